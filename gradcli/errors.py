@@ -152,7 +152,7 @@ class GradcliError(Exception):
         return line, column, column + width
 
     def render(self) -> str:
-        """The error as plain text, in the form documented in the README."""
+        """The error as plain text, in the form that the manual documents."""
         lines = [f"error[{self.code}]: {printable(self.message)}"]
         margin = ""
         if self.source is not None and self.span is not None:

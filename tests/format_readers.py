@@ -30,7 +30,7 @@ def unseen_in(text: str) -> set[str]:
 
 
 def documented(text: str, kept: str = "") -> str:
-    """The text in the notation that the README promises for what cannot be seen."""
+    """The text in the notation that the manual promises for what cannot be seen."""
     codes = ((c, ord(c)) for c in text)
     return "".join(
         c if c in kept or is_seen(c) else f"\\x{n:02x}" if n < 256 else f"\\u{n:04x}" if n < 65536 else f"\\U{n:08x}" for c, n in codes
@@ -102,7 +102,7 @@ def is_formula(cell: str) -> bool:
 
 
 def without_apostrophes(cell: str) -> str:
-    """The text of a cell, by the README's rule for having it again."""
+    """The text of a cell, by the manual's rule for having it again."""
     return re.sub(f"(\\A|[;\\t\\n])'(?=[ '\"]*[{_MARKS}])|\\A'(?=[\\t\\n])", lambda found: found[1] or "", cell)
 
 

@@ -1,6 +1,6 @@
-"""The README's table of functions: the catalogue by families, from the records.
+"""The manual's table of functions: the catalogue by families, from the records.
 
-``python tests/function_table.py`` writes it anew, and nothing else of the README.
+``python tests/function_table.py`` writes it anew, and nothing else of its page.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from gradcli.query import catalogue
 
-README = Path(__file__).resolve().parent.parent / "README.md"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "functions.md"
 _TABLE = re.compile(r"(<!-- functions -->\n)(.*?)(<!-- end of functions -->)", re.DOTALL)
 
 
@@ -24,11 +24,11 @@ def table() -> str:
 
 
 def written(text: str) -> str:
-    """The README with the table of today in it."""
+    """The page with the table of today in it."""
     changed, count = _TABLE.subn(lambda match: match[1] + table() + match[3], text)
-    assert count == 1, f"the README has {count} tables between <!-- functions --> and <!-- end of functions -->; it should have one"
+    assert count == 1, f"the page has {count} tables between <!-- functions --> and <!-- end of functions -->; it should have one"
     return changed
 
 
 if __name__ == "__main__":
-    README.write_text(written(README.read_text("utf-8")), "utf-8")
+    PAGE.write_text(written(PAGE.read_text("utf-8")), "utf-8")

@@ -44,7 +44,8 @@ def _entry(node: ExplainedNode, entries: Entries) -> Any:
 def zero_gradient(entries: Entries) -> Why:
     """Of a gradient: because nothing flows, because each way ends in a zero, or because what flows cancels."""
     begin = f"{entries.text} has gradient 0"
-    reasons = sorted(_reasons(entries, entries.id, entries.mask), key=lambda reason: reason[3])
+    found = _reasons(entries, entries.id, entries.mask)
+    reasons = [reason for reason in found if not reason[3]] or found
     node, operand, first, _ = reasons[0]
     more = [f"also, {words}" for _, _, words, _ in reasons[1:_TOLD]]
     if len(reasons) > _TOLD:

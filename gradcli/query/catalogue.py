@@ -1,4 +1,4 @@
-"""The catalogue as data, read from the records: what `gradcli functions` prints and the README's table is made of."""
+"""The catalogue as data, read from the records: what `gradcli functions` prints and the manual's table is made of."""
 
 from __future__ import annotations
 

@@ -139,14 +139,16 @@ _ALPHABETS = (
 
 @cache
 def samples() -> list[str]:
-    """Programs that are known to be read: samples' files and their lines, examples of the README and of records."""
+    """Programs that are known to be read: samples' files and their lines, examples of the manual and of records."""
     from gradcli.ops.registry import composites, registry
 
     files = [path.read_text() for path in sorted((HOME / "samples").glob("*.grad"))]
-    readme = re.findall(r"gradcli (?:eval|check -e|diff) '([^']+)'", (HOME / "README.md").read_text())
+    manual = re.findall(
+        r"gradcli (?:eval|check -e|diff) '([^']+)'", "".join(page.read_text("utf-8") for page in sorted((HOME / "docs").glob("*.md")))
+    )
     examples = [text for records in (registry(), composites()) for name in sorted(records) for text in records[name].examples]
     lines = [line for text in files for line in text.split("\n") if line.strip() and not line.startswith("#")]
-    return [*files, *lines, *lines, *readme, *readme, *examples]
+    return [*files, *lines, *lines, *manual, *manual, *examples]
 
 
 @cache
