@@ -116,7 +116,7 @@ def test_numbers_are_compared_to_rounding():
 @pytest.mark.parametrize("found", sorted({p.stem for p in (ROOT / "samples").iterdir() if p.is_file()}))
 def test_a_sample_and_its_output_go_together(found):
     suffixes = {p.suffix for p in (ROOT / "samples").glob(f"{found}.*")}
-    assert suffixes in ({".grad", ".out"}, {".jsonl", ".out"})
+    assert suffixes in ({".grad", ".out"}, {".jsonl", ".out"}, {".grad", ".out", ".py"})  # the same in Python beside it
 
 
 @sample

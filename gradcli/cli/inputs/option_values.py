@@ -106,8 +106,6 @@ def explain_options(request: ExplainRequest) -> Options:
     _refuse_no_time(request)
     if (request.output_format != "text" or request.out is not None) and request.color == "always":
         raise UsageError(f"--format {request.output_format} has no colours", help="leave --color out")
-    if request.latex and not request.steps and request.output_format != "latex":
-        raise UsageError("--latex is about --steps", help="write --steps --latex, or --format latex")
     if request.latex and request.output_format not in ("latex", "json", "jsonl", "html"):
         raise UsageError(f"--format {request.output_format} has no LaTeX", help="leave one of them out")
     if request.steps and request.output_format in ("dot", "mermaid", "svg"):
