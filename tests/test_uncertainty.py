@@ -109,3 +109,66 @@ def test_programs_and_records(call_cli: Callable[..., CompletedProcess[str]]) ->
     told = call_cli("eval", "-", "--no-check", stdin="s = 0.1\nm = 1.0 +/- s\n2*m\nm = 3\n2*m\n").stdout
     assert "2.0 ± 0.2" in told
     assert told.count("±") == 1
+
+
+# -- covariances ----------------------------------------------------------------------------------------------------------------
+
+PAIR = {"m": "2±0.1", "v": "3±0.2"}
+MATRIX = [[0.01, 0.01], [0.01, 0.04]]
+
+
+@pytest.mark.parametrize(
+    "cov", [{"m,v": 0.01}, {"m,v": MATRIX}, {"v,m": [[0.04, 0.01], [0.01, 0.01]]}], ids=["a number", "a matrix", "turned"]
+)
+@pytest.mark.parametrize(
+    ("text", "wanted"),  # of the package uncertainties 3.2, with correlated_values
+    [("m*v", 0.6082762530298219), ("m/v + sin(m)", 0.04911160167826273), ("exp(m - v)*v", 0.13264081883326737)],
+)
+def test_covariances_come_into_the_standard_deviation(text, wanted, cov):
+    found = gradcli.evaluate(text, at=PAIR, cov=cov, check=False).uncertainty
+    assert found is not None
+    assert float(found.std) == pytest.approx(wanted, rel=1e-13)
+    assert sum(map(found.share, found.variances)) + sum(map(found.share_of_pair, found.covariances)) == pytest.approx(1, rel=1e-12)
+
+
+def test_arrays_have_matrices():
+    found = gradcli.evaluate("x[0]*x[1]", x=[2.0, 3.0], cov={"x": MATRIX}, check=False).uncertainty
+    assert found is not None
+    assert float(found.std) == pytest.approx(0.6082762530298219, rel=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("cov", "message"),
+    [
+        ("m,v=0.05", "--cov m,v=0.05 is more than the product of the standard deviations, 0.02"),
+        ("m,c=0.01", "--cov m,c: 'c' has no standard deviation"),
+        ("m,z=0.01", "--cov names 'z', which has no value"),
+        ("m,m=0.01", "--cov m,m: one number is the covariance of two names that are numbers"),
+        ("m,v=[[0.01,0.02],[0.01,0.04]]", "--cov m,v is not symmetric"),
+        ("m,v=[[0.02,0],[0,0.04]]", "--cov m,v has other variances of 'm' than its ±"),
+        ("m,v=[[0.01]]", "--cov m,v has the shape (1, 1), and the names 2 entries"),
+        ("c,m=[[1,0.2],[0.2,0.01]]", "the covariances cannot be: their matrix has a negative eigenvalue"),
+        ("m,v", "--cov takes NAMES=VALUE, not 'm,v'"),
+    ],
+)
+def test_what_is_no_covariance(call_cli, cov, message):
+    done = call_cli("eval", "m*v*c", "m=2±0.1", "v=3±0.2", "c=1", "--cov", cov)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["diff", "c*x", "c=2±0.1"], "the standard deviation of c has no part in a formula"),
+        (["bound", "x*c", "x=0..1", "c=2±0.1"], "the standard deviation of c has no part in a range"),
+        (["plot", "x*c", "x=0..1", "c=2±0.1", "--format", "json"], "the standard deviation of c has no part in a plot"),
+        (["export", "x*c", "x=1", "c=2±0.1"], "the standard deviation of c has no part in this function"),
+        (["check", "-e", "x*c", "x=1", "c=2±0.1", "--format", "json"], "the standard deviation of c has no part in a verdict"),
+        (["explain", "x*c", "x=1", "c=2±0.1", "--no-check"], "value    2.0 ± 0.1"),
+    ],
+)
+def test_nothing_is_left_out_in_silence(call_cli, arguments, said):
+    done = call_cli(*arguments)
+    assert done.returncode == 0, done.stderr
+    assert said in done.stdout

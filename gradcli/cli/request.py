@@ -46,6 +46,7 @@ class EvalRequest(Request):
     threads: int | None
     digits: int | None
     precision: int | None
+    cov: list[str]
 
 
 class DiffRequest(Request):

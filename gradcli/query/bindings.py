@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 MODES = ("grad", "jacobian", "hessian", "jvp", "hvp")
 OPTIONS = (  # of evaluate
-    "at", "backend", "check", "dialect", "dtype", "expression", "formula", "freeze", "hvp", "jvp", "limits", "mode", "random_state",
+    "at", "backend", "check", "cov", "dialect", "dtype", "expression", "formula", "freeze", "hvp", "jvp", "limits", "mode", "random_state",
     "seed", "threads", "timeout", "wrt",
 )  # fmt: skip
 _NAME = r"[^\W\d⁰¹²³⁴-⁹](?:(?![⁰¹²³⁴-⁹])\w)*"

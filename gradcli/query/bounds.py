@@ -14,6 +14,7 @@ from gradcli.graph.transforms import definition_order
 from gradcli.language.run import Lowered, Program
 from gradcli.language.tree import Assertion, Query, Statement
 from gradcli.query.evaluate import locate
+from gradcli.query.uncertainty import left_out
 from gradcli.query.warnings import text_of
 from gradcli.report.bound_record import Bound, BoundNote, BoundRecord, Ends
 
@@ -61,7 +62,7 @@ def bounded(program: Program, statement: Statement, asked: AskedBounds) -> Bound
         if lowered is None:
             return None
         record.read_as, record.dialect = lowered.read_as, program.lowering.dialect
-        record.warnings += lowered.notes
+        record.warnings += [*lowered.notes, *left_out(program.scope, [lowered.value], "a range")]
         _ranges(program, lowered, asked, record)
     except Exception as error:
         return record.fail(locate(contained(error), program.scope, statement))

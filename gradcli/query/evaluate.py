@@ -190,10 +190,13 @@ def _query(program: Program, lowered: Lowered, options: Options, record: Record)
     elif not planned:
         record.seed, record.seed_given = seed_of(program, root, options)
         record.grad = gradient(scope, root, wrt, record.seed, values, order)
-    if scope.deviations and root.kind == "float":
-        from gradcli.query.uncertainty import propagated
+    if (scope.deviations or options.covariances) and root.kind == "float":
+        from gradcli.query.uncertainty import left_out, propagated
 
-        record.uncertainty = propagated(scope, root, order, record)
+        if options.decide_asserts:
+            record.warnings += left_out(scope, [root], "a verdict: it is about the values")
+        else:
+            record.uncertainty = propagated(scope, root, order, record, options.covariances)
     excused = _remarks(scope, order, wrt, lowered.static_uses, options, record) if wrt else {}
     if options.formula and wrt:
         _formulas(scope, root, wrt, options, record)

@@ -20,6 +20,7 @@ from gradcli.ops.calling.promotion import FLOAT
 from gradcli.query.evaluate import locate
 from gradcli.query.given_beside import seed_of
 from gradcli.query.options import Options
+from gradcli.query.uncertainty import left_out
 from gradcli.query.wrt import variables
 
 FUNCTION = "value_and_grad"
@@ -59,7 +60,7 @@ def subject(program: Program, lowered: Lowered, options: Options, text: list[str
         words = "the given seed" if given else "ones" if root.shape else ""
     made = Subject(
         "\n".join(text), root, gradients, [], {node: b.name for node, b in scope.bindings.items() if not node.is_leaf}, scope.precision,
-        seed=words,
+        seed=words, notes=tuple(left_out(scope, [root], "this function")),
     )  # fmt: skip
     return _with_parameters(scope, made, wrt)
 

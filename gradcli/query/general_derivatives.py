@@ -33,6 +33,7 @@ from gradcli.query.general_formulas import General, general
 from gradcli.query.glued_names import refuse_glued
 from gradcli.query.options import Options
 from gradcli.query.policy import POINTS
+from gradcli.query.uncertainty import left_out
 from gradcli.query.wrt import variables
 from gradcli.report.derivative_record import DerivativeRecord, Path
 
@@ -217,7 +218,7 @@ def _made(
         record.known = tuple(sorted({*found.nodes, *(node.payload.name for node in reachable([lowered.value]) if node.is_leaf)}))
         record.absent = tuple(name for name in record.names if name not in present)
         said = [f"'{name}' does not stand here: the derivative by it is 0" for name in record.absent]
-        record.warnings = [*lowered.notes, *found.warnings, *said]
+        record.warnings = [*lowered.notes, *found.warnings, *said, *left_out(scope, [lowered.value], "a formula")]
         if not record.names:
             return None
         return general(scope, lowered.value, {name: found.nodes[name] for name in names}, points, asked.order)

@@ -34,6 +34,7 @@ def evaluate(
     backend: str = "auto",
     threads: int | None = None,
     at: Mapping[str, Any] | None = None,
+    cov: Mapping[str, Any] | None = None,
     **bindings: Any,
 ) -> Record:
     """The value of an expression, its gradients, their formulas and the verdict of the cross-check.
@@ -52,12 +53,14 @@ def evaluate(
     backend     of value and gradient of large arrays: "numpy", "native" (C, compiled by the machine's compiler), or "auto": native code
                 for what takes longer than its compilation, as a count of operations says, if there is a compiler
     threads     that share the work on large arrays, at most (default: as many as cores); results are the same to the bit
+    cov         covariances of names with standard deviations (``x="1±0.1"``): ``{"a,b": 0.02}``, or a matrix over all their entries
     A false assert of the program makes the record ``failed``.
     Raises a `GradcliError` with its place in the text for what cannot be evaluated.
     """
     return evaluated(
         "evaluate", expression, bindings, seed=seed, check=check, wrt=wrt, freeze=freeze, mode=mode, jvp=jvp, hvp=hvp, formula=formula,
         dtype=dtype, random_state=random_state, timeout=timeout, limits=limits, dialect=dialect, backend=backend, threads=threads, at=at,
+        cov=cov,
     )  # fmt: skip
 
 
@@ -83,6 +86,7 @@ def evaluated(
     backend: str = "auto",
     threads: int | None = None,
     observer: Observer | None = None,
+    cov: Mapping[str, Any] | None = None,
 ) -> Record:
     """What `evaluate` gives, for a function of that API: its name, and who is shown the queries."""
     from gradcli.query import bindings as given
@@ -117,6 +121,7 @@ def evaluated(
         wrt=names_of(wrt), freeze=names_of(freeze) or (), seed=given.seed_of(seed), mode=mode, tangents=tangents,
         check=given.flag_of("check", check), formula=given.flag_of("formula", formula), timeout=seconds, need_seed=True,
         backend=who, threads=most, observer=observer,
+        covariances=[(names_of(names) or (), value) for names, value in (cov or {}).items()],
     )  # fmt: skip
     programs.keeps_text = observer is not None
     refuse_unknown_in(expression, options, programs.values, limits)

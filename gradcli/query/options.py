@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -68,6 +68,7 @@ class Options:
     place: Place | None = None  # gives the array that takes a large result: name, shape, dtype
     backend: str = "auto"  # who runs the loops over large arrays: "numpy", "native", or whom a count says
     threads: int | None = None  # that share these, at most; as many as cores, if None
+    covariances: Sequence[tuple[tuple[str, ...], Any]] = ()  # of uncertain names: a number of two, or a matrix over all their entries
     observer: Observer | None = None  # is shown each query when its record is complete, while its graph is there
 
     @property

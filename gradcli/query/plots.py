@@ -21,6 +21,7 @@ from gradcli.query.bounds import variables_of
 from gradcli.query.evaluate import locate
 from gradcli.query.plot_fields import MOST_ENTRIES, fill
 from gradcli.query.plot_marks import marks_of, seeds
+from gradcli.query.uncertainty import left_out
 from gradcli.report.plot_record import VALUE, Curve, PlotRecord
 
 Ends = tuple[float, float]
@@ -74,7 +75,7 @@ def plotted(program: Program, statement: Statement, asked: AskedPlot) -> PlotRec
         if lowered is None:
             return None
         record.read_as, record.dialect = lowered.read_as, program.lowering.dialect
-        record.warnings += lowered.notes
+        record.warnings += [*lowered.notes, *left_out(program.scope, [lowered.value], "a plot")]
         with np.errstate(all="ignore"):
             _drawn(program, lowered, asked, record)
     except Exception as error:

@@ -1,23 +1,25 @@
 """How standard deviations of names come into a result: by first order, and what second order would change of it.
 
-Every uncertain name counts, whatever the gradient is asked for, names being independent: the variance is the sum of squared partial
-derivatives times deviations. Second order is that of normal distributions: half the trace of the Hessian times the covariance is the
-bias, half the trace of the square of that is added to the variance.
+Every uncertain name counts, whatever the gradient is asked for: the variance is that of the slopes times what deviates, names being
+independent unless covariances are given. Second order is that of normal distributions: half the trace of the Hessian times the
+covariance is the bias, half the trace of the square of that is added to the variance.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from gradcli.errors import GradcliError
 from gradcli.graph.interpret import Values, forward
-from gradcli.graph.nodes import Expr
+from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.sweep import flowing
 from gradcli.language.scope import Scope
+from gradcli.query.covariances import Given, covariance_matrix, uncertain
 from gradcli.query.derivatives import hessian, jacobian
 from gradcli.report.records import Record
 from gradcli.report.uncertainty import Uncertainty
@@ -26,32 +28,52 @@ _FEW = 32  # entries of names up to which second order is looked at
 _MATTERS = 0.05  # of the standard deviation, from which on a note says so
 
 
-def propagated(scope: Scope, root: Expr, order: Sequence[Expr], record: Record) -> Uncertainty | None:
-    """The standard deviation of a query's value; None where no name in it has one."""
-    leaves: dict[str, Expr] = {node.payload.name: node for node in order if node in scope.deviations}
+def propagated(scope: Scope, root: Expr, order: Sequence[Expr], record: Record, given: Given = ()) -> Uncertainty | None:
+    """The standard deviation of a query's value; None where no name in it has one.
+
+    given  covariances of names
+    """
+    leaves = uncertain(scope, order, given)
     if not leaves:
         return None
+    covariances = covariance_matrix(scope, leaves, given)
     values = forward([root], scope.values, scope.precision, order)
-    variances: dict[str, Any] = {}
     slopes: dict[str, np.ndarray] = {}
     with np.errstate(all="ignore"):
         for name, x in leaves.items():
             slopes[name] = np.asarray(jacobian(scope, root, x, values), np.float64).reshape(math.prod(root.shape), -1)
-            parts = np.where(np.ravel(scope.deviations[x]) == 0, 0.0, slopes[name] * np.ravel(scope.deviations[x]))
-            variances[name] = np.square(parts).sum(axis=1).reshape(root.shape)[()]
-        variances = dict(sorted(variances.items(), key=lambda item: -np.nan_to_num(np.sum(item[1]), nan=np.inf)))
-        found = Uncertainty(np.sqrt(np.sum([*variances.values()], axis=0)), variances)
+        found = _first_order(root, slopes, covariances)
     flows = flowing(order)
     for name, x in leaves.items():
         if x not in flows:
             found.notes.append(f"the uncertainty of {name} is left out: nothing is differentiated where it stands")
     if not root.shape and np.isfinite(found.std) and sum(math.prod(x.shape) for x in leaves.values()) <= _FEW:
-        _second_order(scope, root, leaves, values, found)
-        _beside(scope, root, leaves, slopes, found, float(np.asarray(record.value)))
+        _second_order(scope, root, leaves, covariances, values, found)
+        _beside(scope, root, leaves, covariances, slopes, found, float(np.asarray(record.value)))
     return found
 
 
-def _second_order(scope: Scope, root: Expr, leaves: dict[str, Expr], values: Values, found: Uncertainty) -> None:
+def _first_order(root: Expr, slopes: dict[str, np.ndarray], covariances: np.ndarray) -> Uncertainty:
+    """Slopes times covariances times slopes, for each entry of the result: what each name has in it, and what each pair."""
+    places: dict[str, slice] = {}
+    end = 0
+    for name, slope in slopes.items():
+        places[name] = slice(end, end + slope.shape[1])
+        end = places[name].stop
+
+    def part(a: str, b: str) -> Any:
+        block = covariances[places[a], places[b]]
+        moved = np.where(block.any(axis=1), slopes[a], 0.0) @ block  # an infinite slope along what is exact has no part in it
+        return (np.where(block.any(axis=0), moved * slopes[b], 0.0)).sum(axis=1).reshape(root.shape)[()]
+
+    own = {name: part(name, name) for name in slopes}
+    shared = {(a, b): 2 * part(a, b) for a, b in combinations(slopes, 2) if covariances[places[a], places[b]].any()}
+    own = dict(sorted(own.items(), key=lambda item: -np.nan_to_num(np.sum(item[1]), nan=np.inf)))
+    total = np.sum([*own.values(), *shared.values()], axis=0)
+    return Uncertainty(np.sqrt(np.maximum(total, 0.0))[()], own, shared)
+
+
+def _second_order(scope: Scope, root: Expr, leaves: dict[str, Expr], covariances: np.ndarray, values: Values, found: Uncertainty) -> None:
     """What the second derivatives change; nothing is said where there are none."""
     try:
         blocks = hessian(scope, root, leaves, values)
@@ -59,11 +81,11 @@ def _second_order(scope: Scope, root: Expr, leaves: dict[str, Expr], values: Val
         return
     sizes = {name: math.prod(x.shape) for name, x in leaves.items()}
     whole = np.block([[np.asarray(blocks[a][b], np.float64).reshape(sizes[a], sizes[b]) for b in leaves] for a in leaves])
-    spread = np.concatenate([np.ravel(scope.deviations[x]) for x in leaves.values()])
-    scaled = whole * np.outer(spread, spread)
+    whole = np.where(np.outer(np.diag(covariances), np.diag(covariances)) > 0, whole, 0.0)
+    scaled = whole @ covariances
     if not np.isfinite(scaled).all():
         return
-    bias, more = float(np.trace(scaled)) / 2, float(np.square(scaled).sum()) / 2
+    bias, more = float(np.trace(scaled)) / 2, float(np.trace(scaled @ scaled)) / 2
     with_it = math.sqrt(float(found.std) ** 2 + more)
     found.second_order = bias, with_it
     if not found.std and with_it:
@@ -75,20 +97,38 @@ def _second_order(scope: Scope, root: Expr, leaves: dict[str, Expr], values: Val
         found.notes.append(f"the mean is about {bias:+.2g} off the value, by second order")
 
 
-def _beside(scope: Scope, root: Expr, leaves: dict[str, Expr], slopes: dict[str, np.ndarray], found: Uncertainty, value: float) -> None:
+def left_out(scope: Scope, roots: Sequence[Expr], what: str) -> list[str]:
+    """What is to be said where standard deviations are not asked for: whose they are."""
+    names = [node.payload.name for node in reachable(roots) if node in scope.deviations] if scope.deviations else []
+    return [f"the standard deviation of {name} has no part in {what}" for name in names]
+
+
+def _beside(
+    scope: Scope,
+    root: Expr,
+    leaves: dict[str, Expr],
+    covariances: np.ndarray,
+    slopes: dict[str, np.ndarray],
+    found: Uncertainty,
+    value: float,
+) -> None:
     """Say where the result, one standard deviation aside, is not what its slope says: kinks, ends of the domain."""
+    spreads = np.sqrt(np.diag(covariances))
+    end = 0
     for name, x in leaves.items():
-        here, spread = np.asarray(scope.values[x], np.float64), np.asarray(scope.deviations[x])
+        here = np.asarray(scope.values[x], np.float64)
+        spread = spreads[end : end + here.size]
+        end += here.size
         for i in range(here.size):
             ends = []
             for sign in (-1, 1):
                 moved = here.copy()
-                moved.flat[i] += sign * spread.flat[i]
+                moved.flat[i] += sign * spread[i]
                 try:
                     ends.append(float(forward([root], {**scope.values, x: moved[()]}, scope.precision)[root]))
                 except GradcliError:
                     ends.append(math.nan)
-            slope = slopes[name][0, i] * spread.flat[i]
+            slope = slopes[name][0, i] * spread[i]
             place = f"{name}[{', '.join(map(str, np.unravel_index(i, here.shape)))}]" if here.shape else name
             if not all(map(math.isfinite, ends)):
                 found.notes.append(f"within a standard deviation of {place} the result is not finite: first order does not tell of that")

@@ -11,6 +11,7 @@ from gradcli.inert import well_formed
 from gradcli.report.dictionaries import SCHEMA, check_dict, failure_dict, numbers
 from gradcli.report.explanation import Contribution, ExplainedGradient, ExplainedNode, Explanation, Step, Why
 from gradcli.report.json_text import number, plain_data
+from gradcli.report.uncertainty import uncertainty_dict
 
 LARGEST = 1_000  # entries of an array that is written out; of a larger one there is a summary
 _EXACT = 1 << 53  # whole numbers up to which every reader of JSON has them exactly
@@ -32,6 +33,7 @@ def as_dict(explanation: Explanation) -> dict[str, Any]:
         "value": summary(record.value),
         "dtype": record.dtype,
         "seed": summary(record.seed),
+        **({} if record.uncertainty is None else {"uncertainty": uncertainty_dict(record.uncertainty, numbers)}),
         "result": explanation.result or None,
         "nodes": [_node(node) for node in explanation.nodes],
         "backward": [_contribution(each) for each in explanation.backward],

@@ -206,6 +206,8 @@ class _Sheet:
         record = self.explanation.record
         sheet = sheet_of(record, None)
         facts = [("read as", sheet.read_as), ("dialect", sheet.dialect)]
+        if record.uncertainty is not None:
+            facts.append(("value", sheet.value))
         if sheet.verdict is not None:
             facts.append(("check", judgement(sheet.verdict, sheet.verdict_text)))
         facts += [("note", note) for note in sheet.notes]

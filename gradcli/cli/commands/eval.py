@@ -4,6 +4,7 @@
 
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -74,6 +75,10 @@ def evaluate(
     hvp: Annotated[
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="The Hessian of a scalar times this vector (repeatable).")
     ] = None,
+    cov: Annotated[
+        list[str] | None,
+        typer.Option(metavar="A,B=VALUE", help="The covariance of two uncertain names, or a matrix over the entries of those listed."),
+    ] = None,
     save: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME=FILE", help="Write a gradient ('value': the value) to a .npy, .npz, .csv, .tsv or .json file."),
@@ -118,6 +123,7 @@ def evaluate(
         jacobian=jacobian, hessian=hessian, jvp=jvp or [], hvp=hvp or [], save=save or [], check=check, formula=formula, timeout=timeout,
         output_format=output_format, dtype=dtype, digits=digits, random_state=random_state, fail_fast=fail_fast,
         limit=limit or [], dialect=dialect, quiet=quiet, color=color, precision=precision, backend=backend, threads=threads,
+        cov=cov or [],
     )  # fmt: skip
     return partial(run, request)
 
@@ -134,6 +140,10 @@ def run(request: EvalRequest) -> int:
     arrays = _saved_arrays(request.save)
     options = eval_options(request, None if arrays is None else arrays.place)
     programs = programs_of(inputs, limits, request.dtype, request.random_state or 0, request.dialect)
+    if request.cov:
+        from gradcli.cli.inputs.covariances import covariances_of
+
+        options = replace(options, covariances=covariances_of(request.cov, programs, request.random_state or 0))
     evaluation = Evaluation(inputs, programs, options, request.random_state or 0)
     codes, said = set(), FINE
     writing = closing(writer_of(request, None if arrays is None else arrays.save))  # which shows what there is, whatever happens
