@@ -21,7 +21,6 @@ d/dx
   = 3*x**2*sin(x) + x**3*d/dx(sin(x))       power rule
   = 3*x**2*sin(x) + x**3*cos(x)             sine rule
   = x**2*(x*cos(x) + 3*sin(x))              simplify
-
 """),
     "a chain": ("(3x + 5)^7", """\
 (3x + 5)^7
@@ -55,7 +54,6 @@ d/dx
     power rule:
   = (exp(-x**2)*-(2*x)*(1 + x) - exp(-x**2))/(1 + x)**2
   = -exp(-x**2)*(2*x*(x + 1) + 1)/(x + 1)**2   simplify
-
 """),
     "two names": ("log(x^2+1)*y", """\
 log(x^2+1)*y
@@ -71,7 +69,6 @@ d/dx
 d/dy
   = log(x**2 + 1)*d/dy(y)   constant multiple rule
   = log(x**2 + 1)           variable
-
 """),
 }  # fmt: skip
 

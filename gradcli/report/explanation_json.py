@@ -30,6 +30,7 @@ def as_dict(explanation: Explanation) -> dict[str, Any]:
         **({} if program == record.expr else {"program": well_formed(program)}),
         **({} if record.dialect is None else {"dialect": record.dialect}),
         **({} if record.read_as is None else {"read_as": well_formed(record.read_as)}),
+        **({} if record.asserted is None else {"assert": {"holds": record.asserted.holds}}),
         "value": summary(record.value),
         "dtype": record.dtype,
         "seed": summary(record.seed),

@@ -54,6 +54,8 @@ class _Sheet:
         title = [[Part(printable(line), "heading")] for line in text_lines(explanation.record.expr, keepends=False)]
         if explanation.steps:
             return [*title, *self._steps(), *self._facts()]
+        if not explanation.nodes:  # an assert
+            return [*title, *self._facts()]
         few = len(explanation.nodes) <= _MOST
         body = [*self._forward(), *self._backward()] if few else self._folded()
         below = [*self._gradients(), *self._facts()]
@@ -206,15 +208,16 @@ class _Sheet:
         record = self.explanation.record
         sheet = sheet_of(record, None)
         facts = [("read as", sheet.read_as), ("dialect", sheet.dialect)]
-        if record.uncertainty is not None:
+        if record.uncertainty is not None or record.mode == "assert":
             facts.append(("value", sheet.value))
         if sheet.verdict is not None:
             facts.append(("check", judgement(sheet.verdict, sheet.verdict_text)))
         facts += [("note", note) for note in sheet.notes]
-        yield []
-        for label, fact in facts:
-            if fact is not None:
-                yield [Part(f"  {label:<9}"), Part(fact)]
+        told = [(label, fact) for label, fact in facts if fact is not None]
+        if told and record.mode != "assert":
+            yield []
+        for label, fact in told:
+            yield [Part(f"  {label:<9}"), Part(fact)]
 
     def _number(self, value: Any) -> str:
         text, lost = rounded(value, self.digits)
