@@ -189,3 +189,14 @@ def test_what_has_no_entry_in_common_has_its_gradient_alone():
 def test_what_is_refused(call_cli, arguments, message):
     done_ = call_cli("explain", *arguments)
     assert (done_.returncode, message in done_.stderr) == (2, True), done_.stderr
+
+
+@pytest.mark.parametrize("by", ["a file", "standard input"])
+def test_names_without_values_and_functions_of_a_file(call_cli, tmp_path, by):
+    """The file is read twice: once for values, which are not all there, and once for the formulas."""
+    program = "f(t) = t^2*sin(t)\nx = 2\n"
+    (tmp_path / "f.grad").write_text(program, "utf-8")
+    path = str(tmp_path / "f.grad") if by == "a file" else "-"
+    done_ = call_cli("explain", "-f", path, "f(z)*x", "--steps", "--no-check", stdin=program)
+    assert done_.stdout.splitlines()[0] == "f(z)*x"
+    assert done_.stdout.splitlines()[-1] == "  = x*z*(z*cos(z) + 2*sin(z))                   simplify"

@@ -14,6 +14,7 @@ from gradcli.explanations.explaining import AskedExplanation, explained
 from gradcli.explanations.steps import derivations
 from gradcli.graph.nodes import Expr
 from gradcli.language.run import Lowered, Program
+from gradcli.limits import Limits
 from gradcli.query.general_derivatives import Asked
 from gradcli.query.general_formulas import General
 from gradcli.query.options import Options
@@ -23,13 +24,28 @@ from gradcli.report.explanation import Explanation
 from gradcli.report.records import Record
 
 
+class Kept(Inputs):
+    """Inputs whose lines are kept, so that standard input can be read twice."""
+
+    def __init__(self, inputs: Inputs) -> None:
+        super().__init__(inputs.expression, inputs.bindings, inputs.files, inputs.format)
+        object.__setattr__(self, "_kept", {})
+
+    def lines(self, path: str, limits: Limits) -> Iterator[str]:
+        kept: dict[str, list[str]] = self.__dict__["_kept"]
+        if path not in kept:
+            kept[path] = list(super().lines(path, limits))
+        return iter(kept[path])
+
+
 class Explanations:
     """The explanations of all queries of a run, in order; asserts are evaluated, and explained by nothing."""
 
     def __init__(self, inputs: Inputs, programs: Programs, options: Options, state: int, asked: AskedExplanation | None = None) -> None:
         self._found: dict[int, Explanation] = {}  # by records that are under way
-        self.inputs, self.programs, self.options, self.state = inputs, programs, options, state
         self.asked = asked or AskedExplanation()
+        inputs = Kept(inputs) if self.asked.steps else inputs
+        self.inputs, self.programs, self.options, self.state = inputs, programs, options, state
         programs.keeps_text = True
         self.evaluation = Evaluation(inputs, programs, replace(options, observer=self._observe), state)
 
@@ -59,11 +75,18 @@ class Explanations:
             self.options.wrt, 1, self.asked.latex, self.options.check, state=self.state, timeout=self.options.timeout, observer=observe
         )  # fmt: skip
         for record in Differentiation(DiffInputs(self.inputs, self.options.wrt), self.programs, asked).records():
+            if not self._is_of_the_expression(record):
+                continue
             explanation = Explanation(_as_record(record))
             general = made.get(id(record))
             if general is not None and record.error is None:
                 explanation.steps = derivations(general, {name: record.formulas[name,] for name in record.names})
             yield explanation
+
+    def _is_of_the_expression(self, record: DerivativeRecord) -> bool:
+        """Whether a record is that of the expression, and not of a statement that it is made of."""
+        expression = self.inputs.expression
+        return record.file is None and (record.error is not None or not self.inputs.files or record.expr == (expression or "").strip())
 
 
 def _as_record(record: DerivativeRecord) -> Record:
