@@ -186,3 +186,9 @@ class Explanation:
         from gradcli.report.notebook import explanation_in_html
 
         return explanation_in_html(self)
+
+    def _repr_latex_(self) -> str:
+        """The same as formulas."""
+        from gradcli.report.notebook import explanation_in_latex
+
+        return explanation_in_latex(self)

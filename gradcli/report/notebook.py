@@ -20,7 +20,7 @@ def record_in_html(record: Any) -> str:
         return _block(record.expr, f"<p>error[{html_text(record.error.error.code)}]: {html_text(record.error.error.message)}</p>")
     found = record.grad or {}
     verdict = None if record.check is None else record.check.verdict
-    rows = [("value", _shown(record.value), "", "" if verdict is None else str(verdict))]
+    rows = [("value", _shown(record.value), "", "" if verdict is None else verdict.word)]
     formulas = record.derivative or {}
     rows += [(f"by {by}", _shown(gradient), str(formulas.get(by) or ""), "") for by, gradient in found.items()]
     notes = "".join(f"<p>{html_text(note)}</p>" for note in record.warnings)
@@ -57,21 +57,29 @@ def derivatives_in_latex(record: Any) -> str:
 
 
 def explanation_in_html(explanation: Any) -> str:
-    """Its nodes in forward order, with values and adjoints."""
+    """The picture of its graph, stories and derivations, and the gradients with their largest paths."""
+    if explanation.error is not None:
+        return record_in_html(explanation.record)
+    from gradcli.report.pictures.svg import svg
+
+    picture = svg(explanation, embedded=True) if explanation.nodes else ""
+    told = "".join(f"<p>{html_text(line)}</p>" for why in explanation.why for line in why.lines)
+    steps = "".join(
+        f"<p>by {html_text(by)}</p>" + _table(("rule", "derivative"), ((step.rule, step.formula) for step in derivation))
+        for by, derivation in explanation.steps.items()
+    )
     rows = [
-        (
-            str(node.id),
-            node.text or node.name or node.op,
-            node.op,
-            " ".join(map(str, node.operands)),
-            _shown(node.value),
-            _shown(node.adjoint),
-        )
-        for node in explanation.nodes[:_MOST]
-    ]
-    more = len(explanation.nodes) - len(rows)
-    left = f"<p>and {more:,} more</p>" if more else ""
-    return _block(explanation.record.expr, _table(("", "text", "operation", "of", "value", "adjoint"), rows) + left)
+        (f"by {by}", _shown(gradient.value), str(len(gradient.paths) + gradient.left_out))
+        for by, gradient in explanation.gradients.items()
+    ]  # fmt: skip
+    gradients = _table(("gradient", "value", "paths"), rows) if rows else ""
+    return _block(explanation.record.expr, picture + told + steps + gradients)
+
+
+def explanation_in_latex(explanation: Any) -> str:
+    """The value and the gradients; derivations that were asked for, in their place."""
+    lines = [f"&= {step.latex}" for steps in explanation.steps.values() for step in steps if step.latex]
+    return _aligned(lines) if lines else record_in_latex(explanation.record)
 
 
 def _block(title: str, body: str) -> str:
