@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradcli.cli.inputs.hints import one_word
 from gradcli.cli.repl.commands import run_command
 from gradcli.cli.repl.completeness import is_complete
 from gradcli.cli.repl.session import Session
@@ -15,11 +16,9 @@ from gradcli.limits import DEFAULT
 
 def answer_lines(transcript: Transcript, path: str | None) -> int:
     """Answer all lines; the highest exit code of them."""
-    import shlex
-
     session = Session(run_command, transcript, styled=is_styled(transcript.settings.color))
     code = 0
-    typed = inputs() if path is None else (text for texts in ([f":load {shlex.quote(path)}"], inputs()) for text in texts)
+    typed = inputs() if path is None else (text for texts in ([f":load {one_word(path)}"], inputs()) for text in texts)
     for text in typed:
         answer = session.feed(text)
         put(answer.text)
