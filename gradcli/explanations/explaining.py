@@ -24,6 +24,7 @@ from gradcli.ops.recording import kept_places, node_name
 from gradcli.ops.structure import alias, derivative, output
 from gradcli.report.explanation import Contribution, ExplainedGradient, ExplainedNode, Explanation, Path
 from gradcli.report.records import Record
+from gradcli.report.shown_explanation import ShownExplanation
 
 _FORMULAS = 4_000  # edges up to which each has its formulas
 
@@ -95,7 +96,7 @@ class _Explaining:
         found = self._places(text)
         names = self._names()
         nodes = [self._node(node, id, found.get(node, NOWHERE), names) for node, id in self.ids.items()]
-        explanation = Explanation(self.record, Source(text.text, self.record.file), nodes, result=self.ids[self.same[self.root]])
+        explanation = ShownExplanation(self.record, Source(text.text, self.record.file), nodes, result=self.ids[self.same[self.root]])
         explanation.backward = self._backward(dict(zip(self.ids, nodes, strict=True)))
         explanation.gradients = self._gradients()
         return explanation

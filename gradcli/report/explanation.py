@@ -180,15 +180,3 @@ class Explanation:
 
     def node(self, id: int) -> ExplainedNode:
         return self.nodes[id - 1]
-
-    def _repr_html_(self) -> str:
-        """What notebooks show."""
-        from gradcli.report.notebook import explanation_in_html
-
-        return explanation_in_html(self)
-
-    def _repr_latex_(self) -> str:
-        """The same as formulas."""
-        from gradcli.report.notebook import explanation_in_latex
-
-        return explanation_in_latex(self)

@@ -1,4 +1,4 @@
-"""Results in notebooks: records, derivatives and explanations as HTML and LaTeX, in which the user's text is text."""
+"""Results in notebooks: records and derivatives as HTML and LaTeX, in which the user's text is text."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _MOST = 1_000  # rows of a table
 def record_in_html(record: Any) -> str:
     """The value, and each gradient with its formula and the verdict on it."""
     if record.error is not None:
-        return _block(record.expr, f"<p>error[{html_text(record.error.error.code)}]: {html_text(record.error.error.message)}</p>")
+        return block(record.expr, f"<p>error[{html_text(record.error.error.code)}]: {html_text(record.error.error.message)}</p>")
     found = record.grad or {}
     verdict = None if record.check is None else record.check.verdict
-    rows = [("value", _shown(record.value), "", "" if verdict is None else verdict.word)]
+    rows = [("value", written(record.value), "", "" if verdict is None else verdict.word)]
     formulas = record.derivative or {}
-    rows += [(f"by {by}", _shown(gradient), str(formulas.get(by) or ""), "") for by, gradient in found.items()]
+    rows += [(f"by {by}", written(gradient), str(formulas.get(by) or ""), "") for by, gradient in found.items()]
     notes = "".join(f"<p>{html_text(note)}</p>" for note in record.warnings)
-    return _block(record.expr, _table(("", "value", "formula", "check"), rows) + notes)
+    return block(record.expr, table(("", "value", "formula", "check"), rows) + notes)
 
 
 def record_in_latex(record: Any) -> str:
@@ -34,15 +34,15 @@ def record_in_latex(record: Any) -> str:
         formula = (record.latex or {}).get(by)
         equal = f"{formula} = " if formula else ""
         lines.append(f"\\frac{{\\partial f}}{{\\partial {name(by)}}} &= {equal}{array(np.asarray(gradient), None)}")
-    return _aligned(lines)
+    return aligned(lines)
 
 
 def derivatives_in_html(record: Any) -> str:
     """Each derivative's names and formula."""
     if record.error is not None:
-        return _block(record.expr, f"<p>error[{html_text(record.error.error.code)}]: {html_text(record.error.error.message)}</p>")
+        return block(record.expr, f"<p>error[{html_text(record.error.error.code)}]: {html_text(record.error.error.message)}</p>")
     rows = [(" ".join(path), str(formula.text or "")) for path, formula in record.formulas.items()]
-    return _block(record.expr, _table(("by", "derivative"), rows))
+    return block(record.expr, table(("by", "derivative"), rows))
 
 
 def derivatives_in_latex(record: Any) -> str:
@@ -53,48 +53,22 @@ def derivatives_in_latex(record: Any) -> str:
         power = f"^{{{len(path)}}}" if len(path) > 1 else ""
         if formula.latex:
             lines.append(f"\\frac{{\\partial{power} f}}{{{below}}} &= {formula.latex}")
-    return _aligned(lines)
+    return aligned(lines)
 
 
-def explanation_in_html(explanation: Any) -> str:
-    """The picture of its graph, stories and derivations, and the gradients with their largest paths."""
-    if explanation.error is not None:
-        return record_in_html(explanation.record)
-    from gradcli.report.pictures.svg import svg
-
-    picture = svg(explanation, embedded=True) if explanation.nodes else ""
-    told = "".join(f"<p>{html_text(line)}</p>" for why in explanation.why for line in why.lines)
-    steps = "".join(
-        f"<p>by {html_text(by)}</p>" + _table(("rule", "derivative"), ((step.rule, step.formula) for step in derivation))
-        for by, derivation in explanation.steps.items()
-    )
-    rows = [
-        (f"by {by}", _shown(gradient.value), str(len(gradient.paths) + gradient.left_out))
-        for by, gradient in explanation.gradients.items()
-    ]  # fmt: skip
-    gradients = _table(("gradient", "value", "paths"), rows) if rows else ""
-    return _block(explanation.record.expr, picture + told + steps + gradients)
-
-
-def explanation_in_latex(explanation: Any) -> str:
-    """The value and the gradients; derivations that were asked for, in their place."""
-    lines = [f"&= {step.latex}" for steps in explanation.steps.values() for step in steps if step.latex]
-    return _aligned(lines) if lines else record_in_latex(explanation.record)
-
-
-def _block(title: str, body: str) -> str:
+def block(title: str, body: str) -> str:
     return f"<div><pre>{html_text(clipped(title, _LONGEST))}</pre>{body}</div>"
 
 
-def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     head = "".join(f"<th>{html_text(text)}</th>" for text in heads)
     body = "".join("<tr>" + "".join(f"<td>{html_text(clipped(text, _LONGEST))}</td>" for text in row) + "</tr>" for row in rows)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def _shown(value: Any) -> str:
+def written(value: Any) -> str:
     return "" if value is None else np.array2string(np.asarray(value), threshold=20) if np.ndim(value) else str(value)
 
 
-def _aligned(lines: Sequence[str]) -> str:
+def aligned(lines: Sequence[str]) -> str:
     return "$\\displaystyle \\begin{aligned} " + " \\\\ ".join(lines) + " \\end{aligned}$"
