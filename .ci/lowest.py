@@ -7,6 +7,7 @@ from pathlib import Path
 PROJECT = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 for requirement in (*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["test"]):
-    if requirement.count(">=") != 1:
+    version = requirement.partition(";")[0]  # without the systems that it is for
+    if version.count(">=") != 1:
         sys.exit(f"no lowest version: {requirement}")
-    print(requirement.replace(">=", "=="))
+    print(version.replace(">=", "=="))
