@@ -135,5 +135,7 @@ def test_on_the_command_line_the_story_stands_alone(call_cli):
         "x has gradient inf: the derivative of log(x) by x is 1/x = inf, and 1 times inf is inf\nin the forward pass log(x) is -inf, of 0"
     )
     assert why == {"of": "x", "kind": "nonfinite", "node": 2, "operand": 1, "index": [], "repair": None, "text": text}
+    done = call_cli("explain", "exp(x)*exp(-x)", "x=800", "--why", "value")
+    assert (done.returncode, done.stdout) == (0, "value is nan: exp(x) is inf, of 800\n"), "a story is no verdict"
     done = call_cli("explain", "x*y", "x=2", "y=3", "--why", "z")
     assert (done.returncode, "'z' has no gradient here" in done.stderr) == (2, True)

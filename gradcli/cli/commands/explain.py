@@ -105,7 +105,7 @@ def run(request: ExplainRequest) -> int:
             if record.error is not None and inputs.expression is not None:
                 helped(record.error, "explain", inputs)
             writer.show(explanation)
-            codes.add(code_of(record.error.error) if record.error else FOUND if record.failed else FINE)
+            codes.add(code_of(record.error.error) if record.error else FOUND if record.failed and not request.why else FINE)
             if request.fail_fast and max(codes):
                 break
         else:
