@@ -200,3 +200,10 @@ def test_names_without_values_and_functions_of_a_file(call_cli, tmp_path, by):
     done_ = call_cli("explain", "-f", path, "f(z)*x", "--steps", "--no-check", stdin=program)
     assert done_.stdout.splitlines()[0] == "f(z)*x"
     assert done_.stdout.splitlines()[-1] == "  = x*z*(z*cos(z) + 2*sin(z))                   simplify"
+
+
+def test_where_there_are_no_steps_the_numbers_are_explained(call_cli):
+    done_ = call_cli("explain", "softmax(x)", "x=1,2", "--steps", "--no-check")
+    assert done_.returncode == 0
+    assert "note     there are no steps: the result has the shape (2,), and its entries no formula in common" in done_.stdout
+    assert "forward" in done_.stdout

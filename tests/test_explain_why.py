@@ -104,6 +104,12 @@ def test_lost_digits_are_told_with_the_repair():
     )
 
 
+@pytest.mark.parametrize("target", ["value[0, 0]", "value[1, 0]", "A", "A[0, 1]"])
+def test_results_of_operations_that_have_several(target):
+    (told,) = gradcli.explain("qr(A)[1]", A=[[2.0, 1.0], [0.5, 3.0]], seed=np.ones((2, 2)), check=False, why=target).why
+    assert told.lines[0].startswith(target.replace("A", "A[", 1) if target == "A" else target)
+
+
 def test_what_is_held_has_no_gradient():
     assert gradcli.explain("c*x", c=3.0, x=2.0, freeze="c", why="c", check=False).why[0].lines == [
         "c is frozen: it is held constant by const, --freeze or --wrt, and no gradient flows to it"

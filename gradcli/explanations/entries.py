@@ -12,6 +12,7 @@ from gradcli.inert import ends_of
 from gradcli.ops.registry import registry
 from gradcli.ops.spec import Op
 from gradcli.report.explanation import Contribution, ExplainedNode, Explanation
+from gradcli.report.number_text import short
 
 _LONGEST = 48  # characters of a node's text in a story
 _STEPS = 6  # nodes of a path that are named
@@ -109,10 +110,8 @@ class Entries:
 
 
 def shown(number: Any) -> str:
-    """A number in a sentence."""
+    """A number in a sentence, or an array of a few; the results of an operation that has several."""
+    if isinstance(number, tuple) or np.ndim(number):
+        return short(number, 6, 6)
     value = np.asarray(number)
-    if value.ndim:
-        from gradcli.report.number_text import short
-
-        return short(value, 6, 6)
     return f"{float(value):.6g}" if value.dtype.kind == "f" else str(value[()])

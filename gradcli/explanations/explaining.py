@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import Source
+from gradcli.errors import LimitError, ShapeError, Source
 from gradcli.explanations.local import LocalFormulas, pieces_of
 from gradcli.explanations.merged import merged
 from gradcli.explanations.paths import paths
@@ -52,7 +52,10 @@ def explained(program: Program, lowered: Lowered, wrt: Mapping[str, Expr], recor
     if asked.steps and wrt:
         from gradcli.explanations.steps import steps_of
 
-        explanation.steps = steps_of(program.scope, lowered.value, wrt, asked.latex)
+        try:
+            explanation.steps = steps_of(program.scope, lowered.value, wrt, asked.latex)
+        except (ShapeError, LimitError) as error:  # the numbers are explained all the same
+            record.warnings.append(f"there are no steps: {error.message}")
     return explanation
 
 

@@ -33,6 +33,8 @@ def zero_value(entries: Entries) -> Why:
 
 
 def _entry(node: ExplainedNode, entries: Entries) -> Any:
+    if isinstance(node.value, tuple):
+        return node.value
     array = np.asarray(node.value)
     shape = np.shape(entries.node(entries.id).value)
     try:
