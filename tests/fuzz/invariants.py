@@ -13,7 +13,8 @@ from typing import Any
 from fuzz.trials import JSONL, Ending, Trial, run
 
 SECONDS = float(os.environ.get("FUZZ_SLOW", "5"))  # of the processor, for one trial
-MEMORY = 1 << 30
+MEMORY = 1 << 30  # of one trial, and PER_CHARACTER bytes for each character that it writes: a record is made before it is written
+PER_CHARACTER = 12
 SENTINEL = '{"id": "sentinel", "expr": "sum(x**2) + sin(y)", "at": {"x": [1, 2.5], "y": 0.5}}'
 _LASTING = re.compile(r" in \d+(\.\d+)? (ms|s)\b|\d+(\.\d+)? s\b|time=\"[^\"]*\"")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f\x80-\x9f]")
@@ -35,7 +36,7 @@ def complaints(trial: Trial, ending: Ending) -> list[str]:
         found.append("exit code 2 without a word")
     if ending.seconds > SECONDS:
         found.append(f"{ending.seconds:.1f} s")
-    if ending.grown > MEMORY:
+    if ending.grown > MEMORY + PER_CHARACTER * len(ending.out):
         found.append(f"{ending.grown / 2**30:.1f} GB")
     return found + _of_output(trial, ending)
 

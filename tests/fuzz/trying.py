@@ -21,8 +21,6 @@ def tried(trial: Trial, sentinel: str, rng: Random | None = None) -> tuple[Endin
     """How a trial ended, and what is wrong with it."""
     ending = run(trial)
     found = complaints(trial, ending)
-    if trial.records and trial.inputs > 1:
-        found = [said for said in found if not said.endswith((" s", " GB"))] if not _heavy(ending) else found
     after = harmed(sentinel)
     if after is not None:
         found.append(after)
@@ -31,10 +29,6 @@ def tried(trial: Trial, sentinel: str, rng: Random | None = None) -> tuple[Endin
             found.append("run again, it gave something else")
         found += comparing.differences(trial, ending, rng)
     return ending, found
-
-
-def _heavy(ending: Ending) -> bool:
-    return ending.seconds > 5 or ending.grown > 1 << 30
 
 
 def smallest(trial: Trial, sentinel: str) -> tuple[Trial, list[str]]:
