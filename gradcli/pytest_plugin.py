@@ -59,6 +59,14 @@ def _matcher(glob: str) -> Callable[[str], Any]:
     return re.compile(f"(?s:{pattern})\\Z").match
 
 
+@pytest.fixture
+def check_gradient() -> Callable[..., None]:
+    """``check_gradient(f, gradient, at={"x": [1.0, 2.0]})`` fails unless the gradient is right: `gradcli.testing.assert_gradient`."""
+    from gradcli.testing import assert_gradient
+
+    return assert_gradient
+
+
 def pytest_collection_finish(session: pytest.Session) -> None:
     """A setting that cannot be read fails the run, whatever else it holds; in the process of a worker, by the file's own error."""
     wrong = session.stash.get(_WRONG, None)

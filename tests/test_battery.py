@@ -11,10 +11,10 @@ from battery import arrays, branches, formulas, functions, matrices, scalars
 from battery.rows import Row
 
 import gradcli as torch
-from gradcli.check.python_functions import check_function
 from gradcli.cli.decide.cases import cases_of
 from gradcli.cli.decide.pieces import Batch
 from gradcli.cli.request import CheckRequest
+from gradcli.functions.checking import Question
 from gradcli.report.outcomes import Outcome
 
 _REQUEST = {
@@ -65,7 +65,8 @@ FUNCTIONS = [pytest.param(row, id=f"{row.title}-{row.verdicts[0]}", marks=still_
 
 @pytest.mark.parametrize("row", FUNCTIONS)
 def test_verdict_on_a_python_function(row: functions.Checked) -> None:
-    check, _ = check_function(row.function, row.gradient, row.at, [f"x{i}" for i in range(len(row.at))], row.rtol, 0.0)
+    arguments = {f"x{i}": value for i, value in enumerate(row.at)}
+    check, _ = Question(arguments, list(arguments), row.rtol).check(row.function, row.gradient)
     assert check.worst.word in row.verdicts, [(v.worst, v.reason) for v in check.variables.values()]
 
 

@@ -727,7 +727,7 @@ def test_a_time_limit_of_the_settings_is_that_of_functions(run_cli, files):
 
 
 NOT_OF_FUNCTIONS = [
-    "--seed=1", "--grad=w=1", "--grad-formula=w=1", "--convention=jax", "--points=3", "--save=w=w.npy", "--dtype=float32",
+    "--grad=w=1", "--grad-formula=w=1", "--convention=jax", "--save=w=w.npy", "--backend=numpy", "--threads=1",
 ]  # fmt: skip
 
 

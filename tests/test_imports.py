@@ -52,17 +52,19 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "storage",
     ),
     "query": BELOW_CLI,
+    "functions": ("functions", "tensors", *BELOW_CLI),
     "explanations": ("explanations", *BELOW_CLI),
-    "cli": ("cli", "explanations", *BELOW_CLI),
+    "cli": ("cli", "explanations", "functions", *BELOW_CLI),
     # the doors that people import, which have no logic
     "autograd": ("autograd", "tensors", "check.gradcheck"),
     "nn": ("nn", "tensors"),
     "linalg": ("tensors",),
     "special": ("tensors",),
     "api": ("query.interface", "explanations.interface"),
+    "testing": ("functions.testing",),
     "__init__": ("api", "errors", "query.compiled", "tensors.torch.namespace"),
     "__main__": ("cli.main", "cli.interrupts"),
-    "pytest_plugin": BELOW_CLI,
+    "pytest_plugin": ("testing", *BELOW_CLI),
 }  # fmt: skip
 ONLY_IN = {
     "sympy": "reference",

@@ -116,6 +116,7 @@ class CheckRequest(Request):
     cache: bool = True
     function: str | None = None
     gradient: str | None = None
+    by: str | None = None
     backend: str | None = None
     threads: int | None = None
     at: tuple[str, ...] = ()

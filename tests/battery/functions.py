@@ -13,6 +13,7 @@ from battery.arrays import some
 from battery.rows import FINE, WRONG
 
 OPEN = ("undetermined",)
+NOWHERE = ("undefined",)
 V, W, M = some(5), some(5), some(3, 4)
 
 
@@ -66,6 +67,7 @@ RIGHT: list[Checked] = [
     Checked("sum of squares", lambda x: np.sum(x**2), lambda x: 2 * x, (V,)),
     Checked("two arguments", lambda x, y: np.sum(x * np.exp(y)), lambda x, y: (np.exp(y), x * np.exp(y)), (V, W)),
     Checked("matrix", lambda x: np.sum(np.sin(x) ** 2), lambda x: np.sin(2 * x), (M,)),
+    Checked("(1 - cos x)/x**2", lambda x: (1 - np.cos(x)) / x**2, lambda x: -x / 12 + x**3 / 180, (1e-3,)),
     Checked("softmax", lambda x: softmax(x)[0], lambda x: softmax(x)[0] * (np.eye(5)[0] - softmax(x)), (V,)),
     Checked("abs within, right", lambda x: abs(x) * x, lambda x: 2 * abs(x), (-3.0,)),
     Checked("abs of entries", lambda x: np.sum(np.abs(x)), np.sign, (V,)),
@@ -142,8 +144,8 @@ UNDECIDABLE: list[Checked] = [
     Checked("loud", lambda x: float(x) ** 2 + LOUD(), lambda x: 2 * x, (1.0,), OPEN),
     Checked("loud, and wrong for complex numbers", lambda x: x**2 + 3 * np.real(x) + LOUD(), lambda x: 2 * x, (1.0,), (*OPEN, *WRONG)),
     Checked("a step at the point", lambda x: float(x > 1), lambda x: 0.0, (1.0,), (*OPEN, *WRONG)),
-    Checked("no finite value", lambda x: math.inf * x, lambda x: math.inf, (1.0,), OPEN),
-    Checked("no value", lambda x: x * math.nan, lambda x: 0.0, (1.0,), OPEN),
+    Checked("no finite value", lambda x: math.inf * x, lambda x: math.inf, (1.0,), NOWHERE),
+    Checked("no value", lambda x: x * math.nan, lambda x: 0.0, (1.0,), NOWHERE),
     Checked("rough", lambda x: sum(0.7**k * math.cos(7**k * float(x)) for k in range(18)), lambda x: 0.0, (0.3,), (*OPEN, *WRONG)),
 ]
 LOST = "rounding within the function is beyond what its neighbouring values show"
@@ -152,10 +154,6 @@ UNCERTAIN = ("agree", "undetermined")
 BEYOND: list[Checked] = [
     Checked("x - sin x", lambda x: float(x) - math.sin(float(x)), lambda x: 2 * math.sin(x / 2) ** 2, (1e-8,), UNCERTAIN, xfail=LOST),
     Checked("sqrt(x**2 + 1) - x", lambda x: math.sqrt(float(x) ** 2 + 1) - float(x), lambda x: -0.5 / x**2, (1e8,), UNCERTAIN, xfail=LOST),
-    Checked(
-        "(1 - cos x)/x**2 for complex numbers", lambda x: (1 - np.cos(x)) / x**2, lambda x: -x / 12 + x**3 / 180, (1e-3,), UNCERTAIN,
-        xfail=LOST,
-    ),
     Checked("sin(1/x)", lambda x: math.sin(1 / float(x)), lambda x: -math.cos(1 / x) / x**2, (1e-8,), UNCERTAIN, xfail=COARSE),
     Checked("sin(1e6*x) far out", lambda x: math.sin(1e6 * float(x)), lambda x: 1e6 * math.cos(1e6 * x), (1e8,), UNCERTAIN, xfail=COARSE),
 ]  # fmt: skip

@@ -57,9 +57,12 @@ def check(
         list[str] | None, typer.Option(metavar="NAME=FORMULA", help="The same, for a formula that mentions no name.")
     ] = None,
     function: Annotated[
-        str | None, typer.Option(metavar="MODULE:NAME", help="Check a Python function whose gradient is --gradient.")
+        str | None, typer.Option(metavar="MODULE:NAME", help="Check a Python function whose gradient is --gradient, or is computed --by.")
     ] = None,
     gradient: Annotated[str | None, typer.Option(metavar="MODULE:NAME", help="The gradient of --function.")] = None,
+    by: Annotated[
+        str | None, typer.Option(metavar="torch|jax|autograd", help="Whose own backward of --function is checked, custom rules in it.")
+    ] = None,
     at: Annotated[
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="An argument of --function; in the order of its parameters.")
     ] = None,
@@ -85,7 +88,7 @@ def check(
         list[str] | None,
         typer.Option(metavar="NAME=BEGIN..END", help="Hold asserts, formula claims, else the rules, for all numbers of a range."),
     ] = None,
-    points: Annotated[int | None, typer.Option(min=1, help="Points for names without values (default 16).")] = None,
+    points: Annotated[int | None, typer.Option(min=1, help="Points for names without values (16); draws of --at.")] = None,
     random_state: Annotated[int | None, typer.Option(metavar="N", min=0, help="The seed of these points, rand and randn.")] = None,
     jobs: Annotated[int | None, typer.Option("--jobs", "-j", metavar="N", min=1, help="Processes (default 1).")] = None,
     timeout: Annotated[float | None, typer.Option(metavar="SECONDS", help="Time limit of each case.")] = None,
@@ -130,7 +133,7 @@ def check(
         expression=expression, grad=tuple(grad or ()), grad_formula=tuple(grad_formula or ()), fail_on=fail_on,
         rtol=rtol, atol=atol, convention=convention, over=tuple(over or ()), points=points, jobs=jobs,
         reports=tuple(report or ()), update=update, baseline=baseline, allow_empty=allow_empty, verbose=verbose, cache=cache,
-        function=function, gradient=gradient, at=tuple(at or ()), config=config, format_given=output_format is not None,
+        function=function, gradient=gradient, by=by, at=tuple(at or ()), config=config, format_given=output_format is not None,
         backend=backend, threads=threads,
         words=tuple(context.meta[RememberingCommand.key]),
     )  # fmt: skip
@@ -174,7 +177,7 @@ def run(request: CheckRequest) -> int:
 
 def _work(request: CheckRequest) -> "Work":
     """What there is to decide: files and expressions, or a Python function."""
-    if request.function or request.gradient:
+    if request.function or request.gradient or request.by:
         from gradcli.cli.decide.function_case import FunctionCase
 
         return FunctionCase(request)

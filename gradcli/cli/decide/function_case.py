@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import shlex
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from gradcli.cli.decide.file_policies import FilePolicies
-from gradcli.cli.decide.function_process import FunctionProcess, Late, Question, loaded
+from gradcli.cli.decide.function_process import FunctionProcess, Late
 from gradcli.cli.decide.pieces import Alone, Piece, nobody
-from gradcli.cli.inputs.option_values import assignments, check_options, limits_of
+from gradcli.cli.inputs.option_values import assignments, check_options, choice, limits_of
 from gradcli.cli.inputs.positionals import function_inputs
 from gradcli.cli.request import REPORTS, CheckRequest
 from gradcli.errors import GradcliError, UsageError, suggestion
+from gradcli.functions.checking import Question
+from gradcli.functions.frameworks import FRAMEWORKS
+from gradcli.functions.points import gravest, text_of
 from gradcli.query.options import Options
 from gradcli.query.outcome import outcome_of
 from gradcli.query.policy import CHECKING
@@ -35,15 +40,21 @@ class FunctionCase:
         self.inputs, self.names, self.processes = function_inputs(request), UsedNames(), 1
         self.begin: Callable[[int], object] = nobody
         self.policies = FilePolicies(request, check_options(request, CHECKING))
-        if not request.function or not request.gradient:
-            example = "gradcli check --function pkg.mod:f --gradient pkg.mod:df --at x=1,2"
-            raise UsageError("--function and --gradient go together", help=example)
+        if not request.function or (request.gradient is None) == (request.by is None):
+            example = (
+                "gradcli check --function pkg.mod:f --gradient pkg.mod:df --at x=1,2, or --by torch, whose own backward is checked then"
+            )
+            raise UsageError("--function goes with --gradient or with --by, one of them", help=example)
+        if request.by is not None:
+            choice("--by", request.by, tuple(FRAMEWORKS))
         policy = self.policies.of(None)
-        self.paths, self.seconds = (request.function, request.gradient), policy.options.timeout
-        self.functions = None if self.seconds is not None else (loaded(request.function), loaded(request.gradient))
-        self.arguments = _arguments(request.at, Programs(limits, request.dtype), policy.state)
-        self.wrt = _differentiated(list(self.arguments), policy.options)
-        self.title = f"{request.function} with the gradient {request.gradient}"
+        self.request, self.limits, self.state = request, limits, policy.state
+        self.function, self.gradient, self.seconds = request.function, request.gradient, policy.options.timeout
+        arguments = self._drawn(self.state)
+        self.wrt = _differentiated(list(arguments), policy.options)
+        self.question = Question(arguments, self.wrt, policy.options.rtol, policy.options.atol, request.by, self._seed(), self.state)
+        whose = f"the gradient {request.gradient}" if request.by is None else f"{request.by}'s own gradient"
+        self.title = f"{request.function} with {whose}"
         self.name, self.given = request.function, given_of([*request.at, list(self.wrt)])
 
     def pieces(self) -> Iterator[Piece]:
@@ -55,28 +66,60 @@ class FunctionCase:
     def outcomes(self, piece: Piece, without: Collection[int | None] = ()) -> Iterator[Outcome]:
         policy = self.policies.of(None)
         record = Record(self.title, id=self.name, given=self.given)
-        rtol = 1e-6 if policy.options.rtol is None else policy.options.rtol
-        question = Question(list(self.arguments), list(self.arguments.values()), self.wrt, rtol, policy.options.atol)
+        told: list[str] = []
         started = time.perf_counter()
         try:
-            record.check, value = self._answer(question)
-            record.value = np.float64(value)
+            with FunctionProcess(self.function, self.gradient, self.seconds) as process:
+                process.load()
+                told = self._decide(process, record)
         except UsageError:
             raise
         except GradcliError as error:
             record.error = Failure.of(error)
         except Late:
             record.check = _undetermined(self.wrt)
-        yield outcome_of(record, self.name, time.perf_counter() - started, policy.fail_on)
+        outcome = outcome_of(record, self.name, time.perf_counter() - started, policy.fail_on)
+        outcome.details += told
+        yield outcome
 
-    def _answer(self, question: Question) -> tuple[Check, float]:
-        """The verdict and the value, in another process where there is a time limit. Raises GradcliError, and Late."""
-        if self.functions is not None:
-            return question.answer(*self.functions)
-        assert self.seconds is not None
-        with FunctionProcess(*self.paths, self.seconds) as process:
-            process.load()
-            return process.ask(question)
+    def _decide(self, process: FunctionProcess, record: Record) -> list[str]:
+        """The verdict at one point, or the gravest of several; and what is to be said of a failing one."""
+        points = self.request.points
+        if points is None:
+            record.check, record.value = process.ask(self.question)
+            return []
+        arguments, record.check, record.value = gravest(
+            lambda number: self._drawn(self.state + number),
+            lambda drawn: process.ask(replace(self.question, arguments=drawn)),
+            points,
+        )
+        record.points = points
+        if record.check.verdict is not Verdict.MISMATCH:
+            return []
+        return [f"at {' '.join(_at(arguments))}", f"repeat: {self._command(arguments)}"]
+
+    def _drawn(self, state: int) -> dict[str, Any]:
+        return _arguments(self.request.at, Programs(self.limits, self.request.dtype), state, self.request.dtype)
+
+    def _seed(self) -> Any:
+        seed = self.request.seed
+        return None if seed is None else Programs(self.limits, self.request.dtype).fresh(self.state).constant(seed, "<--seed>")
+
+    def _command(self, arguments: Mapping[str, Any]) -> str:
+        """The command that checks it at these arguments."""
+        who = ["--gradient", self.gradient] if self.gradient is not None else ["--by", self.request.by or ""]
+        words = ["gradcli", "check", "--function", self.function, *who]
+        for text in _at(arguments):
+            words += ["--at", text]
+        if self.wrt != list(arguments):
+            words += ["--wrt", ",".join(self.wrt)]
+        if self.request.dtype != "float64":
+            words += ["--dtype", self.request.dtype]
+        return shlex.join(words)
+
+
+def _at(arguments: Mapping[str, Any]) -> list[str]:
+    return [f"{name}={text_of(value)}" for name, value in arguments.items()]
 
 
 def _undetermined(names: list[str]) -> Check:
@@ -85,13 +128,22 @@ def _undetermined(names: list[str]) -> Check:
     return Check(Verdict.UNDETERMINED, variables, reason=REACHED)
 
 
-def _arguments(texts: tuple[str, ...], programs: Programs, state: int) -> dict[str, Any]:
-    """The arguments by their names, in the order in which the function takes them."""
+def _arguments(texts: tuple[str, ...], programs: Programs, state: int, dtype: str) -> dict[str, Any]:
+    """The arguments by their names, in the order in which the function takes them; whole numbers stay whole."""
     given = assignments("--at", texts)
     if not given:
         raise UsageError("--function needs its arguments", help="--at x='randn(5)' --at y=2, in the order of its parameters")
     load, calculator = programs.loader(), programs.fresh(state)
-    return {name: load(value[1:]) if value.startswith("@") else calculator.constant(value, f"<{name}>") for name, value in given.items()}
+    found = {name: load(value[1:]) if value.startswith("@") else calculator.constant(value, f"<{name}>") for name, value in given.items()}
+    return {name: _as_argument(value, dtype) for name, value in found.items()}
+
+
+def _as_argument(value: Any, dtype: str) -> Any:
+    """A value as a function is called with it: Python's numbers, and arrays in the precision that is asked for."""
+    array = np.asarray(value)
+    if array.dtype.kind == "f" and (array.ndim or dtype != "float64"):
+        return array.astype(dtype) if array.ndim else array.astype(dtype)[()]
+    return array.item() if not array.ndim else array
 
 
 def _differentiated(names: list[str], options: Options) -> list[str]:

@@ -1,42 +1,25 @@
-"""Python functions under a time limit: called in a process of their own, which is ended, as nothing else ends them for certain."""
+"""Python functions in a process of their own: what they print, change, raise or end there harms nobody, and a time limit ends them."""
 
 from __future__ import annotations
 
 import importlib
 import multiprocessing
+import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any
 
-from gradcli.check.python_functions import check_function
 from gradcli.cli.decide.workers import ending_of, held_back, live_with_parent
 from gradcli.errors import EvaluationError, GradcliError, UsageError
+from gradcli.functions.calls import guarded
+from gradcli.functions.checking import Question
 from gradcli.report.verdicts import Check
 from gradcli.storage.current_folder import here
 
 _LONGEST = 1e6  # seconds; beyond, there is no limit
-
-
-class Question(NamedTuple):
-    """A gradient of a function, at the values of its arguments, by some of them."""
-
-    names: Sequence[str]
-    values: Sequence[Any]
-    wrt: Sequence[str]
-    rtol: float
-    atol: float
-
-    def answer(self, function: Callable[..., Any], gradient: Callable[..., Any]) -> tuple[Check, float]:
-        """The verdict, and the function's value. Raises GradcliError for whatever one of them raises."""
-        try:
-            return check_function(function, gradient, self.values, self.names, self.rtol, self.atol, self.wrt)
-        except GradcliError:
-            raise
-        except Exception as error:  # a user's function may raise anything
-            raise GradcliError(f"{type(error).__name__}: {error}") from None
 
 
 class Late(Exception):
@@ -46,8 +29,8 @@ class Late(Exception):
 class FunctionProcess:
     """The process of a function and its gradient; it is ended with the block, whatever they are at."""
 
-    def __init__(self, function: str, gradient: str, seconds: float) -> None:
-        self._seconds = seconds if seconds < _LONGEST else None
+    def __init__(self, function: str, gradient: str | None, seconds: float | None) -> None:
+        self._seconds = seconds if seconds is not None and seconds < _LONGEST else None
         self._pipe, self._theirs = multiprocessing.Pipe()
         self._process = multiprocessing.Process(target=_serve, args=(self._theirs, function, gradient))
 
@@ -66,11 +49,11 @@ class FunctionProcess:
         """Let it import what is named. Raises UsageError, and Late."""
         self._heard()
 
-    def ask(self, question: Question) -> tuple[Check, float]:
+    def ask(self, question: Question) -> tuple[Check, Any]:
         """Its answer. Raises GradcliError, and Late."""
         with suppress(OSError):  # it has died, as is told next
             self._pipe.send(question)
-        answer: tuple[Check, float] = self._heard()
+        answer: tuple[Check, Any] = self._heard()
         return answer
 
     def _heard(self) -> Any:
@@ -92,11 +75,9 @@ def loaded(path: str) -> Callable[..., Any]:
         raise UsageError(f"a function is named MODULE:NAME, not '{path}'")
     sys.path.insert(0, str(here()))
     try:
-        found: Any = importlib.import_module(module)
-        for part in name.split("."):
-            found = getattr(found, part)
-    except Exception as error:  # a module may raise anything while it is imported
-        raise UsageError(f"cannot find '{path}': {type(error).__name__}: {error}") from None
+        found = guarded(lambda: _found(module, name))
+    except EvaluationError as error:  # a module may raise anything while it is imported
+        raise UsageError(f"cannot find '{path}': {error.message}") from None
     finally:
         sys.path.pop(0)
     if not callable(found):
@@ -105,17 +86,31 @@ def loaded(path: str) -> Callable[..., Any]:
     return function
 
 
+def _found(module: str, name: str) -> Any:
+    found: Any = importlib.import_module(module)
+    for part in name.split("."):
+        found = getattr(found, part)
+    return found
+
+
 # -- in the process ------------------------------------------------------------------------------------------------------
 
 
-def _serve(pipe: Connection[Any, Any], function: str, gradient: str) -> None:
+def _serve(pipe: Connection[Any, Any], function: str, gradient: str | None) -> None:
     live_with_parent()
+    os.dup2(2, 1)  # what it prints is no result
     with suppress(OSError, EOFError):  # nobody listens any more
         try:
-            functions = loaded(function), loaded(gradient)
+            functions = loaded(function), None if gradient is None else loaded(gradient)
             pipe.send(None)
-            answer: Any = pipe.recv().answer(*functions)
         except GradcliError as error:
-            answer = error
-        sys.stdout.flush()  # what it has printed stands before what is said of it, as without a limit
-        pipe.send(answer)
+            pipe.send(error)
+            return
+        while True:
+            question = pipe.recv()
+            try:
+                answer: Any = guarded(lambda: question.check(*functions))  # noqa: B023
+            except GradcliError as error:
+                answer = error
+            sys.stdout.flush()  # what it has printed stands before what is said of it
+            pipe.send(answer)

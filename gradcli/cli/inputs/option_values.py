@@ -221,12 +221,11 @@ def _refuse_idle_in_check(request: CheckRequest) -> None:
             raise UsageError(f"{option} {text}", help=f"leave {option} out")
     if request.verbose and request.quiet:
         raise UsageError("--verbose and --quiet exclude each other", help="leave one of them out")
-    if request.function is None and request.gradient is None:
+    if request.function is None and request.gradient is None and request.by is None:
         return
     idle = {
-        "--input": request.input_format, "--seed": request.seed, "--grad": request.grad, "--grad-formula": request.grad_formula,
-        "--convention": request.convention, "--points": request.points, "--save": request.save,
-        "--backend": request.backend, "--threads": request.threads, "--dtype": None if request.dtype == "float64" else request.dtype,
+        "--input": request.input_format, "--grad": request.grad, "--grad-formula": request.grad_formula,
+        "--convention": request.convention, "--save": request.save, "--backend": request.backend, "--threads": request.threads,
     }  # fmt: skip
     for option, value in idle.items():
         if value not in (None, (), []):

@@ -32,7 +32,7 @@ class Trace:
 
     def note(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any], result: Any) -> None:
         """An operation was applied."""
-        self.steps.append((op.name, repr(sorted(static.items(), key=str))))
+        self.steps.append((op.name, {**static}))  # whose values compare by content
         try:
             node = self.graph.apply(op, [None if o is None else self._operand(o) for o in operands], dict(static))
         except (GradcliError, TypeError):

@@ -1,0 +1,130 @@
+"""Arguments as people structure them: the floats in numbers, arrays, lists, tuples and dictionaries, each by a name of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from gradcli.errors import ArgumentError
+
+Floats = dict[str, np.ndarray]
+Make = Callable[[str, Any, np.ndarray], Any]  # what a function is called with: for which name, what stood there, and the numbers
+
+
+def floats_in(name: str, value: Any) -> Floats:
+    """The arrays of floats of an argument: "w", "layers[0]['bias']". Whole numbers count where they are all of it."""
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+        return {name: np.asarray(value, float)}
+    if isinstance(value, np.ndarray) and value.dtype.kind in "iu":
+        return {name: value.astype(float)}
+    return dict(_walk(name, value))
+
+
+def _walk(name: str, value: Any) -> list[tuple[str, np.ndarray]]:
+    if isinstance(value, Mapping):
+        return [found for key, part in value.items() for found in _walk(f"{name}[{key!r}]", part)]
+    if isinstance(value, (list, tuple)):
+        return [found for i, part in enumerate(value) for found in _walk(f"{name}[{i}]", part)]
+    if is_number(value):
+        return [(name, np.asarray(value))]
+    return []
+
+
+def is_number(value: Any) -> bool:
+    """Whether it is a real float, or an array of such."""
+    return isinstance(value, float) or (isinstance(value, (np.ndarray, np.floating)) and value.dtype.kind == "f")
+
+
+def rebuilt(name: str, value: Any, floats: Mapping[str, np.ndarray], make: Make) -> Any:
+    """The same structure with these numbers in it; whatever is an array is made by ``make`` what the function takes."""
+    if name in floats:
+        return make(name, value, floats[name])
+    if isinstance(value, Mapping):
+        return {key: rebuilt(f"{name}[{key!r}]", part, floats, make) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        parts = [rebuilt(f"{name}[{i}]", part, floats, make) for i, part in enumerate(value)]
+        if isinstance(value, list):
+            return parts
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    return make(name, value, value) if isinstance(value, np.ndarray) else value
+
+
+def as_given(name: str, value: Any, numbers: np.ndarray) -> Any:
+    """Numbers as NumPy's functions take them: arrays of their own, and floats for numbers."""
+    if isinstance(value, np.ndarray) and value.ndim:
+        return numbers.copy()
+    return numbers.reshape(())[()] if isinstance(value, (np.ndarray, np.floating)) else float(numbers)
+
+
+def claims_in(arguments: Mapping[str, Any], wrt: list[str], result: Any) -> Floats:
+    """What a gradient says, by the names of the floats that it is about.
+
+    It is one structure of its argument's form for each name of ``wrt``, in that order, or a dictionary of these by their names.
+    Raises ArgumentError for what is missing, too much, or of another shape.
+    """
+    parts = _by_argument(arguments, wrt, result)
+    found: Floats = {}
+    for name in wrt:
+        for leaf, numbers in floats_in(name, arguments[name]).items():
+            said = _numbers(leaf, _at(name, leaf, parts[name], arguments[name]))
+            if said.shape != numbers.shape:
+                raise ArgumentError(f"the gradient of '{leaf}' has the shape {said.shape}, its argument {numbers.shape}")
+            found[leaf] = said
+    return found
+
+
+def _by_argument(arguments: Mapping[str, Any], wrt: list[str], result: Any) -> dict[str, Any]:
+    if isinstance(result, Mapping) and not (len(wrt) == 1 and isinstance(arguments[wrt[0]], Mapping) and wrt[0] not in result):
+        missing, further = [name for name in wrt if name not in result], [name for name in result if name not in wrt]
+        if missing or further:
+            told = f"lacks '{missing[0]}'" if missing else f"has {further[0]!r}, which it is not by"
+            raise ArgumentError(f"the gradient {told}; it must have {', '.join(wrt)}")
+        return {name: result[name] for name in wrt}
+    if result is None:
+        raise ArgumentError("the gradient is None")
+    if len(wrt) == 1:
+        argument = arguments[wrt[0]]
+        several = isinstance(result, tuple) and not isinstance(argument, (tuple, list)) and _shape(result) != np.shape(argument)
+        parts = list(result) if several else [result]
+    else:
+        parts = list(result) if isinstance(result, (tuple, list)) else [result]
+    if len(parts) != len(wrt):
+        each = "argument" if len(wrt) == len(arguments) else f"of {', '.join(wrt)}"
+        wanted = "one array" if len(wrt) == 1 else f"{len(wrt)} arrays, one for each {each}"
+        raise ArgumentError(f"the gradient must return {wanted}, not {len(parts)}")
+    return dict(zip(wrt, parts, strict=True))
+
+
+def _at(name: str, leaf: str, part: Any, argument: Any) -> Any:
+    """The part of a claim that has the place of a leaf in its argument."""
+    if leaf == name:
+        return part
+    keys = argument.items() if isinstance(argument, Mapping) else enumerate(argument)
+    for key, inner in keys:
+        below = f"{name}[{key!r}]"
+        if leaf.startswith(below) and leaf[len(below) : len(below) + 1] in ("", "["):
+            try:
+                return _at(below, leaf, part[key], inner)
+            except (LookupError, TypeError):
+                raise ArgumentError(f"the gradient has nothing for '{leaf}'") from None
+    raise ArgumentError(f"the gradient has nothing for '{leaf}'")
+
+
+def _numbers(leaf: str, said: Any) -> np.ndarray:
+    if said is None:
+        raise ArgumentError(f"the gradient of '{leaf}' is None")
+    if hasattr(said, "detach"):  # a tensor of PyTorch's, which may require a gradient
+        said = said.detach().numpy()
+    array = np.asarray(said)
+    if array.dtype.kind not in "fiub":
+        raise ArgumentError(f"the gradient of '{leaf}' must be real numbers, not {array.dtype}")
+    return array if array.dtype.kind == "f" else array.astype(float)
+
+
+def _shape(parts: tuple[Any, ...]) -> tuple[int, ...] | None:
+    try:
+        return np.shape(parts)
+    except ValueError:  # of different shapes
+        return None

@@ -1,0 +1,40 @@
+"""Calling what other people wrote: whatever it raises becomes an error that says where."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from gradcli.errors import EvaluationError, GradcliError
+
+_OWN = str(Path(__file__).parent.parent)
+_LONGEST = 500  # characters of a message
+
+
+def guarded(call: Callable[[], Any]) -> Any:
+    """What a call gives. Raises GradcliError for whatever it raises, an exit and an interrupt of its own among it."""
+    try:
+        return call()
+    except GradcliError:
+        raise
+    except BaseException as error:
+        raise EvaluationError(_told(error)) from None
+
+
+def _told(error: BaseException) -> str:
+    """What was raised, and the line of other people's code in which it was."""
+    name = type(error).__name__
+    if isinstance(error, SystemExit):
+        text = f"the function ends the program: SystemExit: {error.code}"
+    elif isinstance(error, RecursionError):
+        text = f"the function calls itself without end: {name}: {error}"
+    else:
+        text = f"{name}: {error}" if str(error) else name
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__, limit=-200) if not frame.filename.startswith(_OWN)]
+    theirs = [frame for frame in frames if "site-packages" not in frame.filename and not frame.filename.startswith("<")]
+    if not theirs:
+        return text[:_LONGEST]
+    last = theirs[-1]
+    return f"{text[:_LONGEST]} (at {Path(last.filename).name}:{last.lineno}, in {last.name})"

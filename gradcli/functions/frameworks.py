@@ -1,0 +1,127 @@
+"""Gradients as frameworks compute them: the backward of a function of PyTorch's, JAX's or autograd's, custom rules and kernels in it.
+
+A framework is imported when it is asked for, and runs on the processor, in the precision of the values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradcli.errors import ArgumentError, UsageError
+from gradcli.functions.arguments import Floats, Make, as_given
+from gradcli.functions.seeds import Seeds
+from gradcli.functions.subject import Subject, parts_of
+
+
+class Framework(NamedTuple):
+    """How a framework's functions are called, and how it differentiates them."""
+
+    package: str
+    make: Make
+    product: Callable[[Subject, Seeds], Floats]  # the gradients of the result's sum with these seeds
+
+
+def framework(name: str) -> Framework:
+    """One that is installed. Raises UsageError for another, and for one that is not there."""
+    if name not in FRAMEWORKS:
+        raise UsageError(f"--by must be one of {', '.join(FRAMEWORKS)}, not '{name}'")
+    found = FRAMEWORKS[name]
+    try:
+        import_module(found.package)
+    except ImportError as error:
+        raise UsageError(f"--by {name} needs {found.package}: {error}", help=f"pip install {found.package}") from None
+    if name == "jax":
+        import_module("jax").config.update("jax_enable_x64", True)  # else it would compute in half of the precision
+    return found
+
+
+# -- PyTorch ------------------------------------------------------------------------------------------------------
+
+
+def _tensor(name: str, value: Any, numbers: np.ndarray) -> Any:
+    torch = import_module("torch")
+    return torch.from_numpy(np.array(numbers))
+
+
+def _by_torch(subject: Subject, seeds: Seeds) -> Floats:
+    torch = import_module("torch")
+    leaves: dict[str, Any] = {}
+
+    def leaf(name: str, value: Any, numbers: np.ndarray) -> Any:
+        tensor = _tensor(name, value, numbers)
+        if name in subject.floats:
+            leaves[name] = tensor.requires_grad_()
+        return tensor
+
+    result = parts_of(subject(make=leaf))
+    pairs = [(part, _seed_like(torch, part, seed)) for part, seed in zip(result, seeds, strict=True) if _requires_grad(part)]
+    if not pairs:
+        raise ArgumentError(
+            "the result does not require a gradient: PyTorch has none to give",
+            help="a tensor was detached, or made into numbers, on the way",
+        )
+    found = torch.autograd.grad([part for part, _ in pairs], list(leaves.values()), [seed for _, seed in pairs], allow_unused=True)
+    return {
+        name: np.zeros(x.shape, str(x.dtype).removeprefix("torch.")) if g is None else g.detach().numpy()
+        for (name, x), g in zip(leaves.items(), found, strict=True)
+    }
+
+
+def _requires_grad(part: Any) -> bool:
+    return bool(getattr(part, "requires_grad", False))
+
+
+def _seed_like(torch: Any, part: Any, seed: np.ndarray) -> Any:
+    return torch.from_numpy(np.array(seed)).to(part.dtype).reshape(part.shape)
+
+
+# -- JAX ----------------------------------------------------------------------------------------------------------
+
+
+def _jax_array(name: str, value: Any, numbers: np.ndarray) -> Any:
+    return import_module("jax.numpy").asarray(numbers)
+
+
+def _by_jax(subject: Subject, seeds: Seeds) -> Floats:
+    jax = import_module("jax")
+    numbers = {name: jax.numpy.asarray(array) for name, array in subject.floats.items()}
+    result, pull = jax.vjp(lambda given: _parts(subject, given), numbers)
+    (found,) = pull([jax.numpy.asarray(seed, part.dtype).reshape(part.shape) for part, seed in zip(result, seeds, strict=True)])
+    return {name: np.asarray(part) for name, part in found.items()}
+
+
+def _parts(subject: Subject, given: Mapping[str, Any]) -> list[Any]:
+    """The arrays of a result at traced numbers."""
+    return parts_of(subject(given, lambda name, value, numbers: numbers if name in given else subject.make(name, value, numbers)))
+
+
+# -- HIPS/autograd ------------------------------------------------------------------------------------------------
+
+
+def _by_autograd(subject: Subject, seeds: Seeds) -> Floats:
+    from_autograd = import_module("autograd.core").make_vjp
+    spaces = import_module("autograd.extend").vspace
+    names = list(subject.floats)
+
+    def flat(given: Any) -> Any:
+        parts = _parts(subject, dict(zip(names, given, strict=True)))
+        total = 0.0
+        for part, seed in zip(parts, seeds, strict=True):
+            total = total + import_module("autograd.numpy").sum(part * seed)
+        return total
+
+    given = tuple(array[()] if not array.ndim else array for array in subject.floats.values())
+    pull, end = from_autograd(flat, given)
+    found = pull(spaces(end).ones())
+    return {name: np.asarray(part) for name, part in zip(names, found, strict=True)}
+
+
+FRAMEWORKS = {
+    "torch": Framework("torch", _tensor, _by_torch),
+    "jax": Framework("jax", _jax_array, _by_jax),
+    "autograd": Framework("autograd", as_given, _by_autograd),
+}

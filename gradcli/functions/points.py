@@ -1,0 +1,96 @@
+"""Many points: arguments drawn anew in the domain of a function, and the smallest and roundest at which its gradient is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from gradcli.errors import EvaluationError, GradcliError
+from gradcli.report.verdicts import Check, Verdict
+
+Arguments = Mapping[str, Any]
+Ask = Callable[[Arguments], tuple[Check, Any]]  # the verdict at some arguments, and the function's value there
+_OUTSIDE = 10  # points outside of the domain that are passed over, for each that is asked for
+_MOST = 40  # cases that are tried
+_DECIMALS = (0, 1, 2)
+
+
+def gravest(draw: Callable[[int], Arguments], ask: Ask, points: int) -> tuple[Arguments, Check, Any]:
+    """The gravest verdict at so many points of the domain, drawn one after the other; the first mismatch, and then the smallest like it.
+
+    A point at which the function raises, or has no finite value, is outside of its domain. Raises what the function raised if all are.
+    """
+    found: list[tuple[Arguments, Check, Any]] = []
+    outside: GradcliError = EvaluationError("the function has no finite value at any of the points that were drawn")
+    for number in range(points * _OUTSIDE):
+        arguments = draw(number)
+        try:
+            check, value = ask(arguments)
+        except GradcliError as error:
+            outside = error
+            continue
+        if value is not None and not np.isfinite(value).all():
+            continue
+        if check.verdict is Verdict.MISMATCH:
+            return _reduced(arguments, ask)
+        found.append((arguments, check, value))
+        if len(found) == points:
+            break
+    if not found:
+        raise outside
+    return max(found, key=lambda one: one[1].verdict)
+
+
+def _reduced(arguments: Arguments, ask: Ask) -> tuple[Arguments, Check, Any]:
+    def wrong(smaller: Arguments) -> bool:
+        try:
+            return ask(smaller)[0].verdict is Verdict.MISMATCH
+        except GradcliError:
+            return False
+
+    found = smallest(arguments, wrong)
+    return found, *ask(found)
+
+
+def smallest(arguments: Arguments, wrong: Callable[[Arguments], bool]) -> Arguments:
+    """Arguments at which a gradient is wrong, as small and as round as can be found; these themselves, if none are."""
+    tries = 0
+    found, better = arguments, True
+    while better:
+        better = False
+        for smaller in (*_shorter(found), *_rounder(found)):
+            tries += 1
+            if tries > _MOST:
+                return found
+            if wrong(smaller):
+                found, better = smaller, True
+                break
+    return found
+
+
+def _shorter(arguments: Arguments) -> Iterator[Arguments]:
+    """Arguments of which every axis of a certain length is cut: arrays that go together stay so."""
+    arrays = [value for value in arguments.values() if isinstance(value, np.ndarray)]
+    for length in sorted({n for array in arrays for n in array.shape if n > 1}, reverse=True):
+        for kept in sorted({1, 2, length // 2} - {0, length}):
+            yield {name: _cut(value, length, kept) for name, value in arguments.items()}
+
+
+def _cut(value: Any, length: int, kept: int) -> Any:
+    return value[tuple(slice(kept) if n == length else slice(None) for n in value.shape)] if isinstance(value, np.ndarray) else value
+
+
+def _rounder(arguments: Arguments) -> Iterator[Arguments]:
+    for name, value in arguments.items():
+        if isinstance(value, (np.ndarray, float)) and np.asarray(value).dtype.kind == "f":
+            for decimals in _DECIMALS:
+                rounded = np.round(value, decimals) + 0.0  # no negative zeros
+                if not np.array_equal(rounded, value):
+                    yield {**arguments, name: rounded if isinstance(value, np.ndarray) else float(rounded)}
+
+
+def text_of(value: Any) -> str:
+    """A value as the language writes it."""
+    return repr(np.asarray(value).tolist()) if isinstance(value, (np.ndarray, np.generic)) else repr(value)

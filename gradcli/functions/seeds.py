@@ -1,0 +1,65 @@
+"""What results are multiplied with before they are added up: a gradient is that of one number."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.errors import ShapeError
+
+Seeds = list[np.ndarray]  # one for each array of a result
+_DIRECTIONS = 2  # along which a function of several results is held, where nobody gives a seed
+
+
+def seeds_for(value: Sequence[np.ndarray], given: Any, state: int) -> list[Seeds]:
+    """The seeds to hold a gradient along: the given one; 1 for a number; else random ones. Raises ShapeError for one of another shape."""
+    if given is not None:
+        seed = np.asarray(given, float)
+        if len(value) != 1 or seed.shape != value[0].shape:
+            shapes = ", ".join(str(part.shape) for part in value)
+            raise ShapeError(f"the seed has the shape {seed.shape}, the result {shapes}")
+        return [[seed]]
+    if len(value) == 1 and value[0].size == 1:
+        return [[np.ones(value[0].shape)]]
+    random = np.random.default_rng(state)
+    return [[random.standard_normal(part.shape) for part in value] for _ in range(_DIRECTIONS)]
+
+
+def product(gradient: Callable[..., Any], arguments: Sequence[Any], seeds: Seeds, scalar: bool) -> Any:
+    """What a gradient that somebody wrote says for a seed.
+
+    That of a function of several results takes the seed after the arguments, as a vector-Jacobian product does. One that takes no more
+    than the arguments gives the Jacobian, or for a result that is one number the gradient.
+    """
+    if takes(gradient, len(arguments) + 1):
+        return gradient(*arguments, seeds[0] if len(seeds) == 1 else tuple(seeds))
+    found = gradient(*arguments)
+    return found if scalar else _contracted(found, seeds)
+
+
+def takes(function: Callable[..., Any], count: int) -> bool:
+    """Whether a function has to be called with so many positional arguments."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # of C
+        return False
+    places = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty]
+    return len(places) == count
+
+
+def _contracted(jacobian: Any, seeds: Seeds) -> Any:
+    """A seed times a Jacobian, or times each of a structure of them, whose first axes are the result's."""
+    if isinstance(jacobian, dict):
+        return {name: _contracted(part, seeds) for name, part in jacobian.items()}
+    if isinstance(jacobian, tuple):
+        return tuple(_contracted(part, seeds) for part in jacobian)
+    array, (seed,) = np.asarray(jacobian, float), seeds
+    if array.shape[: seed.ndim] != seed.shape:
+        raise ShapeError(
+            f"a Jacobian of shape {array.shape} does not begin with the result's shape {seed.shape}",
+            help="let the gradient take the seed as its last argument, or give the Jacobian",
+        )
+    return np.tensordot(seed, array, axes=seed.ndim)

@@ -1,0 +1,91 @@
+"""A function at values of its arguments: what it is called with, and what it gives, as floats."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from gradcli.errors import ArgumentError
+from gradcli.functions.arguments import Floats, Make, as_given, floats_in, rebuilt
+
+OUTSIDE = (ArithmeticError, ValueError, np.linalg.LinAlgError)  # what functions raise outside of their domain
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A function, its arguments in the order in which it takes them, and the names of those that it is differentiated by.
+
+    numpy  whether it takes NumPy's arrays; else those of a framework, which ``make`` makes
+    """
+
+    function: Callable[..., Any]
+    arguments: Mapping[str, Any]
+    wrt: list[str]
+    make: Make = as_given
+
+    @cached_property
+    def floats(self) -> Floats:
+        """All numbers that it is differentiated by. Raises ArgumentError for an argument that has none."""
+        found: Floats = {}
+        for name in self.wrt:
+            inside = floats_in(name, self.arguments[name])
+            if not inside:
+                raise ArgumentError(
+                    f"'{name}' has no real numbers to differentiate by", help="say by which arguments the gradient is: --wrt NAME"
+                )
+            found |= inside
+        return found
+
+    def __call__(self, floats: Mapping[str, np.ndarray] | None = None, make: Make | None = None) -> Any:
+        """What it gives at these numbers: those of its arguments, but for those that are given."""
+        numbers = {**self.floats, **(floats or {})}
+        make = make or self.make
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            return self.function(*(rebuilt(name, value, numbers, make) for name, value in self.arguments.items()))
+
+    def numbers(self, floats: Mapping[str, np.ndarray] | None = None) -> list[np.ndarray]:
+        """The arrays of its result at these numbers. Raises ArgumentError for a result that is no real numbers."""
+        return [_real(part) for part in parts_of(self(floats))]
+
+    @cached_property
+    def value(self) -> list[np.ndarray]:
+        """The arrays of its result at the values of its arguments."""
+        return self.numbers()
+
+    @property
+    def is_scalar(self) -> bool:
+        return len(self.value) == 1 and self.value[0].size == 1
+
+    def along(self, seeds: Sequence[np.ndarray], floats: Mapping[str, np.ndarray]) -> list[float]:
+        """The terms of the result's sum with these weights; not numbers outside of the domain."""
+        try:
+            found = self.numbers(floats)
+            return [term for part, seed in zip(found, seeds, strict=True) for term in np.ravel(part * seed).tolist()]
+        except OUTSIDE:
+            return [float("nan")]
+
+
+def parts_of(result: Any) -> list[Any]:
+    """The arrays of a result: it is one, or a structure of them."""
+    if isinstance(result, Mapping):
+        return [part for value in result.values() for part in parts_of(value)]
+    if isinstance(result, (list, tuple)):
+        return [part for value in result for part in parts_of(value)]
+    return [result]
+
+
+def _real(part: Any) -> np.ndarray:
+    if part is None:
+        raise ArgumentError("the function returns None", help="return the value whose gradient it is")
+    if hasattr(part, "detach"):  # a tensor of PyTorch's, which may require a gradient
+        part = part.detach().numpy()
+    array = np.asarray(part)
+    if array.dtype.kind not in "fiub":
+        raise ArgumentError(f"the function must return real numbers, not {array.dtype if array.dtype.kind != 'O' else type(part).__name__}")
+    return array.astype(float) if array.dtype.kind != "f" else array

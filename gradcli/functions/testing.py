@@ -1,0 +1,153 @@
+"""Gradients of functions in tests: a verdict, an assertion, and a test made of a function.
+
+>>> import numpy as np
+>>> assert_gradient(lambda x: np.sum(x**2), lambda x: 2*x, at={"x": [1.0, 2.0]})
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gradcli.errors import ArgumentError, UsageError
+from gradcli.functions.calls import guarded
+from gradcli.functions.checking import Question
+from gradcli.functions.points import Arguments, gravest, text_of
+from gradcli.query.options import names_of
+from gradcli.query.outcome import outcome_of
+from gradcli.query.policy import FAIL_ON
+from gradcli.query.programs import Programs
+from gradcli.report.describing import block
+from gradcli.report.records import Record
+from gradcli.report.verdicts import Check
+
+
+class GradientError(AssertionError):
+    """A gradient that is not right; ``check`` says why."""
+
+    def __init__(self, text: str, check: Check) -> None:
+        super().__init__(text)
+        self.check = check
+
+
+def check_gradient(
+    function: Callable[..., Any],
+    gradient: Callable[..., Any] | None = None,
+    *,
+    at: Mapping[str, Any],
+    wrt: str | Iterable[str] | None = None,
+    by: str | None = None,
+    points: int = 1,
+    rtol: float | None = None,
+    atol: float = 0.0,
+    seed: Any = None,
+    random_state: int = 0,
+) -> Check:
+    """The verdict on the gradient of a function.
+
+    gradient      what somebody wrote: one array for each name of ``wrt``, or a dictionary of these; that of a function of several results
+                  takes a seed after the arguments, or gives the Jacobian
+    by            "torch", "jax" or "autograd": the framework's own gradient is held instead, custom rules and kernels in it
+    at            the arguments, in the order in which the function takes them: numbers, arrays, lists, tuples and dictionaries of these;
+                  a text is drawn anew for each point ("randn(5)"), and so is what a function of a random generator gives
+    wrt           by which arguments (all)
+    points        at how many points; of a wrong gradient the smallest and roundest is told
+    rtol, atol    how far it may be off (1e-6 in float64, 1e-3 in float32, 1e-2 in half precision), beyond rounding
+    seed          the vector of the vector-Jacobian product; of several results, random ones by default
+    Raises a `GradcliError` for what cannot be decided about: a function that raises, a result of another shape.
+    """
+    return _checked(function, gradient, at, wrt, by, points, rtol, atol, seed, random_state)[0]
+
+
+def assert_gradient(function: Callable[..., Any], gradient: Callable[..., Any] | None = None, **options: Any) -> None:
+    """Raise GradientError, with the report of ``gradcli check``, unless a gradient is right: `check_gradient` with its options."""
+    check, arguments = _checked(function, gradient, **{**_DEFAULTS, **_known(options)})
+    whose = f"{options['by']}'s own gradient" if options.get("by") else f"the gradient {_name(gradient)}"
+    record = Record(f"{_name(function)} with {whose}", id=_name(function), check=check)
+    outcome = outcome_of(record, _name(function), fail_on=FAIL_ON)
+    if outcome.bad:
+        outcome.details.append("at " + " ".join(f"{name}={text_of(value)}" for name, value in arguments.items()))
+        raise GradientError(block(outcome), check)
+
+
+def gradient_test(gradient: Callable[..., Any] | None = None, **options: Any) -> Callable[[Callable[..., Any]], Callable[[], None]]:
+    """A decorator that makes of a function the test that its gradient is right: `assert_gradient` with these options."""
+
+    def decorated(function: Callable[..., Any]) -> Callable[[], None]:
+        def test() -> None:
+            assert_gradient(function, gradient, **options)
+
+        test.__name__, test.__qualname__, test.__module__ = function.__name__, function.__qualname__, function.__module__
+        test.__doc__ = function.__doc__
+        return test
+
+    return decorated
+
+
+_DEFAULTS: dict[str, Any] = {
+    "at": None, "wrt": None, "by": None, "points": 1, "rtol": None, "atol": 0.0, "seed": None, "random_state": 0,
+}  # fmt: skip
+
+
+def _known(options: dict[str, Any]) -> dict[str, Any]:
+    strange = next((name for name in options if name not in _DEFAULTS), None)
+    if strange is not None:
+        raise TypeError(f"assert_gradient() got an unexpected keyword argument '{strange}'; it takes {', '.join(_DEFAULTS)}")
+    return options
+
+
+def _checked(
+    function: Callable[..., Any], gradient: Callable[..., Any] | None, at: Mapping[str, Any], wrt: Any, by: str | None, points: int,
+    rtol: float | None, atol: float, seed: Any, random_state: int,
+) -> tuple[Check, Arguments]:  # fmt: skip
+    """The verdict, and the arguments that it is about."""
+    if (gradient is None) == (by is None):
+        raise UsageError("a gradient is somebody's or a framework's: give gradient, or by='torch'")
+    if not at:
+        raise ArgumentError(
+            "the function needs its arguments", help="at={'x': [1.0, 2.0], 'y': 'randn(5)'}, in the order of its parameters"
+        )
+    names = list(names_of(wrt) or at)
+    missing = next((name for name in names if name not in at), None)
+    if missing is not None:
+        raise ArgumentError(f"wrt: at has no '{missing}'", help=f"the arguments are {', '.join(at)}")
+    question = Question({}, names, rtol, atol, by, seed, random_state)
+
+    def ask(arguments: Arguments) -> tuple[Check, Any]:
+        answer: tuple[Check, Any] = guarded(lambda: replace(question, arguments=arguments).check(function, gradient))
+        return answer
+
+    if points == 1:
+        drawn = _drawn(at, random_state)
+        return ask(drawn)[0], drawn
+    arguments, check, _ = gravest(lambda number: _drawn(at, random_state + number), ask, points)
+    return check, arguments
+
+
+def _drawn(at: Mapping[str, Any], state: int) -> dict[str, Any]:
+    """The arguments of a point."""
+    calculator, random = Programs().fresh(state), np.random.default_rng(state)
+    found = {}
+    for name, value in at.items():
+        if isinstance(value, str):
+            found[name] = calculator.constant(value, f"<{name}>")
+        else:
+            found[name] = value(random) if callable(value) else _numbers(value)
+    return found
+
+
+def _numbers(value: Any) -> Any:
+    """A list of numbers is an array; all else is as it was given."""
+    if isinstance(value, list) and value and all(isinstance(part, (int, float, list)) for part in value):
+        try:
+            return np.array(value)
+        except ValueError:  # of different lengths
+            return value
+    return value
+
+
+def _name(function: Any) -> str:
+    return str(getattr(function, "__name__", None) or type(function).__name__)

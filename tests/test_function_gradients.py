@@ -1,0 +1,395 @@
+"""Gradients of functions in Python: what traces, what the frameworks say, structures, seeds, points, and functions that misbehave."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+import scipy.special
+from scipy.special import expit
+
+from gradcli.errors import GradcliError
+from gradcli.functions.checking import TRACED, Question
+from gradcli.functions.points import smallest
+from gradcli.report.verdicts import Check
+from gradcli.testing import GradientError, assert_gradient, check_gradient, gradient_test
+
+X, W = np.array([0.3, -1.2, 2.0]), np.array([0.5, 0.25, -1.0])
+M = np.array([[1.0, 2.0, -0.5], [0.5, 3.0, 1.5]])
+SPD = np.array([[4.0, 1.0, 0.0], [1.0, 3.0, 1.0], [0.0, 1.0, 2.0]])
+
+
+class Case(NamedTuple):
+    """A function of NumPy's, its gradient by hand, and its arguments; whether it traces."""
+
+    function: Callable[..., Any]
+    gradient: Callable[..., Any]
+    at: dict[str, Any]
+    wrt: list[str] | None = None
+    traces: bool = True
+
+
+def branch(x: Any) -> Any:
+    return np.sum(x**2) if x[0] > 0 else np.sum(x)
+
+
+def written_into(x: Any) -> Any:
+    x[0] = 3 * x[1]
+    return np.sum(x**2)
+
+
+def loop(x: Any) -> Any:
+    y = x
+    for _ in range(5):
+        y = np.sin(y) + x
+    return np.sum(y)
+
+
+def loop_slope(x: Any) -> Any:
+    y, d = x, 1.0
+    for _ in range(5):
+        y, d = np.sin(y) + x, np.cos(y) * d + 1
+    return d
+
+
+def softmax(x: Any) -> Any:
+    e = np.exp(x - x.max())
+    return e / e.sum()
+
+
+def log_density(A: Any) -> Any:
+    return 2 * np.sum(np.log(np.diag(np.linalg.cholesky(A))))
+
+
+def partners(m: Any) -> Any:
+    """Which entry of the raveled matrix each one is multiplied with by its reversed transpose."""
+    places = np.arange(6).reshape(2, 3).T.reshape(6)[::-1]
+    found = np.zeros(6)
+    found[places] = m.ravel()
+    return found
+
+
+RIGHT = {
+    "sum of squares": Case(lambda x: np.sum(x**2), lambda x: 2 * x, {"x": X}),
+    "NumPy's methods": Case(lambda x: x.std() * x.size, lambda x: (x - x.mean()) / x.std(), {"x": X}),
+    "methods of axes": Case(
+        lambda m: (m.T.reshape(6)[::-1] * m.ravel()).sum(), lambda m: (m.T.reshape(6)[::-1] + partners(m)).reshape(2, 3), {"m": M}
+    ),
+    "a branch": Case(branch, lambda x: 2 * x, {"x": X}),
+    "a loop": Case(loop, loop_slope, {"x": X}),
+    "an argument written into": Case(written_into, lambda x: np.array([0.0, 18 * x[1] + 2 * x[1], 2 * x[2]]), {"x": X}),
+    "a label that indexes": Case(
+        lambda w, y: -np.log(softmax(w)[y]), lambda w, y: softmax(w) - np.eye(3)[y], {"w": W, "y": 2}, ["w"]
+    ),
+    "matrices": Case(lambda a, b: np.sum((a @ b) ** 2), lambda a, b: (2 * (a @ b) @ b.T, 2 * a.T @ (a @ b)), {"a": M, "b": M.T.copy()}),
+    "determinant": Case(lambda A: np.linalg.slogdet(A)[1], lambda A: np.linalg.inv(A).T, {"A": SPD}),
+    "one triangle is read": Case(log_density, np.linalg.inv, {"A": SPD}),
+    "functions of SciPy": Case(lambda x: np.sum(expit(x)), lambda x: expit(x) * expit(-x), {"x": X}),
+    "einsum": Case(lambda m, x: np.einsum("ij,j->", m, x), lambda m, x: (np.ones((2, 1)) * x, m.sum(0)), {"m": M, "x": X}),
+    "a dictionary": Case(
+        lambda p: np.sum(p["w"] ** 2) * p["b"], lambda p: {"w": 2 * p["w"] * p["b"], "b": np.sum(p["w"] ** 2)}, {"p": {"w": X, "b": 1.5}}
+    ),
+    "nested lists": Case(lambda p: np.sum(p[0][1] * p[1]), lambda p: [[0.0 * p[0][0], p[1]], p[0][1]], {"p": [[X, W], np.ones(3)]}),
+    "an argument without use": Case(lambda x, y: np.sum(x), lambda x, y: {"x": np.ones(3), "y": 0.0}, {"x": X, "y": 2.0}),
+    "float()": Case(lambda x: math.exp(float(x)), math.exp, {"x": 0.7}, traces=False),
+    "C code": Case(lambda x: scipy.special.logsumexp(np.asarray(x)), lambda x: softmax(np.asarray(x)), {"x": X}, traces=False),
+    "written into a new array": Case(
+        lambda x: np.sum([x[i] ** 2 for i in range(3)]), lambda x: 2 * x, {"x": X}, traces=False
+    ),
+}  # fmt: skip
+
+
+def checked(case: Case, gradient: Callable[..., Any]) -> Check:
+    return Question(case.at, case.wrt or list(case.at)).check(case.function, gradient)[0]
+
+
+@pytest.mark.parametrize("case", RIGHT.values(), ids=RIGHT)
+def test_right_gradients_agree(case: Case) -> None:
+    check = checked(case, case.gradient)
+    assert check.verdict.word == "agree", check
+    if case.traces:
+        assert {part.decided_by for part in check.variables.values()} == {TRACED}, "exactly, not by differences"
+
+
+def scaled(part: Any) -> Any:
+    """A claim with every number off by two in a thousand, and zeros off by that."""
+    if isinstance(part, dict):
+        return {name: scaled(inner) for name, inner in part.items()}
+    if isinstance(part, (list, tuple)):
+        return type(part)(scaled(inner) for inner in part)
+    return np.asarray(part) * 1.002 + 0.002
+
+
+@pytest.mark.parametrize("case", RIGHT.values(), ids=RIGHT)
+def test_wrong_gradients_are_mismatches(case: Case) -> None:
+    check = checked(case, lambda *arguments: scaled(case.gradient(*arguments)))
+    assert check.verdict.word == "mismatch"
+
+
+def test_what_a_branch_was_decided_by_is_told() -> None:
+    check = checked(RIGHT["a branch"], RIGHT["a branch"].gradient)
+    assert check.reason is not None
+    assert check.reason.startswith("decided at the tested values: `x[0] > 0` at test_function_gradients.py:")
+
+
+def test_a_symmetric_claim_about_a_general_function_is_no_excuse() -> None:
+    lower = Case(lambda A: np.sum(A * A), lambda A: 2 * (np.tril(A) + np.tril(A, -1)), {"A": SPD})
+    assert checked(lower, lower.gradient).verdict.word == "mismatch"
+    half = Case(log_density, lambda A: np.tril(np.linalg.inv(A)), {"A": SPD})
+    assert checked(half, half.gradient).verdict.word == "mismatch"
+
+
+# -- several results ----------------------------------------------------------------------------------------------------
+
+
+def tanh_slopes(x: Any) -> Any:
+    return 1 - np.tanh(x) ** 2
+
+
+@pytest.mark.parametrize(
+    ("gradient", "verdict"),
+    [
+        (lambda x, seed: tanh_slopes(x) * seed, "agree"),
+        (lambda x: np.diag(tanh_slopes(x)), "agree"),
+        (lambda x, seed: tanh_slopes(x), "mismatch"),
+        (lambda x: np.diag(tanh_slopes(x)) + np.eye(3, k=1) * 1e-3, "mismatch"),
+    ],
+    ids=["a product", "a Jacobian", "a product without its seed", "a Jacobian off beside its diagonal"],
+)
+def test_functions_of_several_results(gradient: Any, verdict: str) -> None:
+    check, value = Question({"x": X}, ["x"]).check(np.tanh, gradient)
+    assert check.verdict.word == verdict
+    assert value.tolist() == np.tanh(X).tolist()
+
+
+def test_a_seed_is_the_one_that_is_given() -> None:
+    wanted = Question({"x": X}, ["x"], seed=[1.0, 0.0, 2.0])
+    assert wanted.check(np.tanh, lambda x, seed: tanh_slopes(x) * np.array([1.0, 0.0, 2.0]))[0].verdict.word == "agree"
+    with pytest.raises(GradcliError, match=r"the seed has the shape \(2,\), the result \(3,\)"):
+        Question({"x": X}, ["x"], seed=[1.0, 0.0]).check(np.tanh, lambda x, seed: x)
+
+
+# -- what cannot be decided about -----------------------------------------------------------------------------------------
+
+ERRORS: dict[str, tuple[Any, Any, str]] = {
+    "None": (lambda x: None, lambda x: x, "the function returns None"),
+    "text": (lambda x: "abc", lambda x: x, "the function must return real numbers"),
+    "no gradient": (np.sum, lambda x: None, "the gradient is None"),
+    "another shape": (np.sum, lambda x: np.ones(2), r"the gradient of 'x' has the shape \(2,\), its argument \(3,\)"),
+    "another name": (np.sum, lambda x: {"y": x}, "the gradient lacks 'x'"),
+    "a transposed Jacobian": (
+        lambda x: M @ x,
+        lambda x: M.T,
+        r"a Jacobian of shape \(3, 2\) does not begin with the result's shape \(2,\)",
+    ),
+}
+
+
+@pytest.mark.parametrize(("function", "gradient", "message"), ERRORS.values(), ids=ERRORS)
+def test_what_functions_may_not_give(function: Any, gradient: Any, message: str) -> None:
+    with pytest.raises(GradcliError, match=message):
+        check_gradient(function, gradient, at={"x": X})
+
+
+class Counter:
+    """A function whose gradient keeps its first answer."""
+
+    def __init__(self) -> None:
+        self.kept: Any = None
+
+    def gradient(self, x: Any) -> Any:
+        if self.kept is None:
+            self.kept = 2 * x
+        return self.kept
+
+
+class Layer:
+    """A layer whose backward uses what its forward has kept, as it may."""
+
+    def forward(self, x: Any) -> Any:
+        self.x = np.array(x)
+        return np.sum(x**2)
+
+    def backward(self, x: Any) -> Any:
+        return 2 * self.x
+
+
+def test_state_of_a_gradient() -> None:
+    assert check_gradient(lambda x: np.sum(x**2), Counter().gradient, at={"x": X}).verdict.word == "mismatch", "stale"
+    layer = Layer()
+    assert check_gradient(layer.forward, layer.backward, at={"x": X}).verdict.word == "agree"
+
+
+# -- frameworks -------------------------------------------------------------------------------------------------------------
+
+needs_torch = pytest.mark.skipif(find_spec("torch") is None, reason="PyTorch is not installed")
+needs_jax = pytest.mark.skipif(find_spec("jax") is None, reason="JAX is not installed")
+needs_autograd = pytest.mark.skipif(find_spec("autograd") is None, reason="autograd is not installed")
+
+
+@needs_torch
+@pytest.mark.parametrize(("factor", "verdict"), [(1.0, "agree"), (1.0001, "mismatch")])
+def test_custom_functions_of_torch(factor: float, verdict: str) -> None:
+    import torch
+
+    class Exponential(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            y = x.exp()
+            ctx.save_for_backward(y)
+            return y
+
+        @staticmethod
+        def backward(ctx: Any, seed: Any) -> Any:
+            return factor * seed * ctx.saved_tensors[0]
+
+    check = check_gradient(lambda x: torch.nn.functional.softplus(Exponential.apply(x)), by="torch", at={"x": X})
+    assert check.verdict.word == verdict
+    assert check.variables["x"].decided_by == TRACED
+
+
+@needs_torch
+def test_labels_and_layers_of_torch() -> None:
+    import torch
+
+    layer = torch.nn.Linear(3, 4).double()
+    check = check_gradient(
+        lambda x, labels: torch.nn.functional.cross_entropy(layer(x), labels), by="torch", wrt="x", at={"x": M, "labels": np.array([0, 3])}
+    )
+    assert (check.verdict.word, check.variables["x"].decided_by) == ("agree", TRACED)
+
+
+@needs_jax
+@pytest.mark.parametrize(("factor", "verdict"), [(1.0, "agree"), (1.0001, "mismatch")])
+def test_custom_rules_of_jax(factor: float, verdict: str) -> None:
+    import jax
+    import jax.numpy as jnp
+
+    @jax.custom_vjp
+    def softplus(x: Any) -> Any:
+        return jnp.log1p(jnp.exp(x))
+
+    softplus.defvjp(lambda x: (softplus(x), x), lambda x, seed: (factor * seed * jax.nn.sigmoid(x),))
+    check = check_gradient(lambda x: jnp.sum(softplus(x)[jnp.array([0, 2])]), by="jax", at={"x": X})
+    assert (check.verdict.word, check.variables["x"].decided_by) == (verdict, TRACED)
+
+
+@needs_autograd
+@pytest.mark.parametrize(("factor", "verdict"), [(1.0, "agree"), (1.0001, "mismatch")])
+def test_primitives_of_autograd(factor: float, verdict: str) -> None:
+    import autograd.numpy as anp
+    from autograd.extend import defvjp, primitive
+
+    @primitive
+    def total(x: Any) -> Any:
+        return np.log(np.sum(np.exp(x)))
+
+    defvjp(total, lambda out, x: lambda seed: factor * seed * np.exp(x - out))
+    check = check_gradient(lambda x: total(x) * anp.sum(x**2), by="autograd", at={"x": X})
+    assert (check.verdict.word, check.variables["x"].decided_by) == (verdict, TRACED)
+
+
+# -- points, and tests ------------------------------------------------------------------------------------------------------
+
+
+def test_the_smallest_failing_case_is_short_and_round() -> None:
+    found = smallest({"x": np.array([0.123, 4.567, 8.9]), "n": 3}, lambda at: bool((at["x"] < 5).any()))
+    assert {"x": found["x"].tolist(), "n": found["n"]} == {"x": [0.0], "n": 3}
+
+
+def test_points_outside_of_the_domain_are_passed_over() -> None:
+    def logarithm(x: Any) -> Any:
+        if (np.asarray(x) <= 0).any():
+            raise ValueError("a logarithm of nothing")
+        return np.sum(np.log(x))
+
+    assert check_gradient(logarithm, lambda x: 1 / x, at={"x": "randn(2)"}, points=5).verdict.word == "agree"
+    with pytest.raises(GradcliError, match="a logarithm of nothing"):
+        check_gradient(logarithm, lambda x: 1 / x, at={"x": "-rand(2) - 1"}, points=3)
+
+
+def test_a_failing_assertion_reads_as_the_report_does() -> None:
+    assert_gradient(lambda x: np.sum(x**2), lambda x: 2 * x, at={"x": "randn(4)"}, points=4)
+    with pytest.raises(GradientError) as caught:
+        assert_gradient(log_density, lambda A: 2 * np.linalg.inv(A), at={"A": SPD})
+    assert "mismatch: d/dA" in str(caught.value)
+    assert "it is twice the derivative" in str(caught.value)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'point'"):
+        assert_gradient(np.sum, np.ones_like, at={"x": X}, point=3)
+
+
+@gradient_test(lambda x: 3 * x**2, at={"x": lambda random: random.uniform(1, 2, size=3)}, points=3)
+def test_made_of_a_function(x: Any) -> Any:
+    return np.sum(x**3)
+
+
+def test_the_fixture(check_gradient: Any) -> None:
+    check_gradient(lambda x: np.sum(x**2), lambda x: 2 * x, at={"x": [1.0, 2.0]})
+    with pytest.raises(AssertionError, match="mismatch"):
+        check_gradient(lambda x: np.sum(x**2), lambda x: x, at={"x": [1.0, 2.0]})
+
+
+# -- the command line ---------------------------------------------------------------------------------------------------------
+
+MISBEHAVING = """
+import os, sys
+import numpy as np
+
+def square(x): return np.sum(x**2)
+def double(x): return 2*x
+def half(x): return x
+def exits(x): sys.exit(3)
+def dies(x): os._exit(7)
+def recurses(x): return recurses(x)
+def raises(x): raise ValueError("no such luck")
+def interrupts(x): raise KeyboardInterrupt
+def nothing(x): return None
+def talks(x): print("hello"); return np.sum(x**2)
+def moves(x): os.chdir("/"); return np.sum(x**2)
+"""
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "mine.py").write_text(MISBEHAVING, "utf-8")
+    monkeypatch.chdir(tmp_path)
+
+
+TOLD = {
+    "exits": (2, "the function ends the program: SystemExit: 3 (at mine.py:8, in exits)"),
+    "dies": (2, "the process in which it was called came to its end (exit code 7)"),
+    "recurses": (2, "the function calls itself without end: RecursionError"),
+    "raises": (2, "ValueError: no such luck (at mine.py:11, in raises)"),
+    "interrupts": (2, "KeyboardInterrupt (at mine.py:12, in interrupts)"),
+    "nothing": (2, "the function returns None"),
+    "talks": (0, "1 passed"),
+    "moves": (0, "1 passed"),
+}
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_functions_that_misbehave(run_cli: Any, module: None, name: str) -> None:
+    done = run_cli("check", "--function", f"mine:{name}", "--gradient", "mine:double", "--at", "x=1.5,2")
+    code, text = TOLD[name]
+    assert (done.returncode, text in done.stdout) == (code, True), done.stdout + done.stderr
+    assert "hello" not in done.stdout, "what a function prints is no part of the report"
+
+
+def test_a_failing_point_is_repeated_by_its_command(run_cli: Any, module: None) -> None:
+    import shlex
+
+    words = ["check", "--function", "mine:square", "--gradient", "mine:half", "--at", "x=randn(6)", "--points", "3"]
+    done = run_cli(*words)
+    assert done.returncode == 1
+    (line,) = [line for line in done.stdout.splitlines() if "repeat: " in line]
+    command = shlex.split(line.partition("repeat: ")[2])
+    assert command[:3] == ["gradcli", "check", "--function"]
+    again = run_cli(*command[1:], "--format", "jsonl")
+    assert json.loads(again.stdout.splitlines()[0])["check"]["verdict"] == "mismatch"
+    assert len(json.loads(command[command.index("--at") + 1].partition("=")[2])) == 1, "one entry is enough"
