@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
@@ -17,15 +17,17 @@ from gradcli.limits import Limits
 from gradcli.ops.calling.inputs import numbers
 from gradcli.ops.calling.prefixes import DIALECTS
 from gradcli.plans.backend import BACKENDS, insist
+from gradcli.query.options import Mode
 
 if TYPE_CHECKING:
     from gradcli.query.programs import Programs
 
-MODES = ("grad", "jacobian", "hessian", "jvp", "hvp")
+MODES: tuple[str, ...] = get_args(Mode)
 OPTIONS = (  # of evaluate
-    "at", "backend", "check", "cov", "dialect", "dtype", "expression", "formula", "freeze", "hvp", "jvp", "limits", "mode", "random_state",
-    "seed", "threads", "timeout", "wrt",
+    "at", "backend", "check", "cov", "dialect", "dtype", "expression", "formula", "freeze", "hvp", "jvp", "latex", "limits", "mode",
+    "precision", "random_state", "seed", "threads", "timeout", "wrt",
 )  # fmt: skip
+MOST_DIGITS = 100_000  # of a precision
 _NAME = r"[^\W\d⁰¹²³⁴-⁹](?:(?![⁰¹²³⁴-⁹])\w)*"
 _WORDS = re.compile(rf"#[^\n]*|({_NAME})")
 _RESERVED = ("if", "else", "and", "or", "not")
@@ -174,6 +176,26 @@ def count_of(name: str, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
         raise InputTypeError(f"'{name}' must be a whole number from 1, not {value!r}")
     return int(value)
+
+
+def digits_of(precision: Any) -> int | None:
+    """How many digits are asked of the reference. Raises for what the command line's ``--precision`` does not take."""
+    if precision is None:
+        return None
+    digits = count_of("precision", precision)
+    if digits > MOST_DIGITS:
+        raise UsageError(f"'precision' must be at most {MOST_DIGITS:,} digits, not {digits:,}")
+    return digits
+
+
+def refuse_unshown(mode: str, digits: int | None, latex: bool, formula: bool) -> None:
+    """Raise for what would be asked and not given: digits of other modes than the gradient's, LaTeX of formulas that are left out."""
+    if digits is not None and mode != "grad":
+        raise UsageError(f"'precision' is about a value and its gradient, not the mode '{mode}'", help="leave precision out")
+    if latex and not formula:
+        raise UsageError("'latex' is about formulas, which formula=False leaves out", help="leave one of them out")
+    if latex and mode in ("jvp", "hvp"):
+        raise UsageError(f"'latex' is about formulas, which the mode '{mode}' has none of", help="leave latex out")
 
 
 def threads_of(threads: Any) -> int | None:

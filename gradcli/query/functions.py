@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gradcli.errors import GradcliError, InputTypeError, UsageError, text_lines
 from gradcli.language.mentions import names_bound_by, names_imported_by, words_of
@@ -67,8 +68,8 @@ class Function:
         return f"<{type(self).__name__.lower()} {self.expression!r}>"
 
     def __call__(
-        self, at: Mapping[str, Any] | None = None, /, *, seed: Any = None, out: Mapping[str, Any] | None = None, **bindings: Any
-    ) -> tuple[Any, dict[str, Any]]:
+        self, at: Mapping[str, Any] | None = None, /, *, seed: Any = None, out: Mapping[str, NDArray[Any]] | None = None, **bindings: Any
+    ) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
         """The value, and the gradient by each name, in its shape.
 
         at, bindings  values of names: numbers, nested lists or arrays; ``at`` takes names that are no keywords
@@ -196,7 +197,7 @@ class Value(Function):
 
     options = ()
 
-    def __call__(self, at: Mapping[str, Any] | None = None, /, **bindings: Any) -> Any:
+    def __call__(self, at: Mapping[str, Any] | None = None, /, **bindings: Any) -> NDArray[Any]:  # type: ignore[override]
         """The value. Raises a `GradcliError` for values that the expression has no result for."""
         if "seed" in bindings or "out" in bindings:  # names here, and options there
             at, bindings = self._by_names(at, bindings), {}

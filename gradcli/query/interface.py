@@ -10,9 +10,12 @@ from gradcli.limits import DEFAULT, Limits
 
 if TYPE_CHECKING:
     from gradcli.language.tree import ParsedProgram
-    from gradcli.query.options import Observer
+    from gradcli.ops.calling.prefixes import Dialect
+    from gradcli.plans.backend import Backend
+    from gradcli.query.options import DType, Mode, Observer
     from gradcli.report.derivative_record import DerivativeRecord
     from gradcli.report.records import Record
+    from gradcli.report.results import Result
 
 
 def evaluate(
@@ -22,21 +25,23 @@ def evaluate(
     check: bool = True,
     wrt: str | Iterable[str] | None = None,
     freeze: str | Iterable[str] = (),
-    mode: str = "grad",
+    mode: Mode = "grad",
     jvp: Mapping[str, Any] | None = None,
     hvp: Mapping[str, Any] | None = None,
     formula: bool = True,
-    dtype: Any = "float64",
+    latex: bool = False,
+    precision: int | None = None,
+    dtype: DType = "float64",
     random_state: int = 0,
     timeout: float | None = None,
     limits: Limits = DEFAULT,
-    dialect: str | None = None,
-    backend: str = "auto",
+    dialect: Dialect | None = None,
+    backend: Backend = "auto",
     threads: int | None = None,
     at: Mapping[str, Any] | None = None,
     cov: Mapping[str, Any] | None = None,
     **bindings: Any,
-) -> Record:
+) -> Result[Any]:
     """The value of an expression, its gradients, their formulas and the verdict of the cross-check.
 
     expression  a program of the language; the result is that of its last query
@@ -48,6 +53,8 @@ def evaluate(
                 a list, or a string with commas between them, as is ``freeze``: names to hold constant
     mode        "grad", "jacobian" or "hessian"; with ``jvp``, tangents by names, a directional derivative instead; with ``hvp``
                 the Hessian of a scalar times that direction
+    formula     formulas of the derivatives, with ``latex`` in LaTeX, too
+    precision   so many digits of value and gradient from the reference, as ``precise``: 1 to 100,000
     timeout     seconds for the cross-check, after which it is undetermined; by default no clock is looked at
     dialect     "numpy", "torch" or "jax": what methods and bare names mean where no prefix or import line of the program says so
     backend     of value and gradient of large arrays: "numpy", "native" (C, compiled by the machine's compiler), or "auto": native code
@@ -57,11 +64,14 @@ def evaluate(
     A false assert of the program makes the record ``failed``.
     Raises a `GradcliError` with its place in the text for what cannot be evaluated.
     """
-    return evaluated(
+    from gradcli.report.results import result_of
+
+    record = evaluated(
         "evaluate", expression, bindings, seed=seed, check=check, wrt=wrt, freeze=freeze, mode=mode, jvp=jvp, hvp=hvp, formula=formula,
-        dtype=dtype, random_state=random_state, timeout=timeout, limits=limits, dialect=dialect, backend=backend, threads=threads, at=at,
-        cov=cov,
+        latex=latex, precision=precision, dtype=dtype, random_state=random_state, timeout=timeout, limits=limits, dialect=dialect,
+        backend=backend, threads=threads, at=at, cov=cov,
     )  # fmt: skip
+    return result_of(record, check)
 
 
 def evaluated(
@@ -83,6 +93,8 @@ def evaluated(
     jvp: Mapping[str, Any] | None = None,
     hvp: Mapping[str, Any] | None = None,
     formula: bool = False,
+    latex: bool = False,
+    precision: int | None = None,
     backend: str = "auto",
     threads: int | None = None,
     observer: Observer | None = None,
@@ -102,7 +114,7 @@ def evaluated(
     given.refuse_unknown(bindings, known | asked, given.OPTIONS, function)
     with given.naming(
         known, at=at, backend=None if backend == "auto" else backend, dialect=dialect, dtype=dtype, hvp=hvp, jvp=jvp, limits=limits,
-        mode=mode, random_state=random_state, threads=threads, timeout=timeout,
+        mode=mode, precision=precision, random_state=random_state, threads=threads, timeout=timeout,
     ):  # fmt: skip
         values = given.bound(at, bindings, known, _by_name)
         mode, tangents = given.mode_of(mode, directions, seed, known)
@@ -110,7 +122,9 @@ def evaluated(
         programs = Programs(given.limits_of(limits), given.precision_of(dtype), dialect=given.dialect_of(dialect))
         state = given.state_of(random_state)
         who, most = given.backend_of(backend), given.threads_of(threads)
+        digits = given.digits_of(precision)
         given.refuse_loops(mode, who, most)
+        given.refuse_unshown(mode, digits, latex, formula)
     for name, value in values.items():
         exact, deviation = given.uncertain_of(name, value, programs)
         programs.values[name] = array = given.value_of(name, exact)
@@ -120,7 +134,7 @@ def evaluated(
     options = Options(
         wrt=names_of(wrt), freeze=names_of(freeze) or (), seed=given.seed_of(seed), mode=mode, tangents=tangents,
         check=given.flag_of("check", check), formula=given.flag_of("formula", formula), timeout=seconds, need_seed=True,
-        backend=who, threads=most, observer=observer,
+        backend=who, threads=most, observer=observer, latex=given.flag_of("latex", latex), precision=digits,
         covariances=[(names_of(names) or (), value) for names, value in (cov or {}).items()],
     )  # fmt: skip
     programs.keeps_text = observer is not None

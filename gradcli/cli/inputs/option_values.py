@@ -84,7 +84,7 @@ def eval_options(request: EvalRequest, place: Place | None = None) -> Options:
         wrt=names_of(request.wrt), freeze=_frozen(request), seed=request.seed, mode=mode,
         tangents=assignments(f"--{mode}", request.jvp or request.hvp) if request.jvp or request.hvp else {}, check=request.check,
         formula=kind in ("text", "json", "latex") if request.formula is None else request.formula, latex=kind == "latex",
-        timeout=request.timeout, digits=request.precision, at=kind == "csv", place=place,
+        timeout=request.timeout, precision=request.precision, at=kind == "csv", place=place,
         backend=backend_of(request.backend), threads=request.threads,
     )  # fmt: skip
 

@@ -45,4 +45,9 @@ def resolve(name: str, where: str = "torch") -> Any:
     return catalogue_functions.function(name, where)
 
 
-__all__ = ["NAMES", "missing", "resolve"]
+def names() -> set[str]:
+    """PyTorch's names that there are."""
+    return {*NAMES, *catalogue_functions.function_names()}
+
+
+__all__ = ["NAMES", "missing", "names", "resolve"]
