@@ -52,7 +52,7 @@ _PLACES = {  # the names of the API by the modules that they are taken from when
 _PLACE = {name: module for module, names in _PLACES.items() for name in names}
 _SUBMODULES = frozenset({"api", "autograd", "errors", "limits", "linalg", "nn", "special"})
 
-__all__ = sorted(_PLACE)  # type checkers read __init__.pyi
+__all__ = list(_PLACE)  # type checkers read __init__.pyi
 
 
 def __getattr__(name: str) -> Any:
@@ -81,4 +81,4 @@ def __dir__() -> list[str]:
     """All that is public, PyTorch's names among it, as a prompt completes it."""
     from gradcli.tensors.torch.namespace import names
 
-    return sorted({*globals(), *_PLACE, *_SUBMODULES, "__version__", *names()})
+    return sorted({*_PLACE, *_SUBMODULES, *names(), "__all__", "__doc__", "__name__", "__version__"})

@@ -43,10 +43,12 @@ def explain(
     Raises a `GradcliError` with its place in the text for what cannot be evaluated.
     """
     from gradcli.explanations.explaining import AskedExplanation, explained
+    from gradcli.query.bindings import entries_of, flag_of
     from gradcli.query.interface import evaluated
     from gradcli.report.results import GradientRecord, result_of
 
-    asked = AskedExplanation([why] if isinstance(why, str) else list(why), steps, steps)
+    derived = flag_of("steps", steps)
+    asked = AskedExplanation(entries_of(why), derived, derived)
     found: dict[int, ShownExplanation] = {}
 
     def observe(program: Program, lowered: Lowered, wrt: Mapping[str, Expr], record: Record) -> None:

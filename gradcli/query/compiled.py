@@ -15,7 +15,6 @@ from gradcli.errors import suggestion
 from gradcli.limits import DEFAULT, Limits
 from gradcli.query import bindings as given
 from gradcli.query.functions import Function, Value
-from gradcli.query.options import names_of
 
 if TYPE_CHECKING:
     from gradcli.ops.calling.prefixes import Dialect
@@ -46,7 +45,8 @@ def value_and_grad(
                 matrices have BLAS's own. Results are the same to the bit
     Raises a `GradcliError` with its place in the text for what cannot be read.
     """
-    return Function(expression, names_of(wrt), dtype, limits, dialect, backend, threads)
+    names = given.names_given("wrt", wrt, given.words(given.text_of(expression)))
+    return Function(expression, names, dtype, limits, dialect, backend, threads)
 
 
 @overload
