@@ -75,7 +75,7 @@ class Function:
         seed: Any = None,
         out: Mapping[str, NDArray[Any]] | None = None,
         **bindings: Any,
-    ) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
+    ) -> tuple[Any, dict[str, NDArray[Any]]]:
         """The value, and the gradient by each name, in its shape.
 
         at, bindings  values of names: numbers, nested lists or arrays; ``at`` takes names that are no keywords

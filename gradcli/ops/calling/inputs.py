@@ -52,7 +52,10 @@ def numbers(value: Any, what: str, *, booleans: bool = False, copy: bool = True)
 
 
 _DOUBLE = np.dtype(np.float64)
-_HELPS = {"U": "write float(x)", "S": "write float(x)", "c": "give real and imaginary parts apart: x.real, x.imag", "b": "write x.astype(float) for zeros and ones"}
+_HELPS = {
+    "U": "write float(x)", "S": "write float(x)", "c": "give real and imaginary parts apart: x.real, x.imag",
+    "b": "write x.astype(float) for zeros and ones",
+}  # fmt: skip
 
 
 def _refuse_parts(value: Any, what: str) -> None:
