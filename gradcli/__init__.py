@@ -24,41 +24,61 @@ tensor([36., 81.])
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from typing import Any
 
-    from gradcli.api import differentiate, evaluate, explain, parse
-    from gradcli.errors import GradcliError
+_PLACES = {  # the names of the API by the modules that they are taken from when they are first asked for
+    "gradcli.api": ("differentiate", "evaluate", "explain", "parse"),
+    "gradcli.query.compiled": ("compile", "value_and_grad"),
+    "gradcli.query.functions": ("Function", "Value"),
+    "gradcli.report.results": (
+        "AssertRecord", "GradientRecord", "HessianRecord", "HvpRecord", "JacobianRecord", "JvpRecord", "Result",
+    ),
+    "gradcli.report.records": ("Asserted", "Record"),
+    "gradcli.report.verdicts": ("Check", "Claim", "Departure", "OneSided", "Rewrite", "VariableCheck", "Verdict", "Worst"),
+    "gradcli.report.derivative_record": ("DerivativeRecord", "Formula"),
+    "gradcli.report.explanation": (
+        "Contribution", "ExplainedGradient", "ExplainedNode", "Explanation", "Path", "Step", "Why",
+    ),
+    "gradcli.report.uncertainty": ("Uncertainty",),
+    "gradcli.language.tree": ("ParsedProgram",),
+    "gradcli.limits": ("Limits",),
+    "gradcli.query.bindings": ("UnknownArgument",),
+    "gradcli.errors": (
+        "AmbiguousError", "ArgumentError", "AxisError", "EvaluationError", "ExhaustedError", "GradcliError", "InputError", "InputTypeError",
+        "InternalError", "LimitError", "MissingValueError", "NativeError", "OutputError", "ParseError", "ShapeError", "TypeMismatchError",
+        "UnknownFieldError", "UnknownNameError", "UnreadArgumentError", "UnsupportedInTargetError", "UsageError",
+    ),
+}  # fmt: skip
+_PLACE = {name: module for module, names in _PLACES.items() for name in names}
+_SUBMODULES = frozenset({"api", "autograd", "errors", "limits", "linalg", "nn", "special"})
 
-__all__ = ["GradcliError", "differentiate", "evaluate", "explain", "parse"]
-
-_SUBMODULES = frozenset({"api", "autograd", "errors", "linalg", "nn", "special"})
+__all__ = list(_PLACE)  # type checkers read __init__.pyi
 
 
 def __getattr__(name: str) -> Any:
     """What is imported when it is first asked for: the API, so that the command line looks after signals before it imports anything,
     and PyTorch's names."""
+    import importlib
+
     if name in _SUBMODULES:
-        import importlib
-
         return importlib.import_module(f"gradcli.{name}")
-    if name in __all__:
-        from gradcli import api, errors
-
-        found = globals()[name] = getattr(errors if name == "GradcliError" else api, name)
+    if name in _PLACE:
+        found = globals()[name] = getattr(importlib.import_module(_PLACE[name]), name)  # the next time, Python finds it by itself
         return found
     if name == "__version__":
         from importlib.metadata import version
 
         return version("gradcli")
-    if name in ("value_and_grad", "compile"):
-        from gradcli.query import compiled
-
-        return getattr(compiled, name)
     if name.startswith("__"):
         raise AttributeError(f"module 'gradcli' has no attribute {name!r}")
     from gradcli.tensors.torch.namespace import resolve
 
-    found = globals()[name] = resolve(name)  # the next time, Python finds it by itself
+    found = globals()[name] = resolve(name)
     return found
+
+
+def __dir__() -> list[str]:
+    """All that is public, PyTorch's names among it, as a prompt completes it."""
+    from gradcli.tensors.torch.namespace import names
+
+    return sorted({*_PLACE, *_SUBMODULES, *names(), "__all__", "__doc__", "__name__", "__version__"})

@@ -296,6 +296,16 @@ class InternalError(GradcliError):
     code = "internal"
 
 
+def one_of(what: str, word: Any, allowed: Iterable[str], kind: type[GradcliError] = UsageError) -> str:
+    """The word, if it is one of those: ``what`` is an option as its user writes it. Raises an error of the kind, with the choices."""
+    choices = list(allowed)
+    if isinstance(word, str) and word in choices:
+        return str(word)
+    close = suggestion(word, choices) if isinstance(word, str) else None
+    said = f"'{word}'" if isinstance(word, str) else repr(word)
+    raise kind(f"{what} must be one of {', '.join(choices)}, not {said}", help=f"did you mean '{close}'?" if close else None)
+
+
 def suggestion(word: str, candidates: Iterable[str], cutoff: float = 0.78) -> str | None:
     """The one candidate close enough to be a likely spelling of word, else None."""
     from gradcli.spelling import closest

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import warnings
 from decimal import Decimal
 from fractions import Fraction
 
@@ -50,6 +51,19 @@ OPTIONS = {
     "an imaginary seed": ({"seed": 1j}, "the seed must be real numbers, not complex128", None),
     "a boolean seed": ({"seed": True}, "the seed must be real numbers, not bool", None),
     "a seed of words": ({"seed": "one"}, "the seed must be real numbers", None),
+    "names that are none": ({"wrt": 3}, "'wrt' must be names, not 3", 'write wrt="x, y"'),
+    "a list of what is no name": ({"freeze": ["x", 3]}, "'freeze' must be names, not ['x', 3]", 'write freeze="x, y"'),
+    "a covariance of nothing": ({"cov": 3}, "'cov' must map names to covariances, not int", 'write cov={"a,b": 0.02}'),
+    "no digits": ({"precision": 0}, "'precision' must be a whole number from 1, not 0", None),
+    "half a digit": ({"precision": 1.5}, "'precision' must be a whole number from 1, not 1.5", None),
+    "a text for digits": ({"precision": "30"}, "'precision' must be a whole number from 1, not '30'", None),
+    "too many digits": ({"precision": 10**6}, "'precision' must be at most 100,000 digits, not 1,000,000", None),
+    "digits of a Hessian": ({"precision": 30, "mode": "hessian"}, "not the mode 'hessian'", "leave precision out"),
+    "digits by the word of what is printed": ({"digits": 30}, "no option 'digits'", "did you mean 'precision'?"),
+    "LaTeX of no formulas": ({"latex": True}, "which formula=False leaves out", "leave one of them out"),
+    "LaTeX of a direction": ({"latex": True, "formula": True, "jvp": {"x": 1.0}}, "has none of", "leave latex out"),
+    "a text for LaTeX": ({"latex": "yes"}, "'latex' must be True or False, not 'yes'", None),
+    "a derivative's name": ({"jacobian": True}, "no option 'jacobian'", "did you mean 'mode'?"),
     "a seed of dates": ({"seed": np.datetime64("2026-01-01")}, "the seed must be real numbers, not datetime64", None),
 }  # fmt: skip
 
@@ -85,7 +99,10 @@ def test_names_that_are_options(name):
     assert ev(f"{name}*2.", at={name: 3.0}, **PLAIN).grad == {name: 2.0}
 
 
-@pytest.mark.parametrize("name", ["at", "dtype", "jvp", "limits", "mode", "random_state"])
+@pytest.mark.parametrize(
+    "name",
+    ["at", "check", "cov", "dtype", "formula", "freeze", "jvp", "latex", "limits", "mode", "precision", "random_state", "threads", "wrt"],
+)
 def test_values_of_names_that_are_options(name):
     with pytest.raises(UsageError) as caught:
         ev(f"2*{name}", **{name: 3.0})
@@ -113,6 +130,10 @@ NAMES = {
     "composed": ("e\u0301**2", "\u00e9"),
     "decomposed on both sides": ("e\u0301**2", "e\u0301"),
     "beside a number": ("2\u00b5*\u00b5/2", "\u00b5"),
+    "a bold letter": ("\U0001d431**2", "\U0001d431"),
+    "a wide letter by the usual one": ("\uff58**2", "x"),
+    "the usual letter by a wide one": ("x**2", "\uff58"),
+    "a ligature": ("\ufb01**2", "fi"),
 }  # fmt: skip
 
 
@@ -125,6 +146,17 @@ def test_names_in_other_spellings(text, name):
     assert list(vg(text)({name: 3.0})[1].values()) == [6.0]
     assert gradcli.compile(text)(**keyword) == 9.0
     assert ev(text, at={name: 3.0}, jvp={name: 1.0}, **PLAIN).jvp == 6.0
+    assert list(ev(text, at={name: 3.0}, wrt=name, **PLAIN).grad.values()) == [6.0]
+    assert ev(text, at={name: 3.0}, freeze=[name], **PLAIN).grad == {}
+    assert list(vg(text, wrt=[name])({name: 3.0})[1].values()) == [6.0]
+    assert len(gradcli.differentiate(text, name, check=False).derivative) == 1
+    assert gradcli.explain(text, at={name: 3.0}, wrt=name, check=False).record.value == 9.0
+    assert gradcli.differentiate(f"{text}*z", "z", check=False, **keyword).derivative["z"]
+
+
+def test_a_power_stays_a_power():
+    assert ev("x\u00b2", x=3.0, **PLAIN).grad == {"x": 6.0}
+    assert ev("\u00b5\u00b2", at={"\u03bc": 3.0}, **PLAIN).grad == {"\u00b5": 6.0}
 
 
 NO_NAMES = [{1: 3.0}, {"x y": 3.0}, {"": 3.0}, {"and": 3.0}, {None: 3.0}, {"2x": 1.0}, {"\u00e9": 1.0, "e\u0301": 2.0}]
@@ -156,6 +188,47 @@ def test_large_whole_numbers():
     assert ev("x/2", x=2**70, **PLAIN).value == 2.0**69
     with pytest.raises(InputTypeError, match="the value of 'x' must be real numbers: int is too large for a float"):
         ev("x/2", x=10**400)
+
+
+FRACTION = Fraction(2**53 + 1, 2**53)  # halfway between floats: to the even one, 1.0
+NEAREST = {
+    "a fraction": (FRACTION, 1.0),
+    "above half": (FRACTION + Fraction(1, 2**200), 1.0 + 2.0**-52),
+    "a rational": (sympy.Rational(2**253 + 2**200 + 1, 2**253), 1.0 + 2.0**-52),
+    "a float of sympy": (sympy.Float(sympy.Rational(2**253 + 2**200 + 1, 2**253), 100), 1.0 + 2.0**-52),
+    "a decimal": (Decimal("0.1000000000000000055511151231257827021181583404541015625001"), 0.1),
+    "a whole number": (2**70 + 2**17 + 1, 2.0**70 + 2.0**18),
+    "a long double": (np.longdouble(1) / 3, 1 / 3),
+    "infinite": (Decimal("Infinity"), float("inf")),
+    "infinite of sympy": (sympy.oo, float("inf")),
+}
+
+
+@pytest.mark.parametrize(("value", "nearest"), NEAREST.values(), ids=NEAREST)
+def test_numbers_are_taken_at_their_nearest_floats(value, nearest):
+    assert ev("x*1.0", x=value, **PLAIN).value == nearest
+    assert vg("sum(x)")(x=[value, value])[1]["x"].shape == (2,)
+    assert gradcli.compile("x*1.0")(x=value) == nearest
+
+
+LARGE = [10**400, -(10**400), Decimal("1e400"), Fraction(10**400), mpmath.mpf("1e400"), sympy.Integer(10) ** 400, [1.0, 10**400]]
+
+
+@pytest.mark.parametrize("value", [*LARGE, *([np.longdouble("1e400")] if np.finfo(np.longdouble).max > 1e308 else [])], ids=type)
+def test_numbers_beyond_all_floats(value):
+    for call in (lambda: ev("x*1.0", x=value), lambda: vg("sum(x)")(x=value)):
+        with pytest.raises(InputTypeError, match=r"the value of 'x' must be real numbers: .* is too large for a float"):
+            call()
+
+
+def test_conversions_heed_no_errstate():
+    tiny = np.finfo(np.longdouble).tiny
+    with np.errstate(all="raise"), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert ev("x/2", x=1e300, dtype="float32", **PLAIN).value == np.inf
+        assert vg("x/2", dtype="float32")(x=1e300)[0] == np.inf
+        assert vg("x*1.0")(x=Fraction(1, 3))[0] == 1 / 3
+        assert ev("x*1.0", x=tiny, **PLAIN).value <= np.finfo(float).tiny
 
 
 class Tensor:
@@ -232,6 +305,35 @@ def test_called_as_a_function_of_one_argument():
     with pytest.raises(TypeError) as caught:
         vg("sum(w*w)")(np.ones(3))
     assert caught.value.help == "call it by names: f(w=...)"
+    with pytest.raises(InputTypeError) as caught:
+        vg("x**2*y")(1.0, [2.0])
+    assert caught.value.help == "call it by names: f(x=1.0, y=...)"
+    with pytest.raises(InputTypeError):
+        vg("x**2*y")({"x": 1.0}, 2.0)
+
+
+OF_OTHERS = {
+    "parse a number": (lambda: gradcli.parse(3), "the expression must be text, not int"),
+    "parse with a limit": (lambda: gradcli.parse("x", limits=3), "'limits' must be a gradcli.limits.Limits, not int"),
+    "explain nothing": (lambda: gradcli.explain("x", x=1.0, why=3), "'why' must be entries, not 3"),
+    "explain in no steps": (lambda: gradcli.explain("x", x=1.0, steps="x"), "'steps' must be True or False, not 'x'"),
+    "explain in a mode": (lambda: gradcli.explain("x", x=1.0, mode="grad"), "explain has no option 'mode'"),
+    "differentiate by a mode": (lambda: gradcli.differentiate("x", mode="hessian"), "differentiate has no option 'mode'"),
+    "differentiate no times": (lambda: gradcli.differentiate("x", order=0), "'order' must be a whole number from 1, not 0"),
+    "a function by nothing": (lambda: vg("x", wrt=3), "'wrt' must be names, not 3"),
+}
+
+
+@pytest.mark.parametrize(("call", "message"), OF_OTHERS.values(), ids=OF_OTHERS)
+def test_options_of_other_functions(call, message):
+    with pytest.raises(UsageError, match=message) if "no option" not in message else pytest.raises(GradcliError, match=message):
+        call()
+
+
+def test_names_of_formulas_have_values_by_keywords():
+    assert gradcli.differentiate("a*x**2", a=2.0).derivative == {"x": "2*a*x"}
+    with pytest.raises(GradcliError, match="no option 'ordr'"):
+        gradcli.differentiate("x**2", ordr=2)
 
 
 def test_expressions_of_sympy():

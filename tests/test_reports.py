@@ -419,7 +419,7 @@ def test_worst_first(verdicts, limit):
     worst = Worst(limit)
     for i, verdict in enumerate(verdicts):
         worst.add(case(verdict=verdict, line=i + 1), lambda outcome: outcome)
-    expected = sorted(enumerate(verdicts), key=lambda pair: (-pair[1], pair[0]))
+    expected = sorted(enumerate(verdicts), key=lambda pair: (-pair[1].gravity, pair[0]))
     assert [(o.line - 1, o.verdict) for o in worst] == expected[:limit]
     assert (len(worst), worst.left_out) == (min(limit, len(verdicts)), max(0, len(verdicts) - limit))
 

@@ -81,7 +81,7 @@ def test_a_broken_entry_is_a_miss(damage: Callable[[Path], Any], cache: Path) ->
     assert (verdict_cache.recalled(KEY) is None) == path.is_dir()
 
 
-@pytest.mark.parametrize("change", [{"variables": []}, {"claims": [{}]}, {"value": {"kinks": "no"}}, {"rewrite": 5}, {"verdict": "agree"}])
+@pytest.mark.parametrize("change", [{"variables": []}, {"claims": [{}]}, {"value": {"kinks": "no"}}, {"rewrite": 5}, {"verdict": 1}])
 def test_an_entry_that_is_whole_and_says_something_else_is_a_miss(change: dict[str, Any]) -> None:
     """As another version of the code might write it, under a digest that is right."""
     verdict_cache.remember(KEY, AGREED)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 Data = Callable[[Any, int], Mapping[str, Any]]  # from NumPy's random generator and a number of entries
 Written = Callable[..., Any]  # of a library's NumPy-like names, the room of its functions, and the arrays by name
@@ -27,7 +27,7 @@ class Kind:
     torch: Written
     jax: Written
     wrt: tuple[str, ...]
-    dtype: str = "float64"
+    dtype: Literal["float64", "float32"] = "float64"
 
     @property
     def tolerance(self) -> float:

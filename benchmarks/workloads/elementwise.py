@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.contest import LINEAR, Goal, InProcess, Run, Setting, Workload
 from benchmarks.machine import has_avx512
+
+if TYPE_CHECKING:
+    from gradcli.plans.backend import Backend
 
 _TEXT = "sum(exp(-x**2/2)*sin(3*x) + log(1+x**2))"
 _BLOCK = 8192
@@ -36,7 +39,7 @@ def compiled(entries: int) -> Run:
     return run
 
 
-def written_for(entries: int, threads: int, backend: str) -> Run:
+def written_for(entries: int, threads: int, backend: Backend) -> Run:
     """As compiled, with plans that are written for one backend alone."""
     import gradcli
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.contest import Contestant, Group, InProcess, Run, Setting, Workload
 from benchmarks.kinds import KINDS
 from benchmarks.kinds.record import Kind
 
+if TYPE_CHECKING:
+    from gradcli.plans.backend import Backend
+
 OURS, NUMPY, PYTORCH, JAX, MEMORY = "gradcli", "ours, NumPy", "PyTorch", "JAX jit", "copied memory"
 _COPIED = 8_000_000  # numbers: 64 MB, more than caches hold
 
 
-def compiled(key: str, entries: int, threads: int, backend: str, cache: str) -> Run:
+def compiled(key: str, entries: int, threads: int, backend: Backend, cache: str) -> Run:
     os.environ["GRADCLI_CACHE_DIR"] = cache  # an empty one, so that the first call compiles
     import gradcli
 

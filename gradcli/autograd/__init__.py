@@ -1,6 +1,6 @@
 """PyTorch's ``torch.autograd``: `backward`, `grad`, `Function`, modes, anomaly detection, `gradcheck` and `functional`."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradcli.autograd import functional
 from gradcli.tensors.core.backward import backward, grad
@@ -17,15 +17,20 @@ from gradcli.tensors.torch.custom_functions import Function
 from gradcli.tensors.torch.namespace import missing
 from gradcli.tensors.torch.variable import Variable
 
+if TYPE_CHECKING:
+    from gradcli.check.gradcheck import GradcheckError, gradcheck, gradgradcheck
+
 __all__ = [
-    "Function", "Variable", "backward", "detect_anomaly", "enable_grad", "functional", "grad", "gradcheck", "gradgradcheck",
-    "inference_mode", "is_anomaly_enabled", "no_grad", "set_detect_anomaly", "set_grad_enabled",
+    "Function", "GradcheckError", "Variable", "backward", "detect_anomaly", "enable_grad", "functional", "grad", "gradcheck",
+    "gradgradcheck", "inference_mode", "is_anomaly_enabled", "no_grad", "set_detect_anomaly", "set_grad_enabled",
 ]  # fmt: skip
 
 
-def __getattr__(name: str) -> Any:
-    if name in ("gradcheck", "gradgradcheck", "GradcheckError"):
-        import gradcli.check.gradcheck as module
+if not TYPE_CHECKING:
 
-        return getattr(module, name)
-    raise AttributeError(missing(name, "torch.autograd"))
+    def __getattr__(name: str) -> Any:
+        if name in ("gradcheck", "gradgradcheck", "GradcheckError"):
+            import gradcli.check.gradcheck as module
+
+            return getattr(module, name)
+        raise AttributeError(missing(name, "torch.autograd"))

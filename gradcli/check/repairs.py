@@ -179,7 +179,7 @@ class _Ways:
     def gravity(self, root: Expr) -> tuple[int, int]:
         """How bad a function's value and gradients are: the less the better."""
         parts = self._parts(root)
-        return sum(part.verdict + 10 * part.wrong for part in parts), -min((part.digits or 0 for part in parts), default=0)
+        return sum(part.verdict.gravity + 10 * part.wrong for part in parts), -min((part.digits or 0 for part in parts), default=0)
 
     def _parts(self, root: Expr) -> list[VariableCheck]:
         value, variables = self._judge(root).decide(forward([root], self.scope.values, self.judge.precision)[root])

@@ -22,7 +22,7 @@ from gradcli.language.scope import Scope
 from gradcli.ops.calling.promotion import FLOAT
 from gradcli.ops.recording import kept_places, node_name
 from gradcli.ops.structure import alias, derivative, output
-from gradcli.report.explanation import Contribution, ExplainedGradient, ExplainedNode, Explanation, Path
+from gradcli.report.explanation import Contribution, ExplainedGradient, ExplainedNode, Path
 from gradcli.report.records import Record
 from gradcli.report.shown_explanation import ShownExplanation
 
@@ -42,7 +42,7 @@ class AskedExplanation:
     latex: bool = False
 
 
-def explained(program: Program, lowered: Lowered, wrt: Mapping[str, Expr], record: Record, asked: AskedExplanation) -> Explanation:
+def explained(program: Program, lowered: Lowered, wrt: Mapping[str, Expr], record: Record, asked: AskedExplanation) -> ShownExplanation:
     """The explanation of a query whose record has its value and its gradient, while its graph is there."""
     explanation = _Explaining(program.scope, lowered.value, wrt, record).explanation(program.text or ProgramText())
     if asked.why:
@@ -95,7 +95,7 @@ class _Explaining:
             return False
         return not np.array_equal(np.isnan(adjoint), np.isnan((self.record.grad or {})[name]))
 
-    def explanation(self, text: ProgramText) -> Explanation:
+    def explanation(self, text: ProgramText) -> ShownExplanation:
         found = self._places(text)
         names = self._names()
         nodes = [self._node(node, id, found.get(node, NOWHERE), names) for node, id in self.ids.items()]

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from gradcli.errors import UsageError
 from gradcli.limits import DEFAULT, Limits
 
 if TYPE_CHECKING:
     from gradcli.graph.nodes import Expr
     from gradcli.language.run import Lowered, Program
-    from gradcli.report.explanation import Explanation
+    from gradcli.ops.calling.prefixes import Dialect
+    from gradcli.query.options import DType
     from gradcli.report.records import Record
+    from gradcli.report.shown_explanation import ShownExplanation
 
 
 def explain(
@@ -21,16 +24,16 @@ def explain(
     check: bool = True,
     wrt: str | Iterable[str] | None = None,
     freeze: str | Iterable[str] = (),
-    dtype: Any = "float64",
+    dtype: DType = "float64",
     random_state: int = 0,
     timeout: float | None = None,
     limits: Limits = DEFAULT,
-    dialect: str | None = None,
+    dialect: Dialect | None = None,
     at: Mapping[str, Any] | None = None,
     why: str | Iterable[str] = (),
     steps: bool = False,
     **bindings: Any,
-) -> Explanation:
+) -> ShownExplanation:
     """Where every number of a value and its gradient comes from: ``explain("x*sin(x)", x=2.0).nodes``.
 
     The options are those of `evaluate`, whose record is the explanation's ``record``. Its ``nodes`` are in the order of the forward pass,
@@ -40,10 +43,13 @@ def explain(
     Raises a `GradcliError` with its place in the text for what cannot be evaluated.
     """
     from gradcli.explanations.explaining import AskedExplanation, explained
+    from gradcli.query.bindings import entries_of, flag_of
     from gradcli.query.interface import evaluated
+    from gradcli.report.results import GradientRecord, result_of
 
-    asked = AskedExplanation([why] if isinstance(why, str) else list(why), steps, steps)
-    found: dict[int, Explanation] = {}
+    derived = flag_of("steps", steps)
+    asked = AskedExplanation(entries_of(why), derived, derived)
+    found: dict[int, ShownExplanation] = {}
 
     def observe(program: Program, lowered: Lowered, wrt: Mapping[str, Expr], record: Record) -> None:
         found[id(record)] = explained(program, lowered, wrt, record, asked)
@@ -52,4 +58,9 @@ def explain(
         "explain", expression, bindings, seed=seed, check=check, wrt=wrt, freeze=freeze, dtype=dtype, random_state=random_state,
         timeout=timeout, limits=limits, dialect=dialect, at=at, observer=observe,
     )  # fmt: skip
-    return found[id(record)]
+    result = result_of(record, check)
+    explanation = found.get(id(record))
+    if explanation is None or not isinstance(result, GradientRecord):
+        raise UsageError("an assert is held or broken: there is no gradient to explain", help="write one of its sides as the last line")
+    explanation.record = result
+    return explanation

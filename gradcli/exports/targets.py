@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Protocol
 
-from gradcli.errors import UsageError, suggestion
+from gradcli.errors import one_of
 from gradcli.exports.subject import Subject
 
 TARGETS = ("latex", "numpy", "torch", "jax", "c", "javascript", "julia", "sympy")
@@ -25,10 +25,7 @@ class Target(Protocol):
 
 def target_of(name: str) -> Target:
     """The target of a name. Raises UsageError for others."""
-    if name not in TARGETS:
-        close = suggestion(name, list(TARGETS))
-        help = f"did you mean '{close}'?" if close else None
-        raise UsageError(f"--to must be one of {', '.join(TARGETS)}, not '{name}'", help=help)
+    one_of("--to", name, TARGETS)
     if name in _MADE:
         module, kind = _MADE[name]
         found: Target = getattr(import_module(f"gradcli.exports.{module}"), kind)()

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import GradcliError, InputError, LimitError, UnknownFieldError, suggestion
+from gradcli.errors import GradcliError, InputError, LimitError, UnknownFieldError, one_of, suggestion
 from gradcli.files.arrays import load_array
 from gradcli.files.json_values import array_of, parsed
 from gradcli.limits import Limits
@@ -91,9 +91,9 @@ def _record(data: dict[str, Any], limits: Limits, folder: Path | None) -> InputR
 def _dialect(word: Any) -> str | None:
     if word is None or word in DIALECTS:
         return None if word is None else str(word)
-    close = suggestion(word, list(DIALECTS)) if isinstance(word, str) else None
-    said = f"'{word}'" if isinstance(word, str) else _kind(word)
-    raise InputError(f"'dialect' must be one of {', '.join(DIALECTS)}, not {said}", help=f"did you mean '{close}'?" if close else None)
+    if not isinstance(word, str):
+        raise InputError(f"'dialect' must be one of {', '.join(DIALECTS)}, not {_kind(word)}")
+    return one_of("'dialect'", word, DIALECTS, InputError)
 
 
 def _given(data: dict[str, Any]) -> dict[str, Any]:

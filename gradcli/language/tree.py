@@ -177,6 +177,9 @@ class Statement:
     def text(self) -> str:
         return self.source.text[self.span.start : self.span.end]
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.text!r})"
+
 
 @dataclass(eq=False, repr=False)
 class Query(Statement):
@@ -282,3 +285,6 @@ class ParsedProgram:
     """The statements of a program in order."""
 
     statements: list[Statement] = field(default_factory=list)
+
+    def __repr__(self) -> str:
+        return f"ParsedProgram({self.statements!r})"

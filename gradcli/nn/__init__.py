@@ -1,15 +1,20 @@
 """PyTorch's ``torch.nn``: the functions in `functional`; there are no modules."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradcli.nn import functional
+from gradcli.tensors.core.tensor import Tensor
 
-__all__ = ["functional"]
+__all__ = ["Parameter", "functional"]
 
 
-def __getattr__(name: str) -> Any:
-    if name == "Parameter":
-        from gradcli.tensors.core.tensor import Tensor
+def Parameter(data: Tensor, requires_grad: bool = True) -> Tensor:
+    """A leaf of the same memory, which requires grad."""
+    return Tensor(data.array).requires_grad_(requires_grad)
 
-        return lambda data, requires_grad=True: Tensor(data.array).requires_grad_(requires_grad)
-    raise AttributeError(f"gradcli has no torch.nn.{name}: it has the functions of torch.nn.functional, on tensors with requires_grad=True")
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        help = "it has the functions of torch.nn.functional, on tensors with requires_grad=True"
+        raise AttributeError(f"gradcli has no torch.nn.{name}: {help}")

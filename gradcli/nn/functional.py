@@ -2,8 +2,12 @@
 
 from typing import Any
 
-from gradcli.tensors.torch.catalogue_functions import function
+from gradcli.tensors.torch.catalogue_functions import function, function_names
 
 
 def __getattr__(name: str) -> Any:
     return function(name, "torch.nn.functional")
+
+
+def __dir__() -> list[str]:
+    return function_names()

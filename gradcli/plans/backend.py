@@ -7,9 +7,12 @@ difference: the same input has the same bits.
 
 from __future__ import annotations
 
+from typing import Literal, get_args
+
 from gradcli.plans.work import Work
 
-BACKENDS = ("auto", "numpy", "native")
+Backend = Literal["auto", "numpy", "native"]
+BACKENDS: tuple[str, ...] = get_args(Backend)
 ONCE = 1  # calls of what is computed on the command line, or by `evaluate`
 OFTEN = 1 << 7  # calls that a function is thought to be made for: about a hundred
 

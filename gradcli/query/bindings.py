@@ -6,27 +6,34 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from gradcli.errors import GradcliError, InputTypeError, UnknownNameError, UsageError, suggestion
+from gradcli.errors import GradcliError, InputTypeError, UnknownNameError, UsageError, one_of, suggestion
 from gradcli.language.characters import composed
 from gradcli.language.deviations import deviations
 from gradcli.limits import Limits
 from gradcli.ops.calling.inputs import numbers
 from gradcli.ops.calling.prefixes import DIALECTS
 from gradcli.plans.backend import BACKENDS, insist
+from gradcli.query.options import Mode, names_of
 
 if TYPE_CHECKING:
     from gradcli.query.programs import Programs
 
-MODES = ("grad", "jacobian", "hessian", "jvp", "hvp")
+MODES: tuple[str, ...] = get_args(Mode)
 OPTIONS = (  # of evaluate
-    "at", "backend", "check", "cov", "dialect", "dtype", "expression", "formula", "freeze", "hvp", "jvp", "limits", "mode", "random_state",
-    "seed", "threads", "timeout", "wrt",
+    "at", "backend", "check", "cov", "dialect", "dtype", "expression", "formula", "freeze", "hvp", "jvp", "latex", "limits", "mode",
+    "precision", "random_state", "seed", "threads", "timeout", "wrt",
 )  # fmt: skip
+MOST_DIGITS = 100_000  # of a precision
 _NAME = r"[^\W\d⁰¹²³⁴-⁹](?:(?![⁰¹²³⁴-⁹])\w)*"
+OPTIONS_OF_EXPLAIN = (
+    "at", "check", "dialect", "dtype", "expression", "freeze", "limits", "random_state", "seed", "steps", "timeout", "why", "wrt",
+)  # fmt: skip
+OPTIONS_OF_DIFFERENTIATE = ("at", "check", "expression", "limits", "order", "points", "random_state", "timeout")
+_ELSEWHERE = {"digits": "precision", "grad": "mode", "jacobian": "mode", "hessian": "mode"}  # what people write, and what they mean
 _WORDS = re.compile(rf"#[^\n]*|({_NAME})")
 _RESERVED = ("if", "else", "and", "or", "not")
 
@@ -74,12 +81,34 @@ def _spelled(name: Any, by_form: Callable[[], Mapping[str, str]], how: Callable[
     return by_form().get(plain) or by_form().get(composed(name, "NFKC"), plain)
 
 
+def names_given(option: str, given: Any, known: Collection[str]) -> tuple[str, ...] | None:
+    """The names that an option lists, as the expression spells them. Raises InputTypeError for what is none."""
+    if given is None:
+        return None
+    listed = given.split(",") if isinstance(given, str) else list(given) if isinstance(given, Iterable) else [given]
+    if not all(isinstance(name, str) for name in listed):
+        raise InputTypeError(f"'{option}' must be names, not {given!r}", help=f'write {option}="x, y"')
+    forms: dict[str, str] = {}
+    names = names_of(listed) or ()
+    if not {*names} <= {*known}:
+        forms = _by_form(known)
+    return tuple(name if name in known else forms.get(composed(name, "NFKC"), name) for name in names)
+
+
+def covariances_of(cov: Any, known: Collection[str]) -> list[tuple[tuple[str, ...], Any]]:
+    """Covariances by the names that they are of. Raises InputTypeError."""
+    if cov is not None and not isinstance(cov, Mapping):
+        raise InputTypeError(f"'cov' must map names to covariances, not {type(cov).__name__}", help='write cov={"a,b": 0.02}')
+    return [(names_given("cov", names, known) or (), value) for names, value in (cov or {}).items()]
+
+
 def refuse_unknown(keywords: Iterable[str], known: Collection[str], options: Collection[str], what: str) -> None:
     """Raise for keywords that are neither options nor names of the expression: somebody's misspelt option, or name."""
     for name in keywords:
-        if name in known or (not name.isascii() and composed(name, "NFKC") in _by_form(known)):
+        if name in known or composed(name, "NFKC") in _by_form(known):
             continue
-        close = suggestion(name, sorted({*options, *known}))
+        meant = _ELSEWHERE.get(name)
+        close = meant if meant in options else suggestion(name, sorted({*options, *known}))
         help = f"did you mean '{close}'?" if close else None
         raise UnknownArgument(f"{what} has no option '{name}', and the expression no name '{name}'", help=help)
 
@@ -119,23 +148,15 @@ def precision_of(dtype: Any) -> str:
 
 def dialect_of(dialect: Any) -> str | None:
     """One of the dialects. Raises InputTypeError."""
-    return None if dialect is None else _one_of("dialect", dialect, DIALECTS)
+    return None if dialect is None else one_of("'dialect'", dialect, DIALECTS, InputTypeError)
 
 
 def backend_of(backend: Any) -> str:
     """One of those who run loops. Raises InputTypeError, and NativeError for native code without a compiler."""
-    word = _one_of("backend", backend, BACKENDS)
+    word = one_of("'backend'", backend, BACKENDS, InputTypeError)
     if word == "native":
         insist(word)
     return word
-
-
-def _one_of(option: str, word: Any, allowed: tuple[str, ...]) -> str:
-    if isinstance(word, str) and word in allowed:
-        return str(word)
-    close = suggestion(word, list(allowed)) if isinstance(word, str) else None
-    help = f"did you mean '{close}'?" if close else None
-    raise InputTypeError(f"'{option}' must be one of {', '.join(allowed)}, not {word!r}", help=help)
 
 
 def limits_of(limits: Any) -> Limits:
@@ -169,11 +190,39 @@ def name_of(name: Any) -> str:
     return str(name)
 
 
+def entries_of(why: Any) -> list[str]:
+    """The entries whose stories are asked for. Raises InputTypeError."""
+    entries = [why] if isinstance(why, str) else list(why) if isinstance(why, Iterable) else [why]
+    if not all(isinstance(entry, str) for entry in entries):
+        raise InputTypeError(f"'why' must be entries, not {why!r}", help='write why="x[2]"')
+    return entries
+
+
 def count_of(name: str, value: Any) -> int:
     """A number of things, at least one. Raises InputTypeError."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
         raise InputTypeError(f"'{name}' must be a whole number from 1, not {value!r}")
     return int(value)
+
+
+def digits_of(precision: Any) -> int | None:
+    """How many digits are asked of the reference. Raises for what the command line's ``--precision`` does not take."""
+    if precision is None:
+        return None
+    digits = count_of("precision", precision)
+    if digits > MOST_DIGITS:
+        raise UsageError(f"'precision' must be at most {MOST_DIGITS:,} digits, not {digits:,}")
+    return digits
+
+
+def refuse_unshown(mode: str, digits: int | None, latex: bool, formula: bool) -> None:
+    """Raise for what would be asked and not given: digits of other modes than the gradient's, LaTeX of formulas that are left out."""
+    if digits is not None and mode != "grad":
+        raise UsageError(f"'precision' is about a value and its gradient, not the mode '{mode}'", help="leave precision out")
+    if latex and not formula:
+        raise UsageError("'latex' is about formulas, which formula=False leaves out", help="leave one of them out")
+    if latex and mode in ("jvp", "hvp"):
+        raise UsageError(f"'latex' is about formulas, which the mode '{mode}' has none of", help="leave latex out")
 
 
 def threads_of(threads: Any) -> int | None:
@@ -206,7 +255,7 @@ def mode_of(mode: Any, directions: Mapping[str, Any], seed: Any, known: Collecti
 
     directions   what is given as ``jvp`` and as ``hvp``, tangents by names or None
     """
-    mode = _one_of("mode", mode, MODES)
+    mode = one_of("'mode'", mode, MODES, InputTypeError)
     given = {word: direction for word, direction in directions.items() if direction is not None}
     if mode in directions and mode not in given:
         raise UsageError(f"mode '{mode}' needs a direction", help=f'write {mode}={{"x": 1.0}}, the tangent of each name that moves')

@@ -76,7 +76,7 @@ class Columns:
         """The places of points that agree together, of those that have finite slopes, too; none where anything else is found, or may be."""
         options = self.sampled.options
         claims = tuple(replace(claim, around=None) for claim in options.claims)  # they are tried around single points
-        quick = replace(options, formula=False, check=True, digits=None, claims=claims)
+        quick = replace(options, formula=False, check=True, precision=None, claims=claims)
         nothing = np.empty(0, int)
         if inside.size < 2:
             return nothing

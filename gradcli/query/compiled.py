@@ -9,25 +9,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from gradcli.errors import suggestion
 from gradcli.limits import DEFAULT, Limits
 from gradcli.query import bindings as given
 from gradcli.query.functions import Function, Value
-from gradcli.query.options import names_of
+
+if TYPE_CHECKING:
+    from gradcli.ops.calling.prefixes import Dialect
+    from gradcli.plans.backend import Backend
+    from gradcli.query.options import DType
 
 _PYTORCH_COMPILE = ("fullgraph", "dynamic", "backend", "mode", "options", "disable")
 
 
 def value_and_grad(
     expression: str,
-    wrt: Iterable[str] | None = None,
+    wrt: str | Iterable[str] | None = None,
     *,
-    dtype: Any = "float64",
+    dtype: DType = "float64",
     limits: Limits = DEFAULT,
-    dialect: str | None = None,
-    backend: str = "auto",
+    dialect: Dialect | None = None,
+    backend: Backend = "auto",
     threads: int | None = None,
 ) -> Function:
     """A function of an expression's names that gives its value and its gradients, compiled once for each set of shapes.
@@ -41,12 +45,19 @@ def value_and_grad(
                 matrices have BLAS's own. Results are the same to the bit
     Raises a `GradcliError` with its place in the text for what cannot be read.
     """
-    return Function(expression, names_of(wrt), dtype, limits, dialect, backend, threads)
+    names = given.names_given("wrt", wrt, given.words(given.text_of(expression)))
+    return Function(expression, names, dtype, limits, dialect, backend, threads)
 
 
 @overload
 def compile(
-    expression: str, *, dtype: Any = ..., limits: Limits = ..., dialect: str | None = ..., backend: str = ..., threads: int | None = ...
+    expression: str,
+    *,
+    dtype: DType = ...,
+    limits: Limits = ...,
+    dialect: Dialect | None = ...,
+    backend: Backend = ...,
+    threads: int | None = ...,
 ) -> Value: ...
 @overload
 def compile(expression: Callable[..., Any], **pytorch: Any) -> Callable[..., Any]: ...
@@ -55,9 +66,9 @@ def compile(expression: None = None, **pytorch: Any) -> Callable[[Callable[..., 
 def compile(
     expression: Any = None,
     *,
-    dtype: Any = "float64",
+    dtype: DType = "float64",
     limits: Limits = DEFAULT,
-    dialect: str | None = None,
+    dialect: Dialect | None = None,
     backend: Any = "auto",
     threads: int | None = None,
     **pytorch: Any,

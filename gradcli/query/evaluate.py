@@ -200,15 +200,15 @@ def _query(program: Program, lowered: Lowered, options: Options, record: Record)
     excused = _remarks(scope, order, wrt, lowered.static_uses, options, record) if wrt else {}
     if options.formula and wrt:
         _formulas(scope, root, wrt, options, record)
-    if options.digits is not None and options.mode == "grad" and root.kind == "float":
+    if options.precision is not None and options.mode == "grad" and root.kind == "float":
         from gradcli.reference.digits import to_digits
 
         record.precise, record.precise_certified = to_digits(
-            scope, root, wrt, record.seed, options.digits, record.grad or {}
+            scope, root, wrt, record.seed, options.precision, record.grad or {}
         )  # fmt: skip
         if not record.precise_certified:
             record.warnings.append(
-                "digits of --precision that are not proved: at kinks they are a choice, without enclosures those that stay"
+                "digits of the precision that are not proved: at kinks they are a choice, without enclosures those that stay"
             )
     if options.over and options.check:
         from gradcli.query.over import held

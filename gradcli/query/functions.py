@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gradcli.errors import GradcliError, InputTypeError, UsageError, text_lines
 from gradcli.language.mentions import names_bound_by, names_imported_by, words_of
@@ -67,8 +68,14 @@ class Function:
         return f"<{type(self).__name__.lower()} {self.expression!r}>"
 
     def __call__(
-        self, at: Mapping[str, Any] | None = None, /, *, seed: Any = None, out: Mapping[str, Any] | None = None, **bindings: Any
-    ) -> tuple[Any, dict[str, Any]]:
+        self,
+        at: Mapping[str, Any] | None = None,
+        /,
+        *more: Any,
+        seed: Any = None,
+        out: Mapping[str, NDArray[Any]] | None = None,
+        **bindings: Any,
+    ) -> tuple[Any, dict[str, NDArray[Any]]]:
         """The value, and the gradient by each name, in its shape.
 
         at, bindings  values of names: numbers, nested lists or arrays; ``at`` takes names that are no keywords
@@ -76,8 +83,8 @@ class Function:
         out           arrays that take gradients, by name; the others are new
         Raises a `GradcliError` for values that the expression has no result for.
         """
-        if at is not None or not self._words.issuperset(bindings):
-            bindings = self._by_names(at, bindings)
+        if at is not None or more or not self._words.issuperset(bindings):
+            bindings = self._by_names(at, bindings, more)
         parts: list[Any] = list(bindings)  # names and shapes: what a plan is made for
         dtype = self._float
         for name, value in bindings.items():
@@ -128,14 +135,15 @@ class Function:
             "\n\n".join(found.text() for found in made) or "nothing is compiled yet: call the function, or prepare it for shapes"
         )
 
-    def _by_names(self, at: Any, keywords: dict[str, Any]) -> dict[str, Any]:
-        """The values by the names that the expression has for them."""
-        if at is not None and not isinstance(at, Mapping):
+    def _by_names(self, at: Any, keywords: dict[str, Any], more: tuple[Any, ...] = ()) -> dict[str, Any]:
+        """The values by the names that the expression has for them; those that come by position are refused."""
+        if more or (at is not None and not isinstance(at, Mapping)):
             names = [name for statement in self.statements for name in (*names_bound_by(statement), *names_imported_by(statement))]
             taken = {*names, *NAMED, *re.findall(r"\b(\w++)\s*+\(", self.expression)}
             free = sorted(self._words - taken)
-            shown = f"{at!r}" if isinstance(at, (int, float)) else "..."
-            help = f"call it by names: f({free[0] if free else 'x'}={shown})"
+            shown = [f"{value!r}" if isinstance(value, (int, float)) else "..." for value in (at, *more)]
+            free += [f"x{place}" for place in range(len(free), len(shown))] if len(shown) > 1 else ["x"][len(free) :]
+            help = f"call it by names: f({', '.join(f'{name}={text}' for name, text in zip(free, shown, strict=False))})"
             raise InputTypeError("a compiled function takes values by names", help=help)
         given.refuse_unknown(keywords, self._words, self.options, "the function")
         return given.bound(at, keywords, self._words, by_name)
@@ -196,8 +204,8 @@ class Value(Function):
 
     options = ()
 
-    def __call__(self, at: Mapping[str, Any] | None = None, /, **bindings: Any) -> Any:
+    def __call__(self, at: Mapping[str, Any] | None = None, /, *more: Any, **bindings: Any) -> NDArray[Any]:  # type: ignore[override]
         """The value. Raises a `GradcliError` for values that the expression has no result for."""
         if "seed" in bindings or "out" in bindings:  # names here, and options there
             at, bindings = self._by_names(at, bindings), {}
-        return super().__call__(at, **bindings)[0]
+        return super().__call__(at, *more, **bindings)[0]

@@ -10,9 +10,12 @@ from gradcli.limits import DEFAULT, Limits
 
 if TYPE_CHECKING:
     from gradcli.language.tree import ParsedProgram
-    from gradcli.query.options import Observer
+    from gradcli.ops.calling.prefixes import Dialect
+    from gradcli.plans.backend import Backend
+    from gradcli.query.options import DType, Mode, Observer
     from gradcli.report.derivative_record import DerivativeRecord
     from gradcli.report.records import Record
+    from gradcli.report.results import Result
 
 
 def evaluate(
@@ -22,21 +25,23 @@ def evaluate(
     check: bool = True,
     wrt: str | Iterable[str] | None = None,
     freeze: str | Iterable[str] = (),
-    mode: str = "grad",
+    mode: Mode = "grad",
     jvp: Mapping[str, Any] | None = None,
     hvp: Mapping[str, Any] | None = None,
     formula: bool = True,
-    dtype: Any = "float64",
+    latex: bool = False,
+    precision: int | None = None,
+    dtype: DType = "float64",
     random_state: int = 0,
     timeout: float | None = None,
     limits: Limits = DEFAULT,
-    dialect: str | None = None,
-    backend: str = "auto",
+    dialect: Dialect | None = None,
+    backend: Backend = "auto",
     threads: int | None = None,
     at: Mapping[str, Any] | None = None,
     cov: Mapping[str, Any] | None = None,
     **bindings: Any,
-) -> Record:
+) -> Result[Any]:
     """The value of an expression, its gradients, their formulas and the verdict of the cross-check.
 
     expression  a program of the language; the result is that of its last query
@@ -48,6 +53,8 @@ def evaluate(
                 a list, or a string with commas between them, as is ``freeze``: names to hold constant
     mode        "grad", "jacobian" or "hessian"; with ``jvp``, tangents by names, a directional derivative instead; with ``hvp``
                 the Hessian of a scalar times that direction
+    formula     formulas of the derivatives, with ``latex`` in LaTeX, too
+    precision   so many digits of value and gradient from the reference, as ``precise``: 1 to 100,000
     timeout     seconds for the cross-check, after which it is undetermined; by default no clock is looked at
     dialect     "numpy", "torch" or "jax": what methods and bare names mean where no prefix or import line of the program says so
     backend     of value and gradient of large arrays: "numpy", "native" (C, compiled by the machine's compiler), or "auto": native code
@@ -57,11 +64,14 @@ def evaluate(
     A false assert of the program makes the record ``failed``.
     Raises a `GradcliError` with its place in the text for what cannot be evaluated.
     """
-    return evaluated(
+    from gradcli.report.results import result_of
+
+    record = evaluated(
         "evaluate", expression, bindings, seed=seed, check=check, wrt=wrt, freeze=freeze, mode=mode, jvp=jvp, hvp=hvp, formula=formula,
-        dtype=dtype, random_state=random_state, timeout=timeout, limits=limits, dialect=dialect, backend=backend, threads=threads, at=at,
-        cov=cov,
+        latex=latex, precision=precision, dtype=dtype, random_state=random_state, timeout=timeout, limits=limits, dialect=dialect,
+        backend=backend, threads=threads, at=at, cov=cov,
     )  # fmt: skip
+    return result_of(record, check)
 
 
 def evaluated(
@@ -83,6 +93,8 @@ def evaluated(
     jvp: Mapping[str, Any] | None = None,
     hvp: Mapping[str, Any] | None = None,
     formula: bool = False,
+    latex: bool = False,
+    precision: int | None = None,
     backend: str = "auto",
     threads: int | None = None,
     observer: Observer | None = None,
@@ -91,26 +103,33 @@ def evaluated(
     """What `evaluate` gives, for a function of that API: its name, and who is shown the queries."""
     from gradcli.query import bindings as given
     from gradcli.query.evaluate import records
-    from gradcli.query.options import LONG, Options, names_of
+    from gradcli.query.options import LONG, Options
     from gradcli.query.programs import Programs
     from gradcli.query.unused_names import UsedNames, refuse_unknown_in
 
+    allowed = given.OPTIONS if function == "evaluate" else given.OPTIONS_OF_EXPLAIN
     known = given.words(given.text_of(expression))
     directions = {"jvp": jvp, "hvp": hvp}
     moving = [name for direction in directions.values() if isinstance(direction, Mapping) for name in direction]
-    asked = {*(names_of(wrt) or ()), *(names_of(freeze) or ()), *moving}
-    given.refuse_unknown(bindings, known | asked, given.OPTIONS, function)
     with given.naming(
-        known, at=at, backend=None if backend == "auto" else backend, dialect=dialect, dtype=dtype, hvp=hvp, jvp=jvp, limits=limits,
-        mode=mode, random_state=random_state, threads=threads, timeout=timeout,
+        known, at=at, backend=None if backend == "auto" else backend, check=check, cov=cov, dialect=dialect, dtype=dtype, formula=formula,
+        freeze=freeze, hvp=hvp, jvp=jvp, latex=latex, limits=limits, mode=mode, precision=precision, random_state=random_state,
+        threads=threads, timeout=timeout, wrt=wrt,
     ):  # fmt: skip
+        by, frozen = given.names_given("wrt", wrt, known), given.names_given("freeze", freeze, known) or ()
+        asked = {*(by or ()), *frozen, *moving}
+        given.refuse_unknown(bindings, known | asked, allowed, function)
         values = given.bound(at, bindings, known, _by_name)
         mode, tangents = given.mode_of(mode, directions, seed, known)
         seconds = given.seconds_of(timeout)
         programs = Programs(given.limits_of(limits), given.precision_of(dtype), dialect=given.dialect_of(dialect))
         state = given.state_of(random_state)
         who, most = given.backend_of(backend), given.threads_of(threads)
+        digits = given.digits_of(precision)
         given.refuse_loops(mode, who, most)
+        checked, formulas, in_latex = given.flag_of("check", check), given.flag_of("formula", formula), given.flag_of("latex", latex)
+        given.refuse_unshown(mode, digits, in_latex, formulas)
+        covariances = given.covariances_of(cov, known)
     for name, value in values.items():
         exact, deviation = given.uncertain_of(name, value, programs)
         programs.values[name] = array = given.value_of(name, exact)
@@ -118,10 +137,8 @@ def evaluated(
         if deviation is not None:
             programs.deviations[name] = deviation
     options = Options(
-        wrt=names_of(wrt), freeze=names_of(freeze) or (), seed=given.seed_of(seed), mode=mode, tangents=tangents,
-        check=given.flag_of("check", check), formula=given.flag_of("formula", formula), timeout=seconds, need_seed=True,
-        backend=who, threads=most, observer=observer,
-        covariances=[(names_of(names) or (), value) for names, value in (cov or {}).items()],
+        wrt=by, freeze=frozen, seed=given.seed_of(seed), mode=mode, tangents=tangents, check=checked, formula=formulas, timeout=seconds,
+        need_seed=True, backend=who, threads=most, observer=observer, latex=in_latex, precision=digits, covariances=covariances,
     )  # fmt: skip
     programs.keeps_text = observer is not None
     refuse_unknown_in(expression, options, programs.values, limits)
@@ -130,7 +147,7 @@ def evaluated(
     cache = programs.cache if options.bare and len(expression) >= LONG else None
     for record in records(program, text_lines(expression), None, options, cache):
         if record.error is not None:
-            raise given.helped(record.error.error, given.OPTIONS, _by_name)
+            raise given.helped(record.error.error, allowed, _by_name)
         result = record if result is None else result.joined(record)
     if result is None:
         raise ParseError("the program has no query")
@@ -139,7 +156,7 @@ def evaluated(
     unused = found.unmentioned(programs.values, options)
     if unused:
         keywords = given.bound(None, bindings, known | asked, _by_name)
-        given.refuse_unknown(keywords, found.mentioned.union(found.bound, options.asked), given.OPTIONS, function)
+        given.refuse_unknown(keywords, found.mentioned.union(found.bound, options.asked), allowed, function)
         result.warnings += unused
     return result
 
@@ -159,6 +176,7 @@ def differentiate(
     timeout: float | None = None,
     limits: Limits = DEFAULT,
     at: Mapping[str, Any] | None = None,
+    **constants: Any,
 ) -> DerivativeRecord:
     """Derivatives as formulas, for all values of the names: ``differentiate("x^3*sin(x)").derivative["x"]``.
 
@@ -166,18 +184,18 @@ def differentiate(
     names       to differentiate by, in this order (default: all without values)
     order       how many times, by each combination of names: ``derivative["x"]["y"]`` of second order
     check       hold each formula to the derivative at so many ``points`` of the domain; ``verdict`` says what came of it
-    at          values of names that are constants
+    constants   values of names that are constants; ``at`` takes names that are no keywords
     timeout     seconds for the check, after which it is undetermined; by default no clock is looked at
     Raises a `GradcliError` with its place in the text for what has no formula.
     """
     from gradcli.query import bindings as given
     from gradcli.query.general_derivatives import Asked, derivatives, refuse_absent
-    from gradcli.query.options import names_of
     from gradcli.query.programs import Programs
 
     known = given.words(given.text_of(expression))
-    values = given.bound(at, {}, known, _by_name)
-    listed = tuple(name for text in names for name in names_of(given.name_of(text)) or ())
+    given.refuse_unknown(constants, known, given.OPTIONS_OF_DIFFERENTIATE, "differentiate")
+    values = given.bound(at, constants, known, _by_name)
+    listed = tuple(name for text in names for name in given.names_given("names", given.name_of(text), known) or ())
     asked = Asked(
         listed or None, given.count_of("order", order), True, given.flag_of("check", check), given.count_of("points", points),
         given.state_of(random_state), given.seconds_of(timeout),
@@ -200,9 +218,10 @@ def parse(text: str, *, limits: Limits = DEFAULT) -> ParsedProgram:
     """The statements of a program as a tree. Raises a `GradcliError` at the first one that cannot be read."""
     from gradcli.language.run import statements
     from gradcli.language.tree import ParsedProgram
+    from gradcli.query.bindings import limits_of, text_of
 
     program = ParsedProgram()
-    for statement in statements(text_lines(text), None, limits):
+    for statement in statements(text_lines(text_of(text)), None, limits_of(limits)):
         if isinstance(statement, GradcliError):
             raise statement
         program.statements.append(statement)

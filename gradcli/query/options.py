@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from gradcli.language.characters import composed
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from gradcli.graph.nodes import Expr
     from gradcli.language.run import Lowered, Program
     from gradcli.report.records import Record
 
+    _Named = Literal["float64", "float32", "double", "single", "f8", "f4"]
+    DType = _Named | type[np.float64] | type[np.float32] | np.dtype[np.float64] | np.dtype[np.float32]
+
+Mode = Literal["grad", "jacobian", "hessian", "jvp", "hvp"]  # what is computed beside a value
 Place = Callable[[str, tuple[int, ...], Any], Any]  # the array that takes a large result: of which name, shape and dtype
 
 
@@ -63,7 +69,7 @@ class Options:
     rtol: float | None = None  # of claims that are numbers
     atol: float = 0.0
     remembering: bool = False  # keep verdicts between runs
-    digits: int | None = None  # of value and gradient from the reference, beside the floats
+    precision: int | None = None  # decimal digits of value and gradient from the reference, beside the floats
     at: bool = False  # keep the values of the names beside their derivatives
     place: Place | None = None  # gives the array that takes a large result: name, shape, dtype
     backend: str = "auto"  # who runs the loops over large arrays: "numpy", "native", or whom a count says
@@ -79,5 +85,7 @@ class Options:
     @cached_property
     def bare(self) -> bool:
         """Whether all that is asked of a number is its value and its gradient."""
-        asked = self.check or self.formula or self.latex or self.claims or self.decide_asserts or self.digits is not None or self.observer
+        asked = (
+            self.check or self.formula or self.latex or self.claims or self.decide_asserts or self.precision is not None or self.observer
+        )
         return not asked and self.mode == "grad" and self.seed is None and self.wrt is None

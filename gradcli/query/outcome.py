@@ -53,7 +53,7 @@ def details_of(record: Record, check: Check) -> list[str]:
             lines.append((part.verdict, _variable_line(name, part)))
     if not lines and check.reason:
         lines.append((check.verdict, check.reason))
-    found = [text for _, text in sorted(lines, key=lambda pair: -pair[0])]
+    found = [text for _, text in sorted(lines, key=lambda pair: pair[0], reverse=True)]
     if check.departs is not None:
         found.append(check.departs.text)
     found += [f"write {repair}" for repair in check.repairs]

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gradcli.errors import GradcliError
 from gradcli.inert import well_formed
 from gradcli.report.dictionaries import SCHEMA, check_dict, failure_dict
-from gradcli.report.json_text import plain_data
+from gradcli.report.json_text import encoded, plain_data
 from gradcli.report.records import Failure
+from gradcli.report.short_repr import Short
 
 if TYPE_CHECKING:
     from gradcli.report.verdicts import Check
@@ -25,8 +26,8 @@ class Formula(NamedTuple):
     latex: str | None = None
 
 
-@dataclass(eq=False)
-class DerivativeRecord:
+@dataclass(eq=False, repr=False)
+class DerivativeRecord(Short):
     """The derivatives of one expression, of one order, by every name or by those that were asked for.
 
     Orders of names do not matter, so that each formula stands once: below its names in their order.
@@ -52,6 +53,17 @@ class DerivativeRecord:
     error: Failure | None = None
     meta: dict[str, Any] | None = None
 
+    def _told(self) -> list[str]:
+        return ["derivative", "check", "warnings", "error"]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record as ``gradcli diff --format jsonl`` writes it, as plain data."""
+        return as_dict(self)
+
+    def to_json(self) -> str:
+        """One line of JSON Lines."""
+        return encoded(as_dict(self))
+
     def _repr_html_(self) -> str:
         """What notebooks show."""
         from gradcli.report.notebook import derivatives_in_html
@@ -70,15 +82,15 @@ class DerivativeRecord:
         return len({*self.names, *self.known}) > 1
 
     @property
-    def derivative(self) -> dict[str, Any] | None:
-        """The formulas by their names: ``{"x": "2*x"}``; of second order ``{"x": {"x": "2"}}``, and so on. None with an error."""
-        return None if self.error is not None else self._nested(lambda formula: formula.text)
+    def derivative(self) -> dict[str, Any]:
+        """The formulas by their names: ``{"x": "2*x"}``; of second order ``{"x": {"x": "2"}}``, and so on. Empty with an error."""
+        return {} if self.error is not None else self._nested(lambda formula: formula.text)
 
     @property
-    def latex(self) -> dict[str, Any] | None:
-        """The same in LaTeX; None where that was not asked for."""
+    def latex(self) -> dict[str, Any]:
+        """The same in LaTeX; empty where that was not asked for."""
         if self.error is not None or self.picture is None:
-            return None
+            return {}
         return self._nested(lambda formula: formula.latex)
 
     @property
@@ -130,8 +142,8 @@ def as_dict(record: DerivativeRecord) -> dict[str, Any]:
         "read_as": None if record.read_as is None else well_formed(record.read_as),
         **({} if record.dialect is None else {"dialect": record.dialect}),
         "order": record.order,
-        "derivative": record.derivative,
-        **({} if record.picture is None else {"latex": record.latex}),
+        "derivative": None if record.error is not None else record.derivative,
+        **({} if record.picture is None else {"latex": None if record.error is not None else record.latex}),
         "check": None if record.check is None else {**check_dict(record.check), "points": record.points},
         "warnings": record.warnings,
         "error": None if record.error is None else failure_dict(record.error),

@@ -58,10 +58,12 @@ def as_dict(record: Record) -> dict[str, Any]:
         else:
             arrays = {"jacobian": record.jacobian, "hvp": record.hvp}.get(record.mode, record.grad)
             out[record.mode] = None if arrays is None else {name: numbers(v) for name, v in arrays.items()}
-        out["derivative"] = record.derivative
+        out["derivative"] = record.derivative or None
+        if record.latex:
+            out["latex"] = record.latex
         if record.derivative_kind is not None:
             out["derivative_kind"] = record.derivative_kind
-    if record.precise is not None:
+    if record.precise:
         out["precise"] = record.precise
         out["precise_certified"] = record.precise_certified
     if record.uncertainty is not None:

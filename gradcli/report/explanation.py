@@ -9,13 +9,14 @@ import numpy as np
 
 from gradcli.errors import GradcliError, Source
 from gradcli.report.records import Failure, Record
+from gradcli.report.short_repr import Short
 
 Span = tuple[int, int]  # of a text: begin and end, in characters
 Value = np.ndarray | np.generic | tuple[Any, ...]  # of a node: numbers, or a tuple of them for an operation of several results
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class ExplainedNode:
+class ExplainedNode(Short):
     """A node of the graph, with what came of it forward and backward.
 
     id         from 1, in the order of the forward pass: operands before their users
@@ -56,6 +57,9 @@ class ExplainedNode:
     call: Span | None = None
     statement: int | None = None
 
+    def _told(self) -> list[str]:
+        return ["op", "name", "text", "operands", "value", "adjoint"]
+
     @property
     def label(self) -> str:
         """What the node is called among others: its name, its text, or its operation."""
@@ -63,7 +67,7 @@ class ExplainedNode:
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class Contribution:
+class Contribution(Short):
     """What one node passes back to one of its operands: the adjoint that arrives times the local derivative.
 
     In formulas operands are called by their texts, and by "v" and their number where those are long or missing.
@@ -88,7 +92,7 @@ class Contribution:
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class Path:
+class Path(Short):
     """What a name's gradient has through one path: the ids from the leaf to the result, both included."""
 
     nodes: tuple[int, ...]
@@ -96,7 +100,7 @@ class Path:
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class ExplainedGradient:
+class ExplainedGradient(Short):
     """A gradient, and the paths that it is the sum of.
 
     paths      the largest first, by the sum of magnitudes of their entries
@@ -124,7 +128,7 @@ class Step:
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class Why:
+class Why(Short):
     """The story of one number.
 
     of       "x", "x[2]" or "value"
@@ -149,7 +153,7 @@ class Why:
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class Explanation:
+class Explanation(Short):
     """One query explained; without nodes where the record has an error, or nothing but steps was asked for.
 
     record    value, gradient, seed, warnings, verdict, error
@@ -167,6 +171,9 @@ class Explanation:
     steps: dict[str, list[Step]] = field(default_factory=dict)
     why: list[Why] = field(default_factory=list)
     result: int = 0
+
+    def _told(self) -> list[str]:
+        return ["why", "steps", "gradients"]
 
     @property
     def error(self) -> Failure | None:

@@ -17,7 +17,7 @@ def gravity(outcome: Outcome) -> int:
     if outcome.status == FAILED:
         asserted = outcome.record.asserted is not None and outcome.record.asserted.holds is False
         verdict = Verdict.MISMATCH if asserted else outcome.verdict or Verdict.SKIPPED
-        return 3 + verdict
+        return 3 + verdict.gravity
     return {ERROR: 2, XPASSED: 1}.get(outcome.status, 0)
 
 

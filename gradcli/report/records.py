@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradcli.errors import GradcliError
+from gradcli.report.short_repr import Short
 
 if TYPE_CHECKING:
     from gradcli.report.uncertainty import Uncertainty
@@ -22,8 +23,8 @@ def _name(dtype: np.dtype[Any]) -> str:
     return str(dtype)
 
 
-@dataclass(eq=False)
-class Asserted:
+@dataclass(eq=False, repr=False)
+class Asserted(Short):
     """The outcome of one relation of an ``assert``."""
 
     holds: bool | None  # None where that could not be decided
@@ -56,8 +57,8 @@ class Asserted:
         return f"open for {box}" + (f": {self.reason}" if self.reason else "")
 
 
-@dataclass(eq=False)
-class Failure:
+@dataclass(eq=False, repr=False)
+class Failure(Short):
     """Why a record has no result; ``error`` renders itself with carets."""
 
     code: str
@@ -74,8 +75,8 @@ class Failure:
         return cls(error.code, error.message, line, column, end, error.help, error)
 
 
-@dataclass(eq=False)
-class Record:
+@dataclass(eq=False, repr=False)
+class Record(Short):
     """The result of one query: its value, gradients and formulas, and the verdict on them."""
 
     expr: str
@@ -115,6 +116,12 @@ class Record:
     points: int = 0  # at how many points the case was checked
     meta: dict[str, Any] | None = None  # what a JSON Lines record says beside the case, for others
     given: str | None = None  # a digest of the claims and the like that identify the case beside its text
+
+    def _told(self) -> list[str]:
+        derivatives = "grad" if self.mode == "assert" else self.mode
+        seed = ["seed"] if self.seed_given else []
+        beside = ["derivative", "latex", "precise", "check", "refuted", "warnings", "error", "skip", "xfail"]
+        return ["value", *seed, derivatives, *beside]
 
     def _repr_html_(self) -> str:
         """What notebooks show."""

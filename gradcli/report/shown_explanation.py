@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from gradcli.inert import html_text
 from gradcli.report.explanation import Explanation
+from gradcli.report.explanation_json import as_dict
+from gradcli.report.json_text import encoded
 from gradcli.report.notebook import aligned, block, record_in_html, record_in_latex, table, written
 from gradcli.report.pictures.svg import svg
+from gradcli.report.results import GradientRecord
 
 
 class ShownExplanation(Explanation):
     """An explanation that a notebook can show."""
 
     __slots__ = ()
+    record: GradientRecord[Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The explanation as ``gradcli explain --format jsonl`` writes it, as plain data."""
+        return as_dict(self)
+
+    def to_json(self) -> str:
+        """One line of JSON Lines."""
+        return encoded(as_dict(self))
 
     def _repr_html_(self) -> str:
         return explanation_in_html(self)

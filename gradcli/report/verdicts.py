@@ -5,28 +5,50 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from enum import IntEnum
+from enum import StrEnum
 from typing import Any
 
+from gradcli.report.short_repr import Short
 
-class Verdict(IntEnum):
-    """Verdicts of the cross-check and of claims; the larger is the graver."""
 
-    SKIPPED = 0
-    AGREE = 1
-    KINK = 2
-    ILL_CONDITIONED = 3
-    UNDEFINED = 4
-    UNDETERMINED = 5
-    MISMATCH = 6
+class Verdict(StrEnum):
+    """Verdicts of the cross-check and of claims: words, of which the larger is the graver."""
+
+    SKIPPED = "skipped"
+    AGREE = "agree"
+    KINK = "kink"
+    ILL_CONDITIONED = "ill-conditioned"
+    UNDEFINED = "undefined"
+    UNDETERMINED = "undetermined"
+    MISMATCH = "mismatch"
 
     @property
     def word(self) -> str:
-        return self.name.lower().replace("_", "-")
+        return self.value
+
+    @property
+    def gravity(self) -> int:
+        """Its place in that order."""
+        return _GRAVITY[self]
+
+    def __lt__(self, other: str) -> bool:
+        return _GRAVITY[self] < _GRAVITY[Verdict(other)]
+
+    def __le__(self, other: str) -> bool:
+        return _GRAVITY[self] <= _GRAVITY[Verdict(other)]
+
+    def __gt__(self, other: str) -> bool:
+        return _GRAVITY[self] > _GRAVITY[Verdict(other)]
+
+    def __ge__(self, other: str) -> bool:
+        return _GRAVITY[self] >= _GRAVITY[Verdict(other)]
 
 
-@dataclass(eq=False)
-class Worst:
+_GRAVITY = {verdict: place for place, verdict in enumerate(Verdict)}
+
+
+@dataclass(eq=False, repr=False)
+class Worst(Short):
     """The entry of a gradient that is furthest from its reference."""
 
     index: tuple[int, ...]
@@ -35,8 +57,8 @@ class Worst:
     at: dict[str, float] | None = None  # of a claim over a box: the point
 
 
-@dataclass(eq=False)
-class OneSided:
+@dataclass(eq=False, repr=False)
+class OneSided(Short):
     """A kink at one entry: the derivatives from both sides and the value that the engine chose."""
 
     index: tuple[int, ...]
@@ -46,8 +68,8 @@ class OneSided:
     convention: str
 
 
-@dataclass(eq=False)
-class VariableCheck:
+@dataclass(eq=False, repr=False)
+class VariableCheck(Short):
     """The cross-check of one gradient (or of the value)."""
 
     verdict: Verdict
@@ -104,8 +126,8 @@ def certainty(checks: Sequence[VariableCheck]) -> str:
 ALGEBRA, POINTS = "algebra", "points"  # what has decided a claim that is a formula
 
 
-@dataclass(eq=False)
-class Claim:
+@dataclass(eq=False, repr=False)
+class Claim(Short):
     """Somebody's statement about a result, and what became of it."""
 
     of: str
@@ -122,8 +144,8 @@ class Claim:
     points: int = 0  # and how many these were
 
 
-@dataclass(eq=False)
-class Departure:
+@dataclass(eq=False, repr=False)
+class Departure(Short):
     """Where a wrong gradient begins: the adjoint of a node that an operation made wrong, and that operation's place."""
 
     node: str
@@ -142,8 +164,8 @@ class Departure:
         )
 
 
-@dataclass(eq=False)
-class Rewrite:
+@dataclass(eq=False, repr=False)
+class Rewrite(Short):
     """The function written with all repairs, and the most bits that its value or an entry of a gradient loses, before and with them."""
 
     text: str
@@ -156,8 +178,8 @@ class Rewrite:
         return f"loses {self.lost} bits; `{self.text}` keeps {self.bits - self.left} of {self.bits}"
 
 
-@dataclass(eq=False)
-class Check:
+@dataclass(eq=False, repr=False)
+class Check(Short):
     """The cross-check of one result."""
 
     verdict: Verdict

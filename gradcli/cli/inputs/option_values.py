@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from gradcli.cli.request import BoundRequest, CheckRequest, DiffRequest, EvalRequest, ExplainRequest, ExportRequest, Request
-from gradcli.errors import UsageError, suggestion
+from gradcli.errors import UsageError, one_of
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.calling.prefixes import DIALECTS
 from gradcli.plans.backend import BACKENDS, insist
@@ -21,25 +21,18 @@ from gradcli.query.options import Options, Place, names_of
 def limits_of(request: Request, formats: tuple[str, ...]) -> Limits:
     """The limits that a request sets, once its words are known to be such. Raises UsageError."""
     limits = DEFAULT.raised(request.limit) if request.limit else DEFAULT
-    choice("--format", request.output_format, formats)
-    choice("--input", request.input_format or "text", ("text", "jsonl"))
+    one_of("--format", request.output_format, formats)
+    one_of("--input", request.input_format or "text", ("text", "jsonl"))
     if request.dialect is not None:
-        choice("--dialect", request.dialect, DIALECTS)
-    choice("--dtype", request.dtype, ("float64", "float32"))
-    choice("--color", request.color, ("auto", "always", "never"))
+        one_of("--dialect", request.dialect, DIALECTS)
+    one_of("--dtype", request.dtype, ("float64", "float32"))
+    one_of("--color", request.color, ("auto", "always", "never"))
     return limits
-
-
-def choice(option: str, value: str, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        close = suggestion(value, list(allowed))
-        help = f"did you mean '{close}'?" if close else None
-        raise UsageError(f"{option} must be one of {', '.join(allowed)}, not '{value}'", help=help)
 
 
 def backend_of(word: str) -> str:
     """Who runs loops. Raises UsageError, and NativeError for native code without a compiler."""
-    choice("--backend", word, BACKENDS)
+    one_of("--backend", word, BACKENDS)
     if word == "native":
         insist(word)
     return word
@@ -84,7 +77,7 @@ def eval_options(request: EvalRequest, place: Place | None = None) -> Options:
         wrt=names_of(request.wrt), freeze=_frozen(request), seed=request.seed, mode=mode,
         tangents=assignments(f"--{mode}", request.jvp or request.hvp) if request.jvp or request.hvp else {}, check=request.check,
         formula=kind in ("text", "json", "latex") if request.formula is None else request.formula, latex=kind == "latex",
-        timeout=request.timeout, digits=request.precision, at=kind == "csv", place=place,
+        timeout=request.timeout, precision=request.precision, at=kind == "csv", place=place,
         backend=backend_of(request.backend), threads=request.threads,
     )  # fmt: skip
 

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from gradcli.cli.inputs.box import Ends, ends_of
-from gradcli.cli.inputs.option_values import choice
 from gradcli.cli.inputs.positionals import BINDING, Inputs, bind, programs_of
 from gradcli.cli.request import PlotRequest
 from gradcli.cli.write.streams import say
-from gradcli.errors import UsageError
+from gradcli.errors import UsageError, one_of
 from gradcli.language.characters import composed
 from gradcli.limits import Limits
 from gradcli.query.options import names_of
@@ -110,7 +109,7 @@ def _log(request: PlotRequest, box: dict[str, Ends]) -> str:
     """The axes that are logarithmic. Raises UsageError for one that has no logarithm."""
     if request.log is None:
         return ""
-    choice("--log", request.log, ("x", "y", "xy"))
+    one_of("--log", request.log, ("x", "y", "xy"))
     for axis, (name, (low, _)) in zip("xy", box.items(), strict=False):
         if axis in request.log and low <= 0:
             raise UsageError(

@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import sys
 
-from gradcli.cli.inputs.option_values import choice
 from gradcli.cli.repl.transcript import Settings, Transcript
 from gradcli.cli.request import ReplRequest
-from gradcli.errors import UsageError
+from gradcli.errors import UsageError, one_of
 from gradcli.limits import DEFAULT
 from gradcli.ops.calling.prefixes import DIALECTS
 
@@ -16,9 +15,9 @@ from gradcli.ops.calling.prefixes import DIALECTS
 def transcript_of(request: ReplRequest) -> Transcript:
     """An empty transcript with its settings. Raises UsageError."""
     if request.dialect is not None:
-        choice("--dialect", request.dialect, DIALECTS)
-    choice("--dtype", request.dtype, ("float64", "float32"))
-    choice("--color", request.color, ("auto", "always", "never"))
+        one_of("--dialect", request.dialect, DIALECTS)
+    one_of("--dtype", request.dtype, ("float64", "float32"))
+    one_of("--color", request.color, ("auto", "always", "never"))
     DEFAULT.raised(request.limit)
     if request.file is not None and not os.path.exists(request.file):
         raise UsageError(f"there is no file '{request.file}'", help=f"gradcli eval '{request.file}' evaluates an expression")

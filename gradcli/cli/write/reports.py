@@ -7,12 +7,12 @@ import os
 import sys
 from collections.abc import Callable, Iterable
 
-from gradcli.cli.inputs.option_values import assignment, choice
+from gradcli.cli.inputs.option_values import assignment
 from gradcli.cli.request import REPORTS, CheckRequest
 from gradcli.cli.write.streams import prepare
 from gradcli.cli.write.unwritable import reported
 from gradcli.cli.write.writers import is_styled
-from gradcli.errors import OutputError, UsageError
+from gradcli.errors import OutputError, UsageError, one_of
 from gradcli.files.settings import Settings
 from gradcli.report.kinds import make
 from gradcli.report.outcomes import Outcome, Report, Summary
@@ -115,7 +115,7 @@ def _wanted(request: CheckRequest, settings: Settings) -> list[tuple[str, str]]:
     if request.format_given:
         wanted = [(kind, path) for kind, path in wanted if path != "-"]
     for kind, _ in wanted:
-        choice("--report" if request.reports else f"report of {settings.path}", kind, REPORTS)
+        one_of("--report" if request.reports else f"report of {settings.path}", kind, REPORTS)
     if not any(path == "-" for _, path in wanted):
         wanted.append((request.output_format, "-"))
     return wanted

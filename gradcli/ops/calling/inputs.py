@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from typing import Any
 
@@ -43,12 +44,18 @@ def numbers(value: Any, what: str, *, booleans: bool = False, copy: bool = True)
         raise InputTypeError(f"{what} cannot be made an array: {error}") from None
     if array.dtype.kind == "O":
         array = _floats(array, what)
+    elif array.dtype.kind == "f" and array.dtype.itemsize > _DOUBLE.itemsize:
+        array = _shortened(array, what)
     if array.dtype.kind not in ("fiub" if booleans else "fiu"):
         raise InputTypeError(f"{what} must be real numbers, not {array.dtype}", help=_HELPS.get(array.dtype.kind))
     return array
 
 
-_HELPS = {"c": "give real and imaginary parts apart: x.real, x.imag", "b": "write x.astype(float) for zeros and ones"}
+_DOUBLE = np.dtype(np.float64)
+_HELPS = {
+    "U": "write float(x)", "S": "write float(x)", "c": "give real and imaginary parts apart: x.real, x.imag",
+    "b": "write x.astype(float) for zeros and ones",
+}  # fmt: skip
 
 
 def _refuse_parts(value: Any, what: str) -> None:
@@ -64,6 +71,16 @@ def _refuse_parts(value: Any, what: str) -> None:
                     raise InputTypeError(f"{what} has a tensor that requires grad in it", help="write x.detach()")
 
 
+def _shortened(array: np.ndarray, what: str) -> np.ndarray:
+    """Long doubles at their nearest floats."""
+    with np.errstate(all="ignore"):
+        found = array.astype(_DOUBLE)
+    lost = np.isinf(found) & np.isfinite(array)
+    if lost.any():
+        raise InputTypeError(f"{what} must be real numbers: {array[lost].flat[0]!s} is too large for a float")
+    return found
+
+
 def _floats(array: np.ndarray, what: str) -> np.ndarray:
     """What ``float`` takes: fractions, decimals, numbers of sympy and mpmath, large whole numbers."""
     found = []
@@ -71,7 +88,10 @@ def _floats(array: np.ndarray, what: str) -> np.ndarray:
         try:
             if isinstance(entry, _LOST):
                 raise TypeError
-            found.append(float(entry))
+            number = float(entry)
+            if math.isinf(number) and entry != number:
+                raise OverflowError
+            found.append(number)
         except (TypeError, ValueError, OverflowError, RuntimeError) as error:
             reason = "is too large for a float" if isinstance(error, OverflowError) else "is no real number"
             shown = type(entry).__name__ if not isinstance(entry, (int, str)) or len(str(entry)) > 40 else repr(entry)

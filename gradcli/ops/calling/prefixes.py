@@ -6,14 +6,15 @@ which the library and its functions are known: ``np.linalg`` is ``numpy.linalg``
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from gradcli.errors import UnknownNameError
 from gradcli.ops.constants import NAMED, PI, TAU, E
 
 NUMPY, TORCH, SCIPY, MATH, JAX = "numpy", "torch", "scipy", "math", "jax"
 
-DIALECTS = (NUMPY, TORCH, JAX)  # for which a text may be written; SciPy's is NumPy's
+Dialect = Literal["numpy", "torch", "jax"]
+DIALECTS: tuple[str, ...] = get_args(Dialect)  # for which a text may be written; SciPy's is NumPy's
 
 # The modules that a program may name, and the library whose names and defaults they select.
 MODULES = {

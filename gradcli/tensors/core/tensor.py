@@ -17,6 +17,11 @@ from gradcli.tensors.core.modes import Mode, state
 from gradcli.tensors.core.nested_lists import legacy
 from gradcli.tensors.core.node import AccumulateGrad, Node
 
+if TYPE_CHECKING:  # what stands on rooms above this one, and every function of the catalogue: torch/methods.py attaches it
+    from gradcli.tensors.core.catalogue_methods import CatalogueMethods
+else:
+    CatalogueMethods = Entries
+
 _Array = np.ndarray
 _ONLY_FLOATS = "only Tensors of floating point dtype can require gradients"
 _NON_LEAF_GRAD = (
@@ -27,7 +32,7 @@ _NON_LEAF_GRAD = (
 _LEAF_FLAGS = "you can only change requires_grad flags of leaf variables."
 
 
-class Tensor(Entries):
+class Tensor(CatalogueMethods):
     """An array of numbers with PyTorch's methods.
 
     Operations on tensors that require grad are recorded; ``backward()`` adds their derivatives to the ``grad`` of the leaves.
@@ -220,10 +225,6 @@ class Tensor(Entries):
         return _restored, (self.array, self._requires_grad)
 
     __hash__ = object.__hash__
-
-    if TYPE_CHECKING:  # what stands on rooms above this one, and every function of the catalogue: torch/methods.py
-
-        def __getattr__(self, name: str) -> Any: ...
 
 
 def _restored(array: np.ndarray, requires_grad: bool) -> Tensor:

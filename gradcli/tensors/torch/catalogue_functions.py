@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError
-from gradcli.ops.calling.dialects import qualified
+from gradcli.ops.calling.dialects import names, qualified
 from gradcli.ops.calling.prefixes import TORCH
-from gradcli.ops.registry import find
+from gradcli.ops.registry import find, public_names
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.casts import as_tensor, clone_of
 from gradcli.tensors.core.tensor import Tensor
@@ -39,6 +39,11 @@ def function(name: str, where: str = "torch") -> Callable[..., Any]:
     run.__name__ = run.__qualname__ = name
     run.__doc__ = record.doc
     return run
+
+
+def function_names() -> list[str]:
+    """The names under which there are functions."""
+    return sorted(name for name in {*public_names(), *names()} if "." not in name and known(name) is not None)
 
 
 def stack(tensors: Any, dim: int = 0) -> Tensor:

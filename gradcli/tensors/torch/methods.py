@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from types import MethodType
 from typing import Any
 
@@ -93,12 +94,18 @@ def _method(name: str) -> Callable[..., Any]:
     return run
 
 
+@cache
+def functions() -> tuple[str, ...]:
+    """The functions of the catalogue that are methods."""
+    plain = {name for name in [*public_names(), *names()] if "." not in name}
+    return tuple(name for name in plain if known(name) or known(f"Tensor.{name}"))
+
+
 def _install() -> None:
     """Give tensors their methods. A class that looks for them by `__getattr__` would be slower to read any field of."""
     for name, method in SPECIAL.items():
         setattr(Tensor, name, method)
-    functions = [name for name in [*public_names(), *names()] if known(name) or known(f"Tensor.{name}")]
-    for name in {*OWN, *functions, *(f"{name}_" for name in [*OWN, *functions])}:
+    for name in {*OWN, *functions(), *(f"{name}_" for name in [*OWN, *functions()])}:
         if not hasattr(Tensor, name):
             setattr(Tensor, name, _Unbound(name))
 

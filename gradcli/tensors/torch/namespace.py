@@ -34,6 +34,20 @@ NAMES: dict[str, Any] = {
 }  # fmt: skip
 
 
+_ELSEWHERE = {  # what people look for at the top, and where it is
+    "grad": "gradcli.evaluate(...).grad has an expression's gradients, gradcli.autograd.grad gives those of tensors",
+    "jacobian": 'gradcli.evaluate(..., mode="jacobian") gives it of an expression, gradcli.autograd.functional.jacobian of a function',
+    "hessian": 'gradcli.evaluate(..., mode="hessian") gives it of an expression, gradcli.autograd.functional.hessian of a function',
+    "hvp": 'gradcli.evaluate(..., hvp={{"x": 1.0}}) gives it of an expression, gradcli.autograd.functional.hvp of a function',
+    "jvp": 'gradcli.evaluate(..., jvp={{"x": 1.0}}) gives it of an expression, gradcli.autograd.functional.jvp of a function',
+    "vjp": "gradcli.evaluate(..., seed=...) gives it of an expression, gradcli.autograd.functional.vjp of a function",
+    "check": "gradcli.evaluate(...).check is the verdict on an expression, `gradcli check` holds files to it",
+    "gradcheck": "gradcli.autograd.gradcheck holds a function of tensors to its reference",
+    "eval": "gradcli.evaluate(...) is the value and the gradient of an expression",
+    **dict.fromkeys(("bound", "export", "plot", "functions", "repl"), "it is a command, `gradcli {name} --help`"),
+}
+
+
 def resolve(name: str, where: str = "torch") -> Any:
     """The value of a name of PyTorch's. Raises AttributeError, by name, for what gradcli does not have."""
     if name in NAMES:
@@ -42,7 +56,14 @@ def resolve(name: str, where: str = "torch") -> Any:
         raise AttributeError(f"module 'gradcli' has no attribute {name!r}")
     if name.endswith("_") and known(name[:-1]) is not None:
         return lambda x, *arguments, **keywords: getattr(x, name)(*arguments, **keywords)
+    if name in _ELSEWHERE:
+        raise AttributeError(f"gradcli has no {name}: {_ELSEWHERE[name].format(name=name)}")
     return catalogue_functions.function(name, where)
 
 
-__all__ = ["NAMES", "missing", "resolve"]
+def names() -> set[str]:
+    """PyTorch's names that there are."""
+    return {*NAMES, *catalogue_functions.function_names()}
+
+
+__all__ = ["NAMES", "missing", "names", "resolve"]

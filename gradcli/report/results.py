@@ -1,0 +1,94 @@
+"""Results of the Python API: a class for each mode, in which what was asked for is there, and nothing is None that need not be."""
+
+from __future__ import annotations
+
+from typing import Any, Generic, TypeVar
+
+from numpy.typing import NDArray
+
+from gradcli.report.dictionaries import as_dict, dumps
+from gradcli.report.records import Record
+from gradcli.report.verdicts import Check, Verdict
+
+Checked = TypeVar("Checked", bound=Check | None)  # None where no check was asked for
+Arrays = dict[str, NDArray[Any]]
+
+
+class Result(Record, Generic[Checked]):
+    """What `evaluate` gives: the record of ``gradcli eval --format jsonl`` as an object.
+
+    value       the value
+    derivative  formulas of the derivatives by their names; empty where none were asked for
+    latex       the same in LaTeX, with ``latex=True``
+    precise     value and derivatives in decimal digits, with ``precision=30``; ``precise_certified`` says whether each is proved
+    check       the verdict of the cross-check; None with ``check=False``
+
+    Numbers without axes are NumPy's scalars, which have what arrays have.
+    """
+
+    value: NDArray[Any]
+    seed: NDArray[Any] | None
+    derivative: dict[str, Any]
+    latex: dict[str, Any]
+    precise: dict[str, Any]
+    check: Checked
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record as ``gradcli eval --format jsonl`` writes it, as plain data."""
+        return as_dict(self)
+
+    def to_json(self) -> str:
+        """One line of JSON Lines."""
+        return dumps(self)
+
+
+class GradientRecord(Result[Checked]):
+    """A value and its gradient by each name."""
+
+    grad: Arrays
+
+
+class AssertRecord(GradientRecord[Checked]):
+    """The outcome of a program whose last statement is an assert: ``value`` says whether it holds. It has no gradient."""
+
+
+class JacobianRecord(Result[Checked]):
+    """A value and its Jacobian by each name: the axes of the value, and then those of the name."""
+
+    jacobian: Arrays
+
+
+class HessianRecord(Result[Checked]):
+    """A scalar and its second derivatives by each pair of names."""
+
+    hessian: dict[str, Arrays]
+    derivative: dict[str, dict[str, Any]]
+
+
+class JvpRecord(Result[Checked]):
+    """A value and its derivative in a direction, of the value's shape."""
+
+    jvp: NDArray[Any]
+
+
+class HvpRecord(Result[Checked]):
+    """A scalar and its Hessian times a direction, by each name."""
+
+    hvp: Arrays
+
+
+KINDS: dict[str, type[Result[Any]]] = {
+    "grad": GradientRecord, "assert": AssertRecord, "jacobian": JacobianRecord, "hessian": HessianRecord, "jvp": JvpRecord,
+    "hvp": HvpRecord,
+}  # fmt: skip
+
+
+def result_of(record: Record, checked: bool) -> Result[Any]:
+    """The record as the class of its mode."""
+    given = {name: {} if value is None and name in ("derivative", "latex", "precise") else value for name, value in vars(record).items()}
+    found = KINDS[record.mode](**given)
+    if isinstance(found, AssertRecord):
+        found.grad = {}
+        if checked and found.check is None:
+            found.check = Check(Verdict.SKIPPED, reason="an assert is held or broken: it has no gradient to check")
+    return found

@@ -1,0 +1,196 @@
+"""Results of the Python API: looked at, written out, handed on."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+
+import numpy as np
+import pytest
+
+import gradcli
+from gradcli import Verdict
+
+PLAIN = {"check": False, "formula": False}
+
+
+# -- verdicts ------------------------------------------------------------------------------------------------------------
+
+WORDS = ["skipped", "agree", "kink", "ill-conditioned", "undefined", "undetermined", "mismatch"]  # by gravity
+
+
+def test_verdicts_are_words() -> None:
+    for verdict, word in zip(Verdict, WORDS, strict=True):
+        assert (str(verdict), format(verdict), f"{verdict}", verdict.word) == (word,) * 4
+        assert f"{verdict:>20}|" == f"{word:>20}|"
+        assert verdict == word
+        assert word == verdict
+        assert verdict != "Mismatch"
+        assert {verdict: 1}[word] == 1
+        assert hash(verdict) == hash(word)
+        assert json.dumps({"verdict": verdict}) == f'{{"verdict": "{word}"}}'
+        assert pickle.loads(pickle.dumps(verdict)) is verdict
+        assert copy.deepcopy(verdict) is verdict
+        assert Verdict(word) is verdict
+        assert repr(verdict) == f"<Verdict.{verdict.name}: '{word}'>"
+
+
+def test_verdicts_are_ordered_by_gravity() -> None:
+    for i, graver in enumerate(WORDS):
+        for j, other in enumerate(WORDS):
+            for right in (Verdict(other), other):
+                verdict = Verdict(graver)
+                assert [verdict < right, verdict <= right, verdict > right, verdict >= right] == [i < j, i <= j, i > j, i >= j]
+    assert max(map(Verdict, WORDS)) is Verdict.MISMATCH
+    assert sorted(map(Verdict, sorted(WORDS))) == WORDS
+    with pytest.raises(ValueError, match="'wrong' is not a valid Verdict"):
+        assert Verdict.AGREE < "wrong"
+
+
+def test_the_verdict_of_a_record() -> None:
+    assert gradcli.evaluate("x**2", x=3.0).check.verdict == "agree"
+    assert gradcli.evaluate("abs(x)", x=0.0).check.verdict == "kink"
+
+
+# -- what a prompt shows ---------------------------------------------------------------------------------------------------
+
+SHOWN = {
+    "a gradient": (
+        lambda: gradcli.evaluate("sum(3*a**3 - b**2)", a=[2, 3], b=[6, 4]),
+        "GradientRecord('sum(3*a**3 - b**2)', value=53.0, grad={'a': [36., 81.], 'b': [-12., -8.]}, "
+        "derivative={'a': '9*a**2', 'b': '-2*b'}, check=Check('agree'))",
+    ),
+    "numbers alone": (lambda: gradcli.evaluate("x**2", x=3.0, **PLAIN), "GradientRecord('x**2', value=9.0, grad={'x': 6.0})"),
+    "a seed": (
+        lambda: gradcli.evaluate("x**2", x=[3.0], seed=[2.0], **PLAIN),
+        "GradientRecord('x**2', value=[9.], seed=[2.], grad={'x': [12.]})",
+    ),
+    "many entries": (
+        lambda: gradcli.evaluate("sum(x)", x=np.zeros((1000, 100)), **PLAIN),
+        "GradientRecord('sum(x)', value=0.0, grad={'x': [[1., 1., ..., 1., 1.], [1., 1., ..., 1., 1.], ..., "
+        "[1., 1., ..., 1., 1.], [1., 1., ..., 1., 1.]]})",
+    ),
+    "many names": (
+        lambda: gradcli.evaluate("+".join("abcdefg"), at=dict.fromkeys("abcdefg", 1.0), **PLAIN),
+        "GradientRecord('a+b+c+d+e+f+g', value=7.0, grad={'a': 1.0, 'b': 1.0, 'c': 1.0, 'd': 1.0, … 3 more})",
+    ),
+    "a Hessian": (
+        lambda: gradcli.evaluate("x**3", x=2.0, mode="hessian", **PLAIN),
+        "HessianRecord('x**3', value=8.0, hessian={'x': {'x': 12.0}})",
+    ),
+    "a direction": (lambda: gradcli.evaluate("x**3", x=2.0, jvp={"x": 1.0}, **PLAIN), "JvpRecord('x**3', value=8.0, jvp=12.0)"),
+    "an assert": (lambda: gradcli.evaluate("assert x == 2", x=2.0, **PLAIN), "AssertRecord('assert x == 2', value=True)"),
+    "a check": (
+        lambda: gradcli.evaluate("x**2", x=3.0).check,
+        "Check('agree', variables={'x': VariableCheck('agree')}, value=VariableCheck('agree'))",
+    ),
+    "a kink": (
+        lambda: gradcli.evaluate("abs(x)", x=0.0).check.variables["x"].kinks,
+        "[OneSided((), left=-1.0, right=1.0, chosen=0.0, convention='0')]",
+    ),
+    "formulas": (
+        lambda: gradcli.differentiate("x**2*y"),
+        "DerivativeRecord('x**2*y', derivative={'x': '2*x*y', 'y': 'x**2'}, check=Check('agree'))",
+    ),
+    "a program": (lambda: gradcli.parse("y = x**2; y + 1"), "ParsedProgram([Binding('y = x**2'), Query('y + 1')])"),
+    "a node": (
+        lambda: gradcli.explain("x**2", x=3.0, check=False).nodes[0],
+        "ExplainedNode(1, op='leaf', name='x', text='x', value=3.0, adjoint=6.0)",
+    ),
+    "a verdict": (lambda: gradcli.evaluate("x**2", x=3.0).check.verdict, "<Verdict.AGREE: 'agree'>"),
+    "a function": (lambda: gradcli.value_and_grad("x**2"), "<function 'x**2'>"),
+}
+
+
+@pytest.mark.parametrize(("make", "shown"), SHOWN.values(), ids=SHOWN)
+def test_what_a_prompt_shows(make, shown) -> None:
+    assert repr(make()) == shown
+
+
+def test_no_result_fills_the_screen() -> None:
+    text = "+".join(f"sin(x{i})" for i in range(300))
+    record = gradcli.evaluate(text, at={f"x{i}": [[1.0] * 3] * 3 for i in range(300)}, seed=np.ones((3, 3)), check=False)
+    assert len(repr(record)) <= 400
+    assert len(repr(gradcli.explain("sum(x*y)", x=[1.0] * 50, y=[2.0] * 50, check=False))) <= 400
+
+
+def test_text_of_others_cannot_act_on_a_terminal() -> None:
+    record = gradcli.evaluate("x**2  # \x1b[31m\u202e", x=3.0, **PLAIN)
+    assert repr(record).isprintable()
+
+
+# -- handed on -------------------------------------------------------------------------------------------------------------
+
+HANDED = {
+    "a gradient": ("sum(3*a**3 - b**2)", ["a=2,3", "b=6,4"], {"a": [2, 3], "b": [6, 4]}, {}, []),
+    "not finite": ("log(x)", ["x=0"], {"x": 0.0}, {}, []),
+    "a seed": ("x**2", ["x=1,2", "--seed", "1,1"], {"x": [1, 2]}, {"seed": [1.0, 1.0]}, []),
+    "a Jacobian": ("x**2", ["x=1,2"], {"x": [1, 2]}, {"mode": "jacobian"}, ["--jacobian"]),
+    "a Hessian": ("x**3*y", ["x=1", "y=2"], {"x": 1.0, "y": 2.0}, {"mode": "hessian"}, ["--hessian"]),
+    "a direction": ("x**3", ["x=2"], {"x": 2.0}, {"jvp": {"x": 1.0}}, ["--jvp", "x=1"]),
+    "a Hessian times a direction": ("x**3", ["x=2"], {"x": 2.0}, {"hvp": {"x": 1.0}}, ["--hvp", "x=1"]),
+    "no check": ("x**2", ["x=3"], {"x": 3.0}, {"check": False}, ["--no-check"]),
+    "no formula": ("x**2", ["x=3"], {"x": 3.0}, {"formula": False}, ["--no-formula"]),
+    "digits": ("exp(x)", ["x=1"], {"x": 1.0}, {"precision": 30}, ["--precision", "30"]),
+    "float32": ("x**2", ["x=0.1"], {"x": 0.1}, {"dtype": "float32"}, ["--dtype", "float32"]),
+    "booleans": ("x > 2", ["x=3"], {"x": 3.0}, {}, []),
+}
+
+
+@pytest.mark.parametrize(("text", "bound", "at", "options", "flags"), HANDED.values(), ids=HANDED)
+def test_a_record_is_the_line_of_the_command(text, bound, at, options, flags, call_cli) -> None:
+    """As data and as text, but for where it was read."""
+    formulas = [] if {"formula", "jvp"} & {*options} else ["--formula"]
+    line = json.loads(call_cli("eval", "--format", "jsonl", *formulas, text, *bound, *flags).stdout)
+    record = gradcli.evaluate(text, at=at, **options)
+    for found in (record.to_dict(), json.loads(record.to_json())):
+        assert {**found, "source": None} == {**line, "source": None}
+    assert "\n" not in record.to_json()
+
+
+def test_formulas_and_explanations_are_those_of_their_commands(call_cli) -> None:
+    derivatives = json.loads(call_cli("diff", "--format", "jsonl", "x**2*y").stdout)
+    found = gradcli.differentiate("x**2*y").to_dict()
+    latex = found.pop("latex")
+    assert {**found, "source": None} == {**derivatives, "source": None}
+    assert latex == {"x": "2 x y", "y": "x^{2}"}
+    assert json.loads(gradcli.differentiate("x**2*y").to_json())["derivative"] == {"x": "2*x*y", "y": "x**2"}
+    explained = json.loads(call_cli("explain", "--format", "jsonl", "x**2*y", "x=3", "y=2").stdout)
+    assert {**gradcli.explain("x**2*y", x=3.0, y=2.0).to_dict(), "source": None} == {**explained, "source": None}
+
+
+@pytest.mark.parametrize("options", [{}, {"mode": "hessian"}, {"jvp": {"x": 1.0}}, PLAIN], ids=str)
+def test_records_travel(options) -> None:
+    record = gradcli.evaluate("x**3", x=2.0, **options)
+    there = pickle.loads(pickle.dumps(record))
+    assert type(there) is type(record)
+    assert there.to_dict() == copy.deepcopy(record).to_dict() == record.to_dict()
+
+
+def test_what_was_not_asked_for_is_empty() -> None:
+    record = gradcli.evaluate("x**2", x=3.0, **PLAIN)
+    assert (record.derivative, record.latex, record.precise) == ({}, {}, {})
+    assert record.check is None
+    decided = gradcli.evaluate("assert x == 3", x=3.0)
+    assert (decided.value, decided.grad, decided.failed) == (True, {}, False)
+    assert decided.check.verdict == "skipped"
+    assert gradcli.evaluate("assert x == 2", x=3.0).failed
+
+
+def test_latex_of_formulas() -> None:
+    assert gradcli.evaluate("a*sin(x)", a=2.0, x=3.0, wrt="x", latex=True).latex == {"x": "a \\cos\\left(x\\right)"}
+    assert gradcli.evaluate("x**3", x=3.0, mode="hessian", latex=True).latex == {"x,x": "6 x"}
+    assert json.loads(gradcli.evaluate("x**2", x=3.0, latex=True).to_json())["latex"] == {"x": "2 x"}
+
+
+def test_digits_of_the_reference() -> None:
+    record = gradcli.evaluate("exp(x)", x=1.0, precision=40)
+    e = "2.718281828459045235360287471352662497757"  # OEIS A001113
+    assert record.precise == {"value": e, "x": e}
+    assert record.precise_certified
+
+
+def test_an_assert_has_nothing_to_explain() -> None:
+    with pytest.raises(gradcli.UsageError, match="no gradient to explain"):
+        gradcli.explain("assert x == 2", x=2.0)

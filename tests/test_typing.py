@@ -1,0 +1,146 @@
+"""What editors and type checkers know of the package: users' calls and the manual's examples, read by mypy and by pyright."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from stubs import ROOT, catalogue, stubs
+
+import gradcli
+
+HERE = Path(__file__).parent
+CALLS = HERE / "typed" / "calls.py"
+MANUAL = [HERE.parent / name for name in ("README.md", "docs/python.md")]
+LENIENT = ("disallow_untyped_defs", "disallow_incomplete_defs", "disallow_untyped_calls", "disallow_untyped_decorators")
+Errors = dict[str, dict[int, str]]  # by file and line
+
+
+def examples(text: str) -> str:
+    """The Python of a page's prompts, line by line below each other."""
+    return "".join(example.source for example in doctest.DocTestParser().get_examples(text))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The calls, and the examples as modules of their own."""
+    where = tmp_path_factory.mktemp("typed")
+    shutil.copy(CALLS, where)
+    for page in MANUAL:
+        (where / f"manual_{page.stem.lower()}.py").write_text(examples(page.read_text("utf-8")), "utf-8")
+    lenient = "".join(f"{option} = False\n" for option in LENIENT)
+    modules = ",".join(f"manual_{page.stem.lower()}" for page in MANUAL)
+    settings = f"[mypy]\nstrict = True\n[mypy-scipy.*]\nignore_missing_imports = True\n[mypy-{modules}]\n{lenient}"
+    (where / "mypy.ini").write_text(settings, "utf-8")
+    return where
+
+
+def by_mypy(folder: Path) -> Errors:
+    pytest.importorskip("mypy", reason="mypy is a tool of development: pip install 'gradcli[dev]'")
+    command = [sys.executable, "-m", "mypy", "--cache-dir", str(folder / ".cache"), *(path.name for path in sorted(folder.glob("*.py")))]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    found: Errors = {}
+    for file, line, said in re.findall(r"^(\w+\.py):(\d+): error: (.*)$", done.stdout, re.MULTILINE):
+        found.setdefault(file, {})[int(line)] = said
+    return found
+
+
+def by_pyright(folder: Path) -> Errors:
+    program = shutil.which("pyright", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
+    if program is None:
+        pytest.skip("pyright is not installed: pip install pyright")
+    command = [program, "--outputjson", "--pythonpath", sys.executable, *map(str, sorted(folder.glob("*.py")))]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+    if not done.stdout.startswith("{"):
+        pytest.skip(f"pyright does not run here: {done.stderr[-200:]}")
+    found: Errors = {}
+    for one in json.loads(done.stdout)["generalDiagnostics"]:
+        if one["severity"] == "error":
+            found.setdefault(Path(one["file"]).name, {})[one["range"]["start"]["line"] + 1] = one["message"]
+    return found
+
+
+@pytest.mark.parametrize("checker", [by_mypy, by_pyright], ids=["mypy", "pyright"])
+def test_calls_of_users(checker, folder: Path) -> None:
+    """Right calls are right, wrong ones are errors on their lines, and the manual's examples are right."""
+    found = checker(folder)
+    wanted = {number for number, line in enumerate(CALLS.read_text("utf-8").split("\n"), 1) if line.endswith("  # error")}
+    assert len(wanted) >= 30
+    said = found.pop("calls.py", {})
+    assert {number: said[number] for number in said if number not in wanted} == {}, "right calls that are errors to the checker"
+    assert [number for number in sorted(wanted) if number not in said] == [], "wrong calls that the checker takes"
+    assert found == {}, "examples of the manual that are errors"
+
+
+@pytest.mark.parametrize(("path", "text"), stubs().items(), ids=lambda each: each.name if isinstance(each, Path) else "")
+def test_stubs_are_of_today(path: Path, text: str) -> None:
+    assert path.read_text("utf-8") == text, "run python tests/stubs.py"
+
+
+@pytest.mark.parametrize("module", ["gradcli", "gradcli.linalg", "gradcli.special", "gradcli.nn.functional"])
+def test_every_name_of_a_stub_is_there(module: str) -> None:
+    found: ModuleType = importlib.import_module(module)
+    assert len(catalogue()) > 600
+    for name in catalogue():
+        assert callable(getattr(found, name)), name
+
+
+def test_names_that_a_prompt_completes() -> None:
+    names = dir(gradcli)
+    assert {"evaluate", "value_and_grad", "tensor", "Tensor", "autograd", "exp", "Record", "ParseError", "__version__"} <= {*names}
+    assert not {"Any", "report", "query", "errors_of"} & {*names}
+    assert names == sorted(names)
+    for name in names:
+        getattr(gradcli, name)
+    assert "softmax" in dir(gradcli.nn.functional)
+    assert "det" in dir(gradcli.linalg)
+    assert "backward" in dir(gradcli.Tensor)
+
+
+def test_what_a_star_imports_is_the_api() -> None:
+    names: dict[str, object] = {}
+    exec("from gradcli import *", names)
+    assert {"evaluate", "differentiate", "value_and_grad", "Record", "Verdict", "GradcliError", "ParseError"} <= {*names}
+    assert not {"exp", "sum", "float", "tensor"} & {*names}
+
+
+def test_classes_are_found_by_their_names() -> None:
+    record = gradcli.evaluate("x**2", x=3.0)
+    assert type(record) is gradcli.GradientRecord
+    assert isinstance(record, gradcli.Record)
+    assert type(record.check) is gradcli.Check
+    assert type(record.check.verdict) is gradcli.Verdict
+    assert isinstance(gradcli.value_and_grad("x"), gradcli.Function)
+    assert isinstance(gradcli.explain("x", x=1.0), gradcli.Explanation)
+    for name in gradcli.__all__:
+        assert getattr(gradcli, name).__module__.startswith("gradcli."), name
+
+
+ELSEWHERE = {
+    "grad": "gradcli.autograd.grad",
+    "vjp": "gradcli.autograd.functional.vjp",
+    "gradcheck": "gradcli.autograd.gradcheck",
+    "plot": "`gradcli plot --help`",
+    "sofmax": "did you mean 'softmax'?",
+}
+
+
+@pytest.mark.parametrize(("name", "help"), ELSEWHERE.items(), ids=ELSEWHERE)
+def test_names_that_are_not_there_say_where_it_is(name: str, help: str) -> None:
+    with pytest.raises(AttributeError, match=re.escape(help)):
+        getattr(gradcli, name)
+
+
+def test_the_wheel_has_the_stubs() -> None:
+    assert sorted(path.relative_to(ROOT) for path in ROOT.rglob("*.pyi")) == sorted(path.relative_to(ROOT) for path in stubs())
+    assert (ROOT / "py.typed").is_file()
