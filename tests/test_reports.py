@@ -25,7 +25,7 @@ from gradcli.report.identities import Tally, digest_of
 from gradcli.report.json_text import encoded
 from gradcli.report.kinds import KINDS, make
 from gradcli.report.outcomes import BAD, ERROR, FAILED, PASSED, SKIPPED, STATUSES, XFAILED, XPASSED, Outcome, Summary
-from gradcli.report.places import Fingerprints, Place, place_of, relative
+from gradcli.report.places import Fingerprints, Place, place_of
 from gradcli.report.ranking import Worst, gravity
 from gradcli.report.records import Asserted, Failure, Record
 from gradcli.report.rules import RULES
@@ -536,40 +536,6 @@ BLOCKS = {
 @pytest.mark.parametrize(("outcome", "text"), BLOCKS.values(), ids=BLOCKS)
 def test_block(outcome, text):
     assert block(outcome) == text
-
-
-PATHS = [
-    ("a b/ü.grad", {}, "", "a b/ü.grad"),
-    ("./a//b/../c.grad", {}, "", "a/c.grad"),
-    ("a.grad", {"GITHUB_WORKSPACE": "."}, "sub", "sub/a.grad"),
-    ("../a.grad", {"CI_PROJECT_DIR": "."}, "sub", "a.grad"),
-    ("a.grad", {"GITHUB_WORKSPACE": "elsewhere"}, "sub", "a.grad"),
-    ("ws/in/a.grad", {"GITHUB_WORKSPACE": "ws"}, "", "in/a.grad"),
-]
-
-
-@pytest.mark.parametrize(("file", "variables", "folder", "expected"), PATHS)
-def test_paths_start_at_the_root_of_the_repository(monkeypatch, tmp_path, file, variables, folder, expected):
-    for name, value in variables.items():
-        monkeypatch.setenv(name, str(tmp_path / value))
-    (tmp_path / folder).mkdir(exist_ok=True)
-    monkeypatch.chdir(tmp_path / folder)
-    assert relative(file) == expected
-    assert relative(str(Path.cwd() / file)) == expected
-    assert relative("../../x.grad") == (tmp_path / folder / "../../x.grad").resolve().as_posix()
-
-
-def test_paths_through_links_and_in_repositories(monkeypatch, tmp_path):
-    (tmp_path / "real" / "in").mkdir(parents=True)
-    (tmp_path / "link").symlink_to("real")
-    for root, file in (("real", "link/in/a.grad"), ("link", "real/in/a.grad"), ("link", "link/in/a.grad")):
-        monkeypatch.setenv("GITHUB_WORKSPACE", str(tmp_path / root))
-        assert relative(str(tmp_path / file)) == "in/a.grad"
-    monkeypatch.delenv("GITHUB_WORKSPACE")
-    (tmp_path / "tree" / "in").mkdir(parents=True)
-    (tmp_path / "tree" / ".git").write_text("gitdir: elsewhere")  # a worktree
-    monkeypatch.chdir(tmp_path / "tree" / "in")
-    assert [relative(file) for file in ("../a.grad", "b.grad")] == ["a.grad", "in/b.grad"]
 
 
 def test_names_of_cases_are_told_apart():
