@@ -158,6 +158,18 @@ def markdown_code(text: str, limit: int) -> str:
     return f"{fence}{padding}{escaped}{padding}{fence}"
 
 
+def markdown_block(text: str) -> str:
+    """Lines of text as a block of code, which nothing in them ends."""
+    seen = shown(text)
+    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", seen)), default=0))
+    return f"{fence}text\n{seen}\n{fence}\n"
+
+
+def markdown_link(cell: str, address: str | None) -> str:
+    """Code in a cell (`markdown_code`) as a link; as it is without an address."""
+    return f"[{cell}]({address})" if cell and address else cell
+
+
 _IN_LATEX = str.maketrans(
     {
         "\\": "\\backslash ", "{": "\\{", "}": "\\}", "$": "\\$", "&": "\\&", "#": "\\#", "%": "\\%", "_": "\\_",

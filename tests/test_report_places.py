@@ -5,15 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from report_cases import CI_VARIABLES
 
-from gradcli.report.places import relative, repository
-
-WORKSPACES = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR", "WORKSPACE", "BUILD_SOURCESDIRECTORY", "BITBUCKET_CLONE_DIR")
+from gradcli.report.places import Place, address_of, relative, repository
 
 
 @pytest.fixture(autouse=True)
 def _no_ci(monkeypatch):
-    for name in (*WORKSPACES, "JENKINS_URL"):
+    for name in CI_VARIABLES:
         monkeypatch.delenv(name, raising=False)
 
 
@@ -106,3 +105,31 @@ def test_a_current_folder_that_is_gone(monkeypatch, tmp_path):
     (tmp_path / "gone").rmdir()
     assert relative(str(tmp_path / "r" / "a.grad")) == "a.grad"
     assert relative("a.grad").endswith("a.grad")
+
+
+HUB = {"GITHUB_SERVER_URL": "https://github.com", "GITHUB_REPOSITORY": "we/our-work.x", "GITHUB_SHA": "c0ffee"}
+LAB = {"CI_PROJECT_URL": "https://gitlab.example.org:8443/a/b/c", "CI_COMMIT_SHA": "c0ffee"}
+ADDRESSES = {
+    "GitHub": (HUB, Place("in/a b.grad", 3), "https://github.com/we/our-work.x/blob/c0ffee/in/a%20b.grad#L3"),
+    "lines on GitHub": (HUB, Place("a.grad", 3, 1, 5, 2), "https://github.com/we/our-work.x/blob/c0ffee/a.grad#L3-L5"),
+    "one line": (HUB, Place("a.grad", 3, 1, 3, 2), "https://github.com/we/our-work.x/blob/c0ffee/a.grad#L3"),
+    "GitLab": (LAB, Place("in/a.grad", 3), "https://gitlab.example.org:8443/a/b/c/-/blob/c0ffee/in/a.grad#L3"),
+    "lines on GitLab": (LAB, Place("a.grad", 3, 1, 5, 2), "https://gitlab.example.org:8443/a/b/c/-/blob/c0ffee/a.grad#L3-5"),
+    "brackets": (HUB, Place("a](b)|<c>`.grad", 3), "https://github.com/we/our-work.x/blob/c0ffee/a%5D%28b%29%7C%3Cc%3E%60.grad#L3"),
+    "no file": (HUB, Place(None, 1), None),
+    "a file elsewhere": (HUB, Place("/elsewhere/a.grad", 1), None),
+    "no commit": ({**HUB, "GITHUB_SHA": ""}, Place("a.grad", 1), None),
+    "no server": ({"GITHUB_REPOSITORY": "a/b", "GITHUB_SHA": "c0ffee"}, Place("a.grad", 1), None),
+    "a server that is none": ({**HUB, "GITHUB_SERVER_URL": "javascript:x"}, Place("a.grad", 1), None),
+    "a server with brackets": ({**HUB, "GITHUB_REPOSITORY": "a/b)[c](d"}, Place("a.grad", 1), None),
+}
+
+
+@pytest.mark.parametrize(("variables", "place", "expected"), ADDRESSES.values(), ids=ADDRESSES)
+def test_addresses_of_lines(monkeypatch, tmp_path, variables, place, expected):
+    monkeypatch.chdir(tmp_path)
+    for name in {**HUB, **LAB}:
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert address_of(place) == expected

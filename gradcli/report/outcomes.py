@@ -59,15 +59,23 @@ class Outcome:
         return self.record.asserted is not None and self.record.asserted.holds is False
 
     @property
-    def headline(self) -> str:
-        """One line: the verdict (or the error) and the most important detail."""
-        record = self.record
-        if record.error is not None:
-            return f"error[{record.error.code}]: {record.error.message}"
+    def why(self) -> str:
+        """The most important detail; empty where the verdict says it all."""
+        if self.record.error is not None:
+            return self.record.error.message
         if self.status == XPASSED:
             return f"expected to fail{f' ({self.reason})' if self.reason else ''}, but passes"
+        return self.details[0] if self.details else ""
+
+    @property
+    def headline(self) -> str:
+        """One line: the verdict (or the error) and the most important detail."""
+        if self.record.error is not None:
+            return f"error[{self.record.error.code}]: {self.why}"
+        if self.status == XPASSED:
+            return self.why
         word = "assert is false" if self._false else self.verdict.word if self.verdict is not None else ""
-        return f"{word}: {self.details[0]}" if self.details else word or self.status
+        return f"{word}: {self.why}" if self.details else word or self.status
 
     @property
     def rule(self) -> str:

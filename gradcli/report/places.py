@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 
+from gradcli.inert import uri
 from gradcli.report.identities import Tally, identity_of
 from gradcli.report.outcomes import Outcome
 from gradcli.report.records import Failure, Record
@@ -63,6 +65,22 @@ def relative(file: str) -> str:
 
 _WORKSPACES = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR", "WORKSPACE", "BUILD_SOURCESDIRECTORY", "BITBUCKET_CLONE_DIR")
 """What GitHub, GitLab, Jenkins, Azure and Bitbucket call the folder that they work in; the third name is used by others, too."""
+
+
+def address_of(place: Place) -> str | None:
+    """Where the server of a CI system shows the lines, if it says enough for that."""
+    told = os.environ.get
+    for base, commit, between in (
+        (f"{told('GITHUB_SERVER_URL')}/{told('GITHUB_REPOSITORY')}/blob", told("GITHUB_SHA"), "-L"),
+        (f"{told('CI_PROJECT_URL')}/-/blob", told("CI_COMMIT_SHA"), "-"),
+    ):
+        if commit and _SERVER.fullmatch(base) and place.path is not None and not place.path.startswith("/") and ":" not in place.path:
+            last = f"{between}{place.end_line}" if place.end_line and place.end_line != place.line else ""
+            return f"{base}/{uri(commit)}/{uri(place.path)}#L{place.line}{last}"
+    return None
+
+
+_SERVER = re.compile(r"https?://[\w.:-]+(/[\w.~-]+)+", re.ASCII)
 
 
 @lru_cache(maxsize=1024)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TextIO
 
 from gradcli.inert import one_line, shown
-from gradcli.report.describing import block, location, notes, remark
+from gradcli.report.describing import block, id_of, location, notes, remark
 from gradcli.report.outcomes import Outcome, Report, Summary
 from gradcli.report.ranking import Worst
 
@@ -32,7 +32,7 @@ class TextReport(Report):
         elif len(self.notes) < _MOST_NOTES:
             self.notes += notes(outcome)
         if self.verbose:
-            parts = (location(outcome), one_line(outcome.record.expr, 100), one_line(remark(outcome), 100))
+            parts = (location(outcome) + id_of(outcome.record), one_line(outcome.record.expr, 100), one_line(remark(outcome), 100))
             self.put_case(outcome.status, [part for part in parts if part])
             self.stream.flush()
 
