@@ -120,6 +120,7 @@ class CheckRequest(Request):
     threads: int | None = None
     at: tuple[str, ...] = ()
     config: str | None = None
+    line: int | None = None  # of one file: what stands there
     format_given: bool = False  # rather than the default
     words: tuple[str, ...] = ()  # the arguments as they were typed
 

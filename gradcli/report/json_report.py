@@ -12,6 +12,8 @@ from gradcli.report.outcomes import Outcome, Report, Summary
 def outcome_dict(outcome: Outcome) -> dict[str, Any]:
     """The record as ``gradcli eval`` prints it, and what became of it."""
     decided = {"name": outcome.name, "status": outcome.status, "reason": outcome.reason, "details": outcome.details}
+    if outcome.repeat is not None:
+        decided["repeat"] = outcome.repeat
     return {**as_dict(outcome.record), "outcome": decided}
 
 

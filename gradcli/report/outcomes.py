@@ -28,6 +28,7 @@ class Outcome:
     seconds: float = 0.0
     details: list[str] = field(default_factory=list)  # lines that explain a failure: what, where, both values, diagnosis
     identity: Identity | None = None  # what it is known by from run to run
+    repeat: str | None = None  # of one that is wrong: a command that repeats it
 
     @property
     def bad(self) -> bool:

@@ -67,6 +67,7 @@ def check(
     input_format: Annotated[
         str | None, typer.Option("--input", "-i", metavar="text|jsonl", help="How to read files and standard input.")
     ] = None,
+    line: Annotated[int | None, typer.Option(metavar="N", min=1, help="Check what stands in this line of the file alone.")] = None,
     wrt: Annotated[str | None, typer.Option(metavar="A,B", help="Differentiate with respect to these names only.")] = None,
     freeze: Annotated[list[str] | None, typer.Option(metavar="X,Y", help="Never differentiate with respect to these.")] = None,
     seed: Annotated[str | None, typer.Option(metavar="VALUE", help="The vector of the vector-Jacobian product.")] = None,
@@ -131,7 +132,7 @@ def check(
         rtol=rtol, atol=atol, convention=convention, over=tuple(over or ()), points=points, jobs=jobs,
         reports=tuple(report or ()), update=update, baseline=baseline, allow_empty=allow_empty, verbose=verbose, cache=cache,
         function=function, gradient=gradient, at=tuple(at or ()), config=config, format_given=output_format is not None,
-        backend=backend, threads=threads,
+        backend=backend, threads=threads, line=line,
         words=tuple(context.meta[RememberingCommand.key]),
     )  # fmt: skip
     return partial(run, request)
@@ -140,6 +141,7 @@ def check(
 def run(request: CheckRequest) -> int:
     """Check everything that was asked for, write the reports, and give the exit code. Raises GradcliError for what is wrong there."""
     from gradcli.cli.decide.baseline import Baseline
+    from gradcli.cli.decide.repeating import Repeating
     from gradcli.cli.decide.results import Results
     from gradcli.cli.write.progress import Progress
     from gradcli.cli.write.reports import Reports
@@ -150,7 +152,7 @@ def run(request: CheckRequest) -> int:
     _update_expectations(request, work)
     reports = Reports(request, work.policies.settings(), work.inputs.files)
     _say_who_is_lenient(work)
-    results = Results(baseline)
+    results = Results(baseline, Repeating(request, work.inputs))
     try:
         with closing(_outcomes(work, request)) as outcomes, Progress(_shows_progress(request)) as progress:
             for outcome in outcomes:
@@ -168,6 +170,8 @@ def run(request: CheckRequest) -> int:
     results.met(INTERNAL if reports.unwritten else FINE)
     reports.close(results.summary)
     if results.is_empty and not request.allow_empty:
+        if request.line is not None:
+            raise UsageError(f"there is nothing to check in line {request.line} of '{work.inputs.files[0]}'")
         raise UsageError("nothing to check; --allow-empty makes that fine")
     return results.code
 

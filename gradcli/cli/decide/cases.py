@@ -9,7 +9,19 @@ from functools import partial
 from typing import Any
 
 from gradcli.cli.decide.file_policies import FilePolicies
-from gradcli.cli.decide.pieces import OF_EXPRESSION, Alone, Batch, Piece, Stretch, Unread, Whole, most_processes, nobody, pieces
+from gradcli.cli.decide.pieces import (
+    OF_EXPRESSION,
+    Alone,
+    Batch,
+    Piece,
+    Stretch,
+    Unread,
+    Whole,
+    most_processes,
+    nobody,
+    piece_of_line,
+    pieces,
+)
 from gradcli.cli.decide.record_lines import RecordLines, claim_of_nothing
 from gradcli.cli.inputs.option_values import assignment, check_options, limits_of
 from gradcli.cli.inputs.positionals import Inputs, check_inputs, folder_of, is_stream, programs_of
@@ -58,9 +70,9 @@ def cases_of(request: CheckRequest) -> Cases:
     programs = programs_of(inputs, limits, request.dtype, policy.state, request.dialect)
     if inputs.expression is not None and not inputs.files:
         refuse_unknown_in(inputs.expression, policy.options, programs.values, programs.limits, free=True)
-    processes = min(policies.settings().jobs or 1, most_processes())
+    processes = min(policies.settings().jobs or 1, most_processes()) if request.line is None else 1
     records = CheckedRecords(request.rtol, request.atol)
-    return Cases(inputs, programs, policies, processes, _claims_of(request, programs, targets), records)
+    return Cases(inputs, programs, policies, processes, _claims_of(request, programs, targets), records, request.line)
 
 
 def _claims_of(request: CheckRequest, programs: Programs, targets: dict[str, str]) -> Claims:
@@ -83,15 +95,20 @@ class Cases:
     """The cases of all inputs, and their outcomes."""
 
     def __init__(
-        self, inputs: Inputs, programs: Programs, policies: FilePolicies, processes: int, claims: Claims, records: CheckedRecords
-    ) -> None:
+        self, inputs: Inputs, programs: Programs, policies: FilePolicies, processes: int, claims: Claims, records: CheckedRecords,
+        line: int | None = None,
+    ) -> None:  # fmt: skip
         self.inputs, self.programs, self.policies, self.processes, self.claims = inputs, programs, policies, processes, claims
+        self.line = line  # of the one file, if all else is left out
         self.names = UsedNames()
         self.begin: Callable[[int], object] = nobody
         self.record_lines = RecordLines(programs, self.names, records)
 
     def pieces(self) -> Iterator[Piece]:
         """The work, cut for so many processes, in order."""
+        if self.line is not None:
+            self.names.unread = True
+            return iter([piece_of_line(self.inputs, self.programs.limits, self.line)])
         return pieces(self.inputs, self.programs.limits, self.processes)
 
     def outcomes(self, piece: Piece, without: Collection[int | None] = ()) -> Iterator[Outcome]:
@@ -129,34 +146,33 @@ class Cases:
                 yield _unreadable(error, path)
             case Whole(path, with_expression):
                 program = self._program(policy, path)
-                yield from self._of_program(program, path, policy, None, without)
+                yield from self._of_program(program, piece, policy, without)
                 if with_expression and OF_EXPRESSION not in without:
                     yield from self._of_expression(program, self.policies.of(None))
-            case Stretch(path, lines):
-                yield from self._of_program(self._program(policy, path), path, policy, lines, without)
+            case Stretch(path):
+                yield from self._of_program(self._program(policy, path), piece, policy, without)
             case Alone() if OF_EXPRESSION not in without:
                 yield from self._of_expression(self.programs.fresh(policy.state, self.programs.loader(), usual=policy.dialect), policy)
 
     def _program(self, policy: Policy, path: str) -> Program:
         return self.programs.fresh(policy.state, self.programs.loader(folder_of(path)), usual=policy.dialect)
 
-    def _of_program(
-        self, program: Program, path: str, policy: Policy, share: range | None, without: Collection[int | None]
-    ) -> Iterator[Record]:
-        """The records of a program, or of the statements that begin in a share of its lines."""
-        limits = self.programs.limits
+    def _of_program(self, program: Program, piece: Whole | Stretch, policy: Policy, without: Collection[int | None]) -> Iterator[Record]:
+        """The records of a program, or of the statements in a stretch of its lines."""
+        limits, path = self.programs.limits, piece.path
+        stretch = piece if isinstance(piece, Stretch) else None
         try:
             lines = self.inputs.lines(path, limits)
             for source in program.sources(lines, None if path == "-" else path, stream=is_stream(path)):
-                if share is not None and source.first_line >= share.stop:
+                if stretch is not None and source.first_line >= stretch.lines.stop:
                     break
-                before = share is not None and source.first_line + source.text.count("\n") < share.start
-                if before and "=" not in source.text and "import" not in source.text:
-                    continue  # nothing that others build on
+                if stretch is not None and not stretch.drawing and _is_idle_before(source, stretch.lines):
+                    continue
                 for statement in parse_statements(source, limits.length):
                     line = line_of(statement)
-                    ours = share is None or line in share
-                    if line in without or (not ours and isinstance(statement, (Query, Assertion, GradcliError))):
+                    ours = stretch is None or line in stretch.lines or (stretch.touch and _touches(statement, stretch.lines))
+                    asked = isinstance(statement, (Query, Assertion, GradcliError))
+                    if line in without or (asked and not ours and stretch is not None and not stretch.drawing):
                         continue
                     self.begin(line)
                     record = checked(program, statement, policy)
@@ -165,7 +181,7 @@ class Cases:
         except Exception as unforeseen:
             error = contained(unforeseen)
             self.names.unread = True
-            if share is None or line_of(error) in share:
+            if stretch is None or line_of(error) in stretch.lines:
                 yield _unreadable(error, path)
         self.names.add(program.scope)
 
@@ -239,6 +255,19 @@ def _claimed(
             yield record
     if policy.options.claims and last is None:
         yield failed(ParseError("the program has no query that the claims could be about", source=Source(text)), id=id, expr=text)
+
+
+def _is_idle_before(source: Source, lines: range) -> bool:
+    """Whether a logical line stands before these lines, and holds nothing that others build on."""
+    return source.first_line + source.text.count("\n") < lines.start and "=" not in source.text and "import" not in source.text
+
+
+def _touches(statement: Statement | GradcliError, lines: range) -> bool:
+    """Whether a statement stands in one of these lines, though it may begin above them."""
+    source, span = statement.source, statement.span
+    if source is None or span is None:
+        return False
+    return source.position(span.start)[0] < lines.stop and lines.start <= source.position(span.end)[0]
 
 
 def _unreadable(error: GradcliError, path: str) -> Record:

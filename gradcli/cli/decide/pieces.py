@@ -27,10 +27,15 @@ class Whole(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """The statements of a program that begin in these lines."""
+    """The statements of a program that begin in these lines, or that ``touch`` them.
+
+    ``drawing``: numbers are drawn at random, in the order of the program, so that what stands before them is run, too.
+    """
 
     path: str
     lines: range
+    touch: bool = False
+    drawing: bool = False
 
 
 class Batch(NamedTuple):
@@ -97,6 +102,20 @@ def pieces(inputs: Inputs, limits: Limits, processes: int) -> Iterator[Piece]:
             yield from _stretches(inputs, path, limits, _SHARES * processes)
     if inputs.expression is not None and not together:
         yield Alone()
+
+
+def piece_of_line(inputs: Inputs, limits: Limits, number: int) -> Piece:
+    """What stands in one line of a file."""
+    path = inputs.files[0]
+    try:
+        if is_stream(path) and not inputs.holds_records(path):
+            return Stretch(path, range(number, number + 1), touch=True, drawing=True)
+        lines = list(inputs.lines(path, limits))
+    except GradcliError as error:
+        return Unread(path, error)
+    if inputs.holds_records(path):
+        return Batch(path, [(number, line) for line in lines[number - 1 : number] if line.strip()])
+    return Stretch(path, range(number, number + 1), touch=True, drawing=any("rand" in line for line in lines))
 
 
 def _stretches(inputs: Inputs, path: str, limits: Limits, shares: int) -> Iterator[Piece]:

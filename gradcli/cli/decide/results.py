@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from gradcli.cli.decide.baseline import Baseline, Identities
+from gradcli.cli.decide.repeating import Repeating
 from gradcli.cli.exit_codes import BAD_INPUT, FINE, FOUND, INTERRUPTED, code_of
 from gradcli.cli.write.streams import say
 from gradcli.errors import GradcliError
@@ -14,10 +15,10 @@ from gradcli.report.outcomes import ERROR, Outcome, Summary
 class Results:
     """Outcomes as they count, with their summary and the exit code that follows."""
 
-    def __init__(self, baseline: Baseline) -> None:
+    def __init__(self, baseline: Baseline, repeating: Repeating) -> None:
         self.summary = Summary()
         self.code = FINE
-        self._baseline, self._identities = baseline, Identities(baseline.path)
+        self._baseline, self._identities, self._repeating = baseline, Identities(baseline.path), repeating
         self._started = time.perf_counter()
 
     def add(self, outcome: Outcome) -> Outcome:
@@ -26,6 +27,7 @@ class Results:
         counted = self._baseline.applied(outcome)
         self.summary.add(counted)
         if counted.bad:
+            counted.repeat = self._repeating.command(counted.record)
             self.met(FOUND if counted.record.error is None or counted.status != ERROR else code_of(counted.record.error.error))
         return counted
 

@@ -221,12 +221,16 @@ def _refuse_idle_in_check(request: CheckRequest) -> None:
             raise UsageError(f"{option} {text}", help=f"leave {option} out")
     if request.verbose and request.quiet:
         raise UsageError("--verbose and --quiet exclude each other", help="leave one of them out")
+    for option, is_given in (("--update", request.update), ("--baseline", request.baseline is not None)):
+        if is_given and request.line is not None:
+            raise UsageError(f"{option} is about all cases, and --line about one", help="leave one of them out")
     if request.function is None and request.gradient is None:
         return
     idle = {
         "--input": request.input_format, "--seed": request.seed, "--grad": request.grad, "--grad-formula": request.grad_formula,
         "--convention": request.convention, "--points": request.points, "--save": request.save,
-        "--backend": request.backend, "--threads": request.threads, "--dtype": None if request.dtype == "float64" else request.dtype,
+        "--backend": request.backend, "--threads": request.threads, "--line": request.line,
+        "--dtype": None if request.dtype == "float64" else request.dtype,
     }  # fmt: skip
     for option, value in idle.items():
         if value not in (None, (), []):

@@ -110,6 +110,8 @@ def check_inputs(request: CheckRequest) -> Inputs:
         raise UsageError("nothing to check", help="name files, or give an expression: gradcli check -e 'x**2*sin(x)'")
     given = Inputs(request.expression, bindings, files, request.input_format)
     paths = found_in(given.files, request.allow_empty)
+    if request.line is not None and (request.expression is not None or len(paths) != 1):
+        raise UsageError("--line is about one file", help="write it beside the file alone: gradcli check model.grad --line 3")
     inputs = Inputs(request.expression, bindings, paths, request.input_format, frozenset(paths) - frozenset(given.files))
     refuse_idle_format(inputs)
     return inputs
