@@ -43,9 +43,9 @@ class TerminalReport(TextReport):
             self.console.print(plain("  " + other), soft_wrap=True)
         for line_text in rest:
             margin = _MARGIN.match(line_text)
-            whole = margin is None or line_text.startswith(REPEAT, margin.end())  # a command is copied as it stands
-            lines = [line_text] if whole else wrapped(line_text, self.console.width, 4)
             blank = margin[1] if margin is not None else ""
+            whole = margin is None or line_text.startswith(REPEAT, margin.end())  # a command is copied as it stands
+            lines = [line_text[len(blank) :]] if whole else wrapped(line_text, self.console.width, 4)
             for number, part in enumerate(lines):
                 style = "dim" if margin is None and line_text.lstrip().startswith("-->") else ""
                 self.console.print(plain((blank if margin else "") + ("  " if number else "") + part, style=style), soft_wrap=True)
