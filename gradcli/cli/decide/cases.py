@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from gradcli.cli.decide.budget import Budget
 from gradcli.cli.decide.file_policies import FilePolicies
 from gradcli.cli.decide.pieces import (
     OF_EXPRESSION,
@@ -30,12 +31,13 @@ from gradcli.cli.write.saving import save_masks, targets_of
 from gradcli.containment import contained
 from gradcli.errors import GradcliError, ParseError, Source, UsageError, text_lines
 from gradcli.files.jsonl import InputRecord
+from gradcli.files.settings import Configuration
 from gradcli.language.run import Program, statements
 from gradcli.language.statements import parse_statements
 from gradcli.language.tree import Assertion, Query, Statement
 from gradcli.query.evaluate import failed
 from gradcli.query.options import ClaimInput, Options
-from gradcli.query.outcome import checked, line_of, name_of, outcome_of
+from gradcli.query.outcome import checked, line_of, marks_of, name_of, outcome_of, unreached
 from gradcli.query.policy import CHECKING, Policy
 from gradcli.query.programs import Programs
 from gradcli.query.unused_names import UsedNames, refuse_unknown_in
@@ -56,14 +58,15 @@ class Claims:
 def cases_of(request: CheckRequest) -> Cases:
     """What a request is about. Raises GradcliError for what is wrong with it."""
     limits = limits_of(request, REPORTS)
-    inputs = check_inputs(request)
+    configuration = Configuration(request.config)
+    inputs = check_inputs(request, configuration.of())
     targets = targets_of(request.save)
     checking = check_options(request, CHECKING)
     if request.over:
         from gradcli.cli.inputs.box import box_of
 
         checking = replace(checking, over=box_of(request.over, limits))
-    policies = FilePolicies(request, checking)
+    policies = FilePolicies(request, checking, configuration)
     policy = policies.of(None)
     for path in inputs.files:
         policies.of(path)  # what is wrong in a project's settings is said before anything is done
@@ -71,8 +74,9 @@ def cases_of(request: CheckRequest) -> Cases:
     if inputs.expression is not None and not inputs.files:
         refuse_unknown_in(inputs.expression, policy.options, programs.values, programs.limits, free=True)
     processes = min(policies.settings().jobs or 1, most_processes()) if request.line is None else 1
+    budget = Budget(None if request.update else policies.settings().budget)
     records = CheckedRecords(request.rtol, request.atol)
-    return Cases(inputs, programs, policies, processes, _claims_of(request, programs, targets), records, request.line)
+    return Cases(inputs, programs, policies, processes, _claims_of(request, programs, targets), records, budget, request.line)
 
 
 def _claims_of(request: CheckRequest, programs: Programs, targets: dict[str, str]) -> Claims:
@@ -96,9 +100,10 @@ class Cases:
 
     def __init__(
         self, inputs: Inputs, programs: Programs, policies: FilePolicies, processes: int, claims: Claims, records: CheckedRecords,
-        line: int | None = None,
+        budget: Budget, line: int | None = None,
     ) -> None:  # fmt: skip
         self.inputs, self.programs, self.policies, self.processes, self.claims = inputs, programs, policies, processes, claims
+        self.budget = budget
         self.line = line  # of the one file, if all else is left out
         self.names = UsedNames()
         self.begin: Callable[[int], object] = nobody
@@ -140,7 +145,9 @@ class Cases:
                 for number, line in lines:
                     if number not in without:
                         self.begin(number)
-                        yield self.result(line, path, number)
+                        yield self.budget.within(
+                            partial(self.result, line, path, number), partial(self.record_lines.unreached, line, path, number)
+                        )
             case Unread(path, error):
                 self.names.unread = True
                 yield _unreadable(error, path)
@@ -175,7 +182,7 @@ class Cases:
                     if line in without or (asked and not ours and stretch is not None and not stretch.drawing):
                         continue
                     self.begin(line)
-                    record = checked(program, statement, policy)
+                    record = self._checked(program, statement, policy)
                     if record is not None and ours:
                         yield record
         except Exception as unforeseen:
@@ -185,13 +192,21 @@ class Cases:
                 yield _unreadable(error, path)
         self.names.add(program.scope)
 
+    def _checked(self, program: Program, statement: Statement | GradcliError, policy: Policy, *, id: Any = None) -> Record | None:
+        """The record of one statement, in the time that is left of the run."""
+        decide = partial(checked, program, statement, policy, id=id)
+        if isinstance(statement, GradcliError) or marks_of(statement)[0] is not None:
+            return decide()
+        asked = statement if isinstance(statement, (Query, Assertion)) else None
+        return self.budget.within(decide, lambda reason: None if asked is None else unreached(asked, reason, id))
+
     def _of_expression(self, program: Program, policy: Policy) -> Iterator[Record]:
         text = self.inputs.expression or ""
         self.begin(OF_EXPRESSION)
         parsed = list(statements(text_lines(text) or [""], None, self.programs.limits))
         program.foresee(text_lines(text))
         policy = replace(policy, options=replace(policy.options, claims=self.claims.claims))
-        for record in _claimed(program, parsed, text, policy, save=self.claims.save):
+        for record in _claimed(program, parsed, text, policy, save=self.claims.save, decide=self._checked):
             record.given = self.claims.given
             yield record
         self.names.add(program.scope)
@@ -242,14 +257,14 @@ class CheckedRecords:
 
 def _claimed(
     program: Program, parsed: list[Statement | GradcliError], text: str, policy: Policy, id: Any = None,
-    save: Callable[[Record], None] | None = None,
+    save: Callable[[Record], None] | None = None, decide: Callable[..., Record | None] = checked,
 ) -> Iterator[Record]:  # fmt: skip
     """The records of a program, the policy's claims being about its last query, whose record may be saved, too."""
     last = max((i for i, statement in enumerate(parsed) if isinstance(statement, Query)), default=None)
     unclaimed = replace(policy, options=replace(policy.options, claims=())) if policy.options.claims else policy
     for i, statement in enumerate(parsed):
-        record = checked(program, statement, policy if i == last else unclaimed, id=id)
-        if record is not None and save is not None and i == last:
+        record = decide(program, statement, policy if i == last else unclaimed, id=id)
+        if record is not None and save is not None and i == last and not record.unreached:
             save(record)
         if record is not None:
             yield record

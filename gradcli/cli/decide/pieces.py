@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Collection, Iterator
 from typing import NamedTuple, Protocol
 
+from gradcli.cli.decide.budget import Budget
 from gradcli.cli.decide.file_policies import FilePolicies
 from gradcli.cli.inputs.positionals import Inputs, is_stream
 from gradcli.errors import GradcliError
@@ -68,6 +69,7 @@ class Work(Protocol):
     policies: FilePolicies
     names: UsedNames  # of what is decided so far
     processes: int  # that share it
+    budget: Budget
     begin: Callable[[int], object]  # told of each line before it is decided
 
     def pieces(self) -> Iterator[Piece]:

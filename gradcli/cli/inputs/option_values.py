@@ -162,8 +162,10 @@ def _frozen(request: Request) -> tuple[str, ...]:
 
 
 def _refuse_no_time(request: Request) -> None:
-    if request.timeout is not None and not request.timeout > 0:
-        raise UsageError(f"--timeout must be more than 0 seconds, not {request.timeout}")
+    given = {"--timeout": request.timeout, "--budget": request.budget if isinstance(request, CheckRequest) else None}
+    for option, seconds in given.items():
+        if seconds is not None and not seconds > 0:
+            raise UsageError(f"{option} must be more than 0 seconds, not {seconds}")
 
 
 def _refuse_nothing(request: Request) -> None:
