@@ -244,6 +244,30 @@ def uri(path: str) -> str:
     return f"file:///{quote(name.lstrip(b'/'), safe='/:')}" if os.path.isabs(path) else quote(name)
 
 
+def shell_command(*words: str) -> str:
+    """Words as a command line, which a shell reads as these words."""
+    return " ".join(map(shell_word, words))
+
+
+def shell_word(text: str) -> str:
+    """Text as one word of a command line, all of which can be seen and stays on one line: the rest by escapes of bash and zsh."""
+    if _is_plain(text) and "##" not in text:
+        from shlex import quote
+
+        return quote(text)
+    return f"$'{''.join(map(_in_shell, text))}'"
+
+
+def _in_shell(character: str) -> str:
+    if character in "\\'":
+        return f"\\{character}"
+    if _is_seen(character) and character != "#":
+        return character
+    code = ord(character)
+    content = bytes([code - 0xDC00]) if 0xDC80 <= code <= 0xDCFF else character.encode("utf-8", "surrogatepass")  # a byte of a file's name
+    return "".join(f"\\x{byte:02x}" for byte in content)
+
+
 def is_one_word(text: str) -> bool:
     """Whether a shell takes text for a word as it stands, so that it can be put into a command line that is being typed."""
     return _is_plain(text) and re.fullmatch(r"[\w./@%+=:,-]*", text) is not None and not text.startswith("-")

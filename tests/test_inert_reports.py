@@ -231,7 +231,7 @@ MAKERS = {
     "Text": {"cli/write/terminal.py", "cli/decide/texts.py"},  # the latter are programs
     "write": {"cli/write/streams.py", "report/"},
     "dumps": {"report/json_text.py", "report/identities.py", "cli/write/expectations.py", "cli/write/array_formats.py",
-              "cli/decide/baseline.py",              "cli/write/catalogue_text.py"},
+              "query/baseline.py","cli/write/catalogue_text.py"},
     "writer": {"report/table.py", "report/plot_table.py"},
     "quote": {"inert.py", "cli/inputs/"}, "translate": {"inert.py", "report/derivative_record.py"},
     "html": set(),

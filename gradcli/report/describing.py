@@ -12,6 +12,7 @@ from gradcli.report.verdicts import ALGEBRA
 
 _WIDEST, _MOST_LINES = 200, 8  # of an excerpt
 _LONGEST, _MOST_DETAILS = 1000, 20  # of details
+REPEAT = "repeat: "  # what stands before the command
 
 
 def location(outcome: Outcome) -> str:
@@ -81,7 +82,8 @@ def block(outcome: Outcome) -> str:
         margin = " " * max((len(number) for number, _ in numbered), default=0)
         excerpt = [f"{number:>{len(margin)}} | {text}" for number, text in numbered]
         rest = [f"{margin} --> {location(outcome)}{identity}", *excerpt, *rest]
-    return shown("\n".join([head, *rest, *(f"{margin} = {detail}" for detail in further(outcome))]))
+    repeat = [] if outcome.repeat is None else [f"{REPEAT}{outcome.repeat}"]
+    return shown("\n".join([head, *rest, *(f"{margin} = {detail}" for detail in [*further(outcome), *repeat])]))
 
 
 def _excerpt(record: Record) -> list[tuple[str, str]]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.cli.decide.budget import Budget
 from gradcli.cli.decide.file_policies import FilePolicies
 from gradcli.cli.decide.function_process import FunctionProcess, Late, Question, loaded
 from gradcli.cli.decide.pieces import Alone, Piece, nobody
@@ -15,8 +16,9 @@ from gradcli.cli.inputs.option_values import assignments, check_options, limits_
 from gradcli.cli.inputs.positionals import function_inputs
 from gradcli.cli.request import REPORTS, CheckRequest
 from gradcli.errors import GradcliError, UsageError, suggestion
+from gradcli.files.settings import Configuration
 from gradcli.query.options import Options
-from gradcli.query.outcome import outcome_of
+from gradcli.query.outcome import left_undecided, outcome_of
 from gradcli.query.policy import CHECKING
 from gradcli.query.programs import Programs
 from gradcli.query.unused_names import UsedNames
@@ -34,12 +36,14 @@ class FunctionCase:
         limits = limits_of(request, REPORTS)
         self.inputs, self.names, self.processes = function_inputs(request), UsedNames(), 1
         self.begin: Callable[[int], object] = nobody
-        self.policies = FilePolicies(request, check_options(request, CHECKING))
+        self.policies = FilePolicies(request, check_options(request, CHECKING), Configuration(request.config))
         if not request.function or not request.gradient:
             example = "gradcli check --function pkg.mod:f --gradient pkg.mod:df --at x=1,2"
             raise UsageError("--function and --gradient go together", help=example)
         policy = self.policies.of(None)
-        self.paths, self.seconds = (request.function, request.gradient), policy.options.timeout
+        self.budget = Budget(self.policies.settings().budget)
+        limits_in_time = [seconds for seconds in (policy.options.timeout, self.budget.seconds) if seconds is not None]
+        self.paths, self.seconds = (request.function, request.gradient), min(limits_in_time, default=None)
         self.functions = None if self.seconds is not None else (loaded(request.function), loaded(request.gradient))
         self.arguments = _arguments(request.at, Programs(limits, request.dtype), policy.state)
         self.wrt = _differentiated(list(self.arguments), policy.options)
@@ -66,7 +70,10 @@ class FunctionCase:
         except GradcliError as error:
             record.error = Failure.of(error)
         except Late:
-            record.check = _undetermined(self.wrt)
+            if self.budget.left == 0:
+                left_undecided(record, self.budget.reason)
+            else:
+                record.check = _undetermined(self.wrt)
         yield outcome_of(record, self.name, time.perf_counter() - started, policy.fail_on)
 
     def _answer(self, question: Question) -> tuple[Check, float]:
