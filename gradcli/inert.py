@@ -158,11 +158,11 @@ def markdown_code(text: str, limit: int) -> str:
     return f"{fence}{padding}{escaped}{padding}{fence}"
 
 
-def markdown_block(text: str) -> str:
+def markdown_block(text: str, language: str = "text") -> str:
     """Lines of text as a block of code, which nothing in them ends."""
     seen = shown(text)
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", seen)), default=0))
-    return f"{fence}text\n{seen}\n{fence}\n"
+    return f"{fence}{language}\n{seen}\n{fence}\n"
 
 
 def markdown_link(cell: str, address: str | None) -> str:

@@ -17,9 +17,9 @@ CI_VARIABLES = (
 """What CI systems set, by which reports differ."""
 
 
-def case(expr="x", status=FAILED, verdict=None, *, name="1", reason=None, seconds=0.0, details=(), **record):
+def case(expr="x", status=FAILED, verdict=None, *, name="1", reason=None, seconds=0.0, details=(), repeat=None, **record):
     check = None if verdict is None else Check(verdict)
-    return Outcome(Record(expr, check=check, **record), name, status, reason, seconds, list(details))
+    return Outcome(Record(expr, check=check, **record), name, status, reason, seconds, list(details), repeat=repeat)
 
 
 def unknown(text, word, file, line, help=None):

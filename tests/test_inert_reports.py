@@ -40,7 +40,7 @@ from gradcli.report.verdicts import Check, Claim, Verdict
 
 # -- reports of a check --------------------------------------------------------------------------------------------------
 
-OUTCOME_PLACES = ("id", "expr", "name", "reason", "detail", "message", "help", "file", "read_as", "claim")
+OUTCOME_PLACES = ("id", "expr", "name", "reason", "detail", "message", "help", "file", "read_as", "claim", "repeat")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -65,7 +65,8 @@ def outcome(text, place, status):
         read_as=text if place == "read_as" else None, grad={"x": np.float64(1.0)}, value=np.float64(1.0),
     )  # fmt: skip
     details = [text, f"more: {text}"] if place == "detail" else ["x is wrong"]
-    return Outcome(record, text if place == "name" else "a", status, text if place == "reason" else "why", 0.5, details)
+    repeat = text if place == "repeat" else None
+    return Outcome(record, text if place == "name" else "a", status, text if place == "reason" else "why", 0.5, details, repeat=repeat)
 
 
 def reported(kind, outcomes, verbose=True):
@@ -165,7 +166,7 @@ def read_markdown(text, place, run, out):
     bad = [each for each in run if each.status in BAD]
     assert len(table) == len(bad) + bool(bad)
     blocks, outside = blocks_of(rest)
-    assert len(blocks) == len(bad)
+    assert len(blocks) == len(bad) * (1 + (place == "repeat"))
     assert re.fullmatch(r"(\n<details><summary>In full</summary>\n+</details>\n)?", outside)
     assert re.fullmatch(r"### gradcli check: [\w ,]+\n\n[\w ,.]+\n\nVerdicts: [\w ,]+\n+", before)
     for row in table[1:]:

@@ -45,7 +45,7 @@ def _no_ci(monkeypatch, tmp_path):
 RECORDS = [
     case("x**2", PASSED, Verdict.AGREE, name="square", id="square", file="r.jsonl", line=1, record_line=True),
     case("x**3 - 1", FAILED, Verdict.MISMATCH, name="cube", id="cube", file="r.jsonl", line=2, record_line=True,
-         details=["claim of d/dx: claimed 5.0, true 6.0", "1 of 2 entries"]),
+         details=["claim of d/dx: claimed 5.0, true 6.0", "1 of 2 entries"], repeat="gradcli check -e 'x**3 - 1' x=1,2 --grad x=5,12"),
     case("abs(x)", XFAILED, Verdict.KINK, name="[1, 2]", id=[1, 2], file="r.jsonl", line=3, record_line=True, reason="in the baseline"),
     case("det(m)", SKIPPED, name="det", id="det", file="r.jsonl", line=4, record_line=True, reason="slow"),
 ]  # fmt: skip
@@ -60,6 +60,8 @@ def test_a_record_is_told_by_its_id_and_its_expression(kind):
     for expr in {"text": ("x**2", "abs(x)", "det(m)"), "junit": ("x**2", "abs(x)", "det(m)"), "sarif": ("abs(x)",)}.get(kind, ()):
         assert expr in text
     assert "x**3 - 1" in text
+    repeat = "gradcli check -e 'x**3 - 1' x=1,2 --grad x=5,12"
+    assert (repeat in text) == (kind != "gitlab")  # which shows one line
 
 
 # -- JUnit: Jenkins, GitLab ----------------------------------------------------------------------------------------------
@@ -101,7 +103,13 @@ def test_junit_says_the_expression_where_the_name_does_not():
         ("[1, 2]", "r.jsonl", "3", "abs(x)"),
         ("det", "r.jsonl", "4", "det(m)"),
     ]
-    assert suite[1].find("failure").text.endswith("--> r.jsonl:2 (cube)\n1 | x**3 - 1\n  = 1 of 2 entries")
+    assert (
+        suite[1]
+        .find("failure")
+        .text.endswith(
+            "--> r.jsonl:2 (cube)\n1 | x**3 - 1\n  = 1 of 2 entries\n  = repeat: gradcli check -e 'x**3 - 1' x=1,2 --grad x=5,12"
+        )
+    )
 
 
 # -- GitLab's Code Quality -----------------------------------------------------------------------------------------------
@@ -234,7 +242,10 @@ def test_results_of_records():
     assert wrong == {
         "ruleId": "mismatch",
         "level": "error",
-        "message": {"text": "mismatch: claim of d/dx: claimed 5.0, true 6.0\n1 of 2 entries\nin x**3 - 1 (cube)"},
+        "message": {
+            "text": "mismatch: claim of d/dx: claimed 5.0, true 6.0\n1 of 2 entries\nin x**3 - 1 (cube)\n"
+            "repeat: gradcli check -e 'x**3 - 1' x=1,2 --grad x=5,12"
+        },
         "locations": [
             {"physicalLocation": {**place, "region": {"startLine": 2}}, "logicalLocations": [{"name": "cube", "kind": "object"}]}
         ],
@@ -280,7 +291,11 @@ def test_a_page_has_room(room):
 def test_a_page_links_lines(monkeypatch):
     for name, value in {"GITHUB_SERVER_URL": "https://github.com", "GITHUB_REPOSITORY": "a/b", "GITHUB_SHA": "c0ffee"}.items():
         monkeypatch.setenv(name, value)
-    _, (head, row), _ = page_of(written("markdown", RECORDS))
+    _, (head, row), rest = page_of(written("markdown", RECORDS))
+    assert blocks_of(rest)[0] == [
+        "mismatch: claim of d/dx: claimed 5.0, true 6.0\n  --> r.jsonl:2 (cube)\n1 | x**3 - 1\n  = 1 of 2 entries\n",
+        "gradcli check -e 'x**3 - 1' x=1,2 --grad x=5,12\n",
+    ]
     assert dict(zip(head, row, strict=True)) == {
         "finding": "mismatch", "id": "`cube`", "place": "[`r.jsonl:2`](https://github.com/a/b/blob/c0ffee/r.jsonl#L2)",
         "expression": "`x**3 - 1`", "reason": "`claim of d/dx: claimed 5.0, true 6.0`",

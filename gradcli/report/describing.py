@@ -82,8 +82,11 @@ def block(outcome: Outcome) -> str:
         margin = " " * max((len(number) for number, _ in numbered), default=0)
         excerpt = [f"{number:>{len(margin)}} | {text}" for number, text in numbered]
         rest = [f"{margin} --> {location(outcome)}{identity}", *excerpt, *rest]
-    repeat = [] if outcome.repeat is None else [f"{REPEAT}{outcome.repeat}"]
-    return shown("\n".join([head, *rest, *(f"{margin} = {detail}" for detail in [*further(outcome), *repeat])]))
+    return shown("\n".join([head, *rest, *(f"{margin} = {detail}" for detail in [*further(outcome), *_repeat(outcome)])]))
+
+
+def _repeat(outcome: Outcome) -> list[str]:
+    return [] if outcome.repeat is None else [f"{REPEAT}{outcome.repeat}"]
 
 
 def _excerpt(record: Record) -> list[tuple[str, str]]:
@@ -96,6 +99,7 @@ def _excerpt(record: Record) -> list[tuple[str, str]]:
 
 
 def message(outcome: Outcome) -> str:
-    """The case without its place, for systems that show the place themselves: the finding, the details and the expression."""
+    """The case without its place, for systems that show that themselves: the finding, details, the expression, what repeats it."""
     where = f"in {one_line(outcome.record.expr, 500)}{id_of(outcome.record)}" if outcome.record.expr else id_of(outcome.record).strip()
-    return clipped("\n".join([one_line(outcome.headline, 500), *further(outcome), *([where] if where else [])]), 3500)
+    said = clipped("\n".join([one_line(outcome.headline, 500), *further(outcome), *([where] if where else [])]), 3500)
+    return "\n".join([said, *_repeat(outcome)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple, TextIO
 
 from gradcli.inert import markdown_block, markdown_code, markdown_link
@@ -84,7 +85,10 @@ def _finding(outcome: Outcome) -> _Finding:
     where = markdown_link(markdown_code(location_in_repository(outcome), 300), address_of(place_of(outcome)))
     texts = ((id_text(record.id), 100), (record.expr, 200), (outcome.why, 300))
     id, expr, why = (markdown_code(text, limit) for text, limit in texts)
-    return _Finding((outcome.rule, id, where, expr, why), markdown_block(block(outcome)))
+    full = markdown_block(block(replace(outcome, repeat=None)))
+    if outcome.repeat is not None:
+        full += "\n" + markdown_block(outcome.repeat, "sh")  # by itself, so that it can be copied
+    return _Finding((outcome.rule, id, where, expr, why), full)
 
 
 def _table(found: list[_Finding]) -> list[str]:
