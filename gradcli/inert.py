@@ -158,6 +158,18 @@ def markdown_code(text: str, limit: int) -> str:
     return f"{fence}{padding}{escaped}{padding}{fence}"
 
 
+def markdown_block(text: str, language: str = "text") -> str:
+    """Lines of text as a block of code, which nothing in them ends."""
+    seen = shown(text)
+    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", seen)), default=0))
+    return f"{fence}{language}\n{seen}\n{fence}\n"
+
+
+def markdown_link(cell: str, address: str | None) -> str:
+    """Code in a cell (`markdown_code`) as a link; as it is without an address."""
+    return f"[{cell}]({address})" if cell and address else cell
+
+
 _IN_LATEX = str.maketrans(
     {
         "\\": "\\backslash ", "{": "\\{", "}": "\\}", "$": "\\$", "&": "\\&", "#": "\\#", "%": "\\%", "_": "\\_",
@@ -230,6 +242,30 @@ def uri(path: str) -> str:
     if path.startswith("//"):  # a share of another machine (UNC), which is the address's host
         return f"file:{quote(name)}"
     return f"file:///{quote(name.lstrip(b'/'), safe='/:')}" if os.path.isabs(path) else quote(name)
+
+
+def shell_command(*words: str) -> str:
+    """Words as a command line, which a shell reads as these words."""
+    return " ".join(map(shell_word, words))
+
+
+def shell_word(text: str) -> str:
+    """Text as one word of a command line, all of which can be seen and stays on one line: the rest by escapes of bash and zsh."""
+    if _is_plain(text) and "##" not in text:
+        from shlex import quote
+
+        return quote(text)
+    return f"$'{''.join(map(_in_shell, text))}'"
+
+
+def _in_shell(character: str) -> str:
+    if character in "\\'":
+        return f"\\{character}"
+    if _is_seen(character) and character != "#":
+        return character
+    code = ord(character)
+    content = bytes([code - 0xDC00]) if 0xDC80 <= code <= 0xDCFF else character.encode("utf-8", "surrogatepass")  # a byte of a file's name
+    return "".join(f"\\x{byte:02x}" for byte in content)
 
 
 def is_one_word(text: str) -> bool:

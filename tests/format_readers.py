@@ -115,6 +115,36 @@ def cells_of(row: str) -> list[str]:
     return re.findall(r"(?:\\.|[^|])+", inside)
 
 
+def page_of(text: str) -> tuple[str, list[list[str]], str]:
+    """What stands before a table, its cells (of the rows without the line below the head), and what stands behind it."""
+    lines = text.split("\n")
+    rows = [number for number, line in enumerate(lines) if line.startswith("| ")]
+    if not rows or "```text" in lines[: rows[0]]:
+        return text, [], ""
+    last = next(number for number in range(rows[0], len(lines)) if not lines[number].startswith("|"))
+    cells = [[cell.strip(" ") for cell in cells_of(line)] for line in lines[rows[0] : last]]
+    assert set(cells.pop(1)) == {"---"}
+    return "\n".join(lines[: rows[0]]), cells, "\n".join(lines[last:])
+
+
+def blocks_of(text: str) -> tuple[list[str], str]:
+    """The blocks of code of a document, as CommonMark finds their ends, and the document without them."""
+    blocks: list[str] = []
+    fence, outside = "", []
+    for line in text.split("\n"):
+        if fence and re.fullmatch(f" {{0,3}}{fence}`*[ \t]*", line):
+            fence = ""
+        elif fence:
+            blocks[-1] += line + "\n"
+        elif found := re.fullmatch(" {0,3}(```+)[^`]*", line):
+            fence = found[1]
+            blocks.append("")
+        else:
+            outside.append(line)
+    assert not fence
+    return blocks, "\n".join(outside)
+
+
 def seen_in(cell: str) -> str:
     """What a reader of a cell sees that holds one piece of code."""
     if cell.startswith("<code>"):

@@ -70,7 +70,7 @@ def test_two_records_of_one_id(against):
 def test_every_way_to_a_file(run_cli, tmp_path, project):
     (tmp_path / "in").mkdir()
     if project:
-        (tmp_path / project).touch()
+        (tmp_path / project).write_text("gitdir: elsewhere" if project == ".git" else "")
     (tmp_path / "m.grad").write_text("assert 1 == 2\n")
     run_cli("check", "m.grad", "--baseline", "known.json", "--update")
     for folder, file in ((".", "./m.grad"), (".", f"{tmp_path}/m.grad"), ("in", "../m.grad")):

@@ -5,18 +5,18 @@ from __future__ import annotations
 import io
 import json
 import re
-import tracemalloc
 import xml.etree.ElementTree as ET
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
-from format_readers import cells_of, seen_in
+from format_readers import cells_of, page_of, seen_in
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from report_cases import CASES, CI_VARIABLES, MODEL, RUN, case, summary_of, unknown, written
 
-from gradcli.errors import ArgumentError, GradcliError, InputError, Source, Span, UnknownNameError
+from gradcli.errors import ArgumentError, GradcliError, InputError, Source, Span
 from gradcli.inert import markdown_code, one_line, printable, shown, workflow_command, workflow_data, workflow_property
 from gradcli.report import sarif
 from gradcli.report.describing import block, location, message
@@ -24,63 +24,23 @@ from gradcli.report.dictionaries import dumps
 from gradcli.report.identities import Tally, digest_of
 from gradcli.report.json_text import encoded
 from gradcli.report.kinds import KINDS, make
-from gradcli.report.outcomes import BAD, ERROR, FAILED, PASSED, SKIPPED, STATUSES, XFAILED, XPASSED, Outcome, Summary
-from gradcli.report.places import Fingerprints, Place, place_of, relative
+from gradcli.report.outcomes import BAD, ERROR, FAILED, PASSED, STATUSES, XFAILED, XPASSED
+from gradcli.report.places import Fingerprints, Place, place_of
 from gradcli.report.ranking import Worst, gravity
 from gradcli.report.records import Asserted, Failure, Record
 from gradcli.report.rules import RULES
-from gradcli.report.verdicts import Check, Verdict
+from gradcli.report.verdicts import Verdict
 
 SARIF = json.loads((Path(__file__).parent / "data" / "sarif-2.1.0.json").read_text("utf-8"))
 
 
 @pytest.fixture(autouse=True)
 def _no_ci(monkeypatch, tmp_path):
-    for name in ("GITHUB_WORKSPACE", "GITHUB_STEP_SUMMARY", "CI_PROJECT_DIR"):
+    for name in CI_VARIABLES:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(tmp_path)
 
 
-def case(expr="x", status=FAILED, verdict=None, *, name="1", reason=None, seconds=0.0, details=(), **record):
-    check = None if verdict is None else Check(verdict)
-    return Outcome(Record(expr, check=check, **record), name, status, reason, seconds, list(details))
-
-
-def unknown(text, word, file, line, help=None):
-    start = text.index(word)
-    span = Span(start, start + len(word))
-    return Failure.of(UnknownNameError(f"unknown function '{word}'", span=span, source=Source(text, file, line), help=help))
-
-
-def summary_of(outcomes, **known):
-    summary = Summary(seconds=0.42, **known)
-    for outcome in outcomes:
-        summary.add(outcome)
-    return summary
-
-
-def written(kind, outcomes, verbose=False, **known):
-    stream = io.StringIO()
-    report = make(kind, stream, verbose)
-    for outcome in outcomes:
-        report.add(outcome)
-    report.close(summary_of(outcomes, **known))
-    return stream.getvalue()
-
-
-MODEL, CASES = "my models/model.grad", "cases.jsonl"
-RUN = [
-    case("x**2", PASSED, Verdict.AGREE, name="line 1", seconds=0.25, file=MODEL, line=1),
-    case("3*a**3 - sqr(b)", ERROR, name="line 3", file=MODEL, line=3,
-         error=unknown("3*a**3 - sqr(b)", "sqr", MODEL, 3, "did you mean 'sqrt'?")),
-    case("relu(x)", FAILED, Verdict.UNDEFINED, name="q7", details=["0 * inf"], id="q7", file=CASES, line=7, record_line=True),
-    case("sum(x**2\n  + |y|)", FAILED, Verdict.MISMATCH, name="line 5", file=MODEL, line=5,
-         details=["x[1] claimed 3.0, true 4.0", "1 of 2 entries", "without the factor\n[[2, 2],\n [2, 2]]"]),
-    case("abs(x)", XFAILED, Verdict.KINK, name="8", reason="a <kink>", file=CASES, line=8, record_line=True),
-    case("abs(y)", XPASSED, Verdict.AGREE, name="9", reason="was wrong", file=CASES, line=9, record_line=True),
-    case("inv(A)", SKIPPED, name="10", reason="slow", file=CASES, line=10, record_line=True),
-    case("assert x == 3", FAILED, name="assert", details=["left is 2.0, right is 3.0"], mode="assert", asserted=Asserted(False, 2, 3, 0)),
-]  # fmt: skip
 LINE = "3 failed, 1 error, 1 xpassed, 1 passed, 1 skipped, 1 xfailed in 0.42 s"
 
 TEXT = f"""\
@@ -117,7 +77,7 @@ expected to fail (was wrong), but passes
 VERBOSE = """\
 passed   my models/model.grad:1:1  x**2  agree
 error    my models/model.grad:3:10  3*a**3 - sqr(b)
-failed   cases.jsonl:7  relu(x)  undefined
+failed   cases.jsonl:7 (q7)  relu(x)  undefined
 failed   my models/model.grad:5:1  sum(x**2 + |y|)  mismatch
 xfailed  cases.jsonl:8  abs(x)  a <kink>
 xpassed  cases.jsonl:9  abs(y)  was wrong
@@ -128,7 +88,7 @@ failed   <command line>:1:1  assert x == 3
 
 JUNIT = """\
 <?xml version="1.0" encoding="utf-8"?>
-<testsuites name="gradcli check">
+<testsuites name="gradcli check" errors="1" failures="4" tests="8" time="0.420">
 <testsuite name="gradcli" errors="1" failures="4" skipped="2" tests="8" time="0.420" timestamp="" hostname="">
 <testcase classname="my models.model.grad" name="line 1" file="my models/model.grad" line="1" time="0.250"/>
 <testcase classname="my models.model.grad" name="line 3" file="my models/model.grad" line="3" time="0.000">\
@@ -170,24 +130,33 @@ GITHUB = """\
 ::error file=my models/model.grad,line=5,endLine=6,title=gradcli%3A mismatch::mismatch: x[1] claimed 3.0, true 4.0%0A1 of 2 entries%0A\
 without the factor%0A[[2, 2],%0A [2, 2]]%0Ain sum(x**2 + |y|)
 ::error title=gradcli%3A assert::<command line>:1:1: assert is false: left is 2.0, right is 3.0%0Ain assert x == 3
-::error file=cases.jsonl,line=7,title=gradcli%3A undefined::undefined: 0 * inf%0Ain relu(x) (q7)
+::error file=cases.jsonl,line=7,title=gradcli%3A undefined (q7)::undefined: 0 * inf%0Ain relu(x) (q7)
 ::error file=my models/model.grad,line=3,col=10,endColumn=13,title=gradcli%3A error-unknown-name::\
 error[unknown-name]: unknown function 'sqr'%0Ain 3*a**3 - sqr(b)
 ::error file=cases.jsonl,line=9,title=gradcli%3A xpass::expected to fail (was wrong), but passes%0Ain abs(y)
 """
 
-MARKDOWN = f"""\
-### gradcli check
+SHORT = f"""\
+### gradcli check: 5 of 8 cases failed
 
 {LINE}
 
-| finding | place | expression | what |
-| --- | --- | --- | --- |
-| mismatch | `my models/model.grad:5:1` | `sum(x**2 + \\|y\\|)` | `mismatch: x[1] claimed 3.0, true 4.0` |
-| assert | `<command line>:1:1` | `assert x == 3` | `assert is false: left is 2.0, right is 3.0` |
-| undefined | `cases.jsonl:7 (q7)` | `relu(x)` | `undefined: 0 * inf` |
-| error-unknown-name | `my models/model.grad:3:10` | `3*a**3 - sqr(b)` | `error[unknown-name]: unknown function 'sqr'` |
-| xpass | `cases.jsonl:9` | `abs(y)` | `expected to fail (was wrong), but passes` |
+Verdicts: 1 mismatch, 1 undefined, 1 kink, 2 agree
+"""
+
+MARKDOWN = f"""\
+{SHORT}
+| finding | id | place | expression | reason |
+| --- | --- | --- | --- | --- |
+| mismatch |  | `my models/model.grad:5:1` | `sum(x**2 + \\|y\\|)` | `x[1] claimed 3.0, true 4.0` |
+| assert |  | `<command line>:1:1` | `assert x == 3` | `left is 2.0, right is 3.0` |
+| undefined | `q7` | `cases.jsonl:7` | `relu(x)` | `0 * inf` |
+| error-unknown-name |  | `my models/model.grad:3:10` | `3*a**3 - sqr(b)` | `unknown function 'sqr'` |
+| xpass |  | `cases.jsonl:9` | `abs(y)` | `expected to fail (was wrong), but passes` |
+
+<details><summary>In full</summary>
+
+{"".join(f"```text{chr(10)}{part}{chr(10)}```{chr(10) * 2}" for part in TEXT.split(chr(10) * 2)[:-1])}</details>
 """
 
 
@@ -341,8 +310,8 @@ def test_text_of_any_kind_breaks_no_report(run):
     issues = json.loads(texts["gitlab"])
     assert len({issue["fingerprint"] for issue in issues}) == len(issues) == bad
     assert len(json.loads(texts["sarif"])["runs"][0]["results"]) == sum(outcome.bad or outcome.status == XFAILED for outcome in run)
-    rows = texts["markdown"].split("\n")[6:-1] if bad else []
-    assert [len(cells_of(row)) for row in rows] == [4] * bad
+    table = page_of(texts["markdown"])[1]
+    assert [len(row) for row in table] == [len(table[0])] * (bad + 1) if bad else not table
     assert texts["text"].split("\n")[-2] == summary_of(run).line()
 
 
@@ -434,9 +403,11 @@ def test_long_reports_are_cut_and_say_so(monkeypatch):
     assert text.startswith("mismatch")
     assert text.count("undefined") == 999
     assert text.endswith("\nand 201 more, none of them graver\n\n1201 failed in 0.42 s\n")
-    table = written("markdown", [*failures(60), last]).split("\n")
-    assert "`worst`" in table[6]
-    assert (len(table[6:-3]), table[-3:]) == (50, ["", "and 11 more", ""])
+    _, (_, *rows), rest = page_of(written("markdown", [*failures(60), last]))
+    assert rows[0] == ["mismatch", "`a.grad:5000:1`", "`worst`", ""]
+    assert len(rows) == 50
+    assert rest.startswith("\nand 11 more\n\n<details><summary>In full</summary>\n\n```text\nmismatch\n")
+    assert rest.count("```text\n") == 50
     lines = written("github", [*failures(60), last]).splitlines()
     assert len(lines) == 10
     assert "in worst" in lines[0]
@@ -449,30 +420,6 @@ def test_long_reports_are_cut_and_say_so(monkeypatch):
 
 def test_nine_annotations_are_just_that():
     assert len(written("github", failures(9)).splitlines()) == 9
-
-
-@pytest.mark.parametrize("kind", ["text", "junit", "github", "markdown"])
-def test_memory_does_not_grow(kind):
-    passed = case("x**2", PASSED, Verdict.AGREE, file="a.grad")
-    failed = case("x**2", FAILED, Verdict.MISMATCH, details=["d" * 500], file="a.grad")
-
-    class Nowhere(io.StringIO):
-        def write(self, text):
-            return len(text)
-
-    def peak(count):
-        tracemalloc.start()
-        report = make(kind, Nowhere())
-        for _ in range(count):
-            report.add(passed)
-            report.add(failed)
-        report.close(Summary())
-        size = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-        return size
-
-    peak(1)
-    assert peak(4000) < peak(1000) + 1_500_000
 
 
 def test_long_expressions_are_clipped():
@@ -538,40 +485,6 @@ def test_block(outcome, text):
     assert block(outcome) == text
 
 
-PATHS = [
-    ("a b/ü.grad", {}, "", "a b/ü.grad"),
-    ("./a//b/../c.grad", {}, "", "a/c.grad"),
-    ("a.grad", {"GITHUB_WORKSPACE": "."}, "sub", "sub/a.grad"),
-    ("../a.grad", {"CI_PROJECT_DIR": "."}, "sub", "a.grad"),
-    ("a.grad", {"GITHUB_WORKSPACE": "elsewhere"}, "sub", "a.grad"),
-    ("ws/in/a.grad", {"GITHUB_WORKSPACE": "ws"}, "", "in/a.grad"),
-]
-
-
-@pytest.mark.parametrize(("file", "variables", "folder", "expected"), PATHS)
-def test_paths_start_at_the_root_of_the_repository(monkeypatch, tmp_path, file, variables, folder, expected):
-    for name, value in variables.items():
-        monkeypatch.setenv(name, str(tmp_path / value))
-    (tmp_path / folder).mkdir(exist_ok=True)
-    monkeypatch.chdir(tmp_path / folder)
-    assert relative(file) == expected
-    assert relative(str(Path.cwd() / file)) == expected
-    assert relative("../../x.grad") == (tmp_path / folder / "../../x.grad").resolve().as_posix()
-
-
-def test_paths_through_links_and_in_repositories(monkeypatch, tmp_path):
-    (tmp_path / "real" / "in").mkdir(parents=True)
-    (tmp_path / "link").symlink_to("real")
-    for root, file in (("real", "link/in/a.grad"), ("link", "real/in/a.grad"), ("link", "link/in/a.grad")):
-        monkeypatch.setenv("GITHUB_WORKSPACE", str(tmp_path / root))
-        assert relative(str(tmp_path / file)) == "in/a.grad"
-    monkeypatch.delenv("GITHUB_WORKSPACE")
-    (tmp_path / "tree" / "in").mkdir(parents=True)
-    (tmp_path / "tree" / ".git").write_text("gitdir: elsewhere")  # a worktree
-    monkeypatch.chdir(tmp_path / "tree" / "in")
-    assert [relative(file) for file in ("../a.grad", "b.grad")] == ["a.grad", "in/b.grad"]
-
-
 def test_names_of_cases_are_told_apart():
     named = ["q", "q", "q (2)", "", "", "q"]
     text = written("junit", [case(status=PASSED, name=name, file="a.jsonl", line=i + 1) for i, name in enumerate(named)])
@@ -613,9 +526,7 @@ def test_the_step_summary_is_appended(monkeypatch, tmp_path):
     assert file.read_text("utf-8") == "before\n" + MARKDOWN
 
 
-@pytest.mark.parametrize(
-    ("room", "expected"), [(1500, MARKDOWN), (600, f"### gradcli check\n\n{LINE}\n\nand 5 more\n"), (30, "")], ids=["all", "a line", "none"]
-)
+@pytest.mark.parametrize(("room", "expected"), [(2500, MARKDOWN), (500, f"{SHORT}\nand 5 more\n"), (30, "")], ids=["all", "a line", "none"])
 def test_the_step_summary_keeps_to_github_s_limit(monkeypatch, tmp_path, room, expected):
     file = tmp_path / "summary.md"
     file.write_bytes(b"x" * ((1 << 20) - room))

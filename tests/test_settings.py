@@ -12,7 +12,8 @@ from gradcli.files.settings import Configuration, Settings, read
 WRONG = {
     "fail_on = 'kink'": "has no setting 'fail_on'\n = help: did you mean 'fail-on'?",
     "verbose = true": "has no setting 'verbose'\n"
-    " = help: it has fail-on, convention, rtol, atol, points, random-state, timeout, jobs, threads, report, dialect, backend",
+    " = help: it has fail-on, convention, rtol, atol, points, random-state, timeout, jobs, budget, threads, "
+    "files, report, baseline, dialect, backend",
     "backend = 'nativ'": "backend cannot be 'nativ'\n = help: did you mean 'native'?",
     "backend = 'gpu'": "backend cannot be 'gpu'\n = help: write one of auto, numpy, native",
     "backend = true": 'backend cannot be True\n = help: write backend = "numpy"',
@@ -35,6 +36,11 @@ WRONG = {
     "jobs = -2": "jobs cannot be -2\n = help: write a whole number from 1",
     "random-state = 1.0": "random-state cannot be 1.0\n = help: write a whole number from 0",
     "report = 'junit'": "report cannot be 'junit'\n = help: write report = [\"junit=gradients.xml\"]",
+    "budget = 0": "budget cannot be 0\n = help: write a number above 0",
+    "files = []": 'files cannot be []\n = help: write files = ["gradients"]',
+    "files = ['../a.grad']": "files: '../a.grad' lies outside of the folder of pyproject.toml",
+    "baseline = ['a']": "baseline cannot be ['a']\n = help: write baseline = \"known.json\"",
+    "baseline = '/b.json'": "baseline: '/b.json' lies outside of the folder of pyproject.toml\n = help: name it with --baseline",
     "report = 'junit=../out.xml'": "report: '../out.xml' lies outside of the folder of pyproject.toml\n = help: name it with --report",
 }
 
@@ -71,10 +77,12 @@ def test_a_file_with_a_bom_and_every_setting(tmp_path):
     path.write_bytes(
         b"\xef\xbb\xbf[tool.gradcli]\r\nfail-on = 'kink, mismatch'\r\nconvention = 'jax'\r\nrtol = 1\r\natol = 0.5\r\npoints = 3\r\n"
         b"random-state = 0\r\ntimeout = 2\r\njobs = 2\r\nreport = ['json=-', 'junit=out/x.xml']\r\ndialect = 'torch'\r\n"
-        b"backend = 'numpy'\r\nthreads = 3\r\n"
+        b"backend = 'numpy'\r\nthreads = 3\r\nbudget = 9\r\nbaseline = 'known.json'\r\nfiles = ['a.grad', 'in/*.jsonl']\r\n"
     )
     report = ("json=-", f"junit={tmp_path.resolve() / 'out/x.xml'}")
-    assert read(path) == Settings(("kink", "mismatch"), "jax", 1, 0.5, 3, 0, 2, 2, report, path, "torch", "numpy", 3)
+    root = tmp_path.resolve()
+    run = {"budget": 9, "baseline": str(root / "known.json"), "files": (str(root / "a.grad"), str(root / "in/*.jsonl"))}
+    assert read(path) == Settings(("kink", "mismatch"), "jax", 1, 0.5, 3, 0, 2, 2, report, path, "torch", "numpy", 3, **run)
 
 
 @pytest.mark.parametrize("word", ["[]", "''", "'none'", "['none']"])
@@ -102,6 +110,43 @@ def project(tmp_path):
         (tmp_path / f"{folder}k.grad").write_text("x = 0.\nabs(x)\n")
         (tmp_path / f"{folder}c.jsonl").write_text('{"expr": "x**2", "at": {"x": 2}, "expect": {"grad": {"x": 4.1}}}\n')
     return tmp_path
+
+
+FILES = {
+    "a folder": ("['strict']", ["strict/c.jsonl", "strict/inner/c.jsonl", "strict/inner/k.grad", "strict/k.grad"]),
+    "patterns": ("['*.grad', 'strict/**/*.jsonl']", ["k.grad", "strict/c.jsonl", "strict/inner/c.jsonl"]),
+    "one": ("'k.grad'", ["k.grad"]),
+}
+
+
+@pytest.mark.parametrize(("files", "wanted"), FILES.values(), ids=FILES)
+def test_what_is_checked_where_nothing_is_named(call_cli, project, files, wanted):
+    (project / "pyproject.toml").write_text(f"[tool.gradcli]\nfiles = {files}\n")
+    found = [json.loads(line)["source"]["file"] for line in call_cli("check", "--format", "jsonl").stdout.splitlines()]
+    assert found == wanted
+    found = [json.loads(line)["source"]["file"] for line in call_cli("check", "c.jsonl", "--format", "jsonl").stdout.splitlines()]
+    assert found == ["c.jsonl"], "what is named wins"
+    assert '"file": null' in call_cli("check", "-e", "x**2", "--format", "jsonl").stdout, "an expression, too"
+
+
+def test_what_is_not_there_is_said(call_cli, project):
+    (project / "pyproject.toml").write_text("[tool.gradcli]\nfiles = ['k.grad', 'b*.grad']\n")
+    done = call_cli("check")
+    assert (done.returncode, done.stderr) == (2, "error[usage]: pyproject.toml: [tool.gradcli] files: there is no 'b*.grad'\n")
+
+
+def test_a_baseline_of_the_project(call_cli, project):
+    (project / "pyproject.toml").write_text("[tool.gradcli]\nbaseline = 'known.json'\nfail-on = 'kink'\n")
+    done = call_cli("check", "k.grad")
+    assert done.returncode == 2
+    assert "there is no baseline" in done.stderr
+    assert "record it anew: gradcli check --update k.grad" in done.stderr
+    assert call_cli("check", "--update", "k.grad").returncode == 0
+    assert '"rule": "kink"' in (project / "known.json").read_text()
+    assert call_cli("check", "k.grad").returncode == 0
+    assert call_cli("check", "k.grad", "--line", "2").returncode == 1, "what a line gives is shown"
+    (project / "other.json").write_text('{"version": 2, "known": []}')
+    assert call_cli("check", "k.grad", "--baseline", "other.json").returncode == 1
 
 
 @pytest.mark.parametrize("jobs", [(), ("-j", "2")])

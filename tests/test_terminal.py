@@ -93,12 +93,14 @@ FAILURES = """\
 {red}assert is false{off}: right 5.0, left 4.0 (off by 1, relative 0.25, 1.13e+15 ulp)
 {dim}  --> c.grad:2:1{off}
 2 | assert x**2 == 5
+  = repeat: gradcli check c.grad --line 2
 
 {red}error[unknown-name]{off}: unknown function 'sqr'
   --> c.grad:4:1
 4 | sqr(x)
   | {caret}^^^{off}
   = {help}help{off}: did you mean 'sqrt'?
+  = repeat: gradcli check c.grad --line 4
 
 {red}1 failed, 1 error, 1 passed, 1 xfailed in # s{off}
 """

@@ -22,7 +22,7 @@ class Poison:
     def _fail(self, *_, **__):
         raise RecursionError("poison")
 
-    __str__ = __repr__ = __array__ = __len__ = __iter__ = __float__ = __format__ = __bool__ = _fail
+    __str__ = __repr__ = __array__ = __len__ = __iter__ = __float__ = __format__ = __bool__ = __getitem__ = _fail
 
 
 def record(number, **poisoned):

@@ -121,6 +121,8 @@ class CheckRequest(Request):
     threads: int | None = None
     at: tuple[str, ...] = ()
     config: str | None = None
+    line: int | None = None  # of one file: what stands there
+    budget: float | None = None  # seconds of the whole run
     format_given: bool = False  # rather than the default
     words: tuple[str, ...] = ()  # the arguments as they were typed
 

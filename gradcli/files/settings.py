@@ -47,6 +47,9 @@ class Settings:
     dialect: str | None = None
     backend: str | None = None
     threads: int | None = None
+    budget: float | None = None  # this and the next two are about a whole run, too
+    baseline: str | None = None
+    files: tuple[str, ...] | None = None  # what is checked where nothing is named
 
     def overridden(self, flags: Settings) -> Settings:
         """These settings, but for what flags say."""
@@ -76,10 +79,11 @@ class Number:
 
 NUMBERS = {
     "rtol": Number(), "atol": Number(), "points": Number(whole=True, least=1), "random-state": Number(whole=True),
-    "timeout": Number(above=True), "jobs": Number(whole=True, least=1), "threads": Number(whole=True, least=1),
+    "timeout": Number(above=True), "jobs": Number(whole=True, least=1), "budget": Number(above=True),
+    "threads": Number(whole=True, least=1),
 }  # fmt: skip
 _WORDS = {"convention": CONVENTIONS, "dialect": DIALECTS, "backend": BACKENDS}
-KEYS = ("fail-on", "convention", *NUMBERS, "report", "dialect", "backend")
+KEYS = ("fail-on", "convention", *NUMBERS, "files", "report", "baseline", "dialect", "backend")
 
 
 class Configuration:
@@ -173,12 +177,18 @@ def _checked(key: str, value: Any, path: Path) -> Any:
         return verdicts(what, words)
     if key == "report" and words is not None:
         return tuple(_inside(what, word, path) for word in words)
+    if key == "files" and words:
+        return tuple(str(_within(what, word, path)) for word in words)
+    if key == "baseline" and isinstance(value, str) and value.strip():
+        return str(_within(what, value, path, "name it with --baseline"))
     wanted = {
         "fail-on": 'fail-on = ["mismatch"]',
         "convention": 'convention = "torch"',
         "dialect": 'dialect = "torch"',
         "backend": 'backend = "numpy"',
         "report": 'report = ["junit=gradients.xml"]',
+        "files": 'files = ["gradients"]',
+        "baseline": 'baseline = "known.json"',
     }
     raise UsageError(f"{what} cannot be {value!r}", help=f"write {wanted[key]}")
 
@@ -207,11 +217,16 @@ def _inside(what: str, report: str, path: Path) -> str:
         raise UsageError(f"{what} cannot be {report!r}", help='write report = ["junit=gradients.xml"]')
     if file.strip() == "-":
         return report
+    return f"{kind.strip()}={_within(what, file.strip(), path, 'name it with --report')}"
+
+
+def _within(what: str, file: str, path: Path, help: str | None = None) -> Path:
+    """A path that is said from the folder of a file of settings; it may not lie outside of it."""
     root = Path(os.path.realpath(path.parent))
-    full = Path(os.path.realpath(root / file.strip()))
+    full = Path(os.path.realpath(root / file))
     if not full.is_relative_to(root):
-        raise UsageError(f"{what}: '{file}' lies outside of the folder of {path.name}", help="name it with --report")
-    return f"{kind.strip()}={full}"
+        raise UsageError(f"{what}: '{file}' lies outside of the folder of {path.name}", help=help)
+    return full
 
 
 def verdicts(what: str, words: list[str]) -> tuple[str, ...]:

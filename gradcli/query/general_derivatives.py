@@ -6,7 +6,6 @@ defines, or the last name that it binds.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -18,6 +17,7 @@ from gradcli.containment import contained
 from gradcli.errors import AmbiguousError, GradcliError, ShapeError, UnknownNameError, suggestion
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import reachable
+from gradcli.inert import shell_word
 from gradcli.language.callables import is_function
 from gradcli.language.mentions import expressions_of, mentioned, words_of
 from gradcli.language.rereading import as_read
@@ -144,7 +144,7 @@ def derivative(program: Program, subject: Subject, asked: Asked, id: Any = None)
     except Exception as unforeseen:
         error = contained(unforeseen)
         if isinstance(error, ShapeError) and error.help is None and len(said.text) <= _SHORT and "\n" not in said.text:
-            error.help = f"gradcli diff {shlex.quote(f'sum({said.text})')}, or one entry: {shlex.quote(f'({said.text})[0]')}"
+            error.help = f"gradcli diff {shell_word(f'sum({said.text})')}, or one entry: {shell_word(f'({said.text})[0]')}"
         return record.fail(locate(error, program.scope, subject.query))
     return record
 

@@ -29,6 +29,9 @@ def outcome_of(record: Record, name: str, seconds: float = 0.0, fail_on: tuple[s
     """Whether a case passed, and what to say if not."""
     if record.skip is not None:
         return Outcome(record, name, SKIPPED, record.skip or "no reason given", seconds)
+    if record.unreached and record.check is not None:
+        fails = record.check.worst.word in fail_on  # whatever is expected of it: nobody knows
+        return Outcome(record, name, FAILED if fails else SKIPPED, record.check.reason, seconds, details_of(record, record.check))
     details = [] if record.check is None else details_of(record, record.check)
     worst = None if record.check is None else record.check.worst
     false = record.asserted is not None and record.asserted.holds is False
@@ -172,6 +175,18 @@ def _judged(program: Program, statement: Statement | GradcliError, policy: Polic
             record = SampledPoints(program, statement, needs, options, id).gravest(policy.points, policy.state)
     elif isinstance(statement, (Binding, DataBinding, Several)):
         keep_in_order(scope, statement)
+    return record
+
+
+def unreached(statement: Query | Assertion, reason: str, id: Any = None) -> Record:
+    """The record of a query or an assert for which no time was left."""
+    line, column = statement.source.position(statement.span.start)
+    return left_undecided(Record(statement.text, id, statement.source.name, line, column), reason)
+
+
+def left_undecided(record: Record, reason: str) -> Record:
+    """A record of which nothing is known but that there was no time for it."""
+    record.unreached, record.check = True, Check(Verdict.UNDETERMINED, reason=reason)
     return record
 
 

@@ -6,18 +6,28 @@ from gradcli.errors import text_lines
 from gradcli.inert import clipped, one_line, printable, shown
 from gradcli.report.json_text import id_text
 from gradcli.report.outcomes import XPASSED, Outcome
-from gradcli.report.places import place_of, stands_in
+from gradcli.report.places import Place, place_of, stands_in
 from gradcli.report.records import Record
 from gradcli.report.verdicts import ALGEBRA
 
 _WIDEST, _MOST_LINES = 200, 8  # of an excerpt
 _LONGEST, _MOST_DETAILS = 1000, 20  # of details
+REPEAT = "repeat: "  # what stands before the command
 
 
 def location(outcome: Outcome) -> str:
-    """``file:line:column``, or ``file:line`` of a record."""
+    """``file:line:column``, or ``file:line`` of a record, with the file as the user named it."""
+    return _in_file(outcome.suite, place_of(outcome))
+
+
+def location_in_repository(outcome: Outcome) -> str:
+    """The same, with the path from the root of the repository."""
     place = place_of(outcome)
-    return f"{printable(outcome.suite)}:{place.line}" + ("" if place.column is None else f":{place.column}")
+    return _in_file(place.path or outcome.suite, place)
+
+
+def _in_file(file: str, place: Place) -> str:
+    return f"{printable(file)}:{place.line}" + ("" if place.column is None else f":{place.column}")
 
 
 def id_of(record: Record) -> str:
@@ -72,7 +82,11 @@ def block(outcome: Outcome) -> str:
         margin = " " * max((len(number) for number, _ in numbered), default=0)
         excerpt = [f"{number:>{len(margin)}} | {text}" for number, text in numbered]
         rest = [f"{margin} --> {location(outcome)}{identity}", *excerpt, *rest]
-    return shown("\n".join([head, *rest, *(f"{margin} = {detail}" for detail in further(outcome))]))
+    return shown("\n".join([head, *rest, *(f"{margin} = {detail}" for detail in [*further(outcome), *_repeat(outcome)])]))
+
+
+def _repeat(outcome: Outcome) -> list[str]:
+    return [] if outcome.repeat is None else [f"{REPEAT}{outcome.repeat}"]
 
 
 def _excerpt(record: Record) -> list[tuple[str, str]]:
@@ -85,6 +99,7 @@ def _excerpt(record: Record) -> list[tuple[str, str]]:
 
 
 def message(outcome: Outcome) -> str:
-    """The case without its place, for systems that show the place themselves: the finding, the details and the expression."""
+    """The case without its place, for systems that show that themselves: the finding, details, the expression, what repeats it."""
     where = f"in {one_line(outcome.record.expr, 500)}{id_of(outcome.record)}" if outcome.record.expr else id_of(outcome.record).strip()
-    return clipped("\n".join([one_line(outcome.headline, 500), *further(outcome), *([where] if where else [])]), 3500)
+    said = clipped("\n".join([one_line(outcome.headline, 500), *further(outcome), *([where] if where else [])]), 3500)
+    return "\n".join([said, *_repeat(outcome)])

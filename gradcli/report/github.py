@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TextIO
 
 from gradcli.inert import printable, workflow_command
-from gradcli.report.describing import location, message
-from gradcli.report.markdown import Table
+from gradcli.report.describing import id_of, location, message
+from gradcli.report.markdown import ROOM, Page
 from gradcli.report.outcomes import Outcome, Report, Summary
 from gradcli.report.places import Place, place_of
 from gradcli.report.ranking import Worst
@@ -21,15 +21,15 @@ _SUMMARY_LIMIT = 1 << 20  # bytes of a step's summary; GitHub refuses a longer o
 
 
 class GitHubReport(Report):
-    """The worst cases as annotations, and a table in the file that GITHUB_STEP_SUMMARY names."""
+    """The worst cases as annotations, and a page in the file that GITHUB_STEP_SUMMARY names."""
 
     def __init__(self, stream: TextIO) -> None:
         super().__init__(stream)
         self.worst: Worst[str] = Worst(_MOST)
-        self.table = Table()
+        self.page = Page()
 
     def add(self, outcome: Outcome) -> None:
-        self.table.add(outcome)
+        self.page.add(outcome)
         if outcome.bad:
             self.worst.add(outcome, _annotation)
 
@@ -50,16 +50,14 @@ class GitHubReport(Report):
 
     def _summarize(self, file: Path, summary: Summary) -> None:
         room = _SUMMARY_LIMIT - (file.stat().st_size if file.exists() else 0)
-        texts = (self.table.text(summary, rows).encode("utf-8", "replace") for rows in (True, False))
-        text = next((text for text in texts if len(text) <= room), b"")
         with file.open("ab") as stream:
-            stream.write(text)
+            stream.write(self.page.text(summary, min(room, ROOM)).encode("utf-8", "replace"))
 
 
 def _annotation(outcome: Outcome) -> str:
     place = place_of(outcome)
     text = message(outcome) if _can_be_linked(place) else f"{location(outcome)}: {message(outcome)}"
-    return workflow_command("error", text, **_properties(place), title=f"gradcli: {outcome.rule}")
+    return workflow_command("error", text, **_properties(place), title=f"gradcli: {outcome.rule}{id_of(outcome.record)}")
 
 
 def _can_be_linked(place: Place) -> bool:

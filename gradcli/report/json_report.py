@@ -11,7 +11,11 @@ from gradcli.report.outcomes import Outcome, Report, Summary
 
 def outcome_dict(outcome: Outcome) -> dict[str, Any]:
     """The record as ``gradcli eval`` prints it, and what became of it."""
-    decided = {"name": outcome.name, "status": outcome.status, "reason": outcome.reason, "details": outcome.details}
+    decided: dict[str, Any] = {"name": outcome.name, "status": outcome.status, "reason": outcome.reason, "details": outcome.details}
+    if outcome.repeat is not None:
+        decided["repeat"] = outcome.repeat
+    if not outcome.reached:
+        decided["reached"] = False
     return {**as_dict(outcome.record), "outcome": decided}
 
 

@@ -1,5 +1,8 @@
 """JUnit XML as pytest writes it (xunit2), which Jenkins, GitLab and others read.
 
+GitLab links the ``file`` of a testcase, and actions of GitHub annotate its ``line``. The schema to which Jenkins' xUnit plugin holds a
+report has neither, and it refuses the whole for one attribute too many: where Jenkins runs, they are left out.
+
 The counts stand before the cases they count, so the cases wait in a temporary file and the memory does not grow.
 """
 
@@ -31,10 +34,11 @@ class JUnitReport(Report):
         self.cases = SpooledTemporaryFile(1 << 20, "w+", encoding="utf-8", newline="\n")  # noqa: SIM115
         self.class_of, self.path_of = cache(_class), cache(_path)
         self.names = Tally()
+        self.has_places = "JENKINS_URL" not in os.environ
 
     def add(self, outcome: Outcome) -> None:
         suite = self.class_of(outcome.suite)
-        path = self.path_of(outcome.file)
+        path = self.path_of(outcome.file) if self.has_places else None
         place = {} if path is None else {"file": path, "line": str(outcome.line)}
         name = self._told_apart(suite, one_line(outcome.name, 500) or f"line {outcome.line}")
         self._case(suite, name, outcome.seconds, outcome.status, _body(outcome), place)
@@ -53,11 +57,10 @@ class JUnitReport(Report):
 
         if summary.interrupted:
             self._case("gradcli", "interrupted", 0.0, ERROR, _element("error", summary.line(), message="interrupted"))
-        counts = {name: str(count) for name, count in self.counts.items()}
-        attributes = _attributes(
-            name="gradcli", **counts, time=f"{summary.seconds:.3f}", timestamp=self.started.isoformat(), hostname=printable(node())
-        )
-        self.stream.write(f'<?xml version="1.0" encoding="utf-8"?>\n<testsuites name="gradcli check">\n<testsuite{attributes}>\n')
+        counts = {name: str(count) for name, count in self.counts.items()} | {"time": f"{summary.seconds:.3f}"}
+        whole = _attributes(name="gradcli check", **{name: count for name, count in counts.items() if name != "skipped"})
+        suite = _attributes(name="gradcli", **counts, timestamp=self.started.isoformat(), hostname=printable(node()))
+        self.stream.write(f'<?xml version="1.0" encoding="utf-8"?>\n<testsuites{whole}>\n<testsuite{suite}>\n')
         self.cases.seek(0)
         copyfileobj(self.cases, self.stream)
         self.cases.close()
@@ -82,15 +85,17 @@ def _path(file: str | None) -> str | None:
 
 
 def _body(outcome: Outcome) -> str:
-    """What stands inside a testcase: nothing if it passed."""
+    """What stands inside a testcase: what is wrong, or why it is excused; and the expression, where neither that nor the name says it."""
+    record = outcome.record
     if outcome.bad:
         tag = "error" if outcome.status == ERROR else "failure"
         return _element(tag, block(outcome), message=one_line(outcome.headline, 500), type=outcome.rule)
+    body = ""
     if outcome.status in (SKIPPED, XFAILED):
         reason = one_line(outcome.reason or outcome.status, 500)
         kind = "pytest.xfail" if outcome.status == XFAILED else "pytest.skip"
-        return _element("skipped", f"{location(outcome)}: {reason}", type=kind, message=reason)
-    return ""
+        body = _element("skipped", f"{location(outcome)}: {reason}", type=kind, message=reason)
+    return body if record.id is None or not record.expr else body + _element("system-out", one_line(record.expr, 500))
 
 
 def _element(tag: str, text: str, **attributes: str) -> str:

@@ -1,53 +1,115 @@
-"""Markdown for summaries of CI jobs and comments: a summary line and a table of what is wrong."""
+"""Markdown for summaries of CI jobs and for comments: what came of the run, a table of what is wrong, and each of it in full, folded."""
 
 from __future__ import annotations
 
-from typing import TextIO
+from dataclasses import replace
+from typing import NamedTuple, TextIO
 
-from gradcli.inert import markdown_code
-from gradcli.report.describing import id_of, location
+from gradcli.inert import markdown_block, markdown_code, markdown_link
+from gradcli.report.describing import block, location_in_repository
+from gradcli.report.json_text import id_text
 from gradcli.report.outcomes import Outcome, Report, Summary
+from gradcli.report.places import address_of, place_of
 from gradcli.report.ranking import Worst
+from gradcli.report.verdicts import Verdict
 
-_MOST = 50  # rows
-_HEADER = "| finding | place | expression | what |\n| --- | --- | --- | --- |\n"
+ROOM = 60_000  # bytes of a page: a comment on GitHub has 65,536 characters at most, and a summary that is longer loads slowly
+_MOST = 50  # cases that a page shows
+_RESERVED = 200  # bytes for what is said of cases without room
+_COLUMNS = ("finding", "id", "place", "expression", "reason")
 
 
-class Table:
-    """The table of one run, and its line of summary."""
+class _Finding(NamedTuple):
+    """A case that is not as it should be."""
+
+    cells: tuple[str, ...]
+    full: str
+
+
+class Page:
+    """The page of one run."""
 
     def __init__(self) -> None:
-        self.rows: Worst[str] = Worst(_MOST)
+        self.worst: Worst[_Finding] = Worst(_MOST)
 
     def add(self, outcome: Outcome) -> None:
         if outcome.bad:
-            self.rows.add(outcome, _row)
+            self.worst.add(outcome, _finding)
 
-    def text(self, summary: Summary, rows: bool = True) -> str:
-        """The whole, or its beginning without rows."""
-        text = f"### gradcli check\n\n{summary.line()}\n"
-        if len(self.rows) and rows:
-            text += "\n" + _HEADER + "".join(self.rows)
-        more = self.rows.left_out if rows else self.rows.seen
-        return text + (f"\nand {more:,} more\n" if more else "")
+    def text(self, summary: Summary, room: int = ROOM) -> str:
+        """The whole, in so many bytes: the worst cases have room first, and what has none is counted. Empty if nothing has room."""
+        text = f"### gradcli check{_came_of(summary)}\n\n{summary.line()}\n"
+        if summary.verdicts:
+            counts = (f"{summary.verdicts[v.word]} {v.word}" for v in reversed(Verdict) if v.word in summary.verdicts)
+            text += f"\nVerdicts: {', '.join(counts)}\n"
+        found, room = list(self.worst), room - _size(text) - _RESERVED
+        if room < 0:
+            return ""
+        rows = _within(room, _table(found))
+        shown = max(len(rows) - 1, 0)  # beside the head of the table
+        if shown:
+            text += "\n" + "".join(rows)
+            room -= _size("".join(rows))
+        if self.worst.seen > shown:
+            text += f"\nand {self.worst.seen - shown:,} more\n"
+        blocks = _within(room, [finding.full for finding in found[:shown]])
+        if blocks:
+            which = "" if len(blocks) == shown else f" (the first {len(blocks)})"
+            text += f"\n<details><summary>In full{which}</summary>\n\n" + "\n".join(blocks) + "\n</details>\n"
+        return text
 
 
 class MarkdownReport(Report):
-    """The table, at the end."""
+    """The page, at the end."""
 
     def __init__(self, stream: TextIO) -> None:
         super().__init__(stream)
-        self.table = Table()
+        self.page = Page()
 
     def add(self, outcome: Outcome) -> None:
-        self.table.add(outcome)
+        self.page.add(outcome)
 
     def close(self, summary: Summary) -> None:
-        self.stream.write(self.table.text(summary))
+        self.stream.write(self.page.text(summary))
         self.stream.flush()
 
 
-def _row(outcome: Outcome) -> str:
+def _came_of(summary: Summary) -> str:
+    """What the heading says of the run."""
+    cases = f"{summary.total:,} case{'s' * (summary.total != 1)}"
+    return "" if not summary.total else f": {summary.bad:,} of {cases} failed" if summary.bad else f": {cases}, none failed"
+
+
+def _finding(outcome: Outcome) -> _Finding:
     record = outcome.record
-    texts = ((location(outcome) + id_of(record), 300), (record.expr, 200), (outcome.headline, 300))
-    return f"| {outcome.rule} | {' | '.join(markdown_code(text, limit) for text, limit in texts)} |\n"
+    where = markdown_link(markdown_code(location_in_repository(outcome), 300), address_of(place_of(outcome)))
+    texts = ((id_text(record.id), 100), (record.expr, 200), (outcome.why, 300))
+    id, expr, why = (markdown_code(text, limit) for text, limit in texts)
+    full = markdown_block(block(replace(outcome, repeat=None)))
+    if outcome.repeat is not None:
+        full += "\n" + markdown_block(outcome.repeat, "sh")  # by itself, so that it can be copied
+    return _Finding((outcome.rule, id, where, expr, why), full)
+
+
+def _table(found: list[_Finding]) -> list[str]:
+    """Its head and its rows; with ids if there are any."""
+    columns = [number for number, name in enumerate(_COLUMNS) if name != "id" or any(finding.cells[number] for finding in found)]
+    head = _row([_COLUMNS[number] for number in columns]) + _row(["---"] * len(columns))
+    return [head, *(_row([finding.cells[number] for number in columns]) for finding in found)]
+
+
+def _row(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |\n"
+
+
+def _within(room: int, texts: list[str]) -> list[str]:
+    """The first of the texts, as many as have room, each with an end of line."""
+    for number, text in enumerate(texts):
+        room -= _size(text) + 1
+        if room < 0:
+            return texts[:number]
+    return texts
+
+
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))

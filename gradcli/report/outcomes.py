@@ -28,10 +28,16 @@ class Outcome:
     seconds: float = 0.0
     details: list[str] = field(default_factory=list)  # lines that explain a failure: what, where, both values, diagnosis
     identity: Identity | None = None  # what it is known by from run to run
+    repeat: str | None = None  # of one that is wrong: a command that repeats it
 
     @property
     def bad(self) -> bool:
         return self.status in BAD
+
+    @property
+    def reached(self) -> bool:
+        """Whether the case was decided, rather than left when the time of the run was spent."""
+        return not self.record.unreached
 
     @property
     def is_internal(self) -> bool:
@@ -59,15 +65,23 @@ class Outcome:
         return self.record.asserted is not None and self.record.asserted.holds is False
 
     @property
-    def headline(self) -> str:
-        """One line: the verdict (or the error) and the most important detail."""
-        record = self.record
-        if record.error is not None:
-            return f"error[{record.error.code}]: {record.error.message}"
+    def why(self) -> str:
+        """The most important detail; empty where the verdict says it all."""
+        if self.record.error is not None:
+            return self.record.error.message
         if self.status == XPASSED:
             return f"expected to fail{f' ({self.reason})' if self.reason else ''}, but passes"
+        return self.details[0] if self.details else ""
+
+    @property
+    def headline(self) -> str:
+        """One line: the verdict (or the error) and the most important detail."""
+        if self.record.error is not None:
+            return f"error[{self.record.error.code}]: {self.why}"
+        if self.status == XPASSED:
+            return self.why
         word = "assert is false" if self._false else self.verdict.word if self.verdict is not None else ""
-        return f"{word}: {self.details[0]}" if self.details else word or self.status
+        return f"{word}: {self.why}" if self.details else word or self.status
 
     @property
     def rule(self) -> str:
@@ -89,9 +103,11 @@ class Summary:
     verdicts: dict[str, int] = field(default_factory=dict)
     seconds: float = 0.0
     interrupted: bool = False
+    unreached: int = 0  # cases for which no time was left
 
     def add(self, outcome: Outcome) -> None:
         self.counts[outcome.status] += 1
+        self.unreached += not outcome.reached
         if outcome.verdict is not None:
             self.verdicts[outcome.verdict.word] = self.verdicts.get(outcome.verdict.word, 0) + 1
 
@@ -107,7 +123,8 @@ class Summary:
         """``12 passed, 1 failed in 0.42 s``, worst first."""
         order = (FAILED, ERROR, XPASSED, PASSED, SKIPPED, XFAILED)
         parts = [f"{self.counts[s]} {s}" for s in order if self.counts[s]] or ["nothing to check"]
-        return f"{', '.join(parts)} in {self.seconds:.2f} s{' (interrupted: partial)' if self.interrupted else ''}"
+        unreached = f" ({self.unreached:,} not reached)" if self.unreached else ""
+        return f"{', '.join(parts)} in {self.seconds:.2f} s{unreached}{' (interrupted: partial)' if self.interrupted else ''}"
 
 
 class Report:

@@ -13,12 +13,14 @@ T = TypeVar("T")
 
 
 def gravity(outcome: Outcome) -> int:
-    """Failures by their verdict, then what could not be evaluated, then what passes against expectation, then the rest."""
+    """Failures by their verdict, then what could not be evaluated, what passes against expectation, what was not reached, and the rest."""
+    if not outcome.reached:
+        return 1
     if outcome.status == FAILED:
         asserted = outcome.record.asserted is not None and outcome.record.asserted.holds is False
         verdict = Verdict.MISMATCH if asserted else outcome.verdict or Verdict.SKIPPED
-        return 3 + verdict.gravity
-    return {ERROR: 2, XPASSED: 1}.get(outcome.status, 0)
+        return 4 + verdict.gravity
+    return {ERROR: 3, XPASSED: 2}.get(outcome.status, 0)
 
 
 class Worst(Generic[T]):

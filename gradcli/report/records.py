@@ -109,6 +109,7 @@ class Record(Short):
     precise: dict[str, Any] | None = None  # value and gradients as decimal strings, from the reference
     precise_certified: bool | None = None  # whether each of these digits is proved
     skip: str | None = None  # why the case is not checked
+    unreached: bool = False  # whether there was no time left for it
     xfail: str | None = None  # why it is known to fail
     point: dict[str, Array] = field(default_factory=dict)  # values that were chosen for names without one
     at: dict[str, Array] = field(default_factory=dict)  # the values of the names with derivatives, where a report shows them

@@ -1,4 +1,4 @@
-"""The kinds of findings (`Outcome.rule`): what each means, and how grave it is in the words of GitLab."""
+"""The kinds of findings (`Outcome.rule`): what each means, what to do about it, and how grave it is in the words of GitLab and of SARIF."""
 
 from __future__ import annotations
 
@@ -10,7 +10,13 @@ class Rule(NamedTuple):
 
     description: str
     severity: str = "major"  # info, minor, major, critical or blocker
-    advice: str = ""  # what to do about it, for `gradcli help`
+    advice: str = ""  # what to do about it, in Markdown, for `gradcli help` and code scanning
+    precision: str = "very-high"  # how often something is wrong where it is found: low, medium, high or very-high
+
+    @property
+    def level(self) -> str:
+        """The severity in the words of SARIF."""
+        return {"info": "note", "minor": "warning"}.get(self.severity, "error")
 
 
 RULES = {
@@ -26,8 +32,8 @@ RULES = {
     ),
     "undetermined": Rule(
         "No reference could decide within the limits", "major",
-        'The work that a check may take is counted. Ask for less at once (--wrt), check parts of the expression, or check it at '
-        'fewer entries.',
+        'The work that a check may take is counted. Ask for less at once (`--wrt`), check parts of the expression, or check it at '
+        'fewer entries.', "medium",
     ),
     "undefined": Rule(
         "The derivative does not exist as a finite real number", "major",
@@ -37,12 +43,12 @@ RULES = {
     "ill-conditioned": Rule(
         "Rounding costs all but a few digits", "minor",
         'The gradient is the right one of these floats, but numbers that nearly cancel have lost its digits. A note has a '
-        'rewrite where one is known; --precision N computes more digits.',
+        'rewrite where one is known; `--precision N` computes more digits.',
     ),
     "kink": Rule(
         "The function is not differentiable here; the gradient is a convention", "minor",
         "Both one-sided derivatives are said, and which value is given: PyTorch's, as a rule. Claims may be held to another "
-        'choice by --convention.',
+        'choice by `--convention`.',
     ),
     "agree": Rule(
         "The gradient agrees with its reference", "info",
@@ -50,7 +56,7 @@ RULES = {
     ),
     "skipped": Rule(
         "There was nothing to check", "info",
-        'The result is no number that depends on a name, or the case is marked with # skip.',
+        'The result is no number that depends on a name, or the case is marked with `# skip`.',
     ),
     "none": Rule(
         "The case failed without a verdict", "major",
@@ -74,11 +80,11 @@ RULES = {
     ),
     "error-unknown-name": Rule(
         "A function of this name is not known", "major",
-        '`gradcli functions WORD` looks for a function by words of its description; a function of your own is written f(x) = x**2.',
+        '`gradcli functions WORD` looks for a function by words of its description; a function of your own is written `f(x) = x**2`.',
     ),
     "error-missing-value": Rule(
         "A variable has no value", "major",
-        'Bind it: NAME=2, NAME=2,3 or NAME=@data.npy after the expression, or NAME = ... above it. `gradcli diff` and `check '
+        'Bind it: `NAME=2`, `NAME=2,3` or `NAME=@data.npy` after the expression, or `NAME = ...` above it. `gradcli diff` and `check '
         '-e` need no values.',
     ),
     "error-argument": Rule(
@@ -95,12 +101,12 @@ RULES = {
     ),
     "error-limit": Rule(
         "A limit on the size of the input was exceeded", "major",
-        '--limit NAME=SIZE raises the limit that is named: length, entries, dimensions, nodes, calls, tangents, derivatives, memory '
+        '`--limit NAME=SIZE` raises the limit that is named: length, entries, dimensions, nodes, calls, tangents, derivatives, memory '
         'or work.',
     ),
     "error-internal": Rule(
         "gradcli failed, by a bug or for want of memory", "critical",
-        'The message says where in gradcli. Other records are not touched by it. Please report it with the input; GRADCLI_TRACEBACK=1 '
+        'The message says where in gradcli. Other records are not touched by it. Please report it with the input; `GRADCLI_TRACEBACK=1` '
         'shows the traceback.',
     ),
     "error-evaluation": Rule(
@@ -113,11 +119,11 @@ RULES = {
     ),
     "error-unknown-field": Rule(
         "A record has a field that nobody reads", "major",
-        'A misspelt claim would pass for ever. Fields of your own go under "meta", which is copied to the output.',
+        'A misspelt claim would pass for ever. Fields of your own go under `"meta"`, which is copied to the output.',
     ),
     "error-native": Rule(
         "Nothing can be compiled here", "major",
-        'Native code needs gcc or clang (CC names another one, with options); NumPy computes the same without one: --backend numpy.',
+        'Native code needs gcc or clang (CC names another one, with options); NumPy computes the same without one: `--backend numpy`.',
     ),
     "error-output": Rule(
         "The output cannot be written", "major",
@@ -129,7 +135,7 @@ RULES = {
     ),
     "error-usage": Rule(
         "A setting is not usable", "major",
-        'Options that contradict each other, or that nothing would come of, are refused rather than ignored; --help lists them.',
+        'Options that contradict each other, or that nothing would come of, are refused rather than ignored; `--help` lists them.',
     ),
 }  # fmt: skip
 

@@ -7,14 +7,16 @@ from typing import Any, TextIO
 
 from gradcli.inert import one_line, sarif_message, uri
 from gradcli.report.describing import message
-from gradcli.report.json_text import encoded
+from gradcli.report.json_text import encoded, id_text
 from gradcli.report.outcomes import XFAILED, Outcome, Report, Summary
 from gradcli.report.places import Fingerprints, Place, place_of
 from gradcli.report.ranking import Worst
 from gradcli.report.rules import RULES
+from gradcli.report.sarif_tool import driver
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _MOST = 25_000  # results; GitHub refuses a file with more
+_ROOT, _ROOT_IS = "%SRCROOT%", {"text": "The root of the repository."}  # where that is on this machine is nobody's business
 _INDEX = {name: index for index, name in enumerate(RULES)}
 
 
@@ -32,9 +34,12 @@ class SarifReport(Report):
             self.results.add(outcome, lambda outcome: encoded(_result(outcome, fingerprint)))
 
     def close(self, summary: Summary) -> None:
-        head = encoded({"tool": {"driver": _driver()}, "columnKind": "unicodeCodePoints", "invocations": [self._invocation(summary)]})
-        results = ",\n".join(self.results)
-        self.stream.write(f'{{"$schema": "{SCHEMA}", "version": "2.1.0", "runs": [\n{head[:-1]}, "results": [\n{results}\n]}}\n]}}\n')
+        run = {"tool": {"driver": driver()}, "columnKind": "unicodeCodePoints", "originalUriBaseIds": {_ROOT: {"description": _ROOT_IS}}}
+        head = encoded({**run, "invocations": [self._invocation(summary)]})
+        self.stream.write(f'{{"$schema": "{SCHEMA}", "version": "2.1.0", "runs": [\n{head[:-1]}, "results": [\n')
+        for number, result in enumerate(self.results):
+            self.stream.write(",\n" + result if number else result)
+        self.stream.write("\n]}\n]}\n")
         self.stream.flush()
 
     def _invocation(self, summary: Summary) -> dict[str, Any]:
@@ -46,30 +51,33 @@ class SarifReport(Report):
         return {"executionSuccessful": not summary.interrupted, "toolExecutionNotifications": notes}
 
 
-def _driver() -> dict[str, Any]:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        known = {"version": version("gradcli")}
-    except PackageNotFoundError:
-        known = {}
-    rules = [{"id": name, "shortDescription": {"text": rule.description}} for name, rule in RULES.items()]
-    return {"name": "gradcli", **known, "rules": rules}
-
-
 def _result(outcome: Outcome, fingerprint: str) -> dict[str, Any]:
-    """``suppressions`` is on every result, as the standard wants where it is on any."""
-    expected = outcome.status == XFAILED
-    suppression = {"kind": "inSource", "justification": one_line(outcome.reason or "expected to fail", 500)}
+    """``suppressions`` is on every result, as the standard wants where it is on any.
+
+    The fingerprint has a name of its own: GitHub's, ``primaryLocationLineHash``, is one of the line, which its upload computes.
+    """
+    record, expected = outcome.record, outcome.status == XFAILED
+    suppression = {
+        "kind": "external" if record.xfail is None else "inSource",  # the former is a baseline
+        "justification": one_line(outcome.reason or "expected to fail", 500),
+    }
+    name = one_line(id_text(record.id), 100)
+    said = {"id": name, "expression": one_line(record.expr, 500)}
     index = {"ruleIndex": _INDEX[outcome.rule]} if outcome.rule in _INDEX else {}
     return {
         "ruleId": outcome.rule,
         **index,
         "level": "note" if expected else "error",
         "message": {"text": sarif_message(message(outcome))},
-        "locations": [{"physicalLocation": _physical(place_of(outcome), outcome.suite)}],
+        "locations": [
+            {
+                "physicalLocation": _physical(place_of(outcome), outcome.suite),
+                **({"logicalLocations": [{"name": name, "kind": "object"}]} if name else {}),  # a record, by its id
+            }
+        ],
         "partialFingerprints": {"finding/v1": fingerprint},
         "suppressions": [suppression] if expected else [],
+        "properties": {key: text for key, text in said.items() if text},
     }
 
 
@@ -83,4 +91,4 @@ def _physical(place: Place, suite: str) -> dict[str, Any]:
 def _artifact(path: str) -> dict[str, str]:
     """A reference from the root of the repository, or the whole address of a file elsewhere."""
     elsewhere = path.startswith("//") or os.path.isabs(path)
-    return {"uri": uri(path)} if elsewhere else {"uri": uri(path), "uriBaseId": "%SRCROOT%"}
+    return {"uri": uri(path)} if elsewhere else {"uri": uri(path), "uriBaseId": _ROOT}

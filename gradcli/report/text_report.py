@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TextIO
 
 from gradcli.inert import one_line, shown
-from gradcli.report.describing import block, location, notes, remark
+from gradcli.report.describing import block, id_of, location, notes, remark
 from gradcli.report.outcomes import Outcome, Report, Summary
 from gradcli.report.ranking import Worst
 
 _MOST = 1000  # failures that are shown in full
 _MOST_NOTES = 100  # of claims that are right
+_MOST_UNREACHED = 10  # cases that are named
 
 
 class TextReport(Report):
@@ -25,19 +26,23 @@ class TextReport(Report):
         self.verbose, self.quiet = verbose, quiet
         self.worst: Worst[str] = Worst(_MOST)
         self.notes: list[str] = []
+        self.unreached: list[str] = []  # the first of them, each on a line
 
     def add(self, outcome: Outcome) -> None:
-        if outcome.bad:
+        if not outcome.reached:
+            if len(self.unreached) < _MOST_UNREACHED:
+                self.unreached.append("  ".join(part for part in (location(outcome), one_line(outcome.record.expr, 100)) if part))
+        elif outcome.bad:
             self.worst.add(outcome, block)
         elif len(self.notes) < _MOST_NOTES:
             self.notes += notes(outcome)
         if self.verbose:
-            parts = (location(outcome), one_line(outcome.record.expr, 100), one_line(remark(outcome), 100))
+            parts = (location(outcome) + id_of(outcome.record), one_line(outcome.record.expr, 100), one_line(remark(outcome), 100))
             self.put_case(outcome.status, [part for part in parts if part])
             self.stream.flush()
 
     def close(self, summary: Summary) -> None:
-        if self.quiet and not summary.bad and not summary.interrupted and summary.total:
+        if self.quiet and not summary.bad and not summary.unreached and not summary.interrupted and summary.total:
             return
         if self.verbose and summary.total:
             self.stream.write("\n")
@@ -47,6 +52,12 @@ class TextReport(Report):
             self.put_note(f"and {self.worst.left_out:,} more, none of them graver\n")
         for note in self.notes:
             self.put_note(note)
+        if summary.unreached:
+            self.put_note(f"not reached, as the time of the run (--budget) was spent: {summary.unreached:,}")
+            more = summary.unreached - len(self.unreached)
+            for line in [*self.unreached, *([f"and {more:,} more"] if more else [])]:
+                self.put_note(f"  {line}")
+            self._put("")
         self.put_summary(summary)
         self.stream.flush()
 

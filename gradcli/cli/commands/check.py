@@ -70,6 +70,7 @@ def check(
     input_format: Annotated[
         str | None, typer.Option("--input", "-i", metavar="text|jsonl", help="How to read files and standard input.")
     ] = None,
+    line: Annotated[int | None, typer.Option(metavar="N", min=1, help="Check what stands in this line of the file alone.")] = None,
     wrt: Annotated[str | None, typer.Option(metavar="A,B", help="Differentiate with respect to these names only.")] = None,
     freeze: Annotated[list[str] | None, typer.Option(metavar="X,Y", help="Never differentiate with respect to these.")] = None,
     seed: Annotated[str | None, typer.Option(metavar="VALUE", help="The vector of the vector-Jacobian product.")] = None,
@@ -92,6 +93,7 @@ def check(
     random_state: Annotated[int | None, typer.Option(metavar="N", min=0, help="The seed of these points, rand and randn.")] = None,
     jobs: Annotated[int | None, typer.Option("--jobs", "-j", metavar="N", min=1, help="Processes (default 1).")] = None,
     timeout: Annotated[float | None, typer.Option(metavar="SECONDS", help="Time limit of each case.")] = None,
+    budget: Annotated[float | None, typer.Option(metavar="SECONDS", help="Time limit of the run; what is not reached fails.")] = None,
     save: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME=FILE", help="Write which entries of NAME are wrong, as booleans (with -e)."),
@@ -134,7 +136,7 @@ def check(
         rtol=rtol, atol=atol, convention=convention, over=tuple(over or ()), points=points, jobs=jobs,
         reports=tuple(report or ()), update=update, baseline=baseline, allow_empty=allow_empty, verbose=verbose, cache=cache,
         function=function, gradient=gradient, by=by, at=tuple(at or ()), config=config, format_given=output_format is not None,
-        backend=backend, threads=threads,
+        backend=backend, threads=threads, line=line, budget=budget,
         words=tuple(context.meta[RememberingCommand.key]),
     )  # fmt: skip
     return partial(run, request)
@@ -142,18 +144,21 @@ def check(
 
 def run(request: CheckRequest) -> int:
     """Check everything that was asked for, write the reports, and give the exit code. Raises GradcliError for what is wrong there."""
-    from gradcli.cli.decide.baseline import Baseline
+    from gradcli.cli.decide.repeating import Repeating
     from gradcli.cli.decide.results import Results
     from gradcli.cli.write.progress import Progress
     from gradcli.cli.write.reports import Reports
+    from gradcli.query.baseline import Baseline
 
     work = _work(request)
-    _refuse_update(request, work.inputs)
-    baseline = Baseline.load(request.baseline, request.update, request.words)
-    _update_expectations(request, work)
-    reports = Reports(request, work.policies.settings(), work.inputs.files)
+    settings = work.policies.settings()
+    known = settings.baseline if request.line is None else None
+    _refuse_update(request, known, work.inputs)
+    baseline = Baseline.load(known, request.update, request.words)
+    _update_expectations(request, known, work)
+    reports = Reports(request, settings, work.inputs.files)
     _say_who_is_lenient(work)
-    results = Results(baseline)
+    results = Results(baseline, Repeating(request, work.inputs))
     try:
         with closing(_outcomes(work, request)) as outcomes, Progress(_shows_progress(request)) as progress:
             for outcome in outcomes:
@@ -167,10 +172,12 @@ def run(request: CheckRequest) -> int:
                 results.met(say_remarks(work.remarks))
     except KeyboardInterrupt:
         results.interrupt()
-    results.end(partial=request.fail_fast)
+    results.end(partial=request.fail_fast and results.code != FINE)
     results.met(INTERNAL if reports.unwritten else FINE)
     reports.close(results.summary)
     if results.is_empty and not request.allow_empty:
+        if request.line is not None:
+            raise UsageError(f"there is nothing to check in line {request.line} of '{work.inputs.files[0]}'")
         raise UsageError("nothing to check; --allow-empty makes that fine")
     return results.code
 
@@ -194,19 +201,20 @@ def _outcomes(work: "Work", request: CheckRequest) -> Generator["Outcome", None,
     return (outcome for piece in work.pieces() for outcome in work.outcomes(piece))
 
 
-def _refuse_update(request: CheckRequest, inputs: "Inputs") -> None:
+def _refuse_update(request: CheckRequest, baseline: str | None, inputs: "Inputs") -> None:
     if not request.update:
         return
     if os.environ.get("CI", "").lower() not in ("", "0", "false"):
         raise UsageError("--update is refused under CI: expectations are recorded by people, for review")
-    if request.fail_fast:
-        raise UsageError("--update and --fail-fast exclude each other")
-    if request.baseline is None and not inputs.record_files():
+    for option, given in (("--fail-fast", request.fail_fast), ("--budget", request.budget is not None)):
+        if given:
+            raise UsageError(f"--update and {option} exclude each other", help=f"leave {option} out: all cases are recorded")
+    if baseline is None and not inputs.record_files():
         raise UsageError("--update records expectations in JSON Lines files, or failures in --baseline: there is neither")
 
 
-def _update_expectations(request: CheckRequest, work: "Work") -> None:
-    if not request.update or request.baseline is not None:
+def _update_expectations(request: CheckRequest, baseline: str | None, work: "Work") -> None:
+    if not request.update or baseline is not None:
         return
     from gradcli.cli.decide.cases import Cases
     from gradcli.cli.write.expectations import update

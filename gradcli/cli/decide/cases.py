@@ -8,8 +8,21 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from gradcli.cli.decide.budget import Budget
 from gradcli.cli.decide.file_policies import FilePolicies
-from gradcli.cli.decide.pieces import OF_EXPRESSION, Alone, Batch, Piece, Stretch, Unread, Whole, most_processes, nobody, pieces
+from gradcli.cli.decide.pieces import (
+    OF_EXPRESSION,
+    Alone,
+    Batch,
+    Piece,
+    Stretch,
+    Unread,
+    Whole,
+    most_processes,
+    nobody,
+    piece_of_line,
+    pieces,
+)
 from gradcli.cli.decide.record_lines import RecordLines, claim_of_nothing
 from gradcli.cli.inputs.option_values import assignment, check_options, limits_of
 from gradcli.cli.inputs.positionals import Inputs, check_inputs, folder_of, is_stream, programs_of
@@ -18,12 +31,13 @@ from gradcli.cli.write.saving import save_masks, targets_of
 from gradcli.containment import contained
 from gradcli.errors import GradcliError, ParseError, Source, UsageError, text_lines
 from gradcli.files.jsonl import InputRecord
+from gradcli.files.settings import Configuration
 from gradcli.language.run import Program, statements
 from gradcli.language.statements import parse_statements
 from gradcli.language.tree import Assertion, Query, Statement
 from gradcli.query.evaluate import failed
 from gradcli.query.options import ClaimInput, Options
-from gradcli.query.outcome import checked, line_of, name_of, outcome_of
+from gradcli.query.outcome import checked, line_of, marks_of, name_of, outcome_of, unreached
 from gradcli.query.policy import CHECKING, Policy
 from gradcli.query.programs import Programs
 from gradcli.query.unused_names import UsedNames, refuse_unknown_in
@@ -44,23 +58,25 @@ class Claims:
 def cases_of(request: CheckRequest) -> Cases:
     """What a request is about. Raises GradcliError for what is wrong with it."""
     limits = limits_of(request, REPORTS)
-    inputs = check_inputs(request)
+    configuration = Configuration(request.config)
+    inputs = check_inputs(request, configuration.of())
     targets = targets_of(request.save)
     checking = check_options(request, CHECKING)
     if request.over:
         from gradcli.cli.inputs.box import box_of
 
         checking = replace(checking, over=box_of(request.over, limits))
-    policies = FilePolicies(request, checking)
+    policies = FilePolicies(request, checking, configuration)
     policy = policies.of(None)
     for path in inputs.files:
         policies.of(path)  # what is wrong in a project's settings is said before anything is done
     programs = programs_of(inputs, limits, request.dtype, policy.state, request.dialect)
     if inputs.expression is not None and not inputs.files:
         refuse_unknown_in(inputs.expression, policy.options, programs.values, programs.limits, free=True)
-    processes = min(policies.settings().jobs or 1, most_processes())
+    processes = min(policies.settings().jobs or 1, most_processes()) if request.line is None else 1
+    budget = Budget(None if request.update else policies.settings().budget)
     records = CheckedRecords(request.rtol, request.atol)
-    return Cases(inputs, programs, policies, processes, _claims_of(request, programs, targets), records)
+    return Cases(inputs, programs, policies, processes, _claims_of(request, programs, targets), records, budget, request.line)
 
 
 def _claims_of(request: CheckRequest, programs: Programs, targets: dict[str, str]) -> Claims:
@@ -83,15 +99,21 @@ class Cases:
     """The cases of all inputs, and their outcomes."""
 
     def __init__(
-        self, inputs: Inputs, programs: Programs, policies: FilePolicies, processes: int, claims: Claims, records: CheckedRecords
-    ) -> None:
+        self, inputs: Inputs, programs: Programs, policies: FilePolicies, processes: int, claims: Claims, records: CheckedRecords,
+        budget: Budget, line: int | None = None,
+    ) -> None:  # fmt: skip
         self.inputs, self.programs, self.policies, self.processes, self.claims = inputs, programs, policies, processes, claims
+        self.budget = budget
+        self.line = line  # of the one file, if all else is left out
         self.names = UsedNames()
         self.begin: Callable[[int], object] = nobody
         self.record_lines = RecordLines(programs, self.names, records)
 
     def pieces(self) -> Iterator[Piece]:
         """The work, cut for so many processes, in order."""
+        if self.line is not None:
+            self.names.unread = True
+            return iter([piece_of_line(self.inputs, self.programs.limits, self.line)])
         return pieces(self.inputs, self.programs.limits, self.processes)
 
     def outcomes(self, piece: Piece, without: Collection[int | None] = ()) -> Iterator[Outcome]:
@@ -123,51 +145,60 @@ class Cases:
                 for number, line in lines:
                     if number not in without:
                         self.begin(number)
-                        yield self.result(line, path, number)
+                        yield self.budget.within(
+                            partial(self.result, line, path, number), partial(self.record_lines.unreached, line, path, number)
+                        )
             case Unread(path, error):
                 self.names.unread = True
                 yield _unreadable(error, path)
             case Whole(path, with_expression):
                 program = self._program(policy, path)
-                yield from self._of_program(program, path, policy, None, without)
+                yield from self._of_program(program, piece, policy, without)
                 if with_expression and OF_EXPRESSION not in without:
                     yield from self._of_expression(program, self.policies.of(None))
-            case Stretch(path, lines):
-                yield from self._of_program(self._program(policy, path), path, policy, lines, without)
+            case Stretch(path):
+                yield from self._of_program(self._program(policy, path), piece, policy, without)
             case Alone() if OF_EXPRESSION not in without:
                 yield from self._of_expression(self.programs.fresh(policy.state, self.programs.loader(), usual=policy.dialect), policy)
 
     def _program(self, policy: Policy, path: str) -> Program:
         return self.programs.fresh(policy.state, self.programs.loader(folder_of(path)), usual=policy.dialect)
 
-    def _of_program(
-        self, program: Program, path: str, policy: Policy, share: range | None, without: Collection[int | None]
-    ) -> Iterator[Record]:
-        """The records of a program, or of the statements that begin in a share of its lines."""
-        limits = self.programs.limits
+    def _of_program(self, program: Program, piece: Whole | Stretch, policy: Policy, without: Collection[int | None]) -> Iterator[Record]:
+        """The records of a program, or of the statements in a stretch of its lines."""
+        limits, path = self.programs.limits, piece.path
+        stretch = piece if isinstance(piece, Stretch) else None
         try:
             lines = self.inputs.lines(path, limits)
             for source in program.sources(lines, None if path == "-" else path, stream=is_stream(path)):
-                if share is not None and source.first_line >= share.stop:
+                if stretch is not None and source.first_line >= stretch.lines.stop:
                     break
-                before = share is not None and source.first_line + source.text.count("\n") < share.start
-                if before and "=" not in source.text and "import" not in source.text:
-                    continue  # nothing that others build on
+                if stretch is not None and not stretch.drawing and _is_idle_before(source, stretch.lines):
+                    continue
                 for statement in parse_statements(source, limits.length):
                     line = line_of(statement)
-                    ours = share is None or line in share
-                    if line in without or (not ours and isinstance(statement, (Query, Assertion, GradcliError))):
+                    ours = stretch is None or line in stretch.lines or (stretch.touch and _touches(statement, stretch.lines))
+                    asked = isinstance(statement, (Query, Assertion, GradcliError))
+                    if line in without or (asked and not ours and stretch is not None and not stretch.drawing):
                         continue
                     self.begin(line)
-                    record = checked(program, statement, policy)
+                    record = self._checked(program, statement, policy)
                     if record is not None and ours:
                         yield record
         except Exception as unforeseen:
             error = contained(unforeseen)
             self.names.unread = True
-            if share is None or line_of(error) in share:
+            if stretch is None or line_of(error) in stretch.lines:
                 yield _unreadable(error, path)
         self.names.add(program.scope)
+
+    def _checked(self, program: Program, statement: Statement | GradcliError, policy: Policy, *, id: Any = None) -> Record | None:
+        """The record of one statement, in the time that is left of the run."""
+        decide = partial(checked, program, statement, policy, id=id)
+        if isinstance(statement, GradcliError) or marks_of(statement)[0] is not None:
+            return decide()
+        asked = statement if isinstance(statement, (Query, Assertion)) else None
+        return self.budget.within(decide, lambda reason: None if asked is None else unreached(asked, reason, id))
 
     def _of_expression(self, program: Program, policy: Policy) -> Iterator[Record]:
         text = self.inputs.expression or ""
@@ -175,7 +206,7 @@ class Cases:
         parsed = list(statements(text_lines(text) or [""], None, self.programs.limits))
         program.foresee(text_lines(text))
         policy = replace(policy, options=replace(policy.options, claims=self.claims.claims))
-        for record in _claimed(program, parsed, text, policy, save=self.claims.save):
+        for record in _claimed(program, parsed, text, policy, save=self.claims.save, decide=self._checked):
             record.given = self.claims.given
             yield record
         self.names.add(program.scope)
@@ -226,19 +257,32 @@ class CheckedRecords:
 
 def _claimed(
     program: Program, parsed: list[Statement | GradcliError], text: str, policy: Policy, id: Any = None,
-    save: Callable[[Record], None] | None = None,
+    save: Callable[[Record], None] | None = None, decide: Callable[..., Record | None] = checked,
 ) -> Iterator[Record]:  # fmt: skip
     """The records of a program, the policy's claims being about its last query, whose record may be saved, too."""
     last = max((i for i, statement in enumerate(parsed) if isinstance(statement, Query)), default=None)
     unclaimed = replace(policy, options=replace(policy.options, claims=())) if policy.options.claims else policy
     for i, statement in enumerate(parsed):
-        record = checked(program, statement, policy if i == last else unclaimed, id=id)
-        if record is not None and save is not None and i == last:
+        record = decide(program, statement, policy if i == last else unclaimed, id=id)
+        if record is not None and save is not None and i == last and not record.unreached:
             save(record)
         if record is not None:
             yield record
     if policy.options.claims and last is None:
         yield failed(ParseError("the program has no query that the claims could be about", source=Source(text)), id=id, expr=text)
+
+
+def _is_idle_before(source: Source, lines: range) -> bool:
+    """Whether a logical line stands before these lines, and holds nothing that others build on."""
+    return source.first_line + source.text.count("\n") < lines.start and "=" not in source.text and "import" not in source.text
+
+
+def _touches(statement: Statement | GradcliError, lines: range) -> bool:
+    """Whether a statement stands in one of these lines, though it may begin above them."""
+    source, span = statement.source, statement.span
+    if source is None or span is None:
+        return False
+    return source.position(span.start)[0] < lines.stop and lines.start <= source.position(span.end)[0]
 
 
 def _unreadable(error: GradcliError, path: str) -> Record:

@@ -14,15 +14,15 @@ from gradcli.query.policy import Policy, policy_of
 class FilePolicies:
     """The policy of each file; None and "-" are the command line and standard input. Raises UsageError for settings that are wrong."""
 
-    def __init__(self, request: CheckRequest, options: Options) -> None:
+    def __init__(self, request: CheckRequest, options: Options, configuration: Configuration) -> None:
         self._options = options
-        self._configuration = Configuration(request.config)
+        self._configuration = configuration
         fail_on = None if request.fail_on is None else verdicts("--fail-on", [request.fail_on])
         if request.convention is not None:
             one_of("--convention", request.convention, CONVENTIONS)
         self._flags = Settings(
             fail_on=fail_on, convention=request.convention, rtol=request.rtol, atol=request.atol, points=request.points,
-            random_state=request.random_state, timeout=request.timeout, jobs=request.jobs,
+            random_state=request.random_state, timeout=request.timeout, jobs=request.jobs, budget=request.budget, baseline=request.baseline,
             backend=None if request.backend is None else backend_of(request.backend), threads=request.threads,
         )  # fmt: skip
         self._made: dict[Settings, Policy] = {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
@@ -10,18 +9,21 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.cli.decide.budget import Budget
 from gradcli.cli.decide.file_policies import FilePolicies
 from gradcli.cli.decide.function_process import FunctionProcess, Late
 from gradcli.cli.decide.pieces import Alone, Piece, nobody
-from gradcli.cli.inputs.option_values import assignments, check_options, choice, limits_of
+from gradcli.cli.decide.repeating import Repeating
+from gradcli.cli.inputs.option_values import assignments, check_options, limits_of
 from gradcli.cli.inputs.positionals import function_inputs
 from gradcli.cli.request import REPORTS, CheckRequest
-from gradcli.errors import GradcliError, UsageError, suggestion
+from gradcli.errors import GradcliError, UsageError, one_of, suggestion
+from gradcli.files.settings import Configuration
 from gradcli.functions.checking import Question
 from gradcli.functions.frameworks import FRAMEWORKS
 from gradcli.functions.points import gravest, text_of
 from gradcli.query.options import Options
-from gradcli.query.outcome import outcome_of
+from gradcli.query.outcome import left_undecided, outcome_of
 from gradcli.query.policy import CHECKING
 from gradcli.query.programs import Programs
 from gradcli.query.unused_names import UsedNames
@@ -39,17 +41,18 @@ class FunctionCase:
         limits = limits_of(request, REPORTS)
         self.inputs, self.names, self.processes = function_inputs(request), UsedNames(), 1
         self.begin: Callable[[int], object] = nobody
-        self.policies = FilePolicies(request, check_options(request, CHECKING))
+        self.policies = FilePolicies(request, check_options(request, CHECKING), Configuration(request.config))
         if not request.function or (request.gradient is None) == (request.by is None):
-            example = (
-                "gradcli check --function pkg.mod:f --gradient pkg.mod:df --at x=1,2, or --by torch, whose own backward is checked then"
-            )
+            example = "gradcli check --function pkg.mod:f --gradient pkg.mod:df --at x=1,2, or --by torch for PyTorch's own"
             raise UsageError("--function goes with --gradient or with --by, one of them", help=example)
         if request.by is not None:
-            choice("--by", request.by, tuple(FRAMEWORKS))
+            one_of("--by", request.by, FRAMEWORKS)
         policy = self.policies.of(None)
+        self.budget = Budget(self.policies.settings().budget)
         self.request, self.limits, self.state = request, limits, policy.state
-        self.function, self.gradient, self.seconds = request.function, request.gradient, policy.options.timeout
+        self.function, self.gradient = request.function, request.gradient
+        limits_in_time = [seconds for seconds in (policy.options.timeout, self.budget.seconds) if seconds is not None]
+        self.seconds = min(limits_in_time, default=None)
         arguments = self._drawn(self.state)
         self.wrt = _differentiated(list(arguments), policy.options)
         self.question = Question(arguments, self.wrt, policy.options.rtol, policy.options.atol, request.by, self._seed(), self.state)
@@ -66,37 +69,41 @@ class FunctionCase:
     def outcomes(self, piece: Piece, without: Collection[int | None] = ()) -> Iterator[Outcome]:
         policy = self.policies.of(None)
         record = Record(self.title, id=self.name, given=self.given)
-        told: list[str] = []
+        smallest: Mapping[str, Any] | None = None
         started = time.perf_counter()
         try:
             with FunctionProcess(self.function, self.gradient, self.seconds) as process:
                 process.load()
-                told = self._decide(process, record)
+                smallest = self._decide(process, record)
         except UsageError:
             raise
         except GradcliError as error:
             record.error = Failure.of(error)
         except Late:
-            record.check = _undetermined(self.wrt)
+            if self.budget.left == 0:
+                left_undecided(record, self.budget.reason)
+            else:
+                record.check = _undetermined(self.wrt)
         outcome = outcome_of(record, self.name, time.perf_counter() - started, policy.fail_on)
-        outcome.details += told
+        if smallest is not None:
+            outcome.details.append(f"at {' '.join(_at(smallest))}")
+            once = replace(self.request, at=tuple(_at(smallest)), points=None)
+            outcome.repeat = Repeating(once, self.inputs).command(record)
         yield outcome
 
-    def _decide(self, process: FunctionProcess, record: Record) -> list[str]:
-        """The verdict at one point, or the gravest of several; and what is to be said of a failing one."""
+    def _decide(self, process: FunctionProcess, record: Record) -> Mapping[str, Any] | None:
+        """The verdict at one point, or the gravest of several; then the smallest arguments that fail, if some do."""
         points = self.request.points
         if points is None:
             record.check, record.value = process.ask(self.question)
-            return []
+            return None
         arguments, record.check, record.value = gravest(
             lambda number: self._drawn(self.state + number),
             lambda drawn: process.ask(replace(self.question, arguments=drawn)),
             points,
         )
         record.points = points
-        if record.check.verdict is not Verdict.MISMATCH:
-            return []
-        return [f"at {' '.join(_at(arguments))}", f"repeat: {self._command(arguments)}"]
+        return arguments if record.check.verdict is Verdict.MISMATCH else None
 
     def _drawn(self, state: int) -> dict[str, Any]:
         return _arguments(self.request.at, Programs(self.limits, self.request.dtype), state, self.request.dtype)
@@ -104,18 +111,6 @@ class FunctionCase:
     def _seed(self) -> Any:
         seed = self.request.seed
         return None if seed is None else Programs(self.limits, self.request.dtype).fresh(self.state).constant(seed, "<--seed>")
-
-    def _command(self, arguments: Mapping[str, Any]) -> str:
-        """The command that checks it at these arguments."""
-        who = ["--gradient", self.gradient] if self.gradient is not None else ["--by", self.request.by or ""]
-        words = ["gradcli", "check", "--function", self.function, *who]
-        for text in _at(arguments):
-            words += ["--at", text]
-        if self.wrt != list(arguments):
-            words += ["--wrt", ",".join(self.wrt)]
-        if self.request.dtype != "float64":
-            words += ["--dtype", self.request.dtype]
-        return shlex.join(words)
 
 
 def _at(arguments: Mapping[str, Any]) -> list[str]:

@@ -159,7 +159,7 @@ class _Run:
             worker, task = self.idle.pop(), self.waiting.popleft()
             self.busy[worker] = task
             task.begin()
-            worker.ask(task.piece, frozenset(task.without))
+            worker.ask(task.piece, frozenset(task.without), self.work.budget.left)
 
     def _listen(self) -> None:
         """Take what the processes say, until one of them does."""

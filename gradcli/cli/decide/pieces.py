@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Collection, Iterator
 from typing import NamedTuple, Protocol
 
+from gradcli.cli.decide.budget import Budget
 from gradcli.cli.decide.file_policies import FilePolicies
 from gradcli.cli.inputs.positionals import Inputs, is_stream
 from gradcli.errors import GradcliError
@@ -27,10 +28,15 @@ class Whole(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """The statements of a program that begin in these lines."""
+    """The statements of a program that begin in these lines, or that ``touch`` them.
+
+    ``drawing``: numbers are drawn at random, in the order of the program, so that what stands before them is run, too.
+    """
 
     path: str
     lines: range
+    touch: bool = False
+    drawing: bool = False
 
 
 class Batch(NamedTuple):
@@ -63,6 +69,7 @@ class Work(Protocol):
     policies: FilePolicies
     names: UsedNames  # of what is decided so far
     processes: int  # that share it
+    budget: Budget
     begin: Callable[[int], object]  # told of each line before it is decided
 
     def pieces(self) -> Iterator[Piece]:
@@ -97,6 +104,20 @@ def pieces(inputs: Inputs, limits: Limits, processes: int) -> Iterator[Piece]:
             yield from _stretches(inputs, path, limits, _SHARES * processes)
     if inputs.expression is not None and not together:
         yield Alone()
+
+
+def piece_of_line(inputs: Inputs, limits: Limits, number: int) -> Piece:
+    """What stands in one line of a file."""
+    path = inputs.files[0]
+    try:
+        if is_stream(path) and not inputs.holds_records(path):
+            return Stretch(path, range(number, number + 1), touch=True, drawing=True)
+        lines = list(inputs.lines(path, limits))
+    except GradcliError as error:
+        return Unread(path, error)
+    if inputs.holds_records(path):
+        return Batch(path, [(number, line) for line in lines[number - 1 : number] if line.strip()])
+    return Stretch(path, range(number, number + 1), touch=True, drawing=any("rand" in line for line in lines))
 
 
 def _stretches(inputs: Inputs, path: str, limits: Limits, shares: int) -> Iterator[Piece]:

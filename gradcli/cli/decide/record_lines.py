@@ -15,6 +15,7 @@ from gradcli.language.run import Program, statements
 from gradcli.language.tree import Query, Statement
 from gradcli.query.evaluate import failed, run_statement
 from gradcli.query.options import Options
+from gradcli.query.outcome import left_undecided
 from gradcli.query.policy import Policy
 from gradcli.query.programs import Programs
 from gradcli.query.unused_names import UsedNames, names_among
@@ -52,19 +53,29 @@ class RecordLines:
 
     def result(self, line: str, path: str, number: int, policy: Policy) -> Record:
         """The result of one record."""
-        name = None if path == "-" else path
         given: InputRecord | None = None
         try:
             given = parse_record(line, self.programs.limits, folder_of(path))
-            record = self._of(given, policy, f"{name or '<stdin>'}:{number}", folder_of(path))
+            record = self._of(given, policy, f"{'<stdin>' if path == '-' else path}:{number}", folder_of(path))
             record.meta, record.given = given.meta, self.treatment.digest(given.given)
         except Exception as unforeseen:
             error = contained(unforeseen)
             known = error.record if given is None else said_of(given)
             record = failed(error, id=known.get("id"), expr=known.get("expr") or "")
             record.meta, record.given = known.get("meta"), self.treatment.digest(known.get("given"))
-        record.file, record.line, record.column, record.record_line = name, number, 1, True
-        return record
+        return _placed(record, path, number)
+
+    def unreached(self, line: str, path: str, number: int, reason: str) -> Record:
+        """What a record says of itself, for which no time is left."""
+        try:
+            given = parse_record(line, self.programs.limits, folder_of(path))
+            record = Record(given.expr, given.id, skip=given.skip)
+            record.meta, record.given = given.meta, self.treatment.digest(given.given)
+            record = record if given.skip is not None else left_undecided(record, reason)
+        except Exception as unforeseen:
+            error = contained(unforeseen)
+            record = failed(error, id=error.record.get("id"), expr=error.record.get("expr") or "")
+        return _placed(record, path, number)
 
     def _of(self, given: InputRecord, policy: Policy, where: str, folder: Path) -> Record:
         deviations: dict[str, Any] = {}
@@ -162,6 +173,12 @@ class EvaluatedRecords:
             return failed(ParseError("the program has no query", source=Source(text)), id=id, expr=text)
         result.expr = text
         return result
+
+
+def _placed(record: Record, path: str, number: int) -> Record:
+    """The record with its place in a file."""
+    record.file, record.line, record.column, record.record_line = None if path == "-" else path, number, 1, True
+    return record
 
 
 def said_of(given: InputRecord) -> dict[str, Any]:

@@ -33,10 +33,10 @@ class Worker:
             self.process.start()
         theirs.close()
 
-    def ask(self, piece: Piece, without: frozenset[int | None]) -> None:
-        """Let it decide a piece, but for what stands in some lines."""
+    def ask(self, piece: Piece, without: frozenset[int | None], seconds: float | None) -> None:
+        """Let it decide a piece, but for what stands in some lines, in the time that is left of the run."""
         with suppress(OSError):  # it has died, as whoever waits for its answer will see
-            self.pipe.send((piece, without))
+            self.pipe.send((piece, without, seconds))
 
     def answer(self) -> Any:
         """What it says next. Raises EOFError if it has died."""
@@ -120,7 +120,8 @@ def _serve(pipe: Connection[Any, Any], request: CheckRequest) -> None:
 def _answer_all(pipe: Connection[Any, Any], work: Work) -> None:
     work.begin = pipe.send
     while (asked := pipe.recv()) is not None:
-        piece, without = asked
+        piece, without, seconds = asked
+        work.budget.leave(seconds)
         for outcome in work.outcomes(piece, without):
             pipe.send(outcome)
         pipe.send(work.names.take())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 import sys
 from dataclasses import dataclass
 
@@ -11,6 +10,7 @@ from gradcli.cli.inputs.positionals import BINDING, Inputs, bind, refuse_idle_fo
 from gradcli.cli.request import DiffRequest
 from gradcli.cli.write.streams import say
 from gradcli.errors import UsageError
+from gradcli.inert import shell_word
 from gradcli.language.characters import composed
 from gradcli.query.bindings import words
 from gradcli.query.options import names_of
@@ -79,5 +79,5 @@ def _refuse_lost_expression(bindings: dict[str, str]) -> None:
     """Raise UsageError for a formula that was read as a binding."""
     for name, value in bindings.items():
         if words(value) and not value.startswith("@"):
-            help = f"gradcli diff {shlex.quote(value.strip())}"
+            help = f"gradcli diff {shell_word(value.strip())}"
             raise UsageError(f"'{name}={value}' was read as a binding, and there is no expression", help=help)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from glob import glob
 from pathlib import Path
 
 from gradcli.errors import UsageError
+from gradcli.files.settings import shown
 from gradcli.storage.current_folder import absolute
 
 _SUFFIXES = (".grad", ".jsonl")
@@ -24,6 +26,18 @@ def found_in(paths: list[str], allow_empty: bool) -> list[str]:
         for file in files:
             found.setdefault(file if file == "-" else absolute(file), file)
     return list(found.values())
+
+
+def matching(patterns: Iterable[str], said_by: Path | None) -> list[str]:
+    """The files and folders that settings name, or mean by ``*`` and ``**``, from the current folder. Raises UsageError."""
+    found: list[str] = []
+    for pattern in patterns:
+        there = [pattern] if os.path.exists(pattern) else sorted(glob(pattern, recursive=True))
+        if not there:
+            where = "" if said_by is None else f"{shown(said_by)}: "
+            raise UsageError(f"{where}[tool.gradcli] files: there is no '{shown(Path(pattern))}'")
+        found += [shown(Path(path)) for path in there]
+    return found
 
 
 def _walk(path: str) -> Iterator[tuple[str, list[str]]]:

@@ -7,6 +7,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from gradcli.errors import GradcliError
+from gradcli.inert import shell_command
 
 if TYPE_CHECKING:
     from gradcli.cli.inputs.positionals import Inputs
@@ -16,7 +17,7 @@ _LONGEST = 200  # characters of an expression that is repeated
 
 
 def one_word(text: str) -> str:
-    """A text as one word of a command line."""
+    """A text as one word of a line of a session."""
     return shlex.quote(text)
 
 
@@ -81,4 +82,4 @@ def _bindings(inputs: Inputs) -> list[str]:
 
 
 def _command(*words: str) -> str:
-    return shlex.join(["gradcli", *words])
+    return shell_command("gradcli", *words)

@@ -155,8 +155,10 @@ def _frozen(request: Request) -> tuple[str, ...]:
 
 
 def _refuse_no_time(request: Request) -> None:
-    if request.timeout is not None and not request.timeout > 0:
-        raise UsageError(f"--timeout must be more than 0 seconds, not {request.timeout}")
+    given = {"--timeout": request.timeout, "--budget": request.budget if isinstance(request, CheckRequest) else None}
+    for option, seconds in given.items():
+        if seconds is not None and not seconds > 0:
+            raise UsageError(f"{option} must be more than 0 seconds, not {seconds}")
 
 
 def _refuse_nothing(request: Request) -> None:
@@ -214,11 +216,15 @@ def _refuse_idle_in_check(request: CheckRequest) -> None:
             raise UsageError(f"{option} {text}", help=f"leave {option} out")
     if request.verbose and request.quiet:
         raise UsageError("--verbose and --quiet exclude each other", help="leave one of them out")
+    for option, is_given in (("--update", request.update), ("--baseline", request.baseline is not None)):
+        if is_given and request.line is not None:
+            raise UsageError(f"{option} is about all cases, and --line about one", help="leave one of them out")
     if request.function is None and request.gradient is None and request.by is None:
         return
     idle = {
         "--input": request.input_format, "--grad": request.grad, "--grad-formula": request.grad_formula,
         "--convention": request.convention, "--save": request.save, "--backend": request.backend, "--threads": request.threads,
+        "--line": request.line,
     }  # fmt: skip
     for option, value in idle.items():
         if value not in (None, (), []):

@@ -15,6 +15,7 @@ from gradcli.cli.request import CheckRequest, Request
 from gradcli.cli.write.streams import say
 from gradcli.errors import GradcliError, UsageError
 from gradcli.files.opening import STANDARD_INPUT, is_handed_over, read_within
+from gradcli.files.settings import Settings
 from gradcli.language.characters import composed
 from gradcli.limits import Limits
 from gradcli.query.programs import Programs
@@ -92,9 +93,9 @@ def eval_inputs(request: Request) -> Inputs:
     return inputs
 
 
-def check_inputs(request: CheckRequest) -> Inputs:
-    """What ``gradcli check`` reads: files and those of folders, and an expression. Raises UsageError."""
-    from gradcli.cli.inputs.folders import found_in
+def check_inputs(request: CheckRequest, usual: Settings) -> Inputs:
+    """What ``gradcli check`` reads: files and those of folders, and an expression; of neither, what is usual. Raises UsageError."""
+    from gradcli.cli.inputs.folders import found_in, matching
 
     bindings: dict[str, str] = {}
     files = list(request.files)
@@ -106,10 +107,14 @@ def check_inputs(request: CheckRequest) -> Inputs:
             bind(bindings, *binding.groups())
     if request.at:
         raise UsageError("--at is about a --function", help="after -e, bindings follow as they are: x=1,2")
+    if request.expression is None and not files and usual.files:
+        files = matching(usual.files, usual.path)
     if request.expression is None and not files:
         raise UsageError("nothing to check", help="name files, or give an expression: gradcli check -e 'x**2*sin(x)'")
     given = Inputs(request.expression, bindings, files, request.input_format)
     paths = found_in(given.files, request.allow_empty)
+    if request.line is not None and (request.expression is not None or len(paths) != 1):
+        raise UsageError("--line is about one file", help="write it beside the file alone: gradcli check model.grad --line 3")
     inputs = Inputs(request.expression, bindings, paths, request.input_format, frozenset(paths) - frozenset(given.files))
     refuse_idle_format(inputs)
     return inputs

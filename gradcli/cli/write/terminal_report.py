@@ -6,6 +6,7 @@ import re
 from typing import TextIO
 
 from gradcli.cli.write.terminal import COLOURS, console, plain, show_error, wrapped
+from gradcli.report.describing import REPEAT
 from gradcli.report.outcomes import ERROR, FAILED, PASSED, SKIPPED, XFAILED, XPASSED, Summary
 from gradcli.report.text_report import TextReport
 
@@ -42,8 +43,9 @@ class TerminalReport(TextReport):
             self.console.print(plain("  " + other), soft_wrap=True)
         for line_text in rest:
             margin = _MARGIN.match(line_text)
-            lines = wrapped(line_text, self.console.width, 4) if margin is not None else [line_text]
             blank = margin[1] if margin is not None else ""
+            whole = margin is None or line_text.startswith(REPEAT, margin.end())  # a command is copied as it stands
+            lines = [line_text[len(blank) :]] if whole else wrapped(line_text, self.console.width, 4)
             for number, part in enumerate(lines):
                 style = "dim" if margin is None and line_text.lstrip().startswith("-->") else ""
                 self.console.print(plain((blank if margin else "") + ("  " if number else "") + part, style=style), soft_wrap=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,7 +13,7 @@ from gradcli.errors import InputError
 from gradcli.files.json_values import parsed
 from gradcli.files.opening import is_handed_over, opened, read_within
 from gradcli.files.settings import nearest
-from gradcli.inert import one_line, printable
+from gradcli.inert import one_line, printable, shell_command
 from gradcli.limits import DEFAULT
 from gradcli.report.identities import Identity, Tally, identity_of
 from gradcli.report.json_text import id_text
@@ -102,7 +101,7 @@ class Baseline:
         file = Path(path)
         if recording:
             return cls(file, recording=True)
-        command = f"record it anew: {shlex.join(['gradcli', 'check', '--update', *words])}"
+        command = f"record it anew: {shell_command('gradcli', 'check', '--update', *words)}"
         try:
             with opened(file, path, stream=is_handed_over(path)) as stream:
                 data = parsed(read_within(stream, path, DEFAULT).decode("utf-8-sig"), f"the baseline '{file}'", DEFAULT)

@@ -1,0 +1,70 @@
+"""One command for each case that is wrong, which repeats it alone: the options that decide it, and where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradcli.cli.inputs.positionals import Inputs, is_stream
+from gradcli.cli.request import CheckRequest
+from gradcli.files.opening import is_handed_over
+from gradcli.inert import shell_command
+from gradcli.report.records import Record
+
+_LONGEST = 2_000  # characters of a command
+
+
+class Repeating:
+    """The commands of a run. Reports, processes, baselines and limits of the whole run have no part in what one case gives."""
+
+    def __init__(self, request: CheckRequest, inputs: Inputs) -> None:
+        self._inputs = inputs
+        self._options = list(_options(request))
+        self._bindings = [f"{name}={text}" for name, text in inputs.bindings.items()]
+        self._reads_once = "@-" in inputs.bindings.values()
+        self._alone = [*_of_expression(request), *_of_function(request)]
+
+    def command(self, record: Record) -> str | None:
+        """The command, from the folder that this one runs in; None where there is none: standard input and pipes are read once."""
+        files = self._inputs.files if record.file is None else [record.file]
+        if self._reads_once or any(is_stream(path) or is_handed_over(path) for path in files) or (record.file is None and not self._alone):
+            return None
+        where = self._alone if record.file is None else ["--line", str(record.line)]
+        named = [word for path in files for word in (["-f", path] if path.startswith("-") else [path])]
+        command = shell_command("gradcli", "check", *named, *where, *self._bindings, *self._options)
+        return command if len(command) <= _LONGEST else None
+
+
+def _of_expression(request: CheckRequest) -> Iterator[str]:
+    if request.expression is not None:
+        yield from ("-e", request.expression)
+    yield from _each("--grad", request.grad)
+    yield from _each("--grad-formula", request.grad_formula)
+
+
+def _of_function(request: CheckRequest) -> Iterator[str]:
+    if request.function is not None:
+        who = ("--by", request.by) if request.gradient is None else ("--gradient", request.gradient)
+        yield from ("--function", request.function, *(word or "" for word in who))
+    yield from _each("--at", request.at)
+
+
+def _options(request: CheckRequest) -> Iterator[str]:
+    """The options that what is computed, and how it is judged, depends on."""
+    said = {
+        "--input": request.input_format, "--wrt": request.wrt, "--seed": request.seed, "--fail-on": request.fail_on,
+        "--rtol": request.rtol, "--atol": request.atol, "--convention": request.convention, "--points": request.points,
+        "--random-state": request.random_state, "--timeout": request.timeout, "--dialect": request.dialect,
+        "--dtype": None if request.dtype == "float64" else request.dtype, "--backend": request.backend, "--threads": request.threads,
+        "--config": request.config,
+    }  # fmt: skip
+    for option, value in said.items():
+        if value is not None:
+            yield from (option, str(value))
+    yield from _each("--freeze", request.freeze)
+    yield from _each("--over", request.over)
+    yield from _each("--limit", request.limit)
+
+
+def _each(option: str, values: list[str] | tuple[str, ...]) -> Iterator[str]:
+    for value in values:
+        yield from (option, value)

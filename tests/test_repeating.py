@@ -1,0 +1,163 @@
+"""The command that repeats a failing case: read by a shell as it is printed, it gives the same failure, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+
+import pytest
+
+from gradcli.inert import shell_word
+
+BASH = shutil.which("bash")
+shell = pytest.mark.skipif(BASH is None, reason="no bash here")
+
+
+def words(command: str) -> list[str]:
+    """The words of a command line, as a shell has them."""
+    found = subprocess.run([BASH, "-c", f"printf '%s\\0' {command}"], capture_output=True, check=True).stdout
+    return [word.decode("utf-8", "surrogateescape") for word in found.split(b"\0")[:-1]]
+
+
+PROGRAM = """\
+x = 2.
+f(t) = t**3
+assert x == 2
+assert f(x) == 9
+r = rand(2)
+sum(r*x)
+assert sum(rand(2)) == 1
+assert (f(x)
+  == 7)
+x*) + 1
+import numpy as np
+assert np.sin(x) == 1; assert x == 3
+"""
+RECORDS = [
+    {"id": "right", "expr": "x**2", "at": {"x": 3}, "expect": {"grad": {"x": 6}}},
+    {"id": "wrong", "expr": "x**2", "at": {"x": 3}, "expect": {"grad": {"x": 5}}},
+    {"expr": "x**2 +", "at": {"x": 3}},
+    {"expr": "x**2", "at": {"x": 3}, "expects": {}},
+]
+FUNCTIONS = "def f(x):\n    return (x**3).sum()\n\n\ndef df(x):\n    return 2*x**2\n"
+
+RUNS = {
+    "a program": (["m.grad"], [4, 7, 8, 10, 12, 12]),
+    "one that is told apart from an option": (["-f", "-m.grad"], [1]),
+    "one whose name has an equals sign": (["a=1.grad"], [1]),
+    "one whose name has a quote, a blank and a newline": (["it's\n a.grad"], [1]),
+    "one whose name is no text": (["\udcff.grad"], [1]),
+    "a folder": (["folder"], [1, 2]),
+    "records": (["r.jsonl"], [2, 3, 4]),
+    "records in a file of another suffix": (["r.txt", "-i", "jsonl"], [2, 3, 4]),
+    "bindings and options": (["free.grad", "a=1,2", "--rtol", "1e-3", "--freeze", "b", "--freeze", "c", "--points", "3"], [1]),
+    "an expression": (["-e", "x**2*sin(x)", "--grad", "x=2*x"], [1]),
+    "one with bindings and claims": (["-e", "x**2 - '$HOME`' if x else y", "x=2", "y=@y.npy"], [1]),
+    "one that begins with a minus": (["-e", "-x**2", "x=3", "--grad-formula", "x=6"], [1]),
+    "one beside a file": (["good.grad", "-e", "f(a)", "--grad", "a=2"], [1]),
+    "a verdict of one's own": (["-e", "abs(x)", "x=0", "--fail-on", "kink"], [1]),
+    "a range": (["-e", "x**2", "--grad", "x=2*x+1", "--over", "x=0..1"], [1]),
+    "a function": (["--function", "mine:f", "--gradient", "mine:df", "--at", "x=[1, 2]", "--rtol", "1e-4"], [1]),
+}  # fmt: skip
+
+
+@pytest.fixture
+def inputs(tmp_path, monkeypatch):
+    import numpy as np
+
+    (tmp_path / "folder").mkdir()
+    for name, text in {
+        "m.grad": PROGRAM, "-m.grad": "assert 1 == 2\n", "a=1.grad": "assert 1 == 2\n", "it's\n a.grad": "assert 1 == 2\n",
+        "\udcff.grad": "assert 1 == 2\n", "folder/a.grad": "assert 1 == 2\n", "folder/b.grad": "assert 1 == 1\nassert 2 == 3\n",
+        "free.grad": "assert sum(a*b*c) == 1\n", "good.grad": "f(t) = t**3\na = 2.\nf(a)\n", "mine.py": FUNCTIONS,
+        **dict.fromkeys(("r.jsonl", "r.txt"), "\n".join(map(json.dumps, RECORDS))),
+    }.items():  # fmt: skip
+        (tmp_path / name).write_text(text)
+    np.save(tmp_path / "y.npy", 2.0)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delenv("CI", raising=False)
+
+
+def failures(done):
+    """What the records of a run say of what is wrong, with the commands apart."""
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    bad = [record for record in found if record["outcome"]["status"] in ("failed", "error", "xpassed")]
+    return [record["outcome"].pop("repeat") for record in bad], bad
+
+
+@shell
+@pytest.mark.parametrize(("arguments", "lines"), RUNS.values(), ids=RUNS)
+def test_the_command_gives_the_same_failure(call_cli, inputs, arguments, lines):
+    done = call_cli("check", *arguments, "--format", "jsonl", "--no-cache")
+    commands, bad = failures(done)
+    assert [record["source"]["line"] for record in bad] == lines, done.stderr
+    for command, failure in zip(commands, bad, strict=True):
+        assert command.isprintable(), command
+        program, *repeated = words(command)
+        again = call_cli(*repeated, "--format", "jsonl", "--no-cache")
+        assert program == "gradcli"
+        assert again.returncode == {"error": 2}.get(failure["outcome"]["status"], 1), (command, again.stderr)
+        same, found = failures(again)
+        assert set(same) == {command}, command
+        assert failure in found, command
+        assert len(found) == lines.count(failure["source"]["line"]), f"{command} gives other failures, too"
+
+
+def test_it_is_printed_with_the_failure(call_cli, inputs):
+    done = call_cli("check", "it's\n a.grad", "--report", "junit=out.xml", "-j", "2", "--rtol", "1e-3")
+    assert done.stdout.startswith(r"""assert is false: right 2.0, left 1.0 (off by 1, relative 1, 4.5e+15 ulp)
+  --> it's\x0a a.grad:1:1
+1 | assert 1 == 2
+  = repeat: gradcli check $'it\'s\x0a a.grad' --line 1 --rtol 0.001
+
+1 failed in """)
+
+
+def test_a_terminal_does_not_break_it(tmp_path, monkeypatch):
+    import io
+
+    from gradcli.cli.write.terminal_report import TerminalReport
+
+    monkeypatch.setenv("COLUMNS", "40")
+    stream = io.StringIO()
+    report = TerminalReport(stream, verbose=False, quiet=False, forced=False)
+    report.put_block("mismatch: claim\n  --> a.grad:1:1\n1 | x\n  = repeat: gradcli check folder/a.grad --line 1 --rtol 0.001 --freeze a")
+    assert "= repeat: gradcli check folder/a.grad --line 1 --rtol 0.001 --freeze a\n" in stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    "arguments", [["-"], ["-e", "x**2", "x=@-", "--grad", "x=1"], ["-e", "+".join(["x"] * 1000), "x=1", "--grad", "x=1"]],
+    ids=["standard input", "data of standard input", "a long expression"],
+)  # fmt: skip
+def test_what_cannot_be_repeated_has_no_command(call_cli, arguments):
+    done = call_cli("check", *arguments, "--format", "jsonl", stdin="assert 1 == 2\n" if arguments == ["-"] else "[3]")
+    assert "repeat" not in json.loads(done.stdout)["outcome"]
+
+
+@shell
+@pytest.mark.parametrize(
+    "word", ["", "a b", "it's", "$HOME", "`ls`", "a\nb", "\x1b[31m", "\u202e", "##[error]x", "é", "\udcff", "\\n\n", "-x", "%s"]
+)
+def test_a_word_is_a_word(word):
+    assert words(shell_word(word)) == [word]
+    assert shell_word(word).isprintable()
+    assert "##[" not in shell_word(word)
+
+
+MISUSES = {
+    "two files": (["m.grad", "good.grad", "--line", "1"], "--line is about one file"),
+    "beside an expression": (["m.grad", "-e", "x", "--line", "1"], "--line is about one file"),
+    "of a function": (["--function", "m:f", "--gradient", "m:g", "--at", "x=1", "--line", "1"], "--line is not about Python functions"),
+    "with a baseline": (["m.grad", "--line", "1", "--baseline", "b.json"], "--baseline is about all cases, and --line about one"),
+    "a line without a case": (["m.grad", "--line", "1"], "there is nothing to check in line 1 of 'm.grad'"),
+    "a line beyond the end": (["r.jsonl", "--line", "10"], "there is nothing to check in line 10 of 'r.jsonl'"),
+    "no number": (["m.grad", "--line", "0"], "greater than or equal to 1"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "said"), MISUSES.values(), ids=MISUSES)
+def test_a_line_of_nothing(call_cli, inputs, arguments, said):
+    done = call_cli("check", *arguments)
+    assert done.returncode == 2
+    assert said in done.stderr
