@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import gradcli
 from gradcli.language.builtin_functions import ALIASES, FUNCTIONS
 from gradcli.ops import registry
 from gradcli.ops.calling import classes, signatures
@@ -19,7 +20,7 @@ from gradcli.ops.calling.prefixes import JAX, MATH, NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import Parameter, Signature
 from gradcli.ops.spec import REQUIRED
 
-TABLE = Path(__file__).parent.parent / "gradcli" / "reference" / "reading" / "names.txt"
+TABLE = Path(gradcli.__file__).parent / "reference" / "reading" / "names.txt"
 LIBRARIES = (NUMPY, TORCH, SCIPY, JAX, MATH)
 HEAD = "name\tlibraries\tfunction\tparameters\tdefaults\n"
 

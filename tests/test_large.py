@@ -153,16 +153,3 @@ def test_a_wrong_derivative_inside_of_an_expression_is_found(monkeypatch: pytest
     check, _ = judged("sum(grad(sum(sin(x)), x)*y)", {"x": X, "y": Y})
     assert check.verdict is Verdict.MISMATCH
     assert "the derivative of an expression inside (vjp) is wrong" in (check.reason or "")
-
-
-def test_where_long_doubles_are_doubles_there_is_a_verdict_with_a_wider_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gradcli.check import large
-    from gradcli.reference import extended
-
-    monkeypatch.setattr(extended, "LONG_DOUBLE", np.float64)
-    monkeypatch.setattr(large, "LONG_DOUBLE", np.float64)
-    check, _ = judged("sum(cos(1000*x))", {"x": X})
-    assert check.verdict is Verdict.AGREE
-    assert check.variables["x"].decided_by == "double"
-    wrong, _ = judged("sum(cos(1000*x))", {"x": X}, lambda g: g["x"].__setitem__(5, g["x"][5] * (1 + 1e-6)))
-    assert wrong.verdict is Verdict.MISMATCH

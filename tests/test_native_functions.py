@@ -20,13 +20,14 @@ import numpy as np
 import pytest
 from flint import arb
 
+import gradcli
 from gradcli.ops.registry import find, registry
 from gradcli.ops.spec import Op
 from gradcli.ops.text import number_in_c
 from gradcli.reference.ball import as_arb
 from gradcli.reference.balls import Balls
 
-NATIVE = Path(__file__).parents[1] / "gradcli" / "plans" / "native"
+NATIVE = Path(gradcli.__file__).parent / "plans" / "native"
 FLAGS = ("-O3", "-march=native", "-fopenmp-simd", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off")
 WITHOUT = ((), ("-mno-avx512f",), ("-mno-avx",)) if platform.machine() in ("x86_64", "AMD64") else ((),)
 EXPONENTS = (-63.0, -7.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 5.0, 6.0, 15.0, 32.0, 63.0, 2.5)

@@ -34,6 +34,13 @@ EXACT.prec = 400
 FEW = 60
 
 
+@pytest.fixture(params=[pytest.param("compiled", marks=compiled), "in NumPy"])
+def machine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What computes them."""
+    if request.param == "in NumPy":
+        monkeypatch.setattr(library, "library", lambda: None)
+
+
 def sizes(low: float, high: float) -> np.ndarray:
     return RANDOM.choice((-1.0, 1.0), FEW) * 2.0 ** RANDOM.uniform(low, high, FEW)
 
@@ -74,7 +81,7 @@ def exact(x: Wide) -> list[Any]:
     ]
 
 
-@compiled
+@pytest.mark.usefixtures("machine")
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions_are_right_to_a_hundred_bits(name: str) -> None:
     function, samples = FUNCTIONS[name]
@@ -85,7 +92,7 @@ def test_functions_are_right_to_a_hundred_bits(name: str) -> None:
             assert abs(got - truth) <= abs(truth) * EXACT.mpf(2) ** -99, (given, got, truth)
 
 
-@compiled
+@pytest.mark.usefixtures("machine")
 @pytest.mark.parametrize("name", ["add", "subtract", "multiply", "divide"])
 def test_arithmetic_is_right_to_a_hundred_bits(name: str) -> None:
     first = sizes(-300, 300)
@@ -97,7 +104,7 @@ def test_arithmetic_is_right_to_a_hundred_bits(name: str) -> None:
             assert abs(got - truth) <= abs(truth) * EXACT.mpf(2) ** -100
 
 
-@compiled
+@pytest.mark.usefixtures("machine")
 @pytest.mark.parametrize(
     ("function", "x"),
     [
@@ -130,7 +137,7 @@ FORMULAS: list[Callable[..., Any]] = [
 ]
 
 
-@compiled
+@pytest.mark.usefixtures("machine")
 @pytest.mark.parametrize("formula", FORMULAS)
 def test_formulas_of_numpy_are_those_of_long_doubles(formula: Callable[..., Any]) -> None:
     arrays = [part.astype(LONG) for part in (A, B, C)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 from gradcli.check.bounded import ELEMENTARY, UNIT, Arithmetic, Bounded, outwards
 from gradcli.check.first_order import first_order
 from gradcli.ops.elementwise.arithmetic import chain, mul
+from gradcli.ops.extended import LONG_DOUBLE, WIDER
 from gradcli.ops.reductions.carried import additions
 from gradcli.ops.spec import Op
 from gradcli.reference.deadline import check as still_in_time
@@ -183,8 +185,7 @@ class Arrays(Arithmetic):
         if not op.accuracy.exact and not adds and op is not chain:
             return False
         if np.size(out) <= _A_FEW and op in (mul, chain):
-            wide = [np.asarray(v, np.longdouble) for v in values]
-            return bool(np.all(wide[0] * wide[1] == out) and np.all(np.frexp(out)[0] % (2 * self.unit) == 0))
+            return _is_product(out, *values) and bool(np.all(np.frexp(out)[0] % (2 * self.unit) == 0))
         if not _begins_whole(values) or not all(_are_whole(v) for v in [*values, out]):
             return False
         if op.accuracy.compounds:
@@ -196,6 +197,14 @@ class Arrays(Arithmetic):
 
 def _is_backward_stable(op: Op) -> bool:
     return op.accuracy.ulps > ELEMENTARY and op.accuracy.rounding == "result" and op.accuracy.rounds is None
+
+
+def _is_product(out: Any, x: Any, y: Any) -> bool:
+    """Whether a few numbers are products, unrounded."""
+    if WIDER:
+        return bool(np.all(np.asarray(x, LONG_DOUBLE) * np.asarray(y, LONG_DOUBLE) == out))
+    columns = [np.ravel(part).tolist() for part in np.broadcast_arrays(x, y, out)]
+    return all(math.isfinite(z) and Fraction(a) * Fraction(b) == Fraction(z) for a, b, z in zip(*columns, strict=True))
 
 
 def _begins_whole(values: Sequence[Any]) -> bool:

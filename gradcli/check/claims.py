@@ -17,6 +17,7 @@ from gradcli.check.conventions import Conventions, Decision
 from gradcli.check.formula_claims import check_formula, relative_error
 from gradcli.check.given import Given
 from gradcli.check.judge import Judge
+from gradcli.ops.extended import WIDER
 from gradcli.reference.algebra import Unsupported
 from gradcli.report.verdicts import Claim, Verdict, Worst
 
@@ -47,7 +48,10 @@ def decide(judge: Judge, given: Sequence[Given], conventions: Conventions | None
 
 def _wide(judge: Judge, claim: Given) -> Claim:
     """A claim about an array of many entries, at the bound values: all entries at once, against long doubles."""
-    from gradcli.reference import extended
+    if WIDER:
+        from gradcli.reference.extended import value
+    else:
+        from gradcli.reference.pairs.arrays import value
 
     right, bounds = judge.wide[claim.of]()
     shape = np.shape(right)
@@ -55,7 +59,7 @@ def _wide(judge: Judge, claim: Given) -> Claim:
         said = (
             np.asarray(claim.numbers)
             if claim.formula is None
-            else np.broadcast_to(extended.value(claim.formula, judge.every_leaf(claim.formula), judge.precision), shape)
+            else np.broadcast_to(value(claim.formula, judge.every_leaf(claim.formula), judge.precision), shape)
         )
     except Unsupported as missing:
         return Claim(claim.of, claim.kind, Verdict.UNDETERMINED, reason=str(missing))

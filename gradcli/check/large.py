@@ -18,7 +18,7 @@ from gradcli.check.passes import Asked
 from gradcli.check.rounding import error_bounds
 from gradcli.graph.demand import bytes_of, held_by, swept
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.ops.extended import LONG_DOUBLE
+from gradcli.ops.extended import LONG_DOUBLE, WIDER
 from gradcli.reference import extended
 from gradcli.reference.algebra import Unsupported
 from gradcli.reference.deadline import check as still_in_time
@@ -36,6 +36,7 @@ _ALIKE = 1e-20  # in plain multi-precision, what two of these give so much alike
 _TIMES = 2  # as long as doubles are these numbers
 _ADJOINTS = 3  # arrays that stand for an adjoint: the slope, its error, and where it lives
 _FEW = 6  # digits
+_NO_LONGER = "long double has no more digits than double on this machine, and pairs of doubles do not decide it"
 
 Decision = tuple[VariableCheck | None, dict[str, VariableCheck]]
 
@@ -59,13 +60,16 @@ def decide_large(judge: Asked, value: Any) -> tuple[Decision, bool]:
         compared = Compared(right, computed, bound, found.share * bound + 4 * error)
         work = _one_by_one(judge, found, x, compared, work)
         results[name] = compared.result(found.source)
+        _doubt(compared, results[name], judge.precision)
         certain = certain or bool(compared.confirmed) or ((bool(compared.wrong.any()) or bool(held.wrong)) and smooth)
         _tell(held, results[name])
         judge.wide[name] = _both(compared.right.reshape(np.shape(right)), compared.allowed.reshape(np.shape(right)))
     judge.wide["value"] = _both(found.value, (1 + found.share) * value_bound)
     checked = None
     if value is not None:
-        checked = Compared(found.value, np.asarray(value), value_bound, found.share * value_bound).result(found.source)
+        of_value = Compared(found.value, np.asarray(value), value_bound, found.share * value_bound)
+        checked = of_value.result(found.source)
+        _doubt(of_value, checked, judge.precision)
         checked.entries = None
     parts = [*results.values(), *([] if checked is None else [checked])]
     return (checked, results), certain or all(part.verdict in (Verdict.AGREE, Verdict.ILL_CONDITIONED) for part in parts)
@@ -80,6 +84,18 @@ def _hold(judge: Asked, nodes: Sequence[Expr]) -> None:
 
 def _both(right: Any, bound: Any) -> Callable[[], tuple[Any, Any]]:
     return lambda: (right, bound)
+
+
+def _doubt(compared: Compared, check: VariableCheck, precision: str) -> None:
+    """Take back what a reference in numbers no longer than the program's says, unless entries were confirmed one by one."""
+    if (
+        not WIDER
+        and precision == "float64"
+        and check.verdict is not Verdict.UNDEFINED
+        and not compared.confirmed
+        and compared.computed.size
+    ):
+        check.verdict, check.reason = Verdict.UNDETERMINED, _NO_LONGER
 
 
 def _tell(held: StandIns, check: VariableCheck) -> None:

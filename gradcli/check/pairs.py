@@ -14,6 +14,7 @@ import numpy as np
 
 from gradcli.check.comparison import ENOUGH, SHOWN
 from gradcli.check.passes import Asked
+from gradcli.ops.extended import WIDER
 from gradcli.reference.algebra import Unsupported
 from gradcli.reference.pairs.deferred import Numbers, OutOfRange, Wide, viewed
 from gradcli.report.verdicts import VariableCheck, Verdict, Worst
@@ -25,7 +26,9 @@ _SOURCE = "pairs of doubles"
 
 
 def pays(work: int) -> bool:
-    """Whether so many scalar operations are worth compiled loops, and there are such."""
+    """Whether so many scalar operations are worth compiled loops, and there are such; where long doubles would not do, always."""
+    if not WIDER:
+        return True
     from gradcli.reference.pairs.library import library
 
     return work >= _WORK and library() is not None
@@ -64,7 +67,7 @@ def agreed(judge: Asked, value: Any, value_bound: Any, bounds: Any) -> tuple[Var
 
 
 def _value_for_claims(right: Wide, bound: Any) -> Callable[[], tuple[Any, Any]]:
-    return lambda: (np.asarray(right), bound)
+    return lambda: (_nearest(right), bound)
 
 
 class Compared:
@@ -122,7 +125,12 @@ class Compared:
         return check
 
     def for_claims(self) -> Callable[[], tuple[Any, Any]]:
-        return lambda: (np.asarray(self.right), viewed(self.allowed, self.given.shape).halves()[0])
+        return lambda: (_nearest(self.right), viewed(self.allowed, self.given.shape).halves()[0])
+
+
+def _nearest(x: Wide) -> Any:
+    """In long double, or in double where that is no longer."""
+    return np.asarray(x) if WIDER else x.halves()[0]
 
 
 def _number(x: Wide) -> float:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from fractions import Fraction
 from functools import cached_property
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -18,6 +19,25 @@ from gradcli.ops.fixed import Fixed
 
 Function = Callable[..., Any]
 LONG_DOUBLE = np.longdouble
+WIDER = bool(np.finfo(LONG_DOUBLE).nmant > np.finfo(np.float64).nmant)  # not with Microsoft's compiler, nor on Macs with ARM processors
+
+
+class Precise(np.float64):
+    """A double with what it lacks of a number, where long double is no longer than double: pairs of doubles read both.
+
+    rest  the number less the double
+    """
+
+    rest: float
+
+
+def precise(number: str | float) -> Any:
+    """A number with as many digits as are computed with: of text all of them, of a float what it is."""
+    if WIDER:
+        return LONG_DOUBLE(number)
+    found = Precise(number)
+    found.rest = float(Fraction(number) - Fraction(float(found))) if np.isfinite(found) else 0.0
+    return found
 
 
 class NotCovered(Exception):

@@ -10,6 +10,7 @@ import numpy as np
 from gradcli.graph.nodes import Expr
 from gradcli.ops.extended import (
     LONG_DOUBLE,
+    WIDER,
     Deferred,
     Entrywise,
     Linear,
@@ -100,7 +101,7 @@ def _whole(rule: Whole, static: Mapping[str, Any], adjoint: Any, out: Any, opera
     reached = [None if s is None else filled(s, 1.0) for s in slopes] if flows is None else flows(live, out, *operands, **static)
     longest = max((max(np.shape(o), default=1) for o in operands if o is not None), default=1)
     counts = [longest] * len(operands) if terms is None else terms(out, *operands)
-    units = [_UNIT * (8 + n) for n in counts]
+    units = [_with_constants(cotangent) * (8 + n) for n in counts]
     off, size, found = _doubles(error), _doubles(size), _doubles(out)
     if max(units) <= _ALIKE * min(units):
         # sizes are linear in the cotangent's, so that both go back at once
@@ -119,6 +120,11 @@ def _together(error: Any, size: Any, unit: float) -> Any:
 
 def _unit_of(x: Any) -> float:
     return _FINER if isinstance(x, Deferred) else _UNIT
+
+
+def _with_constants(cotangent: Any) -> float:
+    """Of what has constants in it, which have the digits of long doubles; of pairs where these are no longer than doubles."""
+    return _UNIT if WIDER else _unit_of(cotangent[0] if isinstance(cotangent, tuple) else cotangent)
 
 
 def _doubles(x: Any) -> Any:
@@ -140,6 +146,7 @@ def _by_entries(op: Op, adjoint: Part, slopes: list[Any], sizes: list[Any]) -> P
     """Cotangent times slope. Errors and what flows are doubles, and single numbers behind an array's shape where they are all alike."""
     cotangent, error, live = adjoint
     error, live = in_double(error), in_double(live)
+    unit = _with_constants(cotangent)
     found: list[Part | None] = []
     for slope, size in zip(slopes, sizes, strict=True):
         if slope is None:
@@ -148,7 +155,7 @@ def _by_entries(op: Op, adjoint: Part, slopes: list[Any], sizes: list[Any]) -> P
         product = as_array(cotangent * slope)
         rough = np.abs(in_double(slope))
         own = np.abs(in_double(product)) if size is None else np.abs(in_double(cotangent)) * in_double(size)
-        off = 4 * _UNIT * own if _alike(error) == 0 else error * rough + 4 * _UNIT * own
+        off = 4 * unit * own if _alike(error) == 0 else error * rough + 4 * unit * own
         flows = live * np.not_equal(slope, 0) if op.facts.selects else live
         if _alike(flows) != 1:
             # whatever the other factor is where nothing flows; any other zero times infinity is NaN, for a finer judge

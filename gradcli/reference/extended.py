@@ -15,7 +15,7 @@ from gradcli.graph.interpret import Domain, interpret
 from gradcli.graph.nodes import Expr, constant_value, reachable
 from gradcli.ops.calling.promotion import numpy_dtype
 from gradcli.ops.constants import Constant
-from gradcli.ops.extended import LONG_DOUBLE, NotCovered, Reduced, filled, in_long
+from gradcli.ops.extended import LONG_DOUBLE, WIDER, NotCovered, Reduced, filled, in_long
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import output
 from gradcli.reference.accumulation import accumulate
@@ -75,7 +75,7 @@ def _reference(root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed
         share(precision, np.float64 if held.narrow else LONG_DOUBLE),
         Wholes(table, {node: (slope, error) for node, (slope, error, _) in wholes.items()}),
         held,
-        "double" if np.finfo(LONG_DOUBLE).nmant <= np.finfo(np.float64).nmant else "long double",
+        "long double" if WIDER else "double",
     )
 
 
@@ -110,7 +110,8 @@ def pulled(
 
 def share(precision: str, used: Any) -> float:
     """Of the engine's error, that of a reference whose numbers have smaller units, at most: it makes as many roundings, one for one."""
-    return min(1.0, _WORSE * float(np.finfo(used).eps) / float(np.finfo(precision).eps))
+    unit = used if isinstance(used, float) else float(np.finfo(used).eps)
+    return min(1.0, _WORSE * unit / float(np.finfo(precision).eps))
 
 
 def value(root: Expr, leaves: Mapping[Expr, Any], precision: str) -> Any:

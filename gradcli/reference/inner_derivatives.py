@@ -14,11 +14,11 @@ import numpy as np
 from gradcli.graph.interpret import interpret
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.transforms import Derivation, definition_order
-from gradcli.ops.extended import LONG_DOUBLE
+from gradcli.ops.extended import LONG_DOUBLE, WIDER
 from gradcli.ops.structure import derivative
 from gradcli.reference.budget import Undecided
 from gradcli.reference.extended import LongDoubles, pulled
-from gradcli.reference.stand_ins import DIRECTIONS, SAFETY, STEPS, TOLERANCE, WIDER, StandIns, differences
+from gradcli.reference.stand_ins import DIRECTIONS, SAFETY, STEPS, TOLERANCE, StandIns, differences
 
 _LARGEST = 20_000  # nodes, each of which takes a millisecond
 _FAR = 2.0**-7  # of an entry: how far points are moved

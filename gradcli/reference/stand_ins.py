@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.graph.sweep import Parts
-from gradcli.ops.extended import LONG_DOUBLE
+from gradcli.ops.extended import LONG_DOUBLE, WIDER
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Unsupported
 
@@ -181,9 +181,6 @@ class StandIns:
         largest = finite.max(initial=0) or 1.0
         size = np.where(np.isfinite(size), np.maximum(size, largest * 2.0**-10), 0)
         return size * self.random.choice((-1.0, 1.0), x.shape) * self.random.uniform(0.5, 1.0, x.shape)
-
-
-WIDER = np.finfo(LONG_DOUBLE).nmant > np.finfo(np.float64).nmant
 
 
 def _along(

@@ -10,16 +10,18 @@ import numpy as np
 from gradcli.graph.interpret import interpret
 from gradcli.graph.nodes import Expr, constant_value, reachable
 from gradcli.ops.constants import Constant
-from gradcli.ops.extended import LONG_DOUBLE, Deferred
+from gradcli.ops.extended import LONG_DOUBLE, WIDER, Deferred
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Unsupported
 from gradcli.reference.extended import LongDoubles, pulled, share
+from gradcli.reference.pairs.constants import halves
 from gradcli.reference.pairs.deferred import Means, Numbers, OutOfRange, Wide, plain
 from gradcli.reference.pairs.functions import FUNCTIONS, UFUNCS
 from gradcli.reference.pairs.library import put
 from gradcli.reference.pairs.schedule import computed
 from gradcli.reference.stand_ins import StandIns
 
+_EPSILON = 2.0**-96  # of pairs of doubles, and of constants as they have them
 _MEANS = Means(computed, put, UFUNCS, FUNCTIONS)
 
 
@@ -48,17 +50,25 @@ def reference(root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed:
     order = reachable([root])
     with np.errstate(all="ignore"):
         table = interpret(order, Pairs(known, leaves, precision, held))
-        adjoints, _ = pulled(order, table, root, wrt, known.array(np.asarray(seed, LONG_DOUBLE)), held)
+        adjoints, _ = pulled(order, table, root, wrt, known.array(np.asarray(seed, LONG_DOUBLE)).astype(LONG_DOUBLE), held)
     slopes, errors = [], []
     for x in wrt:
         slope, error, _ = adjoints.get(x, (np.zeros(x.shape, LONG_DOUBLE), np.zeros(x.shape), None))
         slopes.append(_wide(known, slope))
         errors.append(_wide(known, error).rough())
-    return Found(known, _wide(known, table[root]), slopes, errors, share(precision, LONG_DOUBLE))
+    return Found(known, _wide(known, table[root]), slopes, errors, share(precision, LONG_DOUBLE if WIDER else _EPSILON))
+
+
+def value(root: Expr, leaves: Mapping[Expr, Any], precision: str) -> np.ndarray:
+    """The value of an expression, computed in pairs of doubles and rounded to doubles. Raises Unsupported."""
+    known = numbers()
+    with np.errstate(all="ignore"):
+        found = _wide(known, interpret(reachable([root]), Pairs(known, leaves, precision, NoStandIns()))[root])
+        return found.halves()[0]
 
 
 def _wide(numbers: Numbers, x: Any) -> Wide:
-    return x if isinstance(x, Wide) else numbers.array(np.asarray(x))
+    return x if isinstance(x, Wide) else numbers.given(x)
 
 
 class NoStandIns(StandIns):
@@ -94,9 +104,9 @@ class Pairs(LongDoubles):
 
     def constant(self, node: Expr) -> Any:
         if isinstance(node.payload, Constant):
-            return self.numbers.array(_digits(node.payload)).astype(LONG_DOUBLE)
+            return self.numbers.filled(*_halves(node.payload), (), "pair")
         value = np.asarray(constant_value(node.payload, self.dtype, node.kind))
-        return self.numbers.array(value.astype(LONG_DOUBLE)) if node.kind == "float" else value
+        return self.numbers.array(value.astype(LONG_DOUBLE)).astype(LONG_DOUBLE) if node.kind == "float" else value
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
         if op.elementwise and (op.extended is None or op.extended.value is None) and any(isinstance(o, Deferred) for o in operands):
@@ -122,11 +132,11 @@ class Pairs(LongDoubles):
             return None
 
 
-def _digits(constant: Constant) -> Any:
+def _halves(constant: Constant) -> tuple[float, float]:
     import mpmath
 
     with mpmath.workdps(40):
-        return LONG_DOUBLE(mpmath.nstr(constant.reference(mpmath.mp), 30))
+        return halves(+constant.reference(mpmath.mp))
 
 
 # what sympy has no smooth expression of

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.ops.extended import LONG_DOUBLE
+from gradcli.ops.extended import LONG_DOUBLE, WIDER, Precise
 from gradcli.reference.algebra import Unsupported
 from gradcli.reference.pairs.methods import Methods
 
@@ -56,7 +56,7 @@ class Numbers:
     def _array(self, x: np.ndarray) -> Wide:
         if x.dtype == bool:
             return self.filled(float(x), 0.0, (), "truth") if not x.ndim else self.made("truth", x.shape, (x.astype(np.float64), None))
-        kind = "pair" if x.dtype == LONG_DOUBLE else "rough"
+        kind = "pair" if WIDER and x.dtype == LONG_DOUBLE else "rough"
         high = x.astype(np.float64, copy=False)
         if kind == "rough" and x.dtype.kind in "iu" and x.size and np.abs(x).max() > 2**53:
             raise OutOfRange("whole numbers beyond doubles")
@@ -71,6 +71,18 @@ class Numbers:
         if not x.ndim:
             return self.filled(float(high), 0.0 if low is None else float(low), (), kind)
         return self.made(kind, x.shape, (high, low))
+
+    def given(self, x: Any) -> Wide:
+        """An array of NumPy's as a pair, if no digits of it may be missing: where long double is no longer than double, it has few."""
+        if WIDER:
+            return self.array(x)
+        array = np.asarray(x)
+        if isinstance(x, Precise):
+            return self.filled(float(x), x.rest, (), "pair")
+        if array.dtype.kind == "f" and not np.all((array == _shortened(array)) | ~np.isfinite(array)):
+            raise OutOfRange("what was computed in doubles")
+        found: Wide = self.array(x)
+        return found if found.kind == "truth" else found.astype(LONG_DOUBLE)
 
     def made(self, kind: str, shape: Shape, held: tuple[np.ndarray, np.ndarray | None]) -> Wide:
         """An array that is there."""
@@ -169,6 +181,8 @@ class Wide(Methods, np.lib.mixins.NDArrayOperatorsMixin):
         high, low = self.halves()
         if self.kind != "rough" and np.isnan(high).any():
             raise OutOfRange("numbers beyond pairs of doubles")
+        if self.kind == "pair" and not WIDER:
+            raise OutOfRange("what is computed in doubles only")
         if self.kind == "pair":
             found = high.astype(LONG_DOUBLE)
             if low is not None:
@@ -207,9 +221,9 @@ class Wide(Methods, np.lib.mixins.NDArrayOperatorsMixin):
             return x
         if isinstance(x, (bool, np.bool_)):
             return self.numbers.filled(float(x), 0.0, (), "truth")
-        if isinstance(x, (int, float)) and abs(x) <= 2**53:
+        if isinstance(x, (int, float)) and abs(x) <= 2**53 and (WIDER or not isinstance(x, np.float64)):
             return self.numbers.filled(float(x), 0.0, (), "rough")
-        return self.numbers.array(x)
+        return self.numbers.given(x)
 
     # -- what is written down
 
@@ -237,6 +251,13 @@ class Wide(Methods, np.lib.mixins.NDArrayOperatorsMixin):
         low = np.zeros(high.size) if low is None else low.reshape(-1)
         found = self.numbers.means.put(places.reshape(-1), high.reshape(-1), low, int(np.prod(shape)))
         return self.numbers.made(self.kind, shape, (found[0].reshape(shape), found[1].reshape(shape)))
+
+
+def _shortened(x: np.ndarray) -> np.ndarray:
+    """With 32 bits: what computing leaves has more, but where it is exact."""
+    fraction, exponent = np.frexp(x)
+    found: np.ndarray = np.ldexp(np.rint(np.ldexp(fraction, 32)), exponent - 32)
+    return found
 
 
 def _view(part: np.ndarray, shape: Shape) -> np.ndarray:

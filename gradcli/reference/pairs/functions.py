@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.extended import LONG_DOUBLE
+from gradcli.ops.extended import LONG_DOUBLE, WIDER
 from gradcli.ops.wholes.slices import in_slices
 from gradcli.reference.pairs.deferred import Wide, plain, spread, viewed
 from gradcli.reference.pairs.library import multiplied
@@ -115,7 +115,7 @@ def _matmul(x: Wide, y: Wide) -> Any:
         return _stacked(x, y)
     left, right = _doubles(x), _doubles(y)
     (m, n), p = x.shape, y.shape[1]
-    found = in_slices(left, right) if min(m, n, p) > 16 and m * n * p > 1 << 20 else None
+    found = in_slices(left, right) if WIDER and min(m, n, p) > 16 and m * n * p > 1 << 20 else None
     return x.numbers.made("pair", (m, p), multiplied(left, right) if found is None else found)
 
 

@@ -14,9 +14,9 @@ import numpy as np
 
 from gradcli.errors import NativeError
 from gradcli.plans.native import compiler
+from gradcli.reference.pairs.constants import tables
 
 BLOCK, AXES = 256, 8  # as in machine.c
-STEPS = 64  # of tables
 LOAD, GIVE = 0, 1
 STORE, SUM, MAX, MIN, PLACE, ROUGHLY = -1, 0, 1, 2, 3, 4
 _NAMES = """
@@ -45,30 +45,9 @@ def library() -> Any:
         loaded = compiler.library("\n".join((here / name).read_text("utf-8") for name in ("pairs.h", "machine.c")))
     except NativeError:
         return None
-    tables = np.array(_tables())
-    loaded.set_tables(address(tables))
+    numbers = np.array(tables())
+    loaded.set_tables(address(numbers))
     return loaded
-
-
-def _tables() -> list[float]:
-    """2**(j/64) - 1, and sine and cosine of j*pi/32: first their doubles, then what these lack."""
-    import mpmath
-
-    m = mpmath.MPContext()
-    m.prec = 200
-    turn = m.pi / (STEPS // 2)
-    exact = (
-        [m.mpf(2) ** (m.mpf(j) / STEPS) - 1 for j in range(STEPS)],
-        [m.sin(j * turn) if j % (STEPS // 2) else m.zero for j in range(STEPS)],
-        [m.cos(j * turn) if j % (STEPS // 2) != STEPS // 4 else m.zero for j in range(STEPS)],
-    )
-    return [x for table in exact for part in zip(*map(halves, table), strict=True) for x in part]
-
-
-def halves(x: Any) -> tuple[float, float]:
-    """A number of more digits as the sum of two doubles."""
-    high = float(x)
-    return high, float(x - type(x)(high))
 
 
 def address(array: np.ndarray | None) -> ctypes.c_void_p:
@@ -99,6 +78,10 @@ def bounds(size: int, parts: int, unit: int) -> list[int]:
 def multiplied(x: Sequence[np.ndarray], y: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """The product of two matrices, each the high and the low parts of its entries."""
     (m, n), p = x[0].shape, y[0].shape[1]
+    if library() is None:
+        from gradcli.reference.pairs import blocks
+
+        return blocks.multiplied((x[0], x[1]), (y[0], y[1]))
     given = [np.ascontiguousarray(part) for part in (*x, *y)]
     found = np.empty((m, p)), np.empty((m, p))
     parts = min(m, 8) if m * n * p > 1 << 16 else 1
@@ -114,6 +97,10 @@ def multiplied(x: Sequence[np.ndarray], y: Sequence[np.ndarray]) -> tuple[np.nda
 
 def put(places: np.ndarray, high: np.ndarray, low: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
     """Entries added up at their places."""
+    if library() is None:
+        from gradcli.reference.pairs import blocks
+
+        return blocks.put(places, high, low, size)
     found = np.zeros(size), np.zeros(size)
     places = np.ascontiguousarray(places, np.int64)
     given = [np.ascontiguousarray(part, np.float64) for part in (high, low)]

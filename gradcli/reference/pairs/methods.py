@@ -46,13 +46,18 @@ class Methods(Deferred):
 
     def astype(self, dtype: Any, **_: Any) -> Any:
         dtype = np.dtype(dtype)
+        if dtype == LONG_DOUBLE:  # which may be that of doubles, too
+            return self._widened()
         if dtype == self.dtype:
             return self
-        if dtype == np.float64:
-            return self.rough()
-        if dtype == LONG_DOUBLE and self.what == "number":
+        return self.rough() if dtype == np.float64 else np.asarray(self).astype(dtype)
+
+    def _widened(self) -> Any:
+        if self.kind == "pair":
+            return self
+        if self.what == "number":
             return self.numbers.filled(self.held[0], self.held[1], self.shape, "pair")
-        return self.numbers.node("pair", self.shape, "widen", (self,)) if dtype == LONG_DOUBLE else np.asarray(self).astype(dtype)
+        return self.numbers.node("pair", self.shape, "widen", (self,))
 
     def copy(self) -> Any:
         return self

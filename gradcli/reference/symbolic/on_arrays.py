@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import sympy
 
-from gradcli.ops.extended import LONG_DOUBLE, in_long
+from gradcli.ops.extended import LONG_DOUBLE, in_long, precise
 
-_DIGITS = 30  # of constants: more than long doubles hold
+_DIGITS = 40  # of constants: more than long doubles hold, or pairs of doubles
 
 
 class Unknown(Exception):
@@ -55,6 +55,9 @@ def _arguments(node: Any) -> tuple[Any, ...]:
     if node.is_Atom or isinstance(node, (sympy.Derivative, sympy.DiracDelta)):
         return ()
     args: tuple[Any, ...] = node.args
+    constants = [a for a in args if not a.free_symbols] if node.is_Add or node.is_Mul else []
+    if len(constants) > 1:  # one number, which is rounded once
+        return node.func(*constants), *(a for a in args if a.free_symbols)
     return args
 
 
@@ -63,7 +66,7 @@ def constant(node: Any) -> Any:
     """A number without symbols, in long double."""
     value = node.evalf(_DIGITS)
     if value.is_Float or value.is_Integer or value.is_Rational:
-        return LONG_DOUBLE(str(sympy.Float(value, _DIGITS)))
+        return precise(str(sympy.Float(value, _DIGITS)))
     if value in (sympy.oo, -sympy.oo):
         return LONG_DOUBLE(float(value))
     if value in (sympy.nan, sympy.zoo):

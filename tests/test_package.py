@@ -1,0 +1,118 @@
+"""The package as it is published: what its metadata, archives and citation say, links of the README, and how its versions are told."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+from email import message_from_string
+from email.message import Message
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import gradcli
+
+ROOT = Path(__file__).resolve().parent.parent
+CHECKOUT = (ROOT / "gradcli").is_dir() and (ROOT / "pyproject.toml").is_file()
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+
+checkout = pytest.mark.skipif(not CHECKOUT, reason="gradcli is installed, this is no checkout")
+
+
+@pytest.fixture(scope="module")
+def archives(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A wheel and an sdist of the checkout."""
+    if not CHECKOUT:
+        pytest.skip("gradcli is installed, this is no checkout")
+    wheel = pytest.importorskip("hatchling.builders.wheel", reason="hatchling, which builds gradcli, is not installed here")
+    sdist = pytest.importorskip("hatchling.builders.sdist")
+    folder = str(tmp_path_factory.mktemp("dist"))
+    first = next(iter(wheel.WheelBuilder(str(ROOT)).build(directory=folder, versions=["standard"])))
+    second = next(iter(sdist.SdistBuilder(str(ROOT)).build(directory=folder, versions=["standard"])))
+    return Path(first), Path(second)
+
+
+@pytest.fixture(scope="module")
+def metadata(archives: tuple[Path, Path]) -> Message:
+    with zipfile.ZipFile(archives[0]) as found:
+        (name,) = [name for name in found.namelist() if name.endswith(".dist-info/METADATA")]
+        return message_from_string(found.read(name).decode("utf-8"))
+
+
+def project() -> dict[str, Any]:
+    found: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return found
+
+
+def test_an_index_page_has_links(metadata: Message) -> None:
+    links = dict(line.split(", ", 1) for line in metadata.get_all("Project-URL", []))
+    assert set(links) == {"Repository", "Documentation", "Changelog", "Issues"}
+    assert all(link.startswith("https://github.com/gradcli/gradcli") for link in links.values())
+    classifiers = metadata.get_all("Classifier", [])
+    assert [c.rpartition(" ")[2] for c in classifiers if re.search(r":: 3\.\d+$", c)] == ["3.11", "3.12", "3.13"]
+    assert "Operating System :: OS Independent" in classifiers
+    assert "Typing :: Typed" in classifiers
+
+
+def test_links_of_the_readme_work_on_an_index_page(metadata: Message) -> None:
+    """Each leads to the repository at this version, to a file that is there; pictures are raw."""
+    text = str(metadata.get_payload(decode=False))
+    found = LINK.findall(text)
+    own = LINK.findall((ROOT / "README.md").read_text(encoding="utf-8"))
+    assert len(found) == len(own) > 15
+    for link, before in zip(found, own, strict=True):
+        if before.startswith("https://"):
+            assert link == before
+            continue
+        host, path = ("raw.githubusercontent.com", "") if before.endswith(".svg") else ("github.com", "blob/")
+        assert link == f"https://{host}/gradcli/gradcli/{path}v{gradcli.__version__}/{before}"
+        assert (ROOT / before).exists(), before
+
+
+def test_the_wheel_is_the_package_and_no_more(archives: tuple[Path, Path]) -> None:
+    with zipfile.ZipFile(archives[0]) as found:
+        names = found.namelist()
+    assert {name.partition("/")[0] for name in names} == {"gradcli", f"gradcli-{project()['version']}.dist-info"}
+    assert "gradcli/py.typed" in names
+    sources = {path.relative_to(ROOT).as_posix() for path in (ROOT / "gradcli").rglob("*.py")}
+    assert sources == {name for name in names if name.endswith(".py")}
+
+
+def test_the_sdist_has_what_its_tests_read(archives: tuple[Path, Path]) -> None:
+    with tarfile.open(archives[1]) as found:
+        names = {name.partition("/")[2] for name in found.getnames()}
+    wanted = {"README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "CITATION.cff", "NOTICE", "LICENSE", "pyproject.toml"}
+    wanted |= {"hatch_build.py", "mkdocs.yml", ".pre-commit-hooks.yaml", ".ci/lowest.py", ".ci/processors.py", ".ci/run"}
+    for folder in ("tests", "samples", "docs", "benchmarks"):
+        inside = [path for path in (ROOT / folder).rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+        wanted |= {path.relative_to(ROOT).as_posix() for path in inside}
+    assert sorted(wanted - names) == []
+
+
+@checkout
+def test_the_version_stands_in_all_places() -> None:
+    version = project()["version"]
+    assert gradcli.__version__ == version
+    assert re.search(rf"^version: {re.escape(version)}$", (ROOT / "CITATION.cff").read_text(encoding="utf-8"), re.MULTILINE)
+    assert re.search(rf"^## {re.escape(version)}\b", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    done = subprocess.run([sys.executable, "-m", "gradcli", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout == f"gradcli {version}\n"
+
+
+@checkout
+def test_the_citation_is_valid() -> None:
+    cffconvert = pytest.importorskip("cffconvert.citation", reason="cffconvert, which knows the schema of citations, is not installed")
+    cffconvert.Citation((ROOT / "CITATION.cff").read_text(encoding="utf-8")).validate()
+
+
+@checkout
+def test_the_lowest_versions_are_taken_from_the_project() -> None:
+    done = subprocess.run([sys.executable, str(ROOT / ".ci" / "lowest.py")], capture_output=True, text=True, check=True)
+    lowest = done.stdout.split()
+    assert len(lowest) == len(project()["dependencies"]) + len(project()["optional-dependencies"]["test"])
+    assert all(re.fullmatch(r"[\w-]+==[\d.]+", version) for version in lowest)
