@@ -9,8 +9,7 @@ import pytest
 
 import gradcli as torch
 from gradcli.ops.registry import registry
-from gradcli.tensors.core.node import AccumulateGrad, Node
-from gradcli.tensors.core.saved_values import Shaped
+from gradcli.tensors.core.node import AccumulateGrad, Node, Shaped
 from gradcli.tensors.dispatch.apply import slow_path
 from gradcli.tensors.dispatch.fast_path import fast_path
 

@@ -116,3 +116,16 @@ def node_of_part(node: Node, place: int, part: Entries) -> Node:
     """The node of one of several results."""
     made: Node = type(node)(output, (node,), {"place": place}, part.array.shape, part.array.dtype)
     return made
+
+
+class Shaped:
+    """The shape of an operand that is not kept."""
+
+    __slots__ = ("dtype", "shape")
+
+    def __init__(self, array: Any) -> None:
+        self.shape, self.dtype = array.shape, array.dtype
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
