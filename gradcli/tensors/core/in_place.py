@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +15,7 @@ from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.storage import repeats, writable
 from gradcli.tensors.core.subscripts import Subscript, explained
 from gradcli.tensors.core.tensor import Tensor
+from gradcli.tensors.core.user_warnings import warn
 from gradcli.tensors.core.views import node_from_base, rebase, refuse_writing, regraph
 
 _LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
@@ -117,11 +117,9 @@ def update(x: Tensor, name: str, arguments: Sequence[Any], keywords: dict[str, A
 
 
 def _warn_of_repeats(name: str) -> None:
-    warnings.warn(
+    warn(
         f"Use of {name} on expanded tensors is deprecated. Please clone() the tensor before performing this operation. This also applies "
-        "to advanced indexing e.g. tensor[indices] = tensor",
-        UserWarning,
-        stacklevel=3,
+        "to advanced indexing e.g. tensor[indices] = tensor"
     )
 
 
@@ -169,7 +167,10 @@ def _write(region: Tensor, chosen: Any, new: Tensor) -> None:
     shape = np.shape(getitem.forward(region.array, index=chosen))
     new = _without_leading(new, len(shape))
     _check_fits(new.array, shape)
-    assign(region, overwrite(before(region), new, index=chosen))
+    result: Tensor = overwrite(before(region), new, index=chosen)
+    if result.node is not None:
+        result.node.versions = []  # the indices are kept, once
+    assign(region, result)
 
 
 def _write_array(region: np.ndarray, chosen: Any, new: np.ndarray) -> None:

@@ -6,6 +6,7 @@ A node keeps what its rule reads, until a backward pass frees it, with the versi
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
@@ -110,6 +111,11 @@ class AccumulateGrad(Node):
         self.dtype = variable.array.dtype
         self.index = next_index()
         self.watch = None
+
+
+def named(node: Node) -> str:
+    """What PyTorch calls the operation of a node in messages."""
+    return re.sub(r"Backward[0-9]*$", "", node.label)
 
 
 def node_of_part(node: Node, place: int, part: Entries) -> Node:

@@ -100,7 +100,11 @@ def _saved_under(name: str, place: int) -> property:
         value = node.saved[place]
         if isinstance(value, (Shaped, _NotKept)):
             raise AttributeError(f"'{node.label}' does not keep this value")
-        return rejoined(value, node if place == 0 else node.operands[place - 1])
+        tensor = rejoined(value, node if place == 0 else node.operands[place - 1])
+        for counter, _, kept in node.versions or ():
+            if kept == place and isinstance(tensor, Tensor):
+                tensor._version_counter = counter
+        return tensor
 
     return property(saved)
 

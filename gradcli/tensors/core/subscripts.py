@@ -7,7 +7,6 @@ them at once, would move the axes that arrays choose from to the front where a n
 from __future__ import annotations
 
 import operator
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,6 +15,7 @@ import numpy as np
 from gradcli.errors import ShapeError
 from gradcli.ops.arrays.shapes import StaticArray, getitem, numpy_index
 from gradcli.tensors.core.tensor import Tensor
+from gradcli.tensors.core.user_warnings import warn
 from gradcli.tensors.core.views import Origin
 
 _ALL = (None, None, None)  # the slice of a whole axis
@@ -79,6 +79,8 @@ def get(x: Tensor, index: Any) -> Tensor:
         else:
             region = subscript.region(x)
             result = region.apply_op(getitem, (region,), {"index": subscript.chosen})
+            if result.node is not None:
+                result.node.versions = []  # the indices are kept, once
     except (IndexError, ShapeError) as error:
         raise IndexError(explained(x, index, str(error))) from None
     return result
@@ -145,9 +147,7 @@ def _part(part: Any) -> Any:
         kind = type(part).__name__
         raise IndexError(f"only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {kind})")
     if array.dtype == np.uint8:
-        warnings.warn(
-            "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.", UserWarning, stacklevel=5
-        )
+        warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")
         array = array.astype(np.bool_)
     if array.dtype.kind not in "iub":
         raise IndexError("tensors used as indices must be long, int, byte or bool tensors")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 import weakref
 from collections.abc import Callable
 from types import NoneType
@@ -15,6 +14,7 @@ from gradcli.tensors.core.hooks import Handle
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.nested_lists import legacy
 from gradcli.tensors.core.node import AccumulateGrad, Node
+from gradcli.tensors.core.user_warnings import warn
 from gradcli.tensors.core.views import View, regenerate
 
 _Array = np.ndarray
@@ -93,7 +93,7 @@ class Tensor(Entries):
     @property
     def grad(self) -> Tensor | None:
         if self._grad is None and self.node is not None and not self.retains_grad:
-            warnings.warn(_NON_LEAF_GRAD, UserWarning, stacklevel=2)
+            warn(_NON_LEAF_GRAD)
         return self._grad
 
     @grad.setter

@@ -6,7 +6,6 @@ when it is next asked for, straight from the base: what was written through any 
 
 from __future__ import annotations
 
-import re
 from enum import Enum
 from typing import Any
 
@@ -14,7 +13,7 @@ import numpy as np
 
 from gradcli.ops.arrays.striding import as_strided, as_strided_scatter
 from gradcli.tensors.core.modes import state
-from gradcli.tensors.core.node import Node, Shaped
+from gradcli.tensors.core.node import Node, Shaped, named
 from gradcli.tensors.core.node_names import kind_of
 from gradcli.tensors.core.storage import distance, strides
 
@@ -141,4 +140,4 @@ def refuse_writing(x: Any, *, indirect: bool = False) -> None:
 
 
 def _output(x: Any) -> str:
-    return f"Output {x._view.place} of {re.sub(r'Backward[0-9]*$', '', x.node.label)}"
+    return f"Output {x._view.place} of {named(x.node)}"

@@ -12,7 +12,7 @@ from gradcli.ops.arrays.shapes import broadcast_to, getitem
 from gradcli.ops.calling.inputs import unmasked
 from gradcli.ops.spec import Op
 from gradcli.tensors.core import dtypes
-from gradcli.tensors.core.anomaly import check_forward
+from gradcli.tensors.core.anomaly import remember
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.node import Node, node_of_part
 from gradcli.tensors.core.node_names import kind_of
@@ -78,7 +78,7 @@ def slow_path(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any
         tensor.node = kind(op, sources, static, out.shape, out.dtype, values, versions)
         tensor._requires_grad = True
     if state.anomaly:
-        check_forward(op, arrays, out)
+        remember(tensor.node, op, arrays, out)
     if state.recorder is not None:
         state.recorder.note(op, operands, static, tensor)
     return tensor
@@ -118,6 +118,8 @@ def _several(
             if tensor.array.dtype.kind == "f":
                 tensor.node = node_of_part(node, place, tensor)
                 tensor._requires_grad = True
+        if state.anomaly:
+            remember(node)
     if state.recorder is not None:
         state.recorder.note(op, operands, static, tensors)
     return tensors

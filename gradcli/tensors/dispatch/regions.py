@@ -10,6 +10,7 @@ from gradcli.ops.arrays.striding import as_strided
 from gradcli.ops.recording import numbered
 from gradcli.ops.spec import Composite, Op
 from gradcli.tensors.core import storage
+from gradcli.tensors.core.anomaly import remember
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.node import Node, Shaped, node_class
 from gradcli.tensors.core.tensor import Tensor
@@ -26,6 +27,8 @@ def region(x: Tensor, array: np.ndarray, name: str = "AsStrided") -> Tensor:
         node: Node = node_class(numbered(name))(as_strided, (source,), static, array.shape, array.dtype)
         node.saved = [Shaped(array), Shaped(x.array)]
         tensor.node, tensor._requires_grad = node, True
+        if state.anomaly:
+            remember(node)
     if state.recorder is not None:
         state.recorder.note(as_strided, (x,), static, tensor)
     return tensor

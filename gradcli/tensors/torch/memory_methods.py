@@ -151,6 +151,9 @@ def _set(
         extents = (memory.size,) if size is None else _sizes(size)
         x.array = storage.placed(memory, extents, _in_order(extents) if stride is None else _sizes(stride), int(storage_offset))
     x._version_counter[0] += 1
+    node = x._accumulator()
+    if node is not None:  # what arrives at a leaf has the shape that it has now
+        node.shape = x.array.shape
     return x
 
 
@@ -171,11 +174,13 @@ def _resize(x: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
         raise RuntimeError("cannot resize variables that require grad")
     if min(extents, default=0) < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(extents)}: {list(extents)}")
+    if math.prod(max(n, 1) for n in extents[1:]) >= 1 << 63:
+        raise RuntimeError("Stride calculation overflowed")
     if math.prod(extents) * x.array.itemsize >= 1 << 63:
-        raise RuntimeError("Storage size calculation overflowed with sizes=" + str(list(extents)))
-    x._version_counter[0] += 1
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(extents)} and strides={list(_in_order(extents))}")
     if extents == x.array.shape:
         return x
+    x._version_counter[0] += 1
     offset, memory = _storage_offset(x), storage.root(x.array)
     needed = offset + math.prod(extents)
     if needed * x.array.itemsize > memory.nbytes:
