@@ -9,8 +9,7 @@ import pytest
 
 import gradcli as torch
 from gradcli.ops.registry import registry
-from gradcli.tensors.core.node import AccumulateGrad, Node
-from gradcli.tensors.core.saved_values import Shaped
+from gradcli.tensors.core.node import AccumulateGrad, Node, Shaped
 from gradcli.tensors.dispatch.apply import slow_path
 from gradcli.tensors.dispatch.fast_path import fast_path
 
@@ -113,8 +112,8 @@ def test_what_watches_takes_the_slow_path() -> None:
     with torch.inference_mode():
         assert mul((x, 2.0), {}) is None
         assert (x * 2.0).is_inference()
-    with torch.autograd.detect_anomaly(), pytest.raises(RuntimeError, match="'log' returned inf values"):
-        (leaf(2, 2) * 0.0).log()
+    with torch.autograd.set_detect_anomaly(True):
+        assert mul((x, 2.0), {}) is None
     with torch.no_grad():
         assert mul((x, 2.0), {}).node is None
     assert mul((x, 2.0), {}).node is not None

@@ -21,6 +21,8 @@ class Torch(Fixed):
     edges     whether the node leads to each of several operands, with an empty place for one that needs no gradient
     shares    whether the result shares the operand's memory where NumPy lets it: as a "view", which writing to it is recorded
               through, or as an "alias", which is not seen by the graph
+    region    of a composite that takes entries one by one, the result as the view that PyTorch has: ``region(array, **static)``
+    sealed    whether the results of a composite that has several are views that the graph follows no writing through
     copied    of a composite, whether the result is never an operand itself
     operator  Python's operator that it is, as the methods of numbers name it: "truediv" of ``__truediv__`` and ``__rtruediv__``
     one_dtype whether operands must have one dtype
@@ -33,6 +35,8 @@ class Torch(Fixed):
     backward: str | Callable[..., str] | None = None
     edges: bool = False
     shares: Literal["", "view", "alias"] = ""
+    region: Callable[..., np.ndarray] | None = None
+    sealed: bool = False
     copied: bool = False
     operator: str = ""
     one_dtype: bool = False

@@ -8,7 +8,7 @@ import numpy as np
 
 from gradcli.errors import EvaluationError
 from gradcli.ops.arrays.extended import AS_IT_IS
-from gradcli.ops.arrays.shapes import numpy_index
+from gradcli.ops.arrays.shapes import getitem, numpy_index
 from gradcli.ops.carrying import steady
 from gradcli.ops.extended import LONG_DOUBLE, Entrywise, Linear, Whole
 from gradcli.ops.identities import number_of
@@ -68,7 +68,8 @@ to_float = elementwise(
 
 
 def _clone(x: Any) -> Any:
-    return np.array(x)[()]
+    repeats = isinstance(x, np.ndarray) and 0 in x.strides  # several entries in one place of memory, each with its own in the copy
+    return np.array(x, order="C" if repeats else "K")[()]
 
 
 clone = structural(
@@ -77,32 +78,21 @@ clone = structural(
 )  # fmt: skip
 
 
-def _overwrite(base: Any, new: Any, steps: Any, inplace: bool) -> Any:
-    """Steps of views from the base to the region; the last may be an index that no view has."""
-    whole = base if inplace else np.array(base)
-    region = whole
-    for op, static in steps[:-1]:
-        region = op.forward(region, **dict(static))
-    last, static = steps[-1]
-    if last.name == "getitem":
-        region[numpy_index(dict(static)["index"])] = new
-    else:
-        last.forward(region, **dict(static))[...] = new
+def _overwrite(base: Any, new: Any, index: Any) -> Any:
+    whole = np.array(base)
+    whole[numpy_index(index)] = new
     return whole
 
 
-def _overwrite_vjp(wanted: Any, cotangent: Any, out: Any, base: Any, new: Any, steps: Any, inplace: bool) -> tuple[Any, Any]:
-    region = cotangent
-    for op, static in steps:
-        region = op(region, **dict(static))
-    return overwrite(cotangent, 0.0, steps=steps, inplace=False) if wanted[0] else None, region
+def _overwrite_vjp(wanted: Any, cotangent: Any, out: Any, base: Any, new: Any, index: Any) -> tuple[Any, Any]:
+    return overwrite(cotangent, 0.0, index=index) if wanted[0] else None, getitem(cotangent, index=index) if wanted[1] else None
 
 
 overwrite: Op = structural(
     "overwrite", "base new", _overwrite, witness("moving.overwrite"),
-    vjp=_overwrite_vjp, shape=lambda base, new, steps, inplace: base, static={"steps": (), "inplace": False}, linear=True,
-    public=False, ulps=0, backward="CopySlices", edges=True,
-    extended=Whole("moving.OVERWRITTEN"), doc="The base with new entries in a region, which steps of views lead to.",
+    vjp=_overwrite_vjp, shape=lambda base, new, index: base, static={"index": ()}, linear=True,
+    public=False, ulps=0, backward="IndexPut", edges=True,
+    extended=Whole("moving.OVERWRITTEN"), doc="The base with new entries at an index.",
 )  # fmt: skip
 
 

@@ -145,7 +145,7 @@ def _diag(x: Any, k: int) -> Any:
 
 
 diagonal = composite(
-    "diagonal", "x", _diagonal, static={"offset": 0, "axis1": 0, "axis2": 1}, backward="Diagonal",
+    "diagonal", "x", _diagonal, static={"offset": 0, "axis1": 0, "axis2": 1}, backward="Diagonal", region=np.diagonal,
     doc="The entries on a diagonal of matrices along two axes, along a new last axis.", examples=("diagonal(x, 1)",),
 )  # fmt: skip
 diag_embed = composite(

@@ -154,8 +154,14 @@ def _windows(x: Any, axis: int, length: int, step: int) -> Any:
     return transpose(windows, axes=(*(a for a in rest if a != place + 1), place + 1)) if place + 2 < len(rest) else windows
 
 
+def _windows_in_memory(array: np.ndarray, axis: int, length: int, step: int) -> np.ndarray:
+    windows = np.lib.stride_tricks.sliding_window_view(array, length, axis)
+    return windows[(slice(None),) * (axis % array.ndim) + (slice(None, None, step),)]
+
+
 unfold = composite(
     "tensor_unfold", "x", _windows, static={"axis": REQUIRED, "length": REQUIRED, "step": REQUIRED}, public=False, backward="Unfold",
+    region=_windows_in_memory,
     doc="Tensor.unfold: the windows of an axis, each along a new last axis.",
 )  # fmt: skip
 

@@ -124,20 +124,21 @@ tensor_split = composite(
     doc="A tuple of nearly equal parts along an axis, or of the parts between indices.",
 )  # fmt: skip
 composite(
-    "torch_split", "x", _torch_split, static={"sizes": REQUIRED, "axis": 0}, public=False,
+    "torch_split", "x", _torch_split, static={"sizes": REQUIRED, "axis": 0}, public=False, sealed=True,
     backward=lambda given, static: "SplitWithSizes" if isinstance(given["sizes"], (list, tuple)) else "Split",
     doc="torch.split: a tuple of parts of a size, or of sizes, along an axis.",
 )  # fmt: skip
 split_with_sizes = composite(
-    "split_with_sizes", "x", _split_with_sizes, static={"sizes": REQUIRED, "axis": 0}, backward="SplitWithSizes",
+    "split_with_sizes", "x", _split_with_sizes, static={"sizes": REQUIRED, "axis": 0}, backward="SplitWithSizes", sealed=True,
     doc="A tuple of parts of given sizes along an axis.",
 )  # fmt: skip
 chunk = composite(
-    "chunk", "x", _chunk, static={"chunks": REQUIRED, "axis": 0}, backward="Split", examples=("chunk(x, 2)[0]",),
+    "chunk", "x", _chunk, static={"chunks": REQUIRED, "axis": 0}, backward="Split", sealed=True, examples=("chunk(x, 2)[0]",),
     doc="A tuple of at most so many parts of one size along an axis; the last one may be smaller.",
 )  # fmt: skip
 unbind = composite(
-    "unbind", "x", _unbind, static={"axis": 0}, backward="Unbind", aliases=("unstack",), doc="A tuple of the entries along an axis.",
+    "unbind", "x", _unbind, static={"axis": 0}, backward="Unbind", sealed=True, aliases=("unstack",),
+    doc="A tuple of the entries along an axis.",
 )  # fmt: skip
 select = composite(
     "select", "x", _select, static={"axis": REQUIRED, "index": REQUIRED}, backward="Select", doc="One entry along an axis, without it.",
@@ -163,4 +164,8 @@ declare(
     select_copy=signature("select", "x, axis, index"),
 )
 _SIZES = "x|tensor, sizes|split_size_or_sections|split_size, axis"
-declare(TORCH, **dict.fromkeys(("split", "unsafe_split"), signature("torch_split", _SIZES)))
+declare(
+    TORCH,
+    **dict.fromkeys(("split", "unsafe_split"), signature("torch_split", _SIZES)),
+    unsafe_split_with_sizes=signature("split_with_sizes", "x, sizes|split_sizes, axis"),
+)

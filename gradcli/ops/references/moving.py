@@ -218,15 +218,35 @@ def scatter_add(m: Any, x: Any, index: Any, shape: Any) -> Array:
     return array([sums.get(place, m.zero) for place in range(size_of(shape))], shape)
 
 
-def overwrite(m: Any, base: Any, new: Any, steps: Any, inplace: bool) -> Array:
-    """The numbers of the base's entries go through the views; where they come out, the new entries are put."""
-    region = array(range(np.size(base)), np.shape(base))
-    for op, static in steps:
-        region = op.reference(m, region, **dict(static))
+def overwrite(m: Any, base: Any, new: Any, index: Any) -> Array:
+    places, extents = indexed(np.shape(base), index)
     out = entries(base)
-    for place, value in zip(entries(region), spread(new, np.shape(region)), strict=True):
+    for place, value in zip(places, spread(new, extents), strict=True):
         out[place] = value
     return array(out, np.shape(base))
+
+
+def _addresses(size: Any, stride: Any, offset: int = 0) -> list[int]:
+    return walk(list(zip(size, stride, strict=True)), offset)
+
+
+def as_strided(m: Any, x: Any, size: Any, stride: Any, offset: int, source: Any) -> Array:
+    memory = dict(zip(_addresses(np.shape(x), source), entries(x), strict=True))
+    return array([memory.get(address, m.zero) for address in _addresses(size, stride, offset)], size)
+
+
+def as_strided_scatter(m: Any, base: Any, new: Any, size: Any, stride: Any, offset: int, source: Any) -> Array:
+    memory = dict(zip(_addresses(np.shape(base), source), entries(base), strict=True))
+    for address, value in zip(_addresses(size, stride, offset), spread(new, size), strict=True):
+        memory[address] = value
+    return array([memory[address] for address in _addresses(np.shape(base), source)], np.shape(base))
+
+
+def strided_sum(m: Any, x: Any, shape: Any, size: Any, stride: Any, offset: int, source: Any) -> Array:
+    sums: dict[int, Any] = {}
+    for address, value in zip(_addresses(size, stride, offset), entries(x), strict=True):
+        sums[address] = sums[address] + value if address in sums else value
+    return array([sums.get(address, m.zero) for address in _addresses(shape, source)], shape)
 
 
 def _columns(index: Any, shape: Sequence[int], axis: int) -> list[int]:

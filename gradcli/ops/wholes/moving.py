@@ -126,29 +126,74 @@ def _triangle(upper: bool) -> Formulas:
     return moved(value, lambda c, x, k: (np.where(_kept(x.shape, k, upper) > 0, c, np.zeros((), c.dtype)),))
 
 
-def _region(base: Any, steps: Any) -> Any:
-    """The numbers of the entries of a region that steps of views lead to."""
+def _region(base: Any, index: Any) -> Any:
+    """The numbers of the entries at an index."""
     numbers = _numbers(np.shape(base))
-    for op, static in steps:
-        numbers = _at_of(numbers, static) if "index" in dict(static) else np.asarray(op.forward(numbers, **dict(static)))
-    return numbers
+    return picked(numbers, _at(numbers.shape, index))
 
 
-def _at_of(numbers: Any, static: Any) -> Any:
-    return picked(numbers, _at(numbers.shape, dict(static)["index"]))
-
-
-def _overwritten(base: Any, new: Any, steps: Any, inplace: bool) -> Any:
-    flat, region = np.array(base).reshape(-1), _region(base, steps)
+def _overwritten(base: Any, new: Any, index: Any) -> Any:
+    flat, region = np.array(base).reshape(-1), _region(base, index)
     flat[region] = new
     return flat.reshape(np.shape(base))
 
 
-def _not_overwritten(c: Any, base: Any, new: Any, steps: Any, inplace: bool) -> Any:
-    region = _region(base, steps)
+def _not_overwritten(c: Any, base: Any, new: Any, index: Any) -> Any:
+    region = _region(base, index)
     rest = np.array(c).reshape(-1)
     rest[region] = 0
     return rest.reshape(np.shape(base)), picked(c, region)
+
+
+def _addresses(size: Shape, stride: Any, offset: int = 0) -> Any:
+    """Where in memory the entries of a region are."""
+    found = np.full(size, offset, np.int64)
+    for axis, (n, step) in enumerate(zip(size, stride, strict=True)):
+        found += (np.arange(n) * step).reshape(n, *(1,) * (len(size) - axis - 1))
+    return found
+
+
+def _strided_places(shape: Shape, size: Shape, stride: Any, offset: int, source: Any) -> tuple[Any, Any]:
+    """For each entry of an array and for each of a region of its memory, where in one memory it is."""
+    mine, asked = _addresses(shape, source), _addresses(size, stride, offset)
+    low = min(mine.min(initial=0), asked.min(initial=0))
+    return mine - low, asked - low
+
+
+def _in_memory(x: Any, mine: Any, asked: Any) -> Any:
+    memory = np.zeros(max(mine.max(initial=-1), asked.max(initial=-1)) + 1, np.asarray(x).dtype)
+    memory[mine] = x
+    return memory
+
+
+def _strided(x: Any, size: Shape, stride: Any, offset: int, source: Any) -> Any:
+    mine, asked = _strided_places(np.shape(x), size, stride, offset, source)
+    return _in_memory(x, mine, asked)[asked]
+
+
+def _strided_sum(x: Any, shape: Shape, size: Shape, stride: Any, offset: int, source: Any) -> Any:
+    mine, asked = _strided_places(shape, size, stride, offset, source)
+    memory = np.zeros(max(mine.max(initial=-1), asked.max(initial=-1)) + 1, np.asarray(x).dtype)
+    np.add.at(memory, asked, x)
+    return memory[mine]
+
+
+def _shared(c: Any, x: Any, size: Shape, stride: Any, offset: int, source: Any) -> tuple[Any]:
+    """Entries of one memory share what arrives there."""
+    shape = np.shape(x)
+    counts = _strided_sum(np.ones(shape), shape, shape, source, 0, source)
+    return (_strided_sum(c, shape, size, stride, offset, source) / counts.astype(np.asarray(c).dtype),)
+
+
+def _strided_over(base: Any, new: Any, size: Shape, stride: Any, offset: int, source: Any) -> Any:
+    mine, asked = _strided_places(np.shape(base), size, stride, offset, source)
+    memory = _in_memory(base, mine, asked)
+    memory[asked] = new
+    return memory[mine]
+
+
+def _not_strided_over(c: Any, base: Any, new: Any, size: Shape, stride: Any, offset: int, source: Any) -> tuple[Any, Any]:
+    return _strided_over(c, 0, size, stride, offset, source), _strided(c, size, stride, offset, source)
 
 
 def _mirrored(x: Any, upper: bool, mirrored: bool) -> Any:
@@ -200,6 +245,11 @@ ROLLED = moved(
 LOWER, UPPER = _triangle(False), _triangle(True)
 COPY = moved(lambda x: x, lambda c, x: (c,))
 OVERWRITTEN = moved(_overwritten, _not_overwritten)
+STRIDED = moved(_strided, _shared)
+STRIDED_SCATTERED = moved(_strided_over, _not_strided_over)
+STRIDED_SUM = moved(
+    _strided_sum, lambda c, x, shape, size, stride, offset, source: (_strided_sum(c, size, shape, source, -offset, stride),)
+)
 READ = moved(_mirrored, lambda c, x, upper, mirrored: (c,))
 NUMBERS = whole(lambda mask: np.array([max(n - 1, 0) for n in np.add.accumulate(np.not_equal(mask, 0).astype(int))], int))
 EXCHANGES = whole(_exchanged)

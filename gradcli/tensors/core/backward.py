@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,13 @@ from gradcli.graph.nodes import reachable
 from gradcli.graph.sweep import contributions, depending, guarded, sweep
 from gradcli.ops.structure import clone, output
 from gradcli.tensors.core import dtypes
-from gradcli.tensors.core.anomaly import check_backward
+from gradcli.tensors.core.anomaly import check_backward, watched
 from gradcli.tensors.core.casts import cast
 from gradcli.tensors.core.modes import state
-from gradcli.tensors.core.node import AccumulateGrad, Node, Watch
+from gradcli.tensors.core.node import AccumulateGrad, Node, Watch, named
 from gradcli.tensors.core.saved_values import FREED, SECOND_TIME, saved_tensors
 from gradcli.tensors.core.tensor import Tensor
+from gradcli.tensors.core.user_warnings import warn
 
 
 def backward(
@@ -31,6 +33,8 @@ def backward(
         if not inputs:
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     seeds = _seeds(outputs, gradients, create_graph)
+    if create_graph:
+        _warn_of_cycles()
     targets = None if inputs is None else {_target(x): x for x in inputs}
     found = _run(outputs, seeds, targets, retain_graph, create_graph)
     if targets is None:
@@ -86,6 +90,16 @@ def grad(
             part = np.zeros_like(x.array)
         results.append(part if part is None or isinstance(part, Tensor) else Tensor(np.array(part, x.array.dtype)))
     return tuple(results)
+
+
+@cache
+def _warn_of_cycles() -> None:
+    """Once, as PyTorch."""
+    warn(
+        "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can cause a "
+        "memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to use this function, make sure "
+        "to reset the .grad fields of your parameters to None after use to break the cycle and avoid the leak."
+    )
 
 
 def _sequence(tensors: Any) -> list[Any]:
@@ -150,7 +164,7 @@ def _run(
         if targets is not None:
             if node in targets:
                 found[node] = cotangent
-        elif isinstance(node, AccumulateGrad) and node.variable._requires_grad:
+        elif isinstance(node, AccumulateGrad) and node.variable.requires_grad:
             add_to_grad(node.variable, cotangent, create_graph)
             if watch is not None:
                 _after_accumulation(node.variable, watch)
@@ -196,7 +210,7 @@ def _run(
     state.recording = create_graph
     try:
         with np.errstate(all="ignore"):
-            sweep(order, adjoints, pull, _cast_tensor if create_graph else _cast)
+            sweep(order, adjoints, watched(pull) if state.anomaly else pull, _cast_tensor if create_graph else _cast)
     finally:
         state.recording = recording
     return found
@@ -263,10 +277,16 @@ def add_to_grad(variable: Tensor, cotangent: Any, create_graph: bool) -> None:
 def _modified(node: Node, place: int, version: int, expected: int) -> str:
     kind = dtypes.of_numpy(node.dtype).tensor_type if not isinstance(node.dtype, tuple) else "FloatTensor"
     source = node if place == 0 else node.operands[place - 1]
-    what = "" if source is None or isinstance(source, AccumulateGrad) else f", which is output 0 of {source.label},"
+    name = "" if source is None or isinstance(source, AccumulateGrad) else f", which is output 0 of {named(source)},"
+    hint = (
+        "the backtrace further above shows the operation that failed to compute its gradient. The variable in question was changed in "
+        "there or anywhere later. Good luck!"
+        if state.anomaly
+        else "enable anomaly detection to find the operation that failed to compute its gradient, with "
+        "torch.autograd.set_detect_anomaly(True, check_nan=False)."
+    )
     return (
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"[torch.{kind} {list(node.saved[place].shape)}]{what} is at version {version}; expected version {expected} instead. It was saved "
-        f"by {node.label}. Hint: clone the tensor before modifying it, or enable anomaly detection with "
-        "torch.autograd.set_detect_anomaly(True)."
+        f"[torch.{kind} {list(node.saved[place].shape)}]{name} is at version {version}; expected version {expected} instead. Hint: {hint} "
+        f"It was saved by {node.label}; a clone() of it may be modified."
     )

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.structure import clone
+from gradcli.tensors.core.anomaly import remember
 from gradcli.tensors.core.device import check_device
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.nested_lists import array_of
@@ -31,6 +32,8 @@ def cast(x: Tensor, kind: np.dtype[Any]) -> Tensor:
         node: Node = node_class("ToCopyBackward0")(clone, (x.gradient_node(),), {}, result.array.shape, result.array.dtype)
         node.saved = (result.array, result.array)
         result.node, result._requires_grad = node, True
+        if state.anomaly:
+            remember(node)
     if state.recorder is not None:
         state.recorder.note(clone, (x,), {}, result)
     return result

@@ -7,131 +7,209 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.arrays.shapes import getitem
-from gradcli.ops.spec import Op
+from gradcli.ops.arrays.shapes import broadcast_to, getitem, numpy_index, reshape
 from gradcli.ops.structure import overwrite
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.casts import as_tensor
 from gradcli.tensors.core.modes import state
-from gradcli.tensors.core.subscripts import static_index
-from gradcli.tensors.core.tensor import Tensor, regenerate, regraph
+from gradcli.tensors.core.storage import repeats, writable
+from gradcli.tensors.core.subscripts import Subscript, explained
+from gradcli.tensors.core.tensor import Tensor
+from gradcli.tensors.core.user_warnings import warn
+from gradcli.tensors.core.views import node_from_base, rebase, refuse_writing, regraph
 
 _LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
 _VIEW_OF_LEAF = "a view of a leaf Variable that requires grad is being used in an in-place operation."
+_INSTEAD = "Wrap it in torch.no_grad(), or write to a clone()."
+_INFERENCE = (
+    "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal tensor before doing "
+    "inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
+)
 _ONE_PLACE = (
     "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the tensor "
     "before performing the operation."
 )
+_EVERYTHING = (...,)
+_TO_SOME_PLACES = frozenset({"masked_fill", "index_fill", "index_put"})  # PyTorch lets these write to one place in memory several times
 
 
 def before(x: Tensor) -> Tensor:
-    """A tensor as it is now, to compute with what will be overwritten."""
+    """A tensor as it is now, to compute with what will be overwritten: a view is taken of its base."""
     x._refresh()
     now = Tensor(x.array.copy())
     now.node, now._requires_grad, now._accumulator = x.node, x.requires_grad, x._accumulator
+    if x._view is not None and state.recording:  # who watches the node that it had does not see this
+        now.node = node_from_base(x) or x.node
     if state.recorder is not None:
         state.recorder.rename(now, x)
     return now
 
 
-def check_writable(x: Tensor, message: str = _LEAF) -> None:
+def taken(argument: Any) -> bool:
+    """Whether the graph takes something in, or a part of a list of it."""
+    if isinstance(argument, Tensor):
+        return argument.requires_grad
+    return isinstance(argument, (list, tuple)) and any(map(taken, argument))
+
+
+def check_writable(x: Tensor, *sources: Any) -> None:
+    """Raise if a tensor may not be written to: by what is computed of these and of itself."""
     if x._inference and not state.inference:
-        raise RuntimeError(
-            "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a normal tensor before "
-            "doing inplace update."
-        )
-    if not state.recording:
+        raise RuntimeError(_INFERENCE)
+    if not (state.recording and (x.requires_grad or any(map(taken, sources)))):
         return
-    if x.requires_grad and x.is_leaf and x._view is None:
-        raise RuntimeError(f"{message} Wrap it in torch.no_grad(), or write to a clone().")
-    if x._view is not None and x._view.base.requires_grad and x._view.base.is_leaf:
-        raise RuntimeError(f"{_VIEW_OF_LEAF} Wrap it in torch.no_grad(), or write to a clone().")
+    if x._view is not None:
+        refuse_writing(x)
+        if x._view.base.requires_grad and x._view.base.is_leaf:
+            raise RuntimeError(f"{_VIEW_OF_LEAF} {_INSTEAD}")
+    if x.requires_grad and x.is_leaf:
+        raise RuntimeError(f"{_VIEW_OF_LEAF if x._view is not None else _LEAF} {_INSTEAD}")
 
 
-def assign(x: Tensor, result: Tensor, name: str = "") -> Tensor:
+def check_places(array: np.ndarray) -> None:
+    """Raise if an array cannot be written to entry by entry."""
+    if repeats(array):
+        raise RuntimeError(_ONE_PLACE)
+    if not writable(array):
+        raise RuntimeError("the array that this tensor shares memory with is read-only: write to a clone() of the tensor")
+
+
+def assign(x: Tensor, result: Tensor) -> Tensor:
     """Make a computed result the new content of x."""
     if result.array.shape != x.array.shape:
         raise RuntimeError(f"output with shape {list(x.array.shape)} doesn't match the broadcast shape {list(result.array.shape)}")
     if result.array.dtype.kind == "f" and x.array.dtype.kind != "f":
         kinds = (dtypes.of_numpy(a.array.dtype).tensor_type.removesuffix("Tensor") for a in (result, x))
         raise RuntimeError("result type {} can't be cast to the desired output type {}".format(*kinds))
-    if not x.array.flags.writeable:
-        raise RuntimeError(_ONE_PLACE)
+    if not writable(x.array):
+        check_places(x.array)
     x.array[...] = result.array
     x._version_counter[0] += 1
     if state.recorder is not None:
-        state.recorder.rename(x, result)
-    if state.recording and (result.requires_grad or x.requires_grad):
+        state.recorder.overwritten(x, result)
+    if state.recording and x.array.dtype.kind == "f" and (result.requires_grad or x.requires_grad):
+        _keep_written(x, result)
         if x._view is not None:
-            _through_view(x, result)
+            rebase(x, result.source())
         else:
-            regraph(x, result)
+            regraph(x, result.source())
     return x
+
+
+def _keep_written(x: Tensor, result: Tensor) -> None:
+    """What a node keeps of its result is the tensor that has become it, which must not be written to any more."""
+    node = result.node
+    if node is None or not node.versions:
+        return
+    counter = x._version_counter
+    mine = result._version_counter
+    node.versions = [(counter, counter[0], place) if kept is mine else (kept, version, place) for kept, version, place in node.versions]
 
 
 def update(x: Tensor, name: str, arguments: Sequence[Any], keywords: dict[str, Any]) -> Tensor:
     """``x.name_(...)``: the method without the underscore, written back."""
-    check_writable(x)
+    check_writable(x, *arguments, *keywords.values())
+    if repeats(x.array):
+        if name not in _TO_SOME_PLACES:
+            raise RuntimeError(_ONE_PLACE)
+        _warn_of_repeats(f"{name}_")
     return assign(x, getattr(before(x), name)(*arguments, **keywords))
+
+
+def _warn_of_repeats(name: str) -> None:
+    warn(
+        f"Use of {name} on expanded tensors is deprecated. Please clone() the tensor before performing this operation. This also applies "
+        "to advanced indexing e.g. tensor[indices] = tensor"
+    )
+
+
+def replace(x: Tensor, value: Any, label: str) -> Tensor:
+    """Make a tensor, which is broadcast, or a number the new content of x, by a node of this name."""
+    check_writable(x, value)
+    spread = value
+    if isinstance(value, Tensor) and value.array.shape != x.array.shape:
+        spread = broadcast_to(value, shape=x.array.shape)
+    if state.recorder is None and not (state.recording and (x.requires_grad or taken(value))):
+        x.array[...] = spread.array if isinstance(spread, Tensor) else spread
+        x._version_counter[0] += 1
+        return x
+    result: Tensor = overwrite(before(x), spread, index=_EVERYTHING)
+    if result.node is not None:
+        result.node.label = label
+    return assign(x, result)
 
 
 def write(x: Tensor, index: Any, value: Any) -> None:
     """``x[index] = value``."""
-    check_writable(x, _VIEW_OF_LEAF)
-    place = static_index(x, index)
+    subscript = Subscript(x, index)
     new = value if isinstance(value, Tensor) else as_tensor(value, x.dtype)
     if new.array.dtype != x.array.dtype:
         new = new.to(x.dtype)
-    recorded = state.recording and (x.requires_grad or new.requires_grad)
-    old = before(x) if recorded else None
     try:
-        overwrite.forward(x.array, _squeezed(new.array, x.array, place), steps=((getitem, (("index", place),)),), inplace=True)
+        if state.recorder is None and not (state.recording and (x.requires_grad or new.requires_grad)):
+            check_writable(x)
+            _write_array(subscript.region_of_array(x.array), subscript.chosen, new.array)
+            x._version_counter[0] += 1
+        else:
+            _write(subscript.region(x), subscript.chosen, new)
     except IndexError as error:
-        raise IndexError(str(error).replace("axis", "dimension")) from None
-    except ValueError as error:
-        if "read-only" in str(error):
-            raise RuntimeError(_ONE_PLACE) from None
-        region = overwritten_shape(x.array, place)
-        raise RuntimeError(
-            f"shape mismatch: value tensor of shape {list(new.array.shape)} cannot be broadcast to indexing result of shape {list(region)}"
-        ) from None
-    x._version_counter[0] += 1
-    if not recorded:
+        raise IndexError(explained(x, index, str(error))) from None
+
+
+def _write(region: Tensor, chosen: Any, new: Tensor) -> None:
+    """Write in the graph: everything in a region, or what is chosen of it."""
+    if chosen is None:
+        check_writable(region, new)
+        check_places(region.array)
+        replace(region, _without_leading(new, region.array.ndim), "CopyBackwards")
         return
-    step: tuple[tuple[Op, Any], ...] = ((getitem, (("index", place),)),)
-    assert old is not None
-    if x._view is not None:
-        _replace_base(x._view.base, new, (*x._view.steps, *step))
-        regenerate(x)
+    check_writable(region, new)
+    shape = np.shape(getitem.forward(region.array, index=chosen))
+    new = _without_leading(new, len(shape))
+    _check_fits(new.array, shape)
+    result: Tensor = overwrite(before(region), new, index=chosen)
+    if result.node is not None:
+        result.node.versions = []  # the indices are kept, once
+    assign(region, result)
+
+
+def _write_array(region: np.ndarray, chosen: Any, new: np.ndarray) -> None:
+    """The same without a graph."""
+    if chosen is None:
+        check_places(region)
+        broadcast_to.forward(region, shape=region.shape)
+        while new.ndim > region.ndim and new.shape[0] == 1:
+            new = new[0]
+        if new.shape != region.shape and new.size != 1:
+            new = broadcast_to(Tensor(new), shape=region.shape).array
+        region[...] = new
         return
-    result = overwrite(old, new, steps=step, inplace=False)
-    regraph(x, result)
-    if state.recorder is not None:
-        state.recorder.rename(x, result)
+    if repeats(region):
+        _warn_of_repeats("index_put_")
+    if not writable(region):
+        check_places(region)
+    place = numpy_index(chosen)
+    shape = np.shape(region[place])
+    while new.ndim > len(shape) and new.shape[0] == 1:
+        new = new[0]
+    _check_fits(new, shape)
+    region[place] = new
 
 
-def overwritten_shape(array: np.ndarray, place: Any) -> tuple[int, ...]:
-    return np.shape(getitem.forward(array, index=place))
-
-
-def _squeezed(value: np.ndarray, array: np.ndarray, place: Any) -> np.ndarray:
+def _without_leading(new: Tensor, ndim: int) -> Tensor:
     """PyTorch lets a value have leading axes of one entry that its place has not."""
-    wanted = len(overwritten_shape(array, place))
-    while value.ndim > wanted and value.shape[0] == 1:
-        value = value[0]
-    return value
+    shape = new.array.shape
+    while len(shape) > ndim and shape[0] == 1:
+        shape = shape[1:]
+    return new if shape == new.array.shape else reshape(new, shape=shape)
 
 
-def _through_view(x: Tensor, result: Tensor) -> None:
-    """A view was written to: its base is made of the old base and what was written; the view is taken of it again."""
-    assert x._view is not None
-    _replace_base(x._view.base, result, x._view.steps)
-    regenerate(x)
-
-
-def _replace_base(base: Tensor, new: Tensor, steps: Any) -> None:
-    # the memory has been written to already: only the graph is extended
-    old = Tensor(base.array.copy())
-    old.node, old._requires_grad, old._accumulator = base.node, base._requires_grad, base._accumulator
-    result = overwrite(old, new, steps=steps, inplace=False)
-    regraph(base, result)
+def _check_fits(new: np.ndarray, shape: tuple[int, ...]) -> None:
+    try:
+        fits = np.broadcast_shapes(new.shape, shape) == shape
+    except ValueError:
+        fits = False
+    if not fits:
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(new.shape)} cannot be broadcast to indexing result of shape {list(shape)}"
+        )

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.tensors.core.user_warnings import warn
+
 
 def silent() -> Callable[..., Any]:
     """What runs a function without NumPy's warnings, one at a time: in a tenth of the time that `np.errstate` takes."""
@@ -156,7 +158,7 @@ class set_grad_enabled(_Switch):
 
 
 class set_detect_anomaly(_Switch):
-    """Stop at the first operation whose result or gradient is not finite, forwards or backwards."""
+    """Stop at the first operation whose gradient is NaN, and say which line of the program it comes from when a backward pass fails."""
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
         super().__init__(anomaly=bool(mode), nan_checks=bool(check_nan))
@@ -167,6 +169,7 @@ class detect_anomaly(Mode):
 
     def __init__(self, check_nan: bool = True) -> None:
         super().__init__(anomaly=True, nan_checks=check_nan)
+        warn("Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging.")
 
 
 def is_grad_enabled() -> bool:

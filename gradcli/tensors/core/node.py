@@ -6,6 +6,7 @@ A node keeps what its rule reads, until a backward pass frees it, with the versi
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
@@ -112,7 +113,25 @@ class AccumulateGrad(Node):
         self.watch = None
 
 
+def named(node: Node) -> str:
+    """What PyTorch calls the operation of a node in messages."""
+    return re.sub(r"Backward[0-9]*$", "", node.label)
+
+
 def node_of_part(node: Node, place: int, part: Entries) -> Node:
     """The node of one of several results."""
     made: Node = type(node)(output, (node,), {"place": place}, part.array.shape, part.array.dtype)
     return made
+
+
+class Shaped:
+    """The shape of an operand that is not kept."""
+
+    __slots__ = ("dtype", "shape")
+
+    def __init__(self, array: Any) -> None:
+        self.shape, self.dtype = array.shape, array.dtype
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradcli.ops.recording import kept_places
 from gradcli.ops.spec import Op
-from gradcli.tensors.core.node import AccumulateGrad, Node, Versions, node_of_part
+from gradcli.tensors.core.node import AccumulateGrad, Node, Shaped, Versions, node_of_part
 from gradcli.tensors.core.tensor import Tensor
 
 FREED: Any = object()
@@ -19,22 +19,11 @@ SECOND_TIME = (
     "backward through the graph a second time or if you need to access saved tensors after calling backward."
 )
 INFERENCE = (
-    "Inference tensors cannot be saved for backward. To work around you can make a clone to get a normal tensor and use it in autograd."
+    "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation tracked by "
+    "autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or use `torch.no_grad()` instead "
+    "of `torch.inference_mode()`."
 )
 _SAVED = {"_saved_result": 0, "_saved_self": 1, "_saved_other": 2, "_saved_exponent": 2, "_saved_mat2": 2}
-
-
-class Shaped:
-    """The shape of an operand that is not kept."""
-
-    __slots__ = ("dtype", "shape")
-
-    def __init__(self, array: Any) -> None:
-        self.shape, self.dtype = array.shape, array.dtype
-
-    @property
-    def ndim(self) -> int:
-        return len(self.shape)
 
 
 class _NotKept:
@@ -111,7 +100,11 @@ def _saved_under(name: str, place: int) -> property:
         value = node.saved[place]
         if isinstance(value, (Shaped, _NotKept)):
             raise AttributeError(f"'{node.label}' does not keep this value")
-        return rejoined(value, node if place == 0 else node.operands[place - 1])
+        tensor = rejoined(value, node if place == 0 else node.operands[place - 1])
+        for counter, _, kept in node.versions or ():
+            if kept == place and isinstance(tensor, Tensor):
+                tensor._version_counter = counter
+        return tensor
 
     return property(saved)
 

@@ -1,26 +1,88 @@
-"""``x[index]``: what PyTorch accepts as an index, as the static index of an operation."""
+"""``x[index]``: what PyTorch accepts as an index, as static indices of operations.
+
+Numbers, slices and new axes come first and make a region, a view; arrays then choose entries of it. NumPy, which takes all of
+them at once, would move the axes that arrays choose from to the front where a number stands apart from them.
+"""
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from gradcli.errors import ShapeError
-from gradcli.ops.arrays.shapes import StaticArray, getitem
+from gradcli.ops.arrays.shapes import StaticArray, getitem, numpy_index
 from gradcli.tensors.core.tensor import Tensor
+from gradcli.tensors.core.user_warnings import warn
+from gradcli.tensors.core.views import Origin
+
+_ALL = (None, None, None)  # the slice of a whole axis
+_NO_AXIS = (
+    "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim tensor to a number"
+)
+
+
+class Subscript:
+    """An index of a tensor in its two parts.
+
+    place   what makes the region; None where that is the whole tensor
+    chosen  what is chosen of the region; None where that is everything
+    """
+
+    def __init__(self, x: Tensor, index: Any) -> None:
+        parts = [_part(part) for part in _parts(index)]
+        taken = sum(_axes_taken(part) for part in parts)
+        if taken > x.array.ndim:
+            if not x.array.ndim and len(parts) == 1 and type(parts[0]) is int:
+                raise IndexError(_NO_AXIS)
+            raise IndexError(f"too many indices for tensor of dimension {x.array.ndim}")
+        place: list[Any] = []
+        chosen: list[Any] = []
+        for part in parts:
+            if part is ...:
+                place.append(...)
+                chosen += [_ALL] * (x.array.ndim - taken)
+            elif isinstance(part, StaticArray):
+                mask = part.array.dtype.kind == "b"
+                place += [_ALL] * part.array.ndim if mask and part.array.ndim else [None] if mask else [_ALL]
+                chosen.append(StaticArray(np.arange(int(part.array))) if mask and not part.array.ndim else part)
+            elif _runs_backwards(part):
+                place.append(_ALL)
+                chosen.append(part)
+            else:
+                place.append(part)
+                chosen += [] if type(part) is int else [_ALL]
+        self.place = None if all(part is ... or part == _ALL for part in place) else tuple(place)
+        while chosen and chosen[-1] == _ALL:
+            chosen.pop()
+        self.chosen = tuple(chosen) if any(part != _ALL for part in chosen) else None
+
+    def region(self, x: Tensor) -> Tensor:
+        """The region of a tensor, a view."""
+        if self.place is None:
+            return x
+        found: Tensor = x.apply_op(getitem, (x,), {"index": self.place})
+        return found
+
+    def region_of_array(self, array: np.ndarray) -> np.ndarray:
+        return array if self.place is None else array[numpy_index((*self.place, *(() if ... in self.place else (...,))))]
 
 
 def get(x: Tensor, index: Any) -> Tensor:
-    """The entries at an index: a view where NumPy has one."""
-    place = static_index(x, index)
-    if len(place) == x.array.ndim and all(type(part) is int for part in place):
-        place = (*place, ...)  # an entry, too, is a view
+    """The entries at an index: a view, unless arrays choose them."""
     try:
-        result: Tensor = x.apply_op(getitem, (x,), {"index": place})
+        subscript = Subscript(x, index)
+        if subscript.chosen is None:
+            result: Tensor = x.apply_op(getitem, (x,), {"index": subscript.place or (...,)})
+        else:
+            region = subscript.region(x)
+            result = region.apply_op(getitem, (region,), {"index": subscript.chosen})
+            if result.node is not None:
+                result.node.versions = []  # the indices are kept, once
     except (IndexError, ShapeError) as error:
-        raise IndexError(_said(x, index, str(error))) from None
+        raise IndexError(explained(x, index, str(error))) from None
     return result
 
 
@@ -29,43 +91,74 @@ def rows(x: Tensor) -> Iterator[Tensor]:
     if not x.array.ndim:
         raise TypeError("iteration over a 0-d tensor")
     found = [get(x, i) for i in range(len(x.array))]
-    for row in found:
+    for place, row in enumerate(found):
         if row.node is not None:
             row.node.label = "UnbindBackward0"
+        one_of_several(row, place)
     return iter(found)
 
 
-def static_index(x: Tensor, index: Any) -> tuple[Any, ...]:
-    parts = index if isinstance(index, tuple) else (index,)
+def one_of_several(part: Tensor, place: int) -> None:
+    """A view is one of several results, through which the graph does not follow writing."""
+    if part._view is not None:
+        part._view.place = place
+        part._view.origin = part._view.origin or Origin.SEVERAL
+
+
+def _parts(index: Any) -> tuple[Any, ...]:
+    if isinstance(index, tuple):
+        return index
     if isinstance(index, list) and any(isinstance(part, (slice, type(...))) or part is None for part in index):
-        parts = tuple(index)
-    return tuple(_part(x, part) for part in parts)
+        return tuple(index)
+    return (index,)
 
 
-def _part(x: Tensor, part: Any) -> Any:
+def _axes_taken(part: Any) -> int:
+    if part is None or part is ...:
+        return 0
+    return part.array.ndim if isinstance(part, StaticArray) and part.array.dtype.kind == "b" else 1
+
+
+def _runs_backwards(part: Any) -> bool:
+    return isinstance(part, tuple) and part[2] is not None and part[2] < 0
+
+
+def _part(part: Any) -> Any:
     if part is None or part is ...:
         return part
     if isinstance(part, slice):
-        # negative steps, which PyTorch refuses, are NumPy's
-        return tuple(None if b is None else int(b) for b in (part.start, part.stop, part.step))
+        bounds = (part.start, part.stop, part.step)
+        if any(bound is not None and not hasattr(bound, "__index__") for bound in bounds):
+            raise TypeError("slice indices must be integers or None or have an __index__ method")
+        if part.step is not None and not operator.index(part.step):
+            raise ValueError("step must be greater than zero")
+        return tuple(None if bound is None else operator.index(bound) for bound in bounds)
     if isinstance(part, (bool, np.bool_)):
         return StaticArray(np.asarray(part))
     if isinstance(part, (int, np.integer)):
         return int(part)
-    array = part.array if isinstance(part, Tensor) else np.asarray([p.item() if isinstance(p, Tensor) else p for p in part])
-    if not array.size and array.dtype.kind == "f" and not isinstance(part, Tensor):
-        array = array.astype(np.int64)
-    if array.dtype.kind == "f" or array.dtype.kind not in "iub":
+    if isinstance(part, Tensor):
+        array = part.array
+    elif isinstance(part, (list, tuple, np.ndarray, range)):
+        array = np.asarray([p.item() if isinstance(p, Tensor) and not p.array.ndim else p for p in part])
+        if not array.size and array.dtype.kind == "f":
+            array = array.astype(np.int64)
+    else:
+        kind = type(part).__name__
+        raise IndexError(f"only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {kind})")
+    if array.dtype == np.uint8:
+        warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")
+        array = array.astype(np.bool_)
+    if array.dtype.kind not in "iub":
         raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
     return int(array) if not array.ndim and array.dtype.kind != "b" else StaticArray(array)
 
 
-def _said(x: Tensor, index: Any, message: str) -> str:
+def explained(x: Tensor, index: Any, message: str) -> str:
+    """What PyTorch says of an index that does not fit."""
     if "boolean index did not match" in message:
         mask = next((p for p in (index if isinstance(index, tuple) else (index,)) if isinstance(p, Tensor)), None)
         if mask is not None:
             have, wanted = list(mask.shape), list(x.shape)
             return f"The shape of the mask {have} at index 0 does not match the shape of the indexed tensor {wanted} at index 0"
-    if "too many indices" in message:
-        return f"too many indices for tensor of dimension {x.ndim}"
     return message.replace("axis", "dimension")

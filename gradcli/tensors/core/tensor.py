@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import warnings
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradcli.ops.spec import Op
 from gradcli.tensors.core.entries import Entries
 from gradcli.tensors.core.hooks import Handle
-from gradcli.tensors.core.modes import Mode, state
+from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.nested_lists import legacy
 from gradcli.tensors.core.node import AccumulateGrad, Node
+from gradcli.tensors.core.user_warnings import warn
+from gradcli.tensors.core.views import View, regenerate
 
 if TYPE_CHECKING:  # what stands on rooms above this one, and every function of the catalogue: torch/methods.py attaches it
     from gradcli.tensors.core.catalogue_methods import CatalogueMethods
@@ -63,18 +63,17 @@ class Tensor(CatalogueMethods):
     # -- what it is ------------------------------------------------------------------------------------------------
 
     def _refresh(self) -> None:
-        """Take a view again, in the graph, if its memory has been written to since."""
+        """Make a view's node anew if its memory has been written to since."""
         if self._view is not None and self._view.version != self._version_counter[0] and self._view.base.requires_grad:
             regenerate(self)
 
     @property
     def requires_grad(self) -> bool:
-        if self._view is not None:
-            self._refresh()
-        return self._requires_grad
+        return self._requires_grad or (self._view is not None and self._view.base.requires_grad)
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
+        self._refresh()
         if self.node is not None:
             raise RuntimeError(
                 f"{_LEAF_FLAGS} If you want to use a computed variable in a subgraph that doesn't require differentiation use "
@@ -82,7 +81,7 @@ class Tensor(CatalogueMethods):
             )
         if value and self.array.dtype.kind != "f":
             raise RuntimeError(f"{_ONLY_FLOATS}; this one is {self.dtype}: make it with dtype=torch.float32, or call .float()")
-        if value and self._inference:
+        if value and self._inference and not state.inference:
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
         self._requires_grad = bool(value)
 
@@ -99,7 +98,7 @@ class Tensor(CatalogueMethods):
     @property
     def grad(self) -> Tensor | None:
         if self._grad is None and self.node is not None and not self.retains_grad:
-            warnings.warn(_NON_LEAF_GRAD, UserWarning, stacklevel=2)
+            warn(_NON_LEAF_GRAD)
         return self._grad
 
     @grad.setter
@@ -133,6 +132,8 @@ class Tensor(CatalogueMethods):
 
     @property
     def _version(self) -> int:
+        if self._inference:
+            raise RuntimeError("Inference tensors do not track version counter.")
         return self._version_counter[0]
 
     @property
@@ -145,7 +146,7 @@ class Tensor(CatalogueMethods):
         """The node that this tensor's gradient goes to, if it requires grad."""
         if self._view is not None:
             self._refresh()
-        if not self._requires_grad:
+        if not self.requires_grad:
             return None
         return self.node or self.leaf_node()
 
@@ -170,14 +171,15 @@ class Tensor(CatalogueMethods):
 
     def retain_grad(self) -> None:
         """Keep the gradient of a tensor that is no leaf."""
-        if not self._requires_grad:
+        if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        self._refresh()
         if self.node is not None and self.node.watched().retained is None:
             self.node.watched().retained = weakref.ref(self)
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Handle:
         """Call the hook with this tensor's gradient when it is complete; what it returns replaces the gradient."""
-        if not self._requires_grad:
+        if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         node = self.gradient_node()
         if self.node is None:
@@ -188,7 +190,7 @@ class Tensor(CatalogueMethods):
         """Call the hook with this leaf after its ``grad`` has been added to."""
         if self.node is not None:
             raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
-        if not self._requires_grad:
+        if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         node = self.gradient_node()
         self._keep(node)
@@ -201,7 +203,7 @@ class Tensor(CatalogueMethods):
     def detach(self) -> Tensor:
         """The same memory and version counter, without a graph."""
         alias = Tensor(self.array)
-        alias._version_counter = self._version_counter
+        alias._version_counter, alias._inference = self._version_counter, self._inference
         return alias
 
     def detach_(self) -> Tensor:
@@ -229,41 +231,3 @@ class Tensor(CatalogueMethods):
 
 def _restored(array: np.ndarray, requires_grad: bool) -> Tensor:
     return Tensor(array, requires_grad)
-
-
-class View:
-    """How a tensor was made of another one whose memory it shares: the operations, from the base on, and at which version."""
-
-    __slots__ = ("base", "steps", "version")
-
-    def __init__(self, base: Tensor, steps: tuple[tuple[Op, tuple[tuple[str, Any], ...]], ...]) -> None:
-        self.base, self.steps, self.version = base, steps, base._version_counter[0]
-
-    @classmethod
-    def of(cls, source: Tensor, op: Op, static: Mapping[str, Any]) -> View:
-        step = (op, tuple(static.items()))
-        return cls(source, (step,)) if source._view is None else cls(source._view.base, (*source._view.steps, step))
-
-
-def regenerate(x: Tensor) -> None:
-    """Take a view of its base again, in the graph."""
-    view = x._view
-    assert view is not None
-    view.version = x._version_counter[0]
-    with Mode(recording=True):
-        current = view.base
-        for op, static in view.steps:
-            current = op(current, **dict(static))
-    regraph(x, current)
-    if x.node is not None:
-        x.node.label = "AsStridedBackward0"
-    x._view = View(view.base, view.steps)
-
-
-def regraph(x: Tensor, result: Tensor) -> None:
-    """Give a tensor the place of a result in the graph; the gradient that it retains is that of its new value."""
-    before, retained = x.node, x.retains_grad
-    x.node, x._requires_grad = result.node, result.requires_grad
-    if retained and before is not None and x.node is not before:
-        before.watched().retained = None
-        x.retain_grad()

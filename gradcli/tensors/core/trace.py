@@ -13,10 +13,12 @@ import numpy as np
 
 from gradcli.errors import GradcliError
 from gradcli.graph.nodes import Expr, Graph
+from gradcli.ops.arrays.striding import as_strided, as_strided_scatter
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import output
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.tensor import Tensor
+from gradcli.tensors.core.views import geometry
 
 
 class Trace:
@@ -28,7 +30,9 @@ class Trace:
         self.steps: list[Any] = []  # what was done, to be compared with another run
         self.opaque = False  # whether something that requires grad came from nowhere
         self._alive: list[Tensor] = list(inputs)
-        self._nodes: dict[int, Expr] = {id(x): self.leaves[name] for name, x in zip(names, inputs, strict=True)}
+        self._nodes: dict[int, tuple[Expr, int]] = {}  # of each tensor, and the version of its memory
+        for name, x in zip(names, inputs, strict=True):
+            self._nodes[id(x)] = self.leaves[name], x._version_counter[0]
 
     def note(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any], result: Any) -> None:
         """An operation was applied."""
@@ -45,23 +49,37 @@ class Trace:
             self._remember(result, node)
 
     def rename(self, tensor: Tensor, result: Tensor) -> None:
-        """A tensor was overwritten with a result."""
+        """A tensor is what another one is now."""
         self._remember(tensor, self._operand(result))
+
+    def overwritten(self, tensor: Tensor, result: Tensor) -> None:
+        """A tensor was overwritten with a result; of a view, this is what became of its base."""
+        node = self._operand(result)
+        if tensor._view is not None:
+            base = tensor._view.base
+            before = self._nodes.get(id(base))
+            known = self.graph.constant(base.array.copy()) if before is None else before[0]
+            self._remember(base, self.graph.apply(as_strided_scatter, [known, node], geometry(base.array, tensor.array)))
+        self._remember(tensor, node)
 
     def _remember(self, tensor: Tensor, node: Expr) -> None:
         self._alive.append(tensor)
-        self._nodes[id(tensor)] = node
+        self._nodes[id(tensor)] = node, tensor._version_counter[0]
 
     def _operand(self, operand: Any) -> Expr:
         if not isinstance(operand, Tensor):
             self.steps.append(np.asarray(operand))
             return self.graph.constant(operand)
-        node = self._nodes.get(id(operand))
-        if node is None:
-            self.opaque = self.opaque or operand.requires_grad
-            self.steps.append(operand.array.copy())
-            node = self.graph.constant(operand.array.copy())
-        return node
+        known = self._nodes.get(id(operand))
+        if known is not None and known[1] == operand._version_counter[0]:
+            return known[0]
+        view = operand._view
+        if view is not None and known is not None and id(view.base) in self._nodes:  # its memory has been written to since
+            self._remember(operand, self.graph.apply(as_strided, [self._operand(view.base)], geometry(view.base.array, operand.array)))
+            return self._nodes[id(operand)][0]
+        self.opaque = self.opaque or operand.requires_grad
+        self.steps.append(operand.array.copy())
+        return self.graph.constant(operand.array.copy())
 
     def node_of(self, tensor: Tensor) -> Expr:
         return self._operand(tensor)

@@ -8,16 +8,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.ops.arrays.shapes import broadcast_to
+from gradcli.ops.arrays.shapes import broadcast_to, getitem
 from gradcli.ops.calling.inputs import unmasked
 from gradcli.ops.spec import Op
 from gradcli.tensors.core import dtypes
-from gradcli.tensors.core.anomaly import check_forward
+from gradcli.tensors.core.anomaly import remember
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.node import Node, node_of_part
 from gradcli.tensors.core.node_names import kind_of
 from gradcli.tensors.core.saved_values import save
-from gradcli.tensors.core.tensor import Tensor, View
+from gradcli.tensors.core.tensor import Tensor
+from gradcli.tensors.core.views import View
 from gradcli.tensors.dispatch.fast_path import fast_path
 from gradcli.tensors.dispatch.kernels import as_array, computed, shares_memory
 
@@ -56,6 +57,8 @@ def slow_path(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any
     arrays, sources, dtype = _read(op, operands)
     if sources is not None and not (traits.differentiable and state.recording and not state.inference):
         sources = None
+    if op is getitem and type(static["index"][-1]) is int and ... not in static["index"]:
+        static = {"index": (*static["index"], ...)}  # an entry, too, is a view
     out = arrays[0].view() if op is broadcast_to and arrays[0].shape == static["shape"] else computed(op, arrays, static)
     if type(out) is not np.ndarray or out.dtype is not dtype:
         if isinstance(out, tuple):
@@ -64,7 +67,7 @@ def slow_path(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any
     if traits.new:
         tensor = Tensor(out)
     elif traits.view:
-        tensor = _viewing(out, op, operands[0], static)
+        tensor = viewing(out, operands[0], op.torch.shares)
     else:
         tensor = Tensor(out.copy() if shares_memory(out, arrays) else out)
     out = tensor.array  # the tensor's own: what a node keeps may share no memory with an operand
@@ -75,20 +78,23 @@ def slow_path(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any
         tensor.node = kind(op, sources, static, out.shape, out.dtype, values, versions)
         tensor._requires_grad = True
     if state.anomaly:
-        check_forward(op, arrays, out)
+        remember(tensor.node, op, arrays, out)
     if state.recorder is not None:
         state.recorder.note(op, operands, static, tensor)
     return tensor
 
 
-def _viewing(out: np.ndarray, op: Op, source: Any, static: Mapping[str, Any]) -> Tensor:
+def viewing(out: np.ndarray, source: Any, shares: str = "view") -> Tensor:
     """The result of an operation that views its operand, if NumPy could share the memory."""
-    tensor = Tensor(out)
-    if isinstance(source, Tensor) and np.may_share_memory(out, source.array):
-        tensor._version_counter = source._version_counter
-        if op.torch.shares == "view":
-            tensor._view = View.of(source, op, static)
-    return tensor
+    if isinstance(source, Tensor) and (np.may_share_memory(out, source.array) or (not out.size and out.base is not None)):
+        if min(out.strides, default=0) < 0:
+            return Tensor(out.copy())  # which PyTorch has no views of
+        tensor = Tensor(out)
+        tensor._version_counter, tensor._inference = source._version_counter, source._inference
+        if shares == "view" and not source._inference:
+            tensor._view = View.of(source)
+        return tensor
+    return Tensor(out)
 
 
 def _wanted(op: Op, sources: _Sources) -> int:
@@ -112,6 +118,8 @@ def _several(
             if tensor.array.dtype.kind == "f":
                 tensor.node = node_of_part(node, place, tensor)
                 tensor._requires_grad = True
+        if state.anomaly:
+            remember(node)
     if state.recorder is not None:
         state.recorder.note(op, operands, static, tensors)
     return tensors

@@ -17,8 +17,9 @@ import numpy as np
 from gradcli.ops.recording import kept_places
 from gradcli.ops.spec import Op
 from gradcli.tensors.core.modes import state
+from gradcli.tensors.core.node import Shaped
 from gradcli.tensors.core.node_names import kind_of
-from gradcli.tensors.core.saved_values import INFERENCE, NOT_KEPT, Shaped
+from gradcli.tensors.core.saved_values import INFERENCE, NOT_KEPT
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.kernels import as_array, computed, shares_memory
 

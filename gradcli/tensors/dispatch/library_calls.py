@@ -20,11 +20,13 @@ from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.casts import as_tensor
 from gradcli.tensors.core.in_place import update
 from gradcli.tensors.core.node import next_index
+from gradcli.tensors.core.subscripts import one_of_several
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.apply import apply
 from gradcli.tensors.dispatch.call_arguments import HOST, NUMPY_HOST, arrangement, rehearsal
 from gradcli.tensors.dispatch.error_messages import check_same_dtype, in_range
 from gradcli.tensors.dispatch.named_results import named_results
+from gradcli.tensors.dispatch.regions import region_of
 
 
 @cache
@@ -80,21 +82,43 @@ def call(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str
             record = binding.chosen(host, record, given)
             operands, static = binding.prepared(host, record, name, signature, given)
         start = next_index()
-        result = binding.applied(host, record, name, signature, operands, static)
+        result: Any = region_of(record, operands, static)
+        if result is None:
+            result = binding.applied(host, record, name, signature, operands, static)
     except AxisError as error:
         raise in_range(error) from None
     if isinstance(result, tuple):
         if out is not None:
             raise UnreadArgumentError(f"{name} does not support out= for several results", help="leave it out, and give the results names")
-        result = tuple(_as_result(part) for part in result)
-        for part in result:
+        result = tuple(_own(record, name, arguments, _as_result(part)) for part in result)
+        for place, part in enumerate(result):
             _relabel(record, given, part, start)
+            if record.torch.sealed and isinstance(part, Tensor):
+                one_of_several(part, place)
         return named_results(name, record.results, result) if isinstance(record, Composite) and record.results else result
-    result = _as_result(result)
-    if record.torch.copied and any(isinstance(a, Tensor) and np.may_share_memory(result.array, a.array) for a in arguments):
-        result = apply(clone, [result], {})
+    result = _own(record, name, arguments, _as_result(result))
     _relabel(record, given, result, start)
     return result if out is None else _written(out, result)
+
+
+def _own(record: Op | Composite, name: str, arguments: tuple[Any, ...], result: Any) -> Any:
+    """A result in memory of its own, where PyTorch has it so although an operation here is a view."""
+    if isinstance(result, Tensor) and result._view is not None and not any(_shows(result, argument) for argument in arguments):
+        result._view = None  # of something that was made on the way
+    if name.startswith("unsafe_") and isinstance(result, Tensor):  # the same memory, and nobody looks after it
+        result._view, result._version_counter = None, [0]
+    if not (record.torch.copied or name.endswith("_copy")) or not isinstance(result, Tensor):
+        return result
+    if any(isinstance(a, Tensor) and np.may_share_memory(result.array, a.array) for a in arguments):
+        return apply(clone, [result], {})
+    return result
+
+
+def _shows(result: Tensor, argument: Any) -> bool:
+    """Whether a view is one of an argument, or of a tensor in a list."""
+    if isinstance(argument, (list, tuple)):
+        return any(_shows(result, part) for part in argument)
+    return isinstance(argument, Tensor) and (result._base is argument or result._base is argument._base)
 
 
 def _of_kind(host: Any, record: Op | Composite, name: str, arguments: tuple[Any, ...], kind: Any) -> tuple[Any, ...]:

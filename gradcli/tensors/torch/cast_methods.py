@@ -1,4 +1,4 @@
-"""Methods that keep a tensor's entries: in another dtype, in other memory, in another shape of the same memory."""
+"""Methods that keep a tensor's entries, in another dtype or in other memory."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.calling.prefixes import TORCH
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.casts import cast, clone_of
 from gradcli.tensors.core.device import check_device
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.dispatch.library_calls import call
 
 
 def _to(x: Tensor, *arguments: Any, dtype: Any = None, device: Any = None, copy: bool = False, **_: Any) -> Tensor:
@@ -45,23 +43,6 @@ def _in(kind: dtypes.dtype) -> Callable[[Tensor], Tensor]:
     return lambda x: _to(x, kind)
 
 
-def _contiguous(x: Tensor, *, memory_format: Any = None) -> Tensor:
-    return x if x.array.flags.c_contiguous else clone_of(x)
-
-
-def _view(x: Tensor, *shape: Any, dtype: Any = None) -> Tensor:
-    """The entries in another shape, without a copy."""
-    if dtype is not None or (shape and isinstance(shape[0], dtypes.dtype)):
-        return Tensor(x.array.view(dtypes.as_numpy(dtype or shape[0])))
-    result: Tensor = call("view", TORCH, (x, *shape), {})
-    if x.array.size and not np.may_share_memory(result.array, x.array):
-        raise RuntimeError(
-            "view size is not compatible with input tensor's size and stride (at least one dimension spans across two contiguous "
-            "subspaces). Use .reshape(...) instead."
-        )
-    return result
-
-
 def _unchanged(x: Tensor, *_: Any, **__: Any) -> Tensor:
     return x
 
@@ -70,5 +51,5 @@ CASTS: dict[str, Callable[..., Any]] = {
     "to": _to, "type": _type, "type_as": _type_as,
     "float": _in(dtypes.float32), "double": _in(dtypes.float64), "half": _in(dtypes.float16), "long": _in(dtypes.int64),
     "int": _in(dtypes.int32), "short": _in(dtypes.int16), "bool": _in(dtypes.bool_),
-    "clone": clone_of, "contiguous": _contiguous, "view": _view, "cpu": _unchanged, "pin_memory": _unchanged,
+    "clone": clone_of, "cpu": _unchanged, "pin_memory": _unchanged,
 }  # fmt: skip

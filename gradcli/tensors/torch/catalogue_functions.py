@@ -18,6 +18,7 @@ from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.apply import apply
 from gradcli.tensors.dispatch.library_calls import call, known, missing
 from gradcli.tensors.torch.introspection import INTROSPECTION
+from gradcli.tensors.torch.memory_methods import MEMORY
 
 
 @cache
@@ -80,9 +81,9 @@ def broadcast_shapes(*shapes: Any) -> dtypes.Size:
 
 
 OWN: dict[str, Callable[..., Any]] = {
-    "einsum": einsum, "is_tensor": is_tensor, "result_type": result_type, "broadcast_shapes": broadcast_shapes, "clone": clone_of,
+    "einsum": einsum, "as_strided": MEMORY["as_strided"], "is_tensor": is_tensor, "result_type": result_type, "broadcast_shapes": broadcast_shapes, "clone": clone_of,
     **{name: INTROSPECTION[name] for name in (
-        "numel", "is_floating_point", "is_complex", "allclose", "isclose", "equal", "all", "any", "nonzero", "unique",
+        "numel", "is_floating_point", "is_complex", "is_inference", "allclose", "isclose", "equal", "all", "any", "nonzero", "unique",
         "count_nonzero", "bincount",
     )},
 }  # fmt: skip

@@ -9,10 +9,14 @@ import numpy as np
 
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import output
+from gradcli.tensors.core.anomaly import remember
 from gradcli.tensors.core.modes import Mode, state
 from gradcli.tensors.core.node import Node, node_class
 from gradcli.tensors.core.saved_values import FREED, SECOND_TIME
 from gradcli.tensors.core.tensor import Tensor
+from gradcli.tensors.core.user_warnings import warn
+from gradcli.tensors.core.views import Origin, rebase, refuse_writing
+from gradcli.tensors.dispatch.apply import viewing
 
 
 class Context:
@@ -81,38 +85,75 @@ class Function:
         ctx = Context()
         tensors = [a if isinstance(a, Tensor) else None for a in arguments]
         ctx.needs_input_grad = tuple(t is not None and t.requires_grad for t in tensors)
+        recorded = state.recording and any(ctx.needs_input_grad)
+        sources = tuple(t.gradient_node() if t is not None and t.requires_grad else None for t in tensors)  # before anything is written to
         with Mode(recording=False):
             if separate:
                 result = cls.forward(*arguments)
                 cls.setup_context(ctx, arguments, result)
             else:
                 result = cls.forward(ctx, *arguments)
-        if not (state.recording and any(ctx.needs_input_grad)):
-            return result
         parts = result if isinstance(result, tuple) else (result,)
-        made = tuple(cls._own(part, tensors, ctx) for part in parts)
-        for written in ctx._dirty:
-            if written.requires_grad and written.is_leaf:
-                raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
-        node = _node(cls, ctx, tensors, made)
-        for place, part in enumerate(made):
-            if isinstance(part, Tensor) and part.array.dtype.kind == "f" and id(part) not in ctx._flat:
-                kind = node_class(node.label, _FunctionOutput)
-                place_of = kind(output, (node,), {"place": place}, part.array.shape, part.array.dtype)
-                part.node = node if len(made) == 1 else place_of
-                part._requires_grad = True
+        made = tuple(_own(part, tensors, ctx) for part in parts)
+        if recorded:
+            _check_written(ctx, tensors, made)
+            node = _node(cls, ctx, tensors, sources, made)
+            for place, part in enumerate(made):
+                if isinstance(part, Tensor) and part.array.dtype.kind == "f" and id(part) not in ctx._flat:
+                    kind = node_class(node.label, _FunctionOutput)
+                    place_of = kind(output, (node,), {"place": place}, part.array.shape, part.array.dtype)
+                    _put(part, node if len(made) == 1 else place_of, ctx)
+        _seal(ctx, made)
         return made if isinstance(result, tuple) else made[0]
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> Any:
         raise NotImplementedError("setup_context is not implemented.")
 
-    @staticmethod
-    def _own(part: Any, tensors: list[Tensor | None], ctx: Context) -> Any:
-        """An input that is returned as it is gets an identity of its own, unless it was modified in place."""
-        if isinstance(part, Tensor) and any(part is t for t in tensors) and not any(part is d for d in ctx._dirty):
-            return part.detach()
-        return part
+
+def _own(part: Any, tensors: list[Tensor | None], ctx: Context) -> Any:
+    """An input that is returned as it is gets an identity of its own, a view, unless it was modified in place."""
+    if isinstance(part, Tensor) and any(part is t for t in tensors) and not any(part is d for d in ctx._dirty):
+        with Mode(recording=False):
+            return viewing(part.array.view(), part)
+    return part
+
+
+def _check_written(ctx: Context, tensors: list[Tensor | None], made: tuple[Any, ...]) -> None:
+    """Raise if the graph cannot follow what forward says that it has written to."""
+    for written in ctx._dirty:
+        if written.requires_grad and written.is_leaf:
+            raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
+        if not any(written is t for t in tensors):
+            warn(
+                "Only input Tensors should be given to ctx.mark_dirty(). If a Tensor is not an input, there is no need to pass it to "
+                "mark_dirty()."
+            )
+        elif written._view is not None and len(made) > 1:
+            raise RuntimeError(
+                "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more than one "
+                "Tensor. This is not supported by the current autograd engine. You should either make sure the input is not a view (using "
+                ".clone() for example) or make your Function only return one Tensor (potentially splitting it into two Functions: one "
+                "doing the inplace that returns a single Tensor and a second one that does the other operations)."
+            )
+
+
+def _put(part: Tensor, node: Node, ctx: Context) -> None:
+    """Give a result its place in the graph; of a view that was written to, through its base."""
+    if part._view is not None and any(part is written for written in ctx._dirty):
+        refuse_writing(part)
+        rebase(part, node)
+    else:
+        part.node, part._requires_grad = node, True
+
+
+def _seal(ctx: Context, made: tuple[Any, ...]) -> None:
+    """The graph cannot follow writing through views that forward has made: it would go round backward."""
+    flat = [not isinstance(part, Tensor) or part.node is None or id(part) in ctx._flat for part in made]
+    several = len(made) - sum(flat) > 1
+    for place, part in enumerate(made):
+        if isinstance(part, Tensor) and part._view is not None and not any(part is written for written in ctx._dirty):
+            part._view.place, part._view.origin = place, Origin.SEVERAL if several else Origin.CUSTOM_FUNCTION
 
 
 def _in_order(cls: type[Function], arguments: tuple[Any, ...], keywords: dict[str, Any], separate: bool) -> tuple[Any, ...]:
@@ -145,7 +186,7 @@ class _FunctionNode(_FunctionOutput):
         return getattr(self.context, name)
 
 
-def _node(cls: type[Function], ctx: Context, tensors: list[Tensor | None], made: tuple[Any, ...]) -> Node:
+def _node(cls: type[Function], ctx: Context, tensors: list[Tensor | None], sources: tuple[Node | None, ...], made: tuple[Any, ...]) -> Node:
     shapes = [p.array.shape if isinstance(p, Tensor) else () for p in made]
     kinds = [p.array.dtype if isinstance(p, Tensor) else None for p in made]
 
@@ -169,11 +210,12 @@ def _node(cls: type[Function], ctx: Context, tensors: list[Tensor | None], made:
     names = tuple(f"x{i}" for i in range(len(tensors)))
     doc = cls.__doc__ or ""
     op = Op(cls.__name__, names, _unregistered, _unregistered, "structural", doc, vjp=vjp, outputs=len(made), always=True)
-    nodes = tuple(t.gradient_node() if t is not None and t.requires_grad else None for t in tensors)
     single = len(made) == 1
     kind = node_class(f"{cls.__name__}Backward", _FunctionNode)
-    node: _FunctionNode = kind(op, nodes, {}, shapes[0] if single else tuple(shapes), kinds[0] if single else tuple(kinds))
+    node: _FunctionNode = kind(op, sources, {}, shapes[0] if single else tuple(shapes), kinds[0] if single else tuple(kinds))
     node.context = ctx
+    if state.anomaly:
+        remember(node)
     node.saved = (None, *(None for _ in tensors))
     node.versions = [] if ctx._saved else None
     return node

@@ -147,8 +147,12 @@ def _vector(array: np.ndarray, indent: int, short: bool, column: _Column) -> str
 
 def shown(x: Tensor, *, tensor_contents: Any = None) -> str:
     """A tensor's repr."""
-    node = x.grad_fn
-    return show(x.array, None if node is None else node.label, x._requires_grad)
+    try:
+        node = x.grad_fn
+        label = None if node is None else node.label
+    except RuntimeError:  # a view that the graph could not follow what was written through
+        label = "Invalid"
+    return show(x.array, label, x.requires_grad)
 
 
 def show(array: np.ndarray, grad_fn: str | None, requires_grad: bool, prefix: str = "tensor(") -> str:

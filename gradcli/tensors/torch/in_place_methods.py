@@ -7,62 +7,55 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.arrays.shapes import broadcast_to
 from gradcli.ops.calling.prefixes import TORCH
-from gradcli.ops.elementwise.logic import where
-from gradcli.tensors.core.casts import as_tensor, clone_of
-from gradcli.tensors.core.in_place import assign, before, check_writable
+from gradcli.tensors.core.casts import as_tensor
+from gradcli.tensors.core.in_place import check_places, check_writable, replace
+from gradcli.tensors.core.storage import writable
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.library_calls import call
 from gradcli.tensors.torch.generator import normal, uniform
+from gradcli.tensors.torch.memory_methods import rearranged
 
 
 def _copy(x: Tensor, source: Any, non_blocking: bool = False) -> Tensor:
-    check_writable(x)
-    value = as_tensor(source).to(x.dtype)
-    spread = value if value.array.shape == x.array.shape else broadcast_to(value, shape=x.array.shape)
-    return assign(x, clone_of(spread))
+    value = as_tensor(source)
+    check_writable(x, value)
+    check_places(x.array)
+    return replace(x, value.to(x.dtype), "CopyBackwards")
 
 
-def _filled(x: Tensor, value: Any) -> Tensor:
-    check_writable(x)
-    number = value.item() if isinstance(value, Tensor) else value
-    result: Tensor = where(np.zeros(x.array.shape, np.bool_), before(x), number)
-    if result.node is not None:
-        result.node.label = "FillBackward0"
-    return assign(x, result)
+def _filled(x: Tensor, value: Any, label: str = "FillBackward0") -> Tensor:
+    if isinstance(value, Tensor):
+        if value.array.ndim:
+            raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.array.ndim} dimensions.")
+        value = value.to(x.dtype) if value.requires_grad else value.item()
+    check_writable(x, value)
+    if not writable(x.array):
+        check_places(x.array)
+    return replace(x, value, label)
 
 
 def _zeroed(x: Tensor) -> Tensor:
-    _filled(x, 0)
-    if x.node is not None and x._view is None:
-        x.node.label = "ZeroBackward0"
-    return x
+    return _filled(x, 0, "ZeroBackward0")
 
 
-def _reshaped(name: str) -> Callable[..., Tensor]:
+def _rearranged(name: str) -> Callable[..., Tensor]:
     """In-place methods that change a tensor's shape, not its entries."""
-
-    def change(x: Tensor, *arguments: Any, **keywords: Any) -> Tensor:
-        result: Tensor = call(name, TORCH, (x, *arguments), keywords)
-        x.array, x.node, x._requires_grad, x._view = result.array, result.node, result.requires_grad, result._view
-        return x
-
-    return change
+    return lambda x, *arguments, **keywords: rearranged(x, lambda now: call(name, TORCH, (now, *arguments), keywords))
 
 
 def _uniform(x: Tensor, low: float = 0.0, high: float = 1.0, *, generator: Any = None) -> Tensor:
-    check_writable(x)
-    return _drawn(x, uniform(x.array.shape, x.array.dtype, generator) * (high - low) + low)
+    return _drawn(x, uniform(x.array.shape, x.array.dtype, generator) * (high - low) + low, "UniformBackward0")
 
 
 def _normal(x: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Tensor:
+    return _drawn(x, normal(x.array.shape, x.array.dtype, generator) * std + mean, "NormalBackward0")
+
+
+def _drawn(x: Tensor, numbers: np.ndarray, label: str) -> Tensor:
     check_writable(x)
-    return _drawn(x, normal(x.array.shape, x.array.dtype, generator) * std + mean)
-
-
-def _drawn(x: Tensor, numbers: np.ndarray) -> Tensor:
-    return assign(x, Tensor(numbers.astype(x.array.dtype)))
+    check_places(x.array)
+    return replace(x, Tensor(numbers.astype(x.array.dtype)), label)
 
 
 IN_PLACE: dict[str, Callable[..., Tensor]] = {
@@ -71,5 +64,5 @@ IN_PLACE: dict[str, Callable[..., Tensor]] = {
     "zero_": _zeroed,
     "uniform_": _uniform,
     "normal_": _normal,
-    **{f"{name}_": _reshaped(name) for name in ("t", "squeeze", "unsqueeze", "transpose", "swapaxes", "swapdims")},
+    **{f"{name}_": _rearranged(name) for name in ("t", "squeeze", "unsqueeze", "transpose", "swapaxes", "swapdims")},
 }

@@ -1,4 +1,4 @@
-"""Methods that ask something of a tensor, outside of the graph: its extents, its memory, where its entries are what."""
+"""Methods that ask something of a tensor, outside of the graph: its extents, what its entries are, and where they are what."""
 
 from __future__ import annotations
 
@@ -26,20 +26,8 @@ def _element_size(x: Tensor) -> int:
     return x.array.itemsize
 
 
-def _stride(x: Tensor) -> tuple[int, ...]:
-    return tuple(s // x.array.itemsize for s in x.array.strides)
-
-
-def _address(x: Tensor) -> int:
-    return x.array.ctypes.data
-
-
 def _device(x: Tensor) -> int:
     return -1
-
-
-def _is_contiguous(x: Tensor, **_: Any) -> bool:
-    return bool(x.array.flags.c_contiguous)
 
 
 def _is_floating_point(x: Tensor) -> bool:
@@ -98,7 +86,7 @@ def _bincount(x: Tensor, weights: Tensor | None = None, minlength: int = 0) -> T
 
 INTROSPECTION: dict[str, Callable[..., Any]] = {
     "size": _size, "dim": _rank, "ndimension": _rank, "numel": _count, "nelement": _count, "element_size": _element_size,
-    "stride": _stride, "data_ptr": _address, "get_device": _device, "is_contiguous": _is_contiguous,
+    "get_device": _device,
     "is_floating_point": _is_floating_point, "is_complex": _is_complex, "is_signed": _is_signed, "is_inference": _is_inference,
     "allclose": _all_close, "isclose": _is_close, "equal": _equal, "all": _truth(np.all), "any": _truth(np.any),
     "nonzero": _nonzero, "count_nonzero": _count_nonzero, "unique": _unique, "bincount": _bincount,

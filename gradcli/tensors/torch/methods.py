@@ -21,6 +21,7 @@ from gradcli.tensors.torch.cast_methods import CASTS
 from gradcli.tensors.torch.display import shown
 from gradcli.tensors.torch.in_place_methods import IN_PLACE
 from gradcli.tensors.torch.introspection import INTROSPECTION
+from gradcli.tensors.torch.memory_methods import MEMORY
 from gradcli.tensors.torch.numpy_protocols import function_on_tensors, ufunc_on_tensors
 from gradcli.tensors.torch.operators import OPERATORS
 
@@ -38,6 +39,7 @@ OWN: dict[str, Callable[..., Any]] = {
     **INTROSPECTION,
     **CASTS,
     **IN_PLACE,
+    **MEMORY,
     "new_zeros": _new(creation.zeros),
     "new_ones": _new(creation.ones),
     "new_empty": _new(creation.empty),

@@ -1,0 +1,132 @@
+"""The memory behind tensors: the array that holds it, where a tensor's entries are in it, and PyTorch's storages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradcli.ops.arrays.striding import last_place
+from gradcli.tensors.core import dtypes
+
+Geometry = tuple[tuple[int, ...], tuple[int, ...], int]
+
+
+def root(array: np.ndarray) -> np.ndarray:
+    """The array whose memory an array shows."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+def strides(array: np.ndarray) -> tuple[int, ...]:
+    """The steps from entry to entry, counted in entries; along an axis of one entry, which NumPy leaves at zero, as PyTorch has them."""
+    found: list[int] = []
+    after = 1
+    for n, step in zip(reversed(array.shape), reversed(array.strides), strict=True):
+        found.append(after if n == 1 and not step else step // array.itemsize)
+        after = found[-1] * max(n, 1)
+    return tuple(reversed(found))
+
+
+def distance(array: np.ndarray, other: np.ndarray) -> int:
+    """How many entries after another's first one an array's first one is."""
+    return (_address(array) - _address(other)) // array.itemsize
+
+
+def _address(array: np.ndarray) -> int:
+    address: int = array.__array_interface__["data"][0]
+    return address
+
+
+def start(array: np.ndarray) -> int:
+    """The place of an array's first entry in its storage."""
+    return distance(array, root(array)) if array.size else 0
+
+
+def placed(array: np.ndarray, size: tuple[int, ...], stride: tuple[int, ...], offset: int) -> np.ndarray:
+    """The entries of an array's storage at other places. Raises RuntimeError where there is no such place."""
+    if len(size) != len(stride):
+        raise RuntimeError(f"mismatch in length of strides and shape: {len(size)} sizes and {len(stride)} strides")
+    if min(stride, default=0) < 0:
+        raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
+    if offset < 0:
+        raise RuntimeError(f"Tensor: invalid storage offset {offset}")
+    memory = root(array)
+    item = array.itemsize
+    needed = (offset + last_place(size, stride) + 1) * item if 0 not in size else 0
+    if needed > memory.nbytes:
+        raise RuntimeError(
+            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize {item} requiring a storage "
+            f"size of {needed} are out of bounds for storage of size {memory.nbytes}"
+        )
+    in_order = memory.transpose(sorted(range(memory.ndim), key=lambda axis: -memory.strides[axis]))  # as it stands in memory
+    return np.ndarray(size, array.dtype, in_order, offset * item if needed else 0, [s * item for s in stride])
+
+
+def writable(array: np.ndarray) -> bool:
+    """Whether an array can be written to, as it can from now on if its memory can."""
+    if not array.flags.writeable:
+        try:
+            array.flags.writeable = True
+        except ValueError:
+            return False
+    return True
+
+
+def repeats(array: np.ndarray) -> bool:
+    """Whether several of its entries are one place in memory, as PyTorch looks for it."""
+    return 0 in array.strides and array.size > 1 and any(n > 1 and not s for n, s in zip(array.shape, array.strides, strict=True))
+
+
+class Storage:
+    """All of a tensor's memory: PyTorch's ``untyped_storage()``, in bytes, and ``storage()``, in entries."""
+
+    __slots__ = ("array", "itemsize", "kind")
+
+    def __init__(self, array: np.ndarray, itemsize: int = 1) -> None:
+        self.array, self.itemsize, self.kind = root(array), itemsize, array.dtype
+
+    def _entries(self) -> np.ndarray:
+        flat = placed(self.array, (self.array.size,), (1,), 0)
+        return flat.view(self.kind if self.itemsize > 1 else np.uint8)
+
+    def data_ptr(self) -> int:
+        return _address(self.array)
+
+    @property
+    def _cdata(self) -> int:
+        return _address(self.array)
+
+    def nbytes(self) -> int:
+        return self.array.nbytes
+
+    def size(self) -> int:
+        return self.array.nbytes // self.itemsize
+
+    def element_size(self) -> int:
+        return self.itemsize
+
+    def tolist(self) -> list[Any]:
+        return list(self._entries().tolist())
+
+    def __len__(self) -> int:
+        return self.size()
+
+    def __getitem__(self, place: Any) -> Any:
+        found = self._entries()[place]
+        return found.item() if isinstance(found, np.generic) else found
+
+    def __setitem__(self, place: Any, value: Any) -> None:
+        self._entries()[place] = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Storage) and other.data_ptr() == self.data_ptr()
+
+    __hash__ = None  # type: ignore[assignment]  # it is written to
+
+    def __repr__(self) -> str:
+        entries = "\n".join(f" {entry}" for entry in self.tolist())
+        kind = f"dtype={dtypes.of_numpy(self.kind)}, " if self.itemsize > 1 else ""
+        name = "TypedStorage" if self.itemsize > 1 else "UntypedStorage"
+        return f"{entries}\n[torch.storage.{name}({kind}device=cpu) of size {self.size()}]"

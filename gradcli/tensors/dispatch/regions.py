@@ -1,0 +1,47 @@
+"""Tensors that are regions of another one's memory, however its entries are arranged in it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradcli.ops.arrays.striding import as_strided
+from gradcli.ops.recording import numbered
+from gradcli.ops.spec import Composite, Op
+from gradcli.tensors.core import storage
+from gradcli.tensors.core.anomaly import remember
+from gradcli.tensors.core.modes import state
+from gradcli.tensors.core.node import Node, Shaped, node_class
+from gradcli.tensors.core.tensor import Tensor
+from gradcli.tensors.core.views import geometry
+from gradcli.tensors.dispatch.apply import viewing
+
+
+def region(x: Tensor, array: np.ndarray, name: str = "AsStrided") -> Tensor:
+    """A view of x with the entries of an array that shows x's memory; ``name`` is that of its node."""
+    tensor = viewing(array, x)
+    static = geometry(x.array, array)
+    source = x.source() if state.recording and not state.inference else None
+    if source is not None and array.dtype.kind == "f":
+        node: Node = node_class(numbered(name))(as_strided, (source,), static, array.shape, array.dtype)
+        node.saved = [Shaped(array), Shaped(x.array)]
+        tensor.node, tensor._requires_grad = node, True
+        if state.anomaly:
+            remember(node)
+    if state.recorder is not None:
+        state.recorder.note(as_strided, (x,), static, tensor)
+    return tensor
+
+
+def region_of(record: Op | Composite, operands: list[Any], static: dict[str, Any]) -> Tensor | None:
+    """The result of a function that PyTorch has as a view; None where it is none, or what it was given does not fit."""
+    view, x = record.torch.region, operands[0] if operands else None
+    if view is None or not isinstance(x, Tensor):
+        return None
+    try:
+        array = view(x.array, **static)
+    except (ValueError, TypeError, IndexError):
+        return None  # the function itself says what is wrong
+    place = storage.start(x.array) + storage.distance(array, x.array) if array.size else 0
+    return region(x, storage.placed(x.array, array.shape, storage.strides(array), place), str(record.torch.backward))
