@@ -87,7 +87,7 @@ class FunctionCase:
         outcome = outcome_of(record, self.name, time.perf_counter() - started, policy.fail_on)
         if smallest is not None:
             outcome.details.append(f"at {' '.join(_at(smallest))}")
-            once = replace(self.request, at=tuple(_at(smallest)), points=None)
+            once = self.request.but(at=tuple(_at(smallest)), points=None)
             outcome.repeat = Repeating(once, self.inputs).command(record)
         yield outcome
 
