@@ -203,13 +203,15 @@ RULE = {
 @pytest.mark.parametrize(
     ("version", "addresses", "expected"),
     [
-        ("0.1.0", ["Homepage, https://example.org", "Documentation, https://example.org/manual"],
+        ("0.1.0", ["Repository, https://example.org/code", "Homepage, https://example.org", "Documentation, https://example.org/manual"],
          {"name": "gradcli", "version": "0.1.0", "semanticVersion": "0.1.0", "informationUri": "https://example.org"}),
         ("0.2.dev1", ["Documentation, https://example.org/manual"],
          {"name": "gradcli", "version": "0.2.dev1", "informationUri": "https://example.org/manual"}),
+        ("0.1.0", ["Documentation, https://example.org/manual", "Repository, https://example.org/code"],
+         {"name": "gradcli", "version": "0.1.0", "semanticVersion": "0.1.0", "informationUri": "https://example.org/code"}),
         ("1.0.0", [], {"name": "gradcli", "version": "1.0.0", "semanticVersion": "1.0.0"}),
     ],
-    ids=["a release", "in development", "without addresses"],
+    ids=["a release", "in development", "without a home", "without addresses"],
 )  # fmt: skip
 def test_the_tool_is_what_the_installed_package_says(monkeypatch, version, addresses, expected):
     package = Message()

@@ -531,8 +531,9 @@ def test_the_step_summary_keeps_to_github_s_limit(monkeypatch, tmp_path, room, e
     file = tmp_path / "summary.md"
     file.write_bytes(b"x" * ((1 << 20) - room))
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(file))
-    written("github", RUN)
+    lines = written("github", RUN).splitlines()
     assert file.read_text("utf-8").lstrip("x") == expected
+    assert (lines[-1] == "::warning title=gradcli check::the step's summary is full") == (not expected)
 
 
 def test_a_step_summary_that_cannot_be_written(monkeypatch, tmp_path):

@@ -42,16 +42,20 @@ class GitHubReport(Report):
         file = os.environ.get("GITHUB_STEP_SUMMARY")
         if file:
             try:
-                self._summarize(Path(file), summary)
+                if not self._summarized(Path(file), summary):
+                    lines.append(workflow_command("warning", "the step's summary is full", title="gradcli check"))
             except OSError as error:
                 lines.append(workflow_command("warning", f"cannot write the step's summary: {error}", title="gradcli check"))
         self.stream.write("".join(line + "\n" for line in lines))
         self.stream.flush()
 
-    def _summarize(self, file: Path, summary: Summary) -> None:
+    def _summarized(self, file: Path, summary: Summary) -> bool:
+        """Whether there was room for at least a few words."""
         room = _SUMMARY_LIMIT - (file.stat().st_size if file.exists() else 0)
+        text = self.page.text(summary, min(room, ROOM))
         with file.open("ab") as stream:
-            stream.write(self.page.text(summary, min(room, ROOM)).encode("utf-8", "replace"))
+            stream.write(text.encode("utf-8", "replace"))
+        return bool(text)
 
 
 def _annotation(outcome: Outcome) -> str:

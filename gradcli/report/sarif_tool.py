@@ -27,7 +27,7 @@ def driver() -> dict[str, Any]:
     if _SEMANTIC.fullmatch(known.get("version", "")):
         known["semanticVersion"] = known["version"]
     documentation = addresses.get("Documentation")
-    home = addresses.get("Homepage", documentation)
+    home = next((addresses[name] for name in ("Homepage", "Repository", "Documentation") if name in addresses), None)
     if home is not None:
         known["informationUri"] = home
     return {"name": "gradcli", **known, "rules": [_descriptor(name, rule, documentation) for name, rule in RULES.items()]}
