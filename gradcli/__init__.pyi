@@ -2,7 +2,7 @@
 
 from builtins import str as __builtins_str
 from gradcli.tensors.torch.names import *
-from gradcli import api as api, autograd as autograd, errors as errors, limits as limits, linalg as linalg, nn as nn, special as special
+from gradcli import api as api, autograd as autograd, errors as errors, limits as limits, linalg as linalg, nn as nn, special as special, testing as testing
 from gradcli.api import differentiate as differentiate, evaluate as evaluate, explain as explain, parse as parse
 from gradcli.errors import (
     AmbiguousError as AmbiguousError,

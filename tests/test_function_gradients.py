@@ -238,6 +238,45 @@ def test_single_precision_is_held_to_its_rounding(error: float, verdict: str) ->
     assert check.verdict.word == verdict
 
 
+def quartic(x: Any) -> Any:
+    return np.sum(x**4) + x[0] * x[1]
+
+
+def bilinear(x: Any, y: Any) -> Any:
+    return np.sum(x * y**2)
+
+
+DIAGONAL, MIXED = np.diag(12 * X**2), np.array([[0.0, 1, 0], [1, 0, 0], [0, 0, 0]])
+SECOND: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
+    "a Hessian": (quartic, lambda x: DIAGONAL + MIXED, {"x": X}, "agree"),
+    "a missing mixed term": (quartic, lambda x: DIAGONAL, {"x": X}, "mismatch"),
+    "blocks in order": (
+        bilinear, lambda x, y: ((np.zeros((3, 3)), np.diag(2 * y)), (np.diag(2 * y), np.diag(2 * x))), {"x": X, "y": W}, "agree"
+    ),
+    "blocks by names": (
+        bilinear,
+        lambda x, y: {"x": {"x": np.zeros((3, 3)), "y": np.diag(2 * y)}, "y": {"x": np.diag(2 * y), "y": np.diag(x)}},
+        {"x": X, "y": W},
+        "mismatch",
+    ),
+    "of a number": (lambda x: x**3, lambda x: 6 * x, {"x": 1.5}, "agree"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("function", "hessian", "at", "verdict"), SECOND.values(), ids=SECOND)
+def test_second_derivatives(function: Any, hessian: Any, at: dict[str, Any], verdict: str) -> None:
+    assert check_gradient(function, hessian, at=at, order=2).verdict.word == verdict
+
+
+def test_what_has_no_second_derivative_here() -> None:
+    with pytest.raises(GradcliError, match="second derivatives are checked of functions that can be traced"):
+        check_gradient(lambda x: math.exp(float(x)), math.exp, at={"x": 0.5}, order=2)
+    with pytest.raises(GradcliError, match="second derivatives are of a number"):
+        check_gradient(np.tanh, lambda x: x, at={"x": X}, order=2)
+    with pytest.raises(GradcliError, match="by 'x' and 'x' has the shape"):
+        check_gradient(quartic, lambda x: x, at={"x": X}, order=2)
+
+
 # -- frameworks -------------------------------------------------------------------------------------------------------------
 
 needs_torch = pytest.mark.skipif(find_spec("torch") is None, reason="PyTorch is not installed")
@@ -275,6 +314,24 @@ def test_labels_and_layers_of_torch() -> None:
         lambda x, labels: torch.nn.functional.cross_entropy(layer(x), labels), by="torch", wrt="x", at={"x": M, "labels": np.array([0, 3])}
     )
     assert (check.verdict.word, check.variables["x"].decided_by) == ("agree", TRACED)
+
+
+@needs_torch
+def test_a_backward_that_is_right_once() -> None:
+    import torch
+
+    class Cube(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x**3
+
+        @staticmethod
+        def backward(ctx: Any, seed: Any) -> Any:
+            return seed * 3 * ctx.saved_tensors[0].detach() ** 2
+
+    verdicts = [check_gradient(lambda x: Cube.apply(x).sum(), by="torch", at={"x": X}, order=order).verdict.word for order in (1, 2)]
+    assert verdicts == ["agree", "mismatch"]
 
 
 @needs_jax

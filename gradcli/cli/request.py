@@ -117,6 +117,7 @@ class CheckRequest(Request):
     function: str | None = None
     gradient: str | None = None
     by: str | None = None
+    order: int = 1
     backend: str | None = None
     threads: int | None = None
     at: tuple[str, ...] = ()

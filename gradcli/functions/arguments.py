@@ -75,6 +75,39 @@ def claims_in(arguments: Mapping[str, Any], wrt: list[str], result: Any) -> Floa
     return found
 
 
+def products_in(arguments: Mapping[str, Any], wrt: list[str], result: Any, along: Floats) -> Floats:
+    """A Hessian that somebody gives, times a direction: of each array by each, in the shapes of both, one after the other.
+
+    It is an array where one array alone is differentiated by, else a dictionary of dictionaries, or a tuple of tuples in the order of
+    ``wrt``. Raises ArgumentError for what is missing or of another shape.
+    """
+    names = list(along)
+    if names != wrt:
+        raise ArgumentError("second derivatives are by arguments that are numbers or arrays, not structures of them")
+    found: Floats = {}
+    for i, name in enumerate(names):
+        shape = along[name].shape
+        product = np.zeros(shape)
+        for j, other in enumerate(names):
+            block = _numbers(f"{name},{other}", _block(result, names, i, j))
+            if block.shape != (*shape, *along[other].shape):
+                raise ArgumentError(
+                    f"the second derivative by '{name}' and '{other}' has the shape {block.shape}, not {(*shape, *along[other].shape)}"
+                )
+            product = product + np.tensordot(block, along[other], axes=along[other].ndim)
+        found[name] = product
+    return found
+
+
+def _block(result: Any, names: list[str], i: int, j: int) -> Any:
+    try:
+        if isinstance(result, Mapping):
+            return result[names[i]][names[j]]
+        return result[i][j] if isinstance(result, (tuple, list)) else result
+    except (LookupError, TypeError):
+        raise ArgumentError(f"the Hessian has nothing for '{names[i]}' and '{names[j]}'") from None
+
+
 def _by_argument(arguments: Mapping[str, Any], wrt: list[str], result: Any) -> dict[str, Any]:
     if isinstance(result, Mapping) and not (len(wrt) == 1 and isinstance(arguments[wrt[0]], Mapping) and wrt[0] not in result):
         missing, further = [name for name in wrt if name not in result], [name for name in result if name not in wrt]

@@ -15,11 +15,11 @@ from warnings import catch_warnings, simplefilter
 import numpy as np
 
 from gradcli.check.claims import RTOL
-from gradcli.errors import GradcliError
-from gradcli.functions.arguments import Floats, Make, as_given, claims_in, rebuilt
+from gradcli.errors import ArgumentError, EvaluationError, GradcliError
+from gradcli.functions.arguments import Floats, Make, as_given, claims_in, products_in, rebuilt
 from gradcli.functions.differences import by_differences
-from gradcli.functions.frameworks import framework
-from gradcli.functions.seeds import Seeds, product, seeds_for
+from gradcli.functions.frameworks import Framework, framework
+from gradcli.functions.seeds import DIRECTIONS, Seeds, product, seeds_for
 from gradcli.functions.subject import OUTSIDE, Subject
 from gradcli.functions.symmetry import TOLD, reads_one_triangle, symmetrized
 from gradcli.functions.taylor import taylor_order
@@ -38,6 +38,7 @@ class Question:
     """A gradient of a function at the values of its arguments, by some of them.
 
     by     the framework whose own backward is held, if nobody's gradient is
+    order  1, or 2: the gradient is a Hessian then, held along random directions
     seed   the vector of the vector-Jacobian product; without one, 1 for a number and random directions for arrays
     state  of these directions
     """
@@ -49,14 +50,17 @@ class Question:
     by: str | None = None
     seed: Any = None
     state: int = 0
+    order: int = 1
 
     def check(self, function: Callable[..., Any], gradient: Callable[..., Any] | None) -> tuple[Check, Any]:
         """The verdict, and the function's value. Raises what the functions raise, and GradcliError for what they may not give."""
         found = None if self.by is None else framework(self.by)
         subject = Subject(function, self.arguments, self.wrt, as_given if found is None else found.make)
+        if self.order == 2:
+            return self._second(subject, found, gradient)
         directions = seeds_for(subject.value, self.seed, self.state)
         if found is not None:
-            claims = [found.product(subject, seeds) for seeds in directions]
+            claims = [found.product(subject, seeds, None) for seeds in directions]
         else:
             assert gradient is not None
             claims = [self._said(subject, gradient, seeds) for seeds in directions]
@@ -66,6 +70,32 @@ class Question:
         if len(checks) > 1:
             for part in check.variables.values():
                 part.directions = len(checks)
+        return check, _shown(subject)
+
+    def _second(self, subject: Subject, found: Framework | None, gradient: Callable[..., Any] | None) -> tuple[Check, Any]:
+        """The verdict on second derivatives, which only a trace has for certain: by their products with random directions."""
+        (seeds,) = seeds_for(subject.value, self.seed, self.state)[:1]
+        if not subject.is_scalar and self.seed is None:
+            raise ArgumentError("second derivatives are of a number", help="give the vector that the result is multiplied with: --seed")
+        graph = exact(subject, run_of(subject, self.by))
+        if graph is None:
+            raise EvaluationError("second derivatives are checked of functions that can be traced, and this one cannot")
+        random, checks = np.random.default_rng(self.state), []
+        for _ in range(DIRECTIONS):
+            along = {name: random.standard_normal(x.shape).astype(x.dtype) for name, x in subject.floats.items()}
+            if found is not None:
+                claims = found.product(subject, seeds, along)
+            else:
+                assert gradient is not None
+                claims = products_in(self.arguments, self.wrt, gradient(*_copies(subject, {})), along)
+            check = graph.check(subject.floats, seeds, claims, self.rtol, self.atol, along)
+            if check is None:
+                raise EvaluationError("the reference has no second derivative of this function")
+            parts = {claim.of: _part(claim, check.variables.get(claim.of), claims[claim.of]) for claim in check.claims}
+            checks.append(Check(max(part.verdict for part in parts.values()), parts))
+        check = max(checks, key=lambda c: c.verdict)
+        for part in check.variables.values():
+            part.directions = DIRECTIONS
         return check, _shown(subject)
 
     def _said(self, subject: Subject, gradient: Callable[..., Any], seeds: Seeds) -> Floats:

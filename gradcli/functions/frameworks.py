@@ -22,7 +22,8 @@ class Framework(NamedTuple):
 
     package: str
     make: Make
-    product: Callable[[Subject, Seeds], Floats]  # the gradients of the result's sum with these seeds
+    product: Callable[[Subject, Seeds, Floats | None], Floats]  # the gradients of the result's sum with these seeds; or, along a
+    # direction, those of its derivative in that direction
 
 
 def framework(name: str) -> Framework:
@@ -47,7 +48,7 @@ def _tensor(name: str, value: Any, numbers: np.ndarray) -> Any:
     return torch.from_numpy(np.array(numbers))
 
 
-def _by_torch(subject: Subject, seeds: Seeds) -> Floats:
+def _by_torch(subject: Subject, seeds: Seeds, along: Floats | None = None) -> Floats:
     torch = import_module("torch")
     leaves: dict[str, Any] = {}
 
@@ -64,7 +65,11 @@ def _by_torch(subject: Subject, seeds: Seeds) -> Floats:
             "the result does not require a gradient: PyTorch has none to give",
             help="a tensor was detached, or made into numbers, on the way",
         )
-    found = torch.autograd.grad([part for part, _ in pairs], list(leaves.values()), [seed for _, seed in pairs], allow_unused=True)
+    ends = [part for part, _ in pairs], list(leaves.values()), [seed for _, seed in pairs]
+    found = torch.autograd.grad(*ends, allow_unused=True, create_graph=along is not None)
+    if along is not None:
+        slopes = [(g * torch.from_numpy(np.array(along[name]))).sum() for name, g in zip(leaves, found, strict=True) if _requires_grad(g)]
+        found = torch.autograd.grad(slopes, ends[1], allow_unused=True) if slopes else [None] * len(leaves)
     return {
         name: np.zeros(x.shape, str(x.dtype).removeprefix("torch.")) if g is None else g.detach().numpy()
         for (name, x), g in zip(leaves.items(), found, strict=True)
@@ -86,11 +91,20 @@ def _jax_array(name: str, value: Any, numbers: np.ndarray) -> Any:
     return import_module("jax.numpy").asarray(numbers)
 
 
-def _by_jax(subject: Subject, seeds: Seeds) -> Floats:
+def _by_jax(subject: Subject, seeds: Seeds, along: Floats | None = None) -> Floats:
     jax = import_module("jax")
     numbers = {name: jax.numpy.asarray(array) for name, array in subject.floats.items()}
-    result, pull = jax.vjp(lambda given: _parts(subject, given), numbers)
-    (found,) = pull([jax.numpy.asarray(seed, part.dtype).reshape(part.shape) for part, seed in zip(result, seeds, strict=True)])
+
+    def gradients(given: Any) -> Any:
+        result, pull = jax.vjp(lambda inner: _parts(subject, inner), given)
+        (slopes,) = pull([jax.numpy.asarray(seed, part.dtype).reshape(part.shape) for part, seed in zip(result, seeds, strict=True)])
+        return slopes
+
+    if along is None:
+        found = gradients(numbers)
+    else:  # backward twice: a custom rule for the backward pass says nothing of the forward one
+        _, pull = jax.vjp(gradients, numbers)
+        (found,) = pull({name: jax.numpy.asarray(direction, numbers[name].dtype) for name, direction in along.items()})
     return {name: np.asarray(part) for name, part in found.items()}
 
 
@@ -102,21 +116,19 @@ def _parts(subject: Subject, given: Mapping[str, Any]) -> list[Any]:
 # -- HIPS/autograd ------------------------------------------------------------------------------------------------
 
 
-def _by_autograd(subject: Subject, seeds: Seeds) -> Floats:
-    from_autograd = import_module("autograd.core").make_vjp
-    spaces = import_module("autograd.extend").vspace
+def _by_autograd(subject: Subject, seeds: Seeds, along: Floats | None = None) -> Floats:
+    grad, add = import_module("autograd").grad, import_module("autograd.numpy").sum
     names = list(subject.floats)
 
-    def flat(given: Any) -> Any:
+    def total(given: Any) -> Any:
         parts = _parts(subject, dict(zip(names, given, strict=True)))
-        total = 0.0
-        for part, seed in zip(parts, seeds, strict=True):
-            total = total + import_module("autograd.numpy").sum(part * seed)
-        return total
+        return sum(add(part * seed) for part, seed in zip(parts, seeds, strict=True))
+
+    def slope(given: Any) -> Any:
+        return sum(add(part * along[name]) for name, part in zip(names, grad(total)(given), strict=True)) if along else 0.0
 
     given = tuple(array[()] if not array.ndim else array for array in subject.floats.values())
-    pull, end = from_autograd(flat, given)
-    found = pull(spaces(end).ones())
+    found = grad(total if along is None else slope)(given)
     return {name: np.asarray(part) for name, part in zip(names, found, strict=True)}
 
 

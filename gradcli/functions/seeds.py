@@ -11,7 +11,7 @@ import numpy as np
 from gradcli.errors import ShapeError
 
 Seeds = list[np.ndarray]  # one for each array of a result
-_DIRECTIONS = 2  # along which a function of several results is held, where nobody gives a seed
+DIRECTIONS = 2  # along which a function of several results is held, where nobody gives a seed
 
 
 def seeds_for(value: Sequence[np.ndarray], given: Any, state: int) -> list[Seeds]:
@@ -25,7 +25,7 @@ def seeds_for(value: Sequence[np.ndarray], given: Any, state: int) -> list[Seeds
     if len(value) == 1 and value[0].size == 1:
         return [[np.ones(value[0].shape)]]
     random = np.random.default_rng(state)
-    return [[random.standard_normal(part.shape) for part in value] for _ in range(_DIRECTIONS)]
+    return [[random.standard_normal(part.shape) for part in value] for _ in range(DIRECTIONS)]
 
 
 def product(gradient: Callable[..., Any], arguments: Sequence[Any], seeds: Seeds, scalar: bool) -> Any:

@@ -45,6 +45,7 @@ def check_gradient(
     atol: float = 0.0,
     seed: Any = None,
     random_state: int = 0,
+    order: int = 1,
 ) -> Check:
     """The verdict on the gradient of a function.
 
@@ -57,9 +58,10 @@ def check_gradient(
     points        at how many points; of a wrong gradient the smallest and roundest is told
     rtol, atol    how far it may be off (1e-6 in float64, 1e-3 in float32, 1e-2 in half precision), beyond rounding
     seed          the vector of the vector-Jacobian product; of several results, random ones by default
+    order         2 if ``gradient`` is a Hessian, or for the framework's second derivatives; the function has to be one that can be traced
     Raises a `GradcliError` for what cannot be decided about: a function that raises, a result of another shape.
     """
-    return _checked(function, gradient, at, wrt, by, points, rtol, atol, seed, random_state)[0]
+    return _checked(function, gradient, at, wrt, by, points, rtol, atol, seed, random_state, order)[0]
 
 
 def assert_gradient(function: Callable[..., Any], gradient: Callable[..., Any] | None = None, **options: Any) -> None:
@@ -89,6 +91,7 @@ def gradient_test(gradient: Callable[..., Any] | None = None, **options: Any) ->
 
 _DEFAULTS: dict[str, Any] = {
     "at": None, "wrt": None, "by": None, "points": 1, "rtol": None, "atol": 0.0, "seed": None, "random_state": 0,
+    "order": 1,
 }  # fmt: skip
 
 
@@ -101,11 +104,13 @@ def _known(options: dict[str, Any]) -> dict[str, Any]:
 
 def _checked(
     function: Callable[..., Any], gradient: Callable[..., Any] | None, at: Mapping[str, Any], wrt: Any, by: str | None, points: int,
-    rtol: float | None, atol: float, seed: Any, random_state: int,
+    rtol: float | None, atol: float, seed: Any, random_state: int, order: int,
 ) -> tuple[Check, Arguments]:  # fmt: skip
     """The verdict, and the arguments that it is about."""
     if (gradient is None) == (by is None):
         raise UsageError("a gradient is somebody's or a framework's: give gradient, or by='torch'")
+    if order not in (1, 2):
+        raise UsageError(f"order must be 1 or 2, not {order!r}")
     if not at:
         raise ArgumentError(
             "the function needs its arguments", help="at={'x': [1.0, 2.0], 'y': 'randn(5)'}, in the order of its parameters"
@@ -114,7 +119,7 @@ def _checked(
     missing = next((name for name in names if name not in at), None)
     if missing is not None:
         raise ArgumentError(f"wrt: at has no '{missing}'", help=f"the arguments are {', '.join(at)}")
-    question = Question({}, names, rtol, atol, by, seed, random_state)
+    question = Question({}, names, rtol, atol, by, seed, random_state, order)
 
     def ask(arguments: Arguments) -> tuple[Check, Any]:
         answer: tuple[Check, Any] = guarded(lambda: replace(question, arguments=arguments).check(function, gradient))

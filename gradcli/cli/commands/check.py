@@ -63,6 +63,7 @@ def check(
     by: Annotated[
         str | None, typer.Option(metavar="torch|jax|autograd", help="Whose own backward of --function is checked, custom rules in it.")
     ] = None,
+    order: Annotated[int, typer.Option(min=1, max=2, help="2: the gradient of --function is its Hessian.")] = 1,
     at: Annotated[
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="An argument of --function; in the order of its parameters.")
     ] = None,
@@ -135,7 +136,7 @@ def check(
         expression=expression, grad=tuple(grad or ()), grad_formula=tuple(grad_formula or ()), fail_on=fail_on,
         rtol=rtol, atol=atol, convention=convention, over=tuple(over or ()), points=points, jobs=jobs,
         reports=tuple(report or ()), update=update, baseline=baseline, allow_empty=allow_empty, verbose=verbose, cache=cache,
-        function=function, gradient=gradient, by=by, at=tuple(at or ()), config=config, format_given=output_format is not None,
+        function=function, gradient=gradient, by=by, order=order, at=tuple(at or ()), config=config, format_given=output_format is not None,
         backend=backend, threads=threads, line=line, budget=budget,
         words=tuple(context.meta[RememberingCommand.key]),
     )  # fmt: skip

@@ -55,8 +55,11 @@ class FunctionCase:
         self.seconds = min(limits_in_time, default=None)
         arguments = self._drawn(self.state)
         self.wrt = _differentiated(list(arguments), policy.options)
-        self.question = Question(arguments, self.wrt, policy.options.rtol, policy.options.atol, request.by, self._seed(), self.state)
-        whose = f"the gradient {request.gradient}" if request.by is None else f"{request.by}'s own gradient"
+        self.question = Question(
+            arguments, self.wrt, policy.options.rtol, policy.options.atol, request.by, self._seed(), self.state, request.order
+        )
+        what = "gradient" if request.order == 1 else "Hessian"
+        whose = f"the {what} {request.gradient}" if request.by is None else f"{request.by}'s own {what}"
         self.title = f"{request.function} with {whose}"
         self.name, self.given = request.function, given_of([*request.at, list(self.wrt)])
 

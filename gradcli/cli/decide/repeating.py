@@ -46,6 +46,8 @@ def _of_function(request: CheckRequest) -> Iterator[str]:
         who = ("--by", request.by) if request.gradient is None else ("--gradient", request.gradient)
         yield from ("--function", request.function, *(word or "" for word in who))
     yield from _each("--at", request.at)
+    if request.order == 2:
+        yield from ("--order", "2")
 
 
 def _options(request: CheckRequest) -> Iterator[str]:

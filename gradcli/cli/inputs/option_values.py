@@ -220,6 +220,8 @@ def _refuse_idle_in_check(request: CheckRequest) -> None:
         if is_given and request.line is not None:
             raise UsageError(f"{option} is about all cases, and --line about one", help="leave one of them out")
     if request.function is None and request.gradient is None and request.by is None:
+        if request.order != 1:
+            raise UsageError("--order is about --function", help="leave it out")
         return
     idle = {
         "--input": request.input_format, "--grad": request.grad, "--grad-formula": request.grad_formula,

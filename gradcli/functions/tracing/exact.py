@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ from gradcli.functions.subject import OUTSIDE, Subject
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.sweep import backward
+from gradcli.graph.transforms import derive, ones_like
 from gradcli.language.scope import Scope
 from gradcli.ops.registry import find
 from gradcli.ops.structure import clone
@@ -41,16 +42,21 @@ class Exact:
     results: list[Expr]
     decisions: Sequence[str]
 
-    def check(self, floats: Floats, seeds: Seeds, claims: Floats, rtol: float | None, atol: float) -> Check | None:
-        """The verdict of the judge of expressions on claims about the gradient; None where it cannot decide."""
+    def check(
+        self, floats: Floats, seeds: Seeds, claims: Floats, rtol: float | None, atol: float, along: Floats | None = None
+    ) -> Check | None:
+        """The verdict of the judge of expressions on claims about the gradient; None where it cannot decide.
+
+        along  a direction, by names: then the claims are about the Hessian times it
+        """
         precision = "float32" if all(array.dtype == np.float32 for array in floats.values()) else "float64"
         scope = Scope(precision=precision)
         scope.graph = self.trace.graph
         for name, array in floats.items():
             scope.values[self.trace.leaves[name]] = array[()]
             scope.names[name] = self.trace.leaves[name]
-        root = self._sum(seeds)
         try:
+            root = self._sum(seeds) if along is None else self._slope(self._sum(seeds), along)
             values = forward([root], scope.values, precision)
             with np.errstate(all="ignore"):
                 found = backward(reachable([root]), {root: np.float64(1)}, list(self.trace.leaves.values()), values.__getitem__)
@@ -64,14 +70,22 @@ class Exact:
 
     def _sum(self, seeds: Seeds) -> Expr:
         """The one number that the gradient is of."""
-        add = find("sum")
-        parts = []
-        for node, seed in zip(self.results, seeds, strict=True):
-            weighted = node if seed.size == 1 and seed.reshape(-1)[0] == 1 else node * self.trace.graph.constant(seed)
-            parts.append(self.trace.graph.apply(add, [weighted], {"axis": None, "keepdims": False}) if node.shape else weighted)
-        total = parts[0]
-        for part in parts[1:]:
-            total = total + part
+        return self._added(zip(self.results, seeds, strict=True))
+
+    def _slope(self, root: Expr, along: Floats) -> Expr:
+        """The derivative of that number in a direction, whose gradient is the Hessian times the direction."""
+        leaves = self.trace.leaves
+        slopes = ((derive("vjp", root, leaves[name], ones_like(root)), direction) for name, direction in along.items())
+        return self._added(slopes)
+
+    def _added(self, terms: Iterable[tuple[Expr, np.ndarray]]) -> Expr:
+        """The sum of all entries of nodes with weights."""
+        add, total = find("sum"), None
+        for node, weights in terms:
+            weighted = node if weights.size == 1 and weights.reshape(-1)[0] == 1 else node * self.trace.graph.constant(weights)
+            part = self.trace.graph.apply(add, [weighted], {"axis": None, "keepdims": False}) if node.shape else weighted
+            total = part if total is None else total + part
+        assert total is not None
         return total
 
 
