@@ -29,6 +29,7 @@ def value_and_grad(
     dialect: str | None = None,
     backend: str = "auto",
     threads: int | None = None,
+    random_state: int = 0,
 ) -> Function:
     """A function of an expression's names that gives its value and its gradients, compiled once for each set of shapes.
 
@@ -39,14 +40,24 @@ def value_and_grad(
                 for, as a count of operations says, if there is a compiler
     threads     that share the work on large arrays, at most (default: as many as cores, or as OMP_NUM_THREADS allows); products of
                 matrices have BLAS's own. Results are the same to the bit
+    random_state
+                the seed of the program's random draws, as in `evaluate`: every call has the same, unless it brings a state of its own,
+                ``f(x=x, random_state=step)``
     Raises a `GradcliError` with its place in the text for what cannot be read.
     """
-    return Function(expression, names_of(wrt), dtype, limits, dialect, backend, threads)
+    return Function(expression, names_of(wrt), dtype, limits, dialect, backend, threads, random_state)
 
 
 @overload
 def compile(
-    expression: str, *, dtype: Any = ..., limits: Limits = ..., dialect: str | None = ..., backend: str = ..., threads: int | None = ...
+    expression: str,
+    *,
+    dtype: Any = ...,
+    limits: Limits = ...,
+    dialect: str | None = ...,
+    backend: str = ...,
+    threads: int | None = ...,
+    random_state: int = ...,
 ) -> Value: ...
 @overload
 def compile(expression: Callable[..., Any], **pytorch: Any) -> Callable[..., Any]: ...
@@ -60,6 +71,7 @@ def compile(
     dialect: str | None = None,
     backend: Any = "auto",
     threads: int | None = None,
+    random_state: int | None = None,
     **pytorch: Any,
 ) -> Any:
     """A function of an expression's names that gives its value, with the options of `value_and_grad`.
@@ -69,12 +81,13 @@ def compile(
     for what is neither.
     """
     of_functions = expression is None or callable(expression)
-    options = _PYTORCH_COMPILE if of_functions else ("dtype", "limits", "dialect", "backend", "threads")
-    strange = [*pytorch, "threads"] if of_functions and threads is not None else [*pytorch]
+    options = _PYTORCH_COMPILE if of_functions else ("dtype", "limits", "dialect", "backend", "threads", "random_state")
+    ours = {"threads": threads, "random_state": random_state}
+    strange = [*pytorch, *(name for name, value in ours.items() if of_functions and value is not None)]
     for name in strange:
         if name not in options:
             close = suggestion(name, [*options])
             raise given.UnknownArgument(f"compile has no option '{name}'", help=f"did you mean '{close}'?" if close else None)
     if of_functions:
         return expression if expression is not None else lambda function: function
-    return Value(expression, (), dtype, limits, dialect, backend, threads)
+    return Value(expression, (), dtype, limits, dialect, backend, threads, 0 if random_state is None else random_state)

@@ -17,18 +17,20 @@ from gradcli.ops.calling.inputs import numbers
 from gradcli.ops.calling.promotion import FLOAT, numpy_dtype
 from gradcli.ops.constants import NAMED
 from gradcli.query import bindings as given
+from gradcli.query.instances import by_name, refuse_unknown
 from gradcli.query.placeholders import placeholder
-from gradcli.query.specialized import Specialized, by_name, refuse_unknown
+from gradcli.query.specialized import Specialized
 
 Key = tuple[Any, ...]
 _ARRAY = np.ndarray
 _PLANS = 256  # that a function keeps: shapes, or values that decide what is computed, may be others in every call
+_STEP = 0x9E3779B1  # 2**32 by the golden ratio: its multiples are spread evenly
 
 
 class Function:
     """An expression and its gradients as a function of its names. Made by `value_and_grad`."""
 
-    options: tuple[str, ...] = ("seed", "out")
+    options: tuple[str, ...] = ("seed", "out", "random_state")
 
     def __init__(
         self,
@@ -39,6 +41,8 @@ class Function:
         dialect: str | None = None,
         backend: str = "auto",
         threads: int | None = None,
+        random_state: int = 0,
+        maker: Any = Specialized,
     ) -> None:
         self.expression = given.text_of(expression)
         self.wrt = wrt
@@ -47,6 +51,9 @@ class Function:
         self.dialect = given.dialect_of(dialect)
         self.backend = given.backend_of(backend)
         self.threads = given.threads_of(threads)
+        self.random_state = given.state_of(random_state)
+        self._maker = maker  # of plans for shapes
+        self._dropped = 0
         self._float = numpy_dtype(FLOAT, self.dtype)
         self.statements: list[Statement] = []
         self._words: set[str] = {*(wrt or ())}
@@ -67,13 +74,21 @@ class Function:
         return f"<{type(self).__name__.lower()} {self.expression!r}>"
 
     def __call__(
-        self, at: Mapping[str, Any] | None = None, /, *, seed: Any = None, out: Mapping[str, Any] | None = None, **bindings: Any
+        self,
+        at: Mapping[str, Any] | None = None,
+        /,
+        *,
+        seed: Any = None,
+        out: Mapping[str, Any] | None = None,
+        random_state: int | None = None,
+        **bindings: Any,
     ) -> tuple[Any, dict[str, Any]]:
         """The value, and the gradient by each name, in its shape.
 
         at, bindings  values of names: numbers, nested lists or arrays; ``at`` takes names that are no keywords
         seed          the vector of the vector-Jacobian product, of the value's shape, where that is no scalar
         out           arrays that take gradients, by name; the others are new
+        random_state  the seed of the program's random draws in this call, where they are not to be those of the function
         Raises a `GradcliError` for values that the expression has no result for.
         """
         if at is not None or not self._words.issuperset(bindings):
@@ -87,13 +102,14 @@ class Function:
                 bindings[name] = array = self._array(name, value)
                 parts.append(self._kind(array))
         if seed is not None:
-            with np.errstate(all="ignore"):
-                seed = numbers(seed, "the seed", copy=False).astype(dtype, copy=False)
-            parts.append(seed.shape)
+            seed, kind = self._maker.seed_of(seed, dtype)
+            parts.append(kind)
         key = tuple(parts)
         compiled = self._plans.get(key)
         if compiled is None or compiled.consulted:
             compiled = self._compiled(key, bindings, seed)
+        if random_state is not None:
+            compiled = compiled.drawn(self, bindings, seed, given.state_of(random_state))
         return compiled(bindings, seed, out)
 
     def prepare(self, shapes: Mapping[str, Any] | None = None, /, **named: Any) -> Self:
@@ -163,11 +179,10 @@ class Function:
             key = (*key, *(bindings[name].tobytes() for name in known.consulted))
         found = self._plans.get(key)
         if found is None:
-            if len(self._plans) >= _PLANS:
-                self._plans.clear()
+            self._make_room()
             names, places = sorted(bindings), dict(zip(bindings, key[len(bindings) :], strict=False))
             if names == list(bindings):
-                found = Specialized(self, bindings, seed, unknown)
+                found = self._maker(self, bindings, seed, unknown)
             else:
                 ordered = (*names, *map(places.__getitem__, names), *key[2 * len(names) : 2 * len(names) + (seed is not None)])
                 found = self._compiled(ordered, {name: bindings[name] for name in names}, seed, unknown).called_with(list(bindings))
@@ -176,10 +191,18 @@ class Function:
                 self._plans[(*key, *(bindings[name].tobytes() for name in found.consulted))] = found
         return found
 
+    def _make_room(self) -> None:
+        """Drop one of the older half of the plans. The oldest of all would be the next one that is asked for, where shapes come in turn:
+        of 257, each would be compiled again in every round. This way it is a few."""
+        while len(self._plans) >= _PLANS:
+            self._dropped += 1
+            older = list(self._plans)[: _PLANS // 2]
+            self._plans.pop(older[(self._dropped * _STEP >> 16) % len(older)], None)
+
     def __reduce__(self) -> tuple[Any, ...]:
         """A copy, in another process too, compiles for itself."""
-        made = (self.expression, self.wrt, self.dtype, self.limits, self.dialect, self.backend, self.threads)
-        return type(self), made
+        asked = (self.expression, self.wrt, self.dtype, self.limits, self.dialect, self.backend, self.threads, self.random_state)
+        return type(self), (*asked, *[self._maker] * (self._maker is not Specialized))
 
 
 class Listing(str):
@@ -194,10 +217,14 @@ class Listing(str):
 class Value(Function):
     """An expression as a function of its names. Made by `compile`."""
 
-    options = ()
+    options = ("random_state",)
 
     def __call__(self, at: Mapping[str, Any] | None = None, /, **bindings: Any) -> Any:
-        """The value. Raises a `GradcliError` for values that the expression has no result for."""
+        """The value; ``random_state`` is the seed of the program's random draws in this call.
+
+        Raises a `GradcliError` for values that the expression has no result for.
+        """
         if "seed" in bindings or "out" in bindings:  # names here, and options there
-            at, bindings = self._by_names(at, bindings), {}
+            state = bindings.pop("random_state", None)
+            return super().__call__(self._by_names(at, bindings), random_state=state)[0]
         return super().__call__(at, **bindings)[0]
