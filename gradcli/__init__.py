@@ -52,7 +52,7 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("gradcli")
-    if name in ("value_and_grad", "compile"):
+    if name in ("value_and_grad", "compile", "jacobian", "hessian", "hvp"):
         from gradcli.query import compiled
 
         return getattr(compiled, name)

@@ -86,6 +86,11 @@ class Plan:
         open_ = any(has_nan(gradient) for gradient in results[1:])
         return self._interpreted(values, out) if open_ and sum(map(np.size, values)) <= _DECIDED else results
 
+    @property
+    def is_unrolled(self) -> bool:
+        """Whether it is a program on Python's floats."""
+        return self._unrolled is not None
+
     def text(self) -> str:
         """The program for people to read, and why it runs where it does."""
         roots, risky = self._folded(assume_finite=True)

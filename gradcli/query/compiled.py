@@ -14,6 +14,7 @@ from typing import Any, overload
 from gradcli.errors import suggestion
 from gradcli.limits import DEFAULT, Limits
 from gradcli.query import bindings as given
+from gradcli.query.derivative_functions import Hessian, HessianProduct, Jacobian
 from gradcli.query.functions import Function, Value
 from gradcli.query.options import names_of
 
@@ -22,7 +23,7 @@ _PYTORCH_COMPILE = ("fullgraph", "dynamic", "backend", "mode", "options", "disab
 
 def value_and_grad(
     expression: str,
-    wrt: Iterable[str] | None = None,
+    wrt: str | Iterable[str] | None = None,
     *,
     dtype: Any = "float64",
     limits: Limits = DEFAULT,
@@ -46,6 +47,85 @@ def value_and_grad(
     Raises a `GradcliError` with its place in the text for what cannot be read.
     """
     return Function(expression, names_of(wrt), dtype, limits, dialect, backend, threads, random_state)
+
+
+def jacobian(
+    expression: str,
+    wrt: str | Iterable[str] | None = None,
+    *,
+    sparse: bool = False,
+    dtype: Any = "float64",
+    limits: Limits = DEFAULT,
+    dialect: str | None = None,
+    backend: str = "auto",
+    threads: int | None = None,
+    random_state: int = 0,
+) -> Jacobian:
+    """A function that gives the value and its Jacobian by each name: ``value, {"x": J}``, J of the value's shape followed by x's.
+
+    >>> value, by = jacobian("x[1:] - x[:-1]**2")(x=[1., 2., 3.])
+    >>> by["x"]
+    array([[-2.,  1.,  0.],
+           [ 0., -4.,  1.]])
+
+    sparse  makes each J a ``scipy.sparse.csr_array`` with a row for each entry of the value and a column for each of x. Which entries may
+            be other than zero is read from the expression (``f.sparsity(x=(1000,))``), and as many derivatives in a direction are computed
+            as columns, or rows, have colours of which no two meet
+    The other options are those of `value_and_grad`. ``f.flat("x")`` is the matrix as a function of a vector, for ``jac=`` of SciPy's
+    ``least_squares``.
+    """
+    asked = (expression, names_of(wrt), dtype, limits, dialect, backend, threads, random_state)
+    return Jacobian(asked, given.flag_of("sparse", sparse))
+
+
+def hessian(
+    expression: str,
+    wrt: str | Iterable[str] | None = None,
+    *,
+    sparse: bool = False,
+    dtype: Any = "float64",
+    limits: Limits = DEFAULT,
+    dialect: str | None = None,
+    backend: str = "auto",
+    threads: int | None = None,
+    random_state: int = 0,
+) -> Hessian:
+    """A function that gives a scalar, its gradients and its second derivatives: ``value, {"x": g}, {"x": {"y": H}}``.
+
+    H has the shape of x followed by that of y; ``sparse`` makes it a ``scipy.sparse.csr_array`` with a row for each entry of x and a column
+    for each of y, as `jacobian` has it; of symmetric places one derivative is enough. The other options are those of `value_and_grad`.
+    ``f.flat("x")`` is the matrix as a function of a vector, for ``hess=`` of ``scipy.optimize.minimize``.
+
+    >>> value, grads, by = hessian("x**2*y")(x=3., y=2.)
+    >>> float(by["x"]["x"]), float(by["x"]["y"])
+    (4.0, 6.0)
+    """
+    asked = (expression, names_of(wrt), dtype, limits, dialect, backend, threads, random_state)
+    return Hessian(asked, given.flag_of("sparse", sparse))
+
+
+def hvp(
+    expression: str,
+    wrt: str | Iterable[str] | None = None,
+    *,
+    dtype: Any = "float64",
+    limits: Limits = DEFAULT,
+    dialect: str | None = None,
+    backend: str = "auto",
+    threads: int | None = None,
+    random_state: int = 0,
+) -> HessianProduct:
+    """A function that gives a scalar, its gradients and its Hessian times a vector: ``value, {"x": g}, {"x": Hv}``, each in x's shape.
+
+    The vector is given by names, ``f(x=x, v={"x": p})``; a name without one does not move. A name ``v`` of the expression gets its value by
+    ``f({"v": ...}, v={...})``. The options are those of `value_and_grad`. ``f.flat("x")`` is the product as a function of two vectors, for
+    ``hessp=`` of ``scipy.optimize.minimize``.
+
+    >>> value, grads, products = hvp("x[0]**2*x[1]")(x=[3., 2.], v={"x": [1., 0.]})
+    >>> products["x"]
+    array([4., 6.])
+    """
+    return HessianProduct((expression, names_of(wrt), dtype, limits, dialect, backend, threads, random_state))
 
 
 @overload

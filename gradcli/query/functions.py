@@ -17,6 +17,7 @@ from gradcli.ops.calling.inputs import numbers
 from gradcli.ops.calling.promotion import FLOAT, numpy_dtype
 from gradcli.ops.constants import NAMED
 from gradcli.query import bindings as given
+from gradcli.query.flat import Flat, Layout, flattened
 from gradcli.query.instances import by_name, refuse_unknown
 from gradcli.query.placeholders import placeholder
 from gradcli.query.specialized import Specialized
@@ -54,7 +55,7 @@ class Function:
         self.random_state = given.state_of(random_state)
         self._maker = maker  # of plans for shapes
         self._dropped = 0
-        self._float = numpy_dtype(FLOAT, self.dtype)
+        self._float = self.float_dtype = numpy_dtype(FLOAT, self.dtype)
         self.statements: list[Statement] = []
         self._words: set[str] = {*(wrt or ())}
         self._plans: dict[Key, Specialized] = {}
@@ -119,6 +120,11 @@ class Function:
                        ``shape`` and a ``dtype`` but no entries says both, and all else is a value as in a call
         Raises a `GradcliError` by its name for a shape where a value is needed, which decides what is computed (an axis, an index).
         """
+        self.prepared(shapes, named)
+        return self
+
+    def prepared(self, shapes: Mapping[str, Any] | None, named: dict[str, Any]) -> Any:
+        """The plan for values of these shapes."""
         options = ("seed",) if "seed" in self.options else ()
         asked = {option: named.pop(option, None) for option in options}
         given.refuse_unknown(named, self._words, options, "prepare")
@@ -134,8 +140,40 @@ class Function:
             empty = placeholder("seed", seed, self._float)
             seed = numbers(seed, "the seed", copy=False) if empty is None else empty
         key = (*values, *map(self._kind, values.values()), *([] if seed is None else [seed.shape]))
-        self._compiled(key, values, seed, unknown)
-        return self
+        return self._compiled(key, values, seed, unknown)
+
+    def called(
+        self, at: Mapping[str, Any] | None, keywords: dict[str, Any] | None, how: Any, state: int | None = None, seed: Any = None
+    ) -> Any:
+        """What plans of another kind give, which take for ``out`` how results are wanted."""
+        if keywords and ("seed" in keywords or "out" in keywords):  # names here
+            at, keywords = self._by_names(at, keywords), None
+        return self(at, seed=seed, out=how, random_state=state, **(keywords or {}))
+
+    @property
+    def words(self) -> Collection[str]:
+        """The names that the expression mentions, functions among them, and those of ``wrt``."""
+        return self._words
+
+    def flat(self, *names: str, **values: Any) -> Flat:
+        """The function of one vector that holds the values of these names: it gives the value and the gradient as a vector, as solvers
+        want them (``jac=True`` of ``scipy.optimize.minimize``).
+
+        names   what the vector holds, one after the other
+        values  shapes of these, ``x=(3, 2)`` (or values that have them; one name may have none: it is a vector of what is left), and the
+                values of all other names, which are fixed; ``at=`` is a dictionary for names that are no keywords
+        """
+        return flattened(names, values, self.words, self._by, self.float_dtype)
+
+    def _by(self, names: tuple[str, ...]) -> Self:
+        """The same function with derivatives by these names."""
+        expression, _, *options = self._asked
+        return self if self.wrt == names else type(self)(expression, names, *options)
+
+    def of_vector(self, layout: Layout, bindings: Mapping[str, Any]) -> Any:
+        """The value, and the gradient as a vector."""
+        value, grads = self(bindings)
+        return value, layout.join(grads)
 
     def plan(self) -> Listing:
         """The programs that there are, one for each set of shapes: why NumPy or native code runs them, and their steps in order."""
@@ -201,8 +239,11 @@ class Function:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A copy, in another process too, compiles for itself."""
-        asked = (self.expression, self.wrt, self.dtype, self.limits, self.dialect, self.backend, self.threads, self.random_state)
-        return type(self), (*asked, *[self._maker] * (self._maker is not Specialized))
+        return type(self), self._asked
+
+    @property
+    def _asked(self) -> tuple[Any, ...]:
+        return self.expression, self.wrt, self.dtype, self.limits, self.dialect, self.backend, self.threads, self.random_state
 
 
 class Listing(str):
@@ -228,3 +269,11 @@ class Value(Function):
             state = bindings.pop("random_state", None)
             return super().__call__(self._by_names(at, bindings), random_state=state)[0]
         return super().__call__(at, **bindings)[0]
+
+    def _by(self, names: tuple[str, ...]) -> Self:
+        return self
+
+    def of_vector(self, layout: Layout, bindings: Mapping[str, Any]) -> Any:
+        """The value: a number, or a vector of its entries."""
+        value = self(bindings)
+        return np.ravel(value) if value.ndim else value

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from copy import copy
+from typing import Any, Protocol, Self
 
 import numpy as np
 
@@ -117,6 +118,48 @@ class Instance:
         places_of_other = {node: i for i, node in enumerate(others)}
         alike = len(ours) == len(others) and all(_are_alike(x, y, places, places_of_other) for x, y in zip(ours, others, strict=True))
         return alike and [places[leaf] for leaf in self.leaves] == [places_of_other[leaf] for leaf in other.leaves]
+
+
+_STATES = 16  # of random numbers, whose draws are kept
+
+
+class ForShapes:
+    """What a function keeps for values of given names, shapes and dtypes: an instance, and what computes it.
+
+    A subclass is made from what is asked for, values, a seed, names whose values are not known, and a state of random numbers.
+    """
+
+    def __init__(self, made: Instance) -> None:
+        self.made = made
+        self.consulted = made.consulted
+        self._drawn: dict[int, Self] = {}
+
+    def called_with(self, names: Sequence[str]) -> Self:
+        """The same where a call has the names in another order, in which results are given, unless an order was asked for."""
+        other = copy(self)
+        other._drawn = {}
+        other.reordered(names)
+        return other
+
+    def reordered(self, names: Sequence[str]) -> None:
+        raise NotImplementedError
+
+    def drawn(self, asked: Asked, bindings: Mapping[str, Any], seed: Any, state: int) -> Self:
+        """The same with the random numbers of another state."""
+        if state == self.made.state or not self.made.fixed:
+            return self
+        found = self._drawn.get(state)
+        if found is None:
+            made = Instance(asked, bindings, (), state)
+            if made.is_like(self.made):
+                found = copy(self)
+                found.made = made
+            else:  # numbers that decide what is computed
+                found = type(self)(asked, bindings, seed, (), state)  # type: ignore[call-arg,arg-type]
+            while len(self._drawn) >= _STATES:
+                self._drawn.pop(next(iter(self._drawn), state), None)
+            self._drawn[state] = found
+        return found
 
 
 def _are_alike(x: Expr, y: Expr, places: Mapping[Expr, int], places_of_other: Mapping[Expr, int]) -> bool:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from copy import copy
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -14,21 +13,20 @@ from gradcli.ops.calling.inputs import numbers
 from gradcli.plans.backend import OFTEN
 from gradcli.plans.plan import Plan
 from gradcli.plans.subjects import Gradients
-from gradcli.query.instances import Asked, Instance, order_of
+from gradcli.query.instances import Asked, ForShapes, Instance, order_of
 from gradcli.query.shared_memory import overlap, overlaps_itself
 
-_STATES = 16  # of random numbers, whose draws are kept
 
-
-class Specialized:
+class Specialized(ForShapes):
     """The plan of a function for values of given names, shapes and dtypes."""
 
     def __init__(
         self, asked: Asked, bindings: Mapping[str, Any], seed: Any, unknown: Collection[str] = (), state: int | None = None
     ) -> None:
-        self.made = made = Instance(asked, bindings, unknown, state)
+        made = Instance(asked, bindings, unknown, state)
+        super().__init__(made)
         root, wrt = made.root, made.wrt
-        self.consulted, self.dtype, self.names, self.fixed, self.whole = made.consulted, made.dtype, made.names, made.fixed, made.whole
+        self.dtype, self.names, self.whole = made.dtype, made.names, made.whole
         self.wrt = list(wrt)
         self.places = list(enumerate(self.wrt, 1))  # of gradients among a plan's results
         if seed is None and wrt and math.prod(root.shape) != 1:
@@ -46,7 +44,6 @@ class Specialized:
             Gradients(root, list(wrt.values()), seeds[0] if seeds else None), [*made.leaves, *seeds], asked.dtype,
             backend=asked.backend, threads=asked.threads, calls=OFTEN,
         )  # fmt: skip
-        self._drawn: dict[int, Self] = {}
 
     @staticmethod
     def seed_of(seed: Any, dtype: np.dtype[Any]) -> tuple[Any, Any]:
@@ -55,31 +52,10 @@ class Specialized:
             array = numbers(seed, "the seed", copy=False).astype(dtype, copy=False)
         return array, array.shape
 
-    def called_with(self, names: Sequence[str]) -> Self:
-        """The same where a call has the names in another order, in which gradients are given, unless an order was asked for."""
-        other = copy(self)
-        other.all_in_order = self.names == list(names)
+    def reordered(self, names: Sequence[str]) -> None:
+        self.all_in_order = self.names == list(names)
         if not self.has_order:
-            other.places = [(place + 1, name) for place, name in order_of(self.wrt, names)]
-        other._drawn = {}
-        return other
-
-    def drawn(self, asked: Asked, bindings: Mapping[str, Any], seed: Any, state: int) -> Self:
-        """The same with the random numbers of another state."""
-        if state == self.made.state or not self.fixed:
-            return self
-        found = self._drawn.get(state)
-        if found is None:
-            made = Instance(asked, bindings, (), state)
-            if made.is_like(self.made):
-                found = copy(self)
-                found.fixed = made.fixed
-            else:  # numbers that decide what is computed
-                found = type(self)(asked, bindings, seed, (), state)
-            while len(self._drawn) >= _STATES:
-                self._drawn.pop(next(iter(self._drawn), state), None)
-            self._drawn[state] = found
-        return found
+            self.places = [(place + 1, name) for place, name in order_of(self.wrt, names)]
 
     def text(self) -> str:
         """The program, with what it takes and gives in the order in which it does."""
@@ -90,8 +66,8 @@ class Specialized:
         values = [*bindings.values()] if self.all_in_order else [bindings[name] for name in self.names]
         if self.whole:
             values = [value.astype(self.dtype) if value.dtype.kind in "iu" else value for value in values]
-        if self.fixed:
-            values += self.fixed
+        if self.made.fixed:
+            values += self.made.fixed
         if seed is not None:
             values.append(seed)
         outs = () if out is None else (None, *self._outs(out, values))

@@ -1,0 +1,332 @@
+"""Which entries of variables each entry of a result depends on: a reading of the graph in sets of entries.
+
+What an operation does with sets is read from its record: entry by entry it unites those of its operands, an operation on axes
+(`Loops.axes`) says what it adds up, what is linear shows where it moves entries by moving labels, and of an ``axis`` entries along it mix.
+Of everything else each entry may depend on all. So a pattern is that of the derivative, or has more entries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradcli.graph.interpret import Domain, interpret
+from gradcli.graph.nodes import Expr, reachable
+from gradcli.ops.looping import Fold
+from gradcli.ops.reductions.along import reduced
+from gradcli.ops.spec import Op
+from gradcli.ops.writing import axes_of
+
+_MOST = 20_000_000  # entries of sets that are united at once: what has more is taken for dense
+_LABEL = 2.0**51  # labels lie between this and its double, so that neither a sum nor a difference of two is one
+
+
+class Pattern(NamedTuple):
+    """The places of entries that may be other than zero, row by row.
+
+    starts   where each row begins among the columns, and where the last one ends
+    columns  of the entries, in order in each row
+    """
+
+    starts: np.ndarray
+    columns: np.ndarray
+    shape: tuple[int, int]
+
+    @property
+    def rows(self) -> np.ndarray:
+        """The row of each entry."""
+        return np.repeat(np.arange(self.shape[0]), np.diff(self.starts))
+
+    def transposed(self) -> Pattern:
+        return pattern_of(self.columns, self.rows, self.shape[::-1])
+
+
+def pattern_of(rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int]) -> Pattern:
+    """The pattern of places, which may come in any order and more than once."""
+    keys = np.unique(rows * max(shape[1], 1) + columns)
+    rows, columns = np.divmod(keys, max(shape[1], 1))
+    starts = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=shape[0]))))
+    return Pattern(starts, columns, shape)
+
+
+def dependence(roots: Sequence[Expr], variables: Sequence[Expr]) -> Pattern:
+    """Of which entries of variables, one variable after the other, the entries of results may have a derivative."""
+    sizes = [int(np.prod(x.shape)) for x in variables]
+    sets = Sets(sum(sizes))
+    table: dict[Expr, Any] = {}
+    begin = 0
+    for x, size in zip(variables, sizes, strict=True):
+        table[x] = np.arange(begin + 1, begin + size + 1).reshape(x.shape)
+        begin += size
+    interpret(reachable(roots), Dependence(sets), table)
+    found = [np.zeros(root.shape, int) if table[root] is None else table[root] for root in roots]
+    return sets.pattern(np.concatenate([numbers.ravel() for numbers in found]))
+
+
+class Sets:
+    """Sets of entries, by numbers: 0 is the empty one, the next ones have one entry each."""
+
+    def __init__(self, entries: int) -> None:
+        self.entries = entries
+        self._starts = np.concatenate(([0], np.arange(entries)))
+        self._lengths = np.concatenate(([0], np.ones(entries, int)))
+        self._members = np.arange(entries)
+
+    def pattern(self, numbers: np.ndarray) -> Pattern:
+        """A row for each set."""
+        starts = np.concatenate(([0], np.cumsum(self._lengths[numbers])))
+        return Pattern(starts, self._of(numbers), (numbers.size, self.entries))
+
+    def _of(self, numbers: np.ndarray) -> np.ndarray:
+        """The members of sets, in a row."""
+        lengths = self._lengths[numbers]
+        begins = np.cumsum(lengths) - lengths
+        found: np.ndarray = self._members[np.arange(lengths.sum()) + np.repeat(self._starts[numbers] - begins, lengths)]
+        return found
+
+    def united(self, groups: np.ndarray, numbers: np.ndarray, count: int) -> np.ndarray:
+        """The union of the sets of each group: the numbers of as many new sets as there are groups."""
+        if groups.size == 0:
+            return np.zeros(count, int)
+        if int(self._lengths[numbers].sum()) > _MOST:
+            whole = self._added(np.zeros(1, int), np.array([self._all(numbers).size]), self._all(numbers))
+            found = np.zeros(count, int)
+            found[groups[self._lengths[numbers] > 0]] = whole
+            return found
+        keys = np.unique(np.repeat(groups, self._lengths[numbers]) * self.entries + self._of(numbers))
+        rows, members = np.divmod(keys, max(self.entries, 1))
+        lengths = np.bincount(rows, minlength=count)
+        return self._added(np.cumsum(lengths) - lengths, lengths, members)
+
+    def _all(self, numbers: np.ndarray) -> np.ndarray:
+        present = np.zeros(self.entries, bool)
+        for number in np.unique(numbers):
+            present[self._members[self._starts[number] : self._starts[number] + self._lengths[number]]] = True
+        return np.flatnonzero(present)
+
+    def _added(self, starts: np.ndarray, lengths: np.ndarray, members: np.ndarray) -> np.ndarray:
+        first = self._starts.size
+        self._starts = np.concatenate((self._starts, starts + self._members.size))
+        self._lengths = np.concatenate((self._lengths, lengths))
+        self._members = np.concatenate((self._members, members))
+        return np.where(lengths > 0, np.arange(first, first + lengths.size), 0)
+
+    def both(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """The unions of sets two by two, the arrays of their numbers broadcasting."""
+        x, y = np.broadcast_arrays(x, y)
+        found = np.where(x == 0, y, x)
+        open_ = (x != y) & (x != 0) & (y != 0)
+        if not open_.any():
+            return found
+        pairs, places = np.unique(np.stack((x[open_], y[open_])), axis=1, return_inverse=True)
+        groups = np.tile(np.arange(pairs.shape[1]), 2)
+        found[open_] = self.united(groups, pairs.ravel(), pairs.shape[1])[places.ravel()]
+        return found
+
+    def along(self, x: np.ndarray, axes: Sequence[int]) -> np.ndarray:
+        """The unions along axes, which stay with an extent of 1."""
+        shape = tuple(1 if i in axes else n for i, n in enumerate(x.shape))
+        groups = np.broadcast_to(np.arange(int(np.prod(shape))).reshape(shape), x.shape)
+        parts = np.unique(np.stack((groups.ravel(), x.ravel())), axis=1)
+        return self.united(parts[0], parts[1], int(np.prod(shape))).reshape(shape)
+
+
+class Dependence(Domain[Any]):
+    """The set that each entry of a node depends on, by its number; None for nodes that depend on nothing."""
+
+    def __init__(self, sets: Sets) -> None:
+        self.sets = sets
+
+    def leaf(self, node: Expr) -> None:
+        return None
+
+    constant = leaf
+
+    def part(self, node: Expr, whole: Any, place: int) -> Any:
+        return None if whole is None else whole[place]
+
+    def detach(self, node: Expr, x: Any) -> None:
+        return None
+
+    def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
+        moving = [i for i, x in enumerate(operands) if x is not None]
+        if op.partials is not None:
+            moving = [i for i in moving if op.partials[i] is not None]
+        if not moving or (op.partials is None and op.vjp is None):
+            return None
+        if op.elementwise:
+            return np.broadcast_to(reduce(self.sets.both, [operands[i] for i in moving]), node.shape)
+        for reading in (self._by_axes, self._by_parts, self._moved, self._gathered, self._by_axis, self._by_batch):
+            found = reading(node, op, operands)
+            if found is not None:
+                return found
+        return self._dense(node, operands)
+
+    def _dense(self, node: Expr, operands: Sequence[Any]) -> Any:
+        """Each entry of everything: what is always right."""
+        numbers = np.unique(np.concatenate([x.ravel() for x in operands if x is not None]))
+        whole = self.sets.united(np.zeros(numbers.size, int), numbers, 1)[0]
+        shapes = node.shape if node.op is not None and node.op.outputs > 1 else (node.shape,)
+        found = tuple(np.full(shape, whole) for shape in shapes)
+        return found if node.op is not None and node.op.outputs > 1 else found[0]
+
+    def _by_axes(self, node: Expr, op: Op, operands: Sequence[Any]) -> Any:
+        """What the record says of axes."""
+        if op.loops.axes is None or None in node.operands:
+            return None
+        views = [np.zeros(o.shape, int) if x is None else x for o, x in zip(node.operands, operands, strict=True) if o is not None]
+        try:
+            return op.loops.axes(Along(self.sets), *views, **node.static)
+        except _NoLoop:
+            return None
+
+    def _by_parts(self, node: Expr, op: Op, operands: Sequence[Any]) -> Any:
+        """What it is made of."""
+        if op.loops.parts is None:
+            return None
+        made = op.loops.parts(*node.operands, **node.static)
+        known: dict[Expr, Any] = {o: x for o, x in zip(node.operands, operands, strict=True) if o is not None}
+        order = [part for part in _between([made], known) if part not in known]
+        return None if node in order else interpret(order, self, known)[made]  # itself, where its parts take no less
+
+    def _moved(self, node: Expr, op: Op, operands: Sequence[Any]) -> Any:
+        """Each entry of a result is one of an operand's, or nothing: a linear operation shows so by what it does with labels."""
+        if not op.facts.linear or op.indices or op.outputs > 1:
+            return None
+        sizes = [0 if o is None else int(np.prod(o.shape)) for o in node.operands]
+        labels = _labels(sum(sizes))
+        ends = np.cumsum(sizes)
+        given = [
+            None if o is None else labels[end - size : end].reshape(o.shape)[()]
+            for o, size, end in zip(node.operands, sizes, ends, strict=True)
+        ]
+        places = _places(op.forward(*given, **node.static), labels)
+        if places is None:
+            return None
+        numbers = [0 if x is None else x for x in operands]
+        flat = [np.broadcast_to(x, () if o is None else o.shape).ravel() for o, x in zip(node.operands, numbers, strict=True)]
+        return np.concatenate([[0], *[x for x, size in zip(flat, sizes, strict=True) if size]]).astype(int)[places]
+
+    def _gathered(self, node: Expr, op: Op, operands: Sequence[Any]) -> Any:
+        """Each entry of the operand goes to one of the result: what flows back are labels that only moved."""
+        if not op.facts.linear or op.outputs > 1 or len(node.operands) != 1 or op.vjp is None:
+            return None
+        (x,) = node.operands
+        assert x is not None
+        labels = _labels(int(np.prod(node.shape))).reshape(node.shape)[()]
+        (back,) = op.vjp((True,), labels, np.zeros(node.shape)[()], np.zeros(x.shape)[()], **node.static)
+        places = None if back is None else _places(np.broadcast_to(back, x.shape), labels)
+        if places is None:
+            return None
+        taken = places.ravel() > 0
+        parts = np.unique(np.stack((places.ravel()[taken] - 1, operands[0].ravel()[taken])), axis=1)
+        return self.sets.united(parts[0], parts[1], labels.size).reshape(node.shape)
+
+    def _by_axis(self, node: Expr, op: Op, operands: Sequence[Any]) -> Any:
+        """Entries mix along an axis only, which is reduced or stays."""
+        if "axis" not in node.static or op.outputs > 1 or len(node.operands) != 1:
+            return None
+        x, axis = node.operand, node.static["axis"]
+        if axis is None or not x.shape:
+            return None
+        mixed = self.sets.along(operands[0], axes_of(axis, len(x.shape)))
+        if node.shape == x.shape:
+            return np.broadcast_to(mixed, x.shape)
+        shapes = [reduced(x.shape, axis, keepdims) for keepdims in (True, False)]
+        return mixed.reshape(node.shape) if node.shape in shapes else None
+
+    def _by_batch(self, node: Expr, op: Op, operands: Sequence[Any]) -> Any:
+        """Entries mix in the trailing axes that the record names, batch by batch."""
+        if op.core_dims is None or op.outputs > 1 or len(op.core_dims) != len(node.operands):
+            return None
+        cores = [0 if o is None else min(core, len(o.shape)) for o, core in zip(node.operands, op.core_dims, strict=True)]
+        lead = np.broadcast_shapes(*(o.shape[: len(o.shape) - n] for o, n in zip(node.operands, cores, strict=True) if o is not None))
+        batches = []
+        for x, n in zip(operands, cores, strict=True):
+            if x is not None:
+                batches.append(self.sets.along(x, range(x.ndim - n, x.ndim)).reshape(x.shape[: x.ndim - n]))
+        if node.shape[: len(lead)] != lead:
+            return None
+        whole = np.broadcast_to(reduce(self.sets.both, batches), lead)
+        return np.broadcast_to(whole.reshape((*lead, *[1] * (len(node.shape) - len(lead)))), node.shape)
+
+
+def _between(roots: Sequence[Expr], ends: Mapping[Expr, Any]) -> list[Expr]:
+    """What roots are made of, each after its operands, as far as it is not known."""
+    seen = set(roots)
+    nodes = list(seen)
+    for node in nodes:  # which grow
+        for operand in () if node in ends else node.operands:
+            if operand is not None and operand not in seen:
+                seen.add(operand)
+                nodes.append(operand)
+    return sorted(nodes, key=lambda node: node.index)
+
+
+class _NoLoop(Exception):
+    pass
+
+
+class Along:
+    """What records describe operations on axes with (`gradcli.ops.looping`), on arrays of sets."""
+
+    NoLoop = _NoLoop
+
+    def __init__(self, sets: Sets) -> None:
+        self.sets = sets
+
+    def folded(self, x: np.ndarray, fold: Fold, axis: Any, keepdims: bool) -> np.ndarray:
+        gone = axes_of(axis, x.ndim)
+        found = self.sets.along(x, gone)
+        return found if keepdims else found.reshape([n for i, n in enumerate(x.shape) if i not in gone])
+
+    def arranged(self, x: np.ndarray, order: Sequence[int | None]) -> np.ndarray:
+        kept = [place for place in order if place is not None]
+        if any(x.shape[place] != 1 for place in range(x.ndim) if place not in kept):
+            raise _NoLoop
+        moved = x.transpose(*kept, *(place for place in range(x.ndim) if place not in kept))
+        return moved.reshape([1 if place is None else x.shape[place] for place in order])
+
+    def reshaped(self, x: np.ndarray, shape: Sequence[int]) -> np.ndarray:
+        return x.reshape(shape)
+
+    def repeated(self, x: np.ndarray, shape: Sequence[int]) -> np.ndarray:
+        return np.broadcast_to(x, shape)
+
+    def product(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        if np.prod(np.broadcast_shapes(x.shape, y.shape), dtype=float) > _MOST:
+            raise _NoLoop
+        return self.sets.both(x, y)
+
+    def picked(self, *_: Any) -> Any:
+        """By whole numbers that have values."""
+        raise _NoLoop
+
+    put = picked
+
+
+def _labels(count: int) -> np.ndarray:
+    """Floats that are told apart, in no order that a sum of some could meet."""
+    found: np.ndarray = np.unique(np.random.default_rng(0).integers(0, int(_LABEL), 2 * count + 8))[::2][:count] + _LABEL
+    return found
+
+
+def _places(moved: Any, labels: np.ndarray) -> np.ndarray | None:
+    """The places of labels, counted from 1, and 0 for zeros; None if there is anything else."""
+    moved, known = np.asarray(moved), labels.ravel()
+    found = np.minimum(np.searchsorted(known, moved), max(known.size - 1, 0))
+    if known.size == 0:
+        return None if moved.any() else np.zeros(moved.shape, int)
+    zero = moved == 0
+    if not (zero | (known[found] == moved)).all():
+        return None
+    return np.where(zero, 0, found + 1)
+
+
+def symmetric(pattern: Pattern) -> Pattern:
+    """A pattern with the places of its transpose."""
+    rows, columns = pattern.rows, pattern.columns
+    return pattern_of(np.concatenate((rows, columns)), np.concatenate((columns, rows)), pattern.shape)
