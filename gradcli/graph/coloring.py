@@ -99,6 +99,8 @@ def _end(hub: int, one: int, other: int, colors: list[int], ended: list[int], *,
 
 def of_jacobian(pattern: Pattern) -> tuple[bool, Compression]:
     """Whether derivatives are carried back, and how entries are read from them: by columns or by rows, whichever takes fewer colours."""
+    if not pattern.columns.size:
+        return False, _none(pattern.shape[1])
     back = pattern.transposed()
     forwards, backwards = _fullest(pattern), _fullest(back)
     if 2 * min(forwards, backwards) > min(pattern.shape):  # nothing is to be gained
@@ -122,6 +124,8 @@ def of_jacobian(pattern: Pattern) -> tuple[bool, Compression]:
 def of_hessian(pattern: Pattern) -> Compression:
     """How the entries of a symmetric pattern are read: from the column, or from that of the entry on the other side."""
     rows, columns = pattern.rows, pattern.columns
+    if not columns.size:
+        return _none(pattern.shape[1])
     if 2 * columns.size > pattern.shape[0] ** 2:
         return _each(columns, rows, pattern.shape[0])
     colors = star(pattern)
@@ -134,6 +138,11 @@ def of_hessian(pattern: Pattern) -> Compression:
 def _each(moving: np.ndarray, place: np.ndarray, number: int) -> Compression:
     """A colour for each column."""
     return Compression(np.arange(number), number, moving, place)
+
+
+def _none(extent: int) -> Compression:
+    """No colour at all, for columns that have no entries."""
+    return Compression(np.full(extent, -1), 0, np.zeros(0, int), np.zeros(0, int))
 
 
 def _fullest(pattern: Pattern) -> int:

@@ -7,13 +7,14 @@ Of everything else each entry may depend on all. So a pattern is that of the der
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.graph.interpret import Domain, interpret
+from gradcli.graph.interpret import Domain, forward, interpret
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.ops.looping import Fold
 from gradcli.ops.reductions.along import reduced
@@ -63,7 +64,7 @@ def dependence(roots: Sequence[Expr], variables: Sequence[Expr]) -> Pattern:
         begin += size
     interpret(reachable(roots), Dependence(sets), table)
     found = [np.zeros(root.shape, int) if table[root] is None else table[root] for root in roots]
-    return sets.pattern(np.concatenate([numbers.ravel() for numbers in found]))
+    return sets.pattern(np.concatenate([np.zeros(0, int), *(numbers.ravel() for numbers in found)]))
 
 
 class Sets:
@@ -177,11 +178,19 @@ class Dependence(Domain[Any]):
         """What the record says of axes."""
         if op.loops.axes is None or None in node.operands:
             return None
-        views = [np.zeros(o.shape, int) if x is None else x for o, x in zip(node.operands, operands, strict=True) if o is not None]
+        known = _known_indices(node, op)
+        if known is None:
+            return None
+        views = [
+            known[o] if o in known else np.zeros(o.shape, int) if x is None else x
+            for o, x in zip(node.operands, operands, strict=True)
+            if o is not None
+        ]
         try:
-            return op.loops.axes(Along(self.sets), *views, **node.static)
+            found = op.loops.axes(Along(self.sets), *views, **node.static)
         except _NoLoop:
             return None
+        return found if found.shape == node.shape else None
 
     def _by_parts(self, node: Expr, op: Op, operands: Sequence[Any]) -> Any:
         """What it is made of."""
@@ -193,14 +202,20 @@ class Dependence(Domain[Any]):
         return None if node in order else interpret(order, self, known)[made]  # itself, where its parts take no less
 
     def _moved(self, node: Expr, op: Op, operands: Sequence[Any]) -> Any:
-        """Each entry of a result is one of an operand's, or nothing: a linear operation shows so by what it does with labels."""
-        if not op.facts.linear or op.indices or op.outputs > 1:
+        """Each entry of a result is one of an operand's, or nothing: a linear operation shows so by what it does with labels.
+
+        What chooses entries has to be known.
+        """
+        if not op.facts.linear or op.outputs > 1:
             return None
-        sizes = [0 if o is None else int(np.prod(o.shape)) for o in node.operands]
+        indices = _known_indices(node, op)
+        if indices is None:
+            return None
+        sizes = [0 if o is None or o in indices else int(np.prod(o.shape)) for o in node.operands]
         labels = _labels(sum(sizes))
         ends = np.cumsum(sizes)
         given = [
-            None if o is None else labels[end - size : end].reshape(o.shape)[()]
+            None if o is None else indices[o] if o in indices else labels[end - size : end].reshape(o.shape)[()]
             for o, size, end in zip(node.operands, sizes, ends, strict=True)
         ]
         places = _places(op.forward(*given, **node.static), labels)
@@ -266,6 +281,16 @@ def _between(roots: Sequence[Expr], ends: Mapping[Expr, Any]) -> list[Expr]:
     return sorted(nodes, key=lambda node: node.index)
 
 
+def _known_indices(node: Expr, op: Op) -> Mapping[Expr, Any] | None:
+    """The whole numbers by which an operation addresses entries; None where a value decides them."""
+    chosen = [node.operands[place] for place in op.index_places if place < len(node.operands)]
+    indices = [index for index in chosen if index is not None]
+    if any(part.is_leaf for part in reachable(indices)):
+        return None
+    table = forward(indices, {})
+    return {index: table[index] for index in indices}
+
+
 class _NoLoop(Exception):
     pass
 
@@ -301,11 +326,18 @@ class Along:
             raise _NoLoop
         return self.sets.both(x, y)
 
-    def picked(self, *_: Any) -> Any:
-        """By whole numbers that have values."""
-        raise _NoLoop
+    def picked(self, x: np.ndarray, index: np.ndarray, axis: int) -> np.ndarray:
+        if x.ndim != index.ndim or any(n != m for i, (n, m) in enumerate(zip(x.shape, index.shape, strict=True)) if i != axis % x.ndim):
+            raise _NoLoop
+        found: np.ndarray = np.take_along_axis(x, index, axis)
+        return found
 
-    put = picked
+    def put(self, x: np.ndarray, index: np.ndarray, axis: int, extent: int) -> np.ndarray:
+        if x.shape != index.shape:
+            raise _NoLoop
+        shape = (*x.shape[: axis % x.ndim], extent, *x.shape[axis % x.ndim + 1 :])
+        places = np.take_along_axis(np.arange(math.prod(shape)).reshape(shape), index, axis)
+        return self.sets.united(places.ravel(), np.broadcast_to(x, places.shape).ravel(), math.prod(shape)).reshape(shape)
 
 
 def _labels(count: int) -> np.ndarray:

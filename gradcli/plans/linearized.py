@@ -27,8 +27,8 @@ class Runs(NamedTuple):
     backend: str = "auto"
     threads: int | None = None
 
-    def plan(self, subject: Any, leaves: Sequence[Expr], calls: int = OFTEN) -> Plan:
-        return Plan(subject, leaves, self.precision, backend=self.backend, threads=self.threads, calls=calls)
+    def plan(self, subject: Any, leaves: Sequence[Expr], calls: int = OFTEN, derived: int = 0) -> Plan:
+        return Plan(subject, leaves, self.precision, backend=self.backend, threads=self.threads, calls=calls, derived=derived)
 
 
 def pushed(outs: Sequence[Expr], tangents: Mapping[Expr, Expr]) -> list[Expr]:
@@ -88,7 +88,7 @@ class Linearized:
         table = {node: inner.leaf("kept", node.shape, node.kind) for node in [*kept, *taken[len(leaves) :]]}
         given = [*table.values()]
         interpret([node for node in order if node in moving or node.is_constant], Rebuilding(inner), table)
-        self._each = runs.plan(Nodes([table[end] for end in ends]), given, OFTEN * times)
+        self._each = runs.plan(Nodes([table[end] for end in ends]), given, OFTEN * times) if ends else None
 
     def begun(self, values: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """What is computed besides, and what all directions share."""
@@ -97,10 +97,11 @@ class Linearized:
 
     def along(self, kept: Sequence[Any], directions: Sequence[Any]) -> list[Any]:
         """The derivatives in one direction."""
-        return self._each([*kept, *directions])
+        return [] if self._each is None else self._each([*kept, *directions])
 
     def text(self) -> str:
-        return f"{self._first.text()}\nand for each direction\n{self._each.text()}"
+        each = "" if self._each is None else f"\nand for each direction\n{self._each.text()}"
+        return self._first.text() + each
 
 
 def _folded(roots: Sequence[Expr], leaves: Sequence[Expr]) -> tuple[list[Expr], list[Expr]]:

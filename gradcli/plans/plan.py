@@ -41,6 +41,7 @@ class Plan:
     backend who runs the loops: "numpy", "native", or "auto", for which a count decides (backend.py)
     threads that share the loops, at most; None for as many as there are cores. They change no bit
     calls   for how many it is made
+    derived how many of the last results are derivatives in directions of zeros and ones
     """
 
     def __init__(
@@ -52,15 +53,16 @@ class Plan:
         backend: str = "auto",
         threads: int | None = None,
         calls: int = ONCE,
+        derived: int = 0,
     ) -> None:
         self.subject, self.leaves = subject, list(leaves)
         self.precision, self.threads = precision, threads
         roots, risky = self._folded(assume_finite=True)
-        self.work, self.calls = work_of(roots), calls
+        self.work, self.calls, self._derived = work_of(roots), calls, derived
         self.asked, self.backend = backend, chosen(backend, self.work, calls)
         self.memory = 0  # bytes that it holds at once beside its inputs, results among them
         self._hindrance = "no C compiler works"  # what keeps native code away where it is worth it
-        self._unrolled = unrolled(leaves, roots) if precision == "float64" else None
+        self._unrolled = unrolled(leaves, roots, derived) if precision == "float64" else None
         if self._unrolled is None:
             self._speculative = compiled(self._written(roots, risky))
 
@@ -94,7 +96,7 @@ class Plan:
     def text(self) -> str:
         """The program for people to read, and why it runs where it does."""
         roots, risky = self._folded(assume_finite=True)
-        small = unrolled_text(self.leaves, roots) if self._unrolled is not None else None
+        small = unrolled_text(self.leaves, roots, self._derived) if self._unrolled is not None else None
         source = self._written(roots, risky) if small is None else small
         return f"{because(self.backend, self.asked, self.work, self.calls, self._hindrance)}\n\n{source.text()}\n"
 

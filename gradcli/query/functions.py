@@ -177,7 +177,7 @@ class Function:
 
     def plan(self) -> Listing:
         """The programs that there are, one for each set of shapes: why NumPy or native code runs them, and their steps in order."""
-        made = {id(found.plan): found for found in self._plans.values()}.values()
+        made = {id(found.made): found for found in self._plans.values()}.values()
         return Listing(
             "\n\n".join(found.text() for found in made) or "nothing is compiled yet: call the function, or prepare it for shapes"
         )

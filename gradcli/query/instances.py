@@ -46,6 +46,7 @@ class _Watching(Scope):
         super().__post_init__()
         self.consulted: set[str] = set()
         self.unknown: Collection[str] = ()  # of which there is a shape only
+        self.has_drawn = False
 
     def evaluate(self, node: Expr) -> Any:
         names = {leaf.payload.name for leaf in reachable([node]) if leaf.is_leaf}
@@ -57,6 +58,7 @@ class _Watching(Scope):
         leaf = self.graph.leaf("random numbers", numbers.shape)
         self.values[leaf] = numbers.astype(numpy_dtype(FLOAT, self.precision), copy=False)[()]
         self.frozen.add(leaf)
+        self.has_drawn = True
         return leaf
 
 
@@ -146,7 +148,7 @@ class ForShapes:
 
     def drawn(self, asked: Asked, bindings: Mapping[str, Any], seed: Any, state: int) -> Self:
         """The same with the random numbers of another state."""
-        if state == self.made.state or not self.made.fixed:
+        if state == self.made.state or not self.made.scope.has_drawn:
             return self
         found = self._drawn.get(state)
         if found is None:

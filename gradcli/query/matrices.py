@@ -26,7 +26,6 @@ from gradcli.plans.linearized import Linearized, Runs, pushed
 
 _SHORT = 2_000  # nodes of a program that has every direction in it
 _FEW = 32  # directions of one
-_SOME = 3  # that are not worth a program of their own
 
 
 class Derivatives:
@@ -51,6 +50,11 @@ class Derivatives:
         """The entries that may be other than zero."""
         found = dependence(self.outs, self.wrt)
         return symmetric(found) if self.is_symmetric else found
+
+    @cached_property
+    def compression(self) -> tuple[bool, Compression]:
+        """Whether directions are pulled back, and how the pattern's entries are read from them."""
+        return (False, of_hessian(self.pattern)) if self.is_symmetric else of_jacobian(self.pattern)
 
     def hold(self, entries: int, sweeps: int) -> None:
         """Raise LimitError for a matrix of too many entries, or one that takes too much work."""
@@ -149,12 +153,12 @@ class Short:
         self.decides = True
         self.roots = [*of.beside, *self._blocks()]
         self._many = len(of.beside)
-        self._plan = of.runs.plan(self, of.leaves)
+        self._plan = of.runs.plan(self, of.leaves, derived=len(of.blocks))
 
     @property
     def pays(self) -> bool:
-        """Whether it takes less than direction after direction: it is written on floats, or directions are few."""
-        return self._plan.is_unrolled or min(self.of.shape) <= _SOME
+        """Whether it takes less than direction after direction: it is written on floats, or there are no fewer directions."""
+        return self._plan.is_unrolled or 2 * self.of.compression[1].number >= min(self.of.shape)
 
     @staticmethod
     def suits(of: Derivatives) -> bool:
@@ -211,9 +215,8 @@ class Compressed:
 
     def __init__(self, of: Derivatives) -> None:
         self.of = of
-        pattern = of.pattern
-        back, self.compression = (False, of_hessian(pattern)) if of.is_symmetric else of_jacobian(pattern)
-        of.hold(pattern.columns.size, self.compression.number)
+        back, self.compression = of.compression
+        of.hold(of.pattern.columns.size, self.compression.number)
         ends = of.outs if back else of.wrt
         self._begins = np.cumsum([0, *map(_size, ends)])
         self._places = self.compression.color * of.shape[1 if back else 0] + self.compression.place
