@@ -12,7 +12,7 @@ from cases.case import Case
 
 import gradcli
 from gradcli.graph.coloring import of_hessian, of_jacobian
-from gradcli.graph.sparsity import Pattern, pattern_of, symmetric
+from gradcli.graph.patterns import Pattern, pattern_of, symmetric
 
 
 def truths(pattern: Any) -> np.ndarray:

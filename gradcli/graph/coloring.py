@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradcli.graph.sparsity import Pattern
+from gradcli.graph.patterns import Pattern
 
 
 class Compression(NamedTuple):

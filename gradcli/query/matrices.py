@@ -19,10 +19,12 @@ from gradcli.graph.demand import hold_work
 from gradcli.graph.indeterminate import gradients
 from gradcli.graph.interpret import forward, rebuild
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.graph.sparsity import Pattern, dependence, pattern_of, symmetric
+from gradcli.graph.patterns import Pattern, symmetric
+from gradcli.graph.sparsity import dependence
 from gradcli.graph.transforms import one_hot, vjp, zeros_like
 from gradcli.ops.arrays.shapes import reshape, stack
 from gradcli.plans.linearized import Linearized, Runs, pushed
+from gradcli.query.matrix_blocks import csr, cut, joined, parts_of, size_of
 
 _SHORT = 2_000  # nodes of a program that has every direction in it
 _FEW = 32  # directions of one
@@ -41,7 +43,7 @@ class Derivatives:
     ) -> None:
         self.outs, self.wrt, self.beside, self.leaves, self.runs = list(outs), list(wrt), list(beside), list(leaves), runs
         self.is_symmetric = is_symmetric
-        self.shape = (_entries(outs), _entries(wrt))
+        self.shape = (sum(map(size_of, outs)), sum(map(size_of, wrt)))
         self.graph = beside[0].graph
         self.blocks = [(out, x) for out in outs for x in wrt]  # row by row
 
@@ -72,7 +74,7 @@ class Derivatives:
     def rows(self, table: Mapping[Expr, Any], wanted: Sequence[int]) -> dict[int, np.ndarray]:
         """Rows of the matrix, each by a sweep over values that are known."""
         found = {}
-        begins = np.cumsum([0, *map(_size, self.outs)])
+        begins = np.cumsum([0, *map(size_of, self.outs)])
         for row in wanted:
             place = int(np.searchsorted(begins, row, "right")) - 1
             out = self.outs[place]
@@ -137,7 +139,7 @@ class Blocks:
     @cached_property
     def _parts(self) -> list[tuple[np.ndarray, Pattern]]:
         """The entries of each block, and their pattern."""
-        return parts_of(self.of)
+        return parts_of(self.of, self.of.pattern)
 
     def text(self) -> str:
         made = [way for name, way in vars(self).items() if name in ("_dense", "_compressed")]
@@ -171,7 +173,7 @@ class Short:
         rows, columns = of.shape
         if rows <= columns:
             parts = {
-                out: [vjp(out, of.wrt, self.graph.constant(one_hot(i, out.shape)) if out.shape else _one(out)) for i in range(_size(out))]
+                out: [vjp(out, of.wrt, self.graph.constant(one_hot(i, out.shape)) if out.shape else _one(out)) for i in range(size_of(out))]
                 for out in of.outs
             }
             return [self._joined([row[of.wrt.index(x)] for row in parts[out]], out, x, axis=0) for out, x in of.blocks]
@@ -179,7 +181,7 @@ class Short:
         for x in of.wrt:
             tangent = self.graph.leaf("tangent", x.shape)
             ends = pushed(of.outs, {x: tangent})
-            for i in range(_size(x)):
+            for i in range(size_of(x)):
                 direction = self.graph.constant(one_hot(i, x.shape)) if x.shape else _one(x)
                 for out, column in zip(of.outs, rebuild(ends, {tangent: direction}, self.graph), strict=True):
                     found.setdefault((out, x), []).append(column)
@@ -218,7 +220,7 @@ class Compressed:
         back, self.compression = of.compression
         of.hold(of.pattern.columns.size, self.compression.number)
         ends = of.outs if back else of.wrt
-        self._begins = np.cumsum([0, *map(_size, ends)])
+        self._begins = np.cumsum([0, *map(size_of, ends)])
         self._places = self.compression.color * of.shape[1 if back else 0] + self.compression.place
         self._linear = Linearized(of.beside, of.outs, of.wrt, of.leaves, of.runs, back=back, times=max(1, self.compression.number))
 
@@ -263,64 +265,5 @@ class Compressed:
         return f"{count} direction{'s' * (count != 1)} for {self.of.pattern.columns.size:,} entries\n{self._linear.text()}"
 
 
-def cut(of: Derivatives, whole: np.ndarray) -> list[Any]:
-    """The blocks of a matrix, each an array of its own."""
-    rows, columns = np.cumsum([0, *map(_size, of.outs)]), np.cumsum([0, *map(_size, of.wrt)])
-    if len(of.blocks) == 1:
-        ((out, x),) = of.blocks
-        return [whole.reshape((*out.shape, *x.shape))[()]]
-    return [
-        whole[rows[i] : rows[i + 1], columns[j] : columns[j + 1]].reshape((*out.shape, *x.shape)).copy()[()]
-        for i, out in enumerate(of.outs)
-        for j, x in enumerate(of.wrt)
-    ]
-
-
-def parts_of(of: Derivatives) -> list[tuple[np.ndarray, Pattern]]:
-    """Which entries of the matrix's pattern each block has, and its own pattern."""
-    if len(of.blocks) == 1:
-        return [(np.arange(of.pattern.columns.size), of.pattern)]
-    rows, columns = of.pattern.rows, of.pattern.columns
-    begins, sides = (np.cumsum([0, *map(_size, nodes)]).tolist() for nodes in (of.outs, of.wrt))
-    found = []
-    for i in range(len(of.outs)):
-        for j in range(len(of.wrt)):
-            inside = (rows >= begins[i]) & (rows < begins[i + 1]) & (columns >= sides[j]) & (columns < sides[j + 1])
-            chosen = np.flatnonzero(inside)
-            shape = (begins[i + 1] - begins[i], sides[j + 1] - sides[j])
-            found.append((chosen, pattern_of(rows[chosen] - begins[i], columns[chosen] - sides[j], shape)))
-    return found
-
-
-def csr(data: np.ndarray, pattern: Pattern) -> Any:
-    """Entries of a pattern as SciPy's sparse array; places are copied, as its methods change them where they are."""
-    from scipy.sparse import csr_array
-
-    kind = np.int32 if max(*pattern.shape, pattern.columns.size) < 2**31 else np.int64
-    made = csr_array((data, pattern.columns.astype(kind), pattern.starts.astype(kind)), shape=pattern.shape)
-    made.has_canonical_format = True
-    return made
-
-
-def joined(of: Derivatives, blocks: Sequence[Any]) -> np.ndarray:
-    """The matrix of blocks."""
-    if len(blocks) == 1:
-        return np.reshape(blocks[0], of.shape)
-    count = len(of.wrt)
-    rows = [
-        np.concatenate([np.reshape(block, (_size(out), _size(x))) for block, x in zip(blocks[i * count :], of.wrt, strict=False)], axis=1)
-        for i, out in enumerate(of.outs)
-    ]
-    return np.concatenate(rows) if rows else np.zeros(of.shape)
-
-
 def _one(node: Expr) -> Expr:
     return node.graph.constant(1.0)
-
-
-def _size(node: Expr) -> int:
-    return math.prod(node.shape)
-
-
-def _entries(nodes: Sequence[Expr]) -> int:
-    return sum(map(_size, nodes))
