@@ -440,6 +440,21 @@ def test_many_shapes_are_bounded_and_few_more_than_are_kept_are_not_compiled_aga
     assert sum(isinstance(o, specialized) for o in gc.get_objects()) <= alive + 2
 
 
+def test_arrays_that_plans_keep_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    from gradcli.plans import results
+
+    monkeypatch.setattr(results, "_MOST", 4_000_000)
+    monkeypatch.setattr(results, "_keepers", results.Keepers())
+    f = gradcli.value_and_grad("sum(exp(x)*x)")
+    for n in range(40):
+        for _ in range(3):
+            f(x=np.ones(20_000 + n))
+    gc.collect()
+    held = [o.held() for o in gc.get_objects() if isinstance(o, results.Results)]
+    assert sum(held) <= 4_000_000
+    assert max(held) >= 8 * 20_000, "that of the last shape keeps its own"
+
+
 def test_plans_are_shown_and_prepared() -> None:
     f = gradcli.jacobian("x[1:]*x[:-1]", sparse=True).prepare(x=(100,))
     assert "2 directions for 198 entries" in f.plan()

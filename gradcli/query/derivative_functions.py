@@ -76,10 +76,10 @@ class _Matrix(_Derived):
 
     def of_vector(self, layout: Layout, bindings: Mapping[str, Any]) -> Any:
         """The matrix, with a row for each entry of the value (of the vector, for a Hessian) and a column for each of the vector."""
-        return self._function.called(bindings, None, "whole sparse" if self._sparse else "whole")
+        return self._function.called(None, bindings, "whole sparse" if self._sparse else "whole")
 
     def pattern_of_vector(self, layout: Layout, bindings: Mapping[str, Any]) -> Any:
-        return self._function.called(bindings, None, "whole pattern")
+        return self._function.called(None, bindings, "whole pattern")
 
 
 class Jacobian(_Matrix):
@@ -159,4 +159,4 @@ class HessianProduct(_Derived):
             raise UsageError("a Hessian-vector product needs a vector", help="call it with two: g(x, p)")
         if np.shape(direction[0]) != (size := (sum(np.size(bindings[name]) for name in layout.shapes),)):
             raise ShapeError(f"p has the shape {np.shape(direction[0])}, the vector {size}; they must be the same")
-        return layout.join(self._function.called(bindings, None, None, None, layout.split(direction[0]))[2])
+        return layout.join(self._function.called(None, bindings, None, None, layout.split(direction[0]))[2])

@@ -25,6 +25,7 @@ from gradcli.query.specialized import Specialized
 Key = tuple[Any, ...]
 _ARRAY = np.ndarray
 _PLANS = 256  # that a function keeps: shapes, or values that decide what is computed, may be others in every call
+_OPTIONS = frozenset(("seed", "out", "random_state"))
 _STEP = 0x9E3779B1  # 2**32 by the golden ratio: its multiples are spread evenly
 
 
@@ -143,12 +144,12 @@ class Function:
         return self._compiled(key, values, seed, unknown)
 
     def called(
-        self, at: Mapping[str, Any] | None, keywords: dict[str, Any] | None, how: Any, state: int | None = None, seed: Any = None
+        self, at: Mapping[str, Any] | None, keywords: Mapping[str, Any] | None, how: Any, state: int | None = None, seed: Any = None
     ) -> Any:
         """What plans of another kind give, which take for ``out`` how results are wanted."""
-        if keywords and ("seed" in keywords or "out" in keywords):  # names here
-            at, keywords = self._by_names(at, keywords), None
-        return self(at, seed=seed, out=how, random_state=state, **(keywords or {}))
+        if keywords and not _OPTIONS.isdisjoint(keywords):  # names here
+            at, keywords = {**(at or {}), **keywords}, None
+        return Function.__call__(self, at, seed=seed, out=how, random_state=state, **(keywords or {}))
 
     @property
     def words(self) -> Collection[str]:
@@ -172,7 +173,7 @@ class Function:
 
     def of_vector(self, layout: Layout, bindings: Mapping[str, Any]) -> Any:
         """The value, and the gradient as a vector."""
-        value, grads = self(bindings)
+        value, grads = self.called(None, bindings, None)
         return value, layout.join(grads)
 
     def plan(self) -> Listing:
@@ -275,5 +276,5 @@ class Value(Function):
 
     def of_vector(self, layout: Layout, bindings: Mapping[str, Any]) -> Any:
         """The value: a number, or a vector of its entries."""
-        value = self(bindings)
+        value = self.called(None, bindings, None)[0]
         return np.ravel(value) if value.ndim else value

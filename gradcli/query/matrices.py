@@ -238,7 +238,7 @@ class Compressed:
             ]
             found += [np.ravel(part) for part in self._linear.along(kept, directions)]
         data = np.concatenate(found)[self._places] if found else np.empty(0, dtype)
-        if not np.isfinite(np.vdot(data, data)):
+        if not np.isfinite(np.add.reduce(data)):
             self._decide(data, values)
         return beside, data
 
