@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-MOST = 20_000_000  # entries of sets that are united at once: what has more is taken for dense
+_MOST = 20_000_000  # entries of sets that are united at once: what has more is taken for dense
 
 
 class Pattern(NamedTuple):
@@ -69,7 +69,7 @@ class Sets:
         """The union of the sets of each group: the numbers of as many new sets as there are groups."""
         if groups.size == 0:
             return np.zeros(count, int)
-        if int(self._lengths[numbers].sum()) > MOST:
+        if int(self._lengths[numbers].sum()) > _MOST:
             whole = self._added(np.zeros(1, int), np.array([self._all(numbers).size]), self._all(numbers))
             found = np.zeros(count, int)
             found[groups[self._lengths[numbers] > 0]] = whole
@@ -99,14 +99,20 @@ class Sets:
         open_ = (x != y) & (x != 0) & (y != 0)
         if not open_.any():
             return found
-        pairs, places = np.unique(np.stack((x[open_], y[open_])), axis=1, return_inverse=True)
-        groups = np.tile(np.arange(pairs.shape[1]), 2)
-        found[open_] = self.united(groups, pairs.ravel(), pairs.shape[1])[places.ravel()]
+        base = int(self._starts.size)
+        keys, places = np.unique(x[open_] * base + y[open_], return_inverse=True)
+        groups = np.tile(np.arange(keys.size), 2)
+        found[open_] = self.united(groups, np.concatenate(np.divmod(keys, base)), keys.size)[places]
         return found
 
     def along(self, x: np.ndarray, axes: Sequence[int]) -> np.ndarray:
         """The unions along axes, which stay with an extent of 1."""
         shape = tuple(1 if i in axes else n for i, n in enumerate(x.shape))
         groups = np.broadcast_to(np.arange(int(np.prod(shape))).reshape(shape), x.shape)
-        parts = np.unique(np.stack((groups.ravel(), x.ravel())), axis=1)
-        return self.united(parts[0], parts[1], int(np.prod(shape))).reshape(shape)
+        return self.gathered(groups, x, int(np.prod(shape))).reshape(shape)
+
+    def gathered(self, groups: np.ndarray, numbers: np.ndarray, count: int) -> np.ndarray:
+        """The unions of the sets of each group, of which many may be the same."""
+        base = int(self._starts.size)
+        parts, sets = np.divmod(np.unique(groups.ravel() * base + numbers.ravel()), base)
+        return self.united(parts, sets, count)

@@ -14,14 +14,16 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.errors import GradcliError
 from gradcli.graph.interpret import Domain, forward, interpret
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.graph.patterns import MOST, Pattern, Sets
+from gradcli.graph.patterns import Pattern, Sets
 from gradcli.ops.looping import Fold
 from gradcli.ops.reductions.along import reduced
 from gradcli.ops.spec import Op
 from gradcli.ops.writing import axes_of
 
+_PRODUCTS = 4_000_000  # entries that are multiplied in a sum of products: more are taken for a dense product
 _LABEL = 2.0**51  # labels lie between this and its double, so that neither a sum nor a difference of two is one
 
 
@@ -122,7 +124,11 @@ class Dependence(Domain[Any]):
             None if o is None else indices[o] if o in indices else labels[end - size : end].reshape(o.shape)[()]
             for o, size, end in zip(node.operands, sizes, ends, strict=True)
         ]
-        places = _places(op.forward(*given, **node.static), labels)
+        try:
+            moved = op.forward(*given, **node.static)
+        except (GradcliError, ValueError, TypeError, IndexError, ArithmeticError):
+            return None  # labels are no values for it
+        places = _places(moved, labels)
         if places is None:
             return None
         numbers = [0 if x is None else x for x in operands]
@@ -141,8 +147,8 @@ class Dependence(Domain[Any]):
         if places is None:
             return None
         taken = places.ravel() > 0
-        parts = np.unique(np.stack((places.ravel()[taken] - 1, operands[0].ravel()[taken])), axis=1)
-        return self.sets.united(parts[0], parts[1], labels.size).reshape(node.shape)
+        found = self.sets.gathered(places.ravel()[taken] - 1, operands[0].ravel()[taken], labels.size)
+        return found.reshape(node.shape)
 
     def _by_axis(self, node: Expr, op: Op, operands: Sequence[Any]) -> Any:
         """Entries mix along an axis only, which is reduced or stays."""
@@ -226,7 +232,7 @@ class Along:
         return np.broadcast_to(x, shape)
 
     def product(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        if np.prod(np.broadcast_shapes(x.shape, y.shape), dtype=float) > MOST:
+        if math.prod(np.broadcast_shapes(x.shape, y.shape)) > _PRODUCTS:
             raise _NoLoop
         return self.sets.both(x, y)
 
@@ -241,7 +247,7 @@ class Along:
             raise _NoLoop
         shape = (*x.shape[: axis % x.ndim], extent, *x.shape[axis % x.ndim + 1 :])
         places = np.take_along_axis(np.arange(math.prod(shape)).reshape(shape), index, axis)
-        return self.sets.united(places.ravel(), np.broadcast_to(x, places.shape).ravel(), math.prod(shape)).reshape(shape)
+        return self.sets.gathered(places, x, math.prod(shape)).reshape(shape)
 
 
 def _labels(count: int) -> np.ndarray:
