@@ -90,6 +90,55 @@ def test_hessians(case: str, sparse: bool, recorded: dict[str, Any]) -> None:
             np.testing.assert_allclose(dense(by[name][other], (*x.shape, *y.shape)), wanted, rtol=1e-10, atol=1e-12)
 
 
+# whose operations have no form for many directions
+ONE_BY_ONE = ["running sums", "running products", "a product of matrices", "a solution", "an inverse", "a determinant", "a network"]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_directions_all_at_once(case: str, recorded: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    from gradcli.plans import linearized
+    from gradcli.query.matrices import Short
+
+    monkeypatch.setattr(linearized, "_FEW", 1)
+    monkeypatch.setattr(Short, "suits", lambda of: False)
+    text, values, _ = CASES[case]
+    given = arrays(values)
+    jacobian, hessian = gradcli.jacobian(text), gradcli.hessian(f"sum({text})")
+    _, by = jacobian(given)
+    for name in given:
+        np.testing.assert_allclose(by[name], recorded[case]["jacobian"][name], rtol=1e-11, atol=1e-13)
+        for other, found in hessian(given)[2][name].items():
+            np.testing.assert_allclose(found, recorded[case]["hessian"][name][other], rtol=1e-10, atol=1e-12)
+    if case not in ONE_BY_ONE:
+        assert "for all directions" in hessian.plan()
+
+
+@pytest.mark.parametrize(
+    ("fixed", "moving"),
+    [("A @ x", (3,)), ("A @ X", (3, 2)), ("x @ A.T", (3,)), ("X.T @ A.T", (3, 2)), ("b @ x", (3,)), ("b @ X", (3, 2)), ("X.T @ b", (3, 2))],
+)
+def test_products_with_directions(fixed: str, moving: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    """By difference quotients of what is linear: its change along each entry."""
+    from gradcli.plans import linearized
+    from gradcli.query.matrices import Short
+
+    monkeypatch.setattr(linearized, "_FEW", 1)
+    monkeypatch.setattr(Short, "suits", lambda of: False)
+    random = np.random.default_rng(1)
+    constants = {"A": random.normal(size=(4, 3)), "b": random.normal(size=3)}
+    used = {name: value for name, value in constants.items() if name in fixed}
+    name = "X" if "X" in fixed else "x"
+    x = random.normal(size=moving)
+    f = gradcli.jacobian(fixed, wrt=name)
+    _, by = f(**used, **{name: x})
+    value = gradcli.compile(fixed)
+    for place in np.ndindex(moving):
+        unit = np.zeros(moving)
+        unit[place] = 1
+        wanted = value(**used, **{name: unit})
+        np.testing.assert_allclose(by[name][(..., *place)], wanted, rtol=1e-13, atol=1e-15)
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_products_of_hessians_with_vectors(case: str, recorded: dict[str, Any]) -> None:
     text, values, _ = CASES[case]

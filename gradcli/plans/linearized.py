@@ -9,15 +9,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from gradcli.graph.demand import size_of
 from gradcli.graph.interpret import Rebuilding, forward, interpret
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.graph.tangents import Tangents
 from gradcli.graph.transforms import vjp, zeros_like
 from gradcli.plans.backend import OFTEN
+from gradcli.plans.batched import Batched, NotBatched
 from gradcli.plans.folding import Folder
 from gradcli.plans.plan import Plan
 from gradcli.plans.reading import in_order
 from gradcli.plans.subjects import Nodes
+
+_FEW = 8  # directions that are not worth an axis: it is the innermost one
+_LONG = 1 << 9  # bytes of a node for each direction: loops along an axis of so many take longer than a call for each
+_BYTES = 1 << 25  # of a node for all directions
 
 
 class Runs(NamedTuple):
@@ -88,6 +94,12 @@ class Linearized:
         table = {node: inner.leaf("kept", node.shape, node.kind) for node in [*kept, *taken[len(leaves) :]]}
         given = [*table.values()]
         interpret([node for node in order if node in moving or node.is_constant], Rebuilding(inner), table)
+        self.all: Plan | None = (
+            None  # of all directions at once: they are the columns of what it takes, and its results those of what it gives
+        )
+        most = max((size_of(node) for node in order if node in moving), default=0)
+        if ends and _FEW <= times <= _BYTES // max(most, 1) and most <= _LONG * times and all(end in moving for end in ends):
+            self.all = _batched(ends, kept, taken[len(leaves) :], order, moving, times, runs)
         self._each = runs.plan(Nodes([table[end] for end in ends]), given, OFTEN * times) if ends else None
 
     def begun(self, values: Sequence[Any]) -> tuple[list[Any], list[Any]]:
@@ -100,8 +112,25 @@ class Linearized:
         return [] if self._each is None else self._each([*kept, *directions])
 
     def text(self) -> str:
+        if self.all is not None:
+            return f"{self._first.text()}\nand for all directions\n{self.all.text()}"
         each = "" if self._each is None else f"\nand for each direction\n{self._each.text()}"
         return self._first.text() + each
+
+
+def _batched(
+    ends: Sequence[Expr], kept: Sequence[Expr], directions: Sequence[Expr], order: Sequence[Expr], moving: set[Expr], times: int, runs: Runs
+) -> Plan | None:
+    """The plan of all directions at once, if there is one."""
+    graph = Graph(ends[0].graph.limits)
+    table = {node: graph.leaf("kept", node.shape, node.kind) for node in kept}
+    table |= {node: graph.leaf("directions", (*node.shape, times)) for node in directions}
+    given = [*table.values()]
+    try:
+        interpret([node for node in order if node in moving or node.is_constant], Batched(graph, moving, times), table)
+    except NotBatched:
+        return None
+    return runs.plan(Nodes([table[end] for end in ends]), given)
 
 
 def _folded(roots: Sequence[Expr], leaves: Sequence[Expr]) -> tuple[list[Expr], list[Expr]]:

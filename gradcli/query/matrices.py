@@ -227,6 +227,25 @@ class Compressed:
     def entries(self, values: Sequence[Any]) -> tuple[list[Any], np.ndarray]:
         """What is computed besides, and the entries of the pattern."""
         beside, kept = self._linear.begun(values)
+        if self._linear.all is not None:
+            whole = [np.reshape(part, (-1, self.compression.number)) for part in self._linear.all([*kept, *self._seeds])]
+            data = np.concatenate(whole)[self.compression.place, self.compression.color]
+        else:
+            data = self._one_by_one(kept)
+        if not np.isfinite(np.add.reduce(data)):
+            self._decide(data, values)
+        return beside, data
+
+    @cached_property
+    def _seeds(self) -> list[np.ndarray]:
+        """All directions, as columns."""
+        whole = np.equal.outer(self.compression.colors, np.arange(self.compression.number)).astype(self.of.runs.precision)
+        return [
+            whole[begin:end].reshape((*shape, -1))
+            for begin, end, shape in zip(self._begins[:-1], self._begins[1:], self._linear.shapes, strict=True)
+        ]
+
+    def _one_by_one(self, kept: Sequence[Any]) -> np.ndarray:
         compression: Compression = self.compression
         found = []
         dtype = np.dtype(self.of.runs.precision)
@@ -237,10 +256,8 @@ class Compressed:
                 for begin, end, shape in zip(self._begins[:-1], self._begins[1:], self._linear.shapes, strict=True)
             ]
             found += [np.ravel(part) for part in self._linear.along(kept, directions)]
-        data = np.concatenate(found)[self._places] if found else np.empty(0, dtype)
-        if not np.isfinite(np.add.reduce(data)):
-            self._decide(data, values)
-        return beside, data
+        data: np.ndarray = np.concatenate(found)[self._places] if found else np.empty(0, dtype)
+        return data
 
     def _decide(self, data: np.ndarray, values: Sequence[Any]) -> None:
         """Find the entries again that are not finite."""
