@@ -54,7 +54,7 @@ def _any_size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
         for name in ("_MOST", "_CALL", "_LONGEST"):
             monkeypatch.setattr(unrolling, name, 10**6)
         return
-    monkeypatch.setattr(plan, "unrolled", lambda leaves, roots: None)
+    monkeypatch.setattr(plan, "unrolled", lambda *_: None)
     if request.param != "whole":
         monkeypatch.setattr(work, "BLOCK_THRESHOLD", 1)
         monkeypatch.setattr(nests, "BLOCK_THRESHOLD", 1)

@@ -21,6 +21,7 @@ from gradcli.graph.nodes import Expr, reachable
 from gradcli.ops.registry import registry
 from gradcli.ops.spec import Op
 from gradcli.plans.plan import Plan
+from gradcli.plans.subjects import Gradients
 
 M = mpmath.MPContext()
 M.dps = 50
@@ -45,7 +46,7 @@ class Run:
             found = gradients(reachable([self.root]), {self.root: np.ones_like(table[self.root])}, self.wrt, table.__getitem__)
         yield [table[self.root], *(found.get(x, np.zeros(x.shape)) for x in self.wrt)]
         if not self.root.shape and len(self.wrt) == len(self.leaves):
-            yield Plan(self.root, self.wrt, self.wrt, self.precision)([self.leaves[x] for x in self.wrt])
+            yield Plan(Gradients(self.root, self.wrt), self.wrt, self.precision)([self.leaves[x] for x in self.wrt])
 
     def true(self) -> list[np.ndarray]:
         table = forward_exact(M, self.root, self.leaves, self.precision)

@@ -17,6 +17,7 @@ from gradcli.batch.templates import Template, Templates, lowered, pieces
 from gradcli.batch.values import Found, Lookup, Number
 from gradcli.language.held_bindings import HeldBindings
 from gradcli.plans.plan import Plan
+from gradcli.plans.subjects import Gradients
 
 _ROWS = 16  # bindings of one template and level that are worth a plan
 _DEEPEST = 64  # levels
@@ -125,7 +126,7 @@ def batched(
         nodes += 0 if graph is None else graph.operations * len(group.targets) + np.unique(group.numbers).size
         if graph is None or nodes > templates.limits.nodes:
             return None
-        plan = Plan(graph.root, graph.names, [*graph.names, *graph.numbers], "float64")
+        plan = Plan(Gradients(graph.root, graph.names), [*graph.names, *graph.numbers], "float64")
         slots.values[group.targets], *group.parts = plan([*slots.values[group.columns], *group.numbers])
     if not np.isfinite(slots.values).all():
         return None

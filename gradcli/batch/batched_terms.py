@@ -17,6 +17,7 @@ from gradcli.batch.templates import Template, Templates, Term, lowered, terms
 from gradcli.batch.values import Found, Lookup, Number
 from gradcli.language.tokens import STARTS_NUMBER
 from gradcli.plans.plan import Plan
+from gradcli.plans.subjects import Gradients
 from gradcli.query.options import LONG
 
 _ROWS = 16  # terms of a template that are worth a plan
@@ -146,7 +147,7 @@ def gradient_of_sum(templates: Templates, text: str, lookup: Lookup, functions: 
         if nodes > templates.limits.nodes:
             return None
         seed = graph.root.graph.leaf("seed", graph.root.shape)
-        plan = Plan(graph.root, graph.names, [*graph.names, *graph.numbers, seed], "float64", seed, backend="numpy")
+        plan = Plan(Gradients(graph.root, graph.names, seed), [*graph.names, *graph.numbers, seed], "float64", backend="numpy")
         signs = np.where(rows.negative, -1.0, 1.0)
         value, *parts = plan([*values[columns], *rows.given(template), signs])
         summands[rows.places] = signs * value

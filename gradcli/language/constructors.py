@@ -283,7 +283,7 @@ def _drawn(builder: Builder, name: str, draw: Callable[[tuple[int, ...]], Any], 
     extents = shape if isinstance(shape, tuple) else (shape,)
     drawn = shape_of(builder, *extents)
     builder.graph.limits.check_array(drawn)
-    return _typed(builder, name, builder.graph.constant(np.asarray(draw(drawn))), dtype)
+    return _typed(builder, name, builder.scope.drawn(np.asarray(draw(drawn))), dtype)
 
 
 CONSTRUCTORS = {

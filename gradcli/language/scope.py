@@ -89,6 +89,10 @@ class Scope:
             self._random = np.random.default_rng(self.random_state)
         return self._random
 
+    def drawn(self, numbers: np.ndarray) -> Expr:
+        """A node of random numbers."""
+        return self.graph.constant(numbers)
+
     def bind_value(self, name: str, value: Any, *, const: bool = False) -> Expr:
         """Make a name a leaf with a value: a number, a boolean, or an array of these, of any shape.
 

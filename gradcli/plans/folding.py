@@ -188,6 +188,8 @@ class Folder(Transcription[Expr]):
 
     def _power(self, x: Expr, y: Expr) -> Expr | None:
         exponent = constant_of(y)
+        if exponent == 0:
+            return self._number(1.0)  # of whatever x is, NaN too
         if exponent is None or abs(exponent) not in _SIMPLE_POWERS:
             return None
         if not float(exponent).is_integer():

@@ -17,12 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import EvaluationError, NativeError
-from gradcli.graph.indeterminate import gradients, has_nan
-from gradcli.graph.interpret import forward
+from gradcli.errors import NativeError
+from gradcli.graph.indeterminate import has_nan
 from gradcli.graph.nodes import Expr, Graph, reachable
-from gradcli.graph.sweep import backward, itself
-from gradcli.graph.transforms import ones_like, zeros_like
 from gradcli.plans.assembly import Compiled, compiled, delivered, last_uses, written
 from gradcli.plans.backend import ONCE, because, chosen
 from gradcli.plans.folding import Folder
@@ -30,6 +27,7 @@ from gradcli.plans.memory import most_held
 from gradcli.plans.nests import Nest, planned
 from gradcli.plans.reading import Expander
 from gradcli.plans.source import Source
+from gradcli.plans.subjects import Subject
 from gradcli.plans.unrolling import unrolled, unrolled_text
 from gradcli.plans.work import work_of
 
@@ -37,41 +35,39 @@ _DECIDED = 1 << 23  # entries of all inputs up to which zero times infinity is d
 
 
 class Plan:
-    """The value of a root and its vector-Jacobian products, as a function of the values of leaves.
+    """The results of a subject, such as a value and its gradients, as a function of the values of leaves.
 
-    leaves  those that take values, in order; ``seed`` may be one of them
-    wrt     the leaves to differentiate with respect to
-    seed    the cotangent of the root: ones, if None
+    leaves  those that take values, in order
     backend who runs the loops: "numpy", "native", or "auto", for which a count decides (backend.py)
     threads that share the loops, at most; None for as many as there are cores. They change no bit
     calls   for how many it is made
+    derived how many of the last results are derivatives in directions of zeros and ones
     """
 
     def __init__(
         self,
-        root: Expr,
-        wrt: Sequence[Expr],
+        subject: Subject,
         leaves: Sequence[Expr],
         precision: str,
-        seed: Expr | None = None,
         *,
         backend: str = "auto",
         threads: int | None = None,
         calls: int = ONCE,
+        derived: int = 0,
     ) -> None:
-        self.root, self.wrt, self.leaves, self.seed = root, list(wrt), list(leaves), seed
+        self.subject, self.leaves = subject, list(leaves)
         self.precision, self.threads = precision, threads
         roots, risky = self._folded(assume_finite=True)
-        self.work, self.calls = work_of(roots), calls
+        self.work, self.calls, self._derived = work_of(roots), calls, derived
         self.asked, self.backend = backend, chosen(backend, self.work, calls)
         self.memory = 0  # bytes that it holds at once beside its inputs, results among them
         self._hindrance = "no C compiler works"  # what keeps native code away where it is worth it
-        self._unrolled = unrolled(leaves, roots) if precision == "float64" else None
+        self._unrolled = unrolled(leaves, roots, derived) if precision == "float64" else None
         if self._unrolled is None:
             self._speculative = compiled(self._written(roots, risky))
 
     def __call__(self, values: Sequence[Any], out: Sequence[Any] = ()) -> list[Any]:
-        """The value and the gradients: new arrays, or those of ``out`` (contiguous, of the right dtype and shape, no inputs)."""
+        """The results: new arrays, or those of ``out`` (contiguous, of the right dtype and shape, no inputs)."""
         if self._unrolled is not None:
             try:
                 found = self._unrolled(*values, *out) if out else self._unrolled(*values)
@@ -92,20 +88,22 @@ class Plan:
         open_ = any(has_nan(gradient) for gradient in results[1:])
         return self._interpreted(values, out) if open_ and sum(map(np.size, values)) <= _DECIDED else results
 
+    @property
+    def is_unrolled(self) -> bool:
+        """Whether it is a program on Python's floats."""
+        return self._unrolled is not None
+
     def text(self) -> str:
         """The program for people to read, and why it runs where it does."""
         roots, risky = self._folded(assume_finite=True)
-        small = unrolled_text(self.leaves, roots) if self._unrolled is not None else None
+        small = unrolled_text(self.leaves, roots, self._derived) if self._unrolled is not None else None
         source = self._written(roots, risky) if small is None else small
         return f"{because(self.backend, self.asked, self.work, self.calls, self._hindrance)}\n\n{source.text()}\n"
 
     def _folded(self, *, assume_finite: bool) -> tuple[list[Expr], bool]:
-        """The joint graph of value and gradients, made by the sweep and folded; and whether folding took risks."""
-        seed = ones_like(self.root) if self.seed is None else self.seed
-        found = backward(reachable([self.root]), {self.root: seed}, self.wrt, itself) if self.wrt else {}
-        gradients = [found[x] if x in found else zeros_like(x) for x in self.wrt]
-        folder = Folder(Graph(self.root.graph.limits), assume_finite=assume_finite)
-        return folder.fold([self.root, *gradients]), folder.risky
+        """The subject's nodes, folded together; and whether folding took risks."""
+        folder = Folder(Graph(self.subject.graph.limits), assume_finite=assume_finite)
+        return folder.fold(self.subject.roots), folder.risky
 
     @cached_property
     def _speculative(self) -> Compiled:
@@ -123,12 +121,10 @@ class Plan:
             if source is not None:
                 return source
             self.backend = "numpy"
-        expander = Expander(Graph(self.root.graph.limits))
+        expander = Expander(Graph(self.subject.graph.limits))
         roots = expander.expanded(roots)
         has_floats = any(not leaf.shape for leaf in self.leaves)  # whose infinities are made otherwise than NumPy's
-        # where a cotangent of zeros ends the sweep, and the program goes on
-        ends = any(not (node.op is None or node.op.elementwise or node.op.facts.linear) for node in reachable([self.root]))
-        checked = risky or expander.changed or has_floats or (ends and bool(self.wrt))
+        checked = risky or expander.changed or has_floats or self.subject.decides
         steps = planned(roots, in_c=False)
         self.memory = most_held(steps, roots, last_uses(steps, roots))
         return written(self.leaves, roots, steps, self.precision, assume_finite=True, checked=checked, threads=self.threads)
@@ -137,7 +133,7 @@ class Plan:
         """The program with its nests in C; None if it has none, or needs one that cannot be run."""
         from gradcli.plans.native.program import in_c
 
-        roots = Expander(Graph(self.root.graph.limits)).expanded(roots)
+        roots = Expander(Graph(self.subject.graph.limits)).expanded(roots)
         steps = planned(roots, in_c=True)
         nests = [step for step in steps if isinstance(step, Nest)]
         if not nests or not all(nest.is_possible for nest in nests):
@@ -159,16 +155,8 @@ class Plan:
         return compiled(written(self.leaves, roots, steps, self.precision, assume_finite=False, checked=False, threads=self.threads))
 
     def _interpreted(self, values: Sequence[Any], out: Sequence[Any]) -> list[Any]:
-        """By the forward pass and the sweep, array by array."""
+        """Array by array."""
         given = {leaf: np.asarray(value)[()] for leaf, value in zip(self.leaves, values, strict=True)}
-        table = forward([self.root], given, self.precision)
-        value = table[self.root]
-        seed = np.ones_like(value) if self.seed is None else given[self.seed]
-        try:
-            with np.errstate(all="ignore"):
-                found = gradients(reachable([self.root]), {self.root: seed}, self.wrt, table.__getitem__)
-        except (ValueError, ArithmeticError) as error:
-            raise EvaluationError(f"the gradient has no value: {error}") from None
-        results = [value, *(found.get(x, np.zeros(x.shape, value.dtype)[()]) for x in self.wrt)]
+        results = self.subject.interpreted(given, self.precision)
         outs = [*out, *[None] * (len(results) - len(out))]
         return [delivered(result, array) if np.ndim(result) else result for result, array in zip(results, outs, strict=True)]

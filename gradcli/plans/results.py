@@ -2,18 +2,21 @@
 
 Memory that comes from the system costs a page fault for each of its pages: more than most of what is computed there. A plan keeps the
 arrays of its last two calls (the results of one are mostly at hand while the next one runs), and writes into one again once it is the only
-one that refers to it. Whoever has an array, a view of it or a buffer on it refers to it.
+one that refers to it. Whoever has an array, a view of it or a buffer on it refers to it. All plans together keep so much and no more: those
+that have made no array for the longest time let go of theirs.
 """
 
 from __future__ import annotations
 
 import sys
+import weakref
 from typing import Any
 
 import numpy as np
 
 RETURNED = 1 << 16  # bytes from which on memory is given back to the system, to be taken page by page the next time
 _CALLS = 2  # whose arrays are kept
+_MOST = 1 << 28  # bytes that are kept in all, beside those of the plan that runs
 
 
 def _references_of_one() -> int:
@@ -63,4 +66,44 @@ class Results:
         if self._most[key]:
             del kept[: max(0, len(kept) + 1 - self._most[key])]
             kept.append(array)
+            _keepers.count(self, array.nbytes)
         return array
+
+    def held(self) -> int:
+        """The bytes that are kept."""
+        return sum(array.nbytes for kept in list(self._kept.values()) for array in list(kept))
+
+    def let_go(self) -> None:
+        """Keep nothing of what there is."""
+        for kept in list(self._kept.values()):
+            kept.clear()
+
+
+class Keepers:
+    """The plans that keep arrays, in the order in which they made their last one."""
+
+    def __init__(self) -> None:
+        self._counted = 0  # bytes made since all was counted, and what there was then: what is kept is no more
+        self._references: dict[int, weakref.ref[Results]] = {}
+
+    def count(self, results: Results, made: int) -> None:
+        """Note that a plan keeps an array more, and let the others go that are too many."""
+        self._references.pop(id(results), None)
+        self._references[id(results)] = weakref.ref(results)
+        self._counted += made
+        if self._counted <= _MOST:
+            return
+        total = 0
+        for key, reference in reversed(list(self._references.items())):
+            other = reference()
+            held = 0 if other is None else other.held()
+            if other is None or (total + held > _MOST and other is not results):
+                self._references.pop(key, None)
+                if other is not None:
+                    other.let_go()
+            else:
+                total += held
+        self._counted = total
+
+
+_keepers = Keepers()

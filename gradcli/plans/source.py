@@ -41,7 +41,7 @@ class Source:
         self._last = 0
         self.results = Results()
         self.namespace: dict[str, Any] = {
-            **vars(math), "empty": np.empty, "result": self.results.empty,
+            **vars(math), "empty": np.empty, "zeros": np.zeros, "result": self.results.empty,
             "total": np.add.reduce, "vdot": np.vdot, "as_float": self._as_float, "dtype": self.dtype,
         }  # fmt: skip
 

@@ -11,30 +11,36 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.graph.interpret import Rebuilding, interpret
 from gradcli.graph.nodes import Expr, Graph, constant_value, reachable
 from gradcli.ops.arrays import shapes
 from gradcli.ops.calling.promotion import FLOAT
 from gradcli.ops.linalg import products
+from gradcli.ops.spec import Op
 from gradcli.plans.source import Source
 from gradcli.plans.work import additions
 
 Unrolled = Callable[..., list[Any] | None]
 _MOST = 64  # entries of an array
+_MOST_MOVED = 1 << 10  # of one in which entries only lie
 _CALL = 24  # additions of Python's floats in the time of one operation of NumPy on a small array
 _STORE = 2  # and of storing a float in an array
+_ZERO = "(0.0)"  # as a number is written
 _LONGEST = 3_000  # operations on floats: a longer program takes too long to compile
 
 
-def unrolled(leaves: Sequence[Expr], roots: Sequence[Expr]) -> Unrolled | None:
+def unrolled(leaves: Sequence[Expr], roots: Sequence[Expr], derived: int = 0) -> Unrolled | None:
     """A function of the leaves' values, and of arrays that take results, which gives the roots' values.
+
+    The last roots, ``derived``, are derivatives in given directions: what these do not move contributes nothing.
 
     It gives None where these are not all finite, and raises where Python's floats do.
     """
-    source = unrolled_text(leaves, roots)
+    source = unrolled_text(leaves, roots, derived)
     return None if source is None else source.compiled("program")
 
 
-def unrolled_text(leaves: Sequence[Expr], roots: Sequence[Expr]) -> Source | None:
+def unrolled_text(leaves: Sequence[Expr], roots: Sequence[Expr], derived: int = 0) -> Source | None:
     """Its text. There is none for programs without arrays, with large ones, or with operations that floats do not have."""
     # operands first: the indices of leaves, which may be of another graph, say nothing here
     nodes = sorted(reachable([*leaves, *roots]), key=lambda node: node.op is not None)
@@ -43,6 +49,8 @@ def unrolled_text(leaves: Sequence[Expr], roots: Sequence[Expr]) -> Source | Non
     entries = _entries(nodes)
     if entries is None:
         return None
+    if derived:
+        _without_zeros(entries, roots[len(roots) - derived :])
     steps = [node for node in reachable([entry for root in roots for entry in entries[root].flat]) if node.op is not None]
     return _written(leaves, roots, entries, steps) if all(step.op is not None and step.op.text.in_python for step in steps) else None
 
@@ -55,7 +63,7 @@ def _is_worth_it(nodes: Sequence[Expr], roots: Sequence[Expr]) -> bool:
         if op is not None and not (op.text.in_python or op.rewriting.on_objects):
             return False
         size = math.prod(node.shape)
-        if not 0 < size <= _MOST:
+        if not 0 < size <= (_MOST if op is None or _work(node) or op.text.in_python else _MOST_MOVED):
             return False
         if op is not None and (node.shape or any(operand is not None and operand.shape for operand in node.operands)):
             calls += 1
@@ -99,6 +107,36 @@ def _entries(nodes: Sequence[Expr]) -> dict[Expr, np.ndarray] | None:
     return entries
 
 
+class _WithoutZeros(Rebuilding):
+    """Numbers without products with the zeros and ones of a direction."""
+
+    def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
+        role = op.rewriting.algebra
+        zeros = [place for place, operand in enumerate(operands) if operand.is_constant and operand.payload == 0]
+        if zeros:
+            if role in ("product", "chain", "negation") or (role == "quotient" and zeros == [0]):
+                return self.graph.constant(0.0)
+            if role == "sum" or (role == "difference" and zeros == [1]):
+                rest: Expr = operands[1 - zeros[0]]
+                return rest
+        elif role == "product":
+            ones = [place for place, operand in enumerate(operands) if operand.is_constant and operand.payload == 1]
+            if ones:
+                other: Expr = operands[1 - ones[0]]
+                return other
+        return super().operation(node, op, operands)
+
+
+def _without_zeros(entries: dict[Expr, np.ndarray], roots: Sequence[Expr]) -> None:
+    """Put simpler numbers in the place of those of roots."""
+    numbers = [entry for root in roots for entry in entries[root].flat]
+    simpler = interpret(reachable(numbers), _WithoutZeros(numbers[0].graph), {})
+    for root in roots:
+        found = np.empty(math.prod(root.shape), object)
+        found[:] = [simpler[entry] for entry in entries[root].flat]
+        entries[root] = found.reshape(root.shape)
+
+
 def _given(graph: Graph, node: Expr) -> Any:
     """The entries of a leaf or a constant, if all are finite floats."""
     if not node.is_constant:
@@ -130,8 +168,15 @@ def _written(leaves: Sequence[Expr], roots: Sequence[Expr], entries: Mapping[Exp
     source.add("if size - size != 0.0: return None")
     for root, out in zip(roots, outs, strict=True):
         if root.shape:
-            source.add(f"if {out} is None: {out} = empty({root.shape})")
-            for place, text in zip(np.ndindex(root.shape), results[root], strict=True):
+            stores = list(zip(np.ndindex(root.shape), results[root], strict=True))
+            moving = [(place, text) for place, text in stores if text != _ZERO]
+            if 2 * len(moving) < len(stores):
+                source.add(f"if {out} is None: {out} = zeros({root.shape})")
+                source.add(f"else: {out}[...] = 0.0")
+                stores = moving
+            else:
+                source.add(f"if {out} is None: {out} = empty({root.shape})")
+            for place, text in stores:
                 source.add(f"{out}[{', '.join(map(str, place))}] = {text}")
         else:
             source.add(f"{out} = {source.scalar(FLOAT)}({results[root][0]})")

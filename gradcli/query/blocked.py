@@ -33,6 +33,7 @@ def by_plan(scope: Scope, root: Expr, wrt: Mapping[str, Expr], seed: Any, option
     options   of which ``place`` gives the array that takes a result, or None for a new one
     """
     from gradcli.plans.plan import Plan
+    from gradcli.plans.subjects import Gradients
 
     leaves = [node for node in reachable([root, *wrt.values()]) if node.is_leaf]
     values = [np.asarray(scope.values[leaf])[()] for leaf in leaves]
@@ -42,7 +43,8 @@ def by_plan(scope: Scope, root: Expr, wrt: Mapping[str, Expr], seed: Any, option
         leaves.append(cotangent)
         values.append(seed)
     hold_work(scope.graph.limits, reachable([root]), wrt.values())
-    plan = Plan(root, list(wrt.values()), leaves, scope.precision, cotangent, backend=options.backend, threads=options.threads)
+    subject = Gradients(root, list(wrt.values()), cotangent)
+    plan = Plan(subject, leaves, scope.precision, backend=options.backend, threads=options.threads)
     dtype = numpy_dtype("float", scope.precision)
     shapes = {"value": root.shape, **{name: x.shape for name, x in wrt.items()}}
     places = [None if options.place is None else options.place(name, shape, dtype) for name, shape in shapes.items()]

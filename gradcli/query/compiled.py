@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, overload
 from gradcli.errors import suggestion
 from gradcli.limits import DEFAULT, Limits
 from gradcli.query import bindings as given
+from gradcli.query.derivative_functions import Hessian, HessianProduct, Jacobian
 from gradcli.query.functions import Function, Value
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ def value_and_grad(
     dialect: Dialect | None = None,
     backend: Backend = "auto",
     threads: int | None = None,
+    random_state: int = 0,
 ) -> Function:
     """A function of an expression's names that gives its value and its gradients, compiled once for each set of shapes.
 
@@ -43,10 +45,95 @@ def value_and_grad(
                 for, as a count of operations says, if there is a compiler
     threads     that share the work on large arrays, at most (default: as many as cores, or as OMP_NUM_THREADS allows); products of
                 matrices have BLAS's own. Results are the same to the bit
+    random_state
+                the seed of the program's random draws, as in `evaluate`: every call has the same, unless it brings a state of its own,
+                ``f(x=x, random_state=step)``
     Raises a `GradcliError` with its place in the text for what cannot be read.
     """
-    names = given.names_given("wrt", wrt, given.words(given.text_of(expression)))
-    return Function(expression, names, dtype, limits, dialect, backend, threads)
+    return Function(expression, _names(expression, wrt), dtype, limits, dialect, backend, threads, random_state)
+
+
+def jacobian(
+    expression: str,
+    wrt: str | Iterable[str] | None = None,
+    *,
+    sparse: bool = False,
+    dtype: DType = "float64",
+    limits: Limits = DEFAULT,
+    dialect: Dialect | None = None,
+    backend: Backend = "auto",
+    threads: int | None = None,
+    random_state: int = 0,
+) -> Jacobian:
+    """A function that gives the value and its Jacobian by each name: ``value, {"x": J}``, J of the value's shape followed by x's.
+
+    >>> value, by = jacobian("x[1:] - x[:-1]**2")(x=[1., 2., 3.])
+    >>> by["x"]
+    array([[-2.,  1.,  0.],
+           [ 0., -4.,  1.]])
+
+    sparse  makes each J a ``scipy.sparse.csr_array`` with a row for each entry of the value and a column for each of x. Which entries may
+            be other than zero is read from the expression (``f.sparsity(x=(1000,))``), and as many derivatives in a direction are computed
+            as columns, or rows, have colours of which no two meet
+    The other options are those of `value_and_grad`. ``f.flat("x")`` is the matrix as a function of a vector, for ``jac=`` of SciPy's
+    ``least_squares``.
+    """
+    asked = (expression, _names(expression, wrt), dtype, limits, dialect, backend, threads, random_state)
+    return Jacobian(asked, given.flag_of("sparse", sparse))
+
+
+def hessian(
+    expression: str,
+    wrt: str | Iterable[str] | None = None,
+    *,
+    sparse: bool = False,
+    dtype: DType = "float64",
+    limits: Limits = DEFAULT,
+    dialect: Dialect | None = None,
+    backend: Backend = "auto",
+    threads: int | None = None,
+    random_state: int = 0,
+) -> Hessian:
+    """A function that gives a scalar, its gradients and its second derivatives: ``value, {"x": g}, {"x": {"y": H}}``.
+
+    H has the shape of x followed by that of y; ``sparse`` makes it a ``scipy.sparse.csr_array`` with a row for each entry of x and a column
+    for each of y, as `jacobian` has it; of symmetric places one derivative is enough. The other options are those of `value_and_grad`.
+    ``f.flat("x")`` is the matrix as a function of a vector, for ``hess=`` of ``scipy.optimize.minimize``.
+
+    >>> value, grads, by = hessian("x**2*y")(x=3., y=2.)
+    >>> float(by["x"]["x"]), float(by["x"]["y"])
+    (4.0, 6.0)
+    """
+    asked = (expression, _names(expression, wrt), dtype, limits, dialect, backend, threads, random_state)
+    return Hessian(asked, given.flag_of("sparse", sparse))
+
+
+def hvp(
+    expression: str,
+    wrt: str | Iterable[str] | None = None,
+    *,
+    dtype: DType = "float64",
+    limits: Limits = DEFAULT,
+    dialect: Dialect | None = None,
+    backend: Backend = "auto",
+    threads: int | None = None,
+    random_state: int = 0,
+) -> HessianProduct:
+    """A function that gives a scalar, its gradients and its Hessian times a vector: ``value, {"x": g}, {"x": Hv}``, each in x's shape.
+
+    The vector is given by names, ``f(x=x, v={"x": p})``; a name without one does not move. A name ``v`` of the expression gets its value by
+    ``f({"v": ...}, v={...})``. The options are those of `value_and_grad`. ``f.flat("x")`` is the product as a function of two vectors, for
+    ``hessp=`` of ``scipy.optimize.minimize``.
+
+    >>> value, grads, products = hvp("x[0]**2*x[1]")(x=[3., 2.], v={"x": [1., 0.]})
+    >>> products["x"]
+    array([4., 6.])
+    """
+    return HessianProduct((expression, _names(expression, wrt), dtype, limits, dialect, backend, threads, random_state))
+
+
+def _names(expression: str, wrt: str | Iterable[str] | None) -> tuple[str, ...] | None:
+    return given.names_given("wrt", wrt, given.words(given.text_of(expression)))
 
 
 @overload
@@ -58,6 +145,7 @@ def compile(
     dialect: Dialect | None = ...,
     backend: Backend = ...,
     threads: int | None = ...,
+    random_state: int = ...,
 ) -> Value: ...
 @overload
 def compile(expression: Callable[..., Any], **pytorch: Any) -> Callable[..., Any]: ...
@@ -71,6 +159,7 @@ def compile(
     dialect: Dialect | None = None,
     backend: Any = "auto",
     threads: int | None = None,
+    random_state: int | None = None,
     **pytorch: Any,
 ) -> Any:
     """A function of an expression's names that gives its value, with the options of `value_and_grad`.
@@ -80,12 +169,13 @@ def compile(
     for what is neither.
     """
     of_functions = expression is None or callable(expression)
-    options = _PYTORCH_COMPILE if of_functions else ("dtype", "limits", "dialect", "backend", "threads")
-    strange = [*pytorch, "threads"] if of_functions and threads is not None else [*pytorch]
+    options = _PYTORCH_COMPILE if of_functions else ("dtype", "limits", "dialect", "backend", "threads", "random_state")
+    ours = {"threads": threads, "random_state": random_state}
+    strange = [*pytorch, *(name for name, value in ours.items() if of_functions and value is not None)]
     for name in strange:
         if name not in options:
             close = suggestion(name, [*options])
             raise given.UnknownArgument(f"compile has no option '{name}'", help=f"did you mean '{close}'?" if close else None)
     if of_functions:
         return expression if expression is not None else lambda function: function
-    return Value(expression, (), dtype, limits, dialect, backend, threads)
+    return Value(expression, (), dtype, limits, dialect, backend, threads, 0 if random_state is None else random_state)

@@ -18,18 +18,22 @@ from gradcli.ops.calling.inputs import numbers
 from gradcli.ops.calling.promotion import FLOAT, numpy_dtype
 from gradcli.ops.constants import NAMED
 from gradcli.query import bindings as given
+from gradcli.query.flat import Flat, Layout, flattened
+from gradcli.query.instances import by_name, refuse_unknown
 from gradcli.query.placeholders import placeholder
-from gradcli.query.specialized import Specialized, by_name, refuse_unknown
+from gradcli.query.specialized import Specialized
 
 Key = tuple[Any, ...]
 _ARRAY = np.ndarray
 _PLANS = 256  # that a function keeps: shapes, or values that decide what is computed, may be others in every call
+_OPTIONS = frozenset(("seed", "out", "random_state"))
+_STEP = 0x9E3779B1  # 2**32 by the golden ratio: its multiples are spread evenly
 
 
 class Function:
     """An expression and its gradients as a function of its names. Made by `value_and_grad`."""
 
-    options: tuple[str, ...] = ("seed", "out")
+    options: tuple[str, ...] = ("seed", "out", "random_state")
 
     def __init__(
         self,
@@ -40,6 +44,8 @@ class Function:
         dialect: str | None = None,
         backend: str = "auto",
         threads: int | None = None,
+        random_state: int = 0,
+        maker: Any = Specialized,
     ) -> None:
         self.expression = given.text_of(expression)
         self.wrt = wrt
@@ -48,7 +54,10 @@ class Function:
         self.dialect = given.dialect_of(dialect)
         self.backend = given.backend_of(backend)
         self.threads = given.threads_of(threads)
-        self._float = numpy_dtype(FLOAT, self.dtype)
+        self.random_state = given.state_of(random_state)
+        self._maker = maker  # of plans for shapes
+        self._dropped = 0
+        self._float = self.float_dtype = numpy_dtype(FLOAT, self.dtype)
         self.statements: list[Statement] = []
         self._words: set[str] = {*(wrt or ())}
         self._plans: dict[Key, Specialized] = {}
@@ -74,6 +83,7 @@ class Function:
         *more: Any,
         seed: Any = None,
         out: Mapping[str, NDArray[Any]] | None = None,
+        random_state: int | None = None,
         **bindings: Any,
     ) -> tuple[Any, dict[str, NDArray[Any]]]:
         """The value, and the gradient by each name, in its shape.
@@ -81,6 +91,7 @@ class Function:
         at, bindings  values of names: numbers, nested lists or arrays; ``at`` takes names that are no keywords
         seed          the vector of the vector-Jacobian product, of the value's shape, where that is no scalar
         out           arrays that take gradients, by name; the others are new
+        random_state  the seed of the program's random draws in this call, where they are not to be those of the function
         Raises a `GradcliError` for values that the expression has no result for.
         """
         if at is not None or more or not self._words.issuperset(bindings):
@@ -94,13 +105,14 @@ class Function:
                 bindings[name] = array = self._array(name, value)
                 parts.append(self._kind(array))
         if seed is not None:
-            with np.errstate(all="ignore"):
-                seed = numbers(seed, "the seed", copy=False).astype(dtype, copy=False)
-            parts.append(seed.shape)
+            seed, kind = self._maker.seed_of(seed, dtype)
+            parts.append(kind)
         key = tuple(parts)
         compiled = self._plans.get(key)
         if compiled is None or compiled.consulted:
             compiled = self._compiled(key, bindings, seed)
+        if random_state is not None:
+            compiled = compiled.drawn(self, bindings, seed, given.state_of(random_state))
         return compiled(bindings, seed, out)
 
     def prepare(self, shapes: Mapping[str, Any] | None = None, /, **named: Any) -> Self:
@@ -110,6 +122,11 @@ class Function:
                        ``shape`` and a ``dtype`` but no entries says both, and all else is a value as in a call
         Raises a `GradcliError` by its name for a shape where a value is needed, which decides what is computed (an axis, an index).
         """
+        self.prepared(shapes, named)
+        return self
+
+    def prepared(self, shapes: Mapping[str, Any] | None, named: dict[str, Any]) -> Any:
+        """The plan for values of these shapes."""
         options = ("seed",) if "seed" in self.options else ()
         asked = {option: named.pop(option, None) for option in options}
         given.refuse_unknown(named, self._words, options, "prepare")
@@ -125,12 +142,44 @@ class Function:
             empty = placeholder("seed", seed, self._float)
             seed = numbers(seed, "the seed", copy=False) if empty is None else empty
         key = (*values, *map(self._kind, values.values()), *([] if seed is None else [seed.shape]))
-        self._compiled(key, values, seed, unknown)
-        return self
+        return self._compiled(key, values, seed, unknown)
+
+    def called(
+        self, at: Mapping[str, Any] | None, keywords: Mapping[str, Any] | None, how: Any, state: int | None = None, seed: Any = None
+    ) -> Any:
+        """What plans of another kind give, which take for ``out`` how results are wanted."""
+        if keywords and not _OPTIONS.isdisjoint(keywords):  # names here
+            at, keywords = {**(at or {}), **keywords}, None
+        return Function.__call__(self, at, seed=seed, out=how, random_state=state, **(keywords or {}))
+
+    @property
+    def words(self) -> Collection[str]:
+        """The names that the expression mentions, functions among them, and those of ``wrt``."""
+        return self._words
+
+    def flat(self, *names: str, **values: Any) -> Flat:
+        """The function of one vector that holds the values of these names: it gives the value and the gradient as a vector, as solvers
+        want them (``jac=True`` of ``scipy.optimize.minimize``).
+
+        names   what the vector holds, one after the other
+        values  shapes of these, ``x=(3, 2)`` (or values that have them; one name may have none: it is a vector of what is left), and the
+                values of all other names, which are fixed; ``at=`` is a dictionary for names that are no keywords
+        """
+        return flattened(names, values, self.words, self._by, self.float_dtype)
+
+    def _by(self, names: tuple[str, ...]) -> Self:
+        """The same function with derivatives by these names."""
+        expression, _, *options = self._asked
+        return self if self.wrt == names else type(self)(expression, names, *options)
+
+    def of_vector(self, layout: Layout, bindings: Mapping[str, Any]) -> Any:
+        """The value, and the gradient as a vector."""
+        value, grads = self.called(None, bindings, None)
+        return value, layout.join(grads)
 
     def plan(self) -> Listing:
         """The programs that there are, one for each set of shapes: why NumPy or native code runs them, and their steps in order."""
-        made = {id(found.plan): found for found in self._plans.values()}.values()
+        made = {id(found.made): found for found in self._plans.values()}.values()
         return Listing(
             "\n\n".join(found.text() for found in made) or "nothing is compiled yet: call the function, or prepare it for shapes"
         )
@@ -171,11 +220,10 @@ class Function:
             key = (*key, *(bindings[name].tobytes() for name in known.consulted))
         found = self._plans.get(key)
         if found is None:
-            if len(self._plans) >= _PLANS:
-                self._plans.clear()
+            self._make_room()
             names, places = sorted(bindings), dict(zip(bindings, key[len(bindings) :], strict=False))
             if names == list(bindings):
-                found = Specialized(self, bindings, seed, unknown)
+                found = self._maker(self, bindings, seed, unknown)
             else:
                 ordered = (*names, *map(places.__getitem__, names), *key[2 * len(names) : 2 * len(names) + (seed is not None)])
                 found = self._compiled(ordered, {name: bindings[name] for name in names}, seed, unknown).called_with(list(bindings))
@@ -184,10 +232,21 @@ class Function:
                 self._plans[(*key, *(bindings[name].tobytes() for name in found.consulted))] = found
         return found
 
+    def _make_room(self) -> None:
+        """Drop one of the older half of the plans. The oldest of all would be the next one that is asked for, where shapes come in turn:
+        of 257, each would be compiled again in every round. This way it is a few."""
+        while len(self._plans) >= _PLANS:
+            self._dropped += 1
+            older = list(self._plans)[: _PLANS // 2]
+            self._plans.pop(older[(self._dropped * _STEP >> 16) % len(older)], None)
+
     def __reduce__(self) -> tuple[Any, ...]:
         """A copy, in another process too, compiles for itself."""
-        made = (self.expression, self.wrt, self.dtype, self.limits, self.dialect, self.backend, self.threads)
-        return type(self), made
+        return type(self), self._asked
+
+    @property
+    def _asked(self) -> tuple[Any, ...]:
+        return self.expression, self.wrt, self.dtype, self.limits, self.dialect, self.backend, self.threads, self.random_state
 
 
 class Listing(str):
@@ -202,10 +261,22 @@ class Listing(str):
 class Value(Function):
     """An expression as a function of its names. Made by `compile`."""
 
-    options = ()
+    options = ("random_state",)
 
-    def __call__(self, at: Mapping[str, Any] | None = None, /, *more: Any, **bindings: Any) -> NDArray[Any]:  # type: ignore[override]
-        """The value. Raises a `GradcliError` for values that the expression has no result for."""
+    def __call__(self, at: Mapping[str, Any] | None = None, /, *more: Any, **bindings: Any) -> Any:
+        """The value; ``random_state`` is the seed of the program's random draws in this call.
+
+        Raises a `GradcliError` for values that the expression has no result for.
+        """
         if "seed" in bindings or "out" in bindings:  # names here, and options there
-            at, bindings = self._by_names(at, bindings), {}
+            state = bindings.pop("random_state", None)
+            return super().__call__(self._by_names(at, bindings, more), random_state=state)[0]
         return super().__call__(at, *more, **bindings)[0]
+
+    def _by(self, names: tuple[str, ...]) -> Self:
+        return self
+
+    def of_vector(self, layout: Layout, bindings: Mapping[str, Any]) -> Any:
+        """The value: a number, or a vector of its entries."""
+        value = self.called(None, bindings, None)[0]
+        return np.ravel(value) if value.ndim else value

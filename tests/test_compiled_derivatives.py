@@ -1,0 +1,535 @@
+"""Compiled Jacobians, Hessians and Hessian-vector products: PyTorch's numbers, SciPy's solvers, their arguments and their errors.
+
+PyTorch's numbers are in `data/derivatives_by_torch.json`: where PyTorch is installed, ``python tests/test_compiled_derivatives.py`` records
+them.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import multiprocessing
+import pickle
+import threading
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gradcli
+
+RECORDED = Path(__file__).parent / "data" / "derivatives_by_torch.json"
+X, M, W = [0.7, -1.2, 0.4, 2.1], [[2.0, 0.3, -0.5], [0.1, 1.5, 0.2], [0.4, -0.6, 1.8]], [0.5, -0.25, 1.5]
+ROSENBROCK = "sum(100*(x[1:] - x[:-1]**2)**2 + (1 - x[:-1])**2)"
+
+# an expression, its values, and PyTorch's of the same
+CASES: dict[str, tuple[str, dict[str, Any], str]] = {
+    "entry by entry": ("sin(x)*exp(x/2) + x**3", {"x": X}, "torch.sin(x)*torch.exp(x/2) + x**3"),
+    "two names": ("x*log(y) + y**2", {"x": W, "y": [0.5, 2.0, 3.0]}, "x*torch.log(y) + y**2"),
+    "a product of matrices": ("M @ M @ w", {"M": M, "w": W}, "M @ M @ w"),
+    "a solution": ("solve(M, w)", {"M": M, "w": W}, "torch.linalg.solve(M, w)"),
+    "an inverse": ("inv(M)", {"M": M}, "torch.linalg.inv(M)"),
+    "a determinant": ("logdet(M)", {"M": M}, "torch.logdet(M)"),
+    "branches": ("where(x > 0, x**2, -3*x)*x", {"x": X}, "torch.where(x > 0, x**2, -3*x)*x"),
+    "kinks": ("abs(x)*x + relu(x - 0.4)*x**2", {"x": X}, "x.abs()*x + torch.relu(x - 0.4)*x**2"),
+    "parts": ("x[1:]*x[:-1]**2 + x[[0, 3, 1]]", {"x": X}, "x[1:]*x[:-1]**2 + x[[0, 3, 1]]"),
+    "running sums": ("cumsum(x)**2", {"x": X}, "torch.cumsum(x, 0)**2"),
+    "running products": ("cumprod(x)", {"x": X}, "torch.cumprod(x, 0)"),
+    "a norm": ("norm(x)*x", {"x": X}, "torch.linalg.norm(x)*x"),
+    "softmax": ("softmax(x, axis=0)", {"x": X}, "torch.softmax(x, 0)"),
+    "logsumexp": ("logsumexp(x)*x", {"x": X}, "torch.logsumexp(x, 0)*x"),
+    "rows of a matrix": ("logsumexp(M, axis=1) + M[:, 0]**2", {"M": M}, "torch.logsumexp(M, 1) + M[:, 0]**2"),
+    "the largest": ("max(x)*x", {"x": X}, "x.max()*x"),
+    "a network": ("tanh(M @ w)*sigmoid(w)", {"M": M, "w": W}, "torch.tanh(M @ w)*torch.sigmoid(w)"),
+    "a number": ("a**3*b", {"a": 1.5, "b": -2.0}, "a**3*b"),
+}
+
+
+def arrays(values: dict[str, Any]) -> dict[str, np.ndarray]:
+    return {name: np.array(value, float) for name, value in values.items()}
+
+
+@pytest.fixture(scope="module")
+def recorded() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(RECORDED.read_text(encoding="utf-8"))
+    return found
+
+
+def dense(matrix: Any, shape: tuple[int, ...]) -> np.ndarray:
+    return np.asarray(matrix.toarray()).reshape(shape) if hasattr(matrix, "toarray") else matrix
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("case", CASES)
+def test_jacobians(case: str, sparse: bool, recorded: dict[str, Any]) -> None:
+    text, values, _ = CASES[case]
+    given = arrays(values)
+    value, by = gradcli.jacobian(text, sparse=sparse)(given)
+    np.testing.assert_allclose(value, recorded[case]["value"], rtol=1e-12, atol=1e-14)
+    assert list(by) == list(values)
+    for name, x in given.items():
+        wanted = np.array(recorded[case]["jacobian"][name])
+        assert wanted.shape == (*np.shape(value), *x.shape)
+        np.testing.assert_allclose(dense(by[name], wanted.shape), wanted, rtol=1e-11, atol=1e-13)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("case", CASES)
+def test_hessians(case: str, sparse: bool, recorded: dict[str, Any]) -> None:
+    text, values, _ = CASES[case]
+    given = arrays(values)
+    value, grads, by = gradcli.hessian(f"sum({text})", sparse=sparse)(given)
+    assert value == pytest.approx(recorded[case]["sum"], rel=1e-12)
+    for name, x in given.items():
+        np.testing.assert_allclose(grads[name], recorded[case]["gradient"][name], rtol=1e-11, atol=1e-13)
+        for other, y in given.items():
+            wanted = np.array(recorded[case]["hessian"][name][other])
+            np.testing.assert_allclose(dense(by[name][other], (*x.shape, *y.shape)), wanted, rtol=1e-10, atol=1e-12)
+
+
+# whose operations have no form for many directions
+ONE_BY_ONE = ["running sums", "running products", "a product of matrices", "a solution", "an inverse", "a determinant", "a network"]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_directions_all_at_once(case: str, recorded: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    from gradcli.plans import linearized
+    from gradcli.query.matrices import Short
+
+    monkeypatch.setattr(linearized, "_FEW", 1)
+    monkeypatch.setattr(Short, "suits", lambda of: False)
+    text, values, _ = CASES[case]
+    given = arrays(values)
+    jacobian, hessian = gradcli.jacobian(text), gradcli.hessian(f"sum({text})")
+    _, by = jacobian(given)
+    for name in given:
+        np.testing.assert_allclose(by[name], recorded[case]["jacobian"][name], rtol=1e-11, atol=1e-13)
+        for other, found in hessian(given)[2][name].items():
+            np.testing.assert_allclose(found, recorded[case]["hessian"][name][other], rtol=1e-10, atol=1e-12)
+    if case not in ONE_BY_ONE:
+        assert "for all directions" in hessian.plan()
+
+
+@pytest.mark.parametrize(
+    ("fixed", "moving"),
+    [("A @ x", (3,)), ("A @ X", (3, 2)), ("x @ A.T", (3,)), ("X.T @ A.T", (3, 2)), ("b @ x", (3,)), ("b @ X", (3, 2)), ("X.T @ b", (3, 2))],
+)
+def test_products_with_directions(fixed: str, moving: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    """By difference quotients of what is linear: its change along each entry."""
+    from gradcli.plans import linearized
+    from gradcli.query.matrices import Short
+
+    monkeypatch.setattr(linearized, "_FEW", 1)
+    monkeypatch.setattr(Short, "suits", lambda of: False)
+    random = np.random.default_rng(1)
+    constants = {"A": random.normal(size=(4, 3)), "b": random.normal(size=3)}
+    used = {name: value for name, value in constants.items() if name in fixed}
+    name = "X" if "X" in fixed else "x"
+    x = random.normal(size=moving)
+    f = gradcli.jacobian(fixed, wrt=name)
+    _, by = f(**used, **{name: x})
+    value = gradcli.compile(fixed)
+    for place in np.ndindex(moving):
+        unit = np.zeros(moving)
+        unit[place] = 1
+        wanted = value(**used, **{name: unit})
+        np.testing.assert_allclose(by[name][(..., *place)], wanted, rtol=1e-13, atol=1e-15)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_products_of_hessians_with_vectors(case: str, recorded: dict[str, Any]) -> None:
+    text, values, _ = CASES[case]
+    given = arrays(values)
+    v = {name: np.cos(np.arange(x.size)).reshape(x.shape) for name, x in given.items()}
+    value, grads, products = gradcli.hvp(f"sum({text})")(given, v=v)
+    assert value == pytest.approx(recorded[case]["sum"], rel=1e-12)
+    for name, x in given.items():
+        np.testing.assert_allclose(grads[name], recorded[case]["gradient"][name], rtol=1e-11, atol=1e-13)
+        wanted = sum(np.tensordot(np.array(recorded[case]["hessian"][name][o]), v[o], axes=v[o].ndim) for o in given)
+        np.testing.assert_allclose(products[name], wanted, rtol=1e-10, atol=1e-12)
+        assert np.shape(products[name]) == x.shape
+
+
+def test_the_direction_of_one_name() -> None:
+    """d/dx of the derivative by y in the direction of y: H_xy v, by hand."""
+    _, _, products = gradcli.hvp("x**2*y**3")(x=2.0, y=3.0, v={"y": 0.5})
+    assert products == {"x": pytest.approx(2 * 2 * 3 * 9 * 0.5), "y": pytest.approx(4 * 6 * 3 * 0.5)}
+
+
+# -- solvers ------------------------------------------------------------------------------------------------------------------
+
+
+def test_least_squares() -> None:
+    from scipy.optimize import least_squares
+
+    t = np.linspace(0, 3, 30)
+    values = {"a": (), "b": (), "c": (), "t": t, "y": 2 * np.exp(-0.7 * t) + 0.3}
+    model = "a*exp(-b*t) + c - y"
+    residuals, slopes = (make(model).flat("a", "b", "c", **values) for make in (gradcli.compile, gradcli.jacobian))
+    assert slopes([1.0, 1, 1]).shape == (30, 3)
+    found = least_squares(residuals, [1.0, 1, 1], jac=slopes)
+    np.testing.assert_allclose(found.x, [2, 0.7, 0.3], rtol=1e-9)
+    assert residuals.split(found.x)["b"] == pytest.approx(0.7)
+
+
+def test_least_squares_with_a_sparse_jacobian() -> None:
+    """A discrete boundary value problem: u'' = u, u(0) = 1, u(1) = e, of which exp is the solution but for the step's square."""
+    from scipy.optimize import least_squares
+
+    f = "concatenate(((u[2:] - 2*u[1:-1] + u[:-2])*n**2 - u[1:-1], [u[0] - 1, u[-1] - exp(1)]))"
+    residuals = gradcli.compile(f).flat("u", n=10.0)
+    jacobian = gradcli.jacobian(f, sparse=True).flat("u", n=10.0)
+    start = np.ones(11)
+    assert jacobian.sparsity(start).nnz == jacobian(start).nnz == 3 * 9 + 2
+    found = least_squares(residuals, start, jac=jacobian, tr_solver="lsmr")
+    np.testing.assert_allclose(found.x, np.exp(np.linspace(0, 1, 11)), rtol=1e-3)
+
+
+STEPS: dict[str, Callable[[], dict[str, Any]]] = {
+    "Newton-CG": lambda: {"hess": gradcli.hessian(ROSENBROCK).flat("x")},
+    "Newton-CG with products": lambda: {"hessp": gradcli.hvp(ROSENBROCK).flat("x")},
+    "trust-constr": lambda: {"hess": gradcli.hessian(ROSENBROCK).flat("x")},
+    "trust-constr, sparse": lambda: {"hess": gradcli.hessian(ROSENBROCK, sparse=True).flat("x")},
+    "trust-constr with products": lambda: {"hessp": gradcli.hvp(ROSENBROCK).flat("x")},
+    "trust-exact": lambda: {"hess": gradcli.hessian(ROSENBROCK).flat("x")},
+}
+
+
+@pytest.mark.parametrize("case", STEPS)
+def test_minimizers(case: str) -> None:
+    from scipy.optimize import minimize
+
+    f = gradcli.value_and_grad(ROSENBROCK).flat("x")
+    method = case.split(",", maxsplit=1)[0].removesuffix(" with products")
+    found = minimize(f, [-1.2, 1.0, 0.8], jac=True, method=method, **STEPS[case]())
+    np.testing.assert_allclose(found.x, 1, atol=1e-3)
+
+
+# -- flat ---------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_vector_of_several_names() -> None:
+    f = gradcli.value_and_grad("sum(W @ x) + b*k").flat("x, W", "b", W=(2, 3), b=(), k=5.0)
+    vector = np.arange(10.0)
+    value, gradient = f(vector)
+    W, x = vector[3:9].reshape(2, 3), vector[:3]
+    assert value == (W @ x).sum() + 9 * 5
+    np.testing.assert_array_equal(gradient, [*W.sum(axis=0), *x, *x, 5])
+    parts = f.split(vector)
+    np.testing.assert_array_equal(parts["W"], W)
+    np.testing.assert_array_equal(f.join(parts), vector)
+    matrix = gradcli.hessian("sum(W @ x) + b*k").flat("x", "W", "b", W=(2, 3), b=(), k=5.0)(vector)
+    wanted = np.zeros((10, 10))
+    for i in range(2):
+        for j in range(3):
+            wanted[3 + 3 * i + j, j] = wanted[j, 3 + 3 * i + j] = 1
+    np.testing.assert_array_equal(matrix, wanted)
+    sparse = gradcli.hessian("sum(W @ x) + b*k", sparse=True).flat("x", "W", "b", W=(2, 3), b=(), k=5.0)
+    np.testing.assert_array_equal(sparse(vector).toarray(), wanted)
+    np.testing.assert_array_equal(
+        gradcli.hvp("sum(W @ x) + b*k").flat("x", "W", "b", W=(2, 3), b=(), k=5.0)(vector, vector), wanted @ vector
+    )
+
+
+def test_names_that_are_no_keywords() -> None:
+    value, gradient = gradcli.value_and_grad("sum(out*lambda**2) + at").flat("lambda", at={"out": 2.0, "at": 1.0})([3.0])
+    assert (value, gradient.tolist()) == (19, [12])
+
+
+VECTORS: dict[str, tuple[Callable[[], Any], str]] = {
+    "another size": (lambda: gradcli.value_and_grad("sum(x)*b").flat("x", "b", x=(2,), b=())([1.0]), "holds 3 entries along one axis"),
+    "a matrix": (lambda: gradcli.value_and_grad("sum(x)").flat("x")([[1.0]]), r"has the shape \(1, 1\)"),
+    "two without shapes": (lambda: gradcli.value_and_grad("sum(x) + y").flat("x", "y"), "the shapes of 'x' and 'y' are not known"),
+    "a strange name": (lambda: gradcli.value_and_grad("sum(x)").flat("z"), "has no name 'z'"),
+    "a strange value": (lambda: gradcli.value_and_grad("sum(x)").flat("x", z=1.0), "has no name 'z'"),
+    "no name": (lambda: gradcli.value_and_grad("sum(x)").flat(), "no name"),
+    "a number for a shape": (lambda: gradcli.value_and_grad("sum(x)").flat("x", x=3), "must be a tuple, not 3"),
+    "no direction": (lambda: gradcli.hvp("sum(x**2)").flat("x")([1.0]), "needs a vector"),
+    "a short direction": (lambda: gradcli.hvp("sum(x**2)").flat("x")([1.0, 2.0], [1.0]), r"p has the shape \(1,\), the vector \(2,\)"),
+}
+
+
+@pytest.mark.parametrize("case", VECTORS)
+def test_errors_of_vectors(case: str) -> None:
+    call, message = VECTORS[case]
+    with pytest.raises(gradcli.GradcliError, match=message):
+        call()
+
+
+# -- arguments, errors --------------------------------------------------------------------------------------------------------
+
+ERRORS: dict[str, tuple[Callable[[], Any], str]] = {
+    "a Hessian of an array": (lambda: gradcli.hessian("x**2")(x=X), r"a Hessian is of a scalar: the value has the shape \(4,\)"),
+    "a product of an array": (lambda: gradcli.hvp("x**2")(x=X, v={"x": X}), "a Hessian-vector product is of a scalar"),
+    "an assert": (lambda: gradcli.jacobian("assert x == 2\nx**2"), "runs no asserts"),
+    "a position": (lambda: gradcli.jacobian("x**2")(3.0), "takes values by names"),
+    "a strange keyword": (lambda: gradcli.jacobian("x**2")(x=1.0, z=2.0), "no option 'z'"),
+    "a strange name in wrt": (lambda: gradcli.hessian("x**2", wrt="z")(x=1.0), "no value for 'z'"),
+    "a missing value": (lambda: gradcli.jacobian("x*y")(x=1.0), "no value for 'y'"),
+    "no vector": (lambda: gradcli.hvp("x**2")(x=1.0), "needs a vector"),
+    "a vector that is no mapping": (lambda: gradcli.hvp("x**2")(x=1.0, v=[1.0]), "'v' must map names to vectors, not list"),
+    "a vector of a strange name": (lambda: gradcli.hvp("xx**2")(xx=1.0, v={"xy": 1.0}), "does not depend on 'xy'"),
+    "a vector of another shape": (lambda: gradcli.hvp("sum(x**2)")(x=X, v={"x": 1.0}), r"has the shape \(\), its value \(4,\)"),
+    "sparse as text": (lambda: gradcli.jacobian("x", sparse="yes"), "'sparse' must be True or False"),  # type: ignore[arg-type]
+    "a dense Jacobian that is too large": (lambda: gradcli.jacobian("x**2")(x=np.ones(10_000)), "100,000,000 entries, over the limit"),
+    "a shape that decides": (lambda: gradcli.jacobian("cumsum(x, axis=k)").sparsity(x=(3, 2), k=()), "decides what is computed"),
+}
+
+
+@pytest.mark.parametrize("case", ERRORS)
+def test_errors(case: str) -> None:
+    call, message = ERRORS[case]
+    with pytest.raises(gradcli.GradcliError, match=message):
+        call()
+
+
+def test_an_error_has_its_place_in_the_text() -> None:
+    with pytest.raises(gradcli.GradcliError, match="ingular") as caught:
+        gradcli.jacobian("1 + inv(m)")(m=np.zeros((2, 2)))
+    assert caught.value.place() == (1, 1, 11)
+
+
+def test_names_that_are_options_elsewhere() -> None:
+    assert gradcli.jacobian("seed*out")(seed=2.0, out=3.0)[1] == {"seed": 3, "out": 2}
+    assert gradcli.hvp("v**3")({"v": 2.0}, v={"v": 1.0})[2] == {"v": 12}
+
+
+def test_a_value_that_decides_what_is_computed() -> None:
+    f = gradcli.jacobian("cumsum(x, axis=k)[-1]", wrt="x")
+    x = np.ones((2, 2))
+    assert f(x=x, k=0)[1]["x"].tolist() == [[[1, 0], [1, 0]], [[0, 1], [0, 1]]]
+    assert f(x=x, k=1)[1]["x"].tolist() == [[[0, 0], [1, 0]], [[0, 0], [1, 1]]]
+
+
+def test_the_order_of_names_is_that_of_the_call_or_of_wrt() -> None:
+    f = gradcli.hessian("x*y**2")
+    assert [list(f(y=1.0, x=2.0)[1]), list(f(x=2.0, y=1.0)[2]), list(f(y=1.0, x=2.0)[2]["x"])] == [["y", "x"], ["x", "y"], ["y", "x"]]
+    assert list(gradcli.hessian("x*y**2", wrt="y, x")(x=2.0, y=1.0)[1]) == ["y", "x"]
+
+
+def test_shapes_without_entries_and_constants() -> None:
+    assert gradcli.jacobian("x**2")(x=np.zeros((0, 2)))[1]["x"].shape == (0, 2, 0, 2)
+    assert gradcli.jacobian("sum(x)")(x=np.zeros(0))[1]["x"].shape == (0,)
+    assert gradcli.jacobian("3 + 0*x[:0]")(x=X)[1]["x"].shape == (0, 4)
+    for sparse in (False, True):
+        assert gradcli.hessian("2 + 1", sparse=sparse)()[1:] == ({}, {})
+        assert gradcli.jacobian("x > 1", sparse=sparse)(x=X)[1] == {}
+    assert gradcli.hessian("sum(x)")(x=X)[2]["x"]["x"].tolist() == np.zeros((4, 4)).tolist()
+    assert gradcli.hessian("sum(x)", sparse=True)(x=X)[2]["x"]["x"].nnz == 0
+
+
+def test_single_precision() -> None:
+    value, by = gradcli.jacobian("x*exp(x)", dtype="float32")(x=X)
+    assert value.dtype == by["x"].dtype == np.float32
+    np.testing.assert_allclose(np.diag(by["x"]), (1 + np.array(X)) * np.exp(X), rtol=1e-6)
+    assert gradcli.jacobian("x*exp(x)", dtype="float32", sparse=True)(x=X)[1]["x"].dtype == np.float32
+
+
+NOT_FINITE: dict[str, tuple[str, dict[str, Any]]] = {
+    "a pole": ("1/x", {"x": [0.0, 2.0, -0.5]}),
+    "a branch that is not taken": ("where(x > 0, log(x), x)", {"x": [0.0, 2.0, -1.0]}),
+    "zero times infinity": ("x*sqrt(x)", {"x": [0.0, 4.0, 1.0]}),
+    "an overflow on the way": ("1/(1 + exp(-x))", {"x": [-800.0, 0.0, 800.0]}),
+    "an overflow": ("exp(x)*x", {"x": [800.0, 1.0, 2.0]}),
+}
+
+
+@pytest.mark.parametrize("size", [3, 120])
+@pytest.mark.parametrize("case", NOT_FINITE)
+def test_what_is_not_finite_is_decided_row_by_row(case: str, size: int) -> None:
+    """These work entry by entry: the diagonal is the derivative of each, which the ordinary gradient gives, and the rest is 0."""
+    text, values = NOT_FINITE[case]
+    x = np.resize(values["x"], size)
+    wanted = gradcli.evaluate(text, x=x, seed=np.ones(size), check=False, formula=False).grad
+    assert wanted is not None
+    for sparse in (False, True):
+        _, by = gradcli.jacobian(text, sparse=sparse)(x=x)
+        np.testing.assert_allclose(dense(by["x"], (size, size)), np.diag(wanted["x"]), rtol=1e-12)
+    second = gradcli.evaluate(text, x=values["x"], mode="jacobian", check=False, formula=False).jacobian
+    assert second is not None
+    hessian = gradcli.evaluate(f"sum({text})", x=values["x"], mode="hessian", check=False, formula=False).hessian
+    assert hessian is not None
+    for sparse in (False, True):
+        found = gradcli.hessian(f"sum({text})", sparse=sparse)(x=values["x"])[2]["x"]["x"]
+        np.testing.assert_allclose(dense(found, (3, 3)), hessian["x"]["x"], rtol=1e-12)
+
+
+# -- random numbers, processes, threads, memory -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ["sum(rand(2)*x)", "rand()*x**2 + sum(randn(3))*x", "sum((rand(2, 3) @ [x, x, 1])**2)"])
+def test_random_draws_are_those_of_the_state(text: str) -> None:
+    for state in (0, 3, 7):
+        plain = gradcli.evaluate(text, x=1.5, random_state=state, check=False)
+        assert plain.grad is not None
+        for f, more in ((gradcli.value_and_grad(text, random_state=state), {}), (gradcli.value_and_grad(text), {"random_state": state})):
+            for _ in range(2):
+                value, grads = f(x=1.5, **more)
+                assert (value, grads["x"]) == (pytest.approx(plain.value), pytest.approx(plain.grad["x"]))
+        assert gradcli.compile(text)(x=1.5, random_state=state) == pytest.approx(plain.value)
+        assert gradcli.jacobian(text)(x=1.5, random_state=state)[1]["x"] == pytest.approx(plain.grad["x"])
+        assert gradcli.hessian(text, random_state=state)(x=1.5)[1]["x"] == pytest.approx(plain.grad["x"])
+        assert gradcli.hvp(text)(x=1.5, v={"x": 1.0}, random_state=state)[1]["x"] == pytest.approx(plain.grad["x"])
+
+
+def test_draws_that_decide_what_is_computed() -> None:
+    text = "x[int(4*rand())]"
+    x = np.arange(4.0)
+    f = gradcli.compile(text)
+    found = [float(f(x=x, random_state=state)) for state in range(8)]
+    assert found == [int(4 * np.random.default_rng(state).random()) for state in range(8)]
+
+
+def test_a_name_that_is_called_as_the_state() -> None:
+    f = gradcli.value_and_grad("random_state*2")
+    assert f({"random_state": 3})[1] == {"random_state": 2}
+    with pytest.raises(gradcli.GradcliError, match=r'no value for .random_state.[\s\S]*f\({"random_state": ...}\)'):
+        f(random_state=3)
+    with pytest.raises(gradcli.GradcliError, match="must be a whole number from 0"):
+        gradcli.value_and_grad("x", random_state=-1)
+
+
+FUNCTIONS: dict[str, Callable[[], Any]] = {
+    "value_and_grad": lambda: gradcli.value_and_grad("sum(x**3)*rand()", random_state=5),
+    "compile": lambda: gradcli.compile("sum(x**3)"),
+    "jacobian": lambda: gradcli.jacobian("x**3", sparse=True),
+    "hessian": lambda: gradcli.hessian("sum(x**3)", wrt="x"),
+    "flat": lambda: gradcli.hessian("sum(k*x**3)", sparse=True).flat("x", k=2.0),
+}
+
+
+def called(f: Any) -> str:
+    """A result in text, which tells any bit."""
+    found = f([1.0, 2.0]) if hasattr(f, "layout") else f(x=[1.0, 2.0])
+    parts = found if isinstance(found, tuple) else (found,)
+    return repr(
+        [{k: dense(v, (2, 2)).tolist() for k, v in p.items() if not isinstance(v, dict)} if isinstance(p, dict) else str(p) for p in parts]
+    )
+
+
+@pytest.mark.parametrize("case", FUNCTIONS)
+def test_functions_are_pickled_at_any_time(case: str) -> None:
+    f = FUNCTIONS[case]()
+    before = pickle.loads(pickle.dumps(f))
+    wanted = called(f)
+    after = pickle.loads(pickle.dumps(f))
+    assert called(before) == called(after) == wanted
+    assert repr(after) == repr(f)
+
+
+@pytest.mark.parametrize("method", [m for m in ("fork", "forkserver", "spawn") if m in multiprocessing.get_all_start_methods()])
+def test_functions_in_pools(method: str) -> None:
+    functions = [make() for make in FUNCTIONS.values()]
+    wanted = [called(f) for f in functions]
+    with ProcessPoolExecutor(1, multiprocessing.get_context(method)) as pool:
+        assert list(pool.map(called, functions)) == wanted
+
+
+def test_eight_threads_share_a_function() -> None:
+    functions = [gradcli.jacobian("x[1:]*exp(-x[:-1])"), gradcli.hessian(ROSENBROCK, sparse=True)]
+    xs = [np.linspace(0.1, 1, n) for n in (4, 90)]
+    wanted = [
+        repr(dense(f(x=x)[-1]["x"], (0,)) if i == 0 else f(x=x)[-1]["x"]["x"].data.tolist()) for i, f in enumerate(functions) for x in xs
+    ]
+    fresh = [pickle.loads(pickle.dumps(f)) for f in functions]
+    found: list[list[str]] = []
+
+    def work() -> None:
+        for _ in range(20):
+            parts = [repr(f(x=x)[-1]["x"] if i == 0 else f(x=x)[-1]["x"]["x"].data.tolist()) for i, f in enumerate(fresh) for x in xs]
+        found.append(parts)
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [wanted] * 8
+
+
+def test_results_share_no_memory() -> None:
+    x = np.array(X)
+    for f in (gradcli.jacobian("x"), gradcli.jacobian("x*[1, 1, 1, 1]", sparse=True)):
+        first, second = f(x=x)[1]["x"], f(x=x)[1]["x"]
+        parts = [part for m in (first, second) for part in ([m] if isinstance(m, np.ndarray) else [m.data, m.indices, m.indptr])]
+        assert not any(np.shares_memory(a, b) for i, a in enumerate(parts) for b in [*parts[:i], x])
+        if not isinstance(first, np.ndarray):
+            first.data[:] = 0
+            first.eliminate_zeros()
+            np.testing.assert_array_equal(f(x=x)[1]["x"].toarray(), np.eye(4))
+
+
+def test_many_shapes_are_bounded_and_few_more_than_are_kept_are_not_compiled_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    from gradcli.query import functions
+
+    made = []
+    specialized = functions.Specialized
+    monkeypatch.setattr(functions, "_PLANS", 16)
+    f = gradcli.value_and_grad("sum(exp(x))")
+
+    def counted(*asked: Any) -> Any:
+        made.append(asked)
+        return specialized(*asked)
+
+    monkeypatch.setattr(f, "_maker", counted)
+    for _ in range(20):
+        for n in range(17):
+            f(x=np.ones(n + 1))
+    assert len(f._plans) <= 16
+    assert len(made) < 17 + 20 * 6, "each round compiles a few of 17 again, not all"
+    gc.collect()
+    alive = sum(isinstance(o, specialized) for o in gc.get_objects())
+    for n in range(300):
+        f(x=np.ones(100 + n))
+    gc.collect()
+    assert len(f._plans) <= 16
+    assert sum(isinstance(o, specialized) for o in gc.get_objects()) <= alive + 2
+
+
+def test_arrays_that_plans_keep_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    from gradcli.plans import results
+
+    monkeypatch.setattr(results, "_MOST", 4_000_000)
+    monkeypatch.setattr(results, "_keepers", results.Keepers())
+    f = gradcli.value_and_grad("sum(exp(x)*x)")
+    for n in range(40):
+        for _ in range(3):
+            f(x=np.ones(20_000 + n))
+    gc.collect()
+    held = [o.held() for o in gc.get_objects() if isinstance(o, results.Results)]
+    assert sum(held) <= 4_000_000
+    assert max(held) >= 8 * 20_000, "that of the last shape keeps its own"
+
+
+def test_plans_are_shown_and_prepared() -> None:
+    f = gradcli.jacobian("x[1:]*x[:-1]", sparse=True).prepare(x=(100,))
+    assert "2 directions for 198 entries" in f.plan()
+    assert "compiled at the first call" not in gradcli.hessian("sum(x**2)").prepare(x=(3,)).plan()
+
+
+if __name__ == "__main__":
+    import torch
+
+    table = {}
+    for name, (_, values, code) in CASES.items():
+        given = {n: torch.tensor(v, dtype=torch.float64) for n, v in values.items()}
+
+        def function(*parts: Any, code: str = code, given: Any = given) -> Any:
+            return eval(code, {"torch": torch}, dict(zip(given, parts, strict=True)))
+
+        value = function(*given.values())
+        jacobian = torch.autograd.functional.jacobian(function, tuple(given.values()))
+        total = lambda *parts, function=function: function(*parts).sum()  # noqa: E731
+        gradient = torch.autograd.functional.jacobian(total, tuple(given.values()))
+        hessian = torch.autograd.functional.hessian(total, tuple(given.values()))
+        table[name] = {
+            "value": value.tolist(),
+            "sum": value.sum().item(),
+            "jacobian": {n: j.tolist() for n, j in zip(given, jacobian, strict=True)},
+            "gradient": {n: g.tolist() for n, g in zip(given, gradient, strict=True)},
+            "hessian": {n: {o: h.tolist() for o, h in zip(given, row, strict=True)} for n, row in zip(given, hessian, strict=True)},
+        }
+    RECORDED.write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")
