@@ -204,7 +204,7 @@ class Value(Function):
 
     options = ()
 
-    def __call__(self, at: Mapping[str, Any] | None = None, /, *more: Any, **bindings: Any) -> NDArray[Any]:  # type: ignore[override]
+    def __call__(self, at: Mapping[str, Any] | None = None, /, *more: Any, **bindings: Any) -> Any:
         """The value. Raises a `GradcliError` for values that the expression has no result for."""
         if "seed" in bindings or "out" in bindings:  # names here, and options there
             at, bindings = self._by_names(at, bindings), {}
