@@ -52,6 +52,7 @@ from gradcli.report.results import (
     JvpRecord as JvpRecord,
     Result as Result,
 )
+from gradcli.report.shown_explanation import ShownExplanation as ShownExplanation
 from gradcli.report.uncertainty import Uncertainty as Uncertainty
 from gradcli.report.verdicts import (
     Check as Check,
@@ -99,6 +100,7 @@ __all__ = [
     "Path",
     "Step",
     "Why",
+    "ShownExplanation",
     "Uncertainty",
     "ParsedProgram",
     "Limits",
