@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradcli.errors import GradcliError, InputTypeError, UsageError, text_lines
 from gradcli.language.mentions import names_bound_by, names_imported_by, words_of
@@ -20,6 +19,9 @@ from gradcli.ops.constants import NAMED
 from gradcli.query import bindings as given
 from gradcli.query.placeholders import placeholder
 from gradcli.query.specialized import Specialized, by_name, refuse_unknown
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 Key = tuple[Any, ...]
 _ARRAY = np.ndarray

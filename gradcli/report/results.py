@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Generic, TypeVar
-
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from gradcli.report.dictionaries import as_dict, dumps
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, Verdict
 
 Checked_co = TypeVar("Checked_co", bound=Check | None, covariant=True)  # None where no check was asked for
-Arrays = dict[str, NDArray[Any]]
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Arrays = dict[str, NDArray[Any]]
 
 
 class Result(Record, Generic[Checked_co]):
