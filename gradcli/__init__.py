@@ -24,7 +24,9 @@ tensor([36., 81.])
 
 from __future__ import annotations
 
-from typing import Any
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _PLACES = {  # the names of the API by the modules that they are taken from when they are first asked for
     "gradcli.api": ("differentiate", "evaluate", "explain", "parse"),
@@ -40,6 +42,7 @@ _PLACES = {  # the names of the API by the modules that they are taken from when
     "gradcli.report.explanation": (
         "Contribution", "ExplainedGradient", "ExplainedNode", "Explanation", "Path", "Step", "Why",
     ),
+    "gradcli.report.shown_explanation": ("ShownExplanation",),
     "gradcli.report.uncertainty": ("Uncertainty",),
     "gradcli.language.tree": ("ParsedProgram",),
     "gradcli.limits": ("Limits",),

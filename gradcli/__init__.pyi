@@ -2,7 +2,16 @@
 
 from builtins import str as __builtins_str
 from gradcli.tensors.torch.names import *
-from gradcli import api as api, autograd as autograd, errors as errors, limits as limits, linalg as linalg, nn as nn, special as special, testing as testing
+from gradcli import (
+    api as api,
+    autograd as autograd,
+    errors as errors,
+    limits as limits,
+    linalg as linalg,
+    nn as nn,
+    special as special,
+    testing as testing,
+)
 from gradcli.api import differentiate as differentiate, evaluate as evaluate, explain as explain, parse as parse
 from gradcli.errors import (
     AmbiguousError as AmbiguousError,
@@ -30,7 +39,14 @@ from gradcli.errors import (
 from gradcli.language.tree import ParsedProgram as ParsedProgram
 from gradcli.limits import Limits as Limits
 from gradcli.query.bindings import UnknownArgument as UnknownArgument
-from gradcli.query.compiled import compile as compile, value_and_grad as value_and_grad
+from gradcli.query.compiled import (
+    compile as compile,
+    hessian as hessian,
+    hvp as hvp,
+    jacobian as jacobian,
+    value_and_grad as value_and_grad,
+)
+from gradcli.query.derivative_functions import Hessian as Hessian, HessianProduct as HessianProduct, Jacobian as Jacobian
 from gradcli.query.functions import Function as Function, Value as Value
 from gradcli.report.derivative_record import DerivativeRecord as DerivativeRecord, Formula as Formula
 from gradcli.report.explanation import (
@@ -52,6 +68,7 @@ from gradcli.report.results import (
     JvpRecord as JvpRecord,
     Result as Result,
 )
+from gradcli.report.shown_explanation import ShownExplanation as ShownExplanation
 from gradcli.report.uncertainty import Uncertainty as Uncertainty
 from gradcli.report.verdicts import (
     Check as Check,
@@ -70,7 +87,13 @@ __all__ = [
     "explain",
     "parse",
     "compile",
+    "hessian",
+    "hvp",
+    "jacobian",
     "value_and_grad",
+    "Hessian",
+    "HessianProduct",
+    "Jacobian",
     "Function",
     "Value",
     "AssertRecord",
@@ -99,6 +122,7 @@ __all__ = [
     "Path",
     "Step",
     "Why",
+    "ShownExplanation",
     "Uncertainty",
     "ParsedProgram",
     "Limits",

@@ -511,7 +511,10 @@ def test_settings(call_cli, files):
     [
         ("[tool.gradcli]\nverbose = true\n", "no setting 'verbose'"),
         ("[tool.gradcli]\nfail-on = [1]\n", "fail-on cannot be [1]"),
-        ("[tool.gradcli]\nfail-on = 'wrong'\n", "pyproject.toml: [tool.gradcli] fail-on cannot be 'wrong'"),
+        (
+            "[tool.gradcli]\nfail-on = 'wrong'\n",
+            "[tool.gradcli] fail-on must be one of skipped, agree, kink, ill-conditioned, undefined, undetermined, mismatch, not 'wrong'",
+        ),
         ("[tool.gradcli]\nrtol = 'small'\n", "rtol cannot be 'small'"),
         ("[tool.gradcli]\nrtol = true\n", "rtol cannot be True"),
         ("[tool.gradcli]\natol = -1\n", "atol cannot be -1"),

@@ -131,8 +131,9 @@ def test_settings_of_the_project_hold(tmp_path):
 
 
 WRONG = {
-    'fail-on = ["mismach"]': "fail-on cannot be 'mismach'\n = help: did you mean 'mismatch'?",
-    'convention = "torh"': "convention cannot be 'torh'\n = help: did you mean 'torch'?",
+    'fail-on = ["mismach"]': "fail-on must be one of skipped, agree, kink, ill-conditioned, undefined, undetermined, mismatch, "
+    "not 'mismach'\n = help: did you mean 'mismatch'?",
+    'convention = "torh"': "convention must be one of torch, jax, min-norm, not 'torh'\n = help: did you mean 'torch'?",
     "timeout = 0": "timeout cannot be 0\n = help: write a number above 0",
 }
 

@@ -9,21 +9,22 @@ import pytest
 from gradcli.errors import UsageError
 from gradcli.files.settings import Configuration, Settings, read
 
+VERDICTS = "skipped, agree, kink, ill-conditioned, undefined, undetermined, mismatch"
 WRONG = {
     "fail_on = 'kink'": "has no setting 'fail_on'\n = help: did you mean 'fail-on'?",
     "verbose = true": "has no setting 'verbose'\n"
     " = help: it has fail-on, convention, rtol, atol, points, random-state, timeout, jobs, budget, threads, "
     "files, report, baseline, dialect, backend",
-    "backend = 'nativ'": "backend cannot be 'nativ'\n = help: did you mean 'native'?",
-    "backend = 'gpu'": "backend cannot be 'gpu'\n = help: write one of auto, numpy, native",
+    "backend = 'nativ'": "backend must be one of auto, numpy, native, not 'nativ'\n = help: did you mean 'native'?",
+    "backend = 'gpu'": "backend must be one of auto, numpy, native, not 'gpu'",
     "backend = true": 'backend cannot be True\n = help: write backend = "numpy"',
     "threads = 0": "threads cannot be 0\n = help: write a whole number from 1",
-    'fail-on = ["mismach"]': "fail-on cannot be 'mismach'\n = help: did you mean 'mismatch'?",
-    "fail-on = 'mismatch, kinks'": "fail-on cannot be 'kinks'\n = help: did you mean 'kink'?",
+    'fail-on = ["mismach"]': f"fail-on must be one of {VERDICTS}, not 'mismach'\n = help: did you mean 'mismatch'?",
+    "fail-on = 'mismatch, kinks'": f"fail-on must be one of {VERDICTS}, not 'kinks'\n = help: did you mean 'kink'?",
     "fail-on = ['none', 'kink']": "fail-on: 'none' stands alone\n = help: write none, or the verdicts",
     "fail-on = 3": 'fail-on cannot be 3\n = help: write fail-on = ["mismatch"]',
-    "convention = 'torh'": "convention cannot be 'torh'\n = help: did you mean 'torch'?",
-    "convention = ''": "convention cannot be ''\n = help: write one of torch, jax, min-norm",
+    "convention = 'torh'": "convention must be one of torch, jax, min-norm, not 'torh'\n = help: did you mean 'torch'?",
+    "convention = ''": "convention must be one of torch, jax, min-norm, not ''",
     "convention = ['jax']": "convention cannot be ['jax']\n = help: write convention = \"torch\"",
     "timeout = 0": "timeout cannot be 0\n = help: write a number above 0",
     "timeout = inf": "timeout cannot be inf\n = help: write a number above 0",
@@ -199,5 +200,6 @@ def test_what_is_wrong_is_said_before_anything_is_done(call_cli, project):
     done = call_cli("check", "k.grad", "strict/k.grad")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        "error[usage]: strict/pyproject.toml: [tool.gradcli] convention cannot be 'jaxx'\n = help: did you mean 'jax'?\n"
+        "error[usage]: strict/pyproject.toml: [tool.gradcli] convention must be one of torch, jax, min-norm, not 'jaxx'\n"
+        " = help: did you mean 'jax'?\n"
     )

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from gradcli.errors import GradcliError, UsageError, suggestion
+from gradcli.errors import GradcliError, UsageError, one_of, suggestion
 from gradcli.files.opening import is_handed_over, opened, unreadable
 from gradcli.ops.calling.prefixes import DIALECTS
 from gradcli.plans.backend import BACKENDS
@@ -237,14 +237,6 @@ def verdicts(what: str, words: list[str]) -> tuple[str, ...]:
     if NOTHING in found:
         raise UsageError(f"{what}: '{NOTHING}' stands alone", help=f"write {NOTHING}, or the verdicts")
     return tuple(one_of(what, word, VERDICTS) for word in found)
-
-
-def one_of(what: str, word: str, allowed: tuple[str, ...]) -> str:
-    """The word, if it is one of those. Raises UsageError."""
-    if word not in allowed:
-        close = suggestion(word, list(allowed))
-        raise UsageError(f"{what} cannot be '{word}'", help=f"did you mean '{close}'?" if close else f"write one of {', '.join(allowed)}")
-    return word
 
 
 def shown(path: Path) -> str:

@@ -293,7 +293,8 @@ def naming(known: Collection[str], **options: Any) -> Iterator[None]:
 
 
 def helped(error: GradcliError, options: Collection[str], how: Callable[[str], str]) -> GradcliError:
-    """The error, whose help does not propose to bind a name by a keyword that is an option."""
+    """The error in the API's words: an option without dashes, and no help to bind a name by a keyword that is an option."""
+    error.message = error.message.removeprefix("--")
     for name in options:
         if error.help == f"give it one: {name}=1":
             error.help = f"give it one: {how(name)}"

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gradcli.errors import GradcliError, InputTypeError, UsageError, text_lines
 from gradcli.language.mentions import names_bound_by, names_imported_by, words_of
@@ -22,6 +21,9 @@ from gradcli.query.flat import Flat, Layout, flattened
 from gradcli.query.instances import by_name, refuse_unknown
 from gradcli.query.placeholders import placeholder
 from gradcli.query.specialized import Specialized
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 Key = tuple[Any, ...]
 _ARRAY = np.ndarray

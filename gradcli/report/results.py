@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, Generic, TypeVar
-
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from gradcli.report.dictionaries import as_dict, dumps
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, Verdict
 
-Checked = TypeVar("Checked", bound=Check | None)  # None where no check was asked for
-Arrays = dict[str, NDArray[Any]]
+Checked_co = TypeVar("Checked_co", bound=Check | None, covariant=True)  # None where no check was asked for
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Arrays = dict[str, NDArray[Any]]
 
 
-class Result(Record, Generic[Checked]):
+class Result(Record, Generic[Checked_co]):
     """What `evaluate` gives: the record of ``gradcli eval --format jsonl`` as an object.
 
     value       the value
@@ -31,7 +33,7 @@ class Result(Record, Generic[Checked]):
     derivative: dict[str, Any]
     latex: dict[str, Any]
     precise: dict[str, Any]
-    check: Checked
+    check: Checked_co
 
     def to_dict(self) -> dict[str, Any]:
         """The record as ``gradcli eval --format jsonl`` writes it, as plain data."""
@@ -42,36 +44,36 @@ class Result(Record, Generic[Checked]):
         return dumps(self)
 
 
-class GradientRecord(Result[Checked]):
+class GradientRecord(Result[Checked_co]):
     """A value and its gradient by each name."""
 
     grad: Arrays
 
 
-class AssertRecord(GradientRecord[Checked]):
+class AssertRecord(GradientRecord[Checked_co]):
     """The outcome of a program whose last statement is an assert: ``value`` says whether it holds. It has no gradient."""
 
 
-class JacobianRecord(Result[Checked]):
+class JacobianRecord(Result[Checked_co]):
     """A value and its Jacobian by each name: the axes of the value, and then those of the name."""
 
     jacobian: Arrays
 
 
-class HessianRecord(Result[Checked]):
+class HessianRecord(Result[Checked_co]):
     """A scalar and its second derivatives by each pair of names."""
 
     hessian: dict[str, Arrays]
     derivative: dict[str, dict[str, Any]]
 
 
-class JvpRecord(Result[Checked]):
+class JvpRecord(Result[Checked_co]):
     """A value and its derivative in a direction, of the value's shape."""
 
     jvp: NDArray[Any]
 
 
-class HvpRecord(Result[Checked]):
+class HvpRecord(Result[Checked_co]):
     """A scalar and its Hessian times a direction, by each name."""
 
     hvp: Arrays

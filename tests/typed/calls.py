@@ -82,7 +82,7 @@ value, grads = f(x=2.0, y=[1.0])
 steps: float = value  # a scalar is a scalar of NumPy
 assert_type(grads["x"], NDArray[Any])
 f({"x": 2.0}, y=1.0, seed=[1.0], out={"x": np.empty(1)}).__len__()
-assert_type(gradcli.compile("x**2")(x=2.0), NDArray[Any])
+energy: float = gradcli.compile("x**2")(x=2.0)
 assert_type(gradcli.differentiate("x**2", "x", order=2).derivative, dict[str, Any])
 assert_type(gradcli.explain("x**2", x=1.0).record.grad["x"], NDArray[Any])
 story: list[str] = gradcli.explain("x**2", x=1.0, why="x").why[0].lines

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from gradcli.cli.inputs.option_values import backend_of
 from gradcli.cli.request import CheckRequest
-from gradcli.files.settings import CONVENTIONS, Configuration, Settings, one_of, shown, verdicts
+from gradcli.errors import one_of
+from gradcli.files.settings import CONVENTIONS, Configuration, Settings, shown, verdicts
 from gradcli.query.options import Options
 from gradcli.query.policy import Policy, policy_of
 
