@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradcli.errors import GradcliError, ParseError, text_lines
 from gradcli.limits import DEFAULT, Limits
+from gradcli.query.error_state import quiet
 
 if TYPE_CHECKING:
     from gradcli.language.tree import ParsedProgram
@@ -64,6 +65,7 @@ def evaluate(
     )  # fmt: skip
 
 
+@quiet
 def evaluated(
     function: str,
     expression: str,
@@ -149,6 +151,7 @@ def _by_name(name: str) -> str:
     return f'at={{"{name}": ...}}'
 
 
+@quiet
 def differentiate(
     expression: str,
     *names: str,
