@@ -68,7 +68,23 @@ def _version(wanted: bool) -> None:
 def root(
     version: Annotated[bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Print the version.")] = False,
 ) -> None:
-    pass
+    _refuse_unread(sys.argv[1:])
+
+
+def _refuse_unread(arguments: list[str]) -> None:
+    """Where the locale is not of UTF-8, letters of an expression may be none: names of files are read all the same."""
+    encoding = sys.getfilesystemencoding()
+    if encoding == "utf-8":
+        return
+    for before, text in zip(["", *arguments], arguments, strict=False):
+        unread = any("\udc80" <= letter <= "\udcff" for letter in text)
+        if unread and not (text.startswith("-") or before.startswith("-") or "@" in text or os.path.exists(text)):
+            from gradcli.errors import UsageError
+
+            letters = os.fsencode(text).decode("utf-8", "backslashreplace")
+            raise UsageError(
+                f"the locale, whose encoding is {encoding}, cannot read '{letters}'", help="set LC_ALL=C.UTF-8, or PYTHONUTF8=1"
+            )
 
 
 def run() -> None:

@@ -52,8 +52,8 @@ def load_array(reference: str, limits: Limits, folder: Path | None = None, piped
     ``piped`` gives what standard input holds, for ``-`` and ``-:key``, whose format is told from the first bytes.
     Raises InputError, LimitError.
     """
-    refuse_unnameable(reference)
     name, key = _split(reference, folder)
+    refuse_unnameable(name)
     if name == "-" or (folder is None and name in STANDARD_INPUT):
         name = "standard input"
     try:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradcli.errors import GradcliError, ParseError, text_lines
 from gradcli.limits import DEFAULT, Limits
+from gradcli.query.error_state import quiet
 
 if TYPE_CHECKING:
     from gradcli.language.tree import ParsedProgram
@@ -74,6 +75,7 @@ def evaluate(
     return result_of(record, check)
 
 
+@quiet
 def evaluated(
     function: str,
     expression: str,
@@ -166,6 +168,7 @@ def _by_name(name: str) -> str:
     return f'at={{"{name}": ...}}'
 
 
+@quiet
 def differentiate(
     expression: str,
     *names: str,

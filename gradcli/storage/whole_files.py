@@ -147,7 +147,8 @@ def put_in_place(temporary: str, path: Path) -> None:
         else:
             os.replace(temporary, target)
     except OSError as error:
-        if known is None or error.errno not in _IRREPLACEABLE or not os.access(target, os.W_OK):
+        # on Windows what cannot be replaced is mapped or open somewhere, and writing over it would leave half of both
+        if sys.platform == "win32" or known is None or error.errno not in _IRREPLACEABLE or not os.access(target, os.W_OK):
             raise
         _write_over(target, temporary)
     _begun.discard(temporary)

@@ -29,7 +29,8 @@ def array_of(data: Any, dtype: Any) -> np.ndarray:
         except ValueError as error:
             raise ValueError(f"expected sequences of one length at every depth: {error}") from None
         if (array.dtype.kind == "f" and not _holds_numpy(data)) or (not array.size and array.dtype.kind not in "iub"):
-            array = np.array(_as_lists(data), default_float() if dtype is None else dtypes.as_numpy(dtype))
+            with np.errstate(all="ignore"):  # what is too large for a dtype is infinite
+                array = np.array(_as_lists(data), default_float() if dtype is None else dtypes.as_numpy(dtype))
         elif array.dtype.kind in "iu" and not _holds_numpy(data):
             array = array.astype(np.int64)
     if array.dtype.kind not in "fiub":
@@ -37,7 +38,8 @@ def array_of(data: Any, dtype: Any) -> np.ndarray:
     if dtype is None:
         dtypes.of_numpy(array.dtype)
         return array
-    return array.astype(dtypes.as_numpy(dtype), copy=False)
+    with np.errstate(all="ignore"):
+        return array.astype(dtypes.as_numpy(dtype), copy=False)
 
 
 def _holds_numpy(data: Any) -> bool:
