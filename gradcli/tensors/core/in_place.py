@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.arrays.shapes import broadcast_to, getitem, numpy_index, reshape
+from gradcli.ops.arrays.shapes import getitem, numpy_index, reshape
+from gradcli.ops.pytorch import unexpandable
 from gradcli.ops.structure import overwrite
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.casts import as_tensor
@@ -29,6 +30,10 @@ _ONE_PLACE = (
     "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the tensor "
     "before performing the operation."
 )
+_FEWER_AXES = (
+    "expand(torch.{}{{{}}}, size={}): the number of sizes provided ({}) must be greater or equal to the number of dimensions in the "
+    "tensor ({})"
+)
 _EVERYTHING = (...,)
 _TO_SOME_PLACES = frozenset({"masked_fill", "index_fill", "index_put"})  # PyTorch lets these write to one place in memory several times
 
@@ -38,8 +43,8 @@ def before(x: Tensor) -> Tensor:
     x._refresh()
     now = Tensor(x.array.copy())
     now.node, now._requires_grad, now._accumulator = x.node, x.requires_grad, x._accumulator
-    if x._view is not None and state.recording:  # who watches the node that it had does not see this
-        now.node = node_from_base(x) or x.node
+    if x._view is not None and x.node is not None and state.recording:  # who watches the node that it had does not see this
+        now.node = node_from_base(x)
     if state.recorder is not None:
         state.recorder.rename(now, x)
     return now
@@ -60,7 +65,7 @@ def check_writable(x: Tensor, *sources: Any) -> None:
         return
     if x._view is not None:
         refuse_writing(x)
-        if x._view.base.requires_grad and x._view.base.is_leaf:
+        if x.requires_grad and x._view.base.is_leaf:
             raise RuntimeError(f"{_VIEW_OF_LEAF} {_INSTEAD}")
     if x.requires_grad and x.is_leaf:
         raise RuntimeError(f"{_VIEW_OF_LEAF if x._view is not None else _LEAF} {_INSTEAD}")
@@ -113,7 +118,13 @@ def update(x: Tensor, name: str, arguments: Sequence[Any], keywords: dict[str, A
         if name not in _TO_SOME_PLACES:
             raise RuntimeError(_ONE_PLACE)
         _warn_of_repeats(f"{name}_")
-    return assign(x, getattr(before(x), name)(*arguments, **keywords))
+    old = before(x)
+    result: Tensor = getattr(old, name)(*arguments, **keywords)
+    if old.requires_grad and state.recording and not result.requires_grad:  # nothing flows through, and the graph says so
+        result = overwrite(old, result.to(old.dtype), index=_EVERYTHING)
+        if result.node is not None:
+            result.node.label = f"{name.title().replace('_', '')}Backward{int(any(isinstance(a, Tensor) for a in arguments))}"
+    return assign(x, result)
 
 
 def _warn_of_repeats(name: str) -> None:
@@ -126,14 +137,16 @@ def _warn_of_repeats(name: str) -> None:
 def replace(x: Tensor, value: Any, label: str) -> Tensor:
     """Make a tensor, which is broadcast, or a number the new content of x, by a node of this name."""
     check_writable(x, value)
-    spread = value
-    if isinstance(value, Tensor) and value.array.shape != x.array.shape:
-        spread = broadcast_to(value, shape=x.array.shape)
+    if isinstance(value, Tensor):
+        said = unexpandable([value.array.shape], {"shape": x.array.shape})
+        if said or value.array.ndim > x.array.ndim:
+            kind, have, wanted = value.dtype.tensor_type, list(value.array.shape), list(x.array.shape)
+            raise RuntimeError(said or _FEWER_AXES.format(kind, have, wanted, len(wanted), len(have)))
     if state.recorder is None and not (state.recording and (x.requires_grad or taken(value))):
-        x.array[...] = spread.array if isinstance(spread, Tensor) else spread
+        x.array[...] = value.array if isinstance(value, Tensor) else value
         x._version_counter[0] += 1
         return x
-    result: Tensor = overwrite(before(x), spread, index=_EVERYTHING)
+    result: Tensor = overwrite(before(x), value, index=_EVERYTHING)
     if result.node is not None:
         result.node.label = label
     return assign(x, result)
@@ -161,7 +174,8 @@ def _write(region: Tensor, chosen: Any, new: Tensor) -> None:
     if chosen is None:
         check_writable(region, new)
         check_places(region.array)
-        replace(region, _without_leading(new, region.array.ndim), "CopyBackwards")
+        new = _without_leading(new, region.array.ndim)
+        replace(region, new, "CopyBackwards" if new.array.ndim else "FillBackward3")
         return
     check_writable(region, new)
     shape = np.shape(getitem.forward(region.array, index=chosen))
@@ -177,11 +191,11 @@ def _write_array(region: np.ndarray, chosen: Any, new: np.ndarray) -> None:
     """The same without a graph."""
     if chosen is None:
         check_places(region)
-        broadcast_to.forward(region, shape=region.shape)
         while new.ndim > region.ndim and new.shape[0] == 1:
             new = new[0]
-        if new.shape != region.shape and new.size != 1:
-            new = broadcast_to(Tensor(new), shape=region.shape).array
+        said = unexpandable([new.shape], {"shape": region.shape})
+        if said:
+            raise RuntimeError(said)
         region[...] = new
         return
     if repeats(region):

@@ -26,7 +26,7 @@ from gradcli.tensors.dispatch.apply import apply
 from gradcli.tensors.dispatch.call_arguments import HOST, NUMPY_HOST, arrangement, rehearsal
 from gradcli.tensors.dispatch.error_messages import check_same_dtype, in_range
 from gradcli.tensors.dispatch.named_results import named_results
-from gradcli.tensors.dispatch.regions import region_of
+from gradcli.tensors.dispatch.regions import region, region_of
 
 
 @cache
@@ -103,6 +103,8 @@ def call(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str
 
 def _own(record: Op | Composite, name: str, arguments: tuple[Any, ...], result: Any) -> Any:
     """A result in memory of its own, where PyTorch has it so although an operation here is a view."""
+    if record.torch.shares and isinstance(record, Composite) and arguments and result is arguments[0]:
+        result = region(result, result.array.view(), str(record.torch.backward))
     if isinstance(result, Tensor) and result._view is not None and not any(_shows(result, argument) for argument in arguments):
         result._view = None  # of something that was made on the way
     if name.startswith("unsafe_") and isinstance(result, Tensor):  # the same memory, and nobody looks after it

@@ -24,8 +24,9 @@ def _copy(x: Tensor, source: Any, non_blocking: bool = False) -> Tensor:
     return replace(x, value.to(x.dtype), "CopyBackwards")
 
 
-def _filled(x: Tensor, value: Any, label: str = "FillBackward0") -> Tensor:
+def _filled(x: Tensor, value: Any, label: str = "FillBackward2") -> Tensor:
     if isinstance(value, Tensor):
+        label = "FillBackward3"
         if value.array.ndim:
             raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.array.ndim} dimensions.")
         value = value.to(x.dtype) if value.requires_grad else value.item()
@@ -39,9 +40,20 @@ def _zeroed(x: Tensor) -> Tensor:
     return _filled(x, 0, "ZeroBackward0")
 
 
+_IN_PLACE_NODES = {
+    "t": ("TBackward1",), "squeeze": ("SqueezeBackward3", "SqueezeBackward4"), "unsqueeze": ("UnsqueezeBackward1",),
+    **dict.fromkeys(("transpose", "swapaxes", "swapdims"), ("TransposeBackward1",)),
+}  # fmt: skip
+
+
 def _rearranged(name: str) -> Callable[..., Tensor]:
     """In-place methods that change a tensor's shape, not its entries."""
-    return lambda x, *arguments, **keywords: rearranged(x, lambda now: call(name, TORCH, (now, *arguments), keywords))
+
+    def change(x: Tensor, *arguments: Any, **keywords: Any) -> Tensor:
+        which = 0 if name != "squeeze" or not (arguments or keywords) else 1
+        return rearranged(x, lambda now: call(name, TORCH, (now, *arguments), keywords), _IN_PLACE_NODES[name][which])
+
+    return change
 
 
 def _uniform(x: Tensor, low: float = 0.0, high: float = 1.0, *, generator: Any = None) -> Tensor:
