@@ -75,10 +75,9 @@ def placed(array: np.ndarray, size: tuple[int, ...], stride: tuple[int, ...], of
 def writable(array: np.ndarray) -> bool:
     """Whether an array can be written to, as it can from now on if its memory can."""
     if not array.flags.writeable:
-        try:
-            array.flags.writeable = True
-        except ValueError:
+        if not root(array).flags.writeable:
             return False
+        array.flags.writeable = True
     return True
 
 
