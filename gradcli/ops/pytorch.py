@@ -91,6 +91,11 @@ def unreshapable(shapes: Sequence[Any], static: Mapping[str, Any]) -> str:
     wanted = list(static["shape"]) if isinstance(static["shape"], tuple) else [static["shape"]]
     if wanted.count(-1) > 1:
         return "only one dimension can be inferred"
+    if -1 in wanted and 0 in wanted and not math.prod(shapes[0]):
+        return (
+            f"cannot reshape tensor of 0 elements into shape {wanted} because the unspecified dimension size -1 can be any value and is "
+            "ambiguous"
+        )
     return f"shape '{wanted}' is invalid for input of size {math.prod(shapes[0])}"
 
 
@@ -183,7 +188,7 @@ _PRODUCTS = {(2, 2): "Mm", (2, 1): "Mv", (1, 1): "Dot"}
 
 def node_of_reshape(arrays: Sequence[Any], static: Mapping[str, Any]) -> str:
     """Whether the entries stay where they are in memory, and whether they are there in their order."""
-    x = arrays[0]
+    x = np.asarray(arrays[0])
     if x.flags.c_contiguous:
         return "View"
     try:

@@ -76,13 +76,17 @@ class Subscript:
 def get(x: Tensor, index: Any) -> Tensor:
     """The entries at an index: a view, unless arrays choose them."""
     try:
+        if type(index) is int and x.array.ndim:
+            row: Tensor = x.apply_op(getitem, (x,), {"index": (index,)})
+            return row
         subscript = Subscript(x, index)
         if subscript.chosen is None:
             result: Tensor = x.apply_op(getitem, (x,), {"index": subscript.place or ((_ALL,) if isinstance(index, slice) else (...,))})
         else:
             region = subscript.region(x)
             result = region.apply_op(getitem, (region,), {"index": subscript.chosen})
-            result.array = result.array.copy(order="C")
+            if not result.array.flags.c_contiguous:
+                result.array = result.array.copy(order="C")
             if result.node is not None:
                 result.node.versions = []  # the indices are kept, once
     except (IndexError, ShapeError) as error:
@@ -155,12 +159,18 @@ def _part(part: Any) -> Any:
     else:
         kind = type(part).__name__
         raise IndexError(f"only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {kind})")
-    if array.dtype == np.uint8:
-        warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")
-        array = array.astype(np.bool_)
+    array = mask_of(array)
     if array.dtype.kind not in "iub":
         raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
     return int(array) if not array.ndim and array.dtype.kind != "b" else StaticArray(array)
+
+
+def mask_of(array: np.ndarray) -> np.ndarray:
+    """An array of indices; of bytes, the mask that they are."""
+    if array.dtype != np.uint8:
+        return array
+    warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")
+    return array.astype(np.bool_)
 
 
 def explained(x: Tensor, index: Any, message: str) -> str:
@@ -170,4 +180,6 @@ def explained(x: Tensor, index: Any, message: str) -> str:
         if mask is not None:
             have, wanted = list(mask.shape), list(x.shape)
             return f"The shape of the mask {have} at index 0 does not match the shape of the indexed tensor {wanted} at index 0"
+    if message.endswith("with size 0") and type(index) is not int:
+        return "index is out of bounds for dimension with size 0"
     return message.replace("axis", "dimension")

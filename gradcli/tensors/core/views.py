@@ -82,7 +82,6 @@ class CopySlices(Node):
 def regenerate(x: Any) -> None:
     """Make a view's node anew, of its base."""
     refuse_writing(x, indirect=True)
-    x._view.version = x._version_counter[0]
     regraph(x, node_from_base(x))
 
 
@@ -110,6 +109,8 @@ def regraph(x: Any, node: Node | None) -> None:
     """Give a tensor another place in the graph; the gradient that it retains is that of its new value."""
     before, retained = x.node, x.retains_grad
     x.node, x._requires_grad = node, node is not None
+    if x._view is not None:
+        x._view.version = x._version_counter[0]
     if retained and before is not None and node is not before:
         before.watched().retained = None
         x.retain_grad()

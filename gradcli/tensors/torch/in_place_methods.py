@@ -9,8 +9,9 @@ import numpy as np
 
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.tensors.core.casts import as_tensor
-from gradcli.tensors.core.in_place import check_places, check_writable, replace
+from gradcli.tensors.core.in_place import check_places, check_writable, replace, update, write
 from gradcli.tensors.core.storage import writable
+from gradcli.tensors.core.subscripts import mask_of
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.library_calls import call
 from gradcli.tensors.torch.generator import normal, uniform
@@ -38,6 +39,19 @@ def _filled(x: Tensor, value: Any, label: str = "FillBackward2") -> Tensor:
 
 def _zeroed(x: Tensor) -> Tensor:
     return _filled(x, 0, "ZeroBackward0")
+
+
+def _index_put(x: Tensor, indices: Any, values: Any, accumulate: bool = False) -> Tensor:
+    if isinstance(values, Tensor) and values.dtype != x.dtype:
+        kinds = (x.dtype.tensor_type.removesuffix("Tensor"), values.dtype.tensor_type.removesuffix("Tensor"))
+        raise RuntimeError(
+            "Index put requires the source and destination dtypes match, got {} for the destination and {} for the source.".format(*kinds)
+        )
+    if accumulate:
+        masks = tuple(Tensor(mask_of(part.array)) for part in indices)
+        return update(x, "index_put", (masks, values, True), {})
+    write(x, tuple(indices), values)
+    return x
 
 
 _IN_PLACE_NODES = {
@@ -72,6 +86,7 @@ def _drawn(x: Tensor, numbers: np.ndarray, label: str) -> Tensor:
 
 IN_PLACE: dict[str, Callable[..., Tensor]] = {
     "copy_": _copy,
+    "index_put_": _index_put,
     "fill_": _filled,
     "zero_": _zeroed,
     "uniform_": _uniform,

@@ -124,11 +124,9 @@ def rearranged(x: Tensor, arrange: Callable[[Tensor], Tensor], label: str) -> Te
         result = arrange(now)
     x.array = result.array
     x._version_counter[0] += 1
-    if result.node is not None and result is not now:
+    if result.node is not None and result is not now and (x._view is None or state.recording):
         result.node.label = label
         regraph(x, result.node)
-        if x._view is not None and state.recording:
-            x._view.version = x._version_counter[0]
     if state.recorder is not None:
         state.recorder.rename(x, result)
     return x
@@ -172,7 +170,7 @@ def _check_kind(kind: np.dtype[Any], x: Tensor) -> None:
 def _resize(x: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
     """Other extents of the same storage, which grows where that is not enough: then the new entries are zeros."""
     extents = _sizes(size[0]) if len(size) == 1 else _sizes(size)
-    if x.requires_grad:
+    if x.requires_grad and not state.inference:
         raise RuntimeError("cannot resize variables that require grad")
     if min(extents, default=0) < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(extents)}: {list(extents)}")
