@@ -20,7 +20,8 @@ class Torch(Fixed):
               static parameters
     edges     whether the node leads to each of several operands, with an empty place for one that needs no gradient
     shares    whether the result shares the operand's memory where NumPy lets it: as a "view", which writing to it is recorded
-              through, or as an "alias", which is not seen by the graph
+              through, or as an "alias", which is not seen by the graph; of a composite, whether its result is a view also where
+              that is its operand
     region    of a composite that takes entries one by one, the result as the view that PyTorch has: ``region(array, **static)``
     sealed    whether the results of a composite that has several are views that the graph follows no writing through
     copied    of a composite, whether the result is never an operand itself
@@ -90,6 +91,11 @@ def unreshapable(shapes: Sequence[Any], static: Mapping[str, Any]) -> str:
     wanted = list(static["shape"]) if isinstance(static["shape"], tuple) else [static["shape"]]
     if wanted.count(-1) > 1:
         return "only one dimension can be inferred"
+    if -1 in wanted and 0 in wanted and not math.prod(shapes[0]):
+        return (
+            f"cannot reshape tensor of 0 elements into shape {wanted} because the unspecified dimension size -1 can be any value and is "
+            "ambiguous"
+        )
     return f"shape '{wanted}' is invalid for input of size {math.prod(shapes[0])}"
 
 
@@ -180,11 +186,25 @@ def node_of_matmul(arrays: Sequence[Any], static: Mapping[str, Any]) -> str:
 _PRODUCTS = {(2, 2): "Mm", (2, 1): "Mv", (1, 1): "Dot"}
 
 
+def node_of_reshape(arrays: Sequence[Any], static: Mapping[str, Any]) -> str:
+    """Whether the entries stay where they are in memory, and whether they are there in their order."""
+    x = np.asarray(arrays[0])
+    if x.flags.c_contiguous:
+        return "View"
+    try:
+        np.reshape(x, static["shape"], copy=False)
+    except ValueError:
+        return "UnsafeView"
+    return "ReshapeAlias"
+
+
 def node_of_getitem(arrays: Sequence[Any], static: Mapping[str, Any]) -> str:
     index = tuple(part for part in static["index"] if part is not ...) or static["index"]
     if any(hasattr(part, "array") for part in index):
         return "Index"
     last = next((part for part in reversed(index) if part is not Ellipsis and part != (None, None, None)), None)
+    if index == ((None, None, None),):
+        return "Slice"
     if last is None:
         return "Unsqueeze" if None in index else "Alias"
     return "Select" if isinstance(last, int) else "Slice"

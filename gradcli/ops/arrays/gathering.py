@@ -74,7 +74,10 @@ def _take_along_dim(x: Any, index: Any, axis: int | None) -> Any:
     if axis is None:
         return take_along(reshape(x, shape=(-1,)), reshape(index, shape=(-1,)), axis=0)
     if len(x.shape) != len(index.shape):
-        raise ShapeError(f"take_along_dim: x has {len(x.shape)} axes and the indices {len(index.shape)}")
+        raise ShapeError(
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
+            f"{len(x.shape)} dimensions for input, and {len(index.shape)} dimensions for indices"
+        )
     if not x.shape:
         return _gather(x, axis, index)
     place = one_axis(axis, len(x.shape))

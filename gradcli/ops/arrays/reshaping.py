@@ -48,14 +48,16 @@ def _flatten(x: Any, start_dim: int, end_dim: int) -> Any:
     first, last = one_axis(start_dim, len(x.shape)), one_axis(end_dim, len(x.shape))
     if first > last:
         raise ShapeError("flatten: start_dim must not come after end_dim")
+    if first == last:
+        return x
     return reshape(x, shape=(*x.shape[:first], math.prod(x.shape[first : last + 1]), *x.shape[last + 1 :]))
 
 
 flatten = composite(
-    "flatten", "x", _flatten, static={"start_dim": 0, "end_dim": -1}, backward="View", doc="Axes from start_dim to end_dim as one.",
+    "flatten", "x", _flatten, static={"start_dim": 0, "end_dim": -1}, doc="Axes from start_dim to end_dim as one.",
 )
-ravel = composite("ravel", "x", lambda x: reshape(x, shape=(-1,)), backward="View", doc="All entries along one axis.")
-t = composite("t", "x", _t, backward="T", doc="The transpose of a matrix; vectors and numbers as they are.")
+ravel = composite("ravel", "x", lambda x: reshape(x, shape=(-1,)), doc="All entries along one axis.")
+t = composite("t", "x", _t, backward="T", shares="view", doc="The transpose of a matrix; vectors and numbers as they are.")
 squeeze = composite("squeeze", "x", _numpy_squeeze, static={"axis": None}, doc="Axes of one entry removed.", backward="Squeeze")
 torch_squeeze = composite(
     "torch_squeeze", "x", _squeeze, static={"axis": None}, public=False, doc="Axes removed that have one entry.",
@@ -212,12 +214,14 @@ def _swapdims(x: Any, dim0: int, dim1: int) -> Any:
 
 
 composite(
-    "movedim", "x", _movedim, static={"source": REQUIRED, "destination": REQUIRED}, backward="Permute", aliases=("moveaxis",),
+    "movedim", "x", _movedim, static={"source": REQUIRED, "destination": REQUIRED}, backward="Permute", shares="view",
+    aliases=("moveaxis",),
     doc="Axes moved from source to destination, the others in their order.", examples=("movedim(x, 0, -1)",),
 )  # fmt: skip
 composite("rollaxis", "x", _rollaxis, static={"axis": REQUIRED, "start": 0}, doc="An axis moved back to before the axis start.")
 composite(
-    "swapdims", "x", _swapdims, static={"dim0": REQUIRED, "dim1": REQUIRED}, backward="Transpose", doc="Two axes exchanged.",
+    "swapdims", "x", _swapdims, static={"dim0": REQUIRED, "dim1": REQUIRED}, backward="Transpose", shares="view",
+    doc="Two axes exchanged.",
 )  # fmt: skip
 matrix_transpose = composite(
     "matrix_transpose", "x", lambda x: swapaxes(x, axis1=-1, axis2=-2), backward="Transpose", aliases=("adjoint",),

@@ -95,7 +95,7 @@ def _reshape_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, shape: Any) -> t
 reshape = structural(
     "reshape", "x", _reshape, witness("moving.reshape"), vjp=_reshape_vjp, shape=_reshape_shape, static={"shape": -1}, linear=True,
     integral=True, extended=extended.RESHAPED, result="same", doc="The same entries in another shape; one extent may be -1.",
-    examples=("reshape(x, (2, -1))",), ulps=0, backward="View", shares="view", misfit=pytorch.unreshapable,
+    examples=("reshape(x, (2, -1))",), ulps=0, backward=pytorch.node_of_reshape, shares="view", misfit=pytorch.unreshapable,
     written="reshape({x}, {shape})", reshapes=True, on_objects=True, simpler=same_shape,
     axes=looping.reshaped,
     numpy=lambda shapes, shape: f"np.reshape({{0}}, {shape!r})",

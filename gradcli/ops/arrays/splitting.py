@@ -20,7 +20,7 @@ ALL = (None, None, None)  # the slice of a whole axis
 
 def _place(name: str, x: Any, axis: int) -> int:
     if not x.shape:
-        raise ShapeError(f"{name} needs an array of at least one axis, not a number")
+        raise ShapeError(f"{name} expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     return one_axis(axis, len(x.shape))
 
 
@@ -54,7 +54,7 @@ def _torch_split(x: Any, sizes: Any, axis: int) -> tuple[Any, ...]:
 def _chunk(x: Any, chunks: int, axis: int) -> tuple[Any, ...]:
     place = _place("chunk", x, axis)
     if chunks < 1:
-        raise ArgumentError(f"chunk: the number of parts must be at least 1, not {chunks}")
+        raise ArgumentError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     n = x.shape[place]
     if not n:
         nodes_for(chunks, "chunk")
@@ -67,7 +67,7 @@ def _tensor_split(x: Any, sections: Any, axis: int) -> tuple[Any, ...]:
     if isinstance(sections, tuple):
         return tuple(part_of(x, place, start, stop) for start, stop in pairwise((0, *sections, None)))
     if sections < 1:
-        raise ArgumentError(f"tensor_split: the number of parts must be at least 1, not {sections}")
+        raise ArgumentError(f"number of sections must be larger than 0, got {sections}")
     nodes_for(sections, "split")
     size, larger = divmod(x.shape[place], sections)
     return _parts(x, place, [size + (i < larger) for i in range(sections)])
@@ -166,6 +166,6 @@ declare(
 _SIZES = "x|tensor, sizes|split_size_or_sections|split_size, axis"
 declare(
     TORCH,
-    **dict.fromkeys(("split", "unsafe_split"), signature("torch_split", _SIZES)),
+    **dict.fromkeys(("split", "unsafe_split", "split_copy"), signature("torch_split", _SIZES)),
     unsafe_split_with_sizes=signature("split_with_sizes", "x, sizes|split_sizes, axis"),
 )

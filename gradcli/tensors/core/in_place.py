@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.arrays.shapes import broadcast_to, getitem, numpy_index, reshape
+from gradcli.ops.arrays.shapes import getitem, numpy_index, reshape
+from gradcli.ops.pytorch import unexpandable
 from gradcli.ops.structure import overwrite
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.casts import as_tensor
@@ -29,17 +30,26 @@ _ONE_PLACE = (
     "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the tensor "
     "before performing the operation."
 )
+_FEWER_AXES = (
+    "expand(torch.{}{{{}}}, size={}): the number of sizes provided ({}) must be greater or equal to the number of dimensions in the "
+    "tensor ({})"
+)
 _EVERYTHING = (...,)
 _TO_SOME_PLACES = frozenset({"masked_fill", "index_fill", "index_put"})  # PyTorch lets these write to one place in memory several times
 
 
-def before(x: Tensor) -> Tensor:
-    """A tensor as it is now, to compute with what will be overwritten: a view is taken of its base."""
+def before(x: Tensor, *, kept: bool = True) -> Tensor:
+    """A tensor as it is now, to compute with what will be overwritten: a view is taken of its base.
+
+    kept  whether a node may keep its entries
+    """
+    if not kept:
+        return Tensor(x.array)
     x._refresh()
     now = Tensor(x.array.copy())
     now.node, now._requires_grad, now._accumulator = x.node, x.requires_grad, x._accumulator
-    if x._view is not None and state.recording:  # who watches the node that it had does not see this
-        now.node = node_from_base(x) or x.node
+    if x._view is not None and x.node is not None and state.recording:  # who watches the node that it had does not see this
+        now.node = node_from_base(x)
     if state.recorder is not None:
         state.recorder.rename(now, x)
     return now
@@ -52,18 +62,22 @@ def taken(argument: Any) -> bool:
     return isinstance(argument, (list, tuple)) and any(map(taken, argument))
 
 
-def check_writable(x: Tensor, *sources: Any) -> None:
-    """Raise if a tensor may not be written to: by what is computed of these and of itself."""
+def check_writable(x: Tensor, *sources: Any) -> bool:
+    """Whether the graph follows that a tensor is written to, by what is computed of these and of itself. Raises if it may not be."""
     if x._inference and not state.inference:
         raise RuntimeError(_INFERENCE)
-    if not (state.recording and (x.requires_grad or any(map(taken, sources)))):
-        return
+    if not state.recording:
+        return False
+    own = x.requires_grad
+    if not (own or any(map(taken, sources))):
+        return False
     if x._view is not None:
         refuse_writing(x)
-        if x._view.base.requires_grad and x._view.base.is_leaf:
+        if own and x._view.base.is_leaf:
             raise RuntimeError(f"{_VIEW_OF_LEAF} {_INSTEAD}")
-    if x.requires_grad and x.is_leaf:
+    if own and x.is_leaf:
         raise RuntimeError(f"{_VIEW_OF_LEAF if x._view is not None else _LEAF} {_INSTEAD}")
+    return True
 
 
 def check_places(array: np.ndarray) -> None:
@@ -85,14 +99,14 @@ def assign(x: Tensor, result: Tensor) -> Tensor:
         check_places(x.array)
     x.array[...] = result.array
     x._version_counter[0] += 1
-    if state.recorder is not None:
-        state.recorder.overwritten(x, result)
     if state.recording and x.array.dtype.kind == "f" and (result.requires_grad or x.requires_grad):
         _keep_written(x, result)
         if x._view is not None:
             rebase(x, result.source())
         else:
             regraph(x, result.source())
+    if state.recorder is not None:
+        state.recorder.overwritten(x, result)
     return x
 
 
@@ -108,12 +122,18 @@ def _keep_written(x: Tensor, result: Tensor) -> None:
 
 def update(x: Tensor, name: str, arguments: Sequence[Any], keywords: dict[str, Any]) -> Tensor:
     """``x.name_(...)``: the method without the underscore, written back."""
-    check_writable(x, *arguments, *keywords.values())
+    followed = check_writable(x, *arguments, *keywords.values())
     if repeats(x.array):
         if name not in _TO_SOME_PLACES:
             raise RuntimeError(_ONE_PLACE)
         _warn_of_repeats(f"{name}_")
-    return assign(x, getattr(before(x), name)(*arguments, **keywords))
+    old = before(x, kept=followed or state.recorder is not None)
+    result: Tensor = getattr(old, name)(*arguments, **keywords)
+    if old.requires_grad and state.recording and not result.requires_grad:  # nothing flows through, and the graph says so
+        result = overwrite(old, result.to(old.dtype), index=_EVERYTHING)
+        if result.node is not None:
+            result.node.label = f"{name.title().replace('_', '')}Backward{int(any(isinstance(a, Tensor) for a in arguments))}"
+    return assign(x, result)
 
 
 def _warn_of_repeats(name: str) -> None:
@@ -125,15 +145,17 @@ def _warn_of_repeats(name: str) -> None:
 
 def replace(x: Tensor, value: Any, label: str) -> Tensor:
     """Make a tensor, which is broadcast, or a number the new content of x, by a node of this name."""
-    check_writable(x, value)
-    spread = value
-    if isinstance(value, Tensor) and value.array.shape != x.array.shape:
-        spread = broadcast_to(value, shape=x.array.shape)
-    if state.recorder is None and not (state.recording and (x.requires_grad or taken(value))):
-        x.array[...] = spread.array if isinstance(spread, Tensor) else spread
+    followed = check_writable(x, value)
+    if isinstance(value, Tensor):
+        said = unexpandable([value.array.shape], {"shape": x.array.shape})
+        if said or value.array.ndim > x.array.ndim:
+            kind, have, wanted = value.dtype.tensor_type, list(value.array.shape), list(x.array.shape)
+            raise RuntimeError(said or _FEWER_AXES.format(kind, have, wanted, len(wanted), len(have)))
+    if not followed and state.recorder is None:
+        x.array[...] = value.array if isinstance(value, Tensor) else value
         x._version_counter[0] += 1
         return x
-    result: Tensor = overwrite(before(x), spread, index=_EVERYTHING)
+    result: Tensor = overwrite(before(x), value, index=_EVERYTHING)
     if result.node is not None:
         result.node.label = label
     return assign(x, result)
@@ -161,7 +183,8 @@ def _write(region: Tensor, chosen: Any, new: Tensor) -> None:
     if chosen is None:
         check_writable(region, new)
         check_places(region.array)
-        replace(region, _without_leading(new, region.array.ndim), "CopyBackwards")
+        new = _without_leading(new, region.array.ndim)
+        replace(region, new, "CopyBackwards" if new.array.ndim else "FillBackward3")
         return
     check_writable(region, new)
     shape = np.shape(getitem.forward(region.array, index=chosen))
@@ -177,11 +200,11 @@ def _write_array(region: np.ndarray, chosen: Any, new: np.ndarray) -> None:
     """The same without a graph."""
     if chosen is None:
         check_places(region)
-        broadcast_to.forward(region, shape=region.shape)
         while new.ndim > region.ndim and new.shape[0] == 1:
             new = new[0]
-        if new.shape != region.shape and new.size != 1:
-            new = broadcast_to(Tensor(new), shape=region.shape).array
+        said = unexpandable([new.shape], {"shape": region.shape})
+        if said:
+            raise RuntimeError(said)
         region[...] = new
         return
     if repeats(region):

@@ -31,6 +31,7 @@ class Watch:
         self.retained: Any = None  # a weak reference to the tensor whose gradient is kept
 
 
+_OF_THE_ENGINE = frozenset({"AccumulateGrad", "CopySlices", "CopyBackwards"})  # which no operation has given its name
 Versions = list[tuple[list[int], int, int]]
 
 
@@ -75,7 +76,7 @@ class Node:
         self.__class__ = node_class(label, type(self).__base__ or Node)
 
     def name(self) -> str:
-        return self.label
+        return f"torch::autograd::{self.label}" if self.label in _OF_THE_ENGINE else self.label
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -23,10 +24,17 @@ def strides(array: np.ndarray) -> tuple[int, ...]:
     """The steps from entry to entry, counted in entries; along an axis of one entry, which NumPy leaves at zero, as PyTorch has them."""
     found: list[int] = []
     after = 1
+    if not array.size and not any(array.strides):
+        return in_order(array.shape)
     for n, step in zip(reversed(array.shape), reversed(array.strides), strict=True):
         found.append(after if n == 1 and not step else step // array.itemsize)
         after = found[-1] * max(n, 1)
     return tuple(reversed(found))
+
+
+def in_order(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The strides of entries that stand in memory in their order."""
+    return tuple(math.prod(max(n, 1) for n in shape[axis + 1 :]) for axis in range(len(shape)))
 
 
 def distance(array: np.ndarray, other: np.ndarray) -> int:
@@ -41,13 +49,13 @@ def _address(array: np.ndarray) -> int:
 
 def start(array: np.ndarray) -> int:
     """The place of an array's first entry in its storage."""
-    return distance(array, root(array)) if array.size else 0
+    return distance(array, root(array))
 
 
 def placed(array: np.ndarray, size: tuple[int, ...], stride: tuple[int, ...], offset: int) -> np.ndarray:
     """The entries of an array's storage at other places. Raises RuntimeError where there is no such place."""
     if len(size) != len(stride):
-        raise RuntimeError(f"mismatch in length of strides and shape: {len(size)} sizes and {len(stride)} strides")
+        raise RuntimeError("mismatch in length of strides and shape")
     if min(stride, default=0) < 0:
         raise RuntimeError(f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
     if offset < 0:
@@ -67,10 +75,9 @@ def placed(array: np.ndarray, size: tuple[int, ...], stride: tuple[int, ...], of
 def writable(array: np.ndarray) -> bool:
     """Whether an array can be written to, as it can from now on if its memory can."""
     if not array.flags.writeable:
-        try:
-            array.flags.writeable = True
-        except ValueError:
+        if not root(array).flags.writeable:
             return False
+        array.flags.writeable = True
     return True
 
 

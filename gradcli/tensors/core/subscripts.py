@@ -14,6 +14,7 @@ import numpy as np
 
 from gradcli.errors import ShapeError
 from gradcli.ops.arrays.shapes import StaticArray, getitem, numpy_index
+from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.user_warnings import warn
 from gradcli.tensors.core.views import Origin
@@ -40,7 +41,9 @@ class Subscript:
             raise IndexError(f"too many indices for tensor of dimension {x.array.ndim}")
         place: list[Any] = []
         chosen: list[Any] = []
+        axis = 0
         for part in parts:
+            at, axis = axis, axis + (x.array.ndim - taken if part is ... else _axes_taken(part))
             if part is ...:
                 place.append(...)
                 chosen += [_ALL] * (x.array.ndim - taken)
@@ -52,7 +55,7 @@ class Subscript:
                 place.append(_ALL)
                 chosen.append(part)
             else:
-                place.append(part)
+                place.append(_ALL if _is_whole(part, x.array.shape, at) else part)
                 chosen += [] if type(part) is int else [_ALL]
         self.place = None if all(part is ... or part == _ALL for part in place) else tuple(place)
         while chosen and chosen[-1] == _ALL:
@@ -73,12 +76,17 @@ class Subscript:
 def get(x: Tensor, index: Any) -> Tensor:
     """The entries at an index: a view, unless arrays choose them."""
     try:
+        if type(index) is int and x.array.ndim:
+            row: Tensor = x.apply_op(getitem, (x,), {"index": (index,)})
+            return row
         subscript = Subscript(x, index)
         if subscript.chosen is None:
-            result: Tensor = x.apply_op(getitem, (x,), {"index": subscript.place or (...,)})
+            result: Tensor = x.apply_op(getitem, (x,), {"index": subscript.place or ((_ALL,) if isinstance(index, slice) else (...,))})
         else:
             region = subscript.region(x)
             result = region.apply_op(getitem, (region,), {"index": subscript.chosen})
+            if not result.array.flags.c_contiguous:
+                result.array = result.array.copy(order="C")
             if result.node is not None:
                 result.node.versions = []  # the indices are kept, once
     except (IndexError, ShapeError) as error:
@@ -102,7 +110,8 @@ def one_of_several(part: Tensor, place: int) -> None:
     """A view is one of several results, through which the graph does not follow writing."""
     if part._view is not None:
         part._view.place = place
-        part._view.origin = part._view.origin or Origin.SEVERAL
+        if state.recording and not state.inference:
+            part._view.origin = Origin.SEVERAL
 
 
 def _parts(index: Any) -> tuple[Any, ...]:
@@ -117,6 +126,10 @@ def _axes_taken(part: Any) -> int:
     if part is None or part is ...:
         return 0
     return part.array.ndim if isinstance(part, StaticArray) and part.array.dtype.kind == "b" else 1
+
+
+def _is_whole(part: Any, shape: tuple[int, ...], axis: int) -> bool:
+    return isinstance(part, tuple) and slice(*part).indices(shape[axis]) == (0, shape[axis], 1)
 
 
 def _runs_backwards(part: Any) -> bool:
@@ -146,12 +159,18 @@ def _part(part: Any) -> Any:
     else:
         kind = type(part).__name__
         raise IndexError(f"only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {kind})")
-    if array.dtype == np.uint8:
-        warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")
-        array = array.astype(np.bool_)
+    array = mask_of(array)
     if array.dtype.kind not in "iub":
         raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
     return int(array) if not array.ndim and array.dtype.kind != "b" else StaticArray(array)
+
+
+def mask_of(array: np.ndarray) -> np.ndarray:
+    """An array of indices; of bytes, the mask that they are."""
+    if array.dtype != np.uint8:
+        return array
+    warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")
+    return array.astype(np.bool_)
 
 
 def explained(x: Tensor, index: Any, message: str) -> str:
@@ -161,4 +180,6 @@ def explained(x: Tensor, index: Any, message: str) -> str:
         if mask is not None:
             have, wanted = list(mask.shape), list(x.shape)
             return f"The shape of the mask {have} at index 0 does not match the shape of the indexed tensor {wanted} at index 0"
+    if message.endswith("with size 0") and type(index) is not int:
+        return "index is out of bounds for dimension with size 0"
     return message.replace("axis", "dimension")

@@ -64,7 +64,8 @@ class Tensor(CatalogueMethods):
 
     def _refresh(self) -> None:
         """Make a view's node anew if its memory has been written to since."""
-        if self._view is not None and self._view.version != self._version_counter[0] and self._view.base.requires_grad:
+        view = self._view
+        if view is not None and view.version != self._version_counter[0] and (self.node is not None or view.base.requires_grad):
             regenerate(self)
 
     @property
@@ -208,7 +209,12 @@ class Tensor(CatalogueMethods):
 
     def detach_(self) -> Tensor:
         if self._view is not None:
-            raise RuntimeError("Can't detach views in-place. Use detach() instead.")
+            raise RuntimeError(
+                "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, and "
+                "gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be called on these "
+                "gradients. To fix this error, please refer to the Optimizer.zero_grad() function in torch/optim/optimizer.py as a "
+                "solution."
+            )
         self.node, self._requires_grad = None, False
         return self
 

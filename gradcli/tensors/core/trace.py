@@ -17,6 +17,7 @@ from gradcli.ops.arrays.striding import as_strided, as_strided_scatter
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import output
 from gradcli.tensors.core.modes import state
+from gradcli.tensors.core.node import Node
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.views import geometry
 
@@ -31,6 +32,7 @@ class Trace:
         self.opaque = False  # whether something that requires grad came from nowhere
         self._alive: list[Tensor] = list(inputs)
         self._nodes: dict[int, tuple[Expr, int]] = {}  # of each tensor, and the version of its memory
+        self._results: dict[Node, Expr] = {}  # of each node
         for name, x in zip(names, inputs, strict=True):
             self._nodes[id(x)] = self.leaves[name], x._version_counter[0]
 
@@ -65,6 +67,8 @@ class Trace:
     def _remember(self, tensor: Tensor, node: Expr) -> None:
         self._alive.append(tensor)
         self._nodes[id(tensor)] = node, tensor._version_counter[0]
+        if tensor.node is not None:
+            self._results[tensor.node] = node
 
     def _operand(self, operand: Any) -> Expr:
         if not isinstance(operand, Tensor):
@@ -77,6 +81,8 @@ class Trace:
         if view is not None and known is not None and id(view.base) in self._nodes:  # its memory has been written to since
             self._remember(operand, self.graph.apply(as_strided, [self._operand(view.base)], geometry(view.base.array, operand.array)))
             return self._nodes[id(operand)][0]
+        if known is None and operand.node in self._results:  # what a node has kept of its result
+            return self._results[operand.node]
         self.opaque = self.opaque or operand.requires_grad
         self.steps.append(operand.array.copy())
         return self.graph.constant(operand.array.copy())

@@ -82,18 +82,13 @@ class CopySlices(Node):
 def regenerate(x: Any) -> None:
     """Make a view's node anew, of its base."""
     refuse_writing(x, indirect=True)
-    x._view.version = x._version_counter[0]
-    node = node_from_base(x)
-    if node is not None:
-        regraph(x, node)
+    regraph(x, node_from_base(x))
 
 
-def node_from_base(x: Any) -> Node | None:
-    """A node of a view, straight from its base; None if the base requires no gradient."""
+def node_from_base(x: Any) -> Node:
+    """A node of a view, straight from its base."""
     base = x._view.base
     source = base.source()
-    if source is None:
-        return None
     static = geometry(base.array, x.array)
     node: Node = kind_of(as_strided, (), static)(as_strided, (source,), static, x.array.shape, x.array.dtype)
     node.saved = [Shaped(x.array), Shaped(base.array)]
@@ -114,6 +109,8 @@ def regraph(x: Any, node: Node | None) -> None:
     """Give a tensor another place in the graph; the gradient that it retains is that of its new value."""
     before, retained = x.node, x.retains_grad
     x.node, x._requires_grad = node, node is not None
+    if x._view is not None:
+        x._view.version = x._version_counter[0]
     if retained and before is not None and node is not before:
         before.watched().retained = None
         x.retain_grad()

@@ -140,7 +140,7 @@ def _read(op: Op, operands: Sequence[Any]) -> tuple[list[Any], _Sources | None, 
                 common = array.dtype
             source = operand.node
             if operand._view is not None or (source is None and operand._requires_grad):
-                source = operand.source()
+                source = operand.source() if state.recording else None
             sources.append(source)
         else:
             array = operand.item() if isinstance(operand, np.generic) else unmasked(operand, "the array")

@@ -53,7 +53,7 @@ def _of_one(op: Op) -> Path:
             return None
         source = x.node
         if x._view is not None:
-            source = x.source()
+            source = x.source() if state.recording else None
         elif source is None and x._requires_grad:
             source = x.leaf_node()
         if ufunc and (any_rank or a.ndim):
@@ -107,7 +107,7 @@ def _of_two(op: Op) -> Path:
             a = x.array
             left = x.node
             if x._view is not None:
-                left = x.source()
+                left = x.source() if state.recording else None
             elif left is None and x._requires_grad:
                 left = x.leaf_node()
             if left is not None:
@@ -124,7 +124,7 @@ def _of_two(op: Op) -> Path:
                 return None
             right = y.node
             if y._view is not None:
-                right = y.source()
+                right = y.source() if state.recording else None
             elif right is None and y._requires_grad:
                 right = y.leaf_node()
             if right is not None:

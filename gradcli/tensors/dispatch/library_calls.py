@@ -18,15 +18,16 @@ from gradcli.ops.spec import Composite, Op
 from gradcli.ops.structure import clone
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.casts import as_tensor
-from gradcli.tensors.core.in_place import update
+from gradcli.tensors.core.in_place import check_places, check_writable, update
 from gradcli.tensors.core.node import next_index
 from gradcli.tensors.core.subscripts import one_of_several
 from gradcli.tensors.core.tensor import Tensor
+from gradcli.tensors.core.user_warnings import warn
 from gradcli.tensors.dispatch.apply import apply
 from gradcli.tensors.dispatch.call_arguments import HOST, NUMPY_HOST, arrangement, rehearsal
 from gradcli.tensors.dispatch.error_messages import check_same_dtype, in_range
 from gradcli.tensors.dispatch.named_results import named_results
-from gradcli.tensors.dispatch.regions import region_of
+from gradcli.tensors.dispatch.regions import region, region_of
 
 
 @cache
@@ -87,22 +88,25 @@ def call(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str
             result = binding.applied(host, record, name, signature, operands, static)
     except AxisError as error:
         raise in_range(error) from None
+    given_tensors = (*arguments, *keywords.values())
     if isinstance(result, tuple):
         if out is not None:
             raise UnreadArgumentError(f"{name} does not support out= for several results", help="leave it out, and give the results names")
-        result = tuple(_own(record, name, arguments, _as_result(part)) for part in result)
+        result = tuple(_own(record, name, given_tensors, _as_result(part)) for part in result)
         for place, part in enumerate(result):
             _relabel(record, given, part, start)
             if record.torch.sealed and isinstance(part, Tensor):
                 one_of_several(part, place)
         return named_results(name, record.results, result) if isinstance(record, Composite) and record.results else result
-    result = _own(record, name, arguments, _as_result(result))
+    result = _own(record, name, given_tensors, _as_result(result))
     _relabel(record, given, result, start)
     return result if out is None else _written(out, result)
 
 
 def _own(record: Op | Composite, name: str, arguments: tuple[Any, ...], result: Any) -> Any:
     """A result in memory of its own, where PyTorch has it so although an operation here is a view."""
+    if record.torch.shares and isinstance(record, Composite) and arguments and result is arguments[0]:
+        result = region(result, result.array.view(), str(record.torch.backward))
     if isinstance(result, Tensor) and result._view is not None and not any(_shows(result, argument) for argument in arguments):
         result._view = None  # of something that was made on the way
     if name.startswith("unsafe_") and isinstance(result, Tensor):  # the same memory, and nobody looks after it
@@ -150,7 +154,18 @@ def _written(out: Tensor, result: Tensor) -> Tensor:
         raise RuntimeError(
             "functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad."
         )
-    out.array = np.array(result.array, out.array.dtype)
+    check_writable(out)
+    if out.array.shape == result.array.shape:
+        check_places(out.array)
+        out.array[...] = result.array  # whose memory others may show, too
+    else:
+        if out.array.size:
+            warn(
+                "An output with one or more elements was resized since it had shape "
+                f"{list(out.array.shape)}, which does not match the required output shape {list(result.array.shape)}. This behavior is "
+                "deprecated, and in a future PyTorch release outputs will not be resized unless they have zero elements."
+            )
+        out.array = np.array(result.array, out.array.dtype)
     out._version_counter[0] += 1
     return out
 

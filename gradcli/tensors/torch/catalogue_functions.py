@@ -81,7 +81,8 @@ def broadcast_shapes(*shapes: Any) -> dtypes.Size:
 
 
 OWN: dict[str, Callable[..., Any]] = {
-    "einsum": einsum, "as_strided": MEMORY["as_strided"], "is_tensor": is_tensor, "result_type": result_type, "broadcast_shapes": broadcast_shapes, "clone": clone_of,
+    "einsum": einsum, "is_tensor": is_tensor, "result_type": result_type, "broadcast_shapes": broadcast_shapes, "clone": clone_of,
+    "as_strided": MEMORY["as_strided"],
     **{name: INTROSPECTION[name] for name in (
         "numel", "is_floating_point", "is_complex", "is_inference", "allclose", "isclose", "equal", "all", "any", "nonzero", "unique",
         "count_nonzero", "bincount",

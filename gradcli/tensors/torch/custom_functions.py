@@ -15,7 +15,7 @@ from gradcli.tensors.core.node import Node, node_class
 from gradcli.tensors.core.saved_values import FREED, SECOND_TIME
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.user_warnings import warn
-from gradcli.tensors.core.views import Origin, rebase, refuse_writing
+from gradcli.tensors.core.views import Origin, rebase, refuse_writing, regraph
 from gradcli.tensors.dispatch.apply import viewing
 
 
@@ -144,7 +144,8 @@ def _put(part: Tensor, node: Node, ctx: Context) -> None:
         refuse_writing(part)
         rebase(part, node)
     else:
-        part.node, part._requires_grad = node, True
+        part.node = None  # what forward may have retained is not of this graph
+        regraph(part, node)
 
 
 def _seal(ctx: Context, made: tuple[Any, ...]) -> None:

@@ -9,8 +9,9 @@ import numpy as np
 
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.tensors.core.casts import as_tensor
-from gradcli.tensors.core.in_place import check_places, check_writable, replace
+from gradcli.tensors.core.in_place import check_places, check_writable, replace, update, write
 from gradcli.tensors.core.storage import writable
+from gradcli.tensors.core.subscripts import mask_of
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.library_calls import call
 from gradcli.tensors.torch.generator import normal, uniform
@@ -24,8 +25,9 @@ def _copy(x: Tensor, source: Any, non_blocking: bool = False) -> Tensor:
     return replace(x, value.to(x.dtype), "CopyBackwards")
 
 
-def _filled(x: Tensor, value: Any, label: str = "FillBackward0") -> Tensor:
+def _filled(x: Tensor, value: Any, label: str = "FillBackward2") -> Tensor:
     if isinstance(value, Tensor):
+        label = "FillBackward3"
         if value.array.ndim:
             raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.array.ndim} dimensions.")
         value = value.to(x.dtype) if value.requires_grad else value.item()
@@ -39,9 +41,33 @@ def _zeroed(x: Tensor) -> Tensor:
     return _filled(x, 0, "ZeroBackward0")
 
 
+def _index_put(x: Tensor, indices: Any, values: Any, accumulate: bool = False) -> Tensor:
+    if isinstance(values, Tensor) and values.dtype != x.dtype:
+        kinds = (x.dtype.tensor_type.removesuffix("Tensor"), values.dtype.tensor_type.removesuffix("Tensor"))
+        raise RuntimeError(
+            "Index put requires the source and destination dtypes match, got {} for the destination and {} for the source.".format(*kinds)
+        )
+    if accumulate:
+        masks = tuple(Tensor(mask_of(part.array)) for part in indices)
+        return update(x, "index_put", (masks, values, True), {})
+    write(x, tuple(indices), values)
+    return x
+
+
+_IN_PLACE_NODES = {
+    "t": ("TBackward1",), "squeeze": ("SqueezeBackward3", "SqueezeBackward4"), "unsqueeze": ("UnsqueezeBackward1",),
+    **dict.fromkeys(("transpose", "swapaxes", "swapdims"), ("TransposeBackward1",)),
+}  # fmt: skip
+
+
 def _rearranged(name: str) -> Callable[..., Tensor]:
     """In-place methods that change a tensor's shape, not its entries."""
-    return lambda x, *arguments, **keywords: rearranged(x, lambda now: call(name, TORCH, (now, *arguments), keywords))
+
+    def change(x: Tensor, *arguments: Any, **keywords: Any) -> Tensor:
+        which = 0 if name != "squeeze" or not (arguments or keywords) else 1
+        return rearranged(x, lambda now: call(name, TORCH, (now, *arguments), keywords), _IN_PLACE_NODES[name][which])
+
+    return change
 
 
 def _uniform(x: Tensor, low: float = 0.0, high: float = 1.0, *, generator: Any = None) -> Tensor:
@@ -60,6 +86,7 @@ def _drawn(x: Tensor, numbers: np.ndarray, label: str) -> Tensor:
 
 IN_PLACE: dict[str, Callable[..., Tensor]] = {
     "copy_": _copy,
+    "index_put_": _index_put,
     "fill_": _filled,
     "zero_": _zeroed,
     "uniform_": _uniform,

@@ -12,9 +12,10 @@ from gradcli.ops.calling.prefixes import TORCH
 from gradcli.tensors.core import dtypes, storage
 from gradcli.tensors.core.casts import clone_of
 from gradcli.tensors.core.in_place import check_writable
-from gradcli.tensors.core.modes import state
+from gradcli.tensors.core.modes import Mode, state
 from gradcli.tensors.core.storage import Storage
 from gradcli.tensors.core.tensor import Tensor
+from gradcli.tensors.core.views import regraph
 from gradcli.tensors.dispatch.library_calls import call
 from gradcli.tensors.dispatch.regions import region
 
@@ -106,23 +107,26 @@ def _as_strided(x: Tensor, size: Any, stride: Any, storage_offset: int | None = 
 
 
 def _as_strided_in_place(x: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
-    return rearranged(x, lambda now: _as_strided(now, size, stride, storage_offset))
+    return rearranged(x, lambda now: _as_strided(now, size, stride, storage_offset), "AsStridedBackward1")
 
 
-def rearranged(x: Tensor, arrange: Callable[[Tensor], Tensor]) -> Tensor:
-    """Make x the view of itself that a function makes of it."""
+def rearranged(x: Tensor, arrange: Callable[[Tensor], Tensor], label: str) -> Tensor:
+    """Make x the view of itself that a function makes of it; its node then has this name."""
     check_writable(x)
+    x._refresh()
     now = Tensor(x.array)
     now._version_counter, now._inference, now._view = x._version_counter, x._inference, x._view
     now.node, now._requires_grad, now._accumulator = x.node, x._requires_grad, x._accumulator
     if state.recorder is not None:
         state.recorder.rename(now, x)
-    view = x._view
-    result = arrange(now)
+    follow = x.node is not None and x._view is None and not state.inference  # what arrives at a node has the shape of its result
+    with Mode(recording=state.recording or follow):
+        result = arrange(now)
     x.array = result.array
     x._version_counter[0] += 1
-    if view is None:
-        x.node, x._requires_grad = result.node, result.node is not None or x._requires_grad
+    if result.node is not None and result is not now and (x._view is None or state.recording):
+        result.node.label = label
+        regraph(x, result.node)
     if state.recorder is not None:
         state.recorder.rename(x, result)
     return x
@@ -149,7 +153,7 @@ def _set(
             memory = memory.view(x.array.dtype) if source.itemsize == 1 else memory
         _check_kind(memory.dtype, x)
         extents = (memory.size,) if size is None else _sizes(size)
-        x.array = storage.placed(memory, extents, _in_order(extents) if stride is None else _sizes(stride), int(storage_offset))
+        x.array = storage.placed(memory, extents, storage.in_order(extents) if stride is None else _sizes(stride), int(storage_offset))
     x._version_counter[0] += 1
     node = x._accumulator()
     if node is not None:  # what arrives at a leaf has the shape that it has now
@@ -163,21 +167,17 @@ def _check_kind(kind: np.dtype[Any], x: Tensor) -> None:
         raise RuntimeError(f"Expected a storage of dtype {wanted}, but got one of dtype {found}")
 
 
-def _in_order(shape: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(math.prod(max(n, 1) for n in shape[axis + 1 :]) for axis in range(len(shape)))
-
-
 def _resize(x: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
     """Other extents of the same storage, which grows where that is not enough: then the new entries are zeros."""
     extents = _sizes(size[0]) if len(size) == 1 else _sizes(size)
-    if x.requires_grad:
+    if x.requires_grad and not state.inference:
         raise RuntimeError("cannot resize variables that require grad")
     if min(extents, default=0) < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(extents)}: {list(extents)}")
     if math.prod(max(n, 1) for n in extents[1:]) >= 1 << 63:
         raise RuntimeError("Stride calculation overflowed")
     if math.prod(extents) * x.array.itemsize >= 1 << 63:
-        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(extents)} and strides={list(_in_order(extents))}")
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(extents)} and strides={list(storage.in_order(extents))}")
     if extents == x.array.shape:
         return x
     x._version_counter[0] += 1
@@ -188,7 +188,7 @@ def _resize(x: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
         held = memory.nbytes // x.array.itemsize
         grown[:held] = storage.placed(x.array, (held,), (1,), 0)
         memory = grown
-    x.array = storage.placed(memory.view(x.array.dtype), extents, _in_order(extents), offset)
+    x.array = storage.placed(memory.view(x.array.dtype), extents, storage.in_order(extents), offset)
     return x
 
 

@@ -99,6 +99,12 @@ def _transposed(x: Tensor) -> Any:
     return transpose(x, axes=None)
 
 
+def _matrix_transposed(x: Tensor) -> Any:
+    if x.array.ndim not in (0, 2):
+        raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {x.array.ndim}-D tensor.")
+    return _matrices_transposed(x) if x.array.ndim else _transposed(x)
+
+
 def _matrices_transposed(x: Tensor) -> Any:
     return swapaxes(x, axis1=-1, axis2=-2)
 
@@ -107,5 +113,6 @@ OPERATORS: dict[str, Any] = {
     **_recorded(), "__pos__": _unchanged, "__abs__": _abs, "__invert__": _invert,
     "__and__": _AND, "__or__": _OR, "__xor__": _XOR, "__rand__": _AND, "__ror__": _OR, "__rxor__": _XOR,
     "__lshift__": _bits(np.left_shift), "__rshift__": _bits(np.right_shift),
-    "T": property(_transposed), "H": property(_transposed), "mT": property(_matrices_transposed), "mH": property(_matrices_transposed),
+    "T": property(_transposed), "mT": property(_matrices_transposed), "mH": property(_matrices_transposed),
+    "H": property(_matrix_transposed),
 }  # fmt: skip

@@ -1,0 +1,158 @@
+# What happens to the graph when a view is written to, and what PyTorch does not let be written to.
+import gradcli as torch
+
+
+def tried(name, function):
+    try:
+        result = function()
+    except Exception as error:
+        result = f"{type(error).__name__}: {str(error).partition('.')[0]}"
+    print(f"{name}: {result}")
+
+
+def names(node):
+    return node and (node.name(), [part and part.name() for part, _ in node.next_functions])
+
+
+x = torch.ones(2, 3, requires_grad=True)
+for name, write in {
+    "diagonal": lambda y: y.diagonal().mul_(4),
+    "unfold": lambda y: y.unfold(1, 2, 2).mul_(3),
+    "select": lambda y: y.select(0, 1).mul_(2),
+    "an entry": lambda y: y[0, 1].mul_(5),
+    "unsqueezed": lambda y: y.unsqueeze(1).pow_(3),
+    "a view of a view": lambda y: y[1][1:].t().mul_(y[0, 0].clone()),
+    "a row": lambda y: y.__setitem__(0, y[1] * 2),
+    "a mask": lambda y: y.__setitem__(y > 0.5, 7.0),
+    "indices": lambda y: y.__setitem__((slice(None), [0, 2]), y[:, :2] * 3),
+    "everything": lambda y: y.__setitem__(..., x[0] * 2),
+    "copy_": lambda y: y[:, 1:].copy_(x[:, :2] * 5),
+    "zero_": lambda y: y[:, 0].zero_(),
+    "fill_": lambda y: y[1].fill_(x[0, 0]),
+    "as_strided": lambda y: y.as_strided((2,), (3,), 1).mul_(6),
+    "transposed in place": lambda y: y.t_().mul_(torch.arange(6.0).reshape(3, 2)),
+}.items():
+    x.grad = None
+    y = x * 1
+    write(y)
+    (y * torch.arange(1.0, 7.0).reshape(y.shape)).sum().backward()
+    print(f"{name}:", y.grad_fn.name(), y._version, x.grad.tolist())
+
+y = x * 1
+first, second = y[0], y[:, 1]
+first.mul_(3)
+print(first.grad_fn.name(), second.grad_fn.name(), names(y.grad_fn), second, y._version, first._version)
+second.sum().backward(retain_graph=True)
+print(x.grad)
+(slope,) = torch.autograd.grad((y**3).sum(), x, create_graph=True)
+print(torch.autograd.grad(slope.sum(), x))
+
+base = torch.zeros(3)
+view = base[1:]
+view.add_(x[0, :2])
+print(base.requires_grad, view.is_leaf, names(base.grad_fn), names(view.grad_fn), base)
+before = torch.zeros(3)
+early = before[1:]
+before.mul_(x[0])
+print(early.requires_grad, early.grad_fn.name())
+
+with torch.no_grad():
+    unseen = y[0]
+    inside = unseen[1:]
+print(unseen.requires_grad, unseen.is_leaf, unseen._is_view(), unseen._base is y, inside.grad_fn)
+tried("no_grad", lambda: unseen.add_(1))
+tried("of no_grad", lambda: unseen[1:].mul_(2))
+y.add_(1)
+tried("node", lambda: unseen.grad_fn)
+tried("use", lambda: unseen * 2)
+print(unseen)
+for name, parts in {
+    "unbind": lambda y: y.unbind(),
+    "split": lambda y: y.split(1),
+    "chunk": lambda y: y.chunk(2),
+    "rows": list,
+    "tensor_split": lambda y: y.tensor_split(2),
+    "vsplit": lambda y: y.vsplit(2),
+    "unsafe_split": lambda y: y.unsafe_split(1),
+}.items():
+    tried(name, lambda: parts(x * 1)[1].add_(1))
+    tried(f"{name} without a graph", lambda: parts(torch.ones(2, 3))[1].add_(1))
+tried("leaf", lambda: x.add_(1))
+tried("view of a leaf", lambda: x[0].add_(1))
+tried("row of a leaf", lambda: x.__setitem__(0, 1))
+tried("all of a leaf", lambda: x.__setitem__(slice(None), 1))
+tried("indices of a leaf", lambda: x.__setitem__([0], 1))
+tried("indices of a row of a leaf", lambda: x.__setitem__((0, [0]), 1))
+tried("transposing a leaf", lambda: x.t_())
+tried("detaching a view", lambda: x[0].detach_())
+with torch.no_grad():
+    x[0].mul_(2)
+    x[1, 0] = 5
+print(x, x._version)
+
+wide = torch.ones(1, 3).expand(4, 3)
+for name in ("exp_", "zero_", "sigmoid_", "neg_"):
+    tried(name, lambda: getattr(torch.ones(1, 3).expand(2, 3), name)())
+tried("add_", lambda: wide.add_(1))
+tried("copy_", lambda: wide.copy_(torch.ones(4, 3)))
+tried("a row of an expanded", lambda: wide.__setitem__(0, 5))
+tried("a column of an expanded", lambda: wide.__setitem__((slice(None), 0), 5))
+tried("an entry of an expanded", lambda: wide.__setitem__((2, 2), 7))
+print(wide)
+
+with torch.inference_mode():
+    plain, seen, leaf = torch.ones(2, 2), y[0], torch.ones(2, requires_grad=True)
+print(plain.is_inference(), seen.is_inference(), leaf.is_inference(), seen._is_view(), plain[0]._is_view(), plain[0].is_inference())
+tried("inference", lambda: plain.add_(1))
+tried("a row in inference", lambda: plain.__setitem__(0, 1))
+tried("view in inference", lambda: seen.add_(1))
+tried("version", lambda: plain._version)
+tried("saved", lambda: plain * x[:, :2])
+print((plain + x[:, :2]).is_inference(), plain.clone().zero_().add_(1))
+
+
+class Same(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, copies):
+        return a.view_as(a) if copies == 1 else (a, a[:1])
+
+    @staticmethod
+    def backward(ctx, *gradients):
+        return gradients[0], None
+
+
+tried("view of a function", lambda: Same.apply(x * 1, 1).add_(1))
+tried("views of a function", lambda: Same.apply(x * 1, 2)[1].add_(1))
+tried("view of a function without a graph", lambda: Same.apply(torch.ones(2), 1).add_(x[0, 0]))
+
+
+class Adding(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.mark_dirty(a)
+        return a.add_(b)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient, gradient * 2
+
+
+x.grad = None
+y = x * 1
+Adding.apply(y[:, 1:], x[:, :2])
+(y * y).sum().backward()
+print(names(y.grad_fn), x.grad)
+
+kept = (x * 1).exp_()
+kept.mul_(2)
+tried("a result that was written to", lambda: kept.sum().backward())
+kept = x * 1
+product = kept[0] * kept[1]
+kept[0] = 3
+tried("a view that was written to", lambda: product.sum().backward())
+detached = (x * 1).detach()
+detached[0] = 4
+print(detached._version, detached._is_view(), detached[0]._base is detached)
+u = torch.tensor([1.0, 2.0]).requires_grad_() * 1
+u.eq_(1)
+print(u, names(u.grad_fn)[0])

@@ -1,0 +1,341 @@
+"""Views share memory, versions and history with their base; what cannot be followed is refused; anomalies name their lines.
+
+What PyTorch prints of views, of writing through them and of programs of both drawn at random stands in tests/scripts.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+
+import gradcli as torch
+from gradcli.autograd import gradcheck, gradgradcheck
+from gradcli.ops.arrays.striding import as_strided, as_strided_scatter, overlaps, strided_sum
+
+DOUBLE = torch.float64
+
+
+def leaf() -> Any:
+    return torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], dtype=DOUBLE, requires_grad=True)
+
+
+# -- regions of memory: what stands where is written by hand ------------------------------------------------------------
+
+ROWS = {"source": (3, 1)}  # a matrix of three columns, row by row
+COLUMNS = {"source": (1, 2)}  # the same kept column by column
+PLACES = [
+    ("a diagonal", {"size": (2,), "stride": (4,), "offset": 0, **ROWS}, [0, 4]),
+    ("a column", {"size": (2,), "stride": (3,), "offset": 2, **ROWS}, [2, 5]),
+    ("windows", {"size": (2, 2), "stride": (1, 1), "offset": 0, **ROWS}, [[0, 1], [1, 2]]),
+    ("repeated", {"size": (2, 2), "stride": (0, 3), "offset": 1, **ROWS}, [[1, 4], [1, 4]]),
+    ("in memory's order", {"size": (6,), "stride": (1,), "offset": 0, **COLUMNS}, [0, 3, 1, 4, 2, 5]),
+    ("beyond the array", {"size": (2,), "stride": (1,), "offset": 5, **ROWS}, [5, None]),
+    ("before the array", {"size": (2,), "stride": (1,), "offset": -1, **ROWS}, [None, 0]),
+    ("nothing", {"size": (0, 2), "stride": (1, 1), "offset": 0, **ROWS}, np.zeros((0, 2), int).tolist()),
+]
+
+
+@pytest.mark.parametrize(("place", "wanted"), [case[1:] for case in PLACES], ids=[case[0] for case in PLACES])
+def test_regions_of_memory(place: Any, wanted: Any) -> None:
+    x = np.arange(10.0, 16.0).reshape(2, 3)
+    indices = np.array(wanted, dtype=object).reshape(place["size"])
+    taken = np.array([0.0 if i is None else x.flat[i] for i in indices.reshape(-1)]).reshape(indices.shape)
+    assert as_strided(x, **place).tolist() == taken.tolist()
+    new = np.arange(1.0, 1.0 + indices.size).reshape(indices.shape)
+    written, summed = x.copy(), np.zeros((2, 3))
+    for i, value in zip(indices.reshape(-1), new.reshape(-1), strict=True):
+        if i is not None:
+            written.flat[i] = value
+            summed.flat[i] += value
+    assert as_strided_scatter(x, new, **place).tolist() == written.tolist()
+    assert strided_sum(new, shape=(2, 3), **place).tolist() == summed.tolist()
+    for op, operands, static in (
+        (as_strided, (x,), place),
+        (as_strided_scatter, (x, new), place),
+        (strided_sum, (new,), {**place, "shape": (2, 3)}),
+    ):
+        told = op.reference(mpmath.mp, *(o.astype(object) for o in operands), **static)
+        assert np.array(told, float).tolist() == op(*operands, **static).tolist(), op.name
+
+
+@pytest.mark.parametrize(
+    ("size", "stride", "wanted"),
+    [
+        ((2, 3), (3, 1), False),
+        ((3, 2), (1, 3), False),
+        ((2, 2), (1, 1), True),
+        ((2,), (0,), True),
+        ((1, 3), (0, 1), False),
+        ((0,), (0,), False),
+    ],
+)
+def test_what_overlaps(size: Any, stride: Any, wanted: bool) -> None:
+    assert overlaps(size, stride) is wanted
+
+
+# -- derivatives through them, held against the reference and against differences -----------------------------------------
+
+WRITES: dict[str, Callable[[Any, Any], Any]] = {
+    "diagonal": lambda y, b: y.diagonal().mul_(b),
+    "windows": lambda y, b: y.unfold(1, 1, 2).mul_(b[0]),
+    "an entry": lambda y, b: y[1, 2].mul_(b[1]),
+    "a row, then a column": lambda y, b: (y[0].mul_(b[0]), y[:, 1].copy_(b)),
+    "a view of a view": lambda y, b: y.t()[1:].select(1, 0).exp_(),
+    "strides": lambda y, b: y.as_strided((2,), (2,), 1).mul_(b),
+    "indices of columns": lambda y, b: y.__setitem__((slice(None), [2, 0]), y[:, :2].clone() * b[0]),
+    "a mask": lambda y, b: y.__setitem__(y > 2.5, b[1]),
+}
+
+
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+def test_derivatives_of_what_is_written_through_views(write: Any) -> None:
+    """Another view, taken before, shows what was written, in its value and in its gradient."""
+
+    def function(x: Any, b: Any) -> Any:
+        y = x * 1.5
+        early = y[:, 1:]
+        write(y, b)
+        return y * y, early.sum(0) * 2
+
+    b = torch.tensor([0.5, -1.5], dtype=DOUBLE, requires_grad=True)
+    assert gradcheck(function, (leaf(), b))
+
+
+def test_second_derivatives_through_views() -> None:
+    def function(x: Any) -> Any:
+        y = x * x
+        y.diagonal().mul_(y[0, 1:].clone())
+        return y.as_strided((2, 2), (2, 1))
+
+    assert gradgradcheck(function, (leaf(),))
+
+
+def test_second_derivatives_are_held_against_the_reference() -> None:
+    """What a node has kept of its result is known in a trace: differences, which take thousands of runs, are not needed."""
+    runs = 0
+
+    def function(x: Any, b: Any) -> Any:
+        nonlocal runs
+        runs += 1
+        y = x.clone()
+        y.narrow(1, 1, 2).mul_(b)
+        return y
+
+    b = torch.tensor([[0.5, -1.5], [2.0, 0.25]], dtype=DOUBLE, requires_grad=True)
+    assert gradgradcheck(function, (leaf(), b), (torch.ones(2, 3, dtype=DOUBLE, requires_grad=True),))
+    assert runs < 20
+
+
+def test_results_are_written_to_where_they_are_asked_for() -> None:
+    x = torch.zeros(2, 3)
+    torch.add(torch.ones(3), 1.0, out=x[1])
+    assert x.tolist() == [[0.0, 0.0, 0.0], [2.0, 2.0, 2.0]]
+    with pytest.warns(UserWarning, match="An output with one or more elements was resized"):
+        torch.add(torch.ones(2), 1.0, out=x)
+    assert x.tolist() == [2.0, 2.0]
+
+
+def test_of_one_memory_a_gradient_is_shared() -> None:
+    """An expanded tensor taken by strides: PyTorch gives each entry of the one memory its part."""
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    x.expand(3, 2).as_strided((2,), (1,)).sum().backward()
+    assert x.grad.tolist() == [1.0, 1.0]
+
+
+# -- what was found on trial ----------------------------------------------------------------------------------------------
+
+
+def test_views_that_were_copies() -> None:
+    x = torch.ones(2, 2)
+    x.diagonal().add_(1)
+    x.unfold(0, 1, 1).mul_(2)
+    assert x.tolist() == [[4.0, 2.0], [2.0, 4.0]]
+    v = torch.zeros(3)
+    v.select(0, 1).add_(5)
+    v.unbind()[2].add_(7)
+    early = v.select(0, 0)
+    v.add_(1)
+    assert (v.tolist(), early.item(), early._version) == ([1.0, 6.0, 8.0], 1.0, 3)
+
+
+def test_shapes_changed_in_place() -> None:
+    x = torch.zeros(3)
+    x.unsqueeze_(0)
+    x += 1
+    x.t_().squeeze_().transpose_(0, 0)
+    x += 1
+    assert (x.tolist(), x.shape, x._is_view()) == ([2.0, 2.0, 2.0], (3,), False)
+    assert torch.ones(2, 3).t().contiguous().is_contiguous()
+
+
+def test_numbers_among_index_tensors_come_first() -> None:
+    x = torch.arange(24).reshape(2, 3, 4)
+    found = x[0, :, torch.tensor([0, 1])]
+    assert found.tolist() == [[0, 1], [4, 5], [8, 9]]
+    x[1, :, [3]] = torch.tensor([[-1], [-2], [-3]])
+    assert x[1].tolist() == [[12, 13, 14, -1], [16, 17, 18, -2], [20, 21, 22, -3]]
+
+
+def test_masks_of_bytes() -> None:
+    x = torch.arange(3.0)
+    with pytest.warns(UserWarning, match="indexing with dtype torch.uint8 is now deprecated") as seen:
+        assert x[torch.tensor([1, 0, 1], dtype=torch.uint8)].tolist() == [0.0, 2.0]
+    assert seen[0].filename == __file__
+
+
+def test_steps_backwards_are_copies() -> None:
+    """PyTorch refuses them; they are NumPy's, but no views, which PyTorch has none of."""
+    x = torch.arange(4.0, dtype=DOUBLE).requires_grad_()
+    (x[::-1] * torch.arange(4.0, dtype=DOUBLE)).sum().backward()
+    assert x.grad.tolist() == [3.0, 2.0, 1.0, 0.0]
+    y = torch.zeros(3)
+    y[::-1] = torch.arange(3.0)
+    assert y.tolist() == [2.0, 1.0, 0.0]
+    assert not y[::-1]._is_view()
+
+
+def test_numpy_where_nothing_is_recorded() -> None:
+    x = leaf()
+    with torch.no_grad():
+        assert x.numpy() is x.array
+    with pytest.raises(RuntimeError, match="Can't call numpy"):
+        x.numpy()
+
+
+def test_read_only_arrays_are_not_written_to() -> None:
+    array = np.ones(3)
+    array.flags.writeable = False
+    x = torch.from_numpy(array)
+    for write in (lambda: x.add_(1), x.zero_, lambda: x.__setitem__(0, 2.0), lambda: x[1:].fill_(3.0)):
+        with pytest.raises(RuntimeError, match="read-only"):
+            write()
+    assert array.tolist() == [1.0, 1.0, 1.0]
+
+
+REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
+    (lambda: torch.zeros(2)[0.0], IndexError, r"only integers, slices \(`:`\), .* are valid indices \(got float\)"),
+    (lambda: torch.zeros(2)["a":"b"], TypeError, "slice indices must be integers or None or have an __index__ method"),
+    (lambda: torch.zeros(2)[::0], ValueError, "step must be greater than zero"),
+    (lambda: torch.zeros(())[0], IndexError, "invalid index of a 0-dim tensor. Use `tensor.item"),
+    (lambda: torch.zeros(2)[0, 0], IndexError, "too many indices for tensor of dimension 1"),
+    (lambda: torch.zeros(2)[5], IndexError, "index 5 is out of bounds for dimension 0 with size 2"),
+    (lambda: torch.zeros(2)[torch.tensor([0.5])], IndexError, "tensors used as indices must be long, int, byte or bool tensors"),
+    (lambda: torch.zeros(2).__setitem__(slice(None), torch.ones(3)), RuntimeError, r"The expanded size of the tensor \(2\) must match"),
+    (lambda: torch.zeros(4).__setitem__([0, 1], torch.ones(3)), RuntimeError, r"shape mismatch: value tensor of shape \[3\] cannot be"),
+    (lambda: torch.zeros(2).copy_(torch.ones(1, 2)), RuntimeError, "the number of sizes provided"),
+    (lambda: torch.zeros(2).fill_(torch.ones(2)), RuntimeError, "fill_ only supports 0-dimension value tensor"),
+    (lambda: torch.zeros(2, requires_grad=True).resize_(3), RuntimeError, "cannot resize variables that require grad"),
+    (lambda: torch.zeros(2).view(3), RuntimeError, r"shape '\[3\]' is invalid for input of size 2"),
+    (lambda: torch.zeros(2, 3).t().view(6), RuntimeError, "view size is not compatible with input tensor's size and stride"),
+    (lambda: torch.zeros(3).H, RuntimeError, "tensor.H is only supported on matrices"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("make", "kind", "message"), REFUSED, ids=[message[:50] for _, _, message in REFUSED])
+def test_what_is_refused(make: Any, kind: Any, message: str) -> None:
+    with pytest.raises(kind, match=message):
+        make()
+
+
+# -- anomalies ------------------------------------------------------------------------------------------------------------
+
+
+class Broken(torch.autograd.Function):
+    """A derivative that is NaN."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x.sum()
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        return torch.tensor([0.0, float("nan")])
+
+
+def test_an_anomaly_names_its_line() -> None:
+    x = torch.ones(2, requires_grad=True)
+    with warnings.catch_warnings(record=True) as seen, torch.autograd.set_detect_anomaly(True):
+        warnings.simplefilter("always")
+        y = Broken.apply(x * 2)  # here
+        with pytest.raises(RuntimeError, match=r"Function 'BrokenBackward' returned nan values in its 0th output\. Element \[1\]"):
+            y.backward()
+    (told,) = [str(w.message) for w in seen]
+    assert told.startswith("Error detected in BrokenBackward. Traceback of forward call that caused the error:\n")
+    assert "y = Broken.apply(x * 2)  # here" in told
+    assert "gradcli/tensors" not in told
+
+
+def test_an_anomaly_tells_what_was_infinite_before() -> None:
+    x = torch.zeros(2, requires_grad=True)
+    with warnings.catch_warnings(), torch.autograd.set_detect_anomaly(True):
+        warnings.simplefilter("ignore")
+        y = Broken.apply(x.log())
+        with pytest.raises(RuntimeError, match=r"The first value before it that is not finite: element \[0\] of log is -inf of 0\.0\."):
+            y.backward()
+
+
+@pytest.mark.parametrize(
+    ("mode", "told"),
+    [
+        (lambda: torch.autograd.set_detect_anomaly(True), "No forward pass information available. Enable detect anomaly during forward"),
+        (lambda: torch.autograd.set_detect_anomaly(True, check_nan=False), None),
+    ],
+)
+def test_anomalies_that_the_forward_pass_did_not_look_for(mode: Any, told: str | None) -> None:
+    y = Broken.apply(torch.ones(2, requires_grad=True))
+    with warnings.catch_warnings(record=True) as seen, mode():
+        warnings.simplefilter("always")
+        if told is None:
+            y.backward()
+        else:
+            with pytest.raises(RuntimeError, match="returned nan values"):
+                y.backward()
+    assert [told in str(w.message) for w in seen] == ([] if told is None else [True])
+
+
+def test_infinite_gradients_pass() -> None:
+    x = torch.zeros(1, requires_grad=True)
+    with torch.autograd.set_detect_anomaly(True):
+        x.log().backward()
+    assert x.grad.tolist() == [np.inf]
+
+
+def test_the_mode_warns_of_itself() -> None:
+    with pytest.warns(UserWarning, match="Anomaly Detection has been enabled") as seen, torch.autograd.detect_anomaly():
+        pass
+    assert seen[0].filename == __file__
+
+
+def test_a_graph_of_gradients_in_leaves_is_warned_of_once() -> None:
+    program = """
+import gradcli as torch
+x = torch.ones(2, requires_grad=True)
+for _ in range(2):
+    (x * x).sum().backward(create_graph=True)
+torch.autograd.grad((x * x).sum(), x, create_graph=True)
+"""
+    done = subprocess.run([sys.executable, "-W", "always", "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stderr.count("Using backward() with create_graph=True will create a reference cycle") == 1
+
+
+def test_dirty_tensors_that_are_no_inputs_are_warned_of() -> None:
+    class Double(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            y = x * 2
+            ctx.mark_dirty(y)
+            return y
+
+        @staticmethod
+        def backward(ctx: Any, gradient: Any) -> Any:
+            return gradient * 2
+
+    with pytest.warns(UserWarning, match="Only input Tensors should be given to ctx.mark_dirty"):
+        Double.apply(torch.ones(2, requires_grad=True))
