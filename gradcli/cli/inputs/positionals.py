@@ -8,13 +8,12 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from gradcli.cli.request import CheckRequest, Request
 from gradcli.cli.write.streams import say
 from gradcli.errors import GradcliError, UsageError
-from gradcli.files.opening import STANDARD_INPUT, is_handed_over, read_within
+from gradcli.files.opening import read_within
 from gradcli.files.settings import Settings
 from gradcli.language.characters import composed
 from gradcli.limits import Limits
@@ -51,12 +50,6 @@ class Inputs:
         from gradcli.files.sources import lines_of
 
         return lines_of(path, limits.length, stream=path not in self.found)
-
-
-@cache
-def folder_of(path: str) -> Path:
-    """The folder of a file; for standard input and what a shell hands over, the current one."""
-    return Path() if path in STANDARD_INPUT or is_handed_over(path) else Path(path).parent
 
 
 def is_stream(path: str) -> bool:
