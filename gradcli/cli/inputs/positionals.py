@@ -19,6 +19,7 @@ from gradcli.language.characters import composed
 from gradcli.limits import Limits
 from gradcli.query.programs import Programs
 
+_UNREAD = re.compile("[\udc80-\udcff]")  # bytes, as Python has them in the text of arguments
 BINDING = re.compile(r"(?P<name>[^\W\d]\w*)=(?!=)(?P<value>[^;\n]*)\Z", re.DOTALL)
 
 
@@ -52,6 +53,15 @@ class Inputs:
         return lines_of(path, limits.length, stream=path not in self.found)
 
 
+def argument_text(argument: str) -> str:
+    """An argument as text, its characters composed. Raises UsageError for bytes that are no text in the encoding of the locale."""
+    if not argument.isascii() and _UNREAD.search(argument):
+        encoding = sys.getfilesystemencoding()
+        help = "write it in UTF-8" if encoding == "utf-8" else "set LC_ALL=C.UTF-8, or PYTHONUTF8=1"
+        raise UsageError(f"'{argument}' cannot be read: it is not {encoding}, which is the encoding of the locale", help=help)
+    return composed(argument)
+
+
 def is_stream(path: str) -> bool:
     """Whether lines of a file come one after the other, and are answered as they come: of standard input, of a pipe with a name."""
     return path == "-" or (os.path.exists(path) and not os.path.isfile(path))
@@ -63,7 +73,7 @@ def eval_inputs(request: Request) -> Inputs:
     bindings: dict[str, str] = {}
     files = list(request.files)
     for argument in request.arguments:
-        text = composed(argument)
+        text = argument_text(argument)
         if text == "-":
             files.append("-")
         elif (binding := BINDING.match(text)) is not None:
@@ -93,11 +103,13 @@ def check_inputs(request: CheckRequest, usual: Settings) -> Inputs:
     bindings: dict[str, str] = {}
     files = list(request.files)
     for argument in request.arguments:
-        binding = None if argument == "-" or os.path.exists(argument) else BINDING.match(composed(argument))
+        binding = None if argument == "-" or os.path.exists(argument) else BINDING.match(argument_text(argument))
         if binding is None:
             files.append(argument)
         else:
             bind(bindings, *binding.groups())
+    if request.expression is not None:
+        argument_text(request.expression)
     if request.at:
         raise UsageError("--at is about a --function", help="after -e, bindings follow as they are: x=1,2")
     if request.expression is None and not files and usual.files:
