@@ -15,7 +15,6 @@ from gradcli.language.run import Program, statements
 from gradcli.language.tree import Query, Statement
 from gradcli.query.evaluate import failed, run_statement
 from gradcli.query.options import Options
-from gradcli.query.outcome import left_undecided
 from gradcli.query.policy import Policy
 from gradcli.query.programs import Programs
 from gradcli.query.unused_names import UsedNames, names_among
@@ -68,6 +67,8 @@ class RecordLines:
 
     def unreached(self, line: str, path: str, number: int, reason: str) -> Record:
         """What a record says of itself, for which no time is left."""
+        from gradcli.query.outcome import left_undecided
+
         try:
             given = parse_record(line, self.programs.limits, folder_of(path))
             record = Record(given.expr, given.id, skip=given.skip)

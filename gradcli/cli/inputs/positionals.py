@@ -8,16 +8,18 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradcli.cli.request import CheckRequest, Request
 from gradcli.cli.write.streams import say
 from gradcli.errors import GradcliError, UsageError
 from gradcli.files.opening import read_within
-from gradcli.files.settings import Settings
 from gradcli.language.characters import composed
 from gradcli.limits import Limits
 from gradcli.query.programs import Programs
+
+if TYPE_CHECKING:
+    from gradcli.files.settings import Settings
 
 _UNREAD = re.compile("[\udc80-\udcff]")  # bytes, as Python has them in the text of arguments
 BINDING = re.compile(r"(?P<name>[^\W\d]\w*)=(?!=)(?P<value>[^;\n]*)\Z", re.DOTALL)
