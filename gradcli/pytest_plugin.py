@@ -1,4 +1,4 @@
-"""pytest collects ``*.grad`` files: an item for each query and each assert, decided as by ``gradcli check``.
+"""pytest collects ``*.grad`` files, and JSON Lines that a pattern names: an item for each case, decided as by ``gradcli check``.
 
 Every pytest of an environment imports this module, so that gradcli itself is imported when such a file is collected.
 """
@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,13 +17,15 @@ import pytest
 
 if TYPE_CHECKING:
     from gradcli.errors import GradcliError
-    from gradcli.files.settings import Configuration, Settings
-    from gradcli.language.run import Program
+    from gradcli.files.settings import Configuration
     from gradcli.language.tree import Statement
+    from gradcli.query.baseline import Baseline
+    from gradcli.query.policy import Policy
+    from gradcli.query.single_cases import Case, Known
     from gradcli.report.outcomes import Outcome
-    from gradcli.report.records import Record
 
 _FILES = ["*.grad"]
+_RECORDS = (".jsonl", ".ndjson")
 _CONFIGURATION = pytest.StashKey["Configuration"]()
 _WRONG = pytest.StashKey[dict[str, None]]()  # what is wrong with settings, as messages
 
@@ -32,18 +34,26 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("gradcli")
     where = "not from the pyproject.toml above each .grad file (write --gradcli-config=FILE)"
     group.addoption("--gradcli-config", metavar="FILE", help=f"take gradcli's settings from FILE, {where}")
-    parser.addini("gradcli_files", "globs of the programs that gradcli checks, from the rootdir (default: *.grad)", "args", _FILES)
+    about = "globs of the programs and JSON Lines records that gradcli checks, from the rootdir (default: *.grad)"
+    parser.addini("gradcli_files", about, "args", _FILES)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "gradcli: a case of a program or of JSON Lines records (added by gradcli)")
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    if not _is_program(file_path, parent):
+    if not _is_checked(file_path, parent):
         return None
-    return GradFile.from_parent(parent, path=file_path)
+    kind = RecordFile if file_path.suffix in _RECORDS else GradFile
+    return kind.from_parent(parent, path=file_path)
 
 
-def _is_program(path: Path, parent: pytest.Collector) -> bool:
+def _is_checked(path: Path, parent: pytest.Collector) -> bool:
+    if path.suffix in (".grad", *_RECORDS) and parent.session.isinitpath(path):  # which somebody named
+        return True
     globs = parent.config.getini("gradcli_files")
-    if globs == _FILES or (path.suffix == ".grad" and parent.session.isinitpath(path)):
+    if globs == _FILES:
         return path.suffix == ".grad"
     root = parent.config.rootpath
     shown = path.relative_to(root).as_posix() if path.is_relative_to(root) else path.as_posix()
@@ -74,76 +84,140 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         raise pytest.UsageError("\n".join(text.removeprefix("error[usage]: ") for text in wrong))
 
 
-class GradFile(pytest.File):
-    """A program; its statements are read when it is collected, and run when an item needs them."""
+class CheckedFile(pytest.File):
+    """A file of cases, which is read when it is collected; what its items need is run when they do."""
 
     def collect(self) -> Iterator[pytest.Item]:
         from gradcli.errors import GradcliError, UsageError
+        from gradcli.files.settings import shown
+        from gradcli.inert import printable
+        from gradcli.query.baseline import Baseline
+        from gradcli.query.policy import policy_of
+
+        try:
+            settings = _configuration(self.config).of(str(self.path))
+            baseline = Baseline.load(settings.baseline, recording=False, words=(shown(self.path),))
+        except GradcliError as error:
+            if isinstance(error, UsageError):
+                self.session.stash.setdefault(_WRONG, {})[error.render()] = None
+            raise self.CollectError(error.render()) from None
+        if settings.fail_on == ():
+            about = f"fail-on of {printable(str(settings.path))} is empty: no verdict fails here, only errors and false asserts do"
+            self.warn(pytest.PytestWarning(about))
+        try:
+            yield from self.items(policy_of(settings), baseline)
+        except GradcliError as error:
+            raise self.CollectError(error.render()) from None
+
+    def items(self, policy: Policy, baseline: Baseline) -> Iterator[pytest.Item]:
+        """An item for each case. Raises GradcliError for a file that cannot be read."""
+        raise NotImplementedError
+
+
+class GradFile(CheckedFile):
+    """A program."""
+
+    def items(self, policy: Policy, baseline: Baseline) -> Iterator[pytest.Item]:
+        from gradcli.errors import GradcliError
+        from gradcli.files.settings import shown
         from gradcli.files.sources import lines_of
-        from gradcli.inert import printable, shown
         from gradcli.language.run import statements
         from gradcli.language.tree import Assertion, Query
         from gradcli.limits import DEFAULT
         from gradcli.query.outcome import CaseNames, marks_of
+        from gradcli.query.single_cases import Known, Runner, Statements
 
-        if self.path.suffix in (".jsonl", ".ndjson"):
-            raise self.CollectError(
-                f"{printable(_shown(self.path))}: gradcli_files is about programs; records are checked by: gradcli check"
-            )
-        try:
-            settings = _configuration(self.config).of(str(self.path))
-        except UsageError as error:
-            self.session.stash.setdefault(_WRONG, {})[error.render()] = None
-            raise self.CollectError(error.render()) from None
-        if settings.fail_on == ():
-            self.warn(
-                pytest.PytestWarning(
-                    f"fail-on of {printable(str(settings.path))} is empty: no verdict fails here, only errors and false asserts do"
-                )
-            )
-        try:
-            parsed = list(statements(lines_of(str(self.path), DEFAULT.length), _shown(self.path), DEFAULT))
-            runner = Runner(self.path.parent, parsed, settings)
-        except GradcliError as error:
-            raise self.CollectError(error.render()) from None
+        file = shown(self.path)  # tests may go to other folders
+        parsed = list(statements(lines_of(str(self.path), DEFAULT.length), file, DEFAULT))
+        runner = Runner(self.path.parent, parsed, policy)
         asked = [i for i, statement in enumerate(parsed) if isinstance(statement, (Query, Assertion, GradcliError))]
-        name = CaseNames()
+        name, texts = CaseNames(), Counter[str]()
         for place, i in enumerate(asked):
             first = asked[place - 1] + 1 if place else 0
             last = i if i < asked[-1] else len(parsed) - 1
-            item = GradItem.from_parent(self, name=name(_title(parsed[i])), case=Case(runner, first, i, last))
-            skip, xfail = marks_of(parsed[i])
-            if skip is not None:
-                item.add_marker(pytest.mark.skip(reason=shown(printable(skip)) or "no reason given"))
-            if xfail is not None:
-                item.add_marker(pytest.mark.xfail(reason=shown(printable(xfail)), strict=True, raises=Wrong))
-            yield item
+            statement = parsed[i]
+            text = "" if isinstance(statement, GradcliError) else statement.text
+            texts[text] += 1
+            case = Statements(runner, file, first, i, last)
+            yield GradItem.of(self, name(_title(statement)), case, marks_of(statement), Known(baseline, texts[text]))
 
 
-class GradItem(pytest.Item):
-    """A query or an assert, or a statement that cannot be read."""
+class RecordFile(CheckedFile):
+    """JSON Lines records."""
 
-    def __init__(self, *, case: Case, **known: Any) -> None:
-        super().__init__(**known)
-        self.case = case
-        self.funcargs: dict[str, Any] = {}  # of a test function's: hooks of other people's ask every item for them
-        self.fixturenames: list[str] = []
+    def items(self, policy: Policy, baseline: Baseline) -> Iterator[pytest.Item]:
+        from gradcli.containment import contained
+        from gradcli.files.jsonl import parse_record
+        from gradcli.files.settings import shown
+        from gradcli.files.sources import lines_of
+        from gradcli.limits import DEFAULT
+        from gradcli.query.checked_records import CheckedRecords
+        from gradcli.query.outcome import CaseNames
+        from gradcli.query.programs import Programs
+        from gradcli.query.record_lines import RecordLines
+        from gradcli.query.single_cases import Known, RecordCase
+        from gradcli.query.unused_names import UsedNames
+        from gradcli.report.identities import given_of
+        from gradcli.report.json_text import canonical, id_text
 
-    @property
-    def function(self) -> Callable[[], None]:
-        return self.runtest
+        file = shown(self.path)
+        reader = RecordLines(Programs(), UsedNames(), CheckedRecords(None, None))
+        name, texts = CaseNames(), Counter[Any]()
+        for number, line in enumerate(lines_of(str(self.path), DEFAULT.length), 1):
+            if not line.strip():
+                continue
+            marks: tuple[str | None, str | None] = None, None
+            try:
+                given = parse_record(line, DEFAULT, self.path.parent)
+                said, marks = {"id": given.id, "expr": given.expr, "given": given.given}, (given.skip, given.xfail)
+            except Exception as error:  # which is the item's, when it runs
+                said = contained(error).record
+            text = (canonical(said.get("id")), said.get("expr"), given_of(said.get("given")))
+            texts[text] += 1
+            title = _in_node(id_text(said.get("id"))) or f"line {number}"
+            yield GradItem.of(
+                self, name(title), RecordCase(reader, self.path, file, number, line, policy), marks, Known(baseline, texts[text])
+            )
 
-    def runtest(self) -> None:
-        outcome = self.case.outcome(self.name)
-        if outcome.bad:
-            raise Wrong(outcome)
+
+class GradItem(pytest.Function):
+    """A case: a query or an assert, a statement that cannot be read, or a record. It is a function as far as fixtures and hooks go."""
+
+    case: Case
+
+    @classmethod
+    def of(cls, file: CheckedFile, name: str, case: Case, marks: tuple[str | None, str | None], known: Known) -> GradItem:
+        """The item of a case, with what its file says of it: why it is skipped, and why it is known to fail."""
+        from gradcli.inert import printable, shown
+
+        def decide() -> None:
+            outcome = known.applied(case.outcome(name))
+            if outcome.bad:
+                raise Wrong(outcome)
+            if outcome.status == "xfailed":
+                pytest.xfail(outcome.reason or "")
+
+        item: GradItem = cls.from_parent(file, name=name, callobj=decide)
+        item.case = case
+        item.add_marker(pytest.mark.gradcli)
+        skip, xfail = marks
+        if skip is not None:
+            item.add_marker(pytest.mark.skip(reason=shown(printable(skip)) or "no reason given"))
+        if xfail is not None:
+            item.add_marker(pytest.mark.xfail(reason=shown(printable(xfail)), strict=True, raises=Wrong))
+        return item
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        if isinstance(excinfo.value, Wrong):
-            from gradcli.report.describing import block
+        if not isinstance(excinfo.value, Wrong):
+            return super().repr_failure(excinfo)
+        from gradcli.report.describing import block
 
-            return block(excinfo.value.outcome)
-        return super().repr_failure(excinfo, style)
+        said = excinfo.getrepr(style="native")  # a form that goes through pipes, with another content
+        said.reprtraceback.reprentries[0].lines = [block(excinfo.value.outcome) + "\n"]
+        crash = said.reprcrash
+        if crash is not None:
+            crash.path, crash.lineno, crash.message = self.case.file, self.case.line, str(excinfo.value)
+        return said
 
     def reportinfo(self) -> tuple[os.PathLike[str] | str, int | None, str]:
         return self.path, self.case.line - 1, self.name
@@ -159,86 +233,6 @@ class Wrong(Exception):
         self.outcome = outcome
 
 
-@dataclass(frozen=True, eq=False)
-class Case:
-    """The place of an item in its program: the statements from ``first`` to ``last`` are its own, ``asked`` the one in question."""
-
-    runner: Runner
-    first: int
-    asked: int
-    last: int
-
-    @property
-    def line(self) -> int:
-        from gradcli.query.outcome import line_of
-
-        return line_of(self.runner.statements[self.asked])
-
-    def outcome(self, name: str) -> Outcome:
-        """The first that is wrong of what the item's own statements give."""
-        from gradcli.query.outcome import outcome_of
-
-        found: Outcome | None = None
-        self.runner.advance(self.first)
-        for i in range(self.first, self.last + 1):
-            record = self.runner.run(i)
-            if record is not None:
-                record.xfail = None  # which is pytest's affair
-                outcome = outcome_of(record, name, fail_on=self.runner.policy.fail_on)
-                if outcome.bad:
-                    return outcome
-                found = outcome if i == self.asked else found
-        assert found is not None
-        return found
-
-
-class Runner:
-    """One program for a file. Queries leave no trace in it, so that each gives the same alone as after the others."""
-
-    def __init__(self, folder: Path, statements: list[Statement | GradcliError], settings: Settings) -> None:
-        from gradcli.query.policy import policy_of
-
-        self.folder = folder
-        self.statements = statements
-        self.policy = policy_of(settings)
-        self.done = 0  # statements that the program has been through
-        self.program: Program | None = None
-
-    def advance(self, place: int) -> None:
-        """Make the names those before the statement at a place."""
-        if self.program is None or self.done > place:
-            self.program, self.done = self._fresh(), 0
-        from gradcli.language.tree import Assertion, Query
-
-        for i in range(self.done, place):
-            if not isinstance(self.statements[i], (Query, Assertion)):
-                self.run(i)
-        self.done = place
-
-    def run(self, place: int) -> Record | None:
-        from gradcli.language.tree import Assertion, Query
-        from gradcli.query.outcome import checked
-
-        assert self.program is not None
-        self.done = max(self.done, place + 1)
-        statement = self.statements[place]
-        random = self.program.scope.random.bit_generator
-        before = random.state
-        try:
-            return checked(self.program, statement, self.policy)
-        finally:
-            if isinstance(statement, (Query, Assertion)):
-                random.state = before
-
-    def _fresh(self) -> Program:
-        from gradcli.query.programs import Programs
-
-        programs = Programs()
-        program = programs.fresh(self.policy.state, programs.loader(self.folder), usual=self.policy.dialect)
-        program.scope.dialect.foresee(lambda: dict.fromkeys(s.source for s in self.statements if s.source is not None))
-        return program
-
-
 def _configuration(config: pytest.Config) -> Configuration:
     """The settings of all files of a run, which `gradcli check` reads, too."""
     from gradcli.files.settings import Configuration
@@ -249,20 +243,19 @@ def _configuration(config: pytest.Config) -> Configuration:
     return config.stash[_CONFIGURATION]
 
 
-def _shown(path: Path) -> str:
-    """The path from the current folder, if it is in or below it."""
-    here = Path.cwd()
-    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
-
-
 def _title(statement: Statement | GradcliError) -> str:
     """The statement's text on one line; "line N" where it cannot stand in a node id, or cannot be read."""
     from gradcli.errors import GradcliError
-    from gradcli.inert import one_line, shown
-    from gradcli.query.outcome import LONGEST_NAME, line_of
+    from gradcli.query.outcome import line_of
 
-    if not isinstance(statement, GradcliError):
-        text = shown(one_line(statement.text, LONGEST_NAME))
-        if "::" not in text.partition("[")[0]:
-            return text
-    return f"line {line_of(statement)}"
+    text = "" if isinstance(statement, GradcliError) else _in_node(statement.text)
+    return text or f"line {line_of(statement)}"
+
+
+def _in_node(text: str) -> str:
+    """A text on one line, or nothing where it cannot stand in a node id."""
+    from gradcli.inert import one_line, shown
+    from gradcli.query.outcome import LONGEST_NAME
+
+    line = shown(one_line(text, LONGEST_NAME))
+    return "" if "::" in line.partition("[")[0] else line

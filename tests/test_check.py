@@ -385,7 +385,7 @@ REFUSED = {
     "an unknown report": (["-e", "x", "x=1", "--report", "yaml=out"], "gitlab"),
     "a report without a file": (["-e", "x", "x=1", "--report", "junit"], "NAME=VALUE"),
     "a report that cannot be written": (["-e", "x", "x=1", "--report", "junit=no/such/folder/x.xml"], "cannot write"),
-    "two reports in one file": (["-e", "x", "x=1", "--report", "json=out", "--report", "junit=./out"], "overwrite"),
+    "two reports in one file": (["-e", "x", "x=1", "--report", "json=out", "--report", "junit=./out"], "are about the same file"),
     "a negative tolerance": (["-e", "x", "x=1", "--rtol", "-1"], "rtol"),
     "no number as tolerance": (["-e", "x", "x=1", "--atol", "nan"], "atol"),
     "no points": (["-e", "x", "--points", "0"], "points"),

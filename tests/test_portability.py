@@ -9,6 +9,7 @@ import json
 import ntpath
 import os
 import re
+import shutil
 import subprocess
 import sys
 from fractions import Fraction
@@ -209,6 +210,34 @@ def test_the_key_has_the_format_of_long_doubles(monkeypatch: pytest.MonkeyPatch)
     verdict_cache._versions.cache_clear()
     assert f"long double of {bits} bits" in verdict_cache._versions()
     verdict_cache._versions.cache_clear()
+
+
+def test_the_key_has_the_platform(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    for platform in ("linux", "darwin"):
+        monkeypatch.setattr(verdict_cache.sys, "platform", platform)
+        verdict_cache._versions.cache_clear()
+        found.append(verdict_cache._versions())
+    verdict_cache._versions.cache_clear()
+    assert len(set(found)) == 2
+
+
+def test_a_folder_of_verdicts_that_is_restored_is_hit_by_another_installation(cache: Path, tmp_path: Path) -> None:
+    package = Path(verdict_cache.__file__).parents[1]
+    script = (
+        "import sys; sys.path.insert(0, sys.argv[1])\nimport gradcli, gradcli.check.verdict_cache as v\n"
+        "assert gradcli.__file__.startswith(sys.argv[1])\nmet, recalled = [], v.recalled\n"
+        "v.recalled = lambda key: met.append(recalled(key)) or met[-1]\n"
+        "from gradcli.cli.exit_codes import guarded\nfrom gradcli.cli.main import app\n"
+        "sys.argv = ['gradcli', 'check', '-e', 'x**2*sin(x)', 'x=3']\nassert guarded(app) == 0\n"
+        "print([None if m is None else m.verdict.word for m in met])\n"
+    )
+    said = []
+    for place in (tmp_path / "one", tmp_path / "two"):
+        shutil.copytree(package, place / "gradcli", copy_function=shutil.copyfile, ignore=shutil.ignore_patterns("__pycache__"))
+        done = subprocess.run([sys.executable, "-c", script, str(place)], capture_output=True, text=True, cwd=tmp_path, check=False)
+        said.append(done.stdout.splitlines()[-1:] or done.stderr)
+    assert said == [["[None]"], ["['agree']"]]
 
 
 def key(number: int) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from conftest import COMMAND, plain_environment
 
-from gradcli.cli.decide import record_lines
+from gradcli.query import record_lines
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="POSIX signals")
 ENTRY = "from gradcli.__main__ import run; run()"  # as the console script

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -190,9 +191,84 @@ def test_hooks_that_ask_every_item_for_its_function(tmp_path):
     (tmp_path / "m.grad").write_text("x = 2\nx**2\n")
     (tmp_path / "conftest.py").write_text(
         "def pytest_collection_modifyitems(items):\n    for item in items:\n"
-        "        assert (item.function.__doc__, item.funcargs, item.fixturenames) == (None, {}, [])\n"
+        "        assert (item.function.__doc__, item.funcargs, item.fixturenames) == (None, {}, []), item\n"
     )
     assert run(tmp_path).returncode == 0
+
+
+RECORDS = [
+    '{"id": "right", "expr": "x**2", "at": {"x": 3}, "expect": {"grad": {"x": 6}}}', "",
+    '{"id": "wrong", "expr": "x**2", "at": {"x": "@x.npy"}, "expect": {"grad": {"x": 5}}}',
+    '{"expr": "x**2", "at": {"x": 3}, "expect": {"value": 8}, "xfail": "known"}', '{"id": "later", "expr": "x**2", "skip": ""}',
+    '{"id": "a::b", "expr": "x**2", "at": {"x": 3}, "xfail": "not so"}', '{"id": "right", "expr": "x**2", "expects": 3}', "[1]",
+]  # fmt: skip
+OF_RECORDS = {
+    "right": "passed", "wrong": "failed",
+    "line 4": "skipped", "later": "skipped", "line 6": "failed", "right (2)": "failed", "line 8": "failed",
+}  # fmt: skip
+CONFTEST = """\
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(request, tmp_path, monkeypatch):
+    assert request.node.get_closest_marker("gradcli"), request.node
+    monkeypatch.chdir(tmp_path)
+    print("prepared", request.node.name)
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        assert (item.function.__doc__, item.funcargs, item.get_closest_marker("skip") is None) == (None, {}, item.name != "later")
+"""
+
+
+@pytest.fixture(scope="module")
+def records(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("records")
+    (folder / "cases").mkdir()
+    (folder / "cases" / "r.jsonl").write_text("\n".join(RECORDS))
+    np.save(folder / "cases" / "x.npy", 3.0)
+    (folder / "conftest.py").write_text(CONFTEST)
+    (folder / "other.jsonl").write_text('{"name": "somebody else\'s"}\n')
+    return folder
+
+
+def test_records_are_items_where_a_pattern_names_them(records):
+    done = run(records, "-o", "gradcli_files=cases/*.jsonl", "--strict-markers", "-m", "gradcli", "--junit-xml=r.xml", "--tb=line", "-v")
+    assert outcomes(records / "r.xml") == OF_RECORDS, done.stdout
+    assert done.returncode == 1
+    told = "mismatch: claim of d/dx: claimed 5.0, true 6.0 (off by 1, relative 0.167, 1.13e+15 ulp), it is 0.833333 times the derivative"
+    assert f"\ncases/r.jsonl:3: {told}\n" in done.stdout, "the line of --tb=line"
+    assert "\ncases/r.jsonl:7: error[unknown-field]: a record has no field 'expects'\n" in done.stdout
+    assert "\ncases/r.jsonl:8: error[input]: a record is a JSON object, not an array\n" in done.stdout
+    failures = {case.get("name"): case.find("failure") for case in ET.parse(records / "r.xml").iter("testcase")}
+    assert failures["wrong"].get("message") == told
+    assert failures["wrong"].text == f"{told}\n  --> cases/r.jsonl:3 (wrong)\n1 | x**2"
+
+
+def test_records_in_processes_and_one_by_one(records):
+    some = run(records, "cases/r.jsonl::wrong", "cases/r.jsonl::line 4", "-rx", "-n", "2", "--tb=line")
+    assert (some.returncode, some.stdout.splitlines()[-1].split(" in ")[0].strip("= ")) == (1, "1 failed, 1 xfailed"), some.stdout
+    assert "\ncases/r.jsonl:3: mismatch: claim of d/dx: claimed 5.0, true 6.0 " in some.stdout
+    assert "XFAIL cases/r.jsonl::line 4 - known\n" in some.stdout
+    listed = run(records, "--collect-only", "-q", "-o", "gradcli_files=*.grad cases/**/*.jsonl", "-k", "right and not 2").stdout
+    assert listed.splitlines()[0] == "cases/r.jsonl::right"
+    assert run(records).returncode == 5, "nobody named records"
+
+
+def test_a_known_failure_of_the_baseline(tmp_path):
+    (tmp_path / "m.grad").write_text("x = 2\nassert x == 3\nassert x == 3\nassert x == 4\n")
+    (tmp_path / "pyproject.toml").write_text("[tool.gradcli]\nbaseline = 'known.json'\n")
+    case = {"file": "m.grad", "text": "assert x == 3"}
+    known = [case | {"number": 2, "rule": "assert"}, case | {"rule": "undefined"}]
+    (tmp_path / "known.json").write_text(json.dumps({"version": 2, "known": known}))
+    done = run(tmp_path, "--junit-xml=known.xml", "-rx")
+    assert outcomes(tmp_path / "known.xml") == {"assert x == 3": "failed", "assert x == 3 (2)": "skipped", "assert x == 4": "failed"}
+    assert "XFAIL m.grad::assert x == 3 (2) - in the baseline" in done.stdout
+    (tmp_path / "known.json").unlink()
+    done = run(tmp_path)
+    assert (done.returncode, "there is no baseline" in done.stdout) == (2, True)
 
 
 def test_nothing_heavy_is_imported_without_such_a_file(tmp_path):

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
@@ -41,7 +43,9 @@ def _versions() -> str:
         except PackageNotFoundError:
             found.append(package)
     found.append(code(Path(__file__).parent.parent))
-    found.append(f"long double of {np.finfo(np.longdouble).nmant} bits")  # a reference computes with it
+    # References compute in long doubles, in balls, and by loops of double precision whose last bits are the processor's affair.
+    machine = os.uname().machine if hasattr(os, "uname") else os.environ.get("PROCESSOR_ARCHITECTURE", "")
+    found.append(f"{sys.platform} {machine}, long double of {np.finfo(np.longdouble).nmant} bits")
     return "; ".join(found)
 
 

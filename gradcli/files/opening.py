@@ -10,6 +10,7 @@ import io
 import os
 import re
 import stat
+from functools import cache
 from pathlib import Path
 from typing import BinaryIO
 
@@ -27,6 +28,12 @@ _CHUNK = 1 << 20
 def is_handed_over(path: str) -> bool:
     """Whether a path names what this process was given open, as a shell writes it for ``<(command)``."""
     return _HANDED_OVER.fullmatch(path) is not None
+
+
+@cache
+def folder_of(path: str) -> Path:
+    """The folder of a file; for standard input and what a shell hands over, the current one."""
+    return Path() if path in STANDARD_INPUT or is_handed_over(path) else Path(path).parent
 
 
 def opened(path: Path, name: str, *, stream: bool = False) -> io.BufferedReader:

@@ -23,23 +23,24 @@ from gradcli.cli.decide.pieces import (
     piece_of_line,
     pieces,
 )
-from gradcli.cli.decide.record_lines import RecordLines, claim_of_nothing
 from gradcli.cli.inputs.option_values import assignment, check_options, limits_of
-from gradcli.cli.inputs.positionals import Inputs, check_inputs, folder_of, is_stream, programs_of
+from gradcli.cli.inputs.positionals import Inputs, check_inputs, is_stream, programs_of
 from gradcli.cli.request import REPORTS, CheckRequest
 from gradcli.cli.write.saving import save_masks, targets_of
 from gradcli.containment import contained
-from gradcli.errors import GradcliError, ParseError, Source, UsageError, text_lines
-from gradcli.files.jsonl import InputRecord
+from gradcli.errors import GradcliError, Source, UsageError, text_lines
+from gradcli.files.opening import folder_of
 from gradcli.files.settings import Configuration
 from gradcli.language.run import Program, statements
 from gradcli.language.statements import parse_statements
 from gradcli.language.tree import Assertion, Query, Statement
+from gradcli.query.checked_records import CheckedRecords, claimed
 from gradcli.query.evaluate import failed
-from gradcli.query.options import ClaimInput, Options
+from gradcli.query.options import ClaimInput
 from gradcli.query.outcome import checked, line_of, marks_of, name_of, outcome_of, unreached
 from gradcli.query.policy import CHECKING, Policy
 from gradcli.query.programs import Programs
+from gradcli.query.record_lines import RecordLines
 from gradcli.query.unused_names import UsedNames, refuse_unknown_in
 from gradcli.report.identities import given_of
 from gradcli.report.outcomes import Outcome
@@ -206,70 +207,10 @@ class Cases:
         parsed = list(statements(text_lines(text) or [""], None, self.programs.limits))
         program.foresee(text_lines(text))
         policy = replace(policy, options=replace(policy.options, claims=self.claims.claims))
-        for record in _claimed(program, parsed, text, policy, save=self.claims.save, decide=self._checked):
+        for record in claimed(program, parsed, text, policy, save=self.claims.save, decide=self._checked):
             record.given = self.claims.given
             yield record
         self.names.add(program.scope)
-
-
-class CheckedRecords:
-    """Records as `check` takes them: with what they expect, within their own tolerances unless the command line has some."""
-
-    def __init__(self, rtol: float | None, atol: float | None) -> None:
-        self.rtol, self.atol = rtol, atol
-
-    def options(self, given: InputRecord, options: Options) -> Options:
-        if not given.expect and given.rtol is None and given.atol is None:
-            return options
-        return replace(
-            options,
-            claims=tuple(ClaimInput(claim.of, claim.text, claim.numbers, claim.formula) for claim in given.expect),
-            rtol=given.rtol if self.rtol is None and given.rtol is not None else options.rtol,
-            atol=given.atol if self.atol is None and given.atol is not None else options.atol,
-        )
-
-    def digest(self, given: Any) -> str | None:
-        return given_of(given)
-
-    def result(self, program: Program, given: InputRecord, policy: Policy, where: str) -> Record:
-        """The first that is wrong in a record's program, else its last query, else its last assert."""
-        if given.skip is not None:
-            return Record(given.expr, given.id, skip=given.skip)
-        result: Record | None = None
-        parsed = list(statements(text_lines(given.expr), where, program.scope.limits))
-        program.foresee(text_lines(given.expr))
-        stray = claim_of_nothing(given, parsed, program)
-        if stray is not None:
-            return failed(stray, id=given.id, expr=given.expr)
-        for record in _claimed(program, parsed, given.expr, policy, given.id):
-            if result is None or record.mode != "assert":
-                result = record
-            if outcome_of(record, "", fail_on=policy.fail_on).bad:
-                result = record
-                break
-        if result is None:
-            reason = "the program has no query" if parsed else "the record's 'expr' is empty"
-            result = failed(ParseError(reason, source=Source(given.expr)), id=given.id)
-        result.expr = given.expr
-        result.xfail = result.xfail if given.xfail is None else given.xfail
-        return result
-
-
-def _claimed(
-    program: Program, parsed: list[Statement | GradcliError], text: str, policy: Policy, id: Any = None,
-    save: Callable[[Record], None] | None = None, decide: Callable[..., Record | None] = checked,
-) -> Iterator[Record]:  # fmt: skip
-    """The records of a program, the policy's claims being about its last query, whose record may be saved, too."""
-    last = max((i for i, statement in enumerate(parsed) if isinstance(statement, Query)), default=None)
-    unclaimed = replace(policy, options=replace(policy.options, claims=())) if policy.options.claims else policy
-    for i, statement in enumerate(parsed):
-        record = decide(program, statement, policy if i == last else unclaimed, id=id)
-        if record is not None and save is not None and i == last and not record.unreached:
-            save(record)
-        if record is not None:
-            yield record
-    if policy.options.claims and last is None:
-        yield failed(ParseError("the program has no query that the claims could be about", source=Source(text)), id=id, expr=text)
 
 
 def _is_idle_before(source: Source, lines: range) -> bool:

@@ -6,16 +6,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from gradcli.cli.decide.record_lines import EvaluatedRecords, RecordLines, said_of
 from gradcli.cli.decide.texts import texts
 from gradcli.cli.inputs.expression_and_names import DiffInputs
-from gradcli.cli.inputs.positionals import folder_of
 from gradcli.containment import contained
 from gradcli.errors import ParseError, Source, UsageError, text_lines
 from gradcli.files.jsonl import InputRecord, parse_record
+from gradcli.files.opening import folder_of
 from gradcli.language.run import Program
 from gradcli.query.general_derivatives import Asked, derivatives, failed, refuse_absent
 from gradcli.query.programs import Programs
+from gradcli.query.record_lines import EvaluatedRecords, RecordLines, said_of
 from gradcli.query.unused_names import UsedNames
 from gradcli.report.derivative_record import DerivativeRecord
 

@@ -60,8 +60,8 @@ class Evaluation:
             yield last
 
     def _of_records(self, lines: Iterable[str], path: str) -> Iterator[Record]:
-        from gradcli.cli.decide.record_lines import EvaluatedRecords, RecordLines
         from gradcli.query.policy import Policy
+        from gradcli.query.record_lines import EvaluatedRecords, RecordLines
 
         record_lines = RecordLines(self.programs, self.names, EvaluatedRecords(self.programs))
         return record_lines.results(lines, path, Policy(self.options, self.state))

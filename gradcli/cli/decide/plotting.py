@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from gradcli.cli.decide.texts import texts
-from gradcli.cli.inputs.positionals import folder_of
 from gradcli.cli.inputs.ranges import PlotInputs
 from gradcli.containment import contained
 from gradcli.errors import GradcliError, UsageError
+from gradcli.files.opening import folder_of
 from gradcli.language.run import Program
 from gradcli.language.tree import Query
 from gradcli.query.bounds import refuse_unknown

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from gradcli.cli.inputs.positionals import Inputs, folder_of, is_stream
+from gradcli.cli.inputs.positionals import Inputs, is_stream
 from gradcli.errors import text_lines
+from gradcli.files.opening import folder_of
 from gradcli.language.run import Program
 from gradcli.query.programs import Programs
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.cli.inputs.positionals import BINDING, Inputs, bind, programs_of
+from gradcli.cli.inputs.positionals import BINDING, Inputs, argument_text, bind, programs_of
 from gradcli.cli.request import BoundRequest
 from gradcli.cli.write.streams import say
 from gradcli.errors import GradcliError, UsageError
@@ -38,7 +38,7 @@ def bound_inputs(request: BoundRequest, limits: Limits) -> BoundInputs:
     ranges: dict[str, str] = {}
     files = list(request.files)
     for argument in request.arguments:
-        text = composed(argument)
+        text = argument_text(argument)
         if text == "-":
             files.append("-")
         elif (binding := BINDING.match(text)) is not None:

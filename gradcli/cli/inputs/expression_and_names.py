@@ -6,12 +6,11 @@ import re
 import sys
 from dataclasses import dataclass
 
-from gradcli.cli.inputs.positionals import BINDING, Inputs, bind, refuse_idle_format
+from gradcli.cli.inputs.positionals import BINDING, Inputs, argument_text, bind, refuse_idle_format
 from gradcli.cli.request import DiffRequest
 from gradcli.cli.write.streams import say
 from gradcli.errors import UsageError
 from gradcli.inert import shell_word
-from gradcli.language.characters import composed
 from gradcli.query.bindings import words
 from gradcli.query.options import names_of
 
@@ -37,7 +36,7 @@ def diff_inputs(request: DiffRequest) -> DiffInputs:
     bindings: dict[str, str] = {}
     files = list(request.files)
     for argument in request.arguments:
-        text = composed(argument)
+        text = argument_text(argument)
         if text == "-":
             files.append("-")
         elif (binding := BINDING.match(text)) is not None:

@@ -8,18 +8,20 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradcli.cli.request import CheckRequest, Request
 from gradcli.cli.write.streams import say
 from gradcli.errors import GradcliError, UsageError
-from gradcli.files.opening import STANDARD_INPUT, is_handed_over, read_within
-from gradcli.files.settings import Settings
+from gradcli.files.opening import read_within
 from gradcli.language.characters import composed
 from gradcli.limits import Limits
 from gradcli.query.programs import Programs
 
+if TYPE_CHECKING:
+    from gradcli.files.settings import Settings
+
+_UNREAD = re.compile("[\udc80-\udcff]")  # bytes, as Python has them in the text of arguments
 BINDING = re.compile(r"(?P<name>[^\W\d]\w*)=(?!=)(?P<value>[^;\n]*)\Z", re.DOTALL)
 
 
@@ -53,10 +55,13 @@ class Inputs:
         return lines_of(path, limits.length, stream=path not in self.found)
 
 
-@cache
-def folder_of(path: str) -> Path:
-    """The folder of a file; for standard input and what a shell hands over, the current one."""
-    return Path() if path in STANDARD_INPUT or is_handed_over(path) else Path(path).parent
+def argument_text(argument: str) -> str:
+    """An argument as text, its characters composed. Raises UsageError for bytes that are no text in the encoding of the locale."""
+    if not argument.isascii() and _UNREAD.search(argument):
+        encoding = sys.getfilesystemencoding()
+        help = "write it in UTF-8" if encoding == "utf-8" else "set LC_ALL=C.UTF-8, or PYTHONUTF8=1"
+        raise UsageError(f"'{argument}' cannot be read: it is not {encoding}, which is the encoding of the locale", help=help)
+    return composed(argument)
 
 
 def is_stream(path: str) -> bool:
@@ -70,7 +75,7 @@ def eval_inputs(request: Request) -> Inputs:
     bindings: dict[str, str] = {}
     files = list(request.files)
     for argument in request.arguments:
-        text = composed(argument)
+        text = argument_text(argument)
         if text == "-":
             files.append("-")
         elif (binding := BINDING.match(text)) is not None:
@@ -100,11 +105,13 @@ def check_inputs(request: CheckRequest, usual: Settings) -> Inputs:
     bindings: dict[str, str] = {}
     files = list(request.files)
     for argument in request.arguments:
-        binding = None if argument == "-" or os.path.exists(argument) else BINDING.match(composed(argument))
+        binding = None if argument == "-" or os.path.exists(argument) else BINDING.match(argument_text(argument))
         if binding is None:
             files.append(argument)
         else:
             bind(bindings, *binding.groups())
+    if request.expression is not None:
+        argument_text(request.expression)
     if request.at:
         raise UsageError("--at is about a --function", help="after -e, bindings follow as they are: x=1,2")
     if request.expression is None and not files and usual.files:

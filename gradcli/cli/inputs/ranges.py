@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from gradcli.cli.inputs.box import Ends, ends_of
-from gradcli.cli.inputs.positionals import BINDING, Inputs, bind, programs_of
+from gradcli.cli.inputs.positionals import BINDING, Inputs, argument_text, bind, programs_of
 from gradcli.cli.request import PlotRequest
 from gradcli.cli.write.streams import say
 from gradcli.errors import UsageError, one_of
-from gradcli.language.characters import composed
 from gradcli.limits import Limits
 from gradcli.query.options import names_of
 from gradcli.query.plots import AskedPlot
@@ -40,7 +39,7 @@ def plot_inputs(request: PlotRequest, limits: Limits) -> PlotInputs:
     ranges: dict[str, str] = {}
     files = list(request.files)
     for argument in request.arguments:
-        text = composed(argument)
+        text = argument_text(argument)
         if text == "-":
             files.append("-")
         elif (binding := BINDING.match(text)) is not None:

@@ -124,5 +124,7 @@ def _wanted(request: CheckRequest, settings: Settings) -> list[tuple[str, str]]:
 def _refuse_overwriting(paths: list[str], checked: Iterable[str]) -> None:
     sources = {real(path) for path in checked}
     for path in paths:
-        if paths.count(path) > 1 or (os.path.isfile(path) and path in sources):
-            raise UsageError(f"a report would overwrite '{path}', which is {'another' if paths.count(path) > 1 else 'being checked'}")
+        if paths.count(path) > 1:
+            raise UsageError(f"two reports are about the same file, '{path}'", help="write each to a file of its own")
+        if os.path.isfile(path) and path in sources:
+            raise UsageError(f"a report would overwrite '{path}', which is being checked")

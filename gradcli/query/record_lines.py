@@ -7,15 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from gradcli.cli.inputs.positionals import folder_of
 from gradcli.containment import contained
 from gradcli.errors import GradcliError, InputError, ParseError, Source, UnknownFieldError, UsageError, suggestion, text_lines
 from gradcli.files.jsonl import InputRecord, parse_record
+from gradcli.files.opening import folder_of
 from gradcli.language.run import Program, statements
 from gradcli.language.tree import Query, Statement
 from gradcli.query.evaluate import failed, run_statement
 from gradcli.query.options import Options
-from gradcli.query.outcome import left_undecided
 from gradcli.query.policy import Policy
 from gradcli.query.programs import Programs
 from gradcli.query.unused_names import UsedNames, names_among
@@ -51,12 +50,13 @@ class RecordLines:
             self.names.unread = True
             yield failed(contained(error))
 
-    def result(self, line: str, path: str, number: int, policy: Policy) -> Record:
-        """The result of one record."""
+    def result(self, line: str, path: str, number: int, policy: Policy, folder: Path | None = None) -> Record:
+        """The result of one record, whose data files are in a ``folder``: that of the file, unless another one is given."""
+        folder = folder_of(path) if folder is None else folder
         given: InputRecord | None = None
         try:
-            given = parse_record(line, self.programs.limits, folder_of(path))
-            record = self._of(given, policy, f"{'<stdin>' if path == '-' else path}:{number}", folder_of(path))
+            given = parse_record(line, self.programs.limits, folder)
+            record = self._of(given, policy, f"{'<stdin>' if path == '-' else path}:{number}", folder)
             record.meta, record.given = given.meta, self.treatment.digest(given.given)
         except Exception as unforeseen:
             error = contained(unforeseen)
@@ -67,6 +67,8 @@ class RecordLines:
 
     def unreached(self, line: str, path: str, number: int, reason: str) -> Record:
         """What a record says of itself, for which no time is left."""
+        from gradcli.query.outcome import left_undecided
+
         try:
             given = parse_record(line, self.programs.limits, folder_of(path))
             record = Record(given.expr, given.id, skip=given.skip)

@@ -1,0 +1,132 @@
+"""Cases that are decided one at a time, in any order: each gives the same alone as after the others, as pytest's items are to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from gradcli.errors import GradcliError
+from gradcli.language.run import Program
+from gradcli.language.tree import Assertion, Query, Statement
+from gradcli.query.baseline import Baseline, Identities
+from gradcli.query.outcome import checked, line_of, outcome_of
+from gradcli.query.policy import Policy
+from gradcli.query.programs import Programs
+from gradcli.query.record_lines import RecordLines
+from gradcli.report.outcomes import Outcome
+from gradcli.report.records import Record
+
+
+class Case(Protocol):
+    """What an item decides."""
+
+    @property
+    def file(self) -> str:
+        """The file it stands in, as it is shown."""
+
+    @property
+    def line(self) -> int:
+        """The line there."""
+
+    def outcome(self, name: str) -> Outcome:
+        """What becomes of it."""
+
+
+class Known(NamedTuple):
+    """What a baseline has to say of a case, which is the ``number``-th of those that are equal to it."""
+
+    baseline: Baseline
+    number: int
+
+    def applied(self, outcome: Outcome) -> Outcome:
+        """The outcome, excused if it is a known failure."""
+        if self.baseline.path is None or not outcome.bad:
+            return outcome
+        outcome.identity = replace(Identities(self.baseline.path).of(outcome), number=self.number)
+        return self.baseline.applied(outcome)
+
+
+@dataclass(frozen=True, eq=False)
+class RecordCase:
+    """A record in its file."""
+
+    reader: RecordLines
+    path: Path
+    file: str  # the path as it is shown
+    line: int
+    text: str
+    policy: Policy
+
+    def outcome(self, name: str) -> Outcome:
+        record = self.reader.result(self.text, self.file, self.line, self.policy, self.path.parent)
+        record.xfail = None  # which is pytest's affair
+        return outcome_of(record, name, fail_on=self.policy.fail_on)
+
+
+@dataclass(frozen=True, eq=False)
+class Statements:
+    """The place of an item in its program: the statements from ``first`` to ``last`` are its own, ``asked`` the one in question."""
+
+    runner: Runner
+    file: str  # the path as it is shown
+    first: int
+    asked: int
+    last: int
+
+    @property
+    def line(self) -> int:
+        return line_of(self.runner.statements[self.asked])
+
+    def outcome(self, name: str) -> Outcome:
+        """The first that is wrong of what the item's own statements give."""
+        found: Outcome | None = None
+        self.runner.advance(self.first)
+        for i in range(self.first, self.last + 1):
+            record = self.runner.run(i)
+            if record is not None:
+                record.xfail = None  # which is pytest's affair
+                outcome = outcome_of(record, name, fail_on=self.runner.policy.fail_on)
+                if outcome.bad:
+                    return outcome
+                found = outcome if i == self.asked else found
+        assert found is not None
+        return found
+
+
+class Runner:
+    """One program for a file. Queries leave no trace in it, so that each gives the same alone as after the others."""
+
+    def __init__(self, folder: Path, statements: list[Statement | GradcliError], policy: Policy) -> None:
+        self.folder = folder
+        self.statements = statements
+        self.policy = policy
+        self.done = 0  # statements that the program has been through
+        self.program: Program | None = None
+
+    def advance(self, place: int) -> None:
+        """Make the names those before the statement at a place."""
+        if self.program is None or self.done > place:
+            self.program, self.done = self._fresh(), 0
+        for i in range(self.done, place):
+            if not isinstance(self.statements[i], (Query, Assertion)):
+                self.run(i)
+        self.done = place
+
+    def run(self, place: int) -> Record | None:
+        assert self.program is not None
+        self.done = max(self.done, place + 1)
+        statement = self.statements[place]
+        random = self.program.scope.random.bit_generator
+        before = random.state
+        try:
+            return checked(self.program, statement, self.policy)
+        finally:
+            if isinstance(statement, (Query, Assertion)):
+                random.state = before
+
+    def _fresh(self) -> Program:
+        programs = Programs()
+        program = programs.fresh(self.policy.state, programs.loader(self.folder), usual=self.policy.dialect)
+        program.scope.dialect.foresee(lambda: dict.fromkeys(s.source for s in self.statements if s.source is not None))
+        return program
