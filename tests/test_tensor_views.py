@@ -183,6 +183,22 @@ def test_numbers_among_index_tensors_come_first() -> None:
     assert x[1].tolist() == [[12, 13, 14, -1], [16, 17, 18, -2], [20, 21, 22, -3]]
 
 
+def test_lists_that_are_taken_as_tuples() -> None:
+    x = torch.arange(6.0).reshape(2, 3)
+    with pytest.warns(UserWarning, match="Using a non-tuple sequence for multidimensional indexing is deprecated"):
+        assert x[[[0, 1], [1, 0]]].tolist() == [1.0, 3.0]
+    assert x[[0, 1]].shape == (2, 3)
+    assert x[torch.tensor(1, dtype=torch.int16)].tolist() == [3.0, 4.0, 5.0]
+
+
+def test_bytes_and_additions_by_index_put() -> None:
+    x = torch.ones(3)
+    with pytest.warns(UserWarning, match="torch.uint8 is now deprecated"):
+        x.index_put_((torch.tensor([1, 0, 1], dtype=torch.uint8),), torch.tensor([2.0, 3.0]), accumulate=True)
+    x.index_put_((torch.tensor([0, 0]),), torch.tensor([1.0, 1.0]), accumulate=True)
+    assert x.tolist() == [5.0, 1.0, 4.0]
+
+
 def test_masks_of_bytes() -> None:
     x = torch.arange(3.0)
     with pytest.warns(UserWarning, match="indexing with dtype torch.uint8 is now deprecated") as seen:
@@ -237,6 +253,7 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: torch.zeros(2)[torch.tensor([1], dtype=torch.int16)], IndexError, "tensors used as indices must be long, int, byte or bool"),
     (lambda: torch.zeros(2, 2)[[0, 1], [0, 1, 2]], IndexError, r"could not be broadcast together with shapes \[2\], \[3\]"),
     (lambda: torch.zeros(2).__setitem__([0], torch.ones(1, dtype=DOUBLE)), RuntimeError, "Index put requires the source and destination"),
+    (lambda: torch.zeros(2).__setitem__([0], torch.ones(3, dtype=DOUBLE)), RuntimeError, r"shape mismatch: value tensor of shape \[3\]"),
     (lambda: torch.zeros(3).view(DOUBLE), RuntimeError, r"self.size\(-1\) must be divisible by 2 to view Float as Double"),
     (lambda: torch.zeros(2, 3).expand(3), RuntimeError, r"expand\(torch.FloatTensor{\[2, 3\]}, size=\[3\]\): the number of sizes provided"),
     (lambda: torch.zeros(2, 3).select(0, 5), IndexError, r"select\(\): index 5 out of range for tensor of size \[2, 3\] at dimension 0"),

@@ -167,6 +167,7 @@ def write(x: Tensor, index: Any, value: Any) -> None:
     new = value if isinstance(value, Tensor) else as_tensor(value, x.dtype)
     if new.array.dtype != x.array.dtype:
         if subscript.chosen is not None and new.array.ndim:
+            _check_fits(new.array, np.shape(subscript.region_of_array(x.array)[numpy_index(subscript.chosen)]))
             raise RuntimeError(mismatch(x, new))
         new = new.to(x.dtype)
     try:

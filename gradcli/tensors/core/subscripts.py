@@ -164,7 +164,7 @@ def _part(part: Any) -> Any:
         return int(part)
     if isinstance(part, Tensor):
         array = part.array
-        if array.dtype not in _INDEX_KINDS:
+        if array.ndim and array.dtype not in _INDEX_KINDS:
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
     elif isinstance(part, (list, tuple, np.ndarray, range)):
         array = np.asarray([p.item() if isinstance(p, Tensor) and not p.array.ndim else p for p in part])
