@@ -183,6 +183,22 @@ def test_numbers_among_index_tensors_come_first() -> None:
     assert x[1].tolist() == [[12, 13, 14, -1], [16, 17, 18, -2], [20, 21, 22, -3]]
 
 
+def test_lists_that_are_taken_as_tuples() -> None:
+    x = torch.arange(6.0).reshape(2, 3)
+    with pytest.warns(UserWarning, match="Using a non-tuple sequence for multidimensional indexing is deprecated"):
+        assert x[[[0, 1], [1, 0]]].tolist() == [1.0, 3.0]
+    assert x[[0, 1]].shape == (2, 3)
+    assert x[torch.tensor(1, dtype=torch.int16)].tolist() == [3.0, 4.0, 5.0]
+
+
+def test_bytes_and_additions_by_index_put() -> None:
+    x = torch.ones(3)
+    with pytest.warns(UserWarning, match="torch.uint8 is now deprecated"):
+        x.index_put_((torch.tensor([1, 0, 1], dtype=torch.uint8),), torch.tensor([2.0, 3.0]), accumulate=True)
+    x.index_put_((torch.tensor([0, 0]),), torch.tensor([1.0, 1.0]), accumulate=True)
+    assert x.tolist() == [5.0, 1.0, 4.0]
+
+
 def test_masks_of_bytes() -> None:
     x = torch.arange(3.0)
     with pytest.warns(UserWarning, match="indexing with dtype torch.uint8 is now deprecated") as seen:
@@ -234,6 +250,28 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: torch.zeros(2, requires_grad=True).resize_(3), RuntimeError, "cannot resize variables that require grad"),
     (lambda: torch.zeros(2).view(3), RuntimeError, r"shape '\[3\]' is invalid for input of size 2"),
     (lambda: torch.zeros(2, 3).t().view(6), RuntimeError, "view size is not compatible with input tensor's size and stride"),
+    (lambda: torch.zeros(2)[torch.tensor([1], dtype=torch.int16)], IndexError, "tensors used as indices must be long, int, byte or bool"),
+    (lambda: torch.zeros(2, 2)[[0, 1], [0, 1, 2]], IndexError, r"could not be broadcast together with shapes \[2\], \[3\]"),
+    (lambda: torch.zeros(2).__setitem__([0], torch.ones(1, dtype=DOUBLE)), RuntimeError, "Index put requires the source and destination"),
+    (lambda: torch.zeros(2).__setitem__([0], torch.ones(3, dtype=DOUBLE)), RuntimeError, r"shape mismatch: value tensor of shape \[3\]"),
+    (lambda: torch.zeros(3).view(DOUBLE), RuntimeError, r"self.size\(-1\) must be divisible by 2 to view Float as Double"),
+    (lambda: torch.zeros(2, 3).expand(3), RuntimeError, r"expand\(torch.FloatTensor{\[2, 3\]}, size=\[3\]\): the number of sizes provided"),
+    (lambda: torch.zeros(2, 3).select(0, 5), IndexError, r"select\(\): index 5 out of range for tensor of size \[2, 3\] at dimension 0"),
+    (lambda: torch.zeros(2, 3).narrow(0, 1, 5), RuntimeError, r"start \(1\) \+ length \(5\) exceeds dimension size \(2\)."),
+    (lambda: torch.zeros(2, 3).unfold(0, 5, 1), RuntimeError, "maximum size for tensor at dimension 0 is 2 but size is 5"),
+    (lambda: torch.zeros(2).diagonal(), IndexError, r"Dimension out of range \(expected to be in range of \[-1, 0\], but got 1\)"),
+    (lambda: torch.zeros(2).split(-1), RuntimeError, "split expects split_size be non-negative, but got split_size=-1"),
+    (lambda: torch.zeros(2).split([1, 3]), RuntimeError, "split_with_sizes expects split_sizes to sum exactly to 2"),
+    (lambda: torch.tensor(1.0).unbind(), IndexError, "Dimension specified as 0 but tensor has no dimensions"),
+    (lambda: torch.tensor(1.0).chunk(2), RuntimeError, "chunk expects at least a 1-dimensional tensor"),
+    (lambda: torch.zeros(2, 3).permute(0, 0), RuntimeError, r"permute\(\): duplicate dims are not allowed."),
+    (lambda: torch.zeros(2, 3).permute(0), RuntimeError, "number of dimensions in the tensor input does not match the length"),
+    (lambda: torch.zeros(2, 3).movedim((0, 0), (0, 1)), RuntimeError, "movedim: repeated dim in `source`"),
+    (lambda: torch.zeros(1, 2, 3).t(), RuntimeError, r"t\(\) expects a tensor with <= 2 dimensions, but self is 3D"),
+    (lambda: torch.zeros(2, 3).flatten(1, 0), RuntimeError, r"flatten\(\) has invalid args: start_dim cannot come after end_dim"),
+    (lambda: torch.zeros(3).unflatten(0, (2, 2)), RuntimeError, r"unflatten: Provided sizes \[2, 2\] don't multiply up to the size of dim"),
+    (lambda: torch.zeros(3).vsplit(1), RuntimeError, "torch.vsplit requires a tensor with at least 2 dimension, but got a tensor"),
+    (lambda: torch.zeros(3).hsplit(2), RuntimeError, "torch.hsplit attempted to split along dimension 0, but the size of the dimension 3"),
     (lambda: torch.zeros(3).H, RuntimeError, "tensor.H is only supported on matrices"),
 ]  # fmt: skip
 

@@ -24,6 +24,8 @@ class Torch(Fixed):
               that is its operand
     region    of a composite that takes entries one by one, the result as the view that PyTorch has: ``region(array, **static)``
     sealed    whether the results of a composite that has several are views that the graph follows no writing through
+    refusal   of a composite, what PyTorch raises in the place of an error here: ``refusal(shape, kind, **static)``, of the first
+              operand's shape and type; None if that is not it
     copied    of a composite, whether the result is never an operand itself
     operator  Python's operator that it is, as the methods of numbers name it: "truediv" of ``__truediv__`` and ``__rtruediv__``
     one_dtype whether operands must have one dtype
@@ -38,6 +40,7 @@ class Torch(Fixed):
     shares: Literal["", "view", "alias"] = ""
     region: Callable[..., np.ndarray] | None = None
     sealed: bool = False
+    refusal: Callable[..., Exception | None] | None = None
     copied: bool = False
     operator: str = ""
     one_dtype: bool = False
@@ -97,6 +100,18 @@ def unreshapable(shapes: Sequence[Any], static: Mapping[str, Any]) -> str:
             "ambiguous"
         )
     return f"shape '{wanted}' is invalid for input of size {math.prod(shapes[0])}"
+
+
+def unpermutable(shapes: Sequence[Any], static: Mapping[str, Any]) -> str | None:
+    axes, ndim = static["axes"], len(shapes[0])
+    if axes is None:
+        return None
+    if len(axes) != ndim:
+        return (
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering of dimensions "
+            f"i.e. input.dim() = {ndim} is not equal to len(dims) = {len(axes)}"
+        )
+    return "permute(): duplicate dims are not allowed." if len({a % max(ndim, 1) for a in axes}) < ndim else None
 
 
 def unexpandable(shapes: Sequence[Any], static: Mapping[str, Any]) -> str | None:

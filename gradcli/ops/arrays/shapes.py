@@ -167,6 +167,7 @@ transpose = structural(
     "transpose", "x", _transpose, witness("moving.transpose"), vjp=_transpose_vjp, shape=shape_by_example(_transpose),
     static={"axes": None}, linear=True, integral=True, result="same", extended=extended.TRANSPOSED,
     doc="The axes reversed, or in the given order.", examples=("x.T",), ulps=0, backward="Permute", shares="view",
+    misfit=pytorch.unpermutable,
     written={(None,): "{x:base}.T", ...: "transpose({x}, {axes})"}, latex={(None,): Form(r"{x:atom}^{{\mathsf T}}", POWER)},
     on_objects=True, simpler=_simpler_transpose, axes=looping.transposed,
     numpy=lambda shapes, axes: f"np.transpose({{0}}, {order_text(shapes, axes)})",

@@ -166,6 +166,9 @@ def write(x: Tensor, index: Any, value: Any) -> None:
     subscript = Subscript(x, index)
     new = value if isinstance(value, Tensor) else as_tensor(value, x.dtype)
     if new.array.dtype != x.array.dtype:
+        if subscript.chosen is not None and new.array.ndim:
+            _check_fits(new.array, np.shape(subscript.region_of_array(x.array)[numpy_index(subscript.chosen)]))
+            raise RuntimeError(mismatch(x, new))
         new = new.to(x.dtype)
     try:
         if state.recorder is None and not (state.recording and (x.requires_grad or new.requires_grad)):
@@ -176,6 +179,12 @@ def write(x: Tensor, index: Any, value: Any) -> None:
             _write(subscript.region(x), subscript.chosen, new)
     except IndexError as error:
         raise IndexError(explained(x, index, str(error))) from None
+
+
+def mismatch(x: Tensor, new: Tensor) -> str:
+    """What is said of entries of another dtype that are put to indices."""
+    kinds = (tensor.dtype.tensor_type.removesuffix("Tensor") for tensor in (x, new))
+    return "Index put requires the source and destination dtypes match, got {} for the destination and {} for the source.".format(*kinds)
 
 
 def _write(region: Tensor, chosen: Any, new: Tensor) -> None:

@@ -19,7 +19,13 @@ from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.user_warnings import warn
 from gradcli.tensors.core.views import Origin
 
+_INDEX_KINDS = (np.dtype(np.int64), np.dtype(np.int32), np.dtype(np.uint8), np.dtype(np.bool_))
 _ALL = (None, None, None)  # the slice of a whole axis
+_NOT_A_TUPLE = (
+    "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; use x[tuple(seq)] instead "
+    "of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, x[torch.tensor(seq)], which will result either in an error or a "
+    "different result"
+)
 _NO_AXIS = (
     "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim tensor to a number"
 )
@@ -117,9 +123,15 @@ def one_of_several(part: Tensor, place: int) -> None:
 def _parts(index: Any) -> tuple[Any, ...]:
     if isinstance(index, tuple):
         return index
-    if isinstance(index, list) and any(isinstance(part, (slice, type(...))) or part is None for part in index):
+    if isinstance(index, list) and len(index) < 32 and any(_is_compound(part) for part in index):
+        warn(_NOT_A_TUPLE)
         return tuple(index)
     return (index,)
+
+
+def _is_compound(part: Any) -> bool:
+    """Whether a list with this in it is taken as a tuple, as NumPy once did."""
+    return part is None or part is ... or isinstance(part, (slice, Tensor, list, tuple))
 
 
 def _axes_taken(part: Any) -> int:
@@ -152,6 +164,8 @@ def _part(part: Any) -> Any:
         return int(part)
     if isinstance(part, Tensor):
         array = part.array
+        if array.ndim and array.dtype not in _INDEX_KINDS:
+            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
     elif isinstance(part, (list, tuple, np.ndarray, range)):
         array = np.asarray([p.item() if isinstance(p, Tensor) and not p.array.ndim else p for p in part])
         if not array.size and array.dtype.kind == "f":
@@ -182,4 +196,9 @@ def explained(x: Tensor, index: Any, message: str) -> str:
             return f"The shape of the mask {have} at index 0 does not match the shape of the indexed tensor {wanted} at index 0"
     if message.endswith("with size 0") and type(index) is not int:
         return "index is out of bounds for dimension with size 0"
+    if "indexing arrays could not be broadcast" in message:
+        shapes = message.partition("shapes ")[2].replace(",)", ")").replace("(", "[").replace(")", "]").strip().replace("] [", "], [")
+        return (
+            f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes.replace(',', ', ').replace(',  ', ', ')}"
+        )
     return message.replace("axis", "dimension")

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import AxisError, GradcliError
+from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.pytorch import unbroadcastable
-from gradcli.ops.spec import Op
+from gradcli.ops.spec import Composite, Op
+from gradcli.tensors.core.tensor import Tensor
 
 
 def explained(op: Op, arrays: Sequence[Any], static: Mapping[str, Any], error: Exception) -> Exception:
@@ -30,6 +32,13 @@ def explained(op: Op, arrays: Sequence[Any], static: Mapping[str, Any], error: E
     except Exception:  # the shape rule knows no more than the operation
         pass
     return (IndexError if isinstance(error, IndexError) else RuntimeError)(f"{op.name}: {error}")
+
+
+def refused(record: Op | Composite, operands: Sequence[Any], static: Mapping[str, Any], library: str) -> Exception | None:
+    """What PyTorch raises where a function fails, if its record says so."""
+    if record.torch.refusal is None or library != TORCH or not operands or not isinstance(operands[0], Tensor):
+        return None
+    return record.torch.refusal(operands[0].array.shape, operands[0].dtype.tensor_type, **static)
 
 
 def in_range(error: AxisError) -> IndexError:

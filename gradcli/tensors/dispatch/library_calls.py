@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import AxisError, UnreadArgumentError, suggestion
+from gradcli.errors import AxisError, GradcliError, UnreadArgumentError, suggestion
 from gradcli.ops.calling import binding
 from gradcli.ops.calling.dialects import CALLED_OTHERWISE, lookup, names
 from gradcli.ops.calling.prefixes import TORCH
@@ -25,7 +25,7 @@ from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.user_warnings import warn
 from gradcli.tensors.dispatch.apply import apply
 from gradcli.tensors.dispatch.call_arguments import HOST, NUMPY_HOST, arrangement, rehearsal
-from gradcli.tensors.dispatch.error_messages import check_same_dtype, in_range
+from gradcli.tensors.dispatch.error_messages import check_same_dtype, in_range, refused
 from gradcli.tensors.dispatch.named_results import named_results
 from gradcli.tensors.dispatch.regions import region, region_of
 
@@ -74,6 +74,8 @@ def call(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str
         kind = kind if isinstance(kind, dtypes.dtype) else dtypes.of_numpy(dtypes.as_numpy(kind))
         arguments = _of_kind(host, record, name, arguments, kind)
     given: dict[str, Any] = {}
+    operands: list[Any] = []
+    static: dict[str, Any] = {}
     try:
         arranged = arrangement(name, record, signature, arguments, keywords)
         if arranged is not None:
@@ -87,7 +89,9 @@ def call(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str
         if result is None:
             result = binding.applied(host, record, name, signature, operands, static)
     except AxisError as error:
-        raise in_range(error) from None
+        raise refused(record, operands, static, library) or in_range(error) from None
+    except GradcliError as error:
+        raise refused(record, operands, static, library) or error from None
     given_tensors = (*arguments, *keywords.values())
     if isinstance(result, tuple):
         if out is not None:

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.calling.prefixes import TORCH
+from gradcli.ops.pytorch import unbroadcastable
 from gradcli.tensors.core.casts import as_tensor
-from gradcli.tensors.core.in_place import check_places, check_writable, replace, update, write
+from gradcli.tensors.core.in_place import check_places, check_writable, mismatch, replace, update, write
 from gradcli.tensors.core.storage import writable
 from gradcli.tensors.core.subscripts import mask_of
 from gradcli.tensors.core.tensor import Tensor
@@ -22,6 +23,9 @@ def _copy(x: Tensor, source: Any, non_blocking: bool = False) -> Tensor:
     value = as_tensor(source)
     check_writable(x, value)
     check_places(x.array)
+    said = unbroadcastable([x.array.shape, value.array.shape])
+    if said:
+        raise RuntimeError(said)
     return replace(x, value.to(x.dtype), "CopyBackwards")
 
 
@@ -43,10 +47,7 @@ def _zeroed(x: Tensor) -> Tensor:
 
 def _index_put(x: Tensor, indices: Any, values: Any, accumulate: bool = False) -> Tensor:
     if isinstance(values, Tensor) and values.dtype != x.dtype:
-        kinds = (x.dtype.tensor_type.removesuffix("Tensor"), values.dtype.tensor_type.removesuffix("Tensor"))
-        raise RuntimeError(
-            "Index put requires the source and destination dtypes match, got {} for the destination and {} for the source.".format(*kinds)
-        )
+        raise RuntimeError(mismatch(x, values))
     if accumulate:
         masks = tuple(Tensor(mask_of(part.array)) for part in indices)
         return update(x, "index_put", (masks, values, True), {})

@@ -90,9 +90,17 @@ def _view(x: Tensor, *shape: Any, dtype: Any = None) -> Tensor:
 def _as_kind(array: np.ndarray, kind: np.dtype[Any]) -> np.ndarray:
     if kind.itemsize == array.itemsize:
         return array.view(kind)
+    kinds = [dtypes.of_numpy(k).tensor_type.removesuffix("Tensor") for k in (array.dtype, kind)]
     if not array.ndim:
-        kinds = (dtypes.of_numpy(array.dtype), dtypes.of_numpy(kind))
         raise RuntimeError("self.dim() cannot be 0 to view {} as {} (different element sizes)".format(*kinds))
+    times, rest = divmod(kind.itemsize, array.itemsize)
+    if not rest and array.shape[-1] % times:
+        said = "self.size(-1) must be divisible by {} to view {} as {} (different element sizes), but got {}"
+        raise RuntimeError(said.format(times, *kinds, array.shape[-1]))
+    if storage.strides(array)[-1] != 1:
+        raise RuntimeError(
+            "self.stride(-1) must be 1 to view {} as {} (different element sizes), but got {}".format(*kinds, array.strides[-1])
+        )
     return array.view(kind)
 
 

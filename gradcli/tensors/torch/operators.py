@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 
@@ -15,6 +16,7 @@ from gradcli.ops.registry import registry
 from gradcli.ops.spec import Op
 from gradcli.tensors.core.in_place import update
 from gradcli.tensors.core.tensor import Tensor
+from gradcli.tensors.core.user_warnings import warn
 from gradcli.tensors.dispatch.apply import slow_path
 from gradcli.tensors.dispatch.fast_path import fast_path
 
@@ -95,14 +97,27 @@ _AND, _OR, _XOR = _bits(np.bitwise_and), _bits(np.bitwise_or), _bits(np.bitwise_
 # -- transposes -------------------------------------------------------------------------------------------------
 
 
+@cache
+def _warn_of_reversed_axes() -> None:
+    """Once, as PyTorch."""
+    warn(
+        "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an error in a future "
+        "release. Consider `x.mT` to transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the "
+        "dimensions of a tensor."
+    )
+
+
 def _transposed(x: Tensor) -> Any:
+    if x.array.ndim != 2:
+        _warn_of_reversed_axes()
     return transpose(x, axes=None)
 
 
 def _matrix_transposed(x: Tensor) -> Any:
     if x.array.ndim not in (0, 2):
-        raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {x.array.ndim}-D tensor.")
-    return _matrices_transposed(x) if x.array.ndim else _transposed(x)
+        batches = " For batches of matrices, consider using tensor.mH" if x.array.ndim > 2 else ""
+        raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {x.array.ndim}-D tensor.{batches}")
+    return _matrices_transposed(x) if x.array.ndim else transpose(x, axes=None)
 
 
 def _matrices_transposed(x: Tensor) -> Any:
