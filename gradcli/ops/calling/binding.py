@@ -23,6 +23,9 @@ class Host(Protocol):
     """Who carries values: makes operands and static parameters of arguments, and applies operations."""
 
     def value(self, argument: Any) -> Any: ...
+    def operand(self, argument: Any, of: Use) -> Any:
+        """The value that stands for an operand."""
+
     def whole(self, argument: Any, of: Use | None = None) -> Any: ...
     def static(self, argument: Any, of: Use | None = None) -> Any: ...
     def literal(self, parameter: str, argument: Any) -> Any:
@@ -192,19 +195,20 @@ def _operands(host: Host, record: Op | Composite, name: str, rest: dict[str, Any
                 raise ArgumentError(f"{name} needs the argument {operand!r}", help=f"{name}({', '.join(record.operands)})")
             operands.append(None)
         elif isinstance(record, Composite) and operand in record.lists:
-            operands.append(_listed_arrays(host, value))
+            operands.append(_listed_arrays(host, value, (record, name, operand)))
         else:
-            operands.append(host.whole(value, (record, name, operand)) if operand in record.indices else host.value(value))
+            operands.append((host.whole if operand in record.indices else host.operand)(value, (record, name, operand)))
     if isinstance(record, Composite) and record.rest:
         more = rest.pop(record.rest, None)
-        operands += [host.value(item) for item in (more if isinstance(more, (list, tuple)) else () if more is None else (more,))]
+        of = (record, name, record.rest)
+        operands += [host.operand(item, of) for item in (more if isinstance(more, (list, tuple)) else () if more is None else (more,))]
     return operands
 
 
-def _listed_arrays(host: Host, items: Any) -> list[Any]:
+def _listed_arrays(host: Host, items: Any, of: Use) -> list[Any]:
     """The arrays of a list, or the rows of an array."""
     if isinstance(items, (list, tuple)):
-        return [host.value(item) for item in items]
+        return [host.operand(item, of) for item in items]
     if items is None:
         return []
     array = host.value(items)
@@ -212,7 +216,7 @@ def _listed_arrays(host: Host, items: Any) -> list[Any]:
 
 
 def _variadic(host: Host, record: Op | Composite, name: str, rest: dict[str, Any]) -> list[Any]:
-    operands = _listed_arrays(host, rest.pop(record.operands[0], None))
+    operands = _listed_arrays(host, rest.pop(record.operands[0], None), (record, name, record.operands[0]))
     if not operands:
         raise ArgumentError(f"{name} needs a list of at least one array", help=f"write {name}([x, y])")
     return operands

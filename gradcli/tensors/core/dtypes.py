@@ -22,6 +22,11 @@ class dtype:
         self.is_floating_point: bool = self.numpy.kind == "f"
 
     @property
+    def in_messages(self) -> str:
+        """What PyTorch calls it in errors: Float, Long."""
+        return self.tensor_type.removesuffix("Tensor")
+
+    @property
     def itemsize(self) -> int:
         return self.numpy.itemsize
 
@@ -137,7 +142,7 @@ def result_type(operands: Sequence[Any]) -> np.dtype[Any]:
         else:
             level, found = 2, _Default.dtype.numpy
         before = decided[level]
-        decided[level] = found if before is None else _joined(before, found)
+        decided[level] = found if before is None else joined(before, found)
     result: np.dtype[Any] | None = None
     for found_at_level in decided:
         if found_at_level is not None and (result is None or _RANK[found_at_level.kind] > _RANK[result.kind]):
@@ -146,7 +151,13 @@ def result_type(operands: Sequence[Any]) -> np.dtype[Any]:
     return result
 
 
-def _joined(x: np.dtype[Any], y: np.dtype[Any]) -> np.dtype[Any]:
+def joined(x: np.dtype[Any], y: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype that two have in common."""
     if _RANK[x.kind] != _RANK[y.kind]:
         return max(x, y, key=lambda d: _RANK[d.kind])  # whole numbers never widen a float
     return np.promote_types(x, y)
+
+
+def can_cast(found: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
+    """Whether results of a dtype may be written to tensors of another one: of no lower kind."""
+    return wanted.kind == "f" or (found.kind != "f" and (wanted.kind != "b" or found.kind == "b"))

@@ -52,9 +52,8 @@ def assign(x: Tensor, result: Tensor, name: str = "") -> Tensor:
     """Make a computed result the new content of x."""
     if result.array.shape != x.array.shape:
         raise RuntimeError(f"output with shape {list(x.array.shape)} doesn't match the broadcast shape {list(result.array.shape)}")
-    if result.array.dtype.kind == "f" and x.array.dtype.kind != "f":
-        kinds = (dtypes.of_numpy(a.array.dtype).tensor_type.removesuffix("Tensor") for a in (result, x))
-        raise RuntimeError("result type {} can't be cast to the desired output type {}".format(*kinds))
+    if not dtypes.can_cast(result.array.dtype, x.array.dtype):
+        raise RuntimeError(f"result type {result.dtype.in_messages} can't be cast to the desired output type {x.dtype.in_messages}")
     if not x.array.flags.writeable:
         raise RuntimeError(_ONE_PLACE)
     x.array[...] = result.array

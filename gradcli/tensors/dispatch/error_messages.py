@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import AxisError, GradcliError
+from gradcli.ops.calling.pytorch_types import differing, misplaced, refused
 from gradcli.ops.pytorch import unbroadcastable
 from gradcli.ops.spec import Op
+from gradcli.tensors.core import dtypes
 
 
 def explained(op: Op, arrays: Sequence[Any], static: Mapping[str, Any], error: Exception) -> Exception:
@@ -38,7 +40,10 @@ def in_range(error: AxisError) -> IndexError:
     return IndexError(f"Dimension out of range (expected to be in range of [{low}, {-low - 1}], but got {error.axis})")
 
 
-_C_NAMES = {"float32": "float", "float64": "double", "int64": "long int"}
+_C_NAMES = {
+    "float16": "c10::Half", "float32": "float", "float64": "double", "uint8": "unsigned char", "int8": "signed char", "int16": "short",
+    "int32": "int", "int64": "long int",
+}  # fmt: skip
 
 
 def check_same_dtype(operands: Sequence[Any]) -> None:
@@ -47,3 +52,23 @@ def check_same_dtype(operands: Sequence[Any]) -> None:
     if len(set(kinds)) > 1:
         first, second = (_C_NAMES.get(kind, kind) for kind in kinds[:2])
         raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {first} != {second}")
+
+
+def check_taken(name: str, arguments: Sequence[Any]) -> None:
+    """Refuse tensors of a dtype, of different dtypes or of a rank that a function of PyTorch's is not defined for."""
+    name = name.removeprefix("Tensor.")
+    arrays = [array for a in arguments if isinstance(array := getattr(a, "array", None), np.ndarray)]
+    kinds = [str(array.dtype) for array in arrays]
+    if len(set(kinds)) > 1:
+        error = differing(name, *[_C_NAMES.get(kind, kind) for kind in kinds[:2]])
+        if error is not None:
+            raise error
+    for array in arrays:
+        error = misplaced(name, array.ndim)
+        if error is not None:
+            raise error
+    if not arrays or any(array.dtype.kind == "f" for array in arrays):
+        return
+    error = refused(name, dtypes.of_numpy(dtypes.result_type(arrays)).in_messages)
+    if error is not None:
+        raise error

@@ -11,6 +11,7 @@ from gradcli.errors import AxisError, UnreadArgumentError, suggestion
 from gradcli.ops.calling import binding
 from gradcli.ops.calling.dialects import CALLED_OTHERWISE, lookup, names
 from gradcli.ops.calling.prefixes import TORCH
+from gradcli.ops.calling.pytorch_types import is_particular
 from gradcli.ops.calling.signatures import Signature
 from gradcli.ops.recording import numbered
 from gradcli.ops.registry import named, public_names
@@ -23,8 +24,9 @@ from gradcli.tensors.core.node import next_index
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.apply import apply
 from gradcli.tensors.dispatch.call_arguments import HOST, NUMPY_HOST, arrangement, rehearsal
-from gradcli.tensors.dispatch.error_messages import check_same_dtype, in_range
+from gradcli.tensors.dispatch.error_messages import check_same_dtype, check_taken, in_range
 from gradcli.tensors.dispatch.named_results import named_results
+from gradcli.tensors.dispatch.whole_numbers import settle
 
 
 @cache
@@ -51,6 +53,17 @@ def direct(name: str, library: str, count: int) -> tuple[Op, dict[str, Any]] | N
 
 def call(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """A function of a library applied to tensors."""
+    if library == TORCH and is_particular(name):
+        check_taken(name, arguments)
+        settled = settle(name, arguments, keywords)
+        if settled is not None:
+            result = _called(name, library, settled.arguments, settled.keywords)
+            return result if settled.kind is None else result.to(settled.kind)
+    return _called(name, library, arguments, keywords)
+
+
+def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """The same for arguments whose dtypes are settled."""
     if not keywords and all(isinstance(argument, Tensor) for argument in arguments):
         alone = direct(name, library, len(arguments))
         if alone is not None:
@@ -70,9 +83,11 @@ def call(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str
     if kind is not None:
         kind = kind if isinstance(kind, dtypes.dtype) else dtypes.of_numpy(dtypes.as_numpy(kind))
         arguments = _of_kind(host, record, name, arguments, kind)
+        result = _called(name, library, arguments, keywords if out is None else {**keywords, "out": out})
+        return result.to(kind) if isinstance(result, Tensor) else result
     given: dict[str, Any] = {}
     try:
-        arranged = arrangement(name, record, signature, arguments, keywords)
+        arranged = arrangement(host, name, record, signature, arguments, keywords)
         if arranged is not None:
             operands, static = arranged.filled(arguments)
         else:
@@ -126,6 +141,8 @@ def _written(out: Tensor, result: Tensor) -> Tensor:
         raise RuntimeError(
             "functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad."
         )
+    if not dtypes.can_cast(result.array.dtype, out.array.dtype):
+        raise RuntimeError(f"result type {result.dtype.in_messages} can't be cast to the desired output type {out.dtype.in_messages}")
     out.array = np.array(result.array, out.array.dtype)
     out._version_counter[0] += 1
     return out

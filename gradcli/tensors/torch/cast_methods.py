@@ -69,6 +69,6 @@ def _unchanged(x: Tensor, *_: Any, **__: Any) -> Tensor:
 CASTS: dict[str, Callable[..., Any]] = {
     "to": _to, "type": _type, "type_as": _type_as,
     "float": _in(dtypes.float32), "double": _in(dtypes.float64), "half": _in(dtypes.float16), "long": _in(dtypes.int64),
-    "int": _in(dtypes.int32), "short": _in(dtypes.int16), "bool": _in(dtypes.bool_),
+    "int": _in(dtypes.int32), "short": _in(dtypes.int16), "bool": _in(dtypes.bool_), "char": _in(dtypes.int8), "byte": _in(dtypes.uint8),
     "clone": clone_of, "contiguous": _contiguous, "view": _view, "cpu": _unchanged, "pin_memory": _unchanged,
 }  # fmt: skip

@@ -17,6 +17,7 @@ from gradcli.tensors.core.casts import as_tensor, clone_of
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.apply import apply
 from gradcli.tensors.dispatch.library_calls import call, known, missing
+from gradcli.tensors.torch.bits import BITS
 from gradcli.tensors.torch.introspection import INTROSPECTION
 
 
@@ -70,14 +71,26 @@ def result_type(*operands: Any) -> dtypes.dtype:
     return dtypes.of_numpy(dtypes.result_type([o.array if isinstance(o, Tensor) else o for o in operands]))
 
 
+def promote_types(first: dtypes.dtype, second: dtypes.dtype) -> dtypes.dtype:
+    """The dtype of the smallest size and kind that holds both."""
+    return dtypes.of_numpy(dtypes.joined(dtypes.as_numpy(first), dtypes.as_numpy(second)))
+
+
+def can_cast(found: dtypes.dtype, wanted: dtypes.dtype) -> bool:
+    """Whether results of a dtype may be written to tensors of another one."""
+    return dtypes.can_cast(dtypes.as_numpy(found), dtypes.as_numpy(wanted))
+
+
 def broadcast_shapes(*shapes: Any) -> dtypes.Size:
     return dtypes.Size(np.broadcast_shapes(*(s if isinstance(s, (tuple, list)) else (s,) for s in shapes)))
 
 
 OWN: dict[str, Callable[..., Any]] = {
-    "einsum": einsum, "is_tensor": is_tensor, "result_type": result_type, "broadcast_shapes": broadcast_shapes, "clone": clone_of,
+    "einsum": einsum, "is_tensor": is_tensor, "result_type": result_type, "promote_types": promote_types, "can_cast": can_cast,
+    "broadcast_shapes": broadcast_shapes, "clone": clone_of,
     **{name: INTROSPECTION[name] for name in (
         "numel", "is_floating_point", "is_complex", "allclose", "isclose", "equal", "all", "any", "nonzero", "unique",
         "count_nonzero", "bincount",
     )},
+    **BITS,
 }  # fmt: skip

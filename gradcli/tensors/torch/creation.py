@@ -61,13 +61,9 @@ def _refuse_out(out: Any) -> None:
 
 def _number(name: str, parameter: str, value: Any) -> Any:
     """A number, as PyTorch takes it: no tensor whose gradient would be lost."""
-    if isinstance(value, (Tensor, list, tuple)) and _requires_grad(value):
+    if isinstance(value, (list, tuple)) or (isinstance(value, Tensor) and (value.array.ndim or value.requires_grad)):
         raise TypeError(f"{name}(): argument '{parameter}' must be Number, not {type(value).__name__}")
     return value
-
-
-def _requires_grad(value: Any) -> bool:
-    return value.requires_grad if isinstance(value, Tensor) else isinstance(value, (list, tuple)) and any(map(_requires_grad, value))
 
 
 def _filled(value: float) -> Any:
@@ -90,6 +86,12 @@ def _filled(value: float) -> Any:
 
 
 (zeros, zeros_like), (ones, ones_like), (empty, empty_like) = _filled(0), _filled(1), _filled(0)
+
+
+def scalar_tensor(s: Any, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
+    """A tensor without axes: a float, unless another dtype is asked for."""
+    kind = default_float() if dtype is None else dtypes.as_numpy(dtype)
+    return _made(np.full((), _number("scalar_tensor", "s", s), kind), requires_grad, device)
 
 
 def full(size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:

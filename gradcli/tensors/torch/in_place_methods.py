@@ -26,7 +26,9 @@ def _copy(x: Tensor, source: Any, non_blocking: bool = False) -> Tensor:
 
 def _filled(x: Tensor, value: Any) -> Tensor:
     check_writable(x)
-    number = value.item() if isinstance(value, Tensor) else value
+    if isinstance(value, Tensor) and value.array.ndim:
+        raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.array.ndim} dimensions.")
+    number = value.to(x.dtype) if isinstance(value, Tensor) else np.asarray(value).astype(x.array.dtype).item()
     result: Tensor = where(np.zeros(x.array.shape, np.bool_), before(x), number)
     if result.node is not None:
         result.node.label = "FillBackward0"

@@ -8,6 +8,7 @@ from typing import Any
 
 from gradcli.ops.calling.dialects import names
 from gradcli.ops.calling.prefixes import TORCH
+from gradcli.ops.calling.pytorch_types import is_particular
 from gradcli.ops.registry import public_names
 from gradcli.tensors.core.backward import backward_of
 from gradcli.tensors.core.in_place import update, write
@@ -16,6 +17,7 @@ from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.apply import apply
 from gradcli.tensors.dispatch.library_calls import call, direct, known
 from gradcli.tensors.torch import creation
+from gradcli.tensors.torch.bits import BITS
 from gradcli.tensors.torch.cast_methods import CASTS
 from gradcli.tensors.torch.display import shown
 from gradcli.tensors.torch.in_place_methods import IN_PLACE
@@ -36,6 +38,7 @@ def _new_tensor(x: Tensor, data: Any, **keywords: Any) -> Tensor:
 OWN: dict[str, Callable[..., Any]] = {
     **INTROSPECTION,
     **CASTS,
+    **BITS,
     **IN_PLACE,
     "new_zeros": _new(creation.zeros),
     "new_ones": _new(creation.ones),
@@ -82,7 +85,7 @@ def _method(name: str) -> Callable[..., Any]:
     if name.endswith("_"):
         return lambda x, *arguments, **keywords: update(x, name[:-1], arguments, keywords)
     function = name if known(f"Tensor.{name}") is None else f"Tensor.{name}"  # which is declared where it is not the function of that name
-    alone = direct(function, TORCH, 1)
+    alone = None if is_particular(name) else direct(function, TORCH, 1)
     if alone is None:
         return lambda *arguments, **keywords: call(function, TORCH, arguments, keywords)
     op, static = alone
