@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import numpy as np
 import pytest
 from oracles import dtypes
 
@@ -126,3 +127,47 @@ def test_operators_in_place_write_to_the_tensor() -> None:
 def test_whole_numbers_that_floats_would_round_are_refused() -> None:
     with pytest.raises(RuntimeError, match=r"above 2\*\*53 would be rounded"):
         torch.diag(torch.tensor([2**53 + 1]))
+
+
+def test_bytes_as_an_index_are_a_mask_which_pytorch_warns_of() -> None:
+    with pytest.warns(UserWarning, match="indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead"):
+        assert torch.tensor([1.0, 2.0, 3.0])[torch.tensor([0, 1, 1], dtype=torch.uint8)].tolist() == [2.0, 3.0]
+
+
+def test_entries_at_indices_are_written_in_their_dtype() -> None:
+    x = torch.ones(5, 2)
+    with pytest.raises(RuntimeError, match=r"Index put requires .* dtypes match, got Float for the destination and Int"):
+        x[:, [1]] = torch.zeros(5, 1, dtype=torch.int32)
+    x[:, 1] = torch.zeros(5, dtype=torch.int32)
+    assert x.sum() == 5
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x.max()", "x.min()", "x.amax(0)", "x.amin(1)", "torch.aminmax(x)[1]", "x.max(0).values", "x.median()", "x.nanmedian()",
+        "np.ptp(x)",
+        "F.hardsigmoid(x)", "torch.special.xlogy(x, x)", "torch.special.xlog1py(x, x)", "F.leaky_relu(-x)", "x.norm()", "x.prod()",
+        "x.cumprod(0)",
+        "torch.quantile(x, 0.3)", "np.percentile(x, 30.0, axis=1)", "F.hardtanh(x)", "F.elu(-x)",
+        "F.cross_entropy(x, torch.tensor([0, 1]))",
+        "torch.where(x > 1, x, 0.5*x)", "x.sort().values", "F.max_pool2d(x[None, None], 2)", "x.std()", "F.softplus(x)",
+        "torch.fmod(x, 0.3)",
+    ],
+)  # fmt: skip
+def test_constants_of_rules_have_the_dtype_of_what_they_meet(text: str) -> None:
+    def graph(create: bool) -> tuple[Any, Any]:
+        x = torch.tensor([[1.3, 0.4], [0.7, 2.1]], dtype=torch.float64, requires_grad=True)
+        result = eval(text, {"x": x, "torch": torch, "F": torch.nn.functional, "np": np}).sum() / 3
+        return result, torch.autograd.grad(result, x, create_graph=create)[0]
+
+    result, slope = graph(True)
+    assert slope.tolist() == graph(False)[1].tolist()
+    waiting, seen = [result.grad_fn, slope.grad_fn], set()
+    while waiting:
+        node = waiting.pop()
+        if node is not None and node not in seen:
+            seen.add(node)
+            kinds = node.dtype if isinstance(node.dtype, tuple) else (node.dtype,)
+            assert np.float32 not in kinds, f"{node.name()} is computed in float32"
+            waiting += [following for following, _ in node.next_functions]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -76,6 +77,27 @@ def set_default_dtype(d: object) -> None:
     _Default.dtype = d
 
 
+class _Constants(threading.local):
+    """The dtype of floats that a rule, or the body of a function, has of its own; None for the default."""
+
+    dtype: np.dtype[Any] | None = None
+
+
+_constants = _Constants()
+
+
+def set_constants(kind: np.dtype[Any] | None) -> np.dtype[Any] | None:
+    """Give constants the dtype of what they meet, as far as that is a float's. What they had before."""
+    before = _constants.dtype
+    _constants.dtype = kind if kind is None or kind.kind == "f" else None
+    return before
+
+
+def constant_float() -> np.dtype[Any]:
+    """The dtype of a float that says nothing else, here and now."""
+    return _constants.dtype or _Default.dtype.numpy
+
+
 def of_numpy(numpy: np.dtype[Any]) -> dtype:
     """Our dtype for NumPy's. Raises TypeError for what tensors cannot hold."""
     try:
@@ -140,7 +162,7 @@ def result_type(operands: Sequence[Any]) -> np.dtype[Any]:
         elif isinstance(operand, int):
             level, found = 2, np.dtype(np.int64)
         else:
-            level, found = 2, _Default.dtype.numpy
+            level, found = 2, constant_float()
         before = decided[level]
         decided[level] = found if before is None else joined(before, found)
     result: np.dtype[Any] | None = None

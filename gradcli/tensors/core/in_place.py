@@ -80,6 +80,11 @@ def write(x: Tensor, index: Any, value: Any) -> None:
     place = static_index(x, index)
     new = value if isinstance(value, Tensor) else as_tensor(value, x.dtype)
     if new.array.dtype != x.array.dtype:
+        if new.array.ndim and new.array.size and new is value and any(hasattr(part, "array") for part in place):
+            raise RuntimeError(
+                f"Index put requires the source and destination dtypes match, got {x.dtype.in_messages} for the destination and "
+                f"{new.dtype.in_messages} for the source."
+            )
         new = new.to(x.dtype)
     recorded = state.recording and (x.requires_grad or new.requires_grad)
     old = before(x) if recorded else None

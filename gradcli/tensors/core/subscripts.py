@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +11,8 @@ import numpy as np
 from gradcli.errors import ShapeError
 from gradcli.ops.arrays.shapes import StaticArray, getitem
 from gradcli.tensors.core.tensor import Tensor
+
+_BYTES = "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead."
 
 
 def get(x: Tensor, index: Any) -> Tensor:
@@ -55,6 +58,9 @@ def _part(x: Tensor, part: Any) -> Any:
     array = part.array if isinstance(part, Tensor) else np.asarray([p.item() if isinstance(p, Tensor) else p for p in part])
     if not array.size and array.dtype.kind == "f" and not isinstance(part, Tensor):
         array = array.astype(np.int64)
+    if array.dtype == np.uint8 and isinstance(part, Tensor):
+        warnings.warn(_BYTES, UserWarning, stacklevel=4)
+        return StaticArray(array.astype(np.bool_))
     if array.dtype.kind == "f" or array.dtype.kind not in "iub":
         raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
     return int(array) if not array.ndim and array.dtype.kind != "b" else StaticArray(array)

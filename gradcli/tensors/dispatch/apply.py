@@ -137,7 +137,7 @@ def _read(op: Op, operands: Sequence[Any]) -> tuple[list[Any], _Sources | None, 
         else:
             array = operand.item() if isinstance(operand, np.generic) else unmasked(operand, "the array")
             weak = type(array) is int or type(array) is float
-            alike = alike and (array is None or (weak and (common is not None or op.elementwise)))
+            alike = alike and (array is None or (weak and op.elementwise))
             sources.append(None)
         arrays.append(array)
     if not (alike and common is not None and common.kind == "f"):
@@ -153,7 +153,7 @@ def _promoted(op: Op, operands: Sequence[Any], arrays: list[Any]) -> np.dtype[An
         if a is not None and i not in skipped and not (op.operands[0] == "condition" and i == 0) and not isinstance(a, tuple)
     ]
     if not deciding:
-        return dtypes.get_default_dtype().numpy if op.result == "float" else None
+        return dtypes.constant_float() if op.result == "float" else None
     target, whole = dtypes.result_type(deciding), None
     error = None if op.torch.refuses is None else op.torch.refuses(dtypes.of_numpy(target).in_messages, arrays)
     if error is not None:
@@ -164,7 +164,7 @@ def _promoted(op: Op, operands: Sequence[Any], arrays: list[Any]) -> np.dtype[An
                 return None
             whole = target
         else:
-            target = dtypes.get_default_dtype().numpy
+            target = dtypes.constant_float()
     # NumPy has no arithmetic of booleans for all that PyTorch has: it is that of zeros and ones
     kind = np.dtype(np.uint8) if whole is not None and whole.kind == "b" and op.result == "float" else target
     for i, array in enumerate(arrays):
@@ -173,7 +173,7 @@ def _promoted(op: Op, operands: Sequence[Any], arrays: list[Any]) -> np.dtype[An
         if isinstance(array, np.ndarray):
             if array.dtype != kind:
                 arrays[i] = array.astype(kind)
-        elif isinstance(array, (bool, int)) and (op.kind == "structural" or whole is not None):
+        elif isinstance(array, (bool, int, float)) and (op.kind == "structural" or whole is not None):
             arrays[i] = np.asarray(array).astype(kind)  # which wraps around
     return target
 

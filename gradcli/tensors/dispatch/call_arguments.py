@@ -98,7 +98,12 @@ class Host:
         for operand in operands:
             if isinstance(operand, Tensor):
                 return apply(op, operands, static)
-        return apply(op, [o if o is None else as_tensor(o) for o in operands], static)
+        return apply(op, [o if o is None else _constant(o) for o in operands], static)
+
+
+def _constant(number: Any) -> Tensor:
+    array = np.asarray(number)
+    return Tensor(array.astype(dtypes.constant_float()) if array.dtype.kind == "f" and not array.ndim else as_tensor(number).array)
 
 
 def _place(record: Op | Composite, operand: str) -> int | None:

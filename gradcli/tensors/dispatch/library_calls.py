@@ -95,7 +95,14 @@ def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[
             record = binding.chosen(host, record, given)
             operands, static = binding.prepared(host, record, name, signature, given)
         start = next_index()
-        result = binding.applied(host, record, name, signature, operands, static)
+        if isinstance(record, Op):
+            result = binding.applied(host, record, name, signature, operands, static)
+        else:
+            before = dtypes.set_constants(_float_among(operands) or (dtypes.float64.numpy if host is NUMPY_HOST else None))
+            try:
+                result = binding.applied(host, record, name, signature, operands, static)
+            finally:
+                dtypes.set_constants(before)
     except AxisError as error:
         raise in_range(error) from None
     if isinstance(result, tuple):
@@ -112,6 +119,13 @@ def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[
     return result if out is None else _written(out, result)
 
 
+def _float_among(operands: list[Any]) -> np.dtype[Any] | None:
+    """The dtype of the floats that a function computes with."""
+    kinds = {part.array.dtype for o in operands for part in (o if isinstance(o, list) else (o,)) if isinstance(part, Tensor)}
+    floats = [kind for kind in kinds if kind.kind == "f"]
+    return None if not floats else floats[0] if len(floats) == 1 else dtypes.result_type([np.empty(1, kind) for kind in floats])
+
+
 def _of_kind(host: Any, record: Op | Composite, name: str, arguments: tuple[Any, ...], kind: Any) -> tuple[Any, ...]:
     """The arguments with what is computed with in another dtype."""
     if not arguments:
@@ -119,6 +133,8 @@ def _of_kind(host: Any, record: Op | Composite, name: str, arguments: tuple[Any,
     first, *rest = arguments
     if record.variadic and isinstance(first, (list, tuple)):
         return ([as_tensor(host.value(part)).to(kind) for part in first], *rest)
+    if host is NUMPY_HOST:  # a ufunc computes in the dtype
+        return tuple([as_tensor(host.value(a)).to(kind) if isinstance(a, (Tensor, np.ndarray)) else a for a in arguments])
     return (as_tensor(host.value(first)).to(kind), *rest)
 
 

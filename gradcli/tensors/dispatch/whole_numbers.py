@@ -73,17 +73,17 @@ def _scaled(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) ->
     """Whole numbers plus alpha times whole numbers: alpha is one, too, and the products are of the result's dtype."""
     alpha = keywords.get("alpha", 1)
     tensors = [a.array for a in arguments if isinstance(a, Tensor)]
-    if type(alpha) not in (bool, int, float) or len(arguments) != 2 or not tensors:
+    if type(alpha) not in (bool, int, float) or len(arguments) != 2:
         return None
     if any(not isinstance(a, (Tensor, bool, int, float)) for a in arguments) or (name == "rsub" and len(tensors) < 2):
         return None
     kind = dtypes.result_type([a.array if isinstance(a, Tensor) else a for a in arguments])
-    if kind.kind == "f":
+    if isinstance(alpha, bool) and kind.kind != "b":
+        raise RuntimeError("Boolean alpha only supported for Boolean results.")
+    if kind.kind == "f" or not tensors:
         return None
     if isinstance(alpha, float):
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
-    if isinstance(alpha, bool) and kind.kind != "b":
-        raise RuntimeError("Boolean alpha only supported for Boolean results.")
     if alpha == 1 and isinstance(arguments[0], Tensor):
         return None
     given = tuple([(a if isinstance(a, Tensor) else Tensor(np.asarray(a))).to(dtypes.of_numpy(kind)) for a in arguments])

@@ -180,19 +180,24 @@ def _random(draw: Any) -> Any:
 
 
 def randint(
-    low: int, high: Any = None, size: Any = None, *, generator: Any = None, dtype: Any = None, requires_grad: bool = False
-) -> Tensor:
+    low: int, high: Any = None, size: Any = None, *, generator: Any = None, dtype: Any = None, requires_grad: bool = False,
+    device: Any = None,
+) -> Tensor:  # fmt: skip
     if size is None:
         low, high, size = 0, low, high
     kind = np.dtype(np.int64) if dtype is None else dtypes.as_numpy(dtype)
-    return _made(whole(int(low), int(high), size_of((size,)), generator).astype(kind), requires_grad)
+    return _made(whole(int(low), int(high), size_of((size,)), generator).astype(kind), requires_grad, device)
 
 
-def randperm(n: int, *, generator: Any = None, dtype: Any = None) -> Tensor:
+def randperm(n: int, *, generator: Any = None, dtype: Any = None, device: Any = None) -> Tensor:
+    check_device(device)
     return Tensor(permutation(n, generator).astype(np.int64 if dtype is None else dtypes.as_numpy(dtype)))
 
 
-def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None, requires_grad: bool = False) -> Tensor:
+def normal(
+    mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None, requires_grad: bool = False, device: Any = None
+) -> Tensor:
+    check_device(device)
     parts = [np.shape(v.array if isinstance(v, Tensor) else v) for v in (mean, std)]
     shape = size_of((size,)) if size is not None else np.broadcast_shapes(*parts)
     noise = Tensor(draw_normal(shape, default_float(), generator))
