@@ -210,7 +210,7 @@ def test_what_is_not_there_is_refused_by_name(name: str) -> None:
         "np.multiply.reduce(x, 1)",
         "np.maximum.reduce(x, axis=1)", "np.minimum.reduce(x, initial=-3.0, axis=None)", "np.subtract.reduce(x)",
         "np.divide.reduce(x, axis=1)",
-        "np.logaddexp.reduce(v)", "np.hypot.reduce(x, axis=1, keepdims=True)", 
+        "np.logaddexp.reduce(v)", "np.hypot.reduce(x, axis=1, keepdims=True)",
         "np.fmax.reduce(x, axis=1)",
         "np.add.accumulate(x)", "np.add.accumulate(x, axis=1)", "np.multiply.accumulate(x, 1)", "np.maximum.accumulate(x, axis=1)",
         "np.subtract.accumulate(x, axis=1)", "np.logaddexp.accumulate(v)", "np.add.outer(v, w)", "np.multiply.outer(x, v)",
