@@ -145,6 +145,17 @@ def _stacked(parts: Any, kind: Any) -> Any:
     return as_tensor(parts, None if hasattr(parts, "dtype") else dtypes.of_numpy(kind))
 
 
+class ScipyHost(NumpyHost):
+    """The same as SciPy takes arguments: counts may be floats."""
+
+    @staticmethod
+    def whole(argument: Any, of: binding.Use | None = None) -> Any:
+        tensor = as_tensor(argument)
+        if tensor.array.dtype.kind == "f" and bool(np.all(tensor.array == np.rint(tensor.array))):
+            tensor = Tensor(tensor.array.astype(np.int64))
+        return Host.whole(tensor, of)
+
+
 class _Place:
     """Stands for the tensor at this place among the arguments."""
 
@@ -198,7 +209,7 @@ class _NumpyRehearsal(_Rehearsal):
         return cls.value(argument)
 
 
-HOST, NUMPY_HOST, _REHEARSAL, _NUMPY_REHEARSAL = Host(), NumpyHost(), _Rehearsal(), _NumpyRehearsal()
+HOST, NUMPY_HOST, SCIPY_HOST, _REHEARSAL, _NUMPY_REHEARSAL = Host(), NumpyHost(), ScipyHost(), _Rehearsal(), _NumpyRehearsal()
 _NUMBERS = (bool, int, float)
 _NO_TENSORS = (*_NUMBERS, list, tuple, str)
 
@@ -229,7 +240,7 @@ def arrangement(
         tensors += 1
     rest = (*arguments[tensors:], *keywords.values())
     kinds = tuple([_kind(argument) for argument in rest])
-    return None if None in kinds else _rehearsed(host is NUMPY_HOST, record, name, signature, tensors, rest, kinds, tuple(keywords))
+    return None if None in kinds else _rehearsed(host is not HOST, record, name, signature, tensors, rest, kinds, tuple(keywords))
 
 
 def rehearsal(record: Op | Composite, name: str, signature: Signature, tensors: int) -> Arrangement | None:

@@ -10,7 +10,7 @@ import numpy as np
 from gradcli.errors import AxisError, UnreadArgumentError, suggestion
 from gradcli.ops.calling import binding
 from gradcli.ops.calling.dialects import CALLED_OTHERWISE, lookup, names
-from gradcli.ops.calling.prefixes import TORCH
+from gradcli.ops.calling.prefixes import SCIPY, TORCH
 from gradcli.ops.calling.pytorch_types import is_particular
 from gradcli.ops.calling.signatures import Signature
 from gradcli.ops.recording import numbered
@@ -23,7 +23,7 @@ from gradcli.tensors.core.in_place import update
 from gradcli.tensors.core.node import next_index
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.apply import apply
-from gradcli.tensors.dispatch.call_arguments import HOST, NUMPY_HOST, arrangement, rehearsal
+from gradcli.tensors.dispatch.call_arguments import HOST, NUMPY_HOST, SCIPY_HOST, arrangement, rehearsal
 from gradcli.tensors.dispatch.error_messages import check_same_dtype, check_taken, in_range
 from gradcli.tensors.dispatch.named_results import named_results
 from gradcli.tensors.dispatch.whole_numbers import settle
@@ -77,7 +77,7 @@ def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[
         check_same_dtype(arguments)
     if keywords.get("inplace") is True and arguments:
         return update(arguments[0], name, arguments[1:], {k: v for k, v in keywords.items() if k != "inplace"})
-    host = HOST if library == TORCH else NUMPY_HOST
+    host = HOST if library == TORCH else SCIPY_HOST if library == SCIPY else NUMPY_HOST
     if out is not None and (isinstance(out, tuple) or not isinstance(out, Tensor)):
         raise UnreadArgumentError(f"{name} does not support out={type(out).__name__}", help="leave it out, and give the result a name")
     if kind is not None:
@@ -98,7 +98,7 @@ def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[
         if isinstance(record, Op):
             result = binding.applied(host, record, name, signature, operands, static)
         else:
-            before = dtypes.set_constants(_float_among(operands) or (dtypes.float64.numpy if host is NUMPY_HOST else None))
+            before = dtypes.set_constants(_float_among(operands) or (dtypes.float64.numpy if host is not HOST else None))
             try:
                 result = binding.applied(host, record, name, signature, operands, static)
             finally:
@@ -133,7 +133,7 @@ def _of_kind(host: Any, record: Op | Composite, name: str, arguments: tuple[Any,
     first, *rest = arguments
     if record.variadic and isinstance(first, (list, tuple)):
         return ([as_tensor(host.value(part)).to(kind) for part in first], *rest)
-    if host is NUMPY_HOST:  # a ufunc computes in the dtype
+    if host is not HOST:  # a ufunc computes in the dtype
         return tuple([as_tensor(host.value(a)).to(kind) if isinstance(a, (Tensor, np.ndarray)) else a for a in arguments])
     return (as_tensor(host.value(first)).to(kind), *rest)
 

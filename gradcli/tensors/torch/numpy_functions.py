@@ -307,6 +307,20 @@ def _unstacked(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
     return tuple(np.moveaxis(x, axis, 0))
 
 
+def _of_triangle(name: str) -> Callable[..., Any]:
+    """A function of symmetric matrices, which reads one triangle of them."""
+
+    def run(a: Any, UPLO: str = "L") -> Any:
+        if UPLO.upper() not in ("L", "U"):
+            raise ValueError("UPLO argument must be 'L' or 'U'")
+        given = tensor_of(a)
+        part, strict = (np.tril(given), np.tril(given, -1)) if UPLO.upper() == "L" else (np.triu(given), np.triu(given, 1))
+        whole = part + np.swapaxes(strict, -1, -2)
+        return called(name, (whole,), {}, getattr(np.linalg, name))
+
+    return run
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     **PLACES,
     "block": _block, "dsplit": _split_in_depth, "ediff1d": _steps, "where": _where, "piecewise": _piecewise, "choose": _choose,
@@ -314,5 +328,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "histogram": _histogram,
     "apply_along_axis": _along_axis, "apply_over_axes": _over_axes, "astype": _astype, "real": _real, "real_if_close": _real_if_close,
     "imag": _imaginary, "linspace": _spaced, "logspace": _log_spaced, "geomspace": _geometric, "poly": _polynomial_of_roots,
-    "polyfit": _fitted, "interp": _interpolated, "concat": _concatenated, "unstack": _unstacked,
+    "linalg.eigh": _of_triangle("eigh"), "linalg.eigvalsh": _of_triangle("eigvalsh"), "polyfit": _fitted, "interp": _interpolated,
+    "concat": _concatenated, "unstack": _unstacked,
 }  # fmt: skip

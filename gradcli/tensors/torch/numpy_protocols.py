@@ -113,7 +113,20 @@ def function_on_tensors(x: Tensor, function: Any, types: Any, arguments: tuple[A
     return called(name, arguments, keywords, function)
 
 
+_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+def _lettered(labels: Any) -> str:
+    return "".join("..." if label is ... else _LETTERS[label] for label in labels)
+
+
 def _einsum(equation: Any, *operands: Any, optimize: Any = False, **keywords: Any) -> Any:
+    """With letters, or with lists of labels: ``np.einsum(x, [0, 1], y, [1, 2], [0, 2])``."""
+    if not isinstance(equation, str):
+        given = (equation, *operands)
+        pairs = len(given) // 2 * 2
+        operands = given[:pairs:2]
+        equation = ",".join(map(_lettered, given[1:pairs:2])) + (f"->{_lettered(given[-1])}" if len(given) % 2 else "")
     for keyword, value in keywords.items():
         if value is not None:
             raise UnreadArgumentError(f"einsum of tensors does not support {keyword}=", help="leave it out")

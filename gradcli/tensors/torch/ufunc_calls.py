@@ -18,6 +18,7 @@ from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.library_calls import known
 from gradcli.tensors.torch.numpy_calls import called, tensor_of
+from gradcli.tensors.torch.scipy_functions import UFUNCS
 
 _CONJUGATE = {"conjugate": "positive"}  # a ufunc's result is a new array
 _NO_GRADIENT = "functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad."
@@ -73,6 +74,9 @@ def _call(ufunc: Any, *inputs: Any, order: str = "K", casting: Any = "same_kind"
                 raise TypeError(
                     f"Cannot cast ufunc '{name}' input from {found.dtype!r} to {np.dtype(kind)!r} with casting rule {casting!r}"
                 )
+    made = UFUNCS.get(name)
+    if made is not None and not keywords:
+        return made(*inputs)
     return called(_CONJUGATE.get(name, name), inputs, keywords, ufunc)
 
 
