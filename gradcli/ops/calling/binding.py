@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from gradcli.errors import ArgumentError, GradcliError, UnreadArgumentError, suggestion
+from gradcli.errors import ArgumentError, GradcliError, MistypedArgumentError, PlaceError, UnreadArgumentError, suggestion
 from gradcli.ops.arrays.shapes import getitem, reshape
 from gradcli.ops.calling.harmless import help_for, is_harmless
 from gradcli.ops.calling.parameters import static_parameters, takes_tables
@@ -61,14 +61,14 @@ def bind(host: Host, name: str, signature: Signature, arguments: Sequence[Any], 
             given[parameter.name] = argument
     if left:
         most = len(signature.parameters)
-        raise ArgumentError(f"{name} takes at most {most} arguments, not {len(arguments)}", help=usage(name, signature))
+        raise MistypedArgumentError(f"{name} takes at most {most} arguments, not {len(arguments)}", help=usage(name, signature))
     for keyword, argument in keywords.items():
         parameter = _spelled(name, signature, keyword)
         if parameter.ignored:
             _refuse_unless_harmless(host, name, parameter.name, keyword, argument)
             continue
         if parameter.name in given:
-            raise ArgumentError(f"{name}: the argument {keyword!r} is given twice")
+            raise MistypedArgumentError(f"{name}: the argument {keyword!r} is given twice")
         given[parameter.name] = argument
     for parameter in signature.parameters:
         if parameter.flattens and parameter.name in given and given[parameter.name] is None:
@@ -143,7 +143,7 @@ def prepared(
     static.update((key, _varying(host, name, key, value)) for key, value in varying.items())
     for key, value in static.items():
         if value is REQUIRED:
-            raise ArgumentError(f"{name} needs the argument {key!r}", help=usage(name, signature))
+            raise MistypedArgumentError(f"{name} needs the argument {key!r}", help=usage(name, signature))
     return operands, static
 
 
@@ -183,7 +183,8 @@ def applied(host: Host, record: Op | Composite, name: str, signature: Signature,
     except (TypeError, AttributeError, ValueError, LookupError, ArithmeticError) as error:
         if isinstance(error, GradcliError):
             raise
-        raise ArgumentError(f"{name}: {str(error) or type(error).__name__}", help=usage(name, signature)) from None
+        kind = PlaceError if isinstance(error, IndexError) else ArgumentError
+        raise kind(f"{name}: {str(error) or type(error).__name__}", help=usage(name, signature)) from None
 
 
 def _operands(host: Host, record: Op | Composite, name: str, rest: dict[str, Any]) -> list[Any]:
@@ -192,7 +193,7 @@ def _operands(host: Host, record: Op | Composite, name: str, rest: dict[str, Any
         value = rest.pop(operand, None)
         if value is None:
             if operand not in record.optional:
-                raise ArgumentError(f"{name} needs the argument {operand!r}", help=f"{name}({', '.join(record.operands)})")
+                raise MistypedArgumentError(f"{name} needs the argument {operand!r}", help=f"{name}({', '.join(record.operands)})")
             operands.append(None)
         elif isinstance(record, Composite) and operand in record.lists:
             operands.append(_listed_arrays(host, value, (record, name, operand)))

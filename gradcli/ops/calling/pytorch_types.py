@@ -77,6 +77,11 @@ RESULTS: Mapping[str, Literal["first", "common", "long", "value", "float", "doub
     **dict.fromkeys(("cov", "corrcoef"), "float"),
     "float_power": "double",
 }  # fmt: skip
+# Masks, by the functions that select by them.
+_MASKS = {
+    "masked_select": "masked_select: expected BoolTensor for mask",
+    "masked_fill": "masked_fill_ only supports boolean masks, but got mask with dtype {}",
+}
 # What is said of tensors of several dtypes, by functions that do not promote them.
 _ONE_DTYPE = {
     "heaviside": "heaviside is not yet implemented for tensors with different dtypes.",
@@ -85,11 +90,14 @@ _ONE_DTYPE = {
 # How many axes operands have, and what is said of those with others.
 _RANKS: Mapping[str, tuple[Callable[[int], bool], str]] = {
     **{name: (lambda rank: rank >= 2, f"{name}: input tensor must have at least 2 dimensions") for name in ("tril", "triu")},
-    "outer": (lambda rank: rank == 1, "outer: Expected 1-D argument self, but got {}-D"),
+    **dict.fromkeys(("outer", "ger"), (lambda rank: rank == 1, "outer: Expected 1-D argument self, but got {}-D")),
+    "rot90": (lambda rank: rank >= 2, "expected total dims >= 2, but got total dims = {}"),
+    "meshgrid": (lambda rank: rank <= 1, "torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got {} axes"),
 }
 _SCALING = ("add", "sub", "subtract", "rsub")  # by a number, alpha
 _BY_NAME = {
-    *_ONE_DTYPE, *_SCALING, *_FLOATS_ONLY, *_NO_BOOLEANS, *_WHOLE, *_BOOLEAN, *RESULTS, *_RANKS, "div", "divide", "true_divide", "one_hot",
+    *_ONE_DTYPE, *_SCALING, *_FLOATS_ONLY, *_NO_BOOLEANS, *_WHOLE, *_BOOLEAN, *RESULTS, *_RANKS, *_MASKS, "div", "divide", "true_divide",
+    "one_hot",
 }  # fmt: skip
 _SPELLED = {"x": "input", "y": "other"}
 
@@ -97,6 +105,12 @@ _SPELLED = {"x": "input", "y": "other"}
 def is_particular(name: str) -> bool:
     """Whether a function is not defined for some dtypes, or has results of another one than its operations."""
     return name in _BY_NAME or name.removeprefix("Tensor.") in _BY_NAME
+
+
+def no_mask(name: str, dtype: str) -> Exception | None:
+    """PyTorch's error for a mask of a dtype, of this name in C."""
+    said = _MASKS.get(name)
+    return None if said is None or dtype in ("bool", "unsigned char") else RuntimeError(said.format(dtype))
 
 
 def differing(name: str, first: str, second: str) -> Exception | None:

@@ -113,6 +113,8 @@ def as_numpy(kind: Any) -> np.dtype[Any]:
     """NumPy's dtype for one of ours, of NumPy's or of Python's (float, int, bool)."""
     if isinstance(kind, dtype):
         return kind.numpy
+    if isinstance(kind, str):
+        raise TypeError(f"argument 'dtype' must be torch.dtype, not str: {kind!r}")
     numpy: np.dtype[Any] = np.dtype(kind)  # of Python's float: float64
     return numpy
 

@@ -55,6 +55,10 @@ def _part(x: Tensor, part: Any) -> Any:
         return StaticArray(np.asarray(part))
     if isinstance(part, (int, np.integer)):
         return int(part)
+    if not isinstance(part, (Tensor, list, tuple, np.ndarray, range)):
+        raise (TypeError if isinstance(part, str) else IndexError)(
+            f"only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {type(part).__name__})"
+        )
     array = part.array if isinstance(part, Tensor) else np.asarray([p.item() if isinstance(p, Tensor) else p for p in part])
     if not array.size and array.dtype.kind == "f" and not isinstance(part, Tensor):
         array = array.astype(np.int64)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import AxisError, GradcliError
-from gradcli.ops.calling.pytorch_types import differing, misplaced, refused
+from gradcli.errors import ArgumentError, AxisError, GradcliError, PlaceError, ShapeError
+from gradcli.ops.calling.pytorch_types import differing, misplaced, no_mask, refused
 from gradcli.ops.pytorch import unbroadcastable
 from gradcli.ops.spec import Op
 from gradcli.tensors.core import dtypes
@@ -17,6 +17,8 @@ from gradcli.tensors.core import dtypes
 def explained(op: Op, arrays: Sequence[Any], static: Mapping[str, Any], error: Exception) -> Exception:
     """The error of an operation that failed, in PyTorch's words where it has some."""
     shapes = [None if a is None else np.shape(a) for a in arrays]
+    if isinstance(error, np.exceptions.AxisError) and error.axis is not None and error.ndim is not None:
+        return in_range(AxisError(error.axis, error.ndim))
     if op.elementwise:
         said = unbroadcastable([s for s in shapes if s is not None])
         if said:
@@ -34,10 +36,27 @@ def explained(op: Op, arrays: Sequence[Any], static: Mapping[str, Any], error: E
     return (IndexError if isinstance(error, IndexError) else RuntimeError)(f"{op.name}: {error}")
 
 
-def in_range(error: AxisError) -> IndexError:
+class _ArgumentValueError(ArgumentError, ValueError):
+    """A value that an argument may not have: PyTorch raises ValueError for some, RuntimeError for others."""
+
+
+class _ShapeValueError(ShapeError, ValueError):
+    """Shapes that do not fit, of which the same is true."""
+
+
+def also_value_error(error: ArgumentError | ShapeError) -> GradcliError:
+    """The same error as a ValueError, too, unless it is one of another of Python's types."""
+    if isinstance(error, (TypeError, LookupError, ValueError)):
+        return error
+    same = (_ArgumentValueError if isinstance(error, ArgumentError) else _ShapeValueError)(error.message)
+    same.__dict__.update(error.__dict__)
+    return same
+
+
+def in_range(error: AxisError) -> PlaceError:
     """An axis that does not exist, in PyTorch's words."""
     low = -max(error.ndim, 1)
-    return IndexError(f"Dimension out of range (expected to be in range of [{low}, {-low - 1}], but got {error.axis})")
+    return PlaceError(f"Dimension out of range (expected to be in range of [{low}, {-low - 1}], but got {error.axis})")
 
 
 _C_NAMES = {
@@ -61,6 +80,10 @@ def check_taken(name: str, arguments: Sequence[Any]) -> None:
     kinds = [str(array.dtype) for array in arrays]
     if len(set(kinds)) > 1:
         error = differing(name, *[_C_NAMES.get(kind, kind) for kind in kinds[:2]])
+        if error is not None:
+            raise error
+    if len(kinds) > 1:
+        error = no_mask(name, _C_NAMES.get(kinds[1], kinds[1]))
         if error is not None:
             raise error
     for array in arrays:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import AxisError, UnreadArgumentError, suggestion
+from gradcli.errors import ArgumentError, AxisError, ShapeError, UnreadArgumentError, suggestion
 from gradcli.ops.calling import binding
 from gradcli.ops.calling.dialects import CALLED_OTHERWISE, lookup, names
 from gradcli.ops.calling.prefixes import SCIPY, TORCH
@@ -24,7 +24,7 @@ from gradcli.tensors.core.node import next_index
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.apply import apply
 from gradcli.tensors.dispatch.call_arguments import HOST, NUMPY_HOST, SCIPY_HOST, arrangement, rehearsal
-from gradcli.tensors.dispatch.error_messages import check_same_dtype, check_taken, in_range
+from gradcli.tensors.dispatch.error_messages import also_value_error, check_same_dtype, check_taken, in_range
 from gradcli.tensors.dispatch.named_results import named_results
 from gradcli.tensors.dispatch.whole_numbers import settle
 
@@ -105,6 +105,8 @@ def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[
                 dtypes.set_constants(before)
     except AxisError as error:
         raise in_range(error) from None
+    except (ArgumentError, ShapeError) as error:
+        raise also_value_error(error) from None
     if isinstance(result, tuple):
         if out is not None:
             raise UnreadArgumentError(f"{name} does not support out= for several results", help="leave it out, and give the results names")

@@ -28,9 +28,9 @@ def function(name: str, where: str = "torch") -> Callable[..., Any]:
     found = known(there)
     if found is None:
         raise AttributeError(missing(name, where))
-    record, _ = found
-
-    single = not record.variadic and len(record.operands) == 1
+    record, signature = found
+    leading = bool(signature.parameters) and signature.parameters[0].name in record.operands
+    single = leading and not record.variadic and len(record.operands) == 1
 
     def run(*arguments: Any, **keywords: Any) -> Any:
         if single and arguments and not isinstance(arguments[0], Tensor):
@@ -82,7 +82,11 @@ def can_cast(found: dtypes.dtype, wanted: dtypes.dtype) -> bool:
 
 
 def broadcast_shapes(*shapes: Any) -> dtypes.Size:
-    return dtypes.Size(np.broadcast_shapes(*(s if isinstance(s, (tuple, list)) else (s,) for s in shapes)))
+    given = [tuple(s) if isinstance(s, (tuple, list)) else (s,) for s in shapes]
+    try:
+        return dtypes.Size(np.broadcast_shapes(*given))
+    except ValueError:
+        raise RuntimeError(f"Shape mismatch: objects cannot be broadcast to a single shape: {', '.join(map(str, given))}") from None
 
 
 OWN: dict[str, Callable[..., Any]] = {

@@ -43,6 +43,8 @@ def size_of(size: Any) -> tuple[int, ...]:
         raise TypeError(f"a size consists of whole numbers, not {list(size)}")
     if len(size) == 1 and isinstance(size[0], (tuple, list)):
         size = size[0]
+    if any(isinstance(n, str) for n in size):
+        raise TypeError(f"size must be tuple of ints, not str: {size[0]!r}")
     shape = tuple(int(n) for n in size)
     if any(n < 0 for n in shape):
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
@@ -105,6 +107,9 @@ def full_like(x: Tensor, fill_value: Any, *, dtype: Any = None, requires_grad: b
 
 
 def eye(n: int, m: int | None = None, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
+    for name, extent in (("n", n), ("m", m)):
+        if extent is not None and extent < 0:
+            raise RuntimeError(f"{name} must be greater or equal to 0, got {extent}")
     return _made(np.eye(n, m, dtype=default_float() if dtype is None else dtypes.as_numpy(dtype)), requires_grad, device)
 
 
@@ -191,6 +196,8 @@ def randint(
 
 def randperm(n: int, *, generator: Any = None, dtype: Any = None, device: Any = None) -> Tensor:
     check_device(device)
+    if n < 0:
+        raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
     return Tensor(permutation(n, generator).astype(np.int64 if dtype is None else dtypes.as_numpy(dtype)))
 
 

@@ -100,6 +100,8 @@ def _count_nonzero(x: Tensor, dim: int | None = None) -> Tensor:
 
 
 def _bincount(x: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+    if x.array.dtype.kind not in "iu":
+        raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{x.dtype.in_messages}'")
     return Tensor(np.bincount(x.array, None if weights is None else weights.array, minlength))
 
 
