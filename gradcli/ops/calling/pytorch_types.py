@@ -25,7 +25,17 @@ _NUMBERS: Mapping[str, tuple[str, ...]] = {
     "normal": ("mean", "std"),
     "quantile": ("q",), "nanquantile": ("q",),
     **dict.fromkeys(("addcmul", "addcdiv"), ("value",)),
+    **dict.fromkeys(("trapezoid", "trapz", "cumulative_trapezoid"), ("dx",)),
+    "gaussian_nll_loss": ("var",), "gradient": ("f", "spacing"), "zeta": ("x", "q"),
 }  # fmt: skip
+
+# Functions that PyTorch does not have, whose operands may be numbers as in other libraries.
+_ELSEWHERE = frozenset({
+    "append", "average", "bernoulli_nll", "beta", "betainc", "betaincc", "betaln", "binom", "boxcox", "boxcox1p", "comb", "convolve",
+    "correlate", "divmod", "huber", "hurwitz_zeta", "insert", "interp", "inv_boxcox", "inv_boxcox1p", "mod", "nanpercentile", "nanstd",
+    "nanvar",
+    "percentile", "perm", "poch", "polyadd", "polymul", "polysub", "polyval", "power", "powm1", "pseudo_huber", "rel_entr",
+})  # fmt: skip
 
 # Kernels that there are for floats only, by the functions that call them.
 _FLOATS_ONLY = {
@@ -144,7 +154,8 @@ def refused(name: str, dtype: str) -> Exception | None:
 
 def takes_number(name: str, operand: str) -> bool:
     """Whether a number may stand in the place of an operand of a function of PyTorch's."""
-    return operand in _NUMBERS.get(name.rpartition(".")[2], ())
+    function = name.rpartition(".")[2]
+    return operand in _NUMBERS.get(function, ()) or function in _ELSEWHERE
 
 
 def no_tensor(name: str, operand: str, place: int | None, argument: object) -> TypeError:

@@ -141,6 +141,8 @@ def _float_range(first: float, step: float, count: int, kind: np.dtype[Any]) -> 
 
 def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
     """Evenly spaced numbers, rounded as PyTorch rounds them: from both ends to the middle, each by one fused operation."""
+    for name, given in (("start", start), ("end", end)):
+        _number("linspace", name, given)
     kind = default_float() if dtype is None else dtypes.as_numpy(dtype)
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
@@ -161,8 +163,10 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, requires_gr
 def logspace(
     start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any = None, requires_grad: bool = False, device: Any = None
 ) -> Tensor:
+    for name, given in (("start", start), ("end", end), ("base", base)):
+        _number("logspace", name, given)
     kind = default_float() if dtype is None else dtypes.as_numpy(dtype)
-    return _made(np.power(base, np.linspace(float(start), float(end), steps)).astype(kind), requires_grad, device)
+    return _made(np.power(float(base), np.linspace(float(start), float(end), steps)).astype(kind), requires_grad, device)
 
 
 def _random(draw: Any) -> Any:
