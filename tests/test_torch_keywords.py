@@ -53,8 +53,8 @@ def same(mine: Any, theirs: Any) -> bool:
     wanted = np.asarray(theirs, float)
     if not wanted.size:
         return not mine.size  # a list of nothing has lost its shape
-    with np.errstate(over="ignore"):
-        given = np.where(np.abs(mine.astype(float)) > 1e308, np.sign(mine) * np.inf, mine)  # as they were recorded
+    given = mine.astype(float)
+    given = np.where(np.abs(given) > 1e308, np.copysign(np.inf, given), given)  # as they were recorded
     return mine.shape == wanted.shape and np.allclose(given, wanted, rtol=1e-6, atol=1e-9, equal_nan=True)
 
 
