@@ -73,3 +73,11 @@ def test_what_is_said(text: str, message: str) -> None:
 def test_polygamma_takes_its_order_first() -> None:
     x = torch.tensor([0.5, 1.5], dtype=torch.float64)
     assert torch.polygamma(1, x).tolist() == pytest.approx([4.934802200544679, 0.9348022005446793], rel=1e-12)
+
+
+def test_a_number_has_one_axis() -> None:
+    x = torch.tensor(2.0, requires_grad=True)
+    assert torch.logsumexp(x, (0,), True).tolist() == 2.0
+    assert (x.sum((0,)).tolist(), x.mean(dim=(-1,)).tolist(), x.amax((0,)).tolist()) == (2.0, 2.0, 2.0)
+    with pytest.raises(IndexError, match="Dimension out of range"):
+        x.sum((1,))

@@ -72,6 +72,9 @@ def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[
     if found is None:
         raise AttributeError(missing(name))
     record, signature = found
+    if arguments and isinstance(arguments[0], Tensor) and not arguments[0].array.ndim and library == TORCH:
+        arguments = (arguments[0], *map(_only_axis, arguments[1:]))
+        keywords = {key: _only_axis(value) for key, value in keywords.items()}
     out, kind = keywords.pop("out", None), keywords.pop("dtype", None)
     if record.torch.one_dtype and library == TORCH:
         check_same_dtype(arguments)
@@ -119,6 +122,11 @@ def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[
         result = apply(clone, [result], {})
     _relabel(record, given, result, start)
     return result if out is None else _written(out, result)
+
+
+def _only_axis(argument: Any) -> Any:
+    """PyTorch takes the one axis that a number might have in a tuple, too."""
+    return 0 if argument in ((0,), (-1,)) and isinstance(argument, tuple) else argument
 
 
 def _float_among(operands: list[Any]) -> np.dtype[Any] | None:

@@ -204,6 +204,14 @@ def _over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
     return a
 
 
+def _transpose(a: Any, axes: Any = None) -> Any:
+    return _by_name("transpose", a) if axes is None else _by_name("transpose", a, axes=axes)
+
+
+def _roll(a: Any, shift: Any, axis: Any = None) -> Any:
+    return clone_of(a) if axis == () else _by_name("roll", a, shift, axis=axis)
+
+
 # -- numbers ----------------------------------------------------------------------------------------------------
 
 
@@ -322,7 +330,7 @@ def _of_triangle(name: str) -> Callable[..., Any]:
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    **PLACES,
+    **PLACES, "transpose": _transpose, "roll": _roll,
     "block": _block, "dsplit": _split_in_depth, "ediff1d": _steps, "where": _where, "piecewise": _piecewise, "choose": _choose,
     "partition": _partition, "sort": _sort, "argsort": _argsort, "unique": _unique, "trim_zeros": _trim, "bincount": _bincount,
     "histogram": _histogram,
