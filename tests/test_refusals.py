@@ -61,6 +61,9 @@ def test_the_record_is_that_of_the_calls() -> None:
         ("F.embedding(torch.tensor([0.5]), x)", "the label 0.5 is no whole number"),
         ("torch.ones(2, dtype='float')", "argument 'dtype' must be torch.dtype, not str: 'float'"),
         ("x.masked_select(v)", "masked_select: expected BoolTensor for mask"),
+        ("v.masked_fill(v.byte(), 1)", "masked_fill_ only supports boolean masks, but got mask with dtype unsigned char"),
+        ("torch.where(v.long(), v, v)", "where expected condition to be a boolean tensor, but got a tensor with dtype Long"),
+        ("v.where(v, v)", "where expected condition to be a boolean tensor, but got a tensor with dtype Float"),
         ("x.cumsum(5)", "Dimension out of range (expected to be in range of [-2, 1], but got 5)"),
         ("torch.cat([x, x], 5)", "Dimension out of range (expected to be in range of [-2, 1], but got 5)"),
         ("torch.eye(-1)", "n must be greater or equal to 0, got -1"),
@@ -81,3 +84,11 @@ def test_a_number_has_one_axis() -> None:
     assert (x.sum((0,)).tolist(), x.mean(dim=(-1,)).tolist(), x.amax((0,)).tolist()) == (2.0, 2.0, 2.0)
     with pytest.raises(IndexError, match="Dimension out of range"):
         x.sum((1,))
+
+
+def test_bytes_are_a_condition_which_pytorch_warns_of() -> None:
+    x, mask = torch.tensor([1.0, 2.0]), torch.tensor([1, 0], dtype=torch.uint8)
+    with pytest.warns(UserWarning, match="where received a uint8 condition tensor"):
+        assert x.where(mask, 5 * x).tolist() == [1.0, 10.0]
+    with pytest.warns(UserWarning, match="where received a uint8 condition tensor"):
+        assert torch.where(mask, x, 5 * x).tolist() == [1.0, 10.0]

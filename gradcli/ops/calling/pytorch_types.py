@@ -91,6 +91,7 @@ RESULTS: Mapping[str, Literal["first", "common", "long", "value", "float", "doub
 _MASKS = {
     "masked_select": "masked_select: expected BoolTensor for mask",
     "masked_fill": "masked_fill_ only supports boolean masks, but got mask with dtype {}",
+    "masked_scatter": "masked_scatter_ only supports boolean masks, but got mask with dtype {}",
 }
 # What is said of tensors of several dtypes, by functions that do not promote them.
 _ONE_DTYPE = {
@@ -120,7 +121,7 @@ def is_particular(name: str) -> bool:
 def no_mask(name: str, dtype: str) -> Exception | None:
     """PyTorch's error for a mask of a dtype, of this name in C."""
     said = _MASKS.get(name)
-    return None if said is None or dtype in ("bool", "unsigned char") else RuntimeError(said.format(dtype))
+    return None if said is None or dtype == "bool" else RuntimeError(said.format(dtype))
 
 
 def differing(name: str, first: str, second: str) -> Exception | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -60,7 +61,24 @@ def where(condition: Any, *choices: Any, **keywords: Any) -> Any:
     """One of two values, entry by entry; of a condition alone, the places where it holds."""
     if not choices and not keywords:
         return INTROSPECTION["nonzero"](condition, as_tuple=True)
+    if isinstance(condition, Tensor) and condition.array.dtype != np.bool_:
+        if condition.array.dtype != np.uint8:
+            kind = condition.dtype.in_messages
+            raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {kind}")
+        warnings.warn(_BYTES, UserWarning, stacklevel=2)
+        condition = condition.to(dtypes.bool_)
     return call("where", TORCH, (condition, *choices), keywords)
+
+
+_BYTES = (
+    "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future version of PyTorch. Use a "
+    "boolean condition instead."
+)
+
+
+def where_of(x: Tensor, condition: Any, other: Any) -> Any:
+    """The method: ``x.where(condition, other)``."""
+    return where(condition, x, other)
 
 
 def is_tensor(x: Any) -> bool:

@@ -19,6 +19,7 @@ from gradcli.tensors.dispatch.library_calls import call, direct, known
 from gradcli.tensors.torch import creation
 from gradcli.tensors.torch.bits import BITS
 from gradcli.tensors.torch.cast_methods import CASTS
+from gradcli.tensors.torch.catalogue_functions import where_of
 from gradcli.tensors.torch.display import shown
 from gradcli.tensors.torch.in_place_methods import IN_PLACE
 from gradcli.tensors.torch.introspection import INTROSPECTION
@@ -40,6 +41,7 @@ OWN: dict[str, Callable[..., Any]] = {
     **INTROSPECTION,
     **CASTS,
     **BITS,
+    "where": where_of,
     **IN_PLACE,
     "new_zeros": _new(creation.zeros),
     "new_ones": _new(creation.ones),
