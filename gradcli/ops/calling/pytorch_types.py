@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Literal
 
 from gradcli.ops.pytorch import FLOATS
@@ -44,15 +45,30 @@ _FLOATS_ONLY = {
     "logsigmoid": "log_sigmoid_cpu", "hardshrink": "hardshrink_cpu", "softshrink": "softshrink_check",
     "softmax": "softmax_lastdim_kernel_impl", "log_softmax": "log_softmax_lastdim_kernel_impl", "hypot": "hypot_cpu",
     "logaddexp": "logaddexp_cpu", "logaddexp2": "logaddexp2_cpu", "lerp": "lerp_kernel_scalar", "mse_loss": "mse_cpu",
-    "max_pool1d": "max_pool1d_impl", "avg_pool1d": "avg_pool2d", "avg_pool2d": "avg_pool2d", "adaptive_max_pool1d": "adaptive_max_pool2d",
+    "cholesky_inverse": "cholesky_inverse_out_cpu", "cholesky_solve": "cholesky_solve_cpu", "logcumsumexp": "logcumsumexp_out_cpu",
+    "nextafter": "nextafter_cpu", **dict.fromkeys(("orgqr", "householder_product"), "orgqr_cpu"), "prelu": "prelu_cpu",
+    "triangular_solve": "triangular_solve_cpu", "adaptive_avg_pool2d": "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d": "adaptive_avg_pool3d_cpu",
+    "adaptive_max_pool2d": "adaptive_max_pool2d", "adaptive_max_pool3d": "adaptive_max_pool3d_cpu", "batch_norm": "batch_norm",
+    "binary_cross_entropy": "binary_cross_entropy",
+    **dict.fromkeys(("binary_cross_entropy_with_logits", "multilabel_soft_margin_loss"), "log_sigmoid_cpu"), "glu": "glu_cpu",
+    "huber_loss": "huber_cpu", "local_response_norm": "avg_pool2d", "multi_margin_loss": "multi_margin_loss_cpu_kernel",
+    "multilabel_margin_loss": "multilabel_margin_loss_forward_out_frame", "nll_loss": "nll_loss_out_frame", "rrelu": "leaky_relu_cpu",
+    "smooth_l1_loss": "smooth_l1_cpu", "softmin": "softmax_lastdim_kernel_impl", "cross_entropy": "log_softmax_lastdim_kernel_impl",
+    "lu": "lu_cpu", "max_pool1d": "max_pool1d_impl", "avg_pool1d": "avg_pool2d", "avg_pool2d": "avg_pool2d",
+    "adaptive_max_pool1d": "adaptive_max_pool2d",
 }  # fmt: skip
 
 # Kernels that there are none of for booleans.
 _NO_BOOLEANS = {
-    "median": "median_cpu", **dict.fromkeys(("dot", "vdot", "tensordot"), "dot"), "matmul": "dot", "trace": "trace",
+    **dict.fromkeys(("median", "nanmedian"), "median_cpu"), **dict.fromkeys(("dot", "vdot", "tensordot"), "dot"), "matmul": "dot",
+    "trace": "trace",
     "max_pool2d": "max_pool2d",
     "bincount": "bincount_cpu", "threshold": "threshold_cpu", "cross": "cross", "addcmul": "addcmul_cpu_out", "einsum": "bmm",
-    "gcd": "gcd_cpu", "lcm": "lcm_cpu", **dict.fromkeys(("searchsorted", "bucketize"), "searchsorted_out_cpu"), "softsign": "abs_cpu",
+    **dict.fromkeys(("addmm", "mm", "inner", "chain_matmul", "linear"), "addmm_impl_cpu_"),
+    **dict.fromkeys(("addmv", "mv"), "addmv_impl_cpu"),
+    "kthvalue": "kthvalue_cpu", "matrix_power": "bmm", "gcd": "gcd_cpu", "lcm": "lcm_cpu",
+    **dict.fromkeys(("searchsorted", "bucketize"), "searchsorted_out_cpu"), "softsign": "abs_cpu",
 }  # fmt: skip
 
 # What else is said of dtypes that are not taken: of whole numbers and booleans, and of booleans alone.
@@ -65,7 +81,18 @@ _WHOLE = {
     **dict.fromkeys(("norm", "normalize", "linalg.norm", "linalg.vector_norm", "vector_norm"), _NORM),
     **dict.fromkeys(("quantile", "nanquantile"), "quantile() input tensor must be either float or double dtype"),
     "cdist": "cdist only supports floating-point dtypes, X1 got: {}",
-    "addcdiv": _ADDCDIV,
+    "addcdiv": _ADDCDIV, "nanmean": "nanmean(): expected input to have floating point or complex dtype but got {}",
+    "cosine_similarity": "expected common dtype to be floating point, yet common dtype is {}",
+    "kl_div": "kl_div: Integral inputs not supported.",
+    "dist": "norm(): input dtype should be either floating point or complex. Got {} instead.",
+    "pdist": "pdist only supports floating-point dtypes",
+    "frexp": "torch.frexp() only supports floating-point dtypes",
+    "logdet": "logdet: Expected a floating point or complex tensor as input. Got {}",
+    **{
+        name: f"linalg.{name}: Expected a floating point or complex tensor as input. Got {{}}"
+        for name in ("det", "slogdet", "qr", "svd", "inv", "matrix_exp", "cholesky", "eigh")
+    },
+    "inverse": "linalg.inv: Expected a floating point or complex tensor as input. Got {}",
 }  # fmt: skip
 _BOOLEAN = {
     "argmax": "argmax(): does not support bool input", "argmin": "argmin(): does not support bool input",
@@ -77,12 +104,20 @@ _BOOLEAN = {
     "`logical_not()` operator instead.",
 }  # fmt: skip
 
+# Numbers that are whole where whole numbers are multiplied with them.
+TRUNCATED: Mapping[str, tuple[str, ...]] = {
+    "addcmul": ("value",), **dict.fromkeys(("addmm", "addmv", "addbmm", "baddbmm"), ("alpha", "beta")),
+}  # fmt: skip
 # Functions made of operations on floats whose results are whole numbers again: of the first tensor's dtype, of the operands' common one,
 # or long. Elsewhere, a value that is put into a tensor takes its dtype, or the operands are floats from the beginning, or doubles.
 RESULTS: Mapping[str, Literal["first", "common", "long", "value", "float", "double"]] = {
-    **dict.fromkeys(("diag", "pad", "hardtanh", "relu6", "nan_to_num", "diag_embed"), "first"),
-    **dict.fromkeys(("heaviside", "cross"), "common"),
-    **dict.fromkeys(("nansum", "vander"), "long"),
+    **dict.fromkeys((
+        "diag", "diagflat", "diagonal_scatter", "pad", "hardtanh", "relu6", "nan_to_num", "diag_embed", "scatter_add", "dropout",
+        "dropout1d",
+        "dropout2d", "dropout3d", "threshold",
+    ), "first"),
+    **dict.fromkeys(("heaviside", "cross", *TRUNCATED), "common"),
+    **dict.fromkeys(("nansum", "vander", "linalg.vander"), "long"),
     **dict.fromkeys(("masked_fill", "index_fill", "scatter", "index_add"), "value"),
     **dict.fromkeys(("cov", "corrcoef"), "float"),
     "float_power": "double",
@@ -113,9 +148,17 @@ _BY_NAME = {
 _SPELLED = {"x": "input", "y": "other"}
 
 
+@cache
 def is_particular(name: str) -> bool:
     """Whether a function is not defined for some dtypes, or has results of another one than its operations."""
     return name in _BY_NAME or name.removeprefix("Tensor.") in _BY_NAME
+
+
+@cache
+def concerns_floats(name: str) -> bool:
+    """Whether that is so of tensors of one dtype of floats, too."""
+    name = name.removeprefix("Tensor.")
+    return name in _RANKS or name in _MASKS or RESULTS.get(name) in ("value", "double")
 
 
 def no_mask(name: str, dtype: str) -> Exception | None:

@@ -65,6 +65,10 @@ _C_NAMES = {
 }  # fmt: skip
 
 
+def _in_c(kind: np.dtype[Any]) -> str:
+    return _C_NAMES.get(kind.name, kind.name)
+
+
 def check_same_dtype(operands: Sequence[Any]) -> None:
     """Products do not promote. Raises RuntimeError, as PyTorch."""
     kinds = [str(array.dtype) for o in operands if isinstance(array := getattr(o, "array", None), np.ndarray)]
@@ -77,13 +81,13 @@ def check_taken(name: str, arguments: Sequence[Any]) -> None:
     """Refuse tensors of a dtype, of different dtypes or of a rank that a function of PyTorch's is not defined for."""
     name = name.removeprefix("Tensor.")
     arrays = [array for a in arguments if isinstance(array := getattr(a, "array", None), np.ndarray)]
-    kinds = [str(array.dtype) for array in arrays]
-    if len(set(kinds)) > 1:
-        error = differing(name, *[_C_NAMES.get(kind, kind) for kind in kinds[:2]])
+    if len(arrays) > 1 and arrays[0].dtype != arrays[1].dtype:
+        first, second = (_in_c(array.dtype) for array in arrays[:2])
+        error = differing(name, first, second)
         if error is not None:
             raise error
-    if len(kinds) > 1:
-        error = no_mask(name, _C_NAMES.get(kinds[1], kinds[1]))
+    if len(arrays) > 1 and arrays[1].dtype != np.bool_:
+        error = no_mask(name, _in_c(arrays[1].dtype))
         if error is not None:
             raise error
     for array in arrays:

@@ -11,7 +11,7 @@ from gradcli.errors import ArgumentError, AxisError, ShapeError, UnreadArgumentE
 from gradcli.ops.calling import binding
 from gradcli.ops.calling.dialects import CALLED_OTHERWISE, lookup, names
 from gradcli.ops.calling.prefixes import SCIPY, TORCH
-from gradcli.ops.calling.pytorch_types import is_particular
+from gradcli.ops.calling.pytorch_types import concerns_floats, is_particular
 from gradcli.ops.calling.signatures import Signature
 from gradcli.ops.recording import numbered
 from gradcli.ops.registry import named, public_names
@@ -53,13 +53,25 @@ def direct(name: str, library: str, count: int) -> tuple[Op, dict[str, Any]] | N
 
 def call(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """A function of a library applied to tensors."""
-    if library == TORCH and is_particular(name):
+    if library == TORCH and is_particular(name) and (concerns_floats(name) or not _of_one_float(arguments)):
         check_taken(name, arguments)
         settled = settle(name, arguments, keywords)
         if settled is not None:
             result = _called(name, library, settled.arguments, settled.keywords)
             return result if settled.kind is None else result.to(settled.kind)
     return _called(name, library, arguments, keywords)
+
+
+def _of_one_float(arguments: tuple[Any, ...]) -> bool:
+    """Whether all tensors are of one dtype of floats."""
+    common = None
+    for argument in arguments:
+        if isinstance(argument, Tensor):
+            kind = argument.array.dtype
+            if kind is not common and (common is not None or kind.kind != "f"):
+                return False
+            common = kind
+    return common is not None
 
 
 def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -131,9 +143,12 @@ def _only_axis(argument: Any) -> Any:
 
 def _float_among(operands: list[Any]) -> np.dtype[Any] | None:
     """The dtype of the floats that a function computes with."""
-    kinds = {part.array.dtype for o in operands for part in (o if isinstance(o, list) else (o,)) if isinstance(part, Tensor)}
-    floats = [kind for kind in kinds if kind.kind == "f"]
-    return None if not floats else floats[0] if len(floats) == 1 else dtypes.result_type([np.empty(1, kind) for kind in floats])
+    common: np.dtype[Any] | None = None
+    for operand in operands:
+        kind = operand.array.dtype if isinstance(operand, Tensor) else _float_among(operand) if isinstance(operand, list) else None
+        if kind is not None and kind is not common and kind.kind == "f":
+            common = kind if common is None else dtypes.joined(common, kind)
+    return common
 
 
 def _of_kind(host: Any, record: Op | Composite, name: str, arguments: tuple[Any, ...], kind: Any) -> tuple[Any, ...]:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.ops.calling.pytorch_types import RESULTS, scales
+from gradcli.ops.calling.pytorch_types import RESULTS, TRUNCATED, scales
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.casts import cast
 from gradcli.tensors.core.tensor import Tensor
@@ -49,10 +49,18 @@ def settle(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> 
     if rule == "float":
         assert isinstance(first, Tensor)
         return Settled((first.to(dtypes.get_default_dtype()), *arguments[1:]), dict(keywords), None)
+    keywords = {
+        key: int(value) if key in TRUNCATED.get(name, ()) and isinstance(value, float) else value for key, value in keywords.items()
+    }
     kind = np.dtype(np.int64)
     if rule != "long":
         kind = tensors[0].dtype if rule == "first" else dtypes.result_type([a.array if isinstance(a, Tensor) else a for a in arguments])
-    return Settled(tuple([_as_float(a, name) if isinstance(a, Tensor) else a for a in arguments]), dict(keywords), dtypes.of_numpy(kind))
+    given = [_as_float(a, name) if isinstance(a, Tensor) and place not in _indices(name) else a for place, a in enumerate(arguments)]
+    return Settled(tuple(given), keywords, dtypes.of_numpy(kind))
+
+
+def _indices(name: str) -> tuple[int, ...]:
+    return (2,) if name == "scatter_add" else ()
 
 
 def _one_hot(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Settled | None:
@@ -102,6 +110,9 @@ def _of_its_dtype(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Sett
     name = next((key for key in _LAST if key in keywords), None)
     value = arguments[-1] if name is None else keywords[name]
     if not isinstance(first, Tensor):
+        return None
+    usual = first.array.dtype if isinstance(value, (bool, int, float)) else getattr(value, "array", first.array).dtype
+    if first.array.dtype.kind == "f" and usual is first.array.dtype:
         return None
     put: Any = value
     if isinstance(value, Tensor) and not value.array.ndim:
