@@ -161,6 +161,15 @@ def concerns_floats(name: str) -> bool:
     return name in _RANKS or name in _MASKS or RESULTS.get(name) in ("value", "double")
 
 
+def takes_one_dtype(name: str) -> bool:
+    return name in _ONE_DTYPE
+
+
+def takes_mask(name: str) -> bool:
+    """Whether the second operand of a function is a mask."""
+    return name in _MASKS
+
+
 def no_mask(name: str, dtype: str) -> Exception | None:
     """PyTorch's error for a mask of a dtype, of this name in C."""
     said = _MASKS.get(name)

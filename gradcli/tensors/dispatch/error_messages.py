@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, AxisError, GradcliError, PlaceError, ShapeError
-from gradcli.ops.calling.pytorch_types import differing, misplaced, no_mask, refused
+from gradcli.ops.calling.pytorch_types import differing, misplaced, no_mask, refused, takes_mask, takes_one_dtype
 from gradcli.ops.pytorch import unbroadcastable
 from gradcli.ops.spec import Op
 from gradcli.tensors.core import dtypes
@@ -81,13 +81,13 @@ def check_taken(name: str, arguments: Sequence[Any]) -> None:
     """Refuse tensors of a dtype, of different dtypes or of a rank that a function of PyTorch's is not defined for."""
     name = name.removeprefix("Tensor.")
     arrays = [array for a in arguments if isinstance(array := getattr(a, "array", None), np.ndarray)]
-    if len(arrays) > 1 and arrays[0].dtype != arrays[1].dtype:
-        first, second = (_in_c(array.dtype) for array in arrays[:2])
-        error = differing(name, first, second)
-        if error is not None:
-            raise error
-    if len(arrays) > 1 and arrays[1].dtype != np.bool_:
-        error = no_mask(name, _in_c(arrays[1].dtype))
+    if len(arrays) > 1:
+        first, second = arrays[0].dtype, arrays[1].dtype
+        error = None
+        if takes_mask(name) and second.kind != "b":
+            error = no_mask(name, _in_c(second))
+        elif takes_one_dtype(name) and first != second:
+            error = differing(name, _in_c(first), _in_c(second))
         if error is not None:
             raise error
     for array in arrays:
