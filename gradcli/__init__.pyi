@@ -9,6 +9,7 @@ from gradcli import (
     limits as limits,
     linalg as linalg,
     nn as nn,
+    scipy as scipy,
     special as special,
     testing as testing,
 )

@@ -228,6 +228,14 @@ class ArgumentError(GradcliError, RuntimeError):
     code = "argument"
 
 
+class MistypedArgumentError(ArgumentError, TypeError):
+    """An argument that is missing, one too many, or of another type than a function takes."""
+
+
+class PlaceError(ArgumentError, IndexError):
+    """An index that is none of an array's."""
+
+
 class UnreadArgumentError(ArgumentError, TypeError):
     """An argument that a function does not have, or whose value would change what it does and is not read."""
 
@@ -254,6 +262,10 @@ class LimitError(GradcliError):
 
 class EvaluationError(GradcliError, RuntimeError):
     code = "evaluation"
+
+
+class LabelError(EvaluationError, IndexError):
+    """A label that is none of the classes."""
 
 
 class ExhaustedError(EvaluationError):

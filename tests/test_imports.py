@@ -59,6 +59,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "autograd": ("autograd", "tensors", "check.gradcheck"),
     "nn": ("nn", "tensors"),
     "linalg": ("tensors",),
+    "scipy": ("tensors",),
     "special": ("tensors",),
     "api": ("query.interface", "explanations.interface"),
     "testing": ("functions.testing",),

@@ -79,7 +79,11 @@ def test_tensors_in_lists_and_parameters_keep_their_gradients_in_numpy(text: str
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("torch.stack([x[0], [c, c, c]])", "expected Tensor, but got list"), ("torch.mul(x, [c, c, c])", "expected Tensor, but got list"),
+        ("torch.stack([x[0], [c, c, c]])", "expected Tensor as element in argument 0, but got list"),
+        ("torch.mul(x, [c, c, c])", r"mul\(\): argument 'other' \(position 2\) must be Tensor, not list"),
+        ("torch.mul(x, [1.0, 2.0, 3.0])", r"'other' \(position 2\) must be Tensor, not list"),
+        ("torch.hypot(x, 3.0)", r"hypot\(\): argument 'other' \(position 2\) must be Tensor, not float"),
+        ("torch.cat([x, 3.0])", "expected Tensor as element in argument 0, but got float"),
         ("F.elu(x, alpha=c)", r"elu\(\): argument 'alpha' must be Number, not Tensor"),
         ("torch.add(x, x, alpha=c)", "'alpha' must be Number"),
         ("F.leaky_relu(x, c)", "'negative_slope' must be Number"),
@@ -88,7 +92,8 @@ def test_tensors_in_lists_and_parameters_keep_their_gradients_in_numpy(text: str
         ("F.huber_loss(x, 2*x, delta=c)", "'delta' must be Number"),
         ("torch.full((2,), c)", r"full\(\): argument 'fill_value' must be Number"),
         ("torch.full_like(x, c)", "'fill_value' must be Number"), ("torch.arange(c, 5.)", "'start' must be Number"),
-        ("np.add(x, 1, where=M)", "add has no argument 'where'"), ("np.sort(x, order='f')", "sort does not support order='f'"),
+        ("np.add(x, 1, where=M)", "np.add does not support where= without out="),
+        ("np.sort(x, order='f')", "sort of tensors does not support order='f'"),
         ("np.einsum('ij->i', x, dtype=np.float64)", "einsum of tensors does not support dtype"),
         ("torch.zeros(3, out=x)", "does not support out="),
         ("torch.max(x, 0, out=(x, x))", "max does not support out=tuple"),

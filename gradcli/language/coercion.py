@@ -53,6 +53,10 @@ class Coercion:
         )
         raise TypeMismatchError(f"{described(result)} where a number or an array is wanted", help=help)
 
+    def operand(self, result: Any, of: Use) -> Expr:
+        """What stands for an operand: any value."""
+        return self.value(result)
+
     def whole(self, result: Any, of: Use | None = None) -> Expr:
         """A result as whole numbers by which entries are addressed; a static use of the names in it. Raises as `value` does."""
         node = self.value(result)

@@ -29,8 +29,8 @@ class Torch(Fixed):
     copied    of a composite, whether the result is never an operand itself
     operator  Python's operator that it is, as the methods of numbers name it: "truediv" of ``__truediv__`` and ``__rtruediv__``
     one_dtype whether operands must have one dtype
-    refuses   what is said of whole numbers and booleans that it is not defined for: ``refuses(dtype, booleans)``, of the name of the
-              operands' common dtype and of which are booleans; None if it takes them
+    refuses   the error for whole numbers and booleans that it is not defined for: ``refuses(dtype, operands)``, of the name of the
+              operands' common dtype and of the operands, arrays and numbers; None if it takes them
     floats    whether the result is a float although whole operands give whole numbers
     misfit    what is said of shapes that do not fit: ``misfit(shapes, static)``, None if that is not it
     """
@@ -44,7 +44,7 @@ class Torch(Fixed):
     copied: bool = False
     operator: str = ""
     one_dtype: bool = False
-    refuses: Callable[..., str | None] | None = None
+    refuses: Callable[..., Exception | None] | None = None
     floats: bool = False
     misfit: Callable[..., str | None] | None = None
 
@@ -54,26 +54,64 @@ USUAL = Torch()
 # -- what is said of dtypes -------------------------------------------------------------------------------------
 
 
-def only_floats(name: str) -> Callable[..., str]:
+FLOATS = ("Half", "Float", "Double")
+_BITS = "use the `~` or `logical_not()` operator instead."
+Refusal = Callable[[str, Sequence[Any]], Exception | None]
+
+
+def only_floats(name: str) -> Refusal:
     """Of an operation whose result would be no whole number."""
-    return lambda dtype, booleans: (
-        f"{name}(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: {dtype}"
-    )
+    said = f"{name}(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: "
+    return lambda dtype, operands: None if dtype in FLOATS else RuntimeError(said + dtype)
 
 
-def no_negative_booleans(dtype: str, booleans: Sequence[bool]) -> str | None:
-    if not all(booleans):
+def no_moments(dtype: str, operands: Sequence[Any]) -> Exception | None:
+    return None if dtype in FLOATS else RuntimeError("std and var only support floating point and complex dtypes")
+
+
+def no_booleans(kernel: str) -> Refusal:
+    """Of an operation whose kernel takes whole numbers."""
+    return lambda dtype, operands: NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'") if dtype == "Bool" else None
+
+
+def no_negative_booleans(dtype: str, operands: Sequence[Any]) -> Exception | None:
+    if dtype != "Bool":
         return None
-    return "Negation, the `-` operator, on a bool tensor is not supported. Use the `~` or `logical_not()` operator instead."
+    return RuntimeError(f"Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, {_BITS}")
 
 
-def no_differences_of_booleans(dtype: str, booleans: Sequence[bool]) -> str | None:
+def no_differences_of_booleans(dtype: str, operands: Sequence[Any]) -> Exception | None:
+    booleans = [isinstance(x, bool) or getattr(x, "dtype", None) == np.bool_ for x in operands]
     if not any(booleans):
         return None
-    return (
-        f"Subtraction, the `-` operator, with {'two bool tensors' if all(booleans) else 'a bool tensor'} is not supported. If you are "
-        "trying to invert a mask, use the `~` or `logical_not()` operator instead."
-    )
+    if all(booleans):
+        said = "two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead."
+    else:
+        said = f"a bool tensor is not supported. If you are trying to invert a mask, {_BITS}"
+    return RuntimeError(f"Subtraction, the `-` operator, with {said}")
+
+
+def no_power(dtype: str, operands: Sequence[Any]) -> Exception | None:
+    """Of whole numbers, none that are no whole number; of booleans, none by a tensor of them."""
+    exponent = operands[1]
+    if dtype in FLOATS:
+        return None
+    if isinstance(exponent, (int, float)) and exponent < 0:
+        return RuntimeError("Integers to negative integer powers are not allowed.")
+    return NotImplementedError("\"pow\" not implemented for 'Bool'") if dtype == "Bool" and isinstance(exponent, np.ndarray) else None
+
+
+def no_division_by_zero(kernel: str) -> Refusal:
+    """Of a division of whole numbers."""
+
+    def refuses(dtype: str, operands: Sequence[Any]) -> Exception | None:
+        if dtype in FLOATS:
+            return None
+        if not np.all(operands[1]):
+            return RuntimeError("ZeroDivisionError")
+        return no_booleans(kernel)(dtype, operands)
+
+    return refuses
 
 
 # -- what is said of shapes -------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from gradcli.errors import ArgumentError, GradcliError, UnreadArgumentError, suggestion
+from gradcli.errors import ArgumentError, GradcliError, MistypedArgumentError, PlaceError, UnreadArgumentError, suggestion
 from gradcli.ops.arrays.shapes import getitem, reshape
 from gradcli.ops.calling.harmless import help_for, is_harmless
 from gradcli.ops.calling.parameters import static_parameters, takes_tables
@@ -23,6 +23,9 @@ class Host(Protocol):
     """Who carries values: makes operands and static parameters of arguments, and applies operations."""
 
     def value(self, argument: Any) -> Any: ...
+    def operand(self, argument: Any, of: Use) -> Any:
+        """The value that stands for an operand."""
+
     def whole(self, argument: Any, of: Use | None = None) -> Any: ...
     def static(self, argument: Any, of: Use | None = None) -> Any: ...
     def literal(self, parameter: str, argument: Any) -> Any:
@@ -58,14 +61,14 @@ def bind(host: Host, name: str, signature: Signature, arguments: Sequence[Any], 
             given[parameter.name] = argument
     if left:
         most = len(signature.parameters)
-        raise ArgumentError(f"{name} takes at most {most} arguments, not {len(arguments)}", help=usage(name, signature))
+        raise MistypedArgumentError(f"{name} takes at most {most} arguments, not {len(arguments)}", help=usage(name, signature))
     for keyword, argument in keywords.items():
         parameter = _spelled(name, signature, keyword)
         if parameter.ignored:
             _refuse_unless_harmless(host, name, parameter.name, keyword, argument)
             continue
         if parameter.name in given:
-            raise ArgumentError(f"{name}: the argument {keyword!r} is given twice")
+            raise MistypedArgumentError(f"{name}: the argument {keyword!r} is given twice")
         given[parameter.name] = argument
     for parameter in signature.parameters:
         if parameter.flattens and parameter.name in given and given[parameter.name] is None:
@@ -140,7 +143,7 @@ def prepared(
     static.update((key, _varying(host, name, key, value)) for key, value in varying.items())
     for key, value in static.items():
         if value is REQUIRED:
-            raise ArgumentError(f"{name} needs the argument {key!r}", help=usage(name, signature))
+            raise MistypedArgumentError(f"{name} needs the argument {key!r}", help=usage(name, signature))
     return operands, static
 
 
@@ -180,7 +183,8 @@ def applied(host: Host, record: Op | Composite, name: str, signature: Signature,
     except (TypeError, AttributeError, ValueError, LookupError, ArithmeticError) as error:
         if isinstance(error, GradcliError):
             raise
-        raise ArgumentError(f"{name}: {str(error) or type(error).__name__}", help=usage(name, signature)) from None
+        kind = PlaceError if isinstance(error, IndexError) else ArgumentError
+        raise kind(f"{name}: {str(error) or type(error).__name__}", help=usage(name, signature)) from None
 
 
 def _operands(host: Host, record: Op | Composite, name: str, rest: dict[str, Any]) -> list[Any]:
@@ -189,22 +193,23 @@ def _operands(host: Host, record: Op | Composite, name: str, rest: dict[str, Any
         value = rest.pop(operand, None)
         if value is None:
             if operand not in record.optional:
-                raise ArgumentError(f"{name} needs the argument {operand!r}", help=f"{name}({', '.join(record.operands)})")
+                raise MistypedArgumentError(f"{name} needs the argument {operand!r}", help=f"{name}({', '.join(record.operands)})")
             operands.append(None)
         elif isinstance(record, Composite) and operand in record.lists:
-            operands.append(_listed_arrays(host, value))
+            operands.append(_listed_arrays(host, value, (record, name, operand)))
         else:
-            operands.append(host.whole(value, (record, name, operand)) if operand in record.indices else host.value(value))
+            operands.append((host.whole if operand in record.indices else host.operand)(value, (record, name, operand)))
     if isinstance(record, Composite) and record.rest:
         more = rest.pop(record.rest, None)
-        operands += [host.value(item) for item in (more if isinstance(more, (list, tuple)) else () if more is None else (more,))]
+        of = (record, name, record.rest)
+        operands += [host.operand(item, of) for item in (more if isinstance(more, (list, tuple)) else () if more is None else (more,))]
     return operands
 
 
-def _listed_arrays(host: Host, items: Any) -> list[Any]:
+def _listed_arrays(host: Host, items: Any, of: Use) -> list[Any]:
     """The arrays of a list, or the rows of an array."""
     if isinstance(items, (list, tuple)):
-        return [host.value(item) for item in items]
+        return [host.operand(item, of) for item in items]
     if items is None:
         return []
     array = host.value(items)
@@ -212,7 +217,7 @@ def _listed_arrays(host: Host, items: Any) -> list[Any]:
 
 
 def _variadic(host: Host, record: Op | Composite, name: str, rest: dict[str, Any]) -> list[Any]:
-    operands = _listed_arrays(host, rest.pop(record.operands[0], None))
+    operands = _listed_arrays(host, rest.pop(record.operands[0], None), (record, name, record.operands[0]))
     if not operands:
         raise ArgumentError(f"{name} needs a list of at least one array", help=f"write {name}([x, y])")
     return operands

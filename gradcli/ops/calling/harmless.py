@@ -53,6 +53,7 @@ _HARMLESS: dict[str, Callable[[Any], bool]] = {
     "retstep": _only(False),
     "assume_a": _only("gen", "general"),
     "hermitian": _only(False),
+    "allow_singular": _only(False),
     "use_lower": _only(True),
     "lower": _only(False),
 }

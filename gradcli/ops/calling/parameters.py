@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import ArgumentError, TypeMismatchError
+from gradcli.errors import ArgumentError, MistypedArgumentError, TypeMismatchError
 from gradcli.ops.arrays.shapes import StaticArray
 from gradcli.ops.spec import Composite, Op
 
@@ -74,7 +74,7 @@ def _any(record: Op | Composite, key: str, value: Any) -> Any:
         return StaticArray(value)
     if value is None or value is ... or isinstance(value, (bool, int, float, str, StaticArray)):
         return value
-    raise ArgumentError(f"{key} must be a number, not {value!r}")
+    raise MistypedArgumentError(f"{key} must be a number, not {value!r}")
 
 
 def _flat(key: str, array: np.ndarray) -> Any:
@@ -100,7 +100,7 @@ def _axis(op: Any, key: str, value: Any) -> Any:
         return None
     parts = value if isinstance(value, tuple) else (value,)
     if not all(_whole(part) for part in parts):
-        raise ArgumentError(f"{key} must be a whole number, not {value!r}")
+        raise MistypedArgumentError(f"{key} must be a whole number, not {value!r}")
     return value
 
 
@@ -108,13 +108,13 @@ def _axes(op: Any, key: str, value: Any) -> Any:
     if isinstance(value, tuple):
         return tuple(_axes(op, key, part) for part in value)
     if value is not None and not _whole(value):
-        raise ArgumentError(f"{key} must be whole numbers, not {value!r}")
+        raise MistypedArgumentError(f"{key} must be whole numbers, not {value!r}")
     return value
 
 
 def _integers(op: Any, key: str, value: Any) -> Any:
     if not all(_whole(part) for part in (value if isinstance(value, tuple) else (value,))):
-        raise ArgumentError(f"{key} must be a whole number or a list of them, not {value!r}")
+        raise MistypedArgumentError(f"{key} must be a whole number or a list of them, not {value!r}")
     return value
 
 
@@ -122,20 +122,20 @@ def _integer(op: Any, key: str, value: Any) -> Any:
     if isinstance(op.static[key], float):
         return _number(op, key, value)
     if not _whole(value) or (key == "n" and value < 0):
-        raise ArgumentError(f"{key} must be a whole number{' of at least 0' if key == 'n' else ''}, not {value!r}")
+        raise MistypedArgumentError(f"{key} must be a whole number{' of at least 0' if key == 'n' else ''}, not {value!r}")
     return int(value)
 
 
 def _shape(op: Any, key: str, value: Any) -> tuple[int, ...]:
     extents = value if isinstance(value, tuple) else (value,)
     if not all(_whole(part) for part in extents):
-        raise ArgumentError(f"a shape consists of whole numbers, not {value!r}")
+        raise MistypedArgumentError(f"a shape consists of whole numbers, not {value!r}")
     return tuple(int(part) for part in extents)
 
 
 def _flag(op: Any, key: str, value: Any) -> bool:
     if not isinstance(value, (bool, int)):
-        raise ArgumentError(f"{key} must be True or False, not {value!r}")
+        raise MistypedArgumentError(f"{key} must be True or False, not {value!r}")
     return bool(value)
 
 
@@ -155,7 +155,7 @@ def _quantity(op: Any, key: str, value: Any) -> Any:
     """A number, as which libraries take a boolean, too; None where that is the default."""
     if isinstance(value, (bool, int, float)) or (value is None and op.static[key] is None):
         return value
-    raise ArgumentError(f"{key} must be a number, not {value!r}")
+    raise MistypedArgumentError(f"{key} must be a number, not {value!r}")
 
 
 def _one_order(op: Any, key: str, value: Any) -> Any:
@@ -171,7 +171,7 @@ def _quantities(op: Any, key: str, value: Any) -> Any:
 def _switch(op: Any, key: str, value: Any) -> Any:
     """True, False, or None, which leaves it to the function; numbers are taken for what they are in Python."""
     if value is None and op.static[key] is not None:
-        raise ArgumentError(f"{key} must be True or False, not None")
+        raise MistypedArgumentError(f"{key} must be True or False, not None")
     return None if value is None else _flag(op, key, value)
 
 
@@ -194,7 +194,7 @@ def _extents(op: Any, key: str, value: Any) -> Any:
 
 def _number(op: Any, key: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise ArgumentError(f"{key} must be a number, not {value!r}")
+        raise MistypedArgumentError(f"{key} must be a number, not {value!r}")
     return value
 
 

@@ -84,7 +84,7 @@ pow_ = elementwise(
     extended=Entrywise((
         lambda x, y: np.where(y == 0, LONG_DOUBLE(0), y * np.power(x, y - 1)),
         lambda x, y: np.where((x == 0) & (y >= 0), LONG_DOUBLE(0), np.power(x, y) * np.log(np.where(x == 0, LONG_DOUBLE(1), x))),
-    )), operator="pow", backward=pytorch.node_of_pow,
+    )), operator="pow", backward=pytorch.node_of_pow, refuses=pytorch.no_power,
     carries=power,
     c="g_pow({0}, {1})",
 )

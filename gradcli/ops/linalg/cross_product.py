@@ -74,8 +74,16 @@ def _numpy_cross(x: Any, y: Any, axisa: int, axisb: int, axisc: int, axis: int |
 
 
 def _along(x: Any, y: Any, axis: int | None) -> Any:
+    if len(x.shape) != len(y.shape):
+        raise ShapeError("linalg.cross: inputs must have the same number of dimensions.")
     if axis is None:
-        axis = next((i for i, n in enumerate(x.shape) if n == 3), -1)
+        axis = next((i for i, n in enumerate(x.shape) if n == 3), None)
+        if axis is None:
+            raise ShapeError("no dimension of size 3 in input")
+    place = one_axis(axis, len(x.shape))
+    if (x.shape[place], y.shape[place]) != (3, 3):
+        found = f"{x.shape[place]} and {y.shape[place]}"
+        raise ShapeError(f"linalg.cross: inputs dimension {axis} must have length 3. Got {found}")
     result = vector_product(moved(x, one_axis(axis, len(x.shape)), -1), moved(y, one_axis(axis, len(y.shape)), -1))
     return moved(result, -1, axis)
 

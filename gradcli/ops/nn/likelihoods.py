@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import ArgumentError, EvaluationError, ShapeError
+from gradcli.errors import ArgumentError, LabelError, ShapeError
 from gradcli.ops.arrays.addressing import take_along
 from gradcli.ops.arrays.reshaping import expand_dims
 from gradcli.ops.arrays.shapes import reshape
@@ -178,11 +178,14 @@ multilabel_soft_margin_loss = loss(
 
 
 def _class_labels(x: Any, classes: int, ignored: int | None) -> Any:
-    labels = np.asarray(x).astype(np.int64)
+    given = np.asarray(x)
+    labels = given.astype(np.int64)
+    if given.dtype.kind == "f" and (parts := given[given != labels]).size:
+        raise LabelError(f"the label {parts.flat[0]} is no whole number")
     if ignored is not None:
         labels = np.where(labels == ignored, 0, labels)
     if (wrong := labels[(labels < 0) | (labels >= classes)]).size:
-        raise EvaluationError(f"the label {wrong.flat[0]} is none of the {classes} classes, which are counted from 0")
+        raise LabelError(f"the label {wrong.flat[0]} is none of the {classes} classes, which are counted from 0")
     return labels[()]
 
 

@@ -193,6 +193,9 @@ def _run(
             if not retain:
                 node.saved = FREED
         values = saved_tensors(node, saved) if create_graph and op is not output else saved  # one of several results keeps nothing
+        if create_graph:
+            kind = node.dtype[0] if isinstance(node.dtype, tuple) else node.dtype
+            dtypes.set_constants(None if op.always else kind)  # a user's rule has its own
         parts = contributions(node, wanted, cotangent, values, guarded)
         if not parts or op.kind == "flat":  # nothing that depends on the operands: zeros, if nothing else arrives
             return [None if o is None or o not in needed or o in adjoints else _zeros(o) for o in node.operands]
@@ -206,13 +209,14 @@ def _run(
     check: Any = None
     if state.anomaly:
         check = check_backward
-    recording = state.recording
+    recording, constants = state.recording, dtypes.set_constants(None)
     state.recording = create_graph
     try:
         with np.errstate(all="ignore"):
             sweep(order, adjoints, watched(pull) if state.anomaly else pull, _cast_tensor if create_graph else _cast)
     finally:
         state.recording = recording
+        dtypes.set_constants(constants)
     return found
 
 

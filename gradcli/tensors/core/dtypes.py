@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,6 +21,11 @@ class dtype:
         self.name, self.tensor_type = name, tensor_type
         self.numpy: np.dtype[Any] = np.dtype(numpy)
         self.is_floating_point: bool = self.numpy.kind == "f"
+
+    @property
+    def in_messages(self) -> str:
+        """What PyTorch calls it in errors: Float, Long."""
+        return self.tensor_type.removesuffix("Tensor")
 
     @property
     def itemsize(self) -> int:
@@ -71,6 +77,27 @@ def set_default_dtype(d: object) -> None:
     _Default.dtype = d
 
 
+class _Constants(threading.local):
+    """The dtype of floats that a rule, or the body of a function, has of its own; None for the default."""
+
+    dtype: np.dtype[Any] | None = None
+
+
+_constants = _Constants()
+
+
+def set_constants(kind: np.dtype[Any] | None) -> np.dtype[Any] | None:
+    """Give constants the dtype of what they meet, as far as that is a float's. What they had before."""
+    before = _constants.dtype
+    _constants.dtype = kind if kind is None or kind.kind == "f" else None
+    return before
+
+
+def constant_float() -> np.dtype[Any]:
+    """The dtype of a float that says nothing else, here and now."""
+    return _constants.dtype or _Default.dtype.numpy
+
+
 def of_numpy(numpy: np.dtype[Any]) -> dtype:
     """Our dtype for NumPy's. Raises TypeError for what tensors cannot hold."""
     try:
@@ -86,6 +113,8 @@ def as_numpy(kind: Any) -> np.dtype[Any]:
     """NumPy's dtype for one of ours, of NumPy's or of Python's (float, int, bool)."""
     if isinstance(kind, dtype):
         return kind.numpy
+    if isinstance(kind, str):
+        raise TypeError(f"argument 'dtype' must be torch.dtype, not str: {kind!r}")
     numpy: np.dtype[Any] = np.dtype(kind)  # of Python's float: float64
     return numpy
 
@@ -135,9 +164,9 @@ def result_type(operands: Sequence[Any]) -> np.dtype[Any]:
         elif isinstance(operand, int):
             level, found = 2, np.dtype(np.int64)
         else:
-            level, found = 2, _Default.dtype.numpy
+            level, found = 2, constant_float()
         before = decided[level]
-        decided[level] = found if before is None else _joined(before, found)
+        decided[level] = found if before is None else joined(before, found)
     result: np.dtype[Any] | None = None
     for found_at_level in decided:
         if found_at_level is not None and (result is None or _RANK[found_at_level.kind] > _RANK[result.kind]):
@@ -146,7 +175,13 @@ def result_type(operands: Sequence[Any]) -> np.dtype[Any]:
     return result
 
 
-def _joined(x: np.dtype[Any], y: np.dtype[Any]) -> np.dtype[Any]:
+def joined(x: np.dtype[Any], y: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype that two have in common."""
     if _RANK[x.kind] != _RANK[y.kind]:
         return max(x, y, key=lambda d: _RANK[d.kind])  # whole numbers never widen a float
     return np.promote_types(x, y)
+
+
+def can_cast(found: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
+    """Whether results of a dtype may be written to tensors of another one: of no lower kind."""
+    return wanted.kind == "f" or (found.kind != "f" and (wanted.kind != "b" or found.kind == "b"))

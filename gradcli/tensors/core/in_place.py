@@ -92,9 +92,8 @@ def assign(x: Tensor, result: Tensor) -> Tensor:
     """Make a computed result the new content of x."""
     if result.array.shape != x.array.shape:
         raise RuntimeError(f"output with shape {list(x.array.shape)} doesn't match the broadcast shape {list(result.array.shape)}")
-    if result.array.dtype.kind == "f" and x.array.dtype.kind != "f":
-        kinds = (dtypes.of_numpy(a.array.dtype).tensor_type.removesuffix("Tensor") for a in (result, x))
-        raise RuntimeError("result type {} can't be cast to the desired output type {}".format(*kinds))
+    if not dtypes.can_cast(result.array.dtype, x.array.dtype):
+        raise RuntimeError(f"result type {result.dtype.in_messages} can't be cast to the desired output type {x.dtype.in_messages}")
     if not writable(x.array):
         check_places(x.array)
     x.array[...] = result.array
@@ -183,8 +182,10 @@ def write(x: Tensor, index: Any, value: Any) -> None:
 
 def mismatch(x: Tensor, new: Tensor) -> str:
     """What is said of entries of another dtype that are put to indices."""
-    kinds = (tensor.dtype.tensor_type.removesuffix("Tensor") for tensor in (x, new))
-    return "Index put requires the source and destination dtypes match, got {} for the destination and {} for the source.".format(*kinds)
+    return (
+        f"Index put requires the source and destination dtypes match, got {x.dtype.in_messages} for the destination and "
+        f"{new.dtype.in_messages} for the source."
+    )
 
 
 def _write(region: Tensor, chosen: Any, new: Tensor) -> None:

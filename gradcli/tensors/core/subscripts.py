@@ -172,7 +172,9 @@ def _part(part: Any) -> Any:
             array = array.astype(np.int64)
     else:
         kind = type(part).__name__
-        raise IndexError(f"only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {kind})")
+        raise (TypeError if isinstance(part, str) else IndexError)(
+            f"only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {kind})"
+        )
     array = mask_of(array)
     if array.dtype.kind not in "iub":
         raise IndexError("tensors used as indices must be long, int, byte or bool tensors")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -145,7 +145,7 @@ def _read(op: Op, operands: Sequence[Any]) -> tuple[list[Any], _Sources | None, 
         else:
             array = operand.item() if isinstance(operand, np.generic) else unmasked(operand, "the array")
             weak = type(array) is int or type(array) is float
-            alike = alike and (array is None or (weak and (common is not None or op.elementwise)))
+            alike = alike and (array is None or (weak and op.elementwise))
             sources.append(None)
         arrays.append(array)
     if not (alike and common is not None and common.kind == "f"):
@@ -161,30 +161,29 @@ def _promoted(op: Op, operands: Sequence[Any], arrays: list[Any]) -> np.dtype[An
         if a is not None and i not in skipped and not (op.operands[0] == "condition" and i == 0) and not isinstance(a, tuple)
     ]
     if not deciding:
-        return dtypes.get_default_dtype().numpy if op.result == "float" else None
-    target = dtypes.result_type(deciding)
+        return dtypes.constant_float() if op.result == "float" else None
+    target, whole = dtypes.result_type(deciding), None
+    error = None if op.torch.refuses is None else op.torch.refuses(dtypes.of_numpy(target).in_messages, arrays)
+    if error is not None:
+        raise error
     if target.kind != "f":
-        if op.torch.refuses is not None:
-            _check_taken(op.torch.refuses, arrays, target)
         if op.result == "same" or (op.facts.integral and not op.torch.floats):
-            return None
-        target = dtypes.get_default_dtype().numpy
+            if not op.elementwise:
+                return None
+            whole = target
+        else:
+            target = dtypes.constant_float()
+    # NumPy has no arithmetic of booleans for all that PyTorch has: it is that of zeros and ones
+    kind = np.dtype(np.uint8) if whole is not None and whole.kind == "b" and op.result == "float" else target
     for i, array in enumerate(arrays):
         if i in skipped or (op.operands[0] == "condition" and i == 0):
             continue
-        if isinstance(array, np.ndarray) and array.dtype != target:
-            arrays[i] = array.astype(target)
-        elif isinstance(array, (bool, int)) and op.kind == "structural":
-            arrays[i] = np.asarray(array, target)
+        if isinstance(array, np.ndarray):
+            if array.dtype != kind:
+                arrays[i] = array.astype(kind)
+        elif isinstance(array, (bool, int, float)) and (op.kind == "structural" or whole is not None):
+            arrays[i] = np.asarray(array).astype(kind)  # which wraps around
     return target
-
-
-def _check_taken(refuses: Callable[..., str | None], arrays: list[Any], target: np.dtype[Any]) -> None:
-    """Refuse what PyTorch has no arithmetic of whole numbers and booleans for."""
-    booleans = [isinstance(a, np.ndarray) and a.dtype.kind == "b" for a in arrays]
-    said = refuses(dtypes.of_numpy(target).tensor_type.removesuffix("Tensor"), booleans)
-    if said is not None:
-        raise RuntimeError(said)
 
 
 def _weak(array: np.ndarray) -> Any:

@@ -14,6 +14,7 @@ import numpy as np
 from gradcli.errors import GradcliError
 from gradcli.ops.arrays.shapes import stack
 from gradcli.ops.calling import binding
+from gradcli.ops.calling.pytorch_types import no_tensor, takes_number
 from gradcli.ops.calling.signatures import Signature
 from gradcli.ops.spec import Composite, Op
 from gradcli.ops.structure import to_int
@@ -34,7 +35,8 @@ def requires_grad(argument: Any) -> bool:
 class Host:
     """Tensors as the carriers of a call; Python numbers stay as they are, weak in their dtype.
 
-    As in PyTorch, a list is no tensor, and a number is no tensor that requires grad: its gradient would be lost.
+    As in PyTorch, a list is no tensor, a number only stands for one where a function says so, and a tensor that requires grad is no
+    number: its gradient would be lost.
     """
 
     @staticmethod
@@ -47,6 +49,14 @@ class Host:
             kind = type(argument).__name__
             raise TypeError(f"expected Tensor, but got {kind} of tensors that require grad; torch.stack makes a tensor of them")
         return as_tensor(argument)
+
+    @classmethod
+    def operand(cls, argument: Any, of: binding.Use) -> Any:
+        if isinstance(argument, _NO_TENSORS):
+            record, name, operand = of
+            if not isinstance(argument, _NUMBERS) or not takes_number(name, operand):
+                raise no_tensor(name, operand, _place(record, operand), argument)
+        return cls.value(argument)
 
     @staticmethod
     def whole(argument: Any, of: binding.Use | None = None) -> Any:
@@ -88,11 +98,27 @@ class Host:
         for operand in operands:
             if isinstance(operand, Tensor):
                 return apply(op, operands, static)
-        return apply(op, [o if o is None else as_tensor(o) for o in operands], static)
+        return apply(op, [o if o is None else _constant(o) for o in operands], static)
+
+
+def _constant(number: Any) -> Tensor:
+    array = np.asarray(number)
+    return Tensor(array.astype(dtypes.constant_float()) if array.dtype.kind == "f" and not array.ndim else as_tensor(number).array)
+
+
+def _place(record: Op | Composite, operand: str) -> int | None:
+    """Where an operand stands, None among those of a list."""
+    if record.variadic or operand not in record.operands or (isinstance(record, Composite) and operand in record.lists):
+        return None
+    return record.operands.index(operand) + 1
 
 
 class NumpyHost(Host):
     """The same as NumPy takes arguments: lists are arrays, and whatever stands for a number may have a gradient."""
+
+    @classmethod
+    def operand(cls, argument: Any, of: binding.Use) -> Any:
+        return cls.value(argument)
 
     @staticmethod
     def value(argument: Any) -> Any:
@@ -117,6 +143,17 @@ def _stacked(parts: Any, kind: Any) -> Any:
     if requires_grad(parts):
         return apply(stack, [_stacked(part, kind) for part in parts], {"axis": 0})
     return as_tensor(parts, None if hasattr(parts, "dtype") else dtypes.of_numpy(kind))
+
+
+class ScipyHost(NumpyHost):
+    """The same as SciPy takes arguments: counts may be floats."""
+
+    @staticmethod
+    def whole(argument: Any, of: binding.Use | None = None) -> Any:
+        tensor = as_tensor(argument)
+        if tensor.array.dtype.kind == "f" and bool(np.all(tensor.array == np.rint(tensor.array))):
+            tensor = Tensor(tensor.array.astype(np.int64))
+        return Host.whole(tensor, of)
 
 
 class _Place:
@@ -164,7 +201,17 @@ class _Rehearsal(Host):
         raise _Undecided
 
 
-HOST, NUMPY_HOST, _REHEARSAL = Host(), NumpyHost(), _Rehearsal()
+class _NumpyRehearsal(_Rehearsal):
+    """The same as NumPy takes arguments."""
+
+    @classmethod
+    def operand(cls, argument: Any, of: binding.Use) -> Any:
+        return cls.value(argument)
+
+
+HOST, NUMPY_HOST, SCIPY_HOST, _REHEARSAL, _NUMPY_REHEARSAL = Host(), NumpyHost(), ScipyHost(), _Rehearsal(), _NumpyRehearsal()
+_NUMBERS = (bool, int, float)
+_NO_TENSORS = (*_NUMBERS, list, tuple, str)
 
 
 class Arrangement(NamedTuple):
@@ -183,7 +230,7 @@ class Arrangement(NamedTuple):
 
 
 def arrangement(
-    name: str, record: Op | Composite, signature: Signature, arguments: Sequence[Any], keywords: Mapping[str, Any]
+    host: Host, name: str, record: Op | Composite, signature: Signature, arguments: Sequence[Any], keywords: Mapping[str, Any]
 ) -> Arrangement | None:
     """What calls like this one apply their function to; None where that takes more than tensors first, and constants after them."""
     if callable(record.torch.backward) and isinstance(record, Composite):
@@ -193,12 +240,12 @@ def arrangement(
         tensors += 1
     rest = (*arguments[tensors:], *keywords.values())
     kinds = tuple([_kind(argument) for argument in rest])
-    return None if None in kinds else _rehearsed(record, name, signature, tensors, rest, kinds, tuple(keywords))
+    return None if None in kinds else _rehearsed(host is not HOST, record, name, signature, tensors, rest, kinds, tuple(keywords))
 
 
 def rehearsal(record: Op | Composite, name: str, signature: Signature, tensors: int) -> Arrangement | None:
     """What a call with so many tensors alone applies its function to."""
-    return _rehearsed(record, name, signature, tensors, (), (), ())
+    return _rehearsed(False, record, name, signature, tensors, (), (), ())
 
 
 def _kind(argument: Any) -> type | None:
@@ -213,16 +260,16 @@ def _kind(argument: Any) -> type | None:
 
 @lru_cache(1024)
 def _rehearsed(
-    record: Op | Composite, name: str, signature: Signature, tensors: int, rest: tuple[Any, ...], kinds: tuple[type, ...],
+    numpy: bool, record: Op | Composite, name: str, signature: Signature, tensors: int, rest: tuple[Any, ...], kinds: tuple[type, ...],
     keywords: tuple[str, ...],
 ) -> Arrangement | None:  # fmt: skip
-    positional = len(rest) - len(keywords)
+    host, positional = _NUMPY_REHEARSAL if numpy else _REHEARSAL, len(rest) - len(keywords)
     arguments = (*map(_Place, range(tensors)), *rest[:positional])
     try:
-        given = binding.bind(_REHEARSAL, name, signature, arguments, dict(zip(keywords, rest[positional:], strict=True)))
-        if binding.chosen(_REHEARSAL, record, given) is not record:
+        given = binding.bind(host, name, signature, arguments, dict(zip(keywords, rest[positional:], strict=True)))
+        if binding.chosen(host, record, given) is not record:
             return None  # other operands, rarely given
-        operands, static = binding.prepared(_REHEARSAL, record, name, signature, given)
+        operands, static = binding.prepared(host, record, name, signature, given)
     except (_Undecided, GradcliError, AttributeError, TypeError, ValueError):
         return None  # the call itself will say what is wrong with it
     return Arrangement(operands, static) if any(isinstance(o, _Place) for o in operands) else None

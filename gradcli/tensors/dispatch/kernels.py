@@ -36,11 +36,11 @@ def computed(op: Op, arrays: Sequence[Any], static: Mapping[str, Any]) -> Any:
 
 
 def as_array(op: Op, result: Any, dtype: np.dtype[Any] | None) -> np.ndarray:
-    """The result as an array, of a dtype if it is a float."""
+    """The result as an array, of the dtype that the operands were promoted to, unless it is a truth or a place."""
     out = result if type(result) is np.ndarray else np.asarray(result)
     if out.dtype is dtype:
         return out
-    if dtype is not None and out.dtype != dtype and out.dtype.kind == "f" and op.result != "bool":
+    if dtype is not None and out.dtype != dtype and (out.dtype.kind == "f" or dtype.kind != "f") and op.result not in ("bool", "int"):
         return out.astype(dtype)
     return out.astype(np.int64) if out.dtype == np.uint64 else out
 

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import AxisError, GradcliError, UnreadArgumentError, suggestion
+from gradcli.errors import ArgumentError, AxisError, GradcliError, ShapeError, UnreadArgumentError, suggestion
 from gradcli.ops.calling import binding
 from gradcli.ops.calling.dialects import CALLED_OTHERWISE, lookup, names
-from gradcli.ops.calling.prefixes import TORCH
+from gradcli.ops.calling.prefixes import SCIPY, TORCH
+from gradcli.ops.calling.pytorch_types import concerns_floats, is_particular
 from gradcli.ops.calling.signatures import Signature
 from gradcli.ops.recording import numbered
 from gradcli.ops.registry import named, public_names
@@ -24,10 +25,11 @@ from gradcli.tensors.core.subscripts import one_of_several
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.user_warnings import warn
 from gradcli.tensors.dispatch.apply import apply
-from gradcli.tensors.dispatch.call_arguments import HOST, NUMPY_HOST, arrangement, rehearsal
-from gradcli.tensors.dispatch.error_messages import check_same_dtype, in_range, refused
+from gradcli.tensors.dispatch.call_arguments import HOST, NUMPY_HOST, SCIPY_HOST, arrangement, rehearsal
+from gradcli.tensors.dispatch.error_messages import also_value_error, check_same_dtype, check_taken, in_range, refusal_of
 from gradcli.tensors.dispatch.named_results import named_results
 from gradcli.tensors.dispatch.regions import region, region_of
+from gradcli.tensors.dispatch.whole_numbers import settle
 
 
 @cache
@@ -54,6 +56,29 @@ def direct(name: str, library: str, count: int) -> tuple[Op, dict[str, Any]] | N
 
 def call(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """A function of a library applied to tensors."""
+    if library == TORCH and is_particular(name) and (concerns_floats(name) or not _of_one_float(arguments)):
+        check_taken(name, arguments)
+        settled = settle(name, arguments, keywords)
+        if settled is not None:
+            result = _called(name, library, settled.arguments, settled.keywords)
+            return result if settled.kind is None else result.to(settled.kind)
+    return _called(name, library, arguments, keywords)
+
+
+def _of_one_float(arguments: tuple[Any, ...]) -> bool:
+    """Whether all tensors are of one dtype of floats."""
+    common = None
+    for argument in arguments:
+        if isinstance(argument, Tensor):
+            kind = argument.array.dtype
+            if kind is not common and (common is not None or kind.kind != "f"):
+                return False
+            common = kind
+    return common is not None
+
+
+def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """The same for arguments whose dtypes are settled."""
     if not keywords and all(isinstance(argument, Tensor) for argument in arguments):
         alone = direct(name, library, len(arguments))
         if alone is not None:
@@ -62,22 +87,27 @@ def call(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str
     if found is None:
         raise AttributeError(missing(name))
     record, signature = found
+    if arguments and isinstance(arguments[0], Tensor) and not arguments[0].array.ndim and library == TORCH:
+        arguments = (arguments[0], *map(_only_axis, arguments[1:]))
+        keywords = {key: _only_axis(value) for key, value in keywords.items()}
     out, kind = keywords.pop("out", None), keywords.pop("dtype", None)
     if record.torch.one_dtype and library == TORCH:
         check_same_dtype(arguments)
     if keywords.get("inplace") is True and arguments:
         return update(arguments[0], name, arguments[1:], {k: v for k, v in keywords.items() if k != "inplace"})
-    host = HOST if library == TORCH else NUMPY_HOST
+    host = HOST if library == TORCH else SCIPY_HOST if library == SCIPY else NUMPY_HOST
     if out is not None and (isinstance(out, tuple) or not isinstance(out, Tensor)):
         raise UnreadArgumentError(f"{name} does not support out={type(out).__name__}", help="leave it out, and give the result a name")
     if kind is not None:
         kind = kind if isinstance(kind, dtypes.dtype) else dtypes.of_numpy(dtypes.as_numpy(kind))
         arguments = _of_kind(host, record, name, arguments, kind)
+        found_there = _called(name, library, arguments, keywords if out is None else {**keywords, "out": out})
+        return found_there.to(kind) if isinstance(found_there, Tensor) else found_there
     given: dict[str, Any] = {}
     operands: list[Any] = []
     static: dict[str, Any] = {}
     try:
-        arranged = arrangement(name, record, signature, arguments, keywords)
+        arranged = arrangement(host, name, record, signature, arguments, keywords)
         if arranged is not None:
             operands, static = arranged.filled(arguments)
         else:
@@ -87,11 +117,13 @@ def call(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str
         start = next_index()
         result: Any = region_of(record, operands, static)
         if result is None:
-            result = binding.applied(host, record, name, signature, operands, static)
+            result = _applied(host, record, name, signature, operands, static)
     except AxisError as error:
-        raise refused(record, operands, static, library) or in_range(error) from None
+        raise refusal_of(record, operands, static, library) or in_range(error) from None
+    except (ArgumentError, ShapeError) as error:
+        raise refusal_of(record, operands, static, library) or also_value_error(error) from None
     except GradcliError as error:
-        raise refused(record, operands, static, library) or error from None
+        raise refusal_of(record, operands, static, library) or error from None
     given_tensors = (*arguments, *keywords.values())
     if isinstance(result, tuple):
         if out is not None:
@@ -129,6 +161,32 @@ def _shows(result: Tensor, argument: Any) -> bool:
     return isinstance(argument, Tensor) and (result._base is argument or result._base is argument._base)
 
 
+def _applied(host: Any, record: Op | Composite, name: str, signature: Signature, operands: list[Any], static: dict[str, Any]) -> Any:
+    """A record applied; constants in the body of one made of operations are floats of the dtype that it computes with."""
+    if isinstance(record, Op):
+        return binding.applied(host, record, name, signature, operands, static)
+    before = dtypes.set_constants(_float_among(operands) or (dtypes.float64.numpy if host is not HOST else None))
+    try:
+        return binding.applied(host, record, name, signature, operands, static)
+    finally:
+        dtypes.set_constants(before)
+
+
+def _only_axis(argument: Any) -> Any:
+    """PyTorch takes the one axis that a number might have in a tuple, too."""
+    return 0 if argument in ((0,), (-1,)) and isinstance(argument, tuple) else argument
+
+
+def _float_among(operands: list[Any]) -> np.dtype[Any] | None:
+    """The dtype of the floats that a function computes with."""
+    common: np.dtype[Any] | None = None
+    for operand in operands:
+        kind = operand.array.dtype if isinstance(operand, Tensor) else _float_among(operand) if isinstance(operand, list) else None
+        if kind is not None and kind is not common and kind.kind == "f":
+            common = kind if common is None else dtypes.joined(common, kind)
+    return common
+
+
 def _of_kind(host: Any, record: Op | Composite, name: str, arguments: tuple[Any, ...], kind: Any) -> tuple[Any, ...]:
     """The arguments with what is computed with in another dtype."""
     if not arguments:
@@ -136,6 +194,8 @@ def _of_kind(host: Any, record: Op | Composite, name: str, arguments: tuple[Any,
     first, *rest = arguments
     if record.variadic and isinstance(first, (list, tuple)):
         return ([as_tensor(host.value(part)).to(kind) for part in first], *rest)
+    if host is not HOST:  # a ufunc computes in the dtype
+        return tuple([as_tensor(host.value(a)).to(kind) if isinstance(a, (Tensor, np.ndarray)) else a for a in arguments])
     return (as_tensor(host.value(first)).to(kind), *rest)
 
 
@@ -158,6 +218,8 @@ def _written(out: Tensor, result: Tensor) -> Tensor:
         raise RuntimeError(
             "functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad."
         )
+    if not dtypes.can_cast(result.array.dtype, out.array.dtype):
+        raise RuntimeError(f"result type {result.dtype.in_messages} can't be cast to the desired output type {out.dtype.in_messages}")
     check_writable(out)
     if out.array.shape == result.array.shape:
         check_places(out.array)

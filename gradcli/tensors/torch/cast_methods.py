@@ -34,6 +34,11 @@ def _type(x: Tensor, dtype: Any = None) -> Any:
     return f"torch.{x.dtype.tensor_type}" if dtype is None else _to(x, dtype)
 
 
+def _astype(x: Tensor, dtype: Any, *, copy: bool = True) -> Tensor:
+    """NumPy's name for a copy in another dtype."""
+    return _to(x, dtypes.of_numpy(dtypes.as_numpy(dtype)), copy=copy)
+
+
 def _type_as(x: Tensor, other: Tensor) -> Tensor:
     return _to(x, other.dtype)
 
@@ -48,8 +53,8 @@ def _unchanged(x: Tensor, *_: Any, **__: Any) -> Tensor:
 
 
 CASTS: dict[str, Callable[..., Any]] = {
-    "to": _to, "type": _type, "type_as": _type_as,
+    "to": _to, "astype": _astype, "type": _type, "type_as": _type_as,
     "float": _in(dtypes.float32), "double": _in(dtypes.float64), "half": _in(dtypes.float16), "long": _in(dtypes.int64),
-    "int": _in(dtypes.int32), "short": _in(dtypes.int16), "bool": _in(dtypes.bool_),
+    "int": _in(dtypes.int32), "short": _in(dtypes.int16), "bool": _in(dtypes.bool_), "char": _in(dtypes.int8), "byte": _in(dtypes.uint8),
     "clone": clone_of, "cpu": _unchanged, "pin_memory": _unchanged,
 }  # fmt: skip

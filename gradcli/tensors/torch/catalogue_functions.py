@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -17,6 +18,7 @@ from gradcli.tensors.core.casts import as_tensor, clone_of
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.apply import apply
 from gradcli.tensors.dispatch.library_calls import call, known, missing
+from gradcli.tensors.torch.bits import BITS
 from gradcli.tensors.torch.introspection import INTROSPECTION
 from gradcli.tensors.torch.memory_methods import MEMORY
 
@@ -28,9 +30,9 @@ def function(name: str, where: str = "torch") -> Callable[..., Any]:
     found = known(there)
     if found is None:
         raise AttributeError(missing(name, where))
-    record, _ = found
-
-    single = not record.variadic and len(record.operands) == 1
+    record, signature = found
+    leading = bool(signature.parameters) and signature.parameters[0].name in record.operands
+    single = leading and not record.variadic and len(record.operands) == 1
 
     def run(*arguments: Any, **keywords: Any) -> Any:
         if single and arguments and not isinstance(arguments[0], Tensor):
@@ -65,7 +67,24 @@ def where(condition: Any, *choices: Any, **keywords: Any) -> Any:
     """One of two values, entry by entry; of a condition alone, the places where it holds."""
     if not choices and not keywords:
         return INTROSPECTION["nonzero"](condition, as_tuple=True)
+    if isinstance(condition, Tensor) and condition.array.dtype != np.bool_:
+        if condition.array.dtype != np.uint8:
+            kind = condition.dtype.in_messages
+            raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {kind}")
+        warnings.warn(_BYTES, UserWarning, stacklevel=2)
+        condition = condition.to(dtypes.bool_)
     return call("where", TORCH, (condition, *choices), keywords)
+
+
+_BYTES = (
+    "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future version of PyTorch. Use a "
+    "boolean condition instead."
+)
+
+
+def where_of(x: Tensor, condition: Any, other: Any) -> Any:
+    """The method: ``x.where(condition, other)``."""
+    return where(condition, x, other)
 
 
 def is_tensor(x: Any) -> bool:
@@ -76,15 +95,30 @@ def result_type(*operands: Any) -> dtypes.dtype:
     return dtypes.of_numpy(dtypes.result_type([o.array if isinstance(o, Tensor) else o for o in operands]))
 
 
+def promote_types(first: dtypes.dtype, second: dtypes.dtype) -> dtypes.dtype:
+    """The dtype of the smallest size and kind that holds both."""
+    return dtypes.of_numpy(dtypes.joined(dtypes.as_numpy(first), dtypes.as_numpy(second)))
+
+
+def can_cast(found: dtypes.dtype, wanted: dtypes.dtype) -> bool:
+    """Whether results of a dtype may be written to tensors of another one."""
+    return dtypes.can_cast(dtypes.as_numpy(found), dtypes.as_numpy(wanted))
+
+
 def broadcast_shapes(*shapes: Any) -> dtypes.Size:
-    return dtypes.Size(np.broadcast_shapes(*(s if isinstance(s, (tuple, list)) else (s,) for s in shapes)))
+    given = [tuple(s) if isinstance(s, (tuple, list)) else (s,) for s in shapes]
+    try:
+        return dtypes.Size(np.broadcast_shapes(*given))
+    except ValueError:
+        raise RuntimeError(f"Shape mismatch: objects cannot be broadcast to a single shape: {', '.join(map(str, given))}") from None
 
 
 OWN: dict[str, Callable[..., Any]] = {
-    "einsum": einsum, "is_tensor": is_tensor, "result_type": result_type, "broadcast_shapes": broadcast_shapes, "clone": clone_of,
-    "as_strided": MEMORY["as_strided"],
+    "einsum": einsum, "is_tensor": is_tensor, "result_type": result_type, "promote_types": promote_types, "can_cast": can_cast,
+    "broadcast_shapes": broadcast_shapes, "clone": clone_of, "as_strided": MEMORY["as_strided"],
     **{name: INTROSPECTION[name] for name in (
         "numel", "is_floating_point", "is_complex", "is_inference", "allclose", "isclose", "equal", "all", "any", "nonzero", "unique",
         "count_nonzero", "bincount",
     )},
+    **BITS,
 }  # fmt: skip

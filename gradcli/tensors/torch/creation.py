@@ -43,6 +43,8 @@ def size_of(size: Any) -> tuple[int, ...]:
         raise TypeError(f"a size consists of whole numbers, not {list(size)}")
     if len(size) == 1 and isinstance(size[0], (tuple, list)):
         size = size[0]
+    if any(isinstance(n, str) for n in size):
+        raise TypeError(f"size must be tuple of ints, not str: {size[0]!r}")
     shape = tuple(int(n) for n in size)
     if any(n < 0 for n in shape):
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
@@ -61,13 +63,9 @@ def _refuse_out(out: Any) -> None:
 
 def _number(name: str, parameter: str, value: Any) -> Any:
     """A number, as PyTorch takes it: no tensor whose gradient would be lost."""
-    if isinstance(value, (Tensor, list, tuple)) and _requires_grad(value):
+    if isinstance(value, (list, tuple)) or (isinstance(value, Tensor) and (value.array.ndim or value.requires_grad)):
         raise TypeError(f"{name}(): argument '{parameter}' must be Number, not {type(value).__name__}")
     return value
-
-
-def _requires_grad(value: Any) -> bool:
-    return value.requires_grad if isinstance(value, Tensor) else isinstance(value, (list, tuple)) and any(map(_requires_grad, value))
 
 
 def _filled(value: float) -> Any:
@@ -92,6 +90,12 @@ def _filled(value: float) -> Any:
 (zeros, zeros_like), (ones, ones_like), (empty, empty_like) = _filled(0), _filled(1), _filled(0)
 
 
+def scalar_tensor(s: Any, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
+    """A tensor without axes: a float, unless another dtype is asked for."""
+    kind = default_float() if dtype is None else dtypes.as_numpy(dtype)
+    return _made(np.full((), _number("scalar_tensor", "s", s), kind), requires_grad, device)
+
+
 def full(size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
     return _made(np.full(size_of((size,)), array_of(_number("full", "fill_value", fill_value), dtype)), requires_grad, device)
 
@@ -103,6 +107,9 @@ def full_like(x: Tensor, fill_value: Any, *, dtype: Any = None, requires_grad: b
 
 
 def eye(n: int, m: int | None = None, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
+    for name, extent in (("n", n), ("m", m)):
+        if extent is not None and extent < 0:
+            raise RuntimeError(f"{name} must be greater or equal to 0, got {extent}")
     return _made(np.eye(n, m, dtype=default_float() if dtype is None else dtypes.as_numpy(dtype)), requires_grad, device)
 
 
@@ -134,6 +141,8 @@ def _float_range(first: float, step: float, count: int, kind: np.dtype[Any]) -> 
 
 def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
     """Evenly spaced numbers, rounded as PyTorch rounds them: from both ends to the middle, each by one fused operation."""
+    for name, given in (("start", start), ("end", end)):
+        _number("linspace", name, given)
     kind = default_float() if dtype is None else dtypes.as_numpy(dtype)
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
@@ -154,8 +163,10 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, requires_gr
 def logspace(
     start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any = None, requires_grad: bool = False, device: Any = None
 ) -> Tensor:
+    for name, given in (("start", start), ("end", end), ("base", base)):
+        _number("logspace", name, given)
     kind = default_float() if dtype is None else dtypes.as_numpy(dtype)
-    return _made(np.power(base, np.linspace(float(start), float(end), steps)).astype(kind), requires_grad, device)
+    return _made(np.power(float(base), np.linspace(float(start), float(end), steps)).astype(kind), requires_grad, device)
 
 
 def _random(draw: Any) -> Any:
@@ -178,19 +189,26 @@ def _random(draw: Any) -> Any:
 
 
 def randint(
-    low: int, high: Any = None, size: Any = None, *, generator: Any = None, dtype: Any = None, requires_grad: bool = False
-) -> Tensor:
+    low: int, high: Any = None, size: Any = None, *, generator: Any = None, dtype: Any = None, requires_grad: bool = False,
+    device: Any = None,
+) -> Tensor:  # fmt: skip
     if size is None:
         low, high, size = 0, low, high
     kind = np.dtype(np.int64) if dtype is None else dtypes.as_numpy(dtype)
-    return _made(whole(int(low), int(high), size_of((size,)), generator).astype(kind), requires_grad)
+    return _made(whole(int(low), int(high), size_of((size,)), generator).astype(kind), requires_grad, device)
 
 
-def randperm(n: int, *, generator: Any = None, dtype: Any = None) -> Tensor:
+def randperm(n: int, *, generator: Any = None, dtype: Any = None, device: Any = None) -> Tensor:
+    check_device(device)
+    if n < 0:
+        raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
     return Tensor(permutation(n, generator).astype(np.int64 if dtype is None else dtypes.as_numpy(dtype)))
 
 
-def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None, requires_grad: bool = False) -> Tensor:
+def normal(
+    mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None, requires_grad: bool = False, device: Any = None
+) -> Tensor:
+    check_device(device)
     parts = [np.shape(v.array if isinstance(v, Tensor) else v) for v in (mean, std)]
     shape = size_of((size,)) if size is not None else np.broadcast_shapes(*parts)
     noise = Tensor(draw_normal(shape, default_float(), generator))

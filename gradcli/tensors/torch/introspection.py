@@ -55,7 +55,14 @@ def _is_close(x: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08
 
 
 def _truth(reduce: Callable[..., Any]) -> Callable[..., Tensor]:
-    return lambda x, dim=None, keepdim=False: Tensor(np.asarray(reduce(x.array, axis=dim, keepdims=keepdim)))
+    """Whether any or all entries are true; of bytes, as bytes."""
+
+    def run(x: Tensor, dim: Any = None, keepdim: bool = False, *, axis: Any = None, keepdims: bool = False) -> Tensor:
+        axis = dim if axis is None else axis
+        found = np.asarray(reduce(x.array, axis=tuple(axis) if isinstance(axis, list) else axis, keepdims=keepdim or keepdims))
+        return Tensor(found.astype(np.uint8) if x.array.dtype == np.uint8 else found)
+
+    return run
 
 
 def _equal(x: Tensor, other: Tensor) -> bool:
@@ -81,6 +88,8 @@ def _count_nonzero(x: Tensor, dim: int | None = None) -> Tensor:
 
 
 def _bincount(x: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+    if x.array.dtype.kind not in "iu":
+        raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{x.dtype.in_messages}'")
     return Tensor(np.bincount(x.array, None if weights is None else weights.array, minlength))
 
 

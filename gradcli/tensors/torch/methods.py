@@ -9,6 +9,7 @@ from typing import Any
 
 from gradcli.ops.calling.dialects import names
 from gradcli.ops.calling.prefixes import TORCH
+from gradcli.ops.calling.pytorch_types import is_particular
 from gradcli.ops.registry import public_names
 from gradcli.tensors.core.backward import backward_of
 from gradcli.tensors.core.in_place import update, write
@@ -17,13 +18,16 @@ from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.apply import apply
 from gradcli.tensors.dispatch.library_calls import call, direct, known
 from gradcli.tensors.torch import creation
+from gradcli.tensors.torch.bits import BITS
 from gradcli.tensors.torch.cast_methods import CASTS
+from gradcli.tensors.torch.catalogue_functions import where_of
 from gradcli.tensors.torch.display import shown
 from gradcli.tensors.torch.in_place_methods import IN_PLACE
 from gradcli.tensors.torch.introspection import INTROSPECTION
 from gradcli.tensors.torch.memory_methods import MEMORY
-from gradcli.tensors.torch.numpy_protocols import function_on_tensors, ufunc_on_tensors
+from gradcli.tensors.torch.numpy_protocols import function_on_tensors
 from gradcli.tensors.torch.operators import OPERATORS
+from gradcli.tensors.torch.ufunc_calls import ufunc_on_tensors
 
 
 def _new(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
@@ -38,6 +42,8 @@ def _new_tensor(x: Tensor, data: Any, **keywords: Any) -> Tensor:
 OWN: dict[str, Callable[..., Any]] = {
     **INTROSPECTION,
     **CASTS,
+    **BITS,
+    "where": where_of,
     **IN_PLACE,
     **MEMORY,
     "new_zeros": _new(creation.zeros),
@@ -85,7 +91,7 @@ def _method(name: str) -> Callable[..., Any]:
     if name.endswith("_"):
         return lambda x, *arguments, **keywords: update(x, name[:-1], arguments, keywords)
     function = name if known(f"Tensor.{name}") is None else f"Tensor.{name}"  # which is declared where it is not the function of that name
-    alone = direct(function, TORCH, 1)
+    alone = None if is_particular(name) else direct(function, TORCH, 1)
     if alone is None:
         return lambda *arguments, **keywords: call(function, TORCH, arguments, keywords)
     op, static = alone

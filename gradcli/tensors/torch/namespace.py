@@ -28,7 +28,7 @@ _PUBLIC = {
 NAMES: dict[str, Any] = {
     **{name: getattr(module, name) for module, names in _PUBLIC.items() for name in names},
     **dtypes.NAMES, **catalogue_functions.OWN, "Tensor": Tensor, "device": device, "where": catalogue_functions.where,
-    "asarray": casts.as_tensor, "scalar_tensor": creation.tensor,
+    "asarray": casts.as_tensor, "scalar_tensor": creation.scalar_tensor,
     "pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "newaxis": None, "strided": "torch.strided",
     "cuda": SimpleNamespace(is_available=lambda: False, device_count=lambda: 0),
 }  # fmt: skip

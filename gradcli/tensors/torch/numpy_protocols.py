@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from gradcli.errors import UnreadArgumentError
+from gradcli.ops.calling.dialects import qualified
 from gradcli.ops.calling.prefixes import NUMPY
-from gradcli.ops.registry import registry
-from gradcli.tensors.core.casts import as_tensor, clone_of
+from gradcli.tensors.core.casts import clone_of
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.call_arguments import NUMPY_HOST
-from gradcli.tensors.dispatch.library_calls import call, known
-from gradcli.tensors.torch import creation
 from gradcli.tensors.torch.catalogue_functions import einsum
-
-_CONJUGATE = {"conjugate": "positive"}  # a ufunc's result is a new array
+from gradcli.tensors.torch.numpy_calls import called, plain
+from gradcli.tensors.torch.numpy_functions import FUNCTIONS
 
 
 def _array(x: Any) -> Any:
@@ -33,8 +30,20 @@ def _ndim(x: Tensor) -> int:
     return x.array.ndim
 
 
-def _size(x: Tensor, axis: int | None = None) -> int:
-    return x.array.size if axis is None else x.array.shape[axis]
+def _size(x: Tensor, axis: Any = None) -> int:
+    return int(np.size(x.array, axis))
+
+
+def _like(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A new tensor in the shape of another one, which has no part in it."""
+
+    def make(x: Any, *arguments: Any, **keywords: Any) -> Tensor:
+        for given in (*arguments, *keywords.values()):
+            if isinstance(given, Tensor) and given.requires_grad:
+                raise TypeError(f"np.{function.__name__}: a tensor that requires grad is no number: its gradient would be lost")
+        return Tensor(np.asarray(function(plain(x), *map(plain, arguments), **{k: plain(v) for k, v in keywords.items()})))
+
+    return make
 
 
 def _copy(x: Tensor, order: str = "K", subok: bool = False) -> Tensor:
@@ -75,52 +84,16 @@ def _unset(*options: Any) -> bool:
     return all(option is None for option in options)
 
 
-def _on_first(function: Callable[..., Any]) -> Callable[..., Any]:
-    """NumPy's own function, of the first argument's entries."""
-    return lambda x, *arguments, **keywords: function(_array(x), *map(_array, arguments), **{k: _array(v) for k, v in keywords.items()})
-
-
-def _on_all(function: Callable[..., Any]) -> Callable[..., Any]:
-    """NumPy's own function, of the entries of all arguments."""
-    return lambda *arguments: function(*map(_array, arguments))
-
-
 # Functions that are about arrays, not about numbers in them.
 _OF_ARRAYS: dict[str, Callable[..., Any]] = {
     "shape": _shape, "ndim": _ndim, "size": _size, "copy": _copy,
-    "zeros_like": creation.zeros_like, "ones_like": creation.ones_like, "full_like": creation.full_like, "empty_like": creation.empty_like,
+    **{name: _like(getattr(np, name)) for name in ("zeros_like", "ones_like", "full_like", "empty_like")},
     "allclose": _all_close, "array_equal": _array_equal, "isclose": _is_close,
-    "any": _on_first(np.any), "all": _on_first(np.all), "count_nonzero": _on_first(np.count_nonzero), "nonzero": _on_first(np.nonzero),
-    "result_type": _on_all(np.result_type), "isrealobj": _real, "iscomplexobj": _complex, "array_repr": _repr, "array_str": _str,
-    "may_share_memory": _on_all(np.may_share_memory), "shares_memory": _on_all(np.shares_memory),
+    "isrealobj": _real, "iscomplexobj": _complex, "array_repr": _repr, "array_str": _str,
 }  # fmt: skip
 
 
-@cache
-def _reduction(ufunc: str) -> str | None:
-    """The operation that reduces by a ufunc, if there is one."""
-    found = known(ufunc, NUMPY)
-    return next((op.name for op in registry().values() if found is not None and op.facts.folds == found[0].name), None)
-
-
-def ufunc_on_tensors(x: Tensor, ufunc: Any, how: str, *inputs: Any, **keywords: Any) -> Any:
-    """A ufunc, or its reduction, recorded as the operation of that name."""
-    out = keywords.pop("out", None)
-    name = ufunc.__name__
-    reduction = _reduction(name) if how == "reduce" else None
-    if reduction is not None:
-        name = reduction
-        keywords.setdefault("axis", 0)
-        keywords = {k: v for k, v in keywords.items() if not (k == "where" and v is True)}
-    elif how != "__call__":
-        return NotImplemented
-    if out is not None and any(isinstance(o, Tensor) for o in out):
-        raise TypeError(f"np.{ufunc.__name__}: tensors cannot be written to by out=; use the in-place methods")
-    result = _called(_CONJUGATE.get(name, name), inputs, keywords, ufunc)
-    if out is not None:
-        out[0][...] = result.detach().array  # array += tensor
-        return out[0]
-    return result
+_WRITING = ("put",)  # of the catalogue under that name, but with a new array as its result
 
 
 def function_on_tensors(x: Tensor, function: Any, types: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -128,24 +101,33 @@ def function_on_tensors(x: Tensor, function: Any, types: Any, arguments: tuple[A
     name = function.__name__
     if name in _OF_ARRAYS:
         return _OF_ARRAYS[name](*arguments, **keywords)
+    if name in _WRITING:
+        raise TypeError(f"gradcli has no numpy.{name} on tensors; tensor.detach().numpy() is the array")
     if name == "einsum":
         return _einsum(*arguments, **keywords)
-    return _called(name, arguments, keywords, function)
+    path = f"linalg.{name}" if function.__module__ == "numpy.linalg" else name
+    if path in FUNCTIONS:
+        return FUNCTIONS[path](*arguments, **keywords)
+    if function.__module__ == "numpy.linalg":
+        name = qualified(name, f"linalg.{name}", NUMPY)
+    return called(name, arguments, keywords, function)
+
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+def _lettered(labels: Any) -> str:
+    return "".join("..." if label is ... else _LETTERS[label] for label in labels)
 
 
 def _einsum(equation: Any, *operands: Any, optimize: Any = False, **keywords: Any) -> Any:
+    """With letters, or with lists of labels: ``np.einsum(x, [0, 1], y, [1, 2], [0, 2])``."""
+    if not isinstance(equation, str):
+        given = (equation, *operands)
+        pairs = len(given) // 2 * 2
+        operands = given[:pairs:2]
+        equation = ",".join(map(_lettered, given[1:pairs:2])) + (f"->{_lettered(given[-1])}" if len(given) % 2 else "")
     for keyword, value in keywords.items():
         if value is not None:
             raise UnreadArgumentError(f"einsum of tensors does not support {keyword}=", help="leave it out")
     return einsum(equation, *[NUMPY_HOST.value(operand) for operand in operands])
-
-
-def _called(name: str, arguments: tuple[Any, ...], keywords: dict[str, Any], function: Any) -> Any:
-    if known(name, NUMPY) is None:
-        module = getattr(function, "__module__", None) or "numpy"
-        raise TypeError(f"gradcli has no {module}.{name} on tensors; tensor.detach().numpy() is the array")
-    return call(name, NUMPY, tuple(_strong(a) for a in arguments), {k: _strong(v) for k, v in keywords.items() if v is not np._NoValue})
-
-
-def _strong(argument: Any) -> Any:
-    return as_tensor(argument) if isinstance(argument, np.ndarray) and argument.dtype.kind in "fiub" else argument

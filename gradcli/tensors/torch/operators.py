@@ -19,6 +19,7 @@ from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.user_warnings import warn
 from gradcli.tensors.dispatch.apply import slow_path
 from gradcli.tensors.dispatch.fast_path import fast_path
+from gradcli.tensors.torch.bits import BIT_OPERATORS
 
 _OPERANDS = (Operand, int, float, np.ndarray, np.generic)
 _NO_STATIC: Mapping[str, Any] = MappingProxyType({})
@@ -70,30 +71,6 @@ def _abs(x: Tensor) -> Any:
     return abs_(x)
 
 
-# -- booleans and whole numbers ---------------------------------------------------------------------------------
-
-
-def _invert(x: Tensor) -> Tensor:
-    if x.array.dtype.kind == "f":
-        raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
-    return Tensor(np.asarray(np.bitwise_not(x.array)))
-
-
-def _bits(function: Any) -> Callable[[Tensor, Any], Tensor]:
-    """A ufunc of bits as an operator."""
-
-    def run(x: Tensor, other: Any) -> Tensor:
-        arrays = [o.array if isinstance(o, Tensor) else o for o in (x, other)]
-        if any(np.asarray(a).dtype.kind == "f" for a in arrays):
-            raise NotImplementedError(f"\"{function.__name__}_cpu\" not implemented for 'Float'")
-        return Tensor(np.asarray(function(*arrays)))
-
-    return run
-
-
-_AND, _OR, _XOR = _bits(np.bitwise_and), _bits(np.bitwise_or), _bits(np.bitwise_xor)
-
-
 # -- transposes -------------------------------------------------------------------------------------------------
 
 
@@ -125,9 +102,7 @@ def _matrices_transposed(x: Tensor) -> Any:
 
 
 OPERATORS: dict[str, Any] = {
-    **_recorded(), "__pos__": _unchanged, "__abs__": _abs, "__invert__": _invert,
-    "__and__": _AND, "__or__": _OR, "__xor__": _XOR, "__rand__": _AND, "__ror__": _OR, "__rxor__": _XOR,
-    "__lshift__": _bits(np.left_shift), "__rshift__": _bits(np.right_shift),
+    **_recorded(), "__pos__": _unchanged, "__abs__": _abs, **BIT_OPERATORS,
     "T": property(_transposed), "mT": property(_matrices_transposed), "mH": property(_matrices_transposed),
     "H": property(_matrix_transposed),
 }  # fmt: skip

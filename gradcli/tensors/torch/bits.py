@@ -1,0 +1,82 @@
+"""Functions of bits and of divisors: of whole numbers and booleans, promoted as PyTorch does, without derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradcli.tensors.core import dtypes
+from gradcli.tensors.core.in_place import update
+from gradcli.tensors.core.tensor import Tensor
+
+
+def _promoted(kernel: str, booleans: bool, x: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Two operands as arrays of their common dtype, which is no float."""
+    arrays = [o.array if isinstance(o, Tensor) else o for o in (x, y)]
+    kind = dtypes.result_type(arrays)
+    if kind.kind == "f" or (kind.kind == "b" and not booleans):
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{dtypes.of_numpy(kind).in_messages}'")
+    left, right = (np.asarray(a).astype(kind) for a in arrays)  # which wraps around
+    return left, right
+
+
+def _pairs(name: str, function: Callable[..., Any], kernel: str, booleans: bool = True) -> Callable[[Any, Any], Tensor]:
+    def run(x: Any, other: Any) -> Tensor:
+        if not isinstance(x, Tensor) and not isinstance(other, Tensor):
+            raise TypeError(f"{name}(): argument 'other' (position 2) must be Tensor, not {type(other).__name__}")
+        return Tensor(np.asarray(function(*_promoted(kernel, booleans, x, other))))
+
+    run.__name__ = run.__qualname__ = name
+    return run
+
+
+def bitwise_not(x: Tensor) -> Tensor:
+    if x.array.dtype.kind == "f":
+        raise NotImplementedError(f"\"bitwise_not_cpu\" not implemented for '{x.dtype.in_messages}'")
+    return Tensor(np.asarray(np.bitwise_not(x.array)))
+
+
+BITS: dict[str, Callable[..., Tensor]] = {
+    "bitwise_not": bitwise_not,
+    "bitwise_and": _pairs("bitwise_and", np.bitwise_and, "bitwise_and_cpu"),
+    "bitwise_or": _pairs("bitwise_or", np.bitwise_or, "bitwise_or_cpu"),
+    "bitwise_xor": _pairs("bitwise_xor", np.bitwise_xor, "bitwise_xor_cpu"),
+    "bitwise_left_shift": _pairs("bitwise_left_shift", np.left_shift, "lshift_cpu", booleans=False),
+    "bitwise_right_shift": _pairs("bitwise_right_shift", np.right_shift, "rshift_cpu", booleans=False),
+    "gcd": _pairs("gcd", np.gcd, "gcd_cpu", booleans=False),
+    "lcm": _pairs("lcm", np.lcm, "lcm_cpu", booleans=False),
+}  # fmt: skip
+_OF_OPERATORS = {
+    "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "lshift": "bitwise_left_shift", "rshift": "bitwise_right_shift",
+}  # fmt: skip
+
+
+def _operator(name: str, reflected: bool = False) -> Callable[[Tensor, Any], Any]:
+    function = BITS[name]
+
+    def operator(x: Tensor, other: Any) -> Any:
+        if not isinstance(other, (Tensor, bool, int, float, np.ndarray, np.generic)):
+            return NotImplemented
+        return function(other, x) if reflected else function(x, other)
+
+    return operator
+
+
+def _in_place(name: str) -> Callable[[Tensor, Any], Tensor]:
+    return lambda x, other: update(x, name, (other,), {})
+
+
+def _invert(x: Tensor) -> Tensor:
+    if x.array.dtype.kind == "f":
+        raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
+    return bitwise_not(x)
+
+
+BIT_OPERATORS: dict[str, Callable[..., Any]] = {
+    "__invert__": _invert,
+    **{f"__{sign}__": _operator(name) for sign, name in _OF_OPERATORS.items()},
+    **{f"__r{sign}__": _operator(name, reflected=True) for sign, name in _OF_OPERATORS.items()},
+    **{f"__i{sign}__": _in_place(name) for sign, name in _OF_OPERATORS.items()},
+}

@@ -1,0 +1,160 @@
+"""SciPy's functions on tensors: those of the catalogue by their names, and some that are made of others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from gradcli.errors import ShapeError, UnreadArgumentError
+from gradcli.ops.calling.dialects import is_part, qualified
+from gradcli.ops.calling.prefixes import SCIPY
+from gradcli.tensors.core.tensor import Tensor
+from gradcli.tensors.dispatch.library_calls import call, known
+from gradcli.tensors.torch.catalogue_functions import function
+from gradcli.tensors.torch.custom_functions import Function
+from gradcli.tensors.torch.numpy_calls import plain, tensor_of
+
+_LARGEST = 64  # rows of a matrix in Sylvester's equation, which is solved as one of as many squared
+
+
+# -- scipy.special ----------------------------------------------------------------------------------------------
+
+
+def _sign_of_gamma(x: Any) -> Tensor:
+    from scipy.special import gammasgn
+
+    return Tensor(np.asarray(gammasgn(plain(x))))
+
+
+def _scaled_bessel(v: Any, z: Any) -> Any:
+    """The modified Bessel function of the first kind times exp(-|z|)."""
+    return call("iv", SCIPY, (tensor_of(v), z), {}) * np.exp(-np.abs(z))
+
+
+def _scaled_second_bessel(v: Any, z: Any) -> Any:
+    """The modified Bessel function of the second kind times exp(z)."""
+    return call("kv", SCIPY, (tensor_of(v), z), {}) * np.exp(z)
+
+
+# -- scipy.signal -----------------------------------------------------------------------------------------------
+
+
+def _convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
+    """The convolution over all axes, of one to three."""
+    x, y = tensor_of(in1), tensor_of(in2)
+    if x.ndim != y.ndim:
+        raise ValueError("in1 and in2 should have the same dimensionality")
+    if not 1 <= x.ndim <= 3 or mode not in ("full", "same", "valid"):
+        raise UnreadArgumentError(f"convolve of tensors takes 1 to 3 axes and mode='full', 'same' or 'valid', not {x.ndim}, {mode!r}")
+    if mode == "valid" and all(n <= m for n, m in zip(x.shape, y.shape, strict=True)):
+        x, y = y, x
+    if mode == "valid" and not all(n >= m for n, m in zip(x.shape, y.shape, strict=True)):
+        raise ValueError("For 'valid' mode, one must be at least as large as the other in every dimension")
+    padding = 0 if mode == "valid" else tuple(m - 1 for m in y.shape)
+    joint = np.result_type(plain(x), plain(y))
+    x, y = (t if t.array.dtype == joint else np.astype(t, joint) for t in (x, y))
+    made = function(f"conv{x.ndim}d")(x[None, None], np.flip(y)[None, None], padding=padding)[0, 0]
+    if mode != "same":
+        return made
+    starts = [(full - n) // 2 for full, n in zip(made.shape, x.shape, strict=True)]
+    return made[tuple(slice(start, start + n) for start, n in zip(starts, x.shape, strict=True))]
+
+
+# -- scipy.linalg -----------------------------------------------------------------------------------------------
+
+
+def _sylvester(a: Any, b: Any, q: Any) -> Any:
+    """X with A X + X B = Q: one system of equations for all entries of X, row by row."""
+    left, right, wanted = tensor_of(a), tensor_of(b), tensor_of(q)
+    n, m = left.shape[0], right.shape[0]
+    if tuple(left.shape) != (n, n) or tuple(right.shape) != (m, m) or tuple(wanted.shape) != (n, m):
+        raise ShapeError(f"solve_sylvester takes A (n, n), B (m, m) and Q (n, m), not {left.shape}, {right.shape}, {wanted.shape}")
+    if n * m > _LARGEST**2:
+        raise ShapeError(f"solve_sylvester of tensors takes at most {_LARGEST**2} unknowns, not {n * m}")
+    system = np.kron(left, np.eye(m)) + np.kron(np.eye(n), np.transpose(right))
+    return np.reshape(np.linalg.solve(system, np.reshape(wanted, (-1,))), (n, m))
+
+
+class _SquareRoot(Function):
+    """The principal square root S of a matrix: dS with S dS + dS S = dA."""
+
+    @staticmethod
+    def forward(ctx: Any, a: Tensor) -> Tensor:
+        from scipy.linalg import sqrtm
+
+        root = np.asarray(sqrtm(a.detach().array))
+        if np.iscomplexobj(root):
+            raise ValueError("sqrtm: this matrix has no real square root")
+        result = Tensor(root.astype(a.array.dtype))
+        ctx.save_for_backward(result)
+        return result
+
+    @staticmethod
+    def backward(ctx: Any, *seeds: Any) -> Any:
+        (root,) = ctx.saved_tensors
+        turned = np.transpose(root)
+        return _sylvester(turned, turned, seeds[0])
+
+
+def _square_root(A: Any) -> Any:
+    return _SquareRoot.apply(tensor_of(A))
+
+
+def _banded(l_and_u: Any, ab: Any, b: Any, overwrite_ab: bool = False, overwrite_b: bool = False, check_finite: bool = True) -> Any:
+    """The solution of a system whose matrix is given by its diagonals."""
+    below, above = l_and_u
+    diagonals = tensor_of(ab)
+    n = diagonals.shape[1]
+    if diagonals.shape[0] != below + above + 1:
+        raise ValueError(f"invalid values for the number of lower and upper diagonals: l+u+1 ({below + above + 1}) is not {len(diagonals)}")
+    rows, columns = np.mgrid[:n, :n]
+    place = above + rows - columns
+    inside = (place >= 0) & (place <= below + above)
+    matrix = np.where(inside, diagonals[np.where(inside, place, 0), columns], 0.0)
+    return np.linalg.solve(matrix, tensor_of(b))
+
+
+MADE: dict[str, Callable[..., Any]] = {
+    "special.gammasgn": _sign_of_gamma, "special.ive": _scaled_bessel, "special.kve": _scaled_second_bessel,
+    "signal.convolve": _convolve, "linalg.solve_sylvester": _sylvester, "linalg.sqrtm": _square_root, "linalg.solve_banded": _banded,
+}  # fmt: skip
+UFUNCS = {name.removeprefix("special."): made for name, made in MADE.items() if name.startswith("special.")}
+
+
+@cache
+def scipy_function(path: str) -> Any:
+    """What stands at a path of SciPy's: a function, or a distribution with its functions. Raises AttributeError if there is nothing."""
+    if path in MADE:
+        return MADE[path]
+    last = path.rpartition(".")[2]
+    if path.startswith("stats.") and path.count(".") == 1 and is_part(last, SCIPY):
+        return _Distribution(path)
+    name = qualified(last, path, SCIPY)
+    if known(name, SCIPY) is None:
+        raise AttributeError(f"gradcli has no scipy.{path}")
+
+    def run(*arguments: Any, **keywords: Any) -> Any:
+        return call(name, SCIPY, tuple(map(_strong, arguments)), {key: _strong(value) for key, value in keywords.items()})
+
+    run.__name__ = run.__qualname__ = last
+    return run
+
+
+def _strong(argument: Any) -> Any:
+    return tensor_of(argument) if isinstance(argument, np.ndarray) and argument.dtype.kind in "fiub" else argument
+
+
+class _Distribution(SimpleNamespace):
+    """A distribution of scipy.stats: ``norm.logpdf``."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path=path)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return scipy_function(f"{self.path}.{name}")

@@ -1,0 +1,258 @@
+"""NumPy's functions on tensors, each with every keyword that it has, beside NumPy itself: used as it uses them, or refused by name.
+
+Every array of a call is a tensor in its turn, also one that stands in a list or as a parameter. Its gradient is held against difference
+quotients of NumPy's function, or the call is refused: no gradient is lost.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy_arguments import ARGUMENTS, ARRAYS, KEYWORDS, OTHERS
+
+import gradcli as torch
+from gradcli.errors import GradcliError
+
+_DISPATCHED = type(np.sum)
+_UFUNC_KEYWORDS = ("where", "out", "dtype", "casting", "order", "subok", "axis", "keepdims", "signature")
+_OF_LINALG = [f"linalg.{name}" for name in dir(np.linalg) if isinstance(getattr(np.linalg, name), _DISPATCHED)]
+EVERY = [name for name in dir(np) if isinstance(getattr(np, name), (_DISPATCHED, np.ufunc))] + _OF_LINALG
+
+# What has no meaning for tensors, or takes no float arrays, or is refused whatever is given: by name, as one test says below.
+REFUSED = {
+    "array2string", "busday_count", "busday_offset", "copyto", "datetime_as_string", "einsum_path", "fill_diagonal", "is_busday", "ix_",
+    "packbits", "place", "polydiv", "put", "put_along_axis", "putmask", "roots", "save", "savetxt", "savez", "savez_compressed", "setxor1d",
+    "sort_complex", "unique_all", "unique_counts", "unique_inverse", "unique_values", "unpackbits", "setdiff1d", "union1d", "intersect1d",
+    "spacing", "linalg.eig", "linalg.eigvals", "linalg.tensorinv", "array_repr", "array_str",
+    # of other kinds of arguments, tested elsewhere
+    "can_cast", "common_type", "diag_indices_from", "histogram2d", "histogram_bin_edges", "histogramdd", "may_share_memory",
+    "min_scalar_type", "ravel_multi_index", "result_type", "shares_memory", "tril_indices_from", "triu_indices_from", "unravel_index",
+    # of whole numbers and of objects
+    "bitwise_and", "bitwise_count", "bitwise_invert", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift",
+    "bitwise_xor", "gcd", "invert", "isnat", "lcm", "left_shift", "right_shift", "ldexp", "frexp", "strings",
+    "empty_like",  # whose entries are anything
+}  # fmt: skip
+# Without a derivative at these arguments, or with one that is a choice (signs of vectors).
+NOT_COMPARED = {"linalg.eigh", "linalg.svd", "linalg.qr"}
+
+
+def function_of(name: str) -> Any:
+    return getattr(np.linalg, name[7:]) if name.startswith("linalg.") else getattr(np, name)
+
+
+def calls_of(name: str) -> list[str]:
+    """Arguments by position, as texts."""
+    function = function_of(name)
+    if name in ARGUMENTS:
+        return [text.strip() for text in ARGUMENTS[name].split(";")]
+    return [", ".join("pq"[: function.nin])] if isinstance(function, np.ufunc) and function.nin < 3 else ["x"]
+
+
+def keywords_of(name: str) -> list[str]:
+    function = function_of(name)
+    if isinstance(function, np.ufunc):
+        return list(_UFUNC_KEYWORDS)
+    try:
+        return list(inspect.signature(function).parameters)
+    except ValueError:
+        return []
+
+
+def texts_of(name: str) -> list[str]:
+    """Calls: without keywords, and with each in each of its values."""
+    found = []
+    for arguments in calls_of(name):
+        found.append(f"np.{name}({arguments})")
+        for keyword in keywords_of(name):
+            if f"{keyword}=" not in arguments:
+                found += [f"np.{name}({arguments}, {keyword}={value})" for value in KEYWORDS.get(keyword, ())]
+    return found
+
+
+def run(text: str, given: dict[str, Any]) -> Any:
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        return eval(text, {**OTHERS, **given})
+
+
+def plain(result: Any) -> Any:
+    if isinstance(result, torch.Tensor):
+        return result.detach().numpy()
+    return tuple(map(plain, result)) if isinstance(result, (tuple, list)) else result
+
+
+def parts_of(result: Any) -> list[Any]:
+    return [part for item in result for part in parts_of(item)] if isinstance(result, (tuple, list)) else [result]
+
+
+def assert_same(got: Any, wanted: Any, text: str) -> None:
+    mine, theirs = parts_of(plain(got)), parts_of(wanted)
+    assert len(mine) == len(theirs), text
+    for one, other in zip(mine, theirs, strict=True):
+        if isinstance(other, (np.dtype, type)):
+            assert one == other, text
+            continue
+        assert np.shape(one) == np.shape(other), f"{text}: shape {np.shape(one)}, not {np.shape(other)}"
+        assert np.allclose(one, other, rtol=1e-6, atol=1e-12, equal_nan=True), f"{text}: {one}, not {other}"
+
+
+def weighted(result: Any) -> Any:
+    """A sum of all floats of a result, each with a weight of its own."""
+    total: Any = 0.0
+    for part in parts_of(result):
+        entries = part.reshape(-1) if isinstance(part, torch.Tensor) else np.ravel(part)
+        if isinstance(part, torch.Tensor) and not part.dtype.is_floating_point:
+            continue
+        if not isinstance(part, torch.Tensor) and np.asarray(part).dtype.kind != "f":
+            continue
+        weights = np.cos(np.arange(entries.shape[0]) + 1.0)
+        total = total + (entries * weights).sum()
+    return total
+
+
+def slope(text: str, name: str) -> np.ndarray:
+    """Difference quotients of NumPy's function by the entries of an array."""
+    base, step = ARRAYS[name], 1e-5
+    found = np.zeros(base.shape)
+    for place in np.ndindex(base.shape):
+        ends = []
+        for sign in (1, -1):
+            moved = base.copy()
+            moved[place] += sign * step
+            ends.append(float(weighted(run(text, {**copies(), name: moved}))))
+        found[place] = (ends[0] - ends[1]) / (2 * step)
+    return found
+
+
+def copies() -> dict[str, Any]:
+    return {name: array.copy() for name, array in ARRAYS.items()}
+
+
+def used(text: str) -> list[str]:
+    return [name for name in ARRAYS if re.search(rf"\b{name}\b", text.split("(", 1)[1])]
+
+
+@pytest.mark.parametrize("name", [name for name in EVERY if name not in REFUSED])
+def test_every_keyword_is_used_or_refused(name: str) -> None:
+    taken = 0
+    for text in texts_of(name):
+        given: dict[str, Any] = copies()
+        empty = text.endswith("out=empty)")
+        try:
+            base = run(text.replace(", out=empty", ""), given)
+            if empty:
+                given["empty"] = np.full(np.shape(base), 77.0 if np.asarray(base).dtype.kind == "f" else 7, np.asarray(base).dtype)
+                base = run(text, given).copy() if np.shape(base) else run(text, given)
+        except Exception:  # NumPy takes no such call
+            continue
+        mine: dict[str, Any] = {key: torch.tensor(array) for key, array in copies().items()}
+        if empty:
+            mine["empty"] = np.full(np.shape(base), 77.0 if np.asarray(base).dtype.kind == "f" else 7, np.asarray(base).dtype)
+        try:
+            got = run(text, mine)
+        except (TypeError, GradcliError):
+            assert "=" in text, f"{text} is refused"
+            continue
+        except Exception as error:
+            pytest.fail(f"{text}: {type(error).__name__} {error}")
+        assert_same(got, base, text)
+        if empty:
+            assert_same(mine["empty"], base, f"{text}: what was written")
+        taken += 1
+    assert taken
+
+
+@pytest.mark.parametrize("name", [name for name in EVERY if name not in REFUSED])
+def test_no_gradient_is_lost(name: str) -> None:
+    for text in texts_of(name):
+        if "out=empty" in text or "dtype=" in text or "float32" in text:
+            continue
+        for wrt in used(text):
+            leaf = torch.tensor(ARRAYS[wrt], requires_grad=True)
+            try:
+                run(text, copies())
+                wanted = slope(text, wrt)
+            except Exception:  # NumPy takes no such call, or not beside these values
+                continue
+            try:
+                result = weighted(run(text, {**copies(), wrt: leaf}))
+            except (TypeError, RuntimeError):
+                continue  # refused
+            if not np.any(np.abs(wanted) > 1e-4):
+                continue
+            assert getattr(result, "requires_grad", False), f"{text}: the gradient by {wrt} is lost"
+            if name in NOT_COMPARED:
+                continue
+            result.backward()
+            assert leaf.grad is not None, f"{text}: no gradient by {wrt}"
+            assert np.allclose(leaf.grad.numpy(), wanted, rtol=1e-4, atol=1e-5, equal_nan=True), (
+                f"{text}, by {wrt}: {leaf.grad}, not {wanted}"
+            )
+
+
+@pytest.mark.parametrize("name", ["copyto", "put", "putmask", "place", "fill_diagonal", "linalg.eig", "roots", "spacing"])
+def test_what_is_not_there_is_refused_by_name(name: str) -> None:
+    arguments = {"copyto": "x, y", "put": "x, [0], [1.0]", "putmask": "x, m, y", "place": "x, m, [1.0]", "fill_diagonal": "s, 0.0"}
+    text = f"np.{name}({arguments.get(name, 's' if 'linalg' in name else 'v')})"
+    with pytest.raises(TypeError, match=f"gradcli has no numpy.*{name.rpartition('.')[2]} on tensors; tensor.detach"):
+        run(text, {key: torch.tensor(array) for key, array in copies().items()})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "np.add.reduce(x)", "np.add.reduce(x, axis=None)", "np.add.reduce(x, 1, keepdims=True, initial=2.0, where=m)",
+        "np.multiply.reduce(x, 1)",
+        "np.maximum.reduce(x, axis=1)", "np.minimum.reduce(x, initial=-3.0, axis=None)", "np.subtract.reduce(x)",
+        "np.divide.reduce(x, axis=1)",
+        "np.logaddexp.reduce(v)", "np.hypot.reduce(x, axis=1, keepdims=True)",
+        "np.fmax.reduce(x, axis=1)",
+        "np.add.accumulate(x)", "np.add.accumulate(x, axis=1)", "np.multiply.accumulate(x, 1)", "np.maximum.accumulate(x, axis=1)",
+        "np.subtract.accumulate(x, axis=1)", "np.logaddexp.accumulate(v)", "np.add.outer(v, w)", "np.multiply.outer(x, v)",
+        "np.subtract.outer(v, c)", "np.arctan2.outer(v, w)", "np.add.reduceat(v, [0, 2, 1])",
+        "np.multiply.reduceat(x, [0, 1], axis=1)",
+        "np.maximum.reduceat(x, [0, 2, 2], 1)",
+    ],
+)  # fmt: skip
+def test_methods_of_ufuncs(text: str) -> None:
+    assert_same(run(text, {name: torch.tensor(array) for name, array in copies().items()}), run(text, copies()), text)
+    for wrt in used(text):
+        leaf = torch.tensor(ARRAYS[wrt], requires_grad=True)
+        weighted(run(text, {**copies(), wrt: leaf})).backward()
+        assert np.allclose(leaf.grad.numpy(), slope(text, wrt), rtol=1e-4, atol=1e-6), text
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "message"),
+    [
+        ("np.add.at(x, [0], 1.0)", TypeError, r"np\.add\.at of tensors is not supported"),
+        ("np.add(x, 1.0, where=m)", TypeError, r"np\.add does not support where= without out="),
+        ("np.exp(x, order='F')", TypeError, "np.exp of tensors does not support order='F'"),
+        ("np.exp(x, dtype=np.float32, casting='no')", TypeError, r"Cannot cast ufunc 'exp' input from dtype\('float64'\)"),
+        ("np.hypot.reduce(x, where=m)", TypeError, r"np\.hypot\.reduce does not support where="),
+        ("np.multiply(x, 2.0, out=x)", TypeError, "tensors cannot be written to by out="),
+        ("np.modf(x, out=(y, y))", TypeError, r"np\.modf of tensors does not support out= for several results"),
+        ("np.divide(1.0, x, out=np.zeros((2, 3)))", RuntimeError, r"functions with out=\.\.\. arguments don't support automatic differ"),
+        ("np.sum(x, out=np.zeros(()))", RuntimeError, r"functions with out=\.\.\. arguments don't support automatic differentiation"),
+        ("np.full_like(x, x[0, 0])", TypeError, "a tensor that requires grad is no number"),
+        ("np.put(x, [0], 1.0)", TypeError, r"gradcli has no numpy\.put on tensors"),
+        ("np.histogram(v, weights=x[0])", TypeError, "histogram of tensors does not support weights that require grad"),
+    ],
+)  # fmt: skip
+def test_what_numpy_takes_and_tensors_do_not(text: str, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        run(text, {**copies(), "y": ARRAYS["y"].copy(), "x": torch.tensor(ARRAYS["x"], requires_grad=True)})
+
+
+def test_arrays_are_written_to_where_a_mask_holds() -> None:
+    out = np.full((2, 3), 9.0)
+    x, mask = torch.tensor(ARRAYS["x"]), OTHERS["m"]
+    assert np.exp(x, out=out, where=mask) is out
+    assert np.array_equal(out, np.where(mask, np.exp(ARRAYS["x"]), 9.0))
+    out += x
+    assert out[0, 1] == 9.0 + ARRAYS["x"][0, 1]

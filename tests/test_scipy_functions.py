@@ -1,0 +1,91 @@
+"""SciPy's functions on tensors beside SciPy itself, their gradients beside difference quotients of SciPy's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.signal
+import scipy.special
+import scipy.stats
+
+import gradcli as torch
+
+rng = np.random.default_rng(5)
+ARRAYS = {
+    "a": rng.normal(size=(3, 3)), "b": rng.normal(size=(2, 2)), "q": rng.normal(size=(3, 2)), "d": rng.normal(size=(3, 5)) + 2.0,
+    "v": rng.normal(size=5), "p": rng.uniform(0.2, 3.0, size=4), "w": rng.uniform(0.5, 2.0, size=4), "s": np.diag([2.0, 3.0, 1.5]) + 0.3,
+}  # fmt: skip
+TEXTS = [
+    "linalg.solve_sylvester(a, b, q)", "linalg.sqrtm(s)", "linalg.solve_banded((1, 1), d, v)", "signal.convolve(v, p)",
+    "signal.convolve(v, p, 'same')", "signal.convolve(p, v, 'valid')", "signal.convolve(a, q, 'full')",
+    "signal.convolve(a, b, mode='same')",
+    "special.ive(1.5, p)", "special.kve(0.5, p)", "special.gammasgn(v)", "special.rgamma(p)", "special.betainc(1.5, 2.5, p / 4)",
+    "special.gammainc(1.5, p)", "special.gammaincc(1.5, p)", "special.logsumexp(p, b=w)", "special.logsumexp(a, axis=0, keepdims=True)",
+    "stats.norm.logpdf(v, 0.5, 2.0)", "stats.norm.logcdf(v)", "stats.t.logpdf(v, 3.5)", "stats.gamma.logpdf(p, w)",
+    "stats.beta.pdf(p / 4, w, 2.0)",
+    "stats.chi2.cdf(p, 3)", "stats.poisson.logpmf(np.array([0.0, 1.0, 2.0, 5.0]), p)",
+    "stats.dirichlet.logpdf(np.array([0.2, 0.5, 0.3]), w[:3])",
+    "stats.multivariate_normal.logpdf(v[:3], a[0], s, allow_singular=False)",
+]  # fmt: skip
+
+
+def copies() -> dict[str, Any]:
+    return {name: array.copy() for name, array in ARRAYS.items()}
+
+
+def of(library: Any, text: str, given: dict[str, Any]) -> Any:
+    return eval(f"library.{text}", {"library": library, "np": np, **given})
+
+
+def total(library: Any, text: str, given: dict[str, Any]) -> Any:
+    result = of(library, text, given)
+    return (result * np.cos(np.arange(np.size(result)) + 1.0).reshape(np.shape(result))).sum()
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_values_and_gradients_are_those_of_scipy(text: str) -> None:
+    mine = of(torch.scipy, text, {name: torch.tensor(array) for name, array in copies().items()})
+    assert mine.numpy() == pytest.approx(of(scipy, text, copies()), rel=1e-9, abs=1e-12)
+    for name in [name for name in ARRAYS if any(f"{before}{name}{after}" in text for before in "( ," for after in ",) [")]:
+        leaf = torch.tensor(ARRAYS[name], requires_grad=True)
+        result = total(torch.scipy, text, {**copies(), name: leaf})
+        wanted = np.zeros(leaf.shape)
+        for place in np.ndindex(wanted.shape):
+            ends = []
+            for step in (1e-6, -1e-6):
+                given = copies()
+                given[name][place] += step
+                if name == "s" and "normal" in text:
+                    given[name] = (given[name] + given[name].T) / 2  # SciPy reads one triangle
+                ends.append(total(scipy, text, given))
+            wanted[place] = (ends[0] - ends[1]) / 2e-6
+        if not result.requires_grad:
+            assert not wanted.any(), f"the gradient by {name} is lost"
+            continue
+        result.backward()
+        assert leaf.grad.numpy() == pytest.approx(wanted, rel=1e-5, abs=1e-7), name
+
+
+def test_ufuncs_of_scipy_are_recorded() -> None:
+    x = torch.tensor([0.5, 1.5], dtype=torch.float64, requires_grad=True)
+    assert scipy.special.ive(1.0, x).requires_grad
+    assert scipy.special.gammasgn(-x).tolist() == [-1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "message"),
+    [
+        ("stats.multivariate_normal.pdf(v[:3], a[0], s, allow_singular=True)", TypeError, "does not support allow_singular=True"),
+        ("linalg.sqrtm(-s)", ValueError, "no real square root"),
+        ("linalg.schur(s)", AttributeError, "gradcli has no scipy.linalg.schur"),
+        ("signal.convolve(v, a)", ValueError, "same dimensionality"),
+        ("linalg.solve_sylvester(a, b, b)", RuntimeError, r"takes A \(n, n\)"),
+        ("stats.poisson.logpmf(0.5 + p, p)", RuntimeError, "expected index tensors"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(text: str, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        of(torch.scipy, text, {name: torch.tensor(array) for name, array in copies().items()})
