@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["GradcliError", "differentiate", "evaluate", "explain", "parse"]
 
-_SUBMODULES = frozenset({"api", "autograd", "errors", "linalg", "nn", "special"})
+_SUBMODULES = frozenset({"api", "autograd", "errors", "func", "linalg", "nn", "special"})
 
 
 def __getattr__(name: str) -> Any:

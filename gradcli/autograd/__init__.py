@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gradcli.autograd import functional
+from gradcli.autograd import forward_ad, functional
 from gradcli.tensors.core.backward import backward, grad
 from gradcli.tensors.core.modes import (
     detect_anomaly,
@@ -13,12 +13,12 @@ from gradcli.tensors.core.modes import (
     set_detect_anomaly,
     set_grad_enabled,
 )
-from gradcli.tensors.torch.custom_functions import Function
+from gradcli.tensors.torch.custom_transforms import Function
 from gradcli.tensors.torch.namespace import missing
 from gradcli.tensors.torch.variable import Variable
 
 __all__ = [
-    "Function", "Variable", "backward", "detect_anomaly", "enable_grad", "functional", "grad", "gradcheck", "gradgradcheck",
+    "Function", "Variable", "backward", "detect_anomaly", "enable_grad", "forward_ad", "functional", "grad", "gradcheck", "gradgradcheck",
     "inference_mode", "is_anomaly_enabled", "no_grad", "set_detect_anomaly", "set_grad_enabled",
 ]  # fmt: skip
 

@@ -12,7 +12,10 @@ from gradcli.graph.sweep import contributions, depending, guarded, sweep
 from gradcli.ops.structure import clone, output
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.anomaly import check_backward
+from gradcli.tensors.core.batched import Batched, BatchLevel, along_level, at_level
 from gradcli.tensors.core.casts import cast
+from gradcli.tensors.core.levels import Entered, innermost
+from gradcli.tensors.core.levels_backward import of_batch, of_moving
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.node import AccumulateGrad, Node, Watch
 from gradcli.tensors.core.saved_values import FREED, SECOND_TIME, saved_tensors
@@ -62,30 +65,42 @@ def grad(
 ) -> tuple[Tensor | None, ...]:
     """The vector-Jacobian products with respect to inputs, added to nothing."""
     if is_grads_batched:
-        raise NotImplementedError("gradcli has no is_grads_batched: call grad once for each row of grad_outputs")
+        return batched_grad(outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused, materialize_grads)
     ys, xs = _sequence(outputs), _sequence(inputs)
     if not xs:
-        raise ValueError("`inputs` argument to `grad()` cannot be empty.")
+        return ()
     if materialize_grads and allow_unused is False:
         raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
     seeds = _seeds(ys, grad_outputs, create_graph)
     for x in xs:
         if not x.requires_grad:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
-    targets = {_target(x): x for x in xs}
-    found = _run(ys, seeds, targets, retain_graph, create_graph)
+    parts = products(ys, xs, seeds, create_graph if retain_graph is None else retain_graph, create_graph)
     results: list[Tensor | None] = []
-    for i, x in enumerate(xs):
-        part = found.get(_target(x))
+    for i, (x, found) in enumerate(zip(xs, parts, strict=True)):
+        part = found
         if part is None and not (allow_unused or materialize_grads):
             raise RuntimeError(
                 f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set allow_unused=True if this is the "
                 f"desired behavior. It has the shape {x.shape}"
             )
         if part is None and materialize_grads:
-            part = np.zeros_like(x.array)
-        results.append(part if part is None or isinstance(part, Tensor) else Tensor(np.array(part, x.array.dtype)))
+            part = Tensor(np.zeros(x.array.shape, x.array.dtype), requires_grad=create_graph)
+        results.append(part)
     return tuple(results)
+
+
+def products(ys: Sequence[Tensor], xs: Sequence[Tensor], seeds: Sequence[Any], retain: bool, create_graph: bool) -> list[Tensor | None]:
+    """The vector-Jacobian products with respect to each x, None where nothing depends on it."""
+    if state.interpreter is not None:
+        place = innermost((*ys, *seeds))
+        if any(isinstance(x, Batched) for x in (*ys, *xs)):
+            return of_batch(products, ys, xs, seeds, retain, create_graph)
+        if place is not None:
+            return of_moving(products, ys, xs, seeds, retain, create_graph, place)
+    found = _run(ys, seeds, {_target(x): x for x in xs}, retain, create_graph)
+    parts = [found.get(_target(x)) for x in xs]
+    return [p if p is None or isinstance(p, Tensor) else Tensor(np.array(p, x.array.dtype)) for p, x in zip(parts, xs, strict=True)]
 
 
 def _sequence(tensors: Any) -> list[Any]:
@@ -124,6 +139,8 @@ def _seed(i: int, output: Tensor, gradient: Any, create_graph: bool) -> Any:
         raise RuntimeError(
             f"Mismatch in shape: grad_output[{i}] has a shape of {gradient.shape} and output[{i}] has a shape of {output.shape}."
         )
+    if state.interpreter is not None:
+        return gradient.to(output.dtype)
     cast = gradient.array.dtype != array.dtype
     return gradient if create_graph and not cast else gradient.array.astype(array.dtype)
 
@@ -140,9 +157,14 @@ def _run(
     order = reachable(roots)
     needed = set(order) if targets is None else depending(order, targets)
     found: dict[Node, Any] = {}
+    tensors = create_graph or any(isinstance(seed, Batched) for seed in seeds)
+    if tensors:
+        seeds = [seed if isinstance(seed, Tensor) else Tensor(seed) for seed in seeds]
+    elif state.interpreter is not None:
+        seeds = [seed.array if isinstance(seed, Tensor) else seed for seed in seeds]
 
     def arrived(node: Node, cotangent: Any) -> Any:
-        if create_graph and not isinstance(cotangent, Tensor):
+        if tensors and not isinstance(cotangent, Tensor):
             cotangent = Tensor(np.asarray(cotangent))
         watch = node.watch
         if watch is not None:
@@ -178,7 +200,7 @@ def _run(
                     raise RuntimeError(_modified(node, place, counter[0], version))
             if not retain:
                 node.saved = FREED
-        values = saved_tensors(node, saved) if create_graph and op is not output else saved  # one of several results keeps nothing
+        values = saved_tensors(node, saved) if tensors and op is not output else saved  # one of several results keeps nothing
         parts = contributions(node, wanted, cotangent, values, guarded)
         if not parts or op.kind == "flat":  # nothing that depends on the operands: zeros, if nothing else arrives
             return [None if o is None or o not in needed or o in adjoints else _zeros(o) for o in node.operands]
@@ -196,10 +218,26 @@ def _run(
     state.recording = create_graph
     try:
         with np.errstate(all="ignore"):
-            sweep(order, adjoints, pull, _cast_tensor if create_graph else _cast)
+            sweep(order, adjoints, pull, _cast_tensor if tensors else _cast)
     finally:
         state.recording = recording
     return found
+
+
+def batched_grad(
+    outputs: Any, inputs: Any, grad_outputs: Any, retain_graph: bool | None, create_graph: bool, allow_unused: bool | None,
+    materialize_grads: bool,
+) -> tuple[Tensor | None, ...]:  # fmt: skip
+    """`grad` of each of many gradients of the outputs, which stand along a first axis, at once."""
+    seeds = _sequence(grad_outputs)
+    sizes = {len(seed) for seed in seeds if seed is not None}
+    if len(sizes) != 1:
+        raise RuntimeError(f"is_grads_batched=True: the gradients must have one first axis, not of {sorted(sizes)} entries")
+    level = BatchLevel(sizes.pop())
+    with Entered(batch=level):
+        rows = [None if seed is None else at_level(seed, level) for seed in seeds]
+        found = grad(outputs, inputs, rows, retain_graph, create_graph, True, allow_unused, materialize_grads=materialize_grads)
+        return tuple(None if part is None else along_level(part, level) for part in found)
 
 
 def _zeros(operand: Node) -> np.ndarray:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.structure import clone
+from gradcli.tensors.core.batched import Batched
 from gradcli.tensors.core.device import check_device
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.nested_lists import array_of
@@ -23,7 +24,9 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
 
 
 def cast(x: Tensor, kind: np.dtype[Any]) -> Tensor:
-    """The same entries in another dtype; the gradient is cast back."""
+    """The same entries in another dtype; the gradient is cast back, and the tangents are cast."""
+    if isinstance(x, Batched):
+        return Batched(cast(x.physical, kind), x.levels)
     with np.errstate(all="ignore"):
         result = Tensor(x.array.astype(kind))
     if x.requires_grad and state.recording and kind.kind == "f":
@@ -33,6 +36,8 @@ def cast(x: Tensor, kind: np.dtype[Any]) -> Tensor:
         result.node, result._requires_grad = node, True
     if state.recorder is not None:
         state.recorder.note(clone, (x,), {}, result)
+    if x._tangents is not None and kind.kind == "f":
+        result._tangents = {level: cast(tangent, kind) for level, tangent in x._tangents.items()}
     return result
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from gradcli.graph.operand import Operand
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.device import device
+from gradcli.tensors.core.modes import state
 
 
 class Entries(Operand):
@@ -64,7 +65,7 @@ class Entries(Operand):
 
     def numpy(self, *, force: bool = False) -> np.ndarray:
         """The entries as an array that shares memory."""
-        if self._requires_grad and not force:
+        if self._requires_grad and state.recording and not force:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         return self.array
 

@@ -9,15 +9,22 @@ import numpy as np
 
 from gradcli.ops.arrays.shapes import getitem
 from gradcli.ops.spec import Op
-from gradcli.ops.structure import overwrite
+from gradcli.ops.structure import clone, overwrite
 from gradcli.tensors.core import dtypes
+from gradcli.tensors.core.batched import Batched, batched_in, example, in_front, levels_of
 from gradcli.tensors.core.casts import as_tensor
+from gradcli.tensors.core.levels import ForwardLevel, set_tangent, tangent_of
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.subscripts import static_index
 from gradcli.tensors.core.tensor import Tensor, regenerate, regraph
 
 _LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
 _VIEW_OF_LEAF = "a view of a leaf Variable that requires grad is being used in an in-place operation."
+_NOT_BATCHED = (
+    "vmap: {} is not possible because there exists a Tensor `other` in extra_args that has more elements than `self`. This happened due to "
+    "`other` being vmapped over but `self` not being vmapped over in a vmap. Please try to use out-of-place operators instead of inplace "
+    "arithmetic."
+)
 _ONE_PLACE = (
     "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the tensor "
     "before performing the operation."
@@ -26,9 +33,11 @@ _ONE_PLACE = (
 
 def before(x: Tensor) -> Tensor:
     """A tensor as it is now, to compute with what will be overwritten."""
+    if isinstance(x, Batched):
+        return Batched(before(x.physical), x.levels)
     x._refresh()
     now = Tensor(x.array.copy())
-    now.node, now._requires_grad, now._accumulator = x.node, x.requires_grad, x._accumulator
+    now.node, now._requires_grad, now._accumulator, now._tangents = x.node, x.requires_grad, x._accumulator, x._tangents
     if state.recorder is not None:
         state.recorder.rename(now, x)
     return now
@@ -50,6 +59,8 @@ def check_writable(x: Tensor, message: str = _LEAF) -> None:
 
 def assign(x: Tensor, result: Tensor, name: str = "") -> Tensor:
     """Make a computed result the new content of x."""
+    if isinstance(result, Batched) or isinstance(x, Batched):
+        return _assign_batch(x, result, name)
     if result.array.shape != x.array.shape:
         raise RuntimeError(f"output with shape {list(x.array.shape)} doesn't match the broadcast shape {list(result.array.shape)}")
     if result.array.dtype.kind == "f" and x.array.dtype.kind != "f":
@@ -66,7 +77,47 @@ def assign(x: Tensor, result: Tensor, name: str = "") -> Tensor:
             _through_view(x, result)
         else:
             regraph(x, result)
+    if state.forward_levels:
+        _carry(x, result)
     return x
+
+
+def _assign_batch(x: Tensor, result: Tensor, name: str) -> Tensor:
+    levels = levels_of([x])
+    if not set(levels_of([result])) <= set(levels):
+        raise RuntimeError(_NOT_BATCHED.format("inplace arithmetic(self, *extra_args)"))
+    assign(x.physical if isinstance(x, Batched) else x, in_front(result, levels, full=True), name)
+    return x
+
+
+def _carry(x: Tensor, result: Tensor) -> None:
+    """A tensor that was overwritten moves as what was written does, and so does what it is a view of."""
+    for place, level in enumerate(state.forward_levels):
+        new, old = tangent_of(result, level), tangent_of(x, level)
+        if new is None and old is None:
+            continue
+        before_ = state.change(forward_levels=state.forward_levels[:place])
+        try:
+            if old is None and x._view is not None:
+                set_tangent(x._view.base, level, Tensor(np.zeros_like(x._view.base.array)))
+                old = _taken(x, level)
+            if old is None:
+                set_tangent(x, level, new)
+            else:
+                assign(old, clone(new) if new is not None else Tensor(np.zeros_like(x.array)))
+        finally:
+            state.change(**before_)
+
+
+def _taken(x: Tensor, level: ForwardLevel) -> Any:
+    """The part of the base's tangent that is a view's, as the view is of the base."""
+    view = x._view
+    assert view is not None
+    whole: Any = tangent_of(view.base, level)
+    for op, static in view.steps:
+        whole = op(whole, **dict(static))
+    set_tangent(x, level, whole)
+    return whole
 
 
 def update(x: Tensor, name: str, arguments: Sequence[Any], keywords: dict[str, Any]) -> Tensor:
@@ -77,6 +128,9 @@ def update(x: Tensor, name: str, arguments: Sequence[Any], keywords: dict[str, A
 
 def write(x: Tensor, index: Any, value: Any) -> None:
     """``x[index] = value``."""
+    if state.batch_levels and levels_of(batched_in((x, index, value))):
+        _write_batch(x, index, value)
+        return
     check_writable(x, _VIEW_OF_LEAF)
     place = static_index(x, index)
     new = value if isinstance(value, Tensor) else as_tensor(value, x.dtype)
@@ -96,6 +150,8 @@ def write(x: Tensor, index: Any, value: Any) -> None:
             f"shape mismatch: value tensor of shape {list(new.array.shape)} cannot be broadcast to indexing result of shape {list(region)}"
         ) from None
     x._version_counter[0] += 1
+    if state.forward_levels:
+        _carry_part(x, index, new)
     if not recorded:
         return
     step: tuple[tuple[Op, Any], ...] = ((getitem, (("index", place),)),)
@@ -108,6 +164,36 @@ def write(x: Tensor, index: Any, value: Any) -> None:
     regraph(x, result)
     if state.recorder is not None:
         state.recorder.rename(x, result)
+
+
+def _write_batch(x: Tensor, index: Any, value: Any) -> None:
+    """Into one example after the other."""
+    level = levels_of(batched_in((x, index, value)))[-1]
+    if level not in levels_of([x]):
+        raise RuntimeError(_NOT_BATCHED.format("aten::copy_(self, *extra_args)"))
+    for i in range(level.size):
+        part = example(x, level, i)
+        write(
+            part,
+            example(index, level, i) if not isinstance(index, tuple) else tuple([example(p, level, i) for p in index]),
+            example(value, level, i),
+        )
+
+
+def _carry_part(x: Tensor, index: Any, new: Tensor) -> None:
+    for place, level in enumerate(state.forward_levels):
+        moving, old = tangent_of(new, level), tangent_of(x, level)
+        if moving is None and old is None:
+            continue
+        before_ = state.change(forward_levels=state.forward_levels[:place])
+        try:
+            if old is None:
+                base = x if x._view is None else x._view.base
+                set_tangent(base, level, Tensor(np.zeros_like(base.array)))
+                old = tangent_of(x, level) if x._view is None else _taken(x, level)
+            write(old, index, Tensor(np.zeros_like(new.array)) if moving is None else moving)
+        finally:
+            state.change(**before_)
 
 
 def overwritten_shape(array: np.ndarray, place: Any) -> tuple[int, ...]:

@@ -30,6 +30,10 @@ class _State(threading.local):
     anomaly = False
     nan_checks = True
     recorder: Any = None  # is told of every operation, while a function is traced
+    interpreter: Any = None  # applies operations in place of the slow path, while some tensors are batched or have tangents
+    forward_levels: tuple[Any, ...] = ()  # at which tensors have tangents, the innermost last
+    transforms = 0  # functions of torch.func that are under way, which alone may make inputs
+    batch_levels: tuple[Any, ...] = ()  # along which tensors are batched, the innermost last
     usual = True  # none of these is on, whether operations are recorded or not
 
     def __init__(self) -> None:
@@ -40,7 +44,7 @@ class _State(threading.local):
         before = {name: getattr(self, name) for name in fields}
         for name, value in fields.items():
             setattr(self, name, value)
-        self.usual = not (self.inference or self.anomaly or self.recorder is not None)
+        self.usual = not (self.inference or self.anomaly or self.recorder is not None or self.interpreter is not None)
         return before
 
 
@@ -50,9 +54,9 @@ state = _State()
 class Mode:
     """Sets fields of the state while it is entered."""
 
-    def __init__(self, **fields: bool) -> None:
+    def __init__(self, **fields: Any) -> None:
         self.fields = fields
-        self._before: list[dict[str, bool]] = []
+        self._before: list[dict[str, Any]] = []
 
     def __enter__(self) -> None:
         self._before.append(state.change(**self.fields))
@@ -167,6 +171,29 @@ class detect_anomaly(Mode):
 
     def __init__(self, check_nan: bool = True) -> None:
         super().__init__(anomaly=True, nan_checks=check_nan)
+
+
+class Transforming(Mode):
+    """A function is being transformed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def __enter__(self) -> None:
+        self._before.append(state.change(transforms=state.transforms + 1))
+
+
+_TRANSFORMED = (
+    "You are attempting to call Tensor.{} (or perhaps using torch.autograd.functional.* APIs) inside of a function being transformed by a "
+    "functorch transform. This is unsupported, please attempt to use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or "
+    "call {} outside of a function being transformed instead."
+)
+
+
+def check_untransformed(method: str) -> None:
+    """Refuse what makes an input of a gradient, where torch.func says what the inputs are."""
+    if state.transforms:
+        raise RuntimeError(_TRANSFORMED.format(method, method))
 
 
 def is_grad_enabled() -> bool:

@@ -9,11 +9,20 @@ import numpy as np
 
 from gradcli.errors import ShapeError
 from gradcli.ops.arrays.shapes import StaticArray, getitem
+from gradcli.tensors.core.batched import batched_in, levels_of, one_by_one
+from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.tensor import Tensor
 
 
 def get(x: Tensor, index: Any) -> Tensor:
     """The entries at an index: a view where NumPy has one."""
+    if state.batch_levels and levels_of(batched_in(list(index) if isinstance(index, tuple) else index)):
+        parts: Tensor = one_by_one(
+            lambda y, *places: get(y, places if isinstance(index, tuple) else places[0]),
+            (x, *(index if isinstance(index, tuple) else (index,))),
+            {},
+        )
+        return parts
     place = static_index(x, index)
     if len(place) == x.array.ndim and all(type(part) is int for part in place):
         place = (*place, ...)  # an entry, too, is a view

@@ -13,7 +13,7 @@ import numpy as np
 from gradcli.ops.spec import Op
 from gradcli.tensors.core.entries import Entries
 from gradcli.tensors.core.hooks import Handle
-from gradcli.tensors.core.modes import Mode, state
+from gradcli.tensors.core.modes import Mode, check_untransformed, state
 from gradcli.tensors.core.nested_lists import legacy
 from gradcli.tensors.core.node import AccumulateGrad, Node
 
@@ -38,6 +38,7 @@ class Tensor(Entries):
         "__dict__", "__weakref__", "_accumulator", "_grad", "_inference", "_requires_grad", "_version_counter", "_view", "array", "node",
     )  # fmt: skip
     __array_priority__ = 1000
+    _tangents: dict[Any, Tensor] | None = None  # at levels of forward mode (tangents.py)
 
     def __init__(self, array: Any, requires_grad: bool = False) -> None:
         """Of an array, whose memory it takes. PyTorch's old constructor, too: of nested lists, or of extents."""
@@ -159,12 +160,15 @@ class Tensor(Entries):
         return node
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        if requires_grad:
+            check_untransformed("requires_grad_()")
         if self.node is None or not requires_grad:
             self.requires_grad = requires_grad
         return self
 
     def retain_grad(self) -> None:
         """Keep the gradient of a tensor that is no leaf."""
+        check_untransformed("retain_grad()")
         if not self._requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         if self.node is not None and self.node.watched().retained is None:
@@ -222,8 +226,10 @@ class Tensor(Entries):
     __hash__ = object.__hash__
 
     if TYPE_CHECKING:  # what stands on rooms above this one, and every function of the catalogue: torch/methods.py
+        interpret: Any
 
         def __getattr__(self, name: str) -> Any: ...
+        def __getitem__(self, index: Any) -> Any: ...
 
 
 def _restored(array: np.ndarray, requires_grad: bool) -> Tensor:

@@ -52,6 +52,13 @@ def apply(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
 
 def slow_path(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
     """The same the slow path, whatever the operands are and whoever watches."""
+    if state.interpreter is not None:
+        return state.interpreter(op, operands, static)
+    return plain(op, operands, static)
+
+
+def plain(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
+    """The same of tensors that are neither batched nor have tangents that count."""
     traits = _traits(op)
     arrays, sources, dtype = _read(op, operands)
     if sources is not None and not (traits.differentiable and state.recording and not state.inference):

@@ -17,8 +17,10 @@ from gradcli.ops.registry import named, public_names
 from gradcli.ops.spec import Composite, Op
 from gradcli.ops.structure import clone
 from gradcli.tensors.core import dtypes
+from gradcli.tensors.core.batched import Batched, NotBatchedError, batched_in, levels_of, one_by_one
 from gradcli.tensors.core.casts import as_tensor
 from gradcli.tensors.core.in_place import update
+from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.node import next_index
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.apply import apply
@@ -51,6 +53,15 @@ def direct(name: str, library: str, count: int) -> tuple[Op, dict[str, Any]] | N
 
 def call(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """A function of a library applied to tensors."""
+    if state.batch_levels and levels_of(batched_in((arguments, list(keywords.values())))):
+        try:
+            return _call(name, library, arguments, dict(keywords))
+        except NotBatchedError:  # its parameters are taken of a tensor's entries
+            return one_by_one(lambda *given, **named: call(name, library, given, named), arguments, keywords)
+    return _call(name, library, arguments, keywords)
+
+
+def _call(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     if not keywords and all(isinstance(argument, Tensor) for argument in arguments):
         alone = direct(name, library, len(arguments))
         if alone is not None:
@@ -91,7 +102,11 @@ def call(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str
             _relabel(record, given, part, start)
         return named_results(name, record.results, result) if isinstance(record, Composite) and record.results else result
     result = _as_result(result)
-    if record.torch.copied and any(isinstance(a, Tensor) and np.may_share_memory(result.array, a.array) for a in arguments):
+    if (
+        record.torch.copied
+        and not isinstance(result, Batched)
+        and any(isinstance(a, Tensor) and np.may_share_memory(result.array, a.array) for a in arguments)
+    ):
         result = apply(clone, [result], {})
     _relabel(record, given, result, start)
     return result if out is None else _written(out, result)

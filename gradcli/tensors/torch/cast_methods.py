@@ -54,7 +54,7 @@ def _view(x: Tensor, *shape: Any, dtype: Any = None) -> Tensor:
     if dtype is not None or (shape and isinstance(shape[0], dtypes.dtype)):
         return Tensor(x.array.view(dtypes.as_numpy(dtype or shape[0])))
     result: Tensor = call("view", TORCH, (x, *shape), {})
-    if x.array.size and not np.may_share_memory(result.array, x.array):
+    if x.array.size and type(x.array) is np.ndarray and not np.may_share_memory(result.array, x.array):
         raise RuntimeError(
             "view size is not compatible with input tensor's size and stride (at least one dimension spans across two contiguous "
             "subspaces). Use .reshape(...) instead."

@@ -10,10 +10,12 @@ from gradcli.ops.calling.dialects import names
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.registry import public_names
 from gradcli.tensors.core.backward import backward_of
+from gradcli.tensors.core.batched import levels_of, own_entries
 from gradcli.tensors.core.in_place import update, write
 from gradcli.tensors.core.subscripts import get, rows
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.apply import apply
+from gradcli.tensors.dispatch.interpreter import interpret
 from gradcli.tensors.dispatch.library_calls import call, direct, known
 from gradcli.tensors.torch import creation
 from gradcli.tensors.torch.cast_methods import CASTS
@@ -25,7 +27,13 @@ from gradcli.tensors.torch.operators import OPERATORS
 
 
 def _new(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    return lambda x, *size, dtype=None, **keywords: make(*size, dtype=dtype or x.dtype, **keywords)
+    """A tensor of the dtype of another one; where that is batched, each example has its own."""
+
+    def new(x: Tensor, *size: Any, dtype: Any = None, **keywords: Any) -> Tensor:
+        made = make(*size, dtype=dtype or x.dtype, **keywords)
+        return made if type(x) is Tensor else own_entries(made, levels_of([x]))
+
+    return new
 
 
 def _new_tensor(x: Tensor, data: Any, **keywords: Any) -> Tensor:
@@ -49,6 +57,7 @@ OWN: dict[str, Callable[..., Any]] = {
 SPECIAL: dict[str, Any] = {
     **OPERATORS,
     "apply_op": staticmethod(apply),
+    "interpret": staticmethod(interpret),
     "backward": backward_of,
     "__getitem__": get,
     "__setitem__": write,

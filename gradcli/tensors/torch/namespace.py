@@ -11,13 +11,15 @@ from gradcli.tensors.core.device import device
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.library_calls import known, missing
 from gradcli.tensors.torch import catalogue_functions, creation, display, generator
+from gradcli.tensors.transforms import vectorizing
 
 _PUBLIC = {
     creation: (
         "tensor", "from_numpy", "zeros", "ones", "empty", "zeros_like", "ones_like", "empty_like", "full", "full_like", "eye",
-        "arange", "linspace", "logspace", "rand", "randn", "rand_like", "randn_like", "randint", "randperm", "normal",
+        "arange", "linspace", "logspace", "rand", "randn", "rand_like", "randn_like", "randint", "randint_like", "randperm", "normal",
     ),
     casts: ("as_tensor",),
+    vectorizing: ("vmap",),
     modes: (
         "no_grad", "enable_grad", "inference_mode", "set_grad_enabled", "is_grad_enabled", "is_inference_mode_enabled",
     ),

@@ -13,6 +13,7 @@ from gradcli.ops.arrays.shapes import swapaxes, transpose
 from gradcli.ops.elementwise.arithmetic import abs_
 from gradcli.ops.registry import registry
 from gradcli.ops.spec import Op
+from gradcli.tensors.core.batched import by_example
 from gradcli.tensors.core.in_place import update
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.apply import slow_path
@@ -71,6 +72,7 @@ def _abs(x: Tensor) -> Any:
 # -- booleans and whole numbers ---------------------------------------------------------------------------------
 
 
+@by_example
 def _invert(x: Tensor) -> Tensor:
     if x.array.dtype.kind == "f":
         raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
@@ -80,6 +82,7 @@ def _invert(x: Tensor) -> Tensor:
 def _bits(function: Any) -> Callable[[Tensor, Any], Tensor]:
     """A ufunc of bits as an operator."""
 
+    @by_example
     def run(x: Tensor, other: Any) -> Tensor:
         arrays = [o.array if isinstance(o, Tensor) else o for o in (x, other)]
         if any(np.asarray(a).dtype.kind == "f" for a in arrays):
