@@ -2,24 +2,42 @@
 
 from typing import Any
 
-from gradcli.autograd import forward_ad, functional
+from gradcli.autograd import forward_ad, functional, graph
 from gradcli.tensors.core.backward import backward, grad
 from gradcli.tensors.core.modes import (
     detect_anomaly,
     enable_grad,
     inference_mode,
     is_anomaly_enabled,
+    is_multithreading_enabled,
     no_grad,
     set_detect_anomaly,
     set_grad_enabled,
+    set_multithreading_enabled,
 )
 from gradcli.tensors.torch.custom_transforms import Function
 from gradcli.tensors.torch.namespace import missing
 from gradcli.tensors.torch.variable import Variable
 
 __all__ = [
-    "Function", "Variable", "backward", "detect_anomaly", "enable_grad", "forward_ad", "functional", "grad", "gradcheck", "gradgradcheck",
-    "inference_mode", "is_anomaly_enabled", "no_grad", "set_detect_anomaly", "set_grad_enabled",
+    "Function",
+    "Variable",
+    "backward",
+    "detect_anomaly",
+    "enable_grad",
+    "forward_ad",
+    "functional",
+    "grad",
+    "gradcheck",
+    "gradgradcheck",
+    "graph",
+    "inference_mode",
+    "is_anomaly_enabled",
+    "is_multithreading_enabled",
+    "no_grad",
+    "set_detect_anomaly",
+    "set_grad_enabled",
+    "set_multithreading_enabled",
 ]  # fmt: skip
 
 

@@ -68,6 +68,8 @@ def assign(x: Tensor, result: Tensor, name: str = "") -> Tensor:
         raise RuntimeError("result type {} can't be cast to the desired output type {}".format(*kinds))
     if not x.array.flags.writeable:
         raise RuntimeError(_ONE_PLACE)
+    if state.before_writing is not None:
+        state.before_writing(x)
     x.array[...] = result.array
     x._version_counter[0] += 1
     if state.recorder is not None:
@@ -138,6 +140,8 @@ def write(x: Tensor, index: Any, value: Any) -> None:
         new = new.to(x.dtype)
     recorded = state.recording and (x.requires_grad or new.requires_grad)
     old = before(x) if recorded else None
+    if state.before_writing is not None:
+        state.before_writing(x)
     try:
         overwrite.forward(x.array, _squeezed(new.array, x.array, place), steps=((getitem, (("index", place),)),), inplace=True)
     except IndexError as error:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
+import warnings
 from collections.abc import Callable
 from contextvars import Context
 from typing import Any
@@ -29,7 +30,11 @@ class _State(threading.local):
     inference = False
     anomaly = False
     nan_checks = True
+    multithreading = True
     recorder: Any = None  # is told of every operation, while a function is traced
+    saved_hooks: Any = None  # what values are kept as for the backward pass (saved_hooks.py)
+    before_writing: Any = None  # is told of every tensor before it is written to
+    run: Any = None  # the backward pass that is under way (backward.py)
     interpreter: Any = None  # applies operations in place of the slow path, while some tensors are batched or have tangents
     forward_levels: tuple[Any, ...] = ()  # at which tensors have tangents, the innermost last
     transforms = 0  # functions of torch.func that are under way, which alone may make inputs
@@ -44,7 +49,9 @@ class _State(threading.local):
         before = {name: getattr(self, name) for name in fields}
         for name, value in fields.items():
             setattr(self, name, value)
-        self.usual = not (self.inference or self.anomaly or self.recorder is not None or self.interpreter is not None)
+        self.usual = not (
+            self.inference or self.anomaly or self.recorder is not None or self.interpreter is not None or self.saved_hooks is not None
+        )
         return before
 
 
@@ -159,10 +166,20 @@ class set_grad_enabled(_Switch):
         super().__init__(recording=bool(mode))
 
 
+def _warn_of_anomaly_mode() -> None:
+    warnings.warn(
+        "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging.",
+        UserWarning,
+        stacklevel=3,
+    )
+
+
 class set_detect_anomaly(_Switch):
-    """Stop at the first operation whose result or gradient is not finite, forwards or backwards."""
+    """Stop at the first operation that passes NaN back, and say where it was called."""
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
+        if mode:
+            _warn_of_anomaly_mode()
         super().__init__(anomaly=bool(mode), nan_checks=bool(check_nan))
 
 
@@ -170,7 +187,19 @@ class detect_anomaly(Mode):
     """The same inside a ``with`` block."""
 
     def __init__(self, check_nan: bool = True) -> None:
+        _warn_of_anomaly_mode()
         super().__init__(anomaly=True, nan_checks=check_nan)
+
+
+class set_multithreading_enabled(_Switch):
+    """Whether backward passes may use several threads: each runs in its caller's here, so that it is the same."""
+
+    def __init__(self, mode: bool) -> None:
+        super().__init__(multithreading=bool(mode))
+
+
+def is_multithreading_enabled() -> bool:
+    return state.multithreading
 
 
 class Transforming(Mode):

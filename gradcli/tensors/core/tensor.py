@@ -78,9 +78,13 @@ class Tensor(Entries):
             )
         if value and self.array.dtype.kind != "f":
             raise RuntimeError(f"{_ONLY_FLOATS}; this one is {self.dtype}: make it with dtype=torch.float32, or call .float()")
-        if value and self._inference:
+        if value and self._inference and not state.inference:
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
         self._requires_grad = bool(value)
+
+    @requires_grad.deleter
+    def requires_grad(self) -> None:
+        raise RuntimeError("Cannot delete .requires_grad of a tensor")
 
     @property
     def is_leaf(self) -> bool:
@@ -90,7 +94,13 @@ class Tensor(Entries):
     @property
     def grad_fn(self) -> Node | None:
         self._refresh()
-        return self.node
+        return None if self.node is None else self.node.whole
+
+    @property
+    def output_nr(self) -> int:
+        """Which result of its `grad_fn` it is."""
+        self._refresh()
+        return 0 if self.node is None else self.node.place
 
     @property
     def grad(self) -> Tensor | None:
@@ -125,7 +135,13 @@ class Tensor(Entries):
 
     @data.setter
     def data(self, value: Tensor) -> None:
+        if not isinstance(value, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
         self.array = value.array
+
+    @data.deleter
+    def data(self) -> None:
+        raise RuntimeError("Cannot delete .data of a tensor")
 
     @property
     def _version(self) -> int:
@@ -191,7 +207,7 @@ class Tensor(Entries):
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         node = self.gradient_node()
         self._keep(node)
-        return Handle(node.watched().post_hooks, hook)
+        return Handle(node.watched().accumulated, hook)
 
     def _keep(self, node: Node) -> None:
         """A leaf's node outlives its graphs once it has hooks."""

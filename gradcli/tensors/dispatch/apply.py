@@ -12,10 +12,11 @@ from gradcli.ops.arrays.shapes import broadcast_to
 from gradcli.ops.calling.inputs import unmasked
 from gradcli.ops.spec import Op
 from gradcli.tensors.core import dtypes
-from gradcli.tensors.core.anomaly import check_forward
+from gradcli.tensors.core.anomaly import note_call
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.node import Node, node_of_part
 from gradcli.tensors.core.node_names import kind_of
+from gradcli.tensors.core.saved_hooks import as_packed
 from gradcli.tensors.core.saved_values import save
 from gradcli.tensors.core.tensor import Tensor, View
 from gradcli.tensors.dispatch.fast_path import fast_path
@@ -81,8 +82,11 @@ def plain(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
         versions = save(op, _wanted(op, sources), tensor, operands, values)
         tensor.node = kind(op, sources, static, out.shape, out.dtype, values, versions)
         tensor._requires_grad = True
-    if state.anomaly:
-        check_forward(op, arrays, out)
+        if state.saved_hooks is not None and versions:
+            tensor.node.saved = as_packed(values, [place for _, _, place in versions])
+            tensor.node.versions = []
+        if state.anomaly:
+            note_call(tensor.node)
     if state.recorder is not None:
         state.recorder.note(op, operands, static, tensor)
     return tensor
@@ -115,6 +119,8 @@ def _several(
         values = [results, *arrays]
         versions = save(op, _wanted(op, sources), tensors, operands, values)
         node = kind(op, sources, static, tuple([r.shape for r in results]), tuple([r.dtype for r in results]), values, versions)
+        if state.saved_hooks is not None and versions:
+            node.saved, node.versions = as_packed(values, [place for _, _, place in versions]), []
         for place, tensor in enumerate(tensors):
             if tensor.array.dtype.kind == "f":
                 tensor.node = node_of_part(node, place, tensor)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Sequence
 from functools import cache, wraps
 from typing import Any
@@ -12,9 +13,11 @@ import numpy as np
 
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import output
+from gradcli.tensors.core.anomaly import note_call
 from gradcli.tensors.core.batched import Batched
 from gradcli.tensors.core.modes import Mode, state
 from gradcli.tensors.core.node import Node, node_class
+from gradcli.tensors.core.saved_hooks import Hooks, in_force, packed, unpacked
 from gradcli.tensors.core.saved_values import FREED, SECOND_TIME
 from gradcli.tensors.core.tensor import Tensor
 
@@ -25,6 +28,7 @@ class Context:
     needs_input_grad: tuple[bool, ...] = ()
     materialize_grads = True
     _saved: tuple[Any, ...] = ()
+    _hooks: Hooks | None = None
     _for_forward: tuple[Any, ...] = ()
     _versions: Sequence[tuple[list[int], int]] = ()
     _freed = False
@@ -48,7 +52,12 @@ class Context:
                     "one of the variables needed for gradient computation has been modified by an inplace operation: a tensor given to "
                     f"save_for_backward is at version {counter[0]}; expected version {version} instead."
                 )
-        return self._saved
+        return self._saved if self._hooks is None else tuple([x if x is None else unpacked(self._hooks, x) for x in self._saved])
+
+    @property
+    def saved_variables(self) -> tuple[Any, ...]:
+        warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
+        return self.saved_tensors
 
     def set_materialize_grads(self, value: bool) -> None:
         self.materialize_grads = value
@@ -78,6 +87,11 @@ class Function:
         )
 
     @staticmethod
+    def vjp(ctx: Any, *gradients: Any) -> Any:
+        """Another name of `backward`."""
+        return Function.backward(ctx, *gradients)
+
+    @staticmethod
     def jvp(ctx: Any, *tangents: Any) -> Any:
         raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with forward mode AD.")
 
@@ -89,8 +103,19 @@ class Function:
             "To use autograd.Function with vmap, you must either override the vmap static method or set generate_vmap_rule=True."
         )
 
-    def __init__(self) -> None:
-        raise RuntimeError("an autograd.Function is not instantiated: call its static method apply(...)")
+    def __init__(self, *_: Any, **__: Any) -> None:
+        warnings.warn(
+            f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should invoke them on the "
+            "class itself. Instantiating an autograd function will raise an error in a future version of PyTorch.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+
+    def __call__(self, *_: Any, **__: Any) -> Any:
+        raise RuntimeError(
+            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function with static "
+            "forward method. (Example: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
+        )
 
     @classmethod
     def apply(cls, *arguments: Any, **keywords: Any) -> Any:
@@ -117,6 +142,10 @@ def applied(cls: type[Function], arguments: tuple[Any, ...], separate: bool) -> 
     ctx = Context()
     tensors = [a if isinstance(a, Tensor) else None for a in arguments]
     ctx.needs_input_grad = wanted = tuple([t is not None and t.requires_grad for t in tensors])
+    if cls.backward is not Function.backward and cls.vjp is not Function.vjp:
+        raise RuntimeError(
+            "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of them."
+        )
     recording, state.recording = state.recording, False
     try:
         if separate:
@@ -216,6 +245,12 @@ def _node(cls: type[Function], ctx: Context, tensors: list[Tensor | None], wante
     node.static = {"call": ref(node)}
     node.saved = (None,) * (len(tensors) + 1)
     node.versions = [] if ctx._saved else None
+    if state.saved_hooks is not None and ctx._saved:
+        ctx._hooks = hooks = in_force()
+        if hooks is not None:
+            ctx._saved, ctx._versions = tuple([x if x is None else packed(hooks, x.detach()) for x in ctx._saved]), ()
+    if state.anomaly:
+        note_call(node)
     return node
 
 
@@ -238,7 +273,7 @@ def _pulled(cls: type[Function]) -> Any:
         for found, shape, kind in zip(given, shapes, kinds, strict=True):
             part = np.zeros(shape, kind) if found is None and ctx.materialize_grads and kind is not None else found
             gradients.append(part if part is None or isinstance(part, Tensor) else Tensor(np.asarray(part)))
-        backward = cls.backward if cls.backward is not Function.backward else getattr(cls, "vjp", cls.backward)
+        backward = cls.backward if cls.backward is not Function.backward else cls.vjp
         returned = backward(ctx, *gradients)
         if node.saved is FREED:
             ctx._saved, ctx._freed = (), True

@@ -40,7 +40,7 @@ def _moving(cls: type[Function], arguments: tuple[Any, ...], separate: bool, pla
     try:
         result, ctx = _interpreted(cls, arguments, separate)
         given = [_tangent(x, tangent_of(x, level), ctx.materialize_grads) for x in arguments]
-        kept, ctx._saved = ctx._saved, ctx._for_forward or ctx._saved
+        kept, ctx._saved = ctx._saved, ctx._for_forward
         try:
             returned = cls.jvp(ctx, *given)
         finally:
@@ -59,7 +59,12 @@ def _moving(cls: type[Function], arguments: tuple[Any, ...], separate: bool, pla
                 "An inplace custom Function is not modifying the forward mode gradients inplace as expected: the jvp function "
                 "must modify the corresponding gradient inplace"
             )
-        if tangent is not None and id(part) not in ctx._flat:
+        if tangent is not None and (id(part) in ctx._flat or part.array.dtype.kind != "f"):
+            raise RuntimeError(
+                f"{cls.__name__}.jvp returned a tangent of a result that is not differentiable. You should return "
+                "None at that position instead"
+            )
+        if tangent is not None:
             if tangent.shape != part.shape:
                 raise RuntimeError(
                     f"{cls.__name__}.jvp returned a tangent of size {list(tangent.shape)} of a result of size {list(part.shape)}"
