@@ -124,9 +124,13 @@ def test_anomalies_are_shown_where_they_were_made() -> None:
         anomalies = torch.autograd.detect_anomaly()
     with anomalies:
         y = ((leaf(2, 2) * 0.0).log() * 2.0).sum()
-    with pytest.warns(UserWarning, match=r"Error detected in SumBackward0. Traceback of forward call(.|\n)*\.log\(\)"), anomalies:
-        with pytest.raises(RuntimeError, match=r"'SumBackward0' returned nan values in its 0th output. Element \[0, 0\]"):
-            y.backward(torch.tensor(float("nan"), dtype=y.dtype))
+    seed = torch.tensor(float("nan"), dtype=y.dtype)
+    with (
+        anomalies,
+        pytest.warns(UserWarning, match=r"Error detected in SumBackward0. Traceback of forward call(.|\n)*\.log\(\)"),
+        pytest.raises(RuntimeError, match=r"'SumBackward0' returned nan values in its 0th output. Element \[0, 0\]"),
+    ):
+        y.backward(seed)
 
 
 def test_a_leaf_has_one_node_while_a_graph_holds_it() -> None:

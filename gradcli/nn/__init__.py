@@ -1,10 +1,10 @@
-"""PyTorch's ``torch.nn``: the functions in `functional`; there are no modules."""
+"""PyTorch's ``torch.nn``: the functions in `functional` and `init`; there are no modules."""
 
 from typing import Any
 
-from gradcli.nn import functional
+from gradcli.nn import functional, init
 
-__all__ = ["functional"]
+__all__ = ["functional", "init"]
 
 
 def __getattr__(name: str) -> Any:

@@ -2,8 +2,10 @@
 
 from typing import Any
 
-from gradcli.tensors.torch.catalogue_functions import function
+from gradcli.tensors.torch.catalogue_functions import OF_NETWORKS, function
 
 
 def __getattr__(name: str) -> Any:
+    if name in OF_NETWORKS:
+        return OF_NETWORKS[name]
     return function(name, "torch.nn.functional")

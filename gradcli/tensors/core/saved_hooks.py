@@ -30,11 +30,14 @@ class Disabled:
 class Packed(list[Any]):
     """Values of which some are packed: they are unpacked each time that they are asked for."""
 
-    def __init__(self, values: Sequence[Any], places: Iterable[int], hooks: Hooks) -> None:
+    def __init__(self, values: Sequence[Any], places: Iterable[int], hooks: Hooks, operands: Sequence[Any]) -> None:
         super().__init__(values)
         self.hooks, self.places = hooks, tuple(places)
         for place in self.places:
-            self[place] = packed(hooks, Tensor(self[place]))
+            operand = operands[place - 1] if place else None
+            same = isinstance(operand, Tensor) and operand.is_leaf and operand.array is self[place]
+            tensor: Any = operand if same else Tensor(self[place])
+            self[place] = packed(hooks, tensor)
 
     def unpacked(self) -> list[Any]:
         """The values as arrays."""
@@ -46,7 +49,7 @@ class Packed(list[Any]):
 
 def packed(hooks: Hooks, tensor: Tensor) -> Any:
     """What a tensor is kept as."""
-    before = state.change(saved_hooks=None)
+    before = state.change(saved_hooks=None, recording=False)
     try:
         return hooks.pack(tensor)
     finally:
@@ -67,8 +70,8 @@ def in_force() -> Hooks | None:
     return hooks if isinstance(hooks, Hooks) else None
 
 
-def as_packed(values: list[Any], places: Iterable[int]) -> list[Any]:
+def as_packed(values: list[Any], places: Iterable[int], operands: Sequence[Any]) -> list[Any]:
     """A node's values as the hooks that are set keep them; numbers and the results of several are kept as they are."""
     hooks = in_force()
     arrays = [place for place in places if isinstance(values[place], np.ndarray)]
-    return values if hooks is None or not arrays else Packed(values, arrays, hooks)
+    return values if hooks is None or not arrays else Packed(values, arrays, hooks, operands)

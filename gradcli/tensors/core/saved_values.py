@@ -99,7 +99,9 @@ def rejoined(value: Any, node: Node | None, own: bool = False) -> Any:
     if isinstance(node, AccumulateGrad) and not own:
         return node.variable
     tensor = Tensor(value)
-    if node is not None:
+    if isinstance(node, AccumulateGrad):
+        tensor._accumulator, tensor._requires_grad = lambda: node, True
+    elif node is not None:
         tensor.node, tensor._requires_grad = node, True
     return tensor
 

@@ -16,6 +16,7 @@ from gradcli.graph.nodes import Expr, Graph
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import output
 from gradcli.tensors.core.modes import state
+from gradcli.tensors.core.node import Node
 from gradcli.tensors.core.tensor import Tensor
 
 
@@ -27,8 +28,11 @@ class Trace:
         self.leaves = {name: self.graph.leaf(name, x.array.shape) for name, x in zip(names, inputs, strict=True)}
         self.steps: list[Any] = []  # what was done, to be compared with another run
         self.opaque = False  # whether something that requires grad came from nowhere
-        self._alive: list[Tensor] = list(inputs)
-        self._nodes: dict[int, Expr] = {id(x): self.leaves[name] for name, x in zip(names, inputs, strict=True)}
+        self._alive: list[Tensor] = []
+        self._nodes: dict[int, tuple[Expr, int]] = {}  # of tensors, at these versions
+        self._behind: dict[Node, Expr] = {}  # of the nodes behind tensors: a backward pass makes new tensors of these
+        for name, x in zip(names, inputs, strict=True):
+            self._remember(x, self.leaves[name])
 
     def note(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any], result: Any) -> None:
         """An operation was applied."""
@@ -50,13 +54,19 @@ class Trace:
 
     def _remember(self, tensor: Tensor, node: Expr) -> None:
         self._alive.append(tensor)
-        self._nodes[id(tensor)] = node
+        self._nodes[id(tensor)] = node, tensor._version
+        if tensor.node is not None:
+            self._behind[tensor.node] = node
 
     def _operand(self, operand: Any) -> Expr:
         if not isinstance(operand, Tensor):
             self.steps.append(np.asarray(operand))
             return self.graph.constant(operand)
-        node = self._nodes.get(id(operand))
+        node = None if operand.node is None else self._behind.get(operand.node)
+        if node is None:
+            node, version = self._nodes.get(id(operand), (None, 0))
+            if version != operand._version and not (operand.is_leaf and operand.requires_grad):  # it was written to, through a view
+                node = None
         if node is None:
             self.opaque = self.opaque or operand.requires_grad
             self.steps.append(operand.array.copy())

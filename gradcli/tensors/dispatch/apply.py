@@ -83,7 +83,7 @@ def plain(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
         tensor.node = kind(op, sources, static, out.shape, out.dtype, values, versions)
         tensor._requires_grad = True
         if state.saved_hooks is not None and versions:
-            tensor.node.saved = as_packed(values, [place for _, _, place in versions])
+            tensor.node.saved = as_packed(values, [place for _, _, place in versions], operands)
             tensor.node.versions = []
         if state.anomaly:
             note_call(tensor.node)
@@ -120,7 +120,7 @@ def _several(
         versions = save(op, _wanted(op, sources), tensors, operands, values)
         node = kind(op, sources, static, tuple([r.shape for r in results]), tuple([r.dtype for r in results]), values, versions)
         if state.saved_hooks is not None and versions:
-            node.saved, node.versions = as_packed(values, [place for _, _, place in versions]), []
+            node.saved, node.versions = as_packed(values, [place for _, _, place in versions], operands), []
         for place, tensor in enumerate(tensors):
             if tensor.array.dtype.kind == "f":
                 tensor.node = node_of_part(node, place, tensor)

@@ -45,7 +45,7 @@ def known(name: str, library: str = TORCH) -> tuple[Op | Composite, Signature] |
 def direct(name: str, library: str, count: int) -> tuple[Op, dict[str, Any]] | None:
     """The operation that a function of so many tensors and nothing else is, if it is no more than one."""
     found = known(name, library)
-    if found is None or not isinstance(found[0], Op) or found[0].outputs > 1 or found[0].torch.one_dtype:
+    if found is None or not isinstance(found[0], Op) or found[0].outputs > 1 or found[0].torch.one_dtype or found[1].node:
         return None
     arranged = rehearsal(found[0], name, found[1], count)
     return None if arranged is None or not arranged.in_order else (found[0], arranged.static)
@@ -109,6 +109,8 @@ def _call(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[st
     ):
         result = apply(clone, [result], {})
     _relabel(record, given, result, start)
+    if signature.node and library == TORCH and result.node is not None and result.node.index > start:
+        result.node.label = numbered(signature.node)
     return result if out is None else _written(out, result)
 
 

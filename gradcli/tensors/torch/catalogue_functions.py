@@ -13,11 +13,15 @@ from gradcli.ops.calling.dialects import qualified
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.registry import find
 from gradcli.tensors.core import dtypes
+from gradcli.tensors.core.batched import Batched
 from gradcli.tensors.core.casts import as_tensor, clone_of
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.apply import apply
 from gradcli.tensors.dispatch.library_calls import call, known, missing
 from gradcli.tensors.torch.introspection import INTROSPECTION
+from gradcli.tensors.torch.random_fills import OF_NETWORKS as RANDOM_OF_NETWORKS
+from gradcli.tensors.torch.random_fills import RANDOM
+from gradcli.tensors.torch.searching import SEARCHING
 
 
 @cache
@@ -74,7 +78,19 @@ def broadcast_shapes(*shapes: Any) -> dtypes.Size:
     return dtypes.Size(np.broadcast_shapes(*(s if isinstance(s, (tuple, list)) else (s,) for s in shapes)))
 
 
+def one_hot(x: Tensor, num_classes: int = -1) -> Tensor:
+    """A row of zeros with a one at each entry's place."""
+    if num_classes == -1:
+        if not x.array.size:
+            raise RuntimeError("Class values must be non-negative: can not infer total number of classes from empty tensor.")
+        num_classes = int(x.array.max()) + 1
+    hot: Tensor = function("one_hot", "torch.nn.functional")(x, num_classes)
+    return hot if isinstance(hot, Batched) else hot.to(dtypes.int64)
+
+
+OF_NETWORKS: dict[str, Callable[..., Any]] = {**RANDOM_OF_NETWORKS, "one_hot": one_hot}
 OWN: dict[str, Callable[..., Any]] = {
+    **SEARCHING, **RANDOM, "dropout": OF_NETWORKS["dropout"],
     "einsum": einsum, "is_tensor": is_tensor, "result_type": result_type, "broadcast_shapes": broadcast_shapes, "clone": clone_of,
     **{name: INTROSPECTION[name] for name in (
         "numel", "is_floating_point", "is_complex", "allclose", "isclose", "equal", "all", "any", "nonzero", "unique",

@@ -21,7 +21,10 @@ def _copy(x: Tensor, source: Any, non_blocking: bool = False) -> Tensor:
     check_writable(x)
     value = as_tensor(source).to(x.dtype)
     spread = value if value.array.shape == x.array.shape else broadcast_to(value, shape=x.array.shape)
-    return assign(x, clone_of(spread))
+    written = clone_of(spread)
+    if written.node is not None:
+        written.node.label = "CopyBackwards"
+    return assign(x, written)
 
 
 def _filled(x: Tensor, value: Any) -> Tensor:

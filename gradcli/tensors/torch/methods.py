@@ -24,6 +24,8 @@ from gradcli.tensors.torch.in_place_methods import IN_PLACE
 from gradcli.tensors.torch.introspection import INTROSPECTION
 from gradcli.tensors.torch.numpy_protocols import function_on_tensors, ufunc_on_tensors
 from gradcli.tensors.torch.operators import OPERATORS
+from gradcli.tensors.torch.random_fills import RANDOM, RANDOM_IN_PLACE
+from gradcli.tensors.torch.searching import SEARCHING_METHODS
 
 
 def _new(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
@@ -45,6 +47,9 @@ OWN: dict[str, Callable[..., Any]] = {
     **INTROSPECTION,
     **CASTS,
     **IN_PLACE,
+    **RANDOM,
+    **RANDOM_IN_PLACE,
+    **SEARCHING_METHODS,
     "new_zeros": _new(creation.zeros),
     "new_ones": _new(creation.ones),
     "new_empty": _new(creation.empty),

@@ -10,7 +10,7 @@ from gradcli.tensors.core import casts, dtypes, modes
 from gradcli.tensors.core.device import device
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.library_calls import known, missing
-from gradcli.tensors.torch import catalogue_functions, creation, display, generator
+from gradcli.tensors.torch import catalogue_functions, creation, display, generator, serialization, tensor_types
 from gradcli.tensors.transforms import vectorizing
 
 _PUBLIC = {
@@ -23,13 +23,14 @@ _PUBLIC = {
     modes: (
         "no_grad", "enable_grad", "inference_mode", "set_grad_enabled", "is_grad_enabled", "is_inference_mode_enabled",
     ),
-    generator: ("Generator", "manual_seed", "initial_seed", "seed", "default_generator"),
+    generator: ("Generator", "manual_seed", "initial_seed", "seed", "default_generator", "get_rng_state", "set_rng_state"),
+    serialization: ("save", "load"),
     display: ("set_printoptions", "get_printoptions", "printoptions"),
     dtypes: ("dtype", "Size", "set_default_dtype", "get_default_dtype"),
 }  # fmt: skip
 NAMES: dict[str, Any] = {
     **{name: getattr(module, name) for module, names in _PUBLIC.items() for name in names},
-    **dtypes.NAMES, **catalogue_functions.OWN, "Tensor": Tensor, "device": device, "where": catalogue_functions.where,
+    **tensor_types.TYPES, **dtypes.NAMES, **catalogue_functions.OWN, "Tensor": Tensor, "device": device, "where": catalogue_functions.where,
     "asarray": casts.as_tensor, "scalar_tensor": creation.tensor,
     "pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "newaxis": None, "strided": "torch.strided",
     "cuda": SimpleNamespace(is_available=lambda: False, device_count=lambda: 0),
