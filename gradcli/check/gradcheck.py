@@ -44,9 +44,9 @@ def gradcheck(
     chosen = [i for i, x in enumerate(arguments) if isinstance(x, Tensor) and x.requires_grad]
     if not chosen:
         raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of the them have requires_grad=True.")
-    fault = _fault(func, arguments, chosen) if check_backward_ad else None
+    fault = _not_reentrant(func, arguments, chosen) if check_backward_ad else None
     if fault is None and check_backward_ad:
-        fault = _not_reentrant(func, arguments, chosen)
+        fault = _fault(func, arguments, chosen)
     if fault is None and check_forward_ad:
         fault = _forward_fault(func, arguments, chosen)
     if fault is not None and raise_exception:
@@ -82,6 +82,9 @@ def _outputs(result: Any) -> list[Tensor]:
 def _fault(func: Callable[..., Any], arguments: tuple[Any, ...], chosen: Sequence[int]) -> str | None:
     names = [f"input{i}" for i in chosen]
     with enable_grad():
+        bare = [y for y in _parts(func(*arguments)) if not y.requires_grad]
+        if bare and not _outputs(func(*arguments)):
+            return _moves_nevertheless(func, arguments, chosen)
         result, trace = traced(func, arguments, [arguments[i] for i in chosen], names)
         for y in _outputs(result):
             trace.node_of(y)  # a result that came from nowhere makes the trace opaque
@@ -91,6 +94,24 @@ def _fault(func: Callable[..., Any], arguments: tuple[Any, ...], chosen: Sequenc
             fault = judged.fault()
             if fault is not None:
                 return f"Jacobian mismatch for output {number} with respect to {fault}"
+    return None
+
+
+def _parts(result: Any) -> list[Tensor]:
+    """The floats of a result."""
+    parts = result if isinstance(result, (tuple, list)) else (result,)
+    return [y for y in parts if isinstance(y, Tensor) and y.array.dtype.kind == "f"]
+
+
+def _moves_nevertheless(func: Callable[..., Any], arguments: tuple[Any, ...], chosen: Sequence[int]) -> str | None:
+    """What is said of results that require no gradient and depend on an input; None if they do not."""
+    random = np.random.default_rng(0)
+    for i in chosen:
+        x = arguments[i].array
+        moved = Tensor(np.asarray(x * (1 + 1e-3 * random.uniform(0.5, 1, x.shape)) + 1e-3, x.dtype)).requires_grad_()
+        there = _parts(func(*[moved if j == i else a for j, a in enumerate(arguments)]))
+        if any(not np.array_equal(y.array, z.array, equal_nan=True) for y, z in zip(_parts(func(*arguments)), there, strict=True)):
+            return "Numerical gradient for function expected to be zero: no result requires a gradient, and yet they depend on the input"
     return None
 
 
@@ -128,7 +149,7 @@ def _forward_fault(func: Callable[..., Any], arguments: tuple[Any, ...], chosen:
             seed = random.standard_normal(y.array.shape).astype(y.array.dtype)
 
             def along(step: float, i: int = i, x: np.ndarray = x, vector: Any = vector, number: int = number, seed: Any = seed) -> Any:
-                moved = Tensor(x + step * vector)
+                moved = Tensor(np.asarray(x + step * vector))
                 found = func(*[moved if j == i else a for j, a in enumerate(bare)])
                 parts = [p for p in (found if isinstance(found, (tuple, list)) else (found,)) if isinstance(p, Tensor)]
                 return np.asarray((parts[number].array * seed).sum())

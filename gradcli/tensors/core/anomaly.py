@@ -30,14 +30,15 @@ def check_backward(node: Node, parts: Sequence[Any]) -> None:
             continue
         array = sum_to(np.asarray(getattr(part, "array", part)), shape=operand.shape)
         if array.dtype.kind == "f" and np.isnan(array).any():
-            _show_call(node)
+            show_call(node)
             where = tuple(int(i) for i in np.argwhere(np.isnan(array))[0])
             raise RuntimeError(
                 f"Function '{node.label}' returned nan values in its {place}th output. Element {list(where)} of the gradient is the first"
             )
 
 
-def _show_call(node: Node) -> None:
+def show_call(node: Node) -> None:
+    """Warn of where an operation was called that something is wrong with."""
     lines = node.metadata.get(_CALL)
     if lines is None:
         said = "No forward pass information available. Enable detect anomaly during forward pass for more information."

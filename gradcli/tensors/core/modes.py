@@ -72,6 +72,15 @@ class Mode:
         state.change(**self._before.pop())
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        if inspect.isclass(function):
+            warnings.warn(
+                "Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions or methods. "
+                "To preserve the current behavior of class decoration, you can directly decorate the `__init__` method and nothing else.",
+                FutureWarning,
+                stacklevel=2,
+            )
+            function.__init__ = self(function.__init__)  # type: ignore[method-assign]  # as PyTorch does
+            return function
         if inspect.isgeneratorfunction(function):
             return self._over_generator(function)
 
@@ -99,7 +108,8 @@ class Mode:
                     sent = yield value
                     step = functools.partial(generator.send, sent)
                 except GeneratorExit:
-                    generator.close()
+                    with Mode(**self.fields):
+                        generator.close()
                     raise
                 except BaseException as error:
                     step = functools.partial(generator.throw, error)

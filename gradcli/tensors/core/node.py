@@ -92,10 +92,8 @@ class Node:
         return f"torch::autograd::{self.label}" if self.label in _OF_THE_ENGINE else self.label
 
     def __call__(self, *gradients: Any) -> Any:
-        count = 1 if self.op is None else self.op.outputs
-        if len(gradients) != count:
-            raise TypeError(f"expected {count} arguments, got {len(gradients)} instead")
-        raise TypeError("gradcli does not run a single node: torch.autograd.grad(outputs, inputs) gives what passes through it")
+        """What the node passes on, given by backward_pass.py."""
+        raise NotImplementedError
 
     def _sequence_nr(self) -> int:
         """Its place among all nodes, in the order in which they were made."""

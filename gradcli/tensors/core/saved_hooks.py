@@ -37,6 +37,8 @@ class Packed(list[Any]):
             operand = operands[place - 1] if place else None
             same = isinstance(operand, Tensor) and operand.is_leaf and operand.array is self[place]
             tensor: Any = operand if same else Tensor(self[place])
+            if isinstance(operand, Tensor) and not same:
+                tensor._version_counter = operand._version_counter
             self[place] = packed(hooks, tensor)
 
     def unpacked(self) -> list[Any]:

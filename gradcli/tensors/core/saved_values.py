@@ -119,7 +119,11 @@ def _saved_under(name: str, place: int) -> property:
         value = (kept.unpacked() if own else kept)[place]
         if isinstance(value, (Shaped, _NotKept)):
             raise AttributeError(f"'{node.label}' does not keep this value")
-        return rejoined(value, node if place == 0 else node.operands[place - 1], own)
+        found = rejoined(value, node if place == 0 else node.operands[place - 1], own)
+        for counter, _, kept_place in node.versions or ():
+            if kept_place == place and isinstance(found, Tensor) and found._version == 0:
+                found._version_counter = counter
+        return found
 
     return property(saved)
 

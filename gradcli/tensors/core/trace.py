@@ -49,12 +49,15 @@ class Trace:
             self._remember(result, node)
 
     def rename(self, tensor: Tensor, result: Tensor) -> None:
-        """A tensor was overwritten with a result."""
-        self._remember(tensor, self._operand(result))
+        """A tensor was overwritten with a result; what its node has made stays what it was."""
+        self._know(tensor, self._operand(result))
 
-    def _remember(self, tensor: Tensor, node: Expr) -> None:
+    def _know(self, tensor: Tensor, node: Expr) -> None:
         self._alive.append(tensor)
         self._nodes[id(tensor)] = node, tensor._version
+
+    def _remember(self, tensor: Tensor, node: Expr) -> None:
+        self._know(tensor, node)
         if tensor.node is not None:
             self._behind[tensor.node] = node
 

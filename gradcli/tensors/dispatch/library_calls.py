@@ -20,6 +20,7 @@ from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.batched import Batched, NotBatchedError, batched_in, levels_of, one_by_one
 from gradcli.tensors.core.casts import as_tensor
 from gradcli.tensors.core.in_place import update
+from gradcli.tensors.core.levels import moves
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.node import next_index
 from gradcli.tensors.core.tensor import Tensor
@@ -143,6 +144,10 @@ def _written(out: Tensor, result: Tensor) -> Tensor:
         raise RuntimeError(
             "functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad."
         )
+    if moves(result) or moves(out):
+        raise RuntimeError("an out= function does not support forward AD: one of the arguments has a forward gradient")
+    if state.before_writing is not None:
+        state.before_writing(out)
     out.array = np.array(result.array, out.array.dtype)
     out._version_counter[0] += 1
     return out

@@ -309,6 +309,14 @@ def _unregistered(*_: Any, **__: Any) -> Any:
     raise NotImplementedError("a user's autograd.Function has no forward outside of apply")
 
 
+class InplaceFunction(Function):
+    """PyTorch's old base of functions that write to their arguments; `mark_dirty` says what they write to."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+
 class _Final(Function):
     """What cannot be differentiated: the gradients of a backward that runs once."""
 
