@@ -71,6 +71,21 @@ class Doubled(torch.autograd.Function):
         return ctx.rules[1](tangent)
 
 
+def test_seeds_with_zeros() -> None:
+    """A product with a seed moves by the seed where that is zero, too."""
+    seed = torch.tensor([1.0, 0.0], dtype=torch.float64, requires_grad=True)
+    assert gradcheck(lambda x, v: torch.autograd.functional.vjp(lambda x: x * x, x, v, create_graph=True)[1], (leaf(2), seed))
+
+
+def test_functions_of_tensors_under_other_names() -> None:
+    """What is moved is the tensor itself, by which a function may know it."""
+    x = leaf(2)
+    assert gradcheck(lambda _: (x**3).detach() * 0 + x**3, x)
+    with pytest.raises(GradcheckError):
+        gradcheck(lambda _: Doubled.apply(x, wrong, right), x)
+    assert x.tolist() == leaf(2).tolist()
+
+
 def right(x: Any) -> Any:
     return x * 2
 

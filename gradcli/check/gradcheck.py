@@ -8,7 +8,7 @@ caller's can make a wrong gradient right or a right one wrong: ``eps``, ``atol``
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -227,12 +227,27 @@ def _only(vector: Any, rows: Sequence[tuple[int, ...]]) -> Any:
 def _elsewhere(func: Callable[..., Any], arguments: tuple[Any, ...], chosen: Sequence[int], names: Sequence[str]) -> Trace:
     """The trace at another point nearby, to see which of its constants are none."""
     random = np.random.default_rng(1)
-    moved = list(arguments)
-    for i in chosen:
-        x = arguments[i]
-        noise = 1 + 1e-3 * random.uniform(-1, 1, x.array.shape)
-        moved[i] = Tensor((x.array * noise).astype(x.array.dtype)).requires_grad_()
-    return traced(func, moved, [moved[i] for i in chosen], names)[1]
+    noise = [1 + 1e-3 * random.uniform(-1, 1, arguments[i].array.shape) for i in chosen]
+    moved = {i: arguments[i].array * factor for i, factor in zip(chosen, noise, strict=True)}
+    found: Trace = _at(arguments, moved, lambda given: traced(func, given, [given[i] for i in chosen], names)[1])
+    return found
+
+
+def _at(arguments: Sequence[Any], moved: Mapping[int, np.ndarray], run: Callable[[list[Any]], Any]) -> Any:
+    """What a function gives for other entries of some arguments, which stand in the same tensors: it may know them by other names, too."""
+    given, kept = list(arguments), {}
+    try:
+        for i, entries in moved.items():
+            x = arguments[i]
+            if x.is_leaf and x.array.flags.writeable:
+                kept[i] = x.array.copy()
+                x.array[...] = entries
+            else:
+                given[i] = Tensor(np.asarray(entries, x.array.dtype)).requires_grad_()
+        return run(given)
+    finally:
+        for i, entries in kept.items():
+            arguments[i].array[...] = entries
 
 
 def _by_reference(
@@ -262,15 +277,14 @@ def _by_differences(
 ) -> str:
     """What is wrong according to extrapolated differences ("" if nothing)."""
     for i, claimed in zip(chosen, slopes, strict=True):
-        x = arguments[i].array
+        x = arguments[i].array.copy()
         for index in np.ndindex(x.shape):
 
             def along(step: float, i: int = i, x: np.ndarray = x, index: tuple[int, ...] = index) -> Any:
                 moved = x.copy()
                 moved[index] += step
-                given = [Tensor(moved).requires_grad_() if j == i else a for j, a in enumerate(arguments)]
                 try:
-                    return _outputs(func(*given))[number].array * seed
+                    return _at(arguments, {i: moved}, lambda given: _outputs(func(*given))[number].array * seed)
                 except (ArithmeticError, ValueError):  # outside of the domain
                     return np.full(seed.shape, np.nan)
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from gradcli.errors import GradcliError
 from gradcli.graph.nodes import Expr, Graph
+from gradcli.ops.elementwise.arithmetic import chain, mul
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import output
 from gradcli.tensors.core.modes import state
@@ -36,6 +37,8 @@ class Trace:
 
     def note(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any], result: Any) -> None:
         """An operation was applied."""
+        if op is chain:  # a product whose zeros win; where all is finite its derivatives are those of the product, there, too
+            op = mul
         self.steps.append((op.name, repr(sorted(static.items(), key=str))))
         try:
             node = self.graph.apply(op, [None if o is None else self._operand(o) for o in operands], dict(static))
@@ -63,8 +66,9 @@ class Trace:
 
     def _operand(self, operand: Any) -> Expr:
         if not isinstance(operand, Tensor):
-            self.steps.append(np.asarray(operand))
-            return self.graph.constant(operand)
+            kept = np.array(operand)  # whose memory may be an input's
+            self.steps.append(kept)
+            return self.graph.constant(kept if isinstance(operand, np.ndarray) else operand)
         node = None if operand.node is None else self._behind.get(operand.node)
         if node is None:
             node, version = self._nodes.get(id(operand), (None, 0))

@@ -10,7 +10,7 @@ from gradcli.tensors.core import casts, dtypes, modes
 from gradcli.tensors.core.device import device
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.library_calls import known, missing
-from gradcli.tensors.torch import catalogue_functions, creation, display, generator, serialization, tensor_types
+from gradcli.tensors.torch import catalogue_functions, creation, display, generator, tensor_types
 from gradcli.tensors.transforms import vectorizing
 
 _PUBLIC = {
@@ -24,7 +24,6 @@ _PUBLIC = {
         "no_grad", "enable_grad", "inference_mode", "set_grad_enabled", "is_grad_enabled", "is_inference_mode_enabled",
     ),
     generator: ("Generator", "manual_seed", "initial_seed", "seed", "default_generator", "get_rng_state", "set_rng_state"),
-    serialization: ("save", "load"),
     display: ("set_printoptions", "get_printoptions", "printoptions"),
     dtypes: ("dtype", "Size", "set_default_dtype", "get_default_dtype"),
 }  # fmt: skip
@@ -41,6 +40,10 @@ def resolve(name: str, where: str = "torch") -> Any:
     """The value of a name of PyTorch's. Raises AttributeError, by name, for what gradcli does not have."""
     if name in NAMES:
         return NAMES[name]
+    if name in ("save", "load"):
+        from gradcli.tensors.torch import serialization
+
+        return getattr(serialization, name)
     if name.startswith("_"):
         raise AttributeError(f"module 'gradcli' has no attribute {name!r}")
     if name.endswith("_") and known(name[:-1]) is not None:
