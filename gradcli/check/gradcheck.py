@@ -44,7 +44,7 @@ def gradcheck(
     chosen = [i for i, x in enumerate(arguments) if isinstance(x, Tensor) and x.requires_grad]
     if not chosen:
         raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of the them have requires_grad=True.")
-    fault = _not_reentrant(func, arguments, chosen) if check_backward_ad else None
+    fault = _not_reentrant(func, arguments, chosen, nondet_tol) if check_backward_ad else None
     if fault is None and check_backward_ad:
         fault = _fault(func, arguments, chosen)
     if fault is None and check_forward_ad:
@@ -115,7 +115,7 @@ def _moves_nevertheless(func: Callable[..., Any], arguments: tuple[Any, ...], ch
     return None
 
 
-def _not_reentrant(func: Callable[..., Any], arguments: tuple[Any, ...], chosen: Sequence[int]) -> str | None:
+def _not_reentrant(func: Callable[..., Any], arguments: tuple[Any, ...], chosen: Sequence[int], tolerance: float) -> str | None:
     """What is said of gradients that are others each time; None if they are not."""
     outputs = _outputs(func(*arguments))
     if not outputs:
@@ -123,7 +123,7 @@ def _not_reentrant(func: Callable[..., Any], arguments: tuple[Any, ...], chosen:
     seeds = [Tensor(np.ones_like(y.array)) for y in outputs]
     first, second = (grad(outputs, [arguments[i] for i in chosen], seeds, retain_graph=True, allow_unused=True) for _ in range(2))
     for x, y in zip(first, second, strict=True):
-        if x is not None and y is not None and not np.array_equal(x.array, y.array, equal_nan=True):
+        if x is not None and y is not None and not np.allclose(x.array, y.array, rtol=0, atol=tolerance, equal_nan=True):
             return (
                 "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives different values, "
                 "although analytical gradient matches numerical gradient"

@@ -41,7 +41,9 @@ def backward(
         warnings.warn(_CYCLE, UserWarning, stacklevel=2)
     seeds = _seeds(outputs, gradients, create_graph)
     targets = None if inputs is None else set(map(_target, inputs))
-    roots, seeds = [_target(y.physical if isinstance(y, Batched) else y) for y in outputs], _physical(outputs, seeds)
+    if state.interpreter is not None:
+        outputs, seeds = [y.physical if isinstance(y, Batched) else y for y in outputs], _physical(outputs, seeds)
+    roots = [y.gradient_node() for y in outputs]
     run(roots, seeds, targets, retain=create_graph if retain_graph is None else retain_graph, create_graph=create_graph, accumulate=True)
 
 
@@ -108,8 +110,9 @@ def products(ys: Sequence[Tensor], xs: Sequence[Tensor], seeds: Sequence[Any], r
             return of_batch(products, ys, xs, seeds, retain, create_graph)
         if place is not None:
             return of_moving(products, ys, xs, seeds, retain, create_graph, place)
-    found = run(list(map(_target, ys)), seeds, set(map(_target, xs)), retain=retain, create_graph=create_graph, accumulate=False)
-    parts = [found.get(_target(x)) for x in xs]
+    nodes = [x.gradient_node() for x in xs]
+    found = run([y.gradient_node() for y in ys], seeds, set(nodes), retain=retain, create_graph=create_graph, accumulate=False)
+    parts = [found.get(node) for node in nodes]
     return [p if p is None or isinstance(p, Tensor) else Tensor(np.array(p, x.array.dtype)) for p, x in zip(parts, xs, strict=True)]
 
 

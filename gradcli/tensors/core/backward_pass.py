@@ -28,10 +28,23 @@ class Run:
 
     __slots__ = ("callbacks", "gathered", "needed")
 
+    gathered: dict[int, dict[int, Any]]  # what hooks on several tensors have seen, once there is one
+    callbacks: list[Any]  # what is called at its end
+
     def __init__(self, needed: set[Node]) -> None:
         self.needed = needed
-        self.gathered: dict[int, dict[int, Any]] = {}  # what hooks on several tensors have seen
-        self.callbacks: list[Any] = []  # what is called at its end
+
+    def seen(self, hook: int) -> dict[int, Any]:
+        """What a hook on several tensors has seen."""
+        if not hasattr(self, "gathered"):
+            self.gathered = {}
+        return self.gathered.setdefault(hook, {})
+
+    def at_the_end(self, callback: Any) -> None:
+        """Call something when it has passed."""
+        if not hasattr(self, "callbacks"):
+            self.callbacks = []
+        self.callbacks.append(callback)
 
 
 def run(
@@ -46,10 +59,11 @@ def run(
     order = reachable(roots)
     needed = set(order) if targets is None else depending(order, targets)
     found: dict[Node, Any] = {}
-    tensors = create_graph or any(isinstance(seed, Batched) for seed in seeds)
+    transformed = state.interpreter is not None
+    tensors = create_graph or (transformed and any(isinstance(seed, Batched) for seed in seeds))
     if tensors:
         seeds = [seed if isinstance(seed, Tensor) else Tensor(seed) for seed in seeds]
-    elif state.interpreter is not None:
+    elif transformed:
         seeds = [seed.array if isinstance(seed, Tensor) else seed for seed in seeds]
     asked: Any = () if targets is None or accumulate else targets
 
@@ -62,7 +76,10 @@ def run(
         if node in asked:
             found[node] = cotangent
         elif accumulate and isinstance(node, AccumulateGrad) and node.variable._requires_grad:
-            _accumulated(node, cotangent, create_graph)
+            if watch is None:
+                add_to_grad(node.variable, cotangent, create_graph)
+            else:
+                _accumulated(node, cotangent, create_graph)
         return cotangent
 
     adjoints: dict[Node, Any] = {}
@@ -92,10 +109,11 @@ def run(
                     raise RuntimeError(_modified(node, place, counter[0], version))
             if not retain:
                 node.saved = FREED
-        was_packed = type(saved) is Packed
-        if was_packed:
-            saved = saved.unpacked()  # type: ignore[attr-defined]  # it is packed
-        values = saved_tensors(node, saved, was_packed) if tensors and op is not output else saved  # one of several results keeps nothing
+        if type(saved) is Packed:
+            saved = saved.unpacked()
+            values = saved_tensors(node, saved, True) if tensors else saved
+        else:
+            values = saved_tensors(node, saved) if tensors and op is not output else saved  # one of several results keeps nothing
         parts = contributions(node, wanted, cotangent, values, guarded)
         if not parts or op.kind == "flat":  # nothing that depends on the operands: zeros, if nothing else arrives
             parts = [None if o is None or o not in needed or o in adjoints else _zeros(o) for o in node.operands]
@@ -109,17 +127,15 @@ def run(
     check: Any = None
     if state.anomaly:
         check = check_backward
-    recording, outer, hooks = state.recording, state.run, state.saved_hooks
+    recording, outer = state.recording, state.run
     state.recording, state.run = create_graph, (own := Run(needed))
     try:
         with np.errstate(all="ignore"):
             sweep(order, adjoints, pull, _cast_tensor if tensors else _cast)
-        for callback in own.callbacks:
+        for callback in getattr(own, "callbacks", ()):
             callback()
     finally:
         state.recording, state.run = recording, outer
-        if state.saved_hooks is not hooks:
-            state.change(saved_hooks=hooks)
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -30,6 +31,15 @@ def _interpreted(cls: type[Function], arguments: tuple[Any, ...], separate: bool
     return applied(cls, arguments, separate) if place is None else _moving(cls, arguments, separate, place)
 
 
+_NOT_IN_PLACE = (
+    "An inplace custom Function is not modifying the forward mode gradients inplace: the jvp function must modify the corresponding "
+    "gradient inplace"
+)
+_NO_VIEW = "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view."
+
+_OTHER_VIEW = "A custom Function's forward is returning a view but the jvp is not returning a view of the given input tangent."
+
+
 # -- tangents ---------------------------------------------------------------------------------------------------
 
 
@@ -40,6 +50,7 @@ def _moving(cls: type[Function], arguments: tuple[Any, ...], separate: bool, pla
     try:
         result, ctx = _interpreted(cls, arguments, separate)
         given = [_tangent(x, tangent_of(x, level), ctx.materialize_grads) for x in arguments]
+        versions = [None if t is None else t._version for t in given]
         kept, ctx._saved = ctx._saved, ctx._for_forward
         try:
             returned = cls.jvp(ctx, *given)
@@ -54,11 +65,12 @@ def _moving(cls: type[Function], arguments: tuple[Any, ...], separate: bool, pla
     for part, tangent in zip(parts, tangents, strict=True):
         if not isinstance(part, Tensor):
             continue
-        if any(part is written for written in ctx._dirty) and tangent is not tangent_of(part, level):
-            raise RuntimeError(
-                "An inplace custom Function is not modifying the forward mode gradients inplace as expected: the jvp function "
-                "must modify the corresponding gradient inplace"
-            )
+        for x, t, version in zip(arguments, given, versions, strict=True):
+            if part is x and any(part is written for written in ctx._dirty):
+                if tangent is not t or t is None or t._version == version:
+                    raise RuntimeError(_NOT_IN_PLACE)
+            elif isinstance(x, Tensor) and tangent is not None and np.may_share_memory(part.array, x.array) and _is_no_view(tangent, given):
+                raise RuntimeError(_NO_VIEW if tangent._base is None else _OTHER_VIEW)
         if tangent is not None and (id(part) in ctx._flat or part.array.dtype.kind != "f"):
             raise RuntimeError(
                 f"{cls.__name__}.jvp returned a tangent of a result that is not differentiable. You should return "
@@ -71,6 +83,11 @@ def _moving(cls: type[Function], arguments: tuple[Any, ...], separate: bool, pla
                 )
             set_tangent(part, level, tangent)
     return result, ctx
+
+
+def _is_no_view(tangent: Tensor, given: Sequence[Tensor | None]) -> bool:
+    """Whether a tangent is none of the same memory as one that was given, or that one itself."""
+    return any(tangent is t for t in given) or not any(t is not None and np.may_share_memory(tangent.array, t.array) for t in given)
 
 
 def _tangent(x: Any, tangent: Tensor | None, materialize: bool) -> Tensor | None:

@@ -60,7 +60,7 @@ def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., None],
     def hook_of(place: int) -> Callable[[Tensor], None]:
         def hook(gradient: Tensor) -> None:
             run = state.run
-            arrived = run.gathered.setdefault(id(nodes), {})
+            arrived = run.seen(id(nodes))
             arrived[place] = gradient
             if mode == "any":
                 if len(arrived) == 1:

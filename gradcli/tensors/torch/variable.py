@@ -14,7 +14,7 @@ def _at_the_end(callback: Callable[[], Any]) -> None:
     """Call something at the end of the backward pass that is under way."""
     if state.run is None:
         raise RuntimeError("Final callbacks can only be installed during backward pass.")
-    state.run.callbacks.append(callback)
+    state.run.at_the_end(callback)
 
 
 class _Kind(type):
