@@ -10,18 +10,21 @@ import numpy as np
 from gradcli.tensors.core.modes import no_grad
 from gradcli.tensors.core.tensor import Tensor
 
-_GAINS = {"tanh": 5 / 3, "relu": math.sqrt(2), "selu": 3 / 4}
-
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     """What a layer's weights are scaled by before a nonlinearity, so that the variance stays."""
     if nonlinearity in ("linear", "sigmoid", *(f"conv{t}{n}d" for n in (1, 2, 3) for t in ("", "_transpose"))):
         return 1
-    if nonlinearity == "leaky_relu":
-        return math.sqrt(2 / (1 + (0.01 if param is None else param) ** 2))
-    if nonlinearity not in _GAINS:
-        raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
-    return _GAINS[nonlinearity]
+    match nonlinearity:
+        case "tanh":
+            return 5 / 3
+        case "relu":
+            return math.sqrt(2)
+        case "leaky_relu":
+            return math.sqrt(2 / (1 + (0.01 if param is None else param) ** 2))
+        case "selu":
+            return 3 / 4
+    raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
 
 
 def _fans(tensor: Tensor) -> tuple[int, int]:
