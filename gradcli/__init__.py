@@ -54,7 +54,7 @@ _PLACES = {  # the names of the API by the modules that they are taken from when
     ),
 }  # fmt: skip
 _PLACE = {name: module for module, names in _PLACES.items() for name in names}
-_SUBMODULES = frozenset({"api", "autograd", "errors", "limits", "linalg", "nn", "scipy", "special", "testing"})
+_SUBMODULES = frozenset({"api", "autograd", "errors", "func", "limits", "linalg", "nn", "scipy", "special", "testing"})
 
 __all__ = list(_PLACE)  # type checkers read __init__.pyi
 

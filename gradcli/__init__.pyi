@@ -6,6 +6,7 @@ from gradcli import (
     api as api,
     autograd as autograd,
     errors as errors,
+    func as func,
     limits as limits,
     linalg as linalg,
     nn as nn,

@@ -57,6 +57,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "cli": ("cli", "explanations", "functions", *BELOW_CLI),
     # the doors that people import, which have no logic
     "autograd": ("autograd", "tensors", "check.gradcheck"),
+    "func": ("func", "tensors"),
     "nn": ("nn", "tensors"),
     "linalg": ("tensors",),
     "scipy": ("tensors",),
@@ -175,7 +176,7 @@ def heavy(room: str, text: str) -> list[str]:
 
 
 # Rooms within a room, from the lowest up: each imports those before it.
-STOREYS = {"tensors": ("core", "dispatch", "torch")}
+STOREYS = {"tensors": ("core", "dispatch", "transforms", "torch")}
 
 
 def above(room: str, path: Path) -> list[str]:

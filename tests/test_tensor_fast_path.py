@@ -119,6 +119,21 @@ def test_what_watches_takes_the_slow_path() -> None:
     assert mul((x, 2.0), {}).node is not None
 
 
+def test_anomalies_are_shown_where_they_were_made() -> None:
+    """NaN on the way back; what is not finite forwards is let pass, as in PyTorch."""
+    with pytest.warns(UserWarning, match="Anomaly Detection has been enabled"):
+        anomalies = torch.autograd.detect_anomaly()
+    with anomalies:
+        y = ((leaf(2, 2) * 0.0).log() * 2.0).sum()
+    seed = torch.tensor(float("nan"), dtype=y.dtype)
+    with (
+        anomalies,
+        pytest.warns(UserWarning, match=r"Error detected in SumBackward0. Traceback of forward call(.|\n)*\.log\(\)"),
+        pytest.raises(RuntimeError, match=r"'SumBackward0' returned nan values in its 0th output. Element \[0, 0\]"),
+    ):
+        y.backward(seed)
+
+
 def test_a_leaf_has_one_node_while_a_graph_holds_it() -> None:
     x = leaf(2)
     y, z = x * 2.0, x.exp()

@@ -2,18 +2,20 @@
 
 from typing import TYPE_CHECKING, Any
 
-from gradcli.autograd import functional
+from gradcli.autograd import forward_ad, functional, graph
 from gradcli.tensors.core.backward import backward, grad
 from gradcli.tensors.core.modes import (
     detect_anomaly,
     enable_grad,
     inference_mode,
     is_anomaly_enabled,
+    is_multithreading_enabled,
     no_grad,
     set_detect_anomaly,
     set_grad_enabled,
+    set_multithreading_enabled,
 )
-from gradcli.tensors.torch.custom_functions import Function
+from gradcli.tensors.torch.custom_transforms import Function
 from gradcli.tensors.torch.namespace import missing
 from gradcli.tensors.torch.variable import Variable
 
@@ -21,8 +23,25 @@ if TYPE_CHECKING:
     from gradcli.check.gradcheck import GradcheckError, gradcheck, gradgradcheck
 
 __all__ = [
-    "Function", "GradcheckError", "Variable", "backward", "detect_anomaly", "enable_grad", "functional", "grad", "gradcheck",
-    "gradgradcheck", "inference_mode", "is_anomaly_enabled", "no_grad", "set_detect_anomaly", "set_grad_enabled",
+    "Function",
+    "GradcheckError",
+    "Variable",
+    "backward",
+    "detect_anomaly",
+    "enable_grad",
+    "forward_ad",
+    "functional",
+    "grad",
+    "gradcheck",
+    "gradgradcheck",
+    "graph",
+    "inference_mode",
+    "is_anomaly_enabled",
+    "is_multithreading_enabled",
+    "no_grad",
+    "set_detect_anomaly",
+    "set_grad_enabled",
+    "set_multithreading_enabled",
 ]  # fmt: skip
 
 

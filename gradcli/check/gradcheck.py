@@ -8,7 +8,7 @@ caller's can make a wrong gradient right or a right one wrong: ``eps``, ``atol``
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,8 +22,9 @@ from gradcli.tensors.core.backward import grad
 from gradcli.tensors.core.modes import enable_grad
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.trace import Trace, traced
+from gradcli.tensors.transforms.dual_numbers import dual_level, make_dual, unpack_dual
 
-_VECTORS = 2  # random ones, for each output
+_VECTORS = 1  # random ones, for each output: a wrong row is orthogonal to none of them
 _SHOWN = 6  # weights of a sum
 
 
@@ -34,14 +35,20 @@ class GradcheckError(RuntimeError):
 def gradcheck(
     func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3, raise_exception: bool = True,
     nondet_tol: float = 0.0, check_undefined_grad: bool = True, check_grad_dtypes: bool = False, check_batched_grad: bool = False,
-    fast_mode: bool = False, **_: Any,
+    fast_mode: bool = False, check_forward_ad: bool = False, check_backward_ad: bool = True, **_: Any,
 ) -> bool:  # fmt: skip
     """Whether the gradients of func with respect to the inputs that require grad are right. Raises `GradcheckError` if not."""
+    if not (check_forward_ad or check_backward_ad):
+        raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
     arguments = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
     chosen = [i for i, x in enumerate(arguments) if isinstance(x, Tensor) and x.requires_grad]
     if not chosen:
         raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of the them have requires_grad=True.")
-    fault = _fault(func, arguments, chosen)
+    fault = _not_reentrant(func, arguments, chosen, nondet_tol) if check_backward_ad else None
+    if fault is None and check_backward_ad:
+        fault = _fault(func, arguments, chosen)
+    if fault is None and check_forward_ad:
+        fault = _forward_fault(func, arguments, chosen)
     if fault is not None and raise_exception:
         raise GradcheckError(fault)
     return fault is None
@@ -75,6 +82,9 @@ def _outputs(result: Any) -> list[Tensor]:
 def _fault(func: Callable[..., Any], arguments: tuple[Any, ...], chosen: Sequence[int]) -> str | None:
     names = [f"input{i}" for i in chosen]
     with enable_grad():
+        bare = [y for y in _parts(func(*arguments)) if not y.requires_grad]
+        if bare and not _outputs(func(*arguments)):
+            return _moves_nevertheless(func, arguments, chosen)
         result, trace = traced(func, arguments, [arguments[i] for i in chosen], names)
         for y in _outputs(result):
             trace.node_of(y)  # a result that came from nowhere makes the trace opaque
@@ -84,6 +94,76 @@ def _fault(func: Callable[..., Any], arguments: tuple[Any, ...], chosen: Sequenc
             fault = judged.fault()
             if fault is not None:
                 return f"Jacobian mismatch for output {number} with respect to {fault}"
+    return None
+
+
+def _parts(result: Any) -> list[Tensor]:
+    """The floats of a result."""
+    parts = result if isinstance(result, (tuple, list)) else (result,)
+    return [y for y in parts if isinstance(y, Tensor) and y.array.dtype.kind == "f"]
+
+
+def _moves_nevertheless(func: Callable[..., Any], arguments: tuple[Any, ...], chosen: Sequence[int]) -> str | None:
+    """What is said of results that require no gradient and depend on an input; None if they do not."""
+    random = np.random.default_rng(0)
+    for i in chosen:
+        x = arguments[i].array
+        moved = Tensor(np.asarray(x * (1 + 1e-3 * random.uniform(0.5, 1, x.shape)) + 1e-3, x.dtype)).requires_grad_()
+        there = _parts(func(*[moved if j == i else a for j, a in enumerate(arguments)]))
+        if any(not np.array_equal(y.array, z.array, equal_nan=True) for y, z in zip(_parts(func(*arguments)), there, strict=True)):
+            return "Numerical gradient for function expected to be zero: no result requires a gradient, and yet they depend on the input"
+    return None
+
+
+def _not_reentrant(func: Callable[..., Any], arguments: tuple[Any, ...], chosen: Sequence[int], tolerance: float) -> str | None:
+    """What is said of gradients that are others each time; None if they are not."""
+    outputs = _outputs(func(*arguments))
+    if not outputs:
+        return None
+    seeds = [Tensor(np.ones_like(y.array)) for y in outputs]
+    first, second = (grad(outputs, [arguments[i] for i in chosen], seeds, retain_graph=True, allow_unused=True) for _ in range(2))
+    for x, y in zip(first, second, strict=True):
+        if x is not None and y is not None and not np.allclose(x.array, y.array, rtol=0, atol=tolerance, equal_nan=True):
+            return (
+                "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives different values, "
+                "although analytical gradient matches numerical gradient"
+            )
+    return None
+
+
+def _forward_fault(func: Callable[..., Any], arguments: tuple[Any, ...], chosen: Sequence[int]) -> str | None:
+    """What is wrong in the tangents of forward mode, by each input in a random direction; None if nothing is."""
+    random = np.random.default_rng(0)
+    bare = [Tensor(a.array) if isinstance(a, Tensor) else a for a in arguments]
+    for i in chosen:
+        x = bare[i].array
+        vector = random.standard_normal(x.shape).astype(x.dtype)
+        with dual_level():
+            given = [make_dual(a, Tensor(vector)) if j == i else a for j, a in enumerate(bare)]
+            result = func(*given)
+            outputs = [y for y in (result if isinstance(result, (tuple, list)) else (result,)) if isinstance(y, Tensor)]
+            tangents = [unpack_dual(y).tangent for y in outputs]
+        for number, (y, tangent) in enumerate(zip(outputs, tangents, strict=True)):
+            if y.array.dtype.kind != "f":
+                continue
+            seed = random.standard_normal(y.array.shape).astype(y.array.dtype)
+
+            def along(step: float, i: int = i, x: np.ndarray = x, vector: Any = vector, number: int = number, seed: Any = seed) -> Any:
+                moved = Tensor(np.asarray(x + step * vector))
+                found = func(*[moved if j == i else a for j, a in enumerate(bare)])
+                parts = [p for p in (found if isinstance(found, (tuple, list)) else (found,)) if isinstance(p, Tensor)]
+                return np.asarray((parts[number].array * seed).sum())
+
+            with np.errstate(all="ignore"):
+                wanted = slope(along, 0.0, float(np.finfo(x.dtype).eps))
+            said = 0.0 if tangent is None else float((tangent.array * seed).sum())
+            low, high = (wanted.value, wanted.value) if wanted.sides is None else sorted(wanted.sides)
+            room = 10 * wanted.error + 1e-9 * max(abs(low), abs(high))
+            if not low - room <= said <= high + room:
+                return (
+                    f"Jacobian computed with forward mode mismatch for output {number} with respect to input {i}: {said!r} where "
+                    f"differences give {wanted.value!r} (error about {wanted.error:.1g})"
+                )
     return None
 
 
@@ -147,12 +227,27 @@ def _only(vector: Any, rows: Sequence[tuple[int, ...]]) -> Any:
 def _elsewhere(func: Callable[..., Any], arguments: tuple[Any, ...], chosen: Sequence[int], names: Sequence[str]) -> Trace:
     """The trace at another point nearby, to see which of its constants are none."""
     random = np.random.default_rng(1)
-    moved = list(arguments)
-    for i in chosen:
-        x = arguments[i]
-        noise = 1 + 1e-3 * random.uniform(-1, 1, x.array.shape)
-        moved[i] = Tensor((x.array * noise).astype(x.array.dtype)).requires_grad_()
-    return traced(func, moved, [moved[i] for i in chosen], names)[1]
+    noise = [1 + 1e-3 * random.uniform(-1, 1, arguments[i].array.shape) for i in chosen]
+    moved = {i: arguments[i].array * factor for i, factor in zip(chosen, noise, strict=True)}
+    found: Trace = _at(arguments, moved, lambda given: traced(func, given, [given[i] for i in chosen], names)[1])
+    return found
+
+
+def _at(arguments: Sequence[Any], moved: Mapping[int, np.ndarray], run: Callable[[list[Any]], Any]) -> Any:
+    """What a function gives for other entries of some arguments, which stand in the same tensors: it may know them by other names, too."""
+    given, kept = list(arguments), {}
+    try:
+        for i, entries in moved.items():
+            x = arguments[i]
+            if x.is_leaf and x.array.flags.writeable:
+                kept[i] = x.array.copy()
+                x.array[...] = entries
+            else:
+                given[i] = Tensor(np.asarray(entries, x.array.dtype)).requires_grad_()
+        return run(given)
+    finally:
+        for i, entries in kept.items():
+            arguments[i].array[...] = entries
 
 
 def _by_reference(
@@ -161,6 +256,7 @@ def _by_reference(
     """What is wrong according to the reference ("" if nothing); None if it cannot decide."""
     scope = Scope(precision="float32" if y.array.dtype == np.float32 else "float64")
     scope.graph = trace.graph
+    scope.in_passing = True  # nobody asks for a proof by sympy, nor how a wrong rule could be mended
     for i, name in zip(chosen, names, strict=True):
         scope.values[trace.leaves[name]] = arguments[i].array[()]
         scope.names[name] = trace.leaves[name]
@@ -181,15 +277,14 @@ def _by_differences(
 ) -> str:
     """What is wrong according to extrapolated differences ("" if nothing)."""
     for i, claimed in zip(chosen, slopes, strict=True):
-        x = arguments[i].array
+        x = arguments[i].array.copy()
         for index in np.ndindex(x.shape):
 
             def along(step: float, i: int = i, x: np.ndarray = x, index: tuple[int, ...] = index) -> Any:
                 moved = x.copy()
                 moved[index] += step
-                given = [Tensor(moved).requires_grad_() if j == i else a for j, a in enumerate(arguments)]
                 try:
-                    return _outputs(func(*given))[number].array * seed
+                    return _at(arguments, {i: moved}, lambda given: _outputs(func(*given))[number].array * seed)
                 except (ArithmeticError, ValueError):  # outside of the domain
                     return np.full(seed.shape, np.nan)
 

@@ -1,11 +1,11 @@
-"""PyTorch's ``torch.nn``: the functions in `functional`; there are no modules."""
+"""PyTorch's ``torch.nn``: the functions in `functional` and `init`; there are no modules."""
 
 from typing import TYPE_CHECKING, Any
 
-from gradcli.nn import functional
+from gradcli.nn import functional, init
 from gradcli.tensors.core.tensor import Tensor
 
-__all__ = ["Parameter", "functional"]
+__all__ = ["Parameter", "functional", "init"]
 
 
 def Parameter(data: Tensor, requires_grad: bool = True) -> Tensor:

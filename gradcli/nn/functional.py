@@ -2,10 +2,12 @@
 
 from typing import Any
 
-from gradcli.tensors.torch.catalogue_functions import function, function_names
+from gradcli.tensors.torch.catalogue_functions import OF_NETWORKS, function, function_names
 
 
 def __getattr__(name: str) -> Any:
+    if name in OF_NETWORKS:
+        return OF_NETWORKS[name]
     return function(name, "torch.nn.functional")
 
 

@@ -104,6 +104,8 @@ class Op:
     outputs     number of results; more than one is a tuple, taken apart by `output`
     always      the rule runs for a cotangent of zeros, too: a user's may do anything
     core_dims   trailing axes of each operand that the operation works on; the axes before them are batch axes
+    batched     ``batched(lead, *operands, **static)``: the result on a batch, whose axes of the extents ``lead`` stand in front of those
+                of each operand and of the result; None where it cannot say. Mostly it follows from the other fields (batching.py)
     wider       the same function made of operations, for calls that give more than the operation takes: operands of its own
                 (``where``), or an operand in the place of a parameter (``alpha``)
     domain      where it is defined (domains.py); messages and documentation print it
@@ -138,6 +140,7 @@ class Op:
     always: bool = False
     outputs: int = 1
     core_dims: tuple[int, ...] | None = None
+    batched: Function | None = None
     domain: Domain = EVERYWHERE
     kinks: tuple[Kink, ...] = ()
     text: Text = _TEXT

@@ -8,7 +8,7 @@ import numpy as np
 
 from gradcli.errors import EvaluationError
 from gradcli.ops.arrays.extended import AS_IT_IS
-from gradcli.ops.arrays.shapes import getitem, numpy_index
+from gradcli.ops.arrays.shapes import behind, getitem, numpy_index, reshape
 from gradcli.ops.carrying import steady
 from gradcli.ops.extended import LONG_DOUBLE, Entrywise, Linear, Whole
 from gradcli.ops.identities import number_of
@@ -28,11 +28,11 @@ alias = structural(
     doc="x under a name and an identity of its own, so that something can be differentiated with respect to it.", unchanged=True,
     transparent=True, simpler=lambda out, x, name, serial: x,
 )  # fmt: skip
-detach = structural(
+detach: Op = structural(
     "detach", "x", _same, witness("moving.same"), vjp=lambda wanted, cotangent, out, x: (None,), shape=lambda old: old, result="same",
     integral=True, ulps=0, extended=Linear(lambda cotangent, x: (None,)), aliases=("stop_gradient", "lax.stop_gradient"),
     doc="x as a constant: no gradient flows through it.", unchanged=True, simpler=lambda out, x: out, examples=("x*detach(x)",),
-    shares="alias",
+    shares="alias", batched=lambda lead, x: detach(x),
 )  # fmt: skip
 output = structural(
     "output", "x", lambda x, place: x[place], lambda m, x, place: x[place],
@@ -72,9 +72,10 @@ def _clone(x: Any) -> Any:
     return np.array(x, order="C" if repeats else "K")[()]
 
 
-clone = structural(
+clone: Op = structural(
     "clone", "x", _clone, witness("moving.same"), vjp=lambda wanted, cotangent, out, x: (cotangent,), shape=lambda old: old, linear=True,
     result="same", public=False, ulps=0, unchanged=True, extended=Whole("moving.COPY"), doc="A copy of x.",
+    batched=lambda lead, x: clone(x),
 )  # fmt: skip
 
 
@@ -88,10 +89,20 @@ def _overwrite_vjp(wanted: Any, cotangent: Any, out: Any, base: Any, new: Any, i
     return overwrite(cotangent, 0.0, index=index) if wanted[0] else None, getitem(cotangent, index=index) if wanted[1] else None
 
 
+def _overwrite_on_batch(lead: Any, base: Any, new: Any, index: Any) -> Any:
+    place = behind(lead, index)
+    if place is None:
+        return None
+    region = getitem.shape(tuple(base.shape), index=place)  # type: ignore[misc]  # it has one
+    own = tuple(new.shape[len(lead) :])
+    filled = reshape(new, shape=(*lead, *(1,) * (len(region) - len(lead) - len(own)), *own))
+    return overwrite(base, filled, index=place)
+
+
 overwrite: Op = structural(
     "overwrite", "base new", _overwrite, witness("moving.overwrite"),
     vjp=_overwrite_vjp, shape=lambda base, new, index: base, static={"index": ()}, linear=True,
-    public=False, ulps=0, backward="IndexPut", edges=True,
+    public=False, ulps=0, backward="IndexPut", edges=True, batched=_overwrite_on_batch,
     extended=Whole("moving.OVERWRITTEN"), doc="The base with new entries at an index.",
 )  # fmt: skip
 

@@ -99,6 +99,7 @@ def _triangle(name: str, forward: Function, keep: str, backward: str, form: str)
     op: Op = structural(
         name, "x", checked, witness(f"moving.{name}"), vjp=lambda wanted, cotangent, out, x, k: (op(cotangent, k=k),),
         shape=shape, static={"k": 0}, linear=True, result="same", ulps=0, backward=backward, extended=Whole(form),
+        batched=lambda lead, x, k: op(x, k=k) if len(x.shape) > len(lead) + 1 else None,
         doc=f"The entries on and {keep} the k-th diagonal of matrices, zeros elsewhere.", examples=(f"{name}(x)",),
         numpy=lambda shapes, k: f"np.{name}({{0}}, {k})", torch=lambda shapes, k: f"torch.{name}({{0}}, {k})" if len(shapes[0]) > 1 else "",
         jax=lambda shapes, k: f"jnp.{name}({{0}}, {k})" if len(shapes[0]) > 1 else "",

@@ -219,7 +219,7 @@ def _swapdims(x: Any, dim0: int, dim1: int) -> Any:
     return x if first == second else swapaxes(x, axis1=first, axis2=second)
 
 
-composite(
+movedim = composite(
     "movedim", "x", _movedim, static={"source": REQUIRED, "destination": REQUIRED}, backward="Permute", shares="view",
     refusal=refusals.movedim, aliases=("moveaxis",),
     doc="Axes moved from source to destination, the others in their order.", examples=("movedim(x, 0, -1)",),

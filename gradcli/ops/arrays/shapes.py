@@ -92,12 +92,12 @@ def _reshape_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, shape: Any) -> t
     return (reshape(cotangent, shape=x.shape),)
 
 
-reshape = structural(
+reshape: Op = structural(
     "reshape", "x", _reshape, witness("moving.reshape"), vjp=_reshape_vjp, shape=_reshape_shape, static={"shape": -1}, linear=True,
     integral=True, extended=extended.RESHAPED, result="same", doc="The same entries in another shape; one extent may be -1.",
     examples=("reshape(x, (2, -1))",), ulps=0, backward=pytorch.node_of_reshape, shares="view", misfit=pytorch.unreshapable,
     written="reshape({x}, {shape})", reshapes=True, on_objects=True, simpler=same_shape,
-    axes=looping.reshaped,
+    axes=looping.reshaped, batched=lambda lead, x, shape: reshape(x, shape=(*lead, *shape)),
     numpy=lambda shapes, shape: f"np.reshape({{0}}, {shape!r})",
 )
 
@@ -121,12 +121,17 @@ def _broadcast(x: Any, shape: Shape) -> Any:
     return repeated
 
 
-broadcast_to = structural(
+def _broadcast_on_batch(lead: Shape, x: Any, shape: Shape) -> Any:
+    own = x.shape[len(lead) :]
+    return broadcast_to(reshape(x, shape=(*lead, *(1,) * (len(shape) - len(own)), *own)), shape=(*lead, *shape))
+
+
+broadcast_to: Op = structural(
     "broadcast_to", "x", _broadcast, witness("moving.broadcast_to"),
     vjp=lambda wanted, cotangent, out, x, shape: (sum_to(cotangent, shape=x.shape),),
     shape=_broadcast_shape, static={"shape": ()}, linear=True, result="same", ulps=0,
     integral=True, extended=extended.AS_IT_IS, written="broadcast_to({x}, {shape})", unchanged=True, repeats=True, on_objects=True,
-    axes=looping.repeated, simpler=same_shape, backward="Expand", shares="view", misfit=pytorch.unexpandable,
+    axes=looping.repeated, simpler=same_shape, batched=_broadcast_on_batch, backward="Expand", shares="view", misfit=pytorch.unexpandable,
     doc="The entries repeated along new or one-entry axes.", examples=("broadcast_to(x, (3, 2))",),
     numpy=lambda shapes, shape: f"np.broadcast_to({{0}}, {shape!r})",
 )  # fmt: skip
@@ -144,12 +149,17 @@ def _sum_to_shape(old: Shape, shape: Shape) -> Shape:
     return _broadcast_shape(shape, old) and tuple(shape)
 
 
+def _sum_to_on_batch(lead: Shape, x: Any, shape: Shape) -> Any:
+    gone = len(x.shape) - len(lead) - len(shape)
+    return reshape(sum_to(x, shape=(*lead, *(1,) * gone, *shape)), shape=(*lead, *shape))
+
+
 sum_to: Op = structural(
     "sum_to_size", "x", _sum_to, witness("moving.sum_to_size"),
     vjp=lambda wanted, cotangent, out, x, shape: (broadcast_to(cotangent, shape=x.shape),),
     shape=_sum_to_shape, static={"shape": ()}, linear=True, rounding="terms", ulps=4,
     integral=True, doc="The sum over the axes along which broadcasting would have repeated an array of the given shape.",
-    extended=Whole("moving.SUMMED"),
+    extended=Whole("moving.SUMMED"), batched=_sum_to_on_batch,
     backward="Sum.1", written="sum_to_size({x}, {shape})", algebra="total", adds="entries", on_objects=True, axes=looping.summed_to,
     numpy=lambda shapes, shape: summed_text(shapes[0], shape),
 )  # fmt: skip
@@ -163,13 +173,19 @@ def _transpose(x: Any, axes: Any) -> Any:
     return np.transpose(x, axes)
 
 
-transpose = structural(
+def _transpose_on_batch(lead: Shape, x: Any, axes: Any) -> Any:
+    front, rank = len(lead), len(x.shape) - len(lead)
+    order = range(rank)[::-1] if axes is None else [a % rank for a in axes]
+    return transpose(x, axes=(*range(front), *[front + a for a in order]))
+
+
+transpose: Op = structural(
     "transpose", "x", _transpose, witness("moving.transpose"), vjp=_transpose_vjp, shape=shape_by_example(_transpose),
     static={"axes": None}, linear=True, integral=True, result="same", extended=extended.TRANSPOSED,
     doc="The axes reversed, or in the given order.", examples=("x.T",), ulps=0, backward="Permute", shares="view",
     misfit=pytorch.unpermutable,
     written={(None,): "{x:base}.T", ...: "transpose({x}, {axes})"}, latex={(None,): Form(r"{x:atom}^{{\mathsf T}}", POWER)},
-    on_objects=True, simpler=_simpler_transpose, axes=looping.transposed,
+    on_objects=True, simpler=_simpler_transpose, axes=looping.transposed, batched=_transpose_on_batch,
     numpy=lambda shapes, axes: f"np.transpose({{0}}, {order_text(shapes, axes)})",
     torch=lambda shapes, axes: f"torch.permute({{0}}, {order_text(shapes, axes)})",
 )  # fmt: skip
@@ -220,11 +236,25 @@ def _getitem_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, index: Index) ->
     return (scatter_add(cotangent, index=index, shape=x.shape),)
 
 
-getitem = structural(
+def behind(lead: Shape, index: Index) -> Index | None:
+    """The same index where more axes stand in front; None where NumPy would put axes of the index before these."""
+    arrays = any(isinstance(part, StaticArray) for part in index)
+    places = [i for i, part in enumerate(index) if isinstance(part, StaticArray) or (arrays and type(part) is int)]
+    if places and places[-1] - places[0] >= len(places):
+        return None
+    return (*((None, None, None),) * len(lead), *index)
+
+
+def _getitem_on_batch(lead: Shape, x: Any, index: Index) -> Any:
+    place = behind(lead, index)
+    return None if place is None else getitem(x, index=place)
+
+
+getitem: Op = structural(
     "getitem", "x", _getitem, witness("moving.getitem"), vjp=_getitem_vjp, shape=_getitem_shape, static={"index": ()},
     linear=True, integral=True, result="same", extended=extended.ENTRIES, public=False, doc="x[index], as in NumPy.", ulps=0,
     backward=pytorch.node_of_getitem, shares="view", written=indexed, latex=indexed_in_latex, on_objects=True, simpler=_simpler_getitem,
-    axes=looping.indexed,
+    axes=looping.indexed, batched=_getitem_on_batch,
     numpy=lambda shapes, index: f"{{0:base}}[{subscript_text(index)}]",
     torch=lambda shapes, index: (
         f"_taken({{0}}, numpy.s_[{subscript_text(index)}])" if runs_backwards(index) else f"{{0:base}}[{subscript_text(index)}]"
@@ -242,13 +272,18 @@ def _scatter_add(x: Any, index: Index, shape: Shape) -> Any:
     return out
 
 
-scatter_add = structural(
+def _scatter_on_batch(lead: Shape, x: Any, index: Index, shape: Shape) -> Any:
+    place = behind(lead, index)
+    return None if place is None else scatter_add(x, index=place, shape=(*lead, *shape))
+
+
+scatter_add: Op = structural(
     "scatter_add", "x", _scatter_add, witness("moving.scatter_add"),
     vjp=lambda wanted, cotangent, out, x, index, shape: (getitem(cotangent, index=index),),
     shape=lambda old, index, shape: shape, static={"index": (), "shape": ()}, linear=True, public=False, ulps=1, rounding="terms",
     backward="Index", extended=Whole("moving.ADDED"),
     doc="An array of zeros into which x is added at an index: the transpose of indexing.", on_objects=True, simpler=_simpler_scatter,
-    axes=looping.unindexed,
+    axes=looping.unindexed, batched=_scatter_on_batch,
     numpy=lambda shapes, index, shape: f"_scatter_add({{0}}, np.s_[{subscript_text(index)}], {shape!r})",
     torch=lambda shapes, index, shape: f"_scatter_add({{0}}, numpy.s_[{subscript_text(index)}], {shape!r})",
 )  # fmt: skip

@@ -145,12 +145,20 @@ def _path(subscripts: str, shapes: Sequence[Shape]) -> list[Any]:
     return path
 
 
+def _on_batch(lead: Shape, *operands: Any, subscripts: str) -> Any:
+    """The axes in front have letters of their own, which stand in every term."""
+    terms, result = parse_subscripts(subscripts, [tuple(x.shape[len(lead) :]) for x in operands])
+    front = "".join([chr(c) for c in range(0x410, 0x410 + len(lead))])
+    written = ",".join([front + term for term in terms])
+    return einsum(*operands, subscripts=f"{written}->{front}{result}")
+
+
 einsum: Op = structural(
     "einsum", "*operands", lambda *arrays, subscripts: _contract(subscripts, arrays), witness("products.einsum"), vjp=_vjp, shape=_shape,
     static={"subscripts": ""}, saves=("operands",), extended=Whole("products.EINSUM"), rounding="terms", ulps=8, integral=True,
     work=_products_added, operations=_operations,
     doc="Sums of products over named axes: einsum('ij,jk->ik', a, b) is the matrix product.", written="einsum({subscripts}, {operands})",
     examples=("einsum('i,j->ij', x, y)",),
-    carries=multilinear,
+    carries=multilinear, batched=_on_batch,
     numpy=lambda shapes, subscripts: f"np.einsum({labels_text(subscripts)!r}, {listed(shapes)})",
 )  # fmt: skip

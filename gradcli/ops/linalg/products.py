@@ -18,7 +18,7 @@ from gradcli.ops.facts import Function
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import composite, structural
 from gradcli.ops.room import room_for
-from gradcli.ops.spec import Composite
+from gradcli.ops.spec import Composite, Op
 from gradcli.ops.text import TERM, Form
 from gradcli.ops.writing import Shape, axes_of, one_axis, witness
 
@@ -76,9 +76,22 @@ def _none(out: Shape, x: Shape, y: Shape) -> int:
     return 0  # BLAS takes parts of the factors
 
 
-matmul = structural(
+def _matmul_on_batch(lead: Shape, x: Any, y: Any) -> Any:
+    """Vectors as matrices of one row or column, which the result then lacks."""
+    left, right = x.shape[len(lead) :], y.shape[len(lead) :]
+    rank = max(len(left), len(right), 2)
+    a, b = (left if len(left) > 1 else (1, *left)), (right if len(right) > 1 else (*right, 1))
+    padded = [reshape(z, shape=(*lead, *(1,) * (rank - len(shape)), *shape)) for z, shape in ((x, a), (y, b))]
+    product = matmul(*padded)
+    if len(left) > 1 and len(right) > 1:
+        return product
+    kept = (*product.shape[:-2], *(product.shape[-2:-1] if len(left) > 1 else ()), *(product.shape[-1:] if len(right) > 1 else ()))
+    return reshape(product, shape=kept)
+
+
+matmul: Op = structural(
     "matmul", "x y", np.matmul, witness("products.matmul"), vjp=_matmul_vjp, shape=_matmul_shape, saves={"x": ("y",), "y": ("x",)},
-    core_dims=(2, 2), doc="x @ y: the matrix product over the last two axes, broadcasting the others.",
+    core_dims=(2, 2), batched=_matmul_on_batch, doc="x @ y: the matrix product over the last two axes, broadcasting the others.",
     examples=("x @ w + b",), rounding="terms", ulps=8, integral=True, work=_products_added,
     workspace=_none, extended=Whole("products.MATMUL"), operator="matmul",
     backward=pytorch.node_of_matmul, edges=True, one_dtype=True, misfit=pytorch.unmultipliable, infix="@",
@@ -114,11 +127,23 @@ def _dot_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any)
     return by_x, by_y
 
 
+def _dot_on_batch(lead: Shape, x: Any, y: Any) -> Any:
+    ranks = [len(z.shape) - len(lead) for z in (x, y)]
+    if ranks[0] > 2 or ranks[1] > 2:
+        return None
+    if 0 not in ranks:
+        return _matmul_on_batch(lead, x, y)
+    shape = tuple(x.shape[len(lead) :]) or tuple(y.shape[len(lead) :])
+    return reshape(x, shape=(*lead, *(1,) * (len(shape) - ranks[0]), *x.shape[len(lead) :])) * reshape(
+        y, shape=(*lead, *(1,) * (len(shape) - ranks[1]), *y.shape[len(lead) :])
+    )
+
+
 dot = structural(
     "dot", "x y", np.dot, witness("products.dot"), vjp=_dot_vjp, shape=_dot_shape, saves={"x": ("y",), "y": ("x",)}, adds="products",
     doc="NumPy's dot: the inner product of vectors, the matrix product, or a product with a number.", rounding="terms", ulps=8,
     integral=True, work=_products_added, extended=Whole("products.DOT"), on_objects=True,
-    carries=multilinear, axes=looping.dot,
+    carries=multilinear, axes=looping.dot, batched=_dot_on_batch,
     numpy="np.dot({0}, {1})",
     torch=lambda shapes: "({0:term} @ {1:power})" if all(shapes) and len(shapes[1]) < 3 else "",
 )  # fmt: skip
@@ -130,11 +155,15 @@ def _outer_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: An
     return by_x, by_y
 
 
+def _outer_on_batch(lead: Shape, x: Any, y: Any) -> Any:
+    return reshape(x, shape=(*lead, -1, 1)) * reshape(y, shape=(*lead, 1, -1))
+
+
 outer = structural(
     "outer", "x y", np.outer, witness("products.outer"), vjp=_outer_vjp, saves={"x": ("y",), "y": ("x",)},
     shape=lambda x, y: (int(np.prod(x)), int(np.prod(y))), aliases=("ger",), ulps=1, backward="Mul", integral=True,
     extended=Whole("products.OUTER"), doc="The table of all products of an entry of x and an entry of y.", examples=("outer(x, y)",),
-    on_objects=True, carries=multilinear, axes=looping.table_of_products,
+    on_objects=True, carries=multilinear, axes=looping.table_of_products, batched=_outer_on_batch,
     numpy="np.outer({0}, {1})",
     torch="torch.outer(torch.ravel({0}), torch.ravel({1}))",
 )  # fmt: skip

@@ -142,10 +142,10 @@ def _read(x: Any, upper: bool, mirrored: bool) -> Any:
     return part + np.swapaxes(np.triu(part, 1) if upper else np.tril(part, -1), -1, -2) if mirrored else part
 
 
-read = structural(
+read: Op = structural(
     "read", "x", _read, witness("factors.read"), shape=lambda x, upper, mirrored: x,
     vjp=lambda wanted, cotangent, out, x, upper, mirrored: (cotangent,), static={"upper": False, "mirrored": False}, public=False,
-    ulps=0,
+    ulps=0, batched=lambda lead, x, upper, mirrored: read(x, upper=upper, mirrored=mirrored),
     extended=Whole("moving.READ"),
     doc="A matrix of which one triangle is read, the other being zero or its mirror image; with the gradient of a matrix of "
     "which all entries are.",

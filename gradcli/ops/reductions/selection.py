@@ -7,6 +7,7 @@ at these indices are. So one entry takes the gradient of each result, the first 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -162,7 +163,15 @@ def _extreme_of(choose: Op, reduce: Op, pair: Op) -> Function:
 
 def _one_of(name: str) -> Function:
     """PyTorch's names of the nodes: Maximum of two tensors, Max.1 of all entries, Max.0 along an axis."""
-    return lambda given, static: f"{name}imum" if given.get("y") is not None else f"{name}.{int(given.get('axis') is None)}"
+
+
+    def node(given: Mapping[str, Any], static: Mapping[str, Any]) -> str:
+        axis = given.get("axis")  # or the other tensor, which stands in its place
+        if given.get("y") is not None or hasattr(axis, "shape"):
+            return f"{name}imum"
+        return f"{name}.{int(axis is None)}"
+
+    return node
 
 
 torch_max = composite(

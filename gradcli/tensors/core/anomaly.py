@@ -25,12 +25,12 @@ _PACKAGE = str(Path(__file__).parents[2])
 class Origin(NamedTuple):
     """Where a node was made.
 
-    lines     of the user's program, as a traceback has them
+    lines     of the user's program, as a traceback has them, which are in the node's ``metadata``, too, as in PyTorch's
     parent    the node whose backward pass made it, if one did
     infinite  what is to be said of the operation's result if it was not finite although its operands were
     """
 
-    lines: str
+    lines: list[str]
     parent: Node | None
     infinite: str
 
@@ -49,7 +49,8 @@ def remember(node: Node | None, op: Op | None = None, arrays: Sequence[Any] = ()
         return
     frames = [frame for frame in traceback.extract_stack() if not frame.filename.startswith(_PACKAGE)]
     infinite = "" if op is None or not state.nan_checks else _infinite(op, arrays, out)
-    _ORIGINS[node] = Origin("".join(traceback.format_list(frames)), _NOW.node, infinite)
+    lines = node.metadata["traceback_"] = traceback.format_list(frames)
+    _ORIGINS[node] = Origin(lines, _NOW.node, infinite)
 
 
 def _infinite(op: Op, operands: Sequence[Any], out: np.ndarray) -> str:
@@ -82,11 +83,11 @@ def watched(pull: Callable[[Node, Any], Sequence[Any]]) -> Callable[[Node, Any],
 def _report(node: Node) -> None:
     origin = _ORIGINS.get(node)
     nothing = "No forward pass information available. Enable detect anomaly during forward pass for more information."
-    found = nothing if origin is None else f"Traceback of forward call that caused the error:\n{origin.lines}"
+    found = nothing if origin is None else f"Traceback of forward call that caused the error:\n{''.join(origin.lines)}"
     _say(f"Error detected in {node.label}. {found}")
     while origin is not None and origin.parent is not None:
         node, origin = origin.parent, _ORIGINS.get(origin.parent)
-        found = nothing if origin is None else f"Traceback of forward call that induced the previous calculation:\n{origin.lines}"
+        found = nothing if origin is None else f"Traceback of forward call that induced the previous calculation:\n{''.join(origin.lines)}"
         _say(f"\n\nPrevious calculation was induced by {node.label}. {found}")
 
 

@@ -1,4 +1,4 @@
-"""The backward pass over the nodes behind tensors: PyTorch's `backward` and `grad` on the one sweep."""
+"""Gradients of tensors: PyTorch's `backward` and `grad`, on passes over the nodes behind them."""
 
 from __future__ import annotations
 
@@ -8,17 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.graph.nodes import reachable
-from gradcli.graph.sweep import contributions, depending, guarded, sweep
-from gradcli.ops.structure import clone, output
-from gradcli.tensors.core import dtypes
-from gradcli.tensors.core.anomaly import check_backward, watched
-from gradcli.tensors.core.casts import cast
+from gradcli.tensors.core.backward_pass import run
+from gradcli.tensors.core.batched import Batched, BatchLevel, along_level, at_level, in_front
+from gradcli.tensors.core.levels import Entered, innermost
+from gradcli.tensors.core.levels_backward import of_batch, of_moving
 from gradcli.tensors.core.modes import state
-from gradcli.tensors.core.node import AccumulateGrad, Node, Watch, named
-from gradcli.tensors.core.saved_values import FREED, SECOND_TIME, saved_tensors
+from gradcli.tensors.core.node import GradientEdge, Node
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.user_warnings import warn
+
+_CYCLE = (
+    "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can cause a memory "
+    "leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to use this function, make sure to reset "
+    "the .grad fields of your parameters to None after use to break the cycle and avoid the leak."
+)
 
 
 def backward(
@@ -32,18 +35,25 @@ def backward(
         inputs = _sequence(inputs)
         if not inputs:
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+        for x in inputs:
+            if isinstance(x, Tensor) and x.node is not None:
+                x.retain_grad()
     seeds = _seeds(outputs, gradients, create_graph)
     if create_graph:
         _warn_of_cycles()
-    targets = None if inputs is None else {_target(x): x for x in inputs}
-    found = _run(outputs, seeds, targets, retain_graph, create_graph)
-    if targets is None:
-        return
-    for node, x in targets.items():
-        if node in found and not x.retains_grad:  # which has been added already
-            add_to_grad(x, found[node], create_graph)
-            if node.watch is not None:
-                _after_accumulation(x, node.watch)
+    targets = None if inputs is None else set(map(_target, inputs))
+    if state.interpreter is not None:
+        outputs, seeds = [y.physical if isinstance(y, Batched) else y for y in outputs], _physical(outputs, seeds)
+    roots = [y.gradient_node() for y in outputs]
+    run(roots, seeds, targets, retain=create_graph if retain_graph is None else retain_graph, create_graph=create_graph, accumulate=True)
+
+
+def _physical(outputs: Sequence[Any], seeds: Sequence[Any]) -> list[Any]:
+    """The cotangents of the tensors that stand for batches."""
+    return [
+        in_front(seed if isinstance(seed, Tensor) else Tensor(seed), y.levels, full=True) if isinstance(y, Batched) else seed
+        for y, seed in zip(outputs, seeds, strict=True)
+    ]
 
 
 def backward_of(
@@ -66,47 +76,58 @@ def grad(
 ) -> tuple[Tensor | None, ...]:
     """The vector-Jacobian products with respect to inputs, added to nothing."""
     if is_grads_batched:
-        raise NotImplementedError("gradcli has no is_grads_batched: call grad once for each row of grad_outputs")
+        return batched_grad(outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused, materialize_grads)
     ys, xs = _sequence(outputs), _sequence(inputs)
     if not xs:
-        raise ValueError("`inputs` argument to `grad()` cannot be empty.")
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     if materialize_grads and allow_unused is False:
         raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
     seeds = _seeds(ys, grad_outputs, create_graph)
     for x in xs:
         if not x.requires_grad:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
-    targets = {_target(x): x for x in xs}
-    found = _run(ys, seeds, targets, retain_graph, create_graph)
+    parts = products(ys, xs, seeds, create_graph if retain_graph is None else retain_graph, create_graph)
     results: list[Tensor | None] = []
-    for i, x in enumerate(xs):
-        part = found.get(_target(x))
+    for i, (x, found) in enumerate(zip(xs, parts, strict=True)):
+        part = found
         if part is None and not (allow_unused or materialize_grads):
             raise RuntimeError(
                 f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set allow_unused=True if this is the "
                 f"desired behavior. It has the shape {x.shape}"
             )
+        if part is None and materialize_grads and isinstance(x, GradientEdge):
+            raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
         if part is None and materialize_grads:
-            part = np.zeros_like(x.array)
-        results.append(part if part is None or isinstance(part, Tensor) else Tensor(np.array(part, x.array.dtype)))
+            part = Tensor(np.zeros(x.array.shape, x.array.dtype), requires_grad=create_graph)
+        results.append(part)
     return tuple(results)
 
 
 @cache
 def _warn_of_cycles() -> None:
     """Once, as PyTorch."""
-    warn(
-        "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can cause a "
-        "memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to use this function, make sure "
-        "to reset the .grad fields of your parameters to None after use to break the cycle and avoid the leak."
-    )
+    warn(_CYCLE)
+
+
+def products(ys: Sequence[Tensor], xs: Sequence[Tensor], seeds: Sequence[Any], retain: bool, create_graph: bool) -> list[Tensor | None]:
+    """The vector-Jacobian products with respect to each x, None where nothing depends on it."""
+    if state.interpreter is not None:
+        place = innermost((*ys, *seeds))
+        if any(isinstance(x, Batched) for x in (*ys, *xs)):
+            return of_batch(products, ys, xs, seeds, retain, create_graph)
+        if place is not None:
+            return of_moving(products, ys, xs, seeds, retain, create_graph, place)
+    nodes = [x.gradient_node() for x in xs]
+    found = run([y.gradient_node() for y in ys], seeds, set(nodes), retain=retain, create_graph=create_graph, accumulate=False)
+    parts = [found.get(node) for node in nodes]
+    return [p if p is None or isinstance(p, Tensor) else Tensor(np.array(p, x.array.dtype)) for p, x in zip(parts, xs, strict=True)]
 
 
 def _sequence(tensors: Any) -> list[Any]:
-    return [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    return [tensors] if isinstance(tensors, (Tensor, GradientEdge)) else list(tensors)
 
 
-def _target(x: Tensor) -> Node:
+def _target(x: Tensor | GradientEdge) -> Node:
     return x.gradient_node()
 
 
@@ -138,159 +159,30 @@ def _seed(i: int, output: Tensor, gradient: Any, create_graph: bool) -> Any:
         raise RuntimeError(
             f"Mismatch in shape: grad_output[{i}] has a shape of {gradient.shape} and output[{i}] has a shape of {output.shape}."
         )
+    if state.interpreter is not None:
+        return gradient.to(output.dtype)
     cast = gradient.array.dtype != array.dtype
     return gradient if create_graph and not cast else gradient.array.astype(array.dtype)
 
 
-def _run(
-    outputs: Sequence[Tensor],
-    seeds: Sequence[Any],
-    targets: dict[Node, Tensor] | None,
-    retain_graph: bool | None,
-    create_graph: bool,
-) -> dict[Node, Any]:
-    retain = create_graph if retain_graph is None else retain_graph
-    roots = [output.gradient_node() for output in outputs]
-    order = reachable(roots)
-    needed = set(order) if targets is None else depending(order, targets)
-    found: dict[Node, Any] = {}
-
-    def arrived(node: Node, cotangent: Any) -> Any:
-        if create_graph and not isinstance(cotangent, Tensor):
-            cotangent = Tensor(np.asarray(cotangent))
-        watch = node.watch
-        if watch is not None:
-            cotangent = _seen(watch, cotangent, create_graph)
-        if targets is not None:
-            if node in targets:
-                found[node] = cotangent
-        elif isinstance(node, AccumulateGrad) and node.variable.requires_grad:
-            add_to_grad(node.variable, cotangent, create_graph)
-            if watch is not None:
-                _after_accumulation(node.variable, watch)
-        return cotangent
-
-    adjoints: dict[Node, Any] = {}
-    asked: Any = () if targets is None else targets
-    is_needed = needed.__contains__
-
-    def pull(node: Node, cotangent: Any) -> Sequence[Any]:
-        op = node.op
-        if op is None or node.watch is not None or node in asked:
-            cotangent = arrived(node, cotangent)
-            if op is None:
-                return ()
-        wanted = tuple(map(is_needed, node.operands))
-        if True not in wanted:
-            return ()
-        saved: Sequence[Any] = node.saved
-        if saved is FREED:
-            raise RuntimeError(f"{SECOND_TIME} The first one of these values is that of {node.label}.")
-        if node.versions is not None:
-            for counter, version, place in node.versions:
-                if counter[0] != version:
-                    raise RuntimeError(_modified(node, place, counter[0], version))
-            if not retain:
-                node.saved = FREED
-        values = saved_tensors(node, saved) if create_graph and op is not output else saved  # one of several results keeps nothing
-        if create_graph:
-            kind = node.dtype[0] if isinstance(node.dtype, tuple) else node.dtype
-            dtypes.set_constants(None if op.always else kind)  # a user's rule has its own
-        parts = contributions(node, wanted, cotangent, values, guarded)
-        if not parts or op.kind == "flat":  # nothing that depends on the operands: zeros, if nothing else arrives
-            return [None if o is None or o not in needed or o in adjoints else _zeros(o) for o in node.operands]
-        if check is not None and op is not output:
-            check(node, parts)
-        return parts
-
-    for node, seed in zip(roots, seeds, strict=True):
-        if node in needed:
-            adjoints[node] = seed if node not in adjoints else adjoints[node] + seed
-    check: Any = None
-    if state.anomaly:
-        check = check_backward
-    recording, constants = state.recording, dtypes.set_constants(None)
-    state.recording = create_graph
-    try:
-        with np.errstate(all="ignore"):
-            sweep(order, adjoints, watched(pull) if state.anomaly else pull, _cast_tensor if create_graph else _cast)
-    finally:
-        state.recording = recording
-        dtypes.set_constants(constants)
-    return found
-
-
-def _zeros(operand: Node) -> np.ndarray:
-    return np.zeros(operand.shape, operand.dtype)
-
-
-def _cast(part: Any, operand: Node) -> Any:
-    return part if part.dtype == operand.dtype else part.astype(operand.dtype)
-
-
-def _cast_tensor(part: Any, operand: Node) -> Any:
-    if not isinstance(part, Tensor):
-        return Tensor(_cast(np.asarray(part), operand))
-    return part if part.array.dtype == operand.dtype else cast(part, operand.dtype)
-
-
-def _seen(watch: Watch, cotangent: Any, create_graph: bool) -> Any:
-    """The cotangent that hooks make of one, which is kept if its tensor retains its gradient."""
-    for hook in list(watch.hooks.values()):
-        seen = cotangent if isinstance(cotangent, Tensor) else Tensor(np.asarray(cotangent))
-        replaced = hook(seen)
-        if replaced is not None:
-            if not isinstance(replaced, Tensor):
-                raise TypeError(f"expected Variable, but hook returned '{type(replaced).__name__}'")
-            if replaced.array.shape != seen.array.shape:
-                raise RuntimeError(
-                    f"hook '{getattr(hook, '__name__', 'hook')}' has changed the size of value: {replaced.shape} for {seen.shape}"
-                )
-            cotangent = replaced if create_graph else replaced.array
-    tensor = None if watch.retained is None else watch.retained()
-    if tensor is not None:
-        add_to_grad(tensor, cotangent, create_graph)
-    return cotangent
-
-
-def _after_accumulation(variable: Tensor, watch: Watch) -> None:
-    for hook in list(watch.post_hooks.values()):
-        hook(variable)
-
-
-def _copied(cotangent: Tensor) -> Tensor:
-    """A gradient of one's own, which may be differentiated again."""
-    copy: Tensor = clone(cotangent)
-    if copy.node is not None:
-        copy.node.label = "CopyBackwards"
-    return copy
-
-
-def add_to_grad(variable: Tensor, cotangent: Any, create_graph: bool) -> None:
-    """Accumulate: in place once there is a gradient, so that those who hold it see the sum."""
-    before = variable._grad
-    if create_graph:
-        variable._grad = _copied(cotangent) if before is None else before + cotangent
-    elif before is None:
-        variable._grad = Tensor(np.array(cotangent))
-    else:
-        before.array += cotangent
-        before._version_counter[0] += 1
-
-
-def _modified(node: Node, place: int, version: int, expected: int) -> str:
-    kind = dtypes.of_numpy(node.dtype).tensor_type if not isinstance(node.dtype, tuple) else "FloatTensor"
-    source = node if place == 0 else node.operands[place - 1]
-    name = "" if source is None or isinstance(source, AccumulateGrad) else f", which is output 0 of {named(source)},"
-    hint = (
-        "the backtrace further above shows the operation that failed to compute its gradient. The variable in question was changed in "
-        "there or anywhere later. Good luck!"
-        if state.anomaly
-        else "enable anomaly detection to find the operation that failed to compute its gradient, with "
-        "torch.autograd.set_detect_anomaly(True, check_nan=False)."
-    )
-    return (
-        "one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"[torch.{kind} {list(node.saved[place].shape)}]{name} is at version {version}; expected version {expected} instead. Hint: {hint} "
-        f"It was saved by {node.label}; a clone() of it may be modified."
-    )
+def batched_grad(
+    outputs: Any, inputs: Any, grad_outputs: Any, retain_graph: bool | None, create_graph: bool, allow_unused: bool | None,
+    materialize_grads: bool,
+) -> tuple[Tensor | None, ...]:  # fmt: skip
+    """`grad` of each of many gradients of the outputs, which stand along a first axis, at once."""
+    seeds = _sequence(grad_outputs)
+    sizes = {len(seed) for seed in seeds if seed is not None}
+    if len(sizes) != 1:
+        raise RuntimeError(f"is_grads_batched=True: the gradients must have one first axis, not of {sorted(sizes)} entries")
+    for output, seed in zip(_sequence(outputs), seeds, strict=True):
+        if seed is not None and tuple(seed.shape[1:]) != tuple(output.shape):
+            raise RuntimeError(
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The sizes of the "
+                f"remaining dimensions are expected to match the shape of corresponding output, but a mismatch was detected: grad_output "
+                f"has a shape of {seed.shape} and output has a shape of {output.shape}."
+            )
+    level = BatchLevel(sizes.pop())
+    with Entered(batch=level):
+        rows = [None if seed is None else at_level(seed, level) for seed in seeds]
+        found = grad(outputs, inputs, rows, retain_graph, create_graph, True, allow_unused, materialize_grads=materialize_grads)
+        return tuple(None if part is None else along_level(part, level) for part in found)

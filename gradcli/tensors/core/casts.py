@@ -8,6 +8,7 @@ import numpy as np
 
 from gradcli.ops.structure import clone
 from gradcli.tensors.core.anomaly import remember
+from gradcli.tensors.core.batched import Batched
 from gradcli.tensors.core.device import check_device
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.nested_lists import array_of
@@ -24,7 +25,9 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
 
 
 def cast(x: Tensor, kind: np.dtype[Any]) -> Tensor:
-    """The same entries in another dtype; the gradient is cast back."""
+    """The same entries in another dtype; the gradient is cast back, and the tangents are cast."""
+    if isinstance(x, Batched):
+        return Batched(cast(x.physical, kind), x.levels)
     with np.errstate(all="ignore"):
         result = Tensor(x.array.astype(kind))
     if x.requires_grad and state.recording and kind.kind == "f":
@@ -36,6 +39,8 @@ def cast(x: Tensor, kind: np.dtype[Any]) -> Tensor:
             remember(node)
     if state.recorder is not None:
         state.recorder.note(clone, (x,), {}, result)
+    if x._tangents is not None and kind.kind == "f":
+        result._tangents = {level: cast(tangent, kind) for level, tangent in x._tangents.items()}
     return result
 
 

@@ -50,6 +50,10 @@ class Entries(Operand):
         return self.array.itemsize
 
     @property
+    def nbytes(self) -> int:
+        return self.array.size * self.array.itemsize
+
+    @property
     def names(self) -> tuple[None, ...]:
         return (None,) * self.array.ndim
 

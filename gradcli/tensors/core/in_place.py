@@ -9,9 +9,11 @@ import numpy as np
 
 from gradcli.ops.arrays.shapes import getitem, numpy_index, reshape
 from gradcli.ops.pytorch import unexpandable
-from gradcli.ops.structure import overwrite
+from gradcli.ops.structure import clone, overwrite
 from gradcli.tensors.core import dtypes
+from gradcli.tensors.core.batched import Batched, batched_in, example, in_front, levels_of, memory_of
 from gradcli.tensors.core.casts import as_tensor
+from gradcli.tensors.core.levels import set_tangent, tangent_of
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.storage import repeats, writable
 from gradcli.tensors.core.subscripts import Subscript, explained
@@ -25,6 +27,11 @@ _INSTEAD = "Wrap it in torch.no_grad(), or write to a clone()."
 _INFERENCE = (
     "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal tensor before doing "
     "inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
+)
+_NOT_BATCHED = (
+    "vmap: {} is not possible because there exists a Tensor `other` in extra_args that has more elements than `self`. This happened due to "
+    "`other` being vmapped over but `self` not being vmapped over in a vmap. Please try to use out-of-place operators instead of inplace "
+    "arithmetic."
 )
 _ONE_PLACE = (
     "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the tensor "
@@ -43,11 +50,13 @@ def before(x: Tensor, *, kept: bool = True) -> Tensor:
 
     kept  whether a node may keep its entries
     """
+    if isinstance(x, Batched):
+        return Batched(before(x.physical), x.levels)
     if not kept:
         return Tensor(x.array)
     x._refresh()
     now = Tensor(x.array.copy())
-    now.node, now._requires_grad, now._accumulator = x.node, x.requires_grad, x._accumulator
+    now.node, now._requires_grad, now._accumulator, now._tangents = x.node, x.requires_grad, x._accumulator, x._tangents
     if x._view is not None and x.node is not None and state.recording:  # who watches the node that it had does not see this
         now.node = node_from_base(x)
     if state.recorder is not None:
@@ -80,8 +89,12 @@ def check_writable(x: Tensor, *sources: Any) -> bool:
     return True
 
 
-def check_places(array: np.ndarray) -> None:
-    """Raise if an array cannot be written to entry by entry."""
+def check_places(x: Tensor) -> None:
+    """Raise if a tensor cannot be written to entry by entry."""
+    _check_memory(memory_of(x))
+
+
+def _check_memory(array: np.ndarray) -> None:
     if repeats(array):
         raise RuntimeError(_ONE_PLACE)
     if not writable(array):
@@ -90,12 +103,16 @@ def check_places(array: np.ndarray) -> None:
 
 def assign(x: Tensor, result: Tensor) -> Tensor:
     """Make a computed result the new content of x."""
+    if isinstance(result, Batched) or isinstance(x, Batched):
+        return _assign_batch(x, result)
     if result.array.shape != x.array.shape:
         raise RuntimeError(f"output with shape {list(x.array.shape)} doesn't match the broadcast shape {list(result.array.shape)}")
     if not dtypes.can_cast(result.array.dtype, x.array.dtype):
         raise RuntimeError(f"result type {result.dtype.in_messages} can't be cast to the desired output type {x.dtype.in_messages}")
     if not writable(x.array):
-        check_places(x.array)
+        check_places(x)
+    if state.before_writing is not None:
+        state.before_writing(x)
     x.array[...] = result.array
     x._version_counter[0] += 1
     if state.recording and x.array.dtype.kind == "f" and (result.requires_grad or x.requires_grad):
@@ -104,8 +121,19 @@ def assign(x: Tensor, result: Tensor) -> Tensor:
             rebase(x, result.source())
         else:
             regraph(x, result.source())
+    if state.forward_levels:
+        _carry(x, result)
     if state.recorder is not None:
         state.recorder.overwritten(x, result)
+    return x
+
+
+def _assign_batch(x: Tensor, result: Tensor) -> Tensor:
+    levels = levels_of([x])
+    if not set(levels_of([result])) <= set(levels):
+        raise RuntimeError(_NOT_BATCHED.format("inplace arithmetic(self, *extra_args)"))
+    check_places(x)
+    assign(x.physical if isinstance(x, Batched) else x, in_front(result, levels, full=True))
     return x
 
 
@@ -119,14 +147,33 @@ def _keep_written(x: Tensor, result: Tensor) -> None:
     node.versions = [(counter, counter[0], place) if kept is mine else (kept, version, place) for kept, version, place in node.versions]
 
 
+def _carry(x: Tensor, result: Tensor) -> None:
+    """A tensor that was overwritten moves as what was written does, and so does what it is a view of."""
+    for place, level in enumerate(state.forward_levels):
+        new, old = tangent_of(result, level), tangent_of(x, level)
+        if new is None and old is None:
+            continue
+        before_ = state.change(forward_levels=state.forward_levels[:place])
+        try:
+            if old is None and x._view is not None:
+                set_tangent(x._view.base, level, Tensor(np.zeros_like(x._view.base.array)))
+                old = tangent_of(x, level)
+            if old is None:
+                set_tangent(x, level, new)
+            else:
+                assign(old, clone(new) if new is not None else Tensor(np.zeros_like(x.array)))
+        finally:
+            state.change(**before_)
+
+
 def update(x: Tensor, name: str, arguments: Sequence[Any], keywords: dict[str, Any]) -> Tensor:
     """``x.name_(...)``: the method without the underscore, written back."""
     followed = check_writable(x, *arguments, *keywords.values())
-    if repeats(x.array):
+    if repeats(memory_of(x)):
         if name not in _TO_SOME_PLACES:
             raise RuntimeError(_ONE_PLACE)
         _warn_of_repeats(f"{name}_")
-    old = before(x, kept=followed or state.recorder is not None)
+    old = before(x, kept=followed or not state.usual)
     result: Tensor = getattr(old, name)(*arguments, **keywords)
     if old.requires_grad and state.recording and not result.requires_grad:  # nothing flows through, and the graph says so
         result = overwrite(old, result.to(old.dtype), index=_EVERYTHING)
@@ -150,7 +197,9 @@ def replace(x: Tensor, value: Any, label: str) -> Tensor:
         if said or value.array.ndim > x.array.ndim:
             kind, have, wanted = value.dtype.tensor_type, list(value.array.shape), list(x.array.shape)
             raise RuntimeError(said or _FEWER_AXES.format(kind, have, wanted, len(wanted), len(have)))
-    if not followed and state.recorder is None:
+    if not followed and state.recorder is None and state.interpreter is None:
+        if state.before_writing is not None:
+            state.before_writing(x)
         x.array[...] = value.array if isinstance(value, Tensor) else value
         x._version_counter[0] += 1
         return x
@@ -162,6 +211,9 @@ def replace(x: Tensor, value: Any, label: str) -> Tensor:
 
 def write(x: Tensor, index: Any, value: Any) -> None:
     """``x[index] = value``."""
+    if state.batch_levels and levels_of(batched_in((x, index, value))):
+        _write_batch(x, index, value)
+        return
     subscript = Subscript(x, index)
     new = value if isinstance(value, Tensor) else as_tensor(value, x.dtype)
     if new.array.dtype != x.array.dtype:
@@ -170,8 +222,11 @@ def write(x: Tensor, index: Any, value: Any) -> None:
             raise RuntimeError(mismatch(x, new))
         new = new.to(x.dtype)
     try:
-        if state.recorder is None and not (state.recording and (x.requires_grad or new.requires_grad)):
+        followed = state.recording and (x.requires_grad or new.requires_grad)
+        if state.recorder is None and not followed and not state.forward_levels:
             check_writable(x)
+            if state.before_writing is not None:
+                state.before_writing(x)
             _write_array(subscript.region_of_array(x.array), subscript.chosen, new.array)
             x._version_counter[0] += 1
         else:
@@ -188,11 +243,25 @@ def mismatch(x: Tensor, new: Tensor) -> str:
     )
 
 
+def _write_batch(x: Tensor, index: Any, value: Any) -> None:
+    """Into one example after the other."""
+    level = levels_of(batched_in((x, index, value)))[-1]
+    if level not in levels_of([x]):
+        raise RuntimeError(_NOT_BATCHED.format("aten::copy_(self, *extra_args)"))
+    for i in range(level.size):
+        part = example(x, level, i)
+        write(
+            part,
+            example(index, level, i) if not isinstance(index, tuple) else tuple([example(p, level, i) for p in index]),
+            example(value, level, i),
+        )
+
+
 def _write(region: Tensor, chosen: Any, new: Tensor) -> None:
     """Write in the graph: everything in a region, or what is chosen of it."""
     if chosen is None:
         check_writable(region, new)
-        check_places(region.array)
+        check_places(region)
         new = _without_leading(new, region.array.ndim)
         replace(region, new, "CopyBackwards" if new.array.ndim else "FillBackward3")
         return
@@ -209,7 +278,7 @@ def _write(region: Tensor, chosen: Any, new: Tensor) -> None:
 def _write_array(region: np.ndarray, chosen: Any, new: np.ndarray) -> None:
     """The same without a graph."""
     if chosen is None:
-        check_places(region)
+        _check_memory(region)
         while new.ndim > region.ndim and new.shape[0] == 1:
             new = new[0]
         said = unexpandable([new.shape], {"shape": region.shape})
@@ -220,7 +289,7 @@ def _write_array(region: np.ndarray, chosen: Any, new: np.ndarray) -> None:
     if repeats(region):
         _warn_of_repeats("index_put_")
     if not writable(region):
-        check_places(region)
+        _check_memory(region)
     place = numpy_index(chosen)
     shape = np.shape(region[place])
     while new.ndim > len(shape) and new.shape[0] == 1:

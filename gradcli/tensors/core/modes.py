@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
+import warnings
 from collections.abc import Callable
 from contextvars import Context
 from typing import Any
@@ -31,7 +32,15 @@ class _State(threading.local):
     inference = False
     anomaly = False
     nan_checks = True
+    multithreading = True
     recorder: Any = None  # is told of every operation, while a function is traced
+    saved_hooks: Any = None  # what values are kept as for the backward pass (saved_hooks.py)
+    before_writing: Any = None  # is told of every tensor before it is written to
+    run: Any = None  # the backward pass that is under way (backward.py)
+    interpreter: Any = None  # applies operations in place of the slow path, while some tensors are batched or have tangents
+    forward_levels: tuple[Any, ...] = ()  # at which tensors have tangents, the innermost last
+    transforms = 0  # functions of torch.func that are under way, which alone may make inputs
+    batch_levels: tuple[Any, ...] = ()  # along which tensors are batched, the innermost last
     usual = True  # none of these is on, whether operations are recorded or not
 
     def __init__(self) -> None:
@@ -42,7 +51,9 @@ class _State(threading.local):
         before = {name: getattr(self, name) for name in fields}
         for name, value in fields.items():
             setattr(self, name, value)
-        self.usual = not (self.inference or self.anomaly or self.recorder is not None)
+        self.usual = not (
+            self.inference or self.anomaly or self.recorder is not None or self.interpreter is not None or self.saved_hooks is not None
+        )
         return before
 
 
@@ -52,9 +63,9 @@ state = _State()
 class Mode:
     """Sets fields of the state while it is entered."""
 
-    def __init__(self, **fields: bool) -> None:
+    def __init__(self, **fields: Any) -> None:
         self.fields = fields
-        self._before: list[dict[str, bool]] = []
+        self._before: list[dict[str, Any]] = []
 
     def __enter__(self) -> None:
         self._before.append(state.change(**self.fields))
@@ -63,6 +74,15 @@ class Mode:
         state.change(**self._before.pop())
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        if inspect.isclass(function):
+            warnings.warn(
+                "Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions or methods. "
+                "To preserve the current behavior of class decoration, you can directly decorate the `__init__` method and nothing else.",
+                FutureWarning,
+                stacklevel=2,
+            )
+            function.__init__ = self(function.__init__)  # type: ignore[method-assign]  # as PyTorch does
+            return function
         if inspect.isgeneratorfunction(function):
             return self._over_generator(function)
 
@@ -90,7 +110,8 @@ class Mode:
                     sent = yield value
                     step = functools.partial(generator.send, sent)
                 except GeneratorExit:
-                    generator.close()
+                    with Mode(**self.fields):
+                        generator.close()
                     raise
                 except BaseException as error:
                     step = functools.partial(generator.throw, error)
@@ -170,6 +191,40 @@ class detect_anomaly(Mode):
     def __init__(self, check_nan: bool = True) -> None:
         super().__init__(anomaly=True, nan_checks=check_nan)
         warn("Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging.")
+
+
+class set_multithreading_enabled(_Switch):
+    """Whether backward passes may use several threads: each runs in its caller's here, so that it is the same."""
+
+    def __init__(self, mode: bool) -> None:
+        super().__init__(multithreading=bool(mode))
+
+
+def is_multithreading_enabled() -> bool:
+    return state.multithreading
+
+
+class Transforming(Mode):
+    """A function is being transformed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def __enter__(self) -> None:
+        self._before.append(state.change(transforms=state.transforms + 1))
+
+
+_TRANSFORMED = (
+    "You are attempting to call Tensor.{} (or perhaps using torch.autograd.functional.* APIs) inside of a function being transformed by a "
+    "functorch transform. This is unsupported, please attempt to use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or "
+    "call {} outside of a function being transformed instead."
+)
+
+
+def check_untransformed(method: str) -> None:
+    """Refuse what makes an input of a gradient, where torch.func says what the inputs are."""
+    if state.transforms:
+        raise RuntimeError(_TRANSFORMED.format(method, method))
 
 
 def is_grad_enabled() -> bool:

@@ -6,32 +6,43 @@ A node keeps what its rule reads, until a backward pass frees it, with the versi
 from __future__ import annotations
 
 import itertools
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
-from types import MappingProxyType
-from typing import Any
+from types import MappingProxyType, NoneType, SimpleNamespace
+from typing import Any, NamedTuple
+from weakref import ref
 
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import output
 from gradcli.tensors.core.entries import Entries
-from gradcli.tensors.core.hooks import Hooks
+from gradcli.tensors.core.hooks import Handle, Hooks
 
+_OF_THE_ENGINE = frozenset({"AccumulateGrad", "CopyBackwards", "CopySlices"})  # which no operation has given its name
 next_index = itertools.count(1).__next__
 
 
 class Watch:
-    """Who wants to know of a node's gradient."""
+    """Who wants to know of a node's gradient, and what is kept about the node.
 
-    __slots__ = ("hooks", "post_hooks", "retained")
+    hooks        of tensors: with a gradient when it is complete
+    before       of the node: with the gradients of its results, before its rule runs
+    after        of the node: with what it passes on and these, after that
+    accumulated  of leaves: with the tensor, after its ``grad`` has been added to
+    """
+
+    __slots__ = ("accumulated", "after", "before", "hooks", "metadata", "retained")
 
     def __init__(self) -> None:
         self.hooks: Hooks = {}
-        self.post_hooks: Hooks = {}
+        self.before: Hooks = {}
+        self.after: Hooks = {}
+        self.accumulated: Hooks = {}
         self.retained: Any = None  # a weak reference to the tensor whose gradient is kept
+        self.metadata: dict[Any, Any] = {}
 
 
-_OF_THE_ENGINE = frozenset({"AccumulateGrad", "CopySlices", "CopyBackwards"})  # which no operation has given its name
 Versions = list[tuple[list[int], int, int]]
 
 
@@ -44,7 +55,9 @@ class Node:
               that a backward pass will free
     """
 
-    __slots__ = ("__weakref__", "dtype", "index", "op", "operands", "saved", "shape", "static", "versions", "watch")
+    __slots__ = ("__weakref__", "dtype", "index", "op", "operands", "parts", "saved", "shape", "static", "versions", "watch")
+    requires_grad = True
+    parts: dict[int, Callable[[], Node | None]]
 
     def __init__(
         self, op: Op | None, operands: tuple[Node | None, ...], static: Mapping[str, Any], shape: Any, dtype: Any, saved: Any = None,
@@ -76,7 +89,45 @@ class Node:
         self.__class__ = node_class(label, type(self).__base__ or Node)
 
     def name(self) -> str:
+        """PyTorch's name with its namespace, which is in the name of the class where it is that of an operation."""
         return f"torch::autograd::{self.label}" if self.label in _OF_THE_ENGINE else self.label
+
+    def __call__(self, *gradients: Any) -> Any:
+        """What the node passes on, given by backward_pass.py."""
+        raise NotImplementedError
+
+    def _sequence_nr(self) -> int:
+        """Its place among all nodes, in the order in which they were made."""
+        return self.index
+
+    @property
+    def whole(self) -> Node:
+        """The node of the operation, of which this may be one of several results."""
+        return self.operands[0] if self.op is output and self.operands[0] is not None else self
+
+    @property
+    def place(self) -> int:
+        """Which result of the operation it is."""
+        place: int = self.static["place"] if self.op is output else 0
+        return place
+
+    def part(self, place: int) -> Node:
+        """The node of a result, which is its own if it has one only."""
+        found = getattr(self, "parts", {}).get(place, NoneType)()
+        return self if found is None else found
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """What anybody wants to keep with the node."""
+        return self.watched().metadata
+
+    def register_hook(self, hook: Callable[..., Any]) -> Handle:
+        """Call hook(grad_inputs, grad_outputs) after the node has run; what it returns replaces what the node passes on."""
+        return Handle(self.watched().after, hook)
+
+    def register_prehook(self, hook: Callable[..., Any]) -> Handle:
+        """Call hook(grad_outputs) before the node runs; what it returns replaces them."""
+        return Handle(self.watched().before, hook)
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
@@ -84,7 +135,7 @@ class Node:
         operands = self.operands
         if self.op is not None and len(operands) > 1 and not self.op.torch.edges:
             operands = tuple(o for o in operands if o is not None) or operands[:1]
-        return tuple((operand, 0) for operand in operands)
+        return tuple([(None, 0) if operand is None else (operand.whole, operand.place) for operand in operands])
 
     def __repr__(self) -> str:
         return f"<{self.label} object at {hex(id(self))}>"
@@ -122,6 +173,10 @@ def named(node: Node) -> str:
 def node_of_part(node: Node, place: int, part: Entries) -> Node:
     """The node of one of several results."""
     made: Node = type(node)(output, (node,), {"place": place}, part.array.shape, part.array.dtype)
+    try:
+        node.parts[place] = ref(made)
+    except AttributeError:
+        node.parts = {place: ref(made)}
     return made
 
 
@@ -136,3 +191,31 @@ class Shaped:
     @property
     def ndim(self) -> int:
         return len(self.shape)
+
+
+class GradientEdge(NamedTuple):
+    """Where a gradient goes: a result of an operation, or a leaf.
+
+    ownership_token  what keeps the graph alive, if that is not the node
+    """
+
+    node: Node
+    output_nr: int
+    ownership_token: Any = None
+
+    def gradient_node(self) -> Node:
+        return self.node.part(self.output_nr)
+
+    @property
+    def requires_grad(self) -> bool:
+        return True
+
+    @property
+    def shape(self) -> Any:
+        return self.gradient_node().shape
+
+    @property
+    def array(self) -> Any:
+        """What is known of the entries."""
+        node = self.gradient_node()
+        return SimpleNamespace(shape=node.shape, dtype=node.dtype, ndim=len(node.shape), size=math.prod(node.shape))

@@ -14,6 +14,7 @@ import numpy as np
 
 from gradcli.errors import ShapeError
 from gradcli.ops.arrays.shapes import StaticArray, getitem, numpy_index
+from gradcli.tensors.core.batched import Batched, batched_in, levels_of, one_by_one
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.user_warnings import warn
@@ -81,6 +82,13 @@ class Subscript:
 
 def get(x: Tensor, index: Any) -> Tensor:
     """The entries at an index: a view, unless arrays choose them."""
+    if state.batch_levels and levels_of(batched_in(list(index) if isinstance(index, tuple) else index)):
+        parts: Tensor = one_by_one(
+            lambda y, *places: get(y, places if isinstance(index, tuple) else places[0]),
+            (x, *(index if isinstance(index, tuple) else (index,))),
+            {},
+        )
+        return parts
     try:
         if type(index) is int and x.array.ndim:
             row: Tensor = x.apply_op(getitem, (x,), {"index": (index,)})
@@ -91,7 +99,7 @@ def get(x: Tensor, index: Any) -> Tensor:
         else:
             region = subscript.region(x)
             result = region.apply_op(getitem, (region,), {"index": subscript.chosen})
-            if not result.array.flags.c_contiguous:
+            if not isinstance(result, Batched) and not result.array.flags.c_contiguous:
                 result.array = result.array.copy(order="C")
             if result.node is not None:
                 result.node.versions = []  # the indices are kept, once

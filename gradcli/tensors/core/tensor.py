@@ -11,7 +11,7 @@ import numpy as np
 
 from gradcli.tensors.core.entries import Entries
 from gradcli.tensors.core.hooks import Handle
-from gradcli.tensors.core.modes import state
+from gradcli.tensors.core.modes import check_untransformed, state
 from gradcli.tensors.core.nested_lists import legacy
 from gradcli.tensors.core.node import AccumulateGrad, Node
 from gradcli.tensors.core.user_warnings import warn
@@ -43,6 +43,7 @@ class Tensor(CatalogueMethods):
         "__dict__", "__weakref__", "_accumulator", "_grad", "_inference", "_requires_grad", "_version_counter", "_view", "array", "node",
     )  # fmt: skip
     __array_priority__ = 1000
+    _tangents: dict[Any, Tensor] | None = None  # at levels of forward mode (tangents.py)
 
     def __init__(self, array: Any, requires_grad: bool = False) -> None:
         """Of an array, whose memory it takes. PyTorch's old constructor, too: of nested lists, or of extents."""
@@ -86,6 +87,10 @@ class Tensor(CatalogueMethods):
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
         self._requires_grad = bool(value)
 
+    @requires_grad.deleter
+    def requires_grad(self) -> None:
+        raise RuntimeError("Cannot delete .requires_grad of a tensor")
+
     @property
     def is_leaf(self) -> bool:
         self._refresh()
@@ -94,7 +99,13 @@ class Tensor(CatalogueMethods):
     @property
     def grad_fn(self) -> Node | None:
         self._refresh()
-        return self.node
+        return None if self.node is None else self.node.whole
+
+    @property
+    def output_nr(self) -> int:
+        """Which result of its `grad_fn` it is."""
+        self._refresh()
+        return 0 if self.node is None else self.node.place
 
     @property
     def grad(self) -> Tensor | None:
@@ -129,7 +140,13 @@ class Tensor(CatalogueMethods):
 
     @data.setter
     def data(self, value: Tensor) -> None:
+        if not isinstance(value, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
         self.array = value.array
+
+    @data.deleter
+    def data(self) -> None:
+        raise RuntimeError("Cannot delete .data of a tensor")
 
     @property
     def _version(self) -> int:
@@ -166,12 +183,15 @@ class Tensor(CatalogueMethods):
         return node
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        if requires_grad:
+            check_untransformed("requires_grad_()")
         if self.node is None or not requires_grad:
             self.requires_grad = requires_grad
         return self
 
     def retain_grad(self) -> None:
         """Keep the gradient of a tensor that is no leaf."""
+        check_untransformed("retain_grad()")
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         self._refresh()
@@ -195,7 +215,7 @@ class Tensor(CatalogueMethods):
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         node = self.gradient_node()
         self._keep(node)
-        return Handle(node.watched().post_hooks, hook)
+        return Handle(node.watched().accumulated, hook)
 
     def _keep(self, node: Node) -> None:
         """A leaf's node outlives its graphs once it has hooks."""
@@ -233,6 +253,9 @@ class Tensor(CatalogueMethods):
         return _restored, (self.array, self._requires_grad)
 
     __hash__ = object.__hash__
+
+    if TYPE_CHECKING:  # what stands on rooms above this one
+        interpret: Any
 
 
 def _restored(array: np.ndarray, requires_grad: bool) -> Tensor:

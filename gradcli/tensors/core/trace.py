@@ -14,6 +14,7 @@ import numpy as np
 from gradcli.errors import GradcliError
 from gradcli.graph.nodes import Expr, Graph
 from gradcli.ops.arrays.striding import as_strided, as_strided_scatter
+from gradcli.ops.elementwise.arithmetic import chain, mul
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import output
 from gradcli.tensors.core.modes import state
@@ -30,14 +31,16 @@ class Trace:
         self.leaves = {name: self.graph.leaf(name, x.array.shape) for name, x in zip(names, inputs, strict=True)}
         self.steps: list[Any] = []  # what was done, to be compared with another run
         self.opaque = False  # whether something that requires grad came from nowhere
-        self._alive: list[Tensor] = list(inputs)
+        self._alive: list[Tensor] = []
         self._nodes: dict[int, tuple[Expr, int]] = {}  # of each tensor, and the version of its memory
-        self._results: dict[Node, Expr] = {}  # of each node
+        self._behind: dict[Node, Expr] = {}  # of the nodes behind tensors: a backward pass makes new tensors of these
         for name, x in zip(names, inputs, strict=True):
-            self._nodes[id(x)] = self.leaves[name], x._version_counter[0]
+            self._remember(x, self.leaves[name])
 
     def note(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any], result: Any) -> None:
         """An operation was applied."""
+        if op is chain:  # a product whose zeros win; where all is finite its derivatives are those of the product, there, too
+            op = mul
         self.steps.append((op.name, {**static}))  # whose values compare by content
         try:
             node = self.graph.apply(op, [None if o is None else self._operand(o) for o in operands], dict(static))
@@ -68,21 +71,22 @@ class Trace:
         self._alive.append(tensor)
         self._nodes[id(tensor)] = node, tensor._version_counter[0]
         if tensor.node is not None:
-            self._results[tensor.node] = node
+            self._behind.setdefault(tensor.node, node)  # what a node has made stays what it was
 
     def _operand(self, operand: Any) -> Expr:
         if not isinstance(operand, Tensor):
-            self.steps.append(np.asarray(operand))
-            return self.graph.constant(operand)
+            kept = np.array(operand)  # whose memory may be an input's
+            self.steps.append(kept)
+            return self.graph.constant(kept if isinstance(operand, np.ndarray) else operand)
         known = self._nodes.get(id(operand))
-        if known is not None and known[1] == operand._version_counter[0]:
+        if known is not None and (known[1] == operand._version_counter[0] or (operand.node is None and operand._requires_grad)):
             return known[0]
         view = operand._view
         if view is not None and known is not None and id(view.base) in self._nodes:  # its memory has been written to since
             self._remember(operand, self.graph.apply(as_strided, [self._operand(view.base)], geometry(view.base.array, operand.array)))
             return self._nodes[id(operand)][0]
-        if known is None and operand.node in self._results:  # what a node has kept of its result
-            return self._results[operand.node]
+        if known is None and operand.node in self._behind:  # what a node has kept of its result
+            return self._behind[operand.node]
         self.opaque = self.opaque or operand.requires_grad
         self.steps.append(operand.array.copy())
         return self.graph.constant(operand.array.copy())

@@ -16,6 +16,7 @@ from gradcli.tensors.core.anomaly import remember
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.node import Node, node_of_part
 from gradcli.tensors.core.node_names import kind_of
+from gradcli.tensors.core.saved_hooks import as_packed
 from gradcli.tensors.core.saved_values import save
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.views import View
@@ -53,6 +54,13 @@ def apply(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
 
 def slow_path(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
     """The same the slow path, whatever the operands are and whoever watches."""
+    if state.interpreter is not None:
+        return state.interpreter(op, operands, static)
+    return plain(op, operands, static)
+
+
+def plain(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
+    """The same of tensors that are neither batched nor have tangents that count."""
     traits = _traits(op)
     arrays, sources, dtype = _read(op, operands)
     if sources is not None and not (traits.differentiable and state.recording and not state.inference):
@@ -77,6 +85,9 @@ def slow_path(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any
         versions = save(op, _wanted(op, sources), tensor, operands, values)
         tensor.node = kind(op, sources, static, out.shape, out.dtype, values, versions)
         tensor._requires_grad = True
+        if state.saved_hooks is not None and versions:
+            tensor.node.saved = as_packed(values, [place for _, _, place in versions], operands)
+            tensor.node.versions = []
     if state.anomaly:
         remember(tensor.node, op, arrays, out)
     if state.recorder is not None:
@@ -114,6 +125,8 @@ def _several(
         values = [results, *arrays]
         versions = save(op, _wanted(op, sources), tensors, operands, values)
         node = kind(op, sources, static, tuple([r.shape for r in results]), tuple([r.dtype for r in results]), values, versions)
+        if state.saved_hooks is not None and versions:
+            node.saved, node.versions = as_packed(values, [place for _, _, place in versions], operands), []
         for place, tensor in enumerate(tensors):
             if tensor.array.dtype.kind == "f":
                 tensor.node = node_of_part(node, place, tensor)

@@ -18,8 +18,11 @@ from gradcli.ops.registry import named, public_names
 from gradcli.ops.spec import Composite, Op
 from gradcli.ops.structure import clone
 from gradcli.tensors.core import dtypes
+from gradcli.tensors.core.batched import Batched, NotBatchedError, batched_in, levels_of, one_by_one
 from gradcli.tensors.core.casts import as_tensor
 from gradcli.tensors.core.in_place import check_places, check_writable, update
+from gradcli.tensors.core.levels import moves
+from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.node import next_index
 from gradcli.tensors.core.subscripts import one_of_several
 from gradcli.tensors.core.tensor import Tensor
@@ -48,7 +51,7 @@ def known(name: str, library: str = TORCH) -> tuple[Op | Composite, Signature] |
 def direct(name: str, library: str, count: int) -> tuple[Op, dict[str, Any]] | None:
     """The operation that a function of so many tensors and nothing else is, if it is no more than one."""
     found = known(name, library)
-    if found is None or not isinstance(found[0], Op) or found[0].outputs > 1 or found[0].torch.one_dtype:
+    if found is None or not isinstance(found[0], Op) or found[0].outputs > 1 or found[0].torch.one_dtype or found[1].node:
         return None
     arranged = rehearsal(found[0], name, found[1], count)
     return None if arranged is None or not arranged.in_order else (found[0], arranged.static)
@@ -56,6 +59,16 @@ def direct(name: str, library: str, count: int) -> tuple[Op, dict[str, Any]] | N
 
 def call(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """A function of a library applied to tensors."""
+    if state.batch_levels and levels_of(batched_in((arguments, list(keywords.values())))):
+        try:
+            return _settled(name, library, arguments, dict(keywords))
+        except NotBatchedError:  # its parameters are taken of a tensor's entries
+            return one_by_one(lambda *given, **named: call(name, library, given, named), arguments, keywords)
+    return _settled(name, library, arguments, keywords)
+
+
+def _settled(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """The same for arguments that are not taken apart: dtypes are settled first where a function has its own ones."""
     if library == TORCH and is_particular(name) and (concerns_floats(name) or not _of_one_float(arguments)):
         check_taken(name, arguments)
         settled = settle(name, arguments, keywords)
@@ -136,11 +149,15 @@ def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[
         return named_results(name, record.results, result) if isinstance(record, Composite) and record.results else result
     result = _own(record, name, given_tensors, _as_result(result))
     _relabel(record, given, result, start)
+    if signature.node and library == TORCH and result.node is not None and result.node.index > start:
+        result.node.label = numbered(signature.node)
     return result if out is None else _written(out, result)
 
 
 def _own(record: Op | Composite, name: str, arguments: tuple[Any, ...], result: Any) -> Any:
     """A result in memory of its own, where PyTorch has it so although an operation here is a view."""
+    if isinstance(result, Batched):
+        return result
     if record.torch.shares and isinstance(record, Composite) and arguments and result is arguments[0]:
         result = region(result, result.array.view(), str(record.torch.backward))
     if isinstance(result, Tensor) and result._view is not None and not any(_shows(result, argument) for argument in arguments):
@@ -220,9 +237,13 @@ def _written(out: Tensor, result: Tensor) -> Tensor:
         )
     if not dtypes.can_cast(result.array.dtype, out.array.dtype):
         raise RuntimeError(f"result type {result.dtype.in_messages} can't be cast to the desired output type {out.dtype.in_messages}")
+    if moves(result) or moves(out):
+        raise RuntimeError("an out= function does not support forward AD: one of the arguments has a forward gradient")
     check_writable(out)
+    if state.before_writing is not None:
+        state.before_writing(out)
     if out.array.shape == result.array.shape:
-        check_places(out.array)
+        check_places(out)
         out.array[...] = result.array  # whose memory others may show, too
     else:
         if out.array.size:

@@ -11,6 +11,8 @@ from gradcli.ops.recording import numbered
 from gradcli.ops.spec import Composite, Op
 from gradcli.tensors.core import storage
 from gradcli.tensors.core.anomaly import remember
+from gradcli.tensors.core.batched import Batched
+from gradcli.tensors.core.levels import part_of, set_tangent, tangent_of
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.node import Node, Shaped, node_class
 from gradcli.tensors.core.tensor import Tensor
@@ -29,6 +31,12 @@ def region(x: Tensor, array: np.ndarray, name: str = "AsStrided") -> Tensor:
         tensor.node, tensor._requires_grad = node, True
         if state.anomaly:
             remember(node)
+    for place, level in enumerate(state.forward_levels):
+        moving = tangent_of(x, level)
+        if moving is not None:
+            before = state.change(forward_levels=state.forward_levels[:place])
+            set_tangent(tensor, level, part_of(moving, x.array, array))
+            state.change(**before)
     if state.recorder is not None:
         state.recorder.note(as_strided, (x,), static, tensor)
     return tensor
@@ -37,7 +45,7 @@ def region(x: Tensor, array: np.ndarray, name: str = "AsStrided") -> Tensor:
 def region_of(record: Op | Composite, operands: list[Any], static: dict[str, Any]) -> Tensor | None:
     """The result of a function that PyTorch has as a view; None where it is none, or what it was given does not fit."""
     view, x = record.torch.region, operands[0] if operands else None
-    if view is None or not isinstance(x, Tensor):
+    if view is None or not isinstance(x, Tensor) or isinstance(x, Batched):
         return None
     try:
         array = view(x.array, **static)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.tensors.core import dtypes
+from gradcli.tensors.core.batched import by_example
 from gradcli.tensors.core.in_place import update
 from gradcli.tensors.core.tensor import Tensor
 
@@ -23,6 +24,7 @@ def _promoted(kernel: str, booleans: bool, x: Any, y: Any) -> tuple[np.ndarray, 
 
 
 def _pairs(name: str, function: Callable[..., Any], kernel: str, booleans: bool = True) -> Callable[[Any, Any], Tensor]:
+    @by_example
     def run(x: Any, other: Any) -> Tensor:
         if not isinstance(x, Tensor) and not isinstance(other, Tensor):
             raise TypeError(f"{name}(): argument 'other' (position 2) must be Tensor, not {type(other).__name__}")
@@ -32,6 +34,7 @@ def _pairs(name: str, function: Callable[..., Any], kernel: str, booleans: bool 
     return run
 
 
+@by_example
 def bitwise_not(x: Tensor) -> Tensor:
     if x.array.dtype.kind == "f":
         raise NotImplementedError(f"\"bitwise_not_cpu\" not implemented for '{x.dtype.in_messages}'")
@@ -71,7 +74,8 @@ def _in_place(name: str) -> Callable[[Tensor, Any], Tensor]:
 def _invert(x: Tensor) -> Tensor:
     if x.array.dtype.kind == "f":
         raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
-    return bitwise_not(x)
+    found: Tensor = bitwise_not(x)
+    return found
 
 
 BIT_OPERATORS: dict[str, Callable[..., Any]] = {

@@ -14,6 +14,7 @@ from gradcli.ops.calling.dialects import names, qualified
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.registry import find, public_names
 from gradcli.tensors.core import dtypes
+from gradcli.tensors.core.batched import Batched
 from gradcli.tensors.core.casts import as_tensor, clone_of
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.apply import apply
@@ -21,6 +22,9 @@ from gradcli.tensors.dispatch.library_calls import call, known, missing
 from gradcli.tensors.torch.bits import BITS
 from gradcli.tensors.torch.introspection import INTROSPECTION
 from gradcli.tensors.torch.memory_methods import MEMORY
+from gradcli.tensors.torch.random_fills import OF_NETWORKS as RANDOM_OF_NETWORKS
+from gradcli.tensors.torch.random_fills import RANDOM
+from gradcli.tensors.torch.searching import SEARCHING
 
 
 @cache
@@ -113,7 +117,19 @@ def broadcast_shapes(*shapes: Any) -> dtypes.Size:
         raise RuntimeError(f"Shape mismatch: objects cannot be broadcast to a single shape: {', '.join(map(str, given))}") from None
 
 
+def one_hot(x: Tensor, num_classes: int = -1) -> Tensor:
+    """A row of zeros with a one at each entry's place."""
+    if num_classes == -1:
+        if not x.array.size:
+            raise RuntimeError("Class values must be non-negative: can not infer total number of classes from empty tensor.")
+        num_classes = int(x.array.max()) + 1
+    hot: Tensor = function("one_hot", "torch.nn.functional")(x, num_classes)
+    return hot if isinstance(hot, Batched) else hot.to(dtypes.int64)
+
+
+OF_NETWORKS: dict[str, Callable[..., Any]] = {**RANDOM_OF_NETWORKS, "one_hot": one_hot}
 OWN: dict[str, Callable[..., Any]] = {
+    **SEARCHING, **RANDOM, "dropout": OF_NETWORKS["dropout"],
     "einsum": einsum, "is_tensor": is_tensor, "result_type": result_type, "promote_types": promote_types, "can_cast": can_cast,
     "broadcast_shapes": broadcast_shapes, "clone": clone_of, "as_strided": MEMORY["as_strided"],
     **{name: INTROSPECTION[name] for name in (

@@ -10,6 +10,7 @@ import numpy as np
 from gradcli.errors import UnreadArgumentError
 from gradcli.ops.calling.inputs import unmasked
 from gradcli.tensors.core import dtypes
+from gradcli.tensors.core.batched import by_randomness
 from gradcli.tensors.core.device import check_device
 from gradcli.tensors.core.modes import no_grad
 from gradcli.tensors.core.nested_lists import array_of, default_float
@@ -176,11 +177,13 @@ def _random(draw: Any) -> Any:
         kind = default_float() if dtype is None else dtypes.as_numpy(dtype)
         if kind.kind != "f":
             raise RuntimeError(f"random numbers need a floating-point dtype, not {dtypes.of_numpy(kind)}")
-        return _made(draw(size_of(given if size is None else (size,)), kind, generator), requires_grad, device)
+        shape = size_of(given if size is None else (size,))
+        return by_randomness(shape, lambda lead: _made(draw((*lead, *shape), kind, generator), requires_grad, device))
 
     def like(x: Tensor, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
         kind = x.array.dtype if dtype is None else dtypes.as_numpy(dtype)
-        return _made(draw(x.array.shape, kind, None), requires_grad, device)
+        shape = x.array.shape
+        return by_randomness(shape, lambda lead: _made(draw((*lead, *shape), kind, None), requires_grad, device))
 
     return make, like
 
@@ -194,15 +197,27 @@ def randint(
 ) -> Tensor:  # fmt: skip
     if size is None:
         low, high, size = 0, low, high
-    kind = np.dtype(np.int64) if dtype is None else dtypes.as_numpy(dtype)
-    return _made(whole(int(low), int(high), size_of((size,)), generator).astype(kind), requires_grad, device)
+    kind, shape = np.dtype(np.int64) if dtype is None else dtypes.as_numpy(dtype), size_of((size,))
+    return by_randomness(
+        shape, lambda lead: _made(whole(int(low), int(high), (*lead, *shape), generator).astype(kind), requires_grad, device)
+    )
+
+
+def randint_like(x: Tensor, low: int, high: Any = None, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
+    low, high = (0, low) if high is None else (low, high)
+    return randint(low, high, tuple(x.shape), dtype=x.dtype if dtype is None else dtype, requires_grad=requires_grad, device=device)
 
 
 def randperm(n: int, *, generator: Any = None, dtype: Any = None, device: Any = None) -> Tensor:
     check_device(device)
+    kind = np.dtype(np.int64) if dtype is None else dtypes.as_numpy(dtype)
     if n < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
-    return Tensor(permutation(n, generator).astype(np.int64 if dtype is None else dtypes.as_numpy(dtype)))
+    return by_randomness((n,), lambda lead: Tensor(_permutations(lead, n, generator).astype(kind)))
+
+
+def _permutations(lead: tuple[int, ...], n: int, generator: Any) -> np.ndarray:
+    return np.array([permutation(n, generator) for _ in range(math.prod(lead))]).reshape(*lead, n)
 
 
 def normal(
@@ -211,7 +226,7 @@ def normal(
     check_device(device)
     parts = [np.shape(v.array if isinstance(v, Tensor) else v) for v in (mean, std)]
     shape = size_of((size,)) if size is not None else np.broadcast_shapes(*parts)
-    noise = Tensor(draw_normal(shape, default_float(), generator))
+    noise = by_randomness(shape, lambda lead: Tensor(draw_normal((*lead, *shape), default_float(), generator)))
     with no_grad():
         drawn: Tensor = noise * std + mean
         return drawn.requires_grad_(requires_grad)

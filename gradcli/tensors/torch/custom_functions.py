@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import inspect
+import warnings
+from collections.abc import Sequence
+from functools import cache, wraps
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import output
 from gradcli.tensors.core.anomaly import remember
+from gradcli.tensors.core.batched import Batched
 from gradcli.tensors.core.modes import Mode, state
 from gradcli.tensors.core.node import Node, node_class
+from gradcli.tensors.core.saved_hooks import Hooks, in_force, packed, unpacked
 from gradcli.tensors.core.saved_values import FREED, SECOND_TIME
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.user_warnings import warn
@@ -22,14 +28,15 @@ from gradcli.tensors.dispatch.apply import viewing
 class Context:
     """What `forward` hands to `backward`: PyTorch's ``ctx``."""
 
-    def __init__(self) -> None:
-        self.needs_input_grad: tuple[bool, ...] = ()
-        self.materialize_grads = True
-        self._saved: tuple[Any, ...] = ()
-        self._versions: list[tuple[list[int], int]] = []
-        self._freed = False
-        self._dirty: tuple[Any, ...] = ()
-        self._flat: set[int] = set()
+    needs_input_grad: tuple[bool, ...] = ()
+    materialize_grads = True
+    _saved: tuple[Any, ...] = ()
+    _hooks: Hooks | None = None
+    _for_forward: tuple[Any, ...] = ()
+    _versions: Sequence[tuple[list[int], int]] = ()
+    _freed = False
+    _dirty: tuple[Any, ...] = ()
+    _flat: frozenset[int] = frozenset()
 
     def save_for_backward(self, *tensors: Any) -> None:
         for i, t in enumerate(tensors):
@@ -48,7 +55,12 @@ class Context:
                     "one of the variables needed for gradient computation has been modified by an inplace operation: a tensor given to "
                     f"save_for_backward is at version {counter[0]}; expected version {version} instead."
                 )
-        return self._saved
+        return self._saved if self._hooks is None else tuple([x if x is None else unpacked(self._hooks, x) for x in self._saved])
+
+    @property
+    def saved_variables(self) -> tuple[Any, ...]:
+        warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
+        return self.saved_tensors
 
     def set_materialize_grads(self, value: bool) -> None:
         self.materialize_grads = value
@@ -57,7 +69,11 @@ class Context:
         self._dirty = tensors
 
     def mark_non_differentiable(self, *tensors: Any) -> None:
-        self._flat = {id(t) for t in tensors}
+        self._flat = frozenset(map(id, tensors))
+
+    def save_for_forward(self, *tensors: Any) -> None:
+        """What `jvp` will find as ``saved_tensors``."""
+        self._for_forward = tensors
 
 
 class Function:
@@ -73,42 +89,100 @@ class Function:
             "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward mode AD."
         )
 
-    def __init__(self) -> None:
-        raise RuntimeError("an autograd.Function is not instantiated: call its static method apply(...)")
+    @staticmethod
+    def vjp(ctx: Any, *gradients: Any) -> Any:
+        """Another name of `backward`."""
+        return Function.backward(ctx, *gradients)
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Any:
+        raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with forward mode AD.")
+
+    generate_vmap_rule = False
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, *arguments: Any) -> Any:
+        raise NotImplementedError(
+            "To use autograd.Function with vmap, you must either override the vmap static method or set generate_vmap_rule=True."
+        )
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        warnings.warn(
+            f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should invoke them on the "
+            "class itself. Instantiating an autograd function will raise an error in a future version of PyTorch.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+
+    def __call__(self, *_: Any, **__: Any) -> Any:
+        raise RuntimeError(
+            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function with static "
+            "forward method. (Example: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
+        )
 
     @classmethod
     def apply(cls, *arguments: Any, **keywords: Any) -> Any:
         """Run forward; the result is a node like any other's. Arguments by name are inputs as well, in forward's order."""
-        separate = "setup_context" in cls.__dict__ or cls.setup_context is not Function.setup_context
+        separate = cls.setup_context is not Function.setup_context
         if keywords or separate:
             arguments = _in_order(cls, arguments, keywords, separate)
-        ctx = Context()
-        tensors = [a if isinstance(a, Tensor) else None for a in arguments]
-        ctx.needs_input_grad = tuple(t is not None and t.requires_grad for t in tensors)
-        recorded = state.recording and any(ctx.needs_input_grad)
-        sources = tuple(t.gradient_node() if t is not None and t.requires_grad else None for t in tensors)  # before anything is written to
-        with Mode(recording=False):
-            if separate:
-                result = cls.forward(*arguments)
-                cls.setup_context(ctx, arguments, result)
-            else:
-                result = cls.forward(ctx, *arguments)
-        parts = result if isinstance(result, tuple) else (result,)
-        made = tuple(_own(part, tensors, ctx) for part in parts)
-        if recorded:
-            _check_written(ctx, tensors, made)
-            node = _node(cls, ctx, tensors, sources, made)
-            for place, part in enumerate(made):
-                if isinstance(part, Tensor) and part.array.dtype.kind == "f" and id(part) not in ctx._flat:
-                    kind = node_class(node.label, _FunctionOutput)
-                    place_of = kind(output, (node,), {"place": place}, part.array.shape, part.array.dtype)
-                    _put(part, node if len(made) == 1 else place_of, ctx)
-        _seal(ctx, made)
-        return made if isinstance(result, tuple) else made[0]
+        if state.interpreter is not None:
+            return cls._interpreted(arguments, separate)
+        return applied(cls, arguments, separate)[0]
+
+    @classmethod
+    def _interpreted(cls, arguments: tuple[Any, ...], separate: bool) -> Any:
+        """The result where arguments may be batched or move: given by the file above this one (custom_transforms.py)."""
+        raise NotImplementedError
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> Any:
         raise NotImplementedError("setup_context is not implemented.")
+
+
+def applied(cls: type[Function], arguments: tuple[Any, ...], separate: bool) -> tuple[Any, Context]:
+    """The result of a user's function, with its node, and what forward has left for the derivatives."""
+    ctx = Context()
+    tensors = [a if isinstance(a, Tensor) else None for a in arguments]
+    ctx.needs_input_grad = wanted = tuple([t is not None and t.requires_grad for t in tensors])
+    if cls.backward is not Function.backward and cls.vjp is not Function.vjp:
+        raise RuntimeError(
+            "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one of them."
+        )
+    recorded = state.recording and True in wanted
+    sources = _sources(tensors) if recorded else ()  # before anything is written to
+    recording, state.recording = state.recording, False
+    try:
+        if separate:
+            result = cls.forward(*arguments)
+            cls.setup_context(ctx, arguments, result)
+        else:
+            result = cls.forward(ctx, *arguments)
+    finally:
+        state.recording = recording
+    single = not isinstance(result, tuple)
+    parts = (result,) if single else result
+    for written in ctx._dirty:
+        if not any(written is part for part in parts):
+            raise RuntimeError(
+                "Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified inplace "
+                "must all be outputs of the Function."
+            )
+    made = tuple([_own(part, tensors, ctx) for part in parts])
+    if recorded:
+        if ctx._dirty:
+            _check_written(ctx, tensors, made)
+        node = _node(cls, ctx, tensors, sources, made)
+        for place, part in enumerate(made):
+            if isinstance(part, Tensor) and id(part) not in ctx._flat and part.array.dtype.kind == "f":
+                kind = node_class(node.label, _FunctionOutput)
+                _put(part, node if len(made) == 1 else kind(output, (node,), {"place": place}, part.array.shape, part.array.dtype), ctx)
+    _seal(ctx, made)
+    return made[0] if single else made, ctx
+
+
+def _sources(tensors: list[Tensor | None]) -> tuple[Node | None, ...]:
+    return tuple([t.gradient_node() if t is not None and t.requires_grad else None for t in tensors])
 
 
 def _own(part: Any, tensors: list[Tensor | None], ctx: Context) -> Any:
@@ -157,14 +231,29 @@ def _seal(ctx: Context, made: tuple[Any, ...]) -> None:
             part._view.place, part._view.origin = place, Origin.SEVERAL if several else Origin.CUSTOM_FUNCTION
 
 
+@cache
+def _signature(forward: Any) -> tuple[inspect.Signature, int]:
+    """How forward is called, and how many arguments it takes by position; -1 if there is no end to them."""
+    found = inspect.signature(forward)
+    kinds = [parameter.kind for parameter in found.parameters.values()]
+    return found, -1 if any(kind > inspect.Parameter.POSITIONAL_OR_KEYWORD for kind in kinds) else len(kinds)
+
+
 def _in_order(cls: type[Function], arguments: tuple[Any, ...], keywords: dict[str, Any], separate: bool) -> tuple[Any, ...]:
     """All inputs by position, as forward has them; where setup_context is its own method, with their defaults."""
-    given = inspect.signature(cls.forward)
+    given, count = _signature(cls.forward)
+    if separate and not keywords and count == len(arguments):
+        return arguments
     bound = given.bind(*(() if separate else (None,)), *arguments, **keywords)
     if separate:
         bound.apply_defaults()
     if bound.kwargs:
         name = next(iter(bound.kwargs))
+        if state.batch_levels:
+            raise NotImplementedError(
+                f"Run vmap on autograd.Function with kwarg-only Tensor args. Please do not pass kwarg-only Tensors to autograd.Function. "
+                f"Got: {bound.kwargs}"
+            )
         raise TypeError(f"{cls.__name__}.apply() cannot give {name!r} to forward by name only: its gradient would be lost")
     return bound.args if separate else bound.args[1:]
 
@@ -177,28 +266,57 @@ class _FunctionOutput(Node):
 
 
 class _FunctionNode(_FunctionOutput):
-    __slots__ = ("context",)
+    __slots__ = ("context", "inputs")
     context: Context
+    inputs: list[Tensor | None]
 
     def __getattr__(self, name: str) -> Any:
         """The node is PyTorch's ctx: what forward stored is found here."""
-        if name == "context":
+        if name in ("context", "inputs"):
             raise AttributeError(name)
         return getattr(self.context, name)
 
 
-def _node(cls: type[Function], ctx: Context, tensors: list[Tensor | None], sources: tuple[Node | None, ...], made: tuple[Any, ...]) -> Node:
-    shapes = [p.array.shape if isinstance(p, Tensor) else () for p in made]
-    kinds = [p.array.dtype if isinstance(p, Tensor) else None for p in made]
+def _node(cls: type[Function], ctx: Context, tensors: list[Tensor | None], sources: tuple[Node | None, ...], made: Sequence[Any]) -> Node:
+    op, kind = _record(cls, len(tensors), len(made))  # type: ignore[arg-type]  # a class, which is hashable
+    shapes = tuple([p.array.shape if isinstance(p, Tensor) else () for p in made])
+    kinds = tuple([p.array.dtype if isinstance(p, Tensor) else None for p in made])
+    single = len(made) == 1
+    node: _FunctionNode = kind(op, sources, {}, shapes[0] if single else shapes, kinds[0] if single else kinds)
+    node.context, node.inputs = ctx, tensors
+    node.static = {"call": ref(node)}
+    node.saved = (None,) * (len(tensors) + 1)
+    node.versions = [] if ctx._saved else None
+    if state.saved_hooks is not None and ctx._saved:
+        ctx._hooks = hooks = in_force()
+        if hooks is not None:
+            ctx._saved, ctx._versions = tuple([x if x is None else packed(hooks, x.detach()) for x in ctx._saved]), ()
+    if state.anomaly:
+        remember(node)
+    return node
 
-    def vjp(wanted: Any, cotangent: Any, out: Any, *operands: Any) -> tuple[Any, ...]:
-        given = cotangent if isinstance(cotangent, tuple) else (cotangent,)
+
+@cache
+def _record(cls: type[Function], inputs: int, outputs: int) -> tuple[Op, type[Any]]:
+    """What stands for a user's function among the operations: its rule is the user's."""
+    names = tuple([f"x{i}" for i in range(inputs)])
+    doc = cls.__doc__ or ""
+    op = Op(cls.__name__, names, _unregistered, _unregistered, "structural", doc, vjp=_pulled(cls), outputs=outputs, always=True)
+    return op, node_class(f"{cls.__name__}Backward", _FunctionNode)
+
+
+def _pulled(cls: type[Function]) -> Any:
+    def vjp(wanted: Any, cotangent: Any, out: Any, *operands: Any, call: Any) -> tuple[Any, ...]:
+        node = call()
+        ctx = node.context
+        single = not isinstance(node.dtype, tuple)
+        given, shapes, kinds = ((cotangent,), (node.shape,), (node.dtype,)) if single else (cotangent, node.shape, node.dtype)
         gradients = []
-        for part, shape, kind in zip(given, shapes, kinds, strict=True):
-            missing = part is None and ctx.materialize_grads and kind is not None
-            seen = np.zeros(shape, kind) if missing else part
-            gradients.append(seen if seen is None or isinstance(seen, Tensor) else Tensor(np.asarray(seen)))
-        returned = cls.backward(ctx, *gradients)
+        for found, shape, kind in zip(given, shapes, kinds, strict=True):
+            part = np.zeros(shape, kind) if found is None and ctx.materialize_grads and kind is not None else found
+            gradients.append(part if part is None or isinstance(part, Tensor) else Tensor(np.asarray(part)))
+        backward = cls.backward if cls.backward is not Function.backward else cls.vjp
+        returned = backward(ctx, *gradients)
         if node.saved is FREED:
             ctx._saved, ctx._freed = (), True
         parts = returned if isinstance(returned, tuple) else (returned,)
@@ -206,20 +324,9 @@ def _node(cls: type[Function], ctx: Context, tensors: list[Tensor | None], sourc
             raise RuntimeError(
                 f"function {cls.__name__}Backward returned an incorrect number of gradients (expected {len(wanted)}, got {len(parts)})"
             )
-        return tuple(_checked(cls, i, part, tensors[i], state.recording) for i, part in enumerate(parts[: len(wanted)]))
+        return tuple([_checked(cls, i, part, node.inputs[i], state.recording) for i, part in enumerate(parts[: len(wanted)])])
 
-    names = tuple(f"x{i}" for i in range(len(tensors)))
-    doc = cls.__doc__ or ""
-    op = Op(cls.__name__, names, _unregistered, _unregistered, "structural", doc, vjp=vjp, outputs=len(made), always=True)
-    single = len(made) == 1
-    kind = node_class(f"{cls.__name__}Backward", _FunctionNode)
-    node: _FunctionNode = kind(op, sources, {}, shapes[0] if single else tuple(shapes), kinds[0] if single else tuple(kinds))
-    node.context = ctx
-    if state.anomaly:
-        remember(node)
-    node.saved = (None, *(None for _ in tensors))
-    node.versions = [] if ctx._saved else None
-    return node
+    return vjp
 
 
 def _checked(cls: type[Function], place: int, part: Any, operand: Tensor | None, keep_graph: bool) -> Any:
@@ -227,9 +334,9 @@ def _checked(cls: type[Function], place: int, part: Any, operand: Tensor | None,
         return None
     if not isinstance(part, Tensor):
         raise RuntimeError(f"expected Variable or None (got {type(part).__name__})")
-    if part.array.shape != operand.array.shape:
+    if part.shape != operand.array.shape:
         try:
-            fits = np.broadcast_shapes(part.array.shape, operand.array.shape) == part.array.shape
+            fits = np.broadcast_shapes(part.shape, operand.array.shape) == tuple(part.shape)
         except ValueError:
             fits = False
         if not fits:
@@ -237,18 +344,45 @@ def _checked(cls: type[Function], place: int, part: Any, operand: Tensor | None,
                 f"Function {cls.__name__}Backward returned an invalid gradient at index {place} - got {list(part.shape)} but expected "
                 f"shape compatible with {list(operand.shape)}"
             )
-    return part if keep_graph else part.array
+    return part if keep_graph or isinstance(part, Batched) else part.array
 
 
 def _unregistered(*_: Any, **__: Any) -> Any:
     raise NotImplementedError("a user's autograd.Function has no forward outside of apply")
 
 
+class InplaceFunction(Function):
+    """PyTorch's old base of functions that write to their arguments; `mark_dirty` says what they write to."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+
+class _Final(Function):
+    """What cannot be differentiated: the gradients of a backward that runs once."""
+
+    @staticmethod
+    def forward(ctx: Any, *parts: Any) -> Any:
+        return tuple([None if part is None else part.detach() for part in parts])
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
+
+
 def once_differentiable(backward: Any) -> Any:
     """Marks a backward that cannot be differentiated again."""
 
+    @wraps(backward)
     def run(ctx: Any, *gradients: Any) -> Any:
         with Mode(recording=False):
-            return backward(ctx, *gradients)
+            found = backward(ctx, *gradients)
+        if not state.recording or not any(isinstance(g, Tensor) and g.requires_grad for g in gradients):
+            return found
+        parts = found if isinstance(found, tuple) else (found,)
+        dependent = Tensor(np.zeros(()), requires_grad=True)
+        final = _Final.apply(*parts, dependent)[:-1]
+        return final if isinstance(found, tuple) else final[0]
 
     return run

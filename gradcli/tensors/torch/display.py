@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from gradcli.tensors.core import dtypes
+from gradcli.tensors.core.levels import tangent_of
+from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.tensor import Tensor
 
 
@@ -152,7 +154,12 @@ def shown(x: Tensor, *, tensor_contents: Any = None) -> str:
         label = None if node is None else node.label
     except RuntimeError:  # a view that the graph could not follow what was written through
         label = "Invalid"
-    return show(x.array, label, x.requires_grad)
+    text = show(x.array, label, x.requires_grad)
+    for level in state.forward_levels[-1:]:
+        tangent = tangent_of(x, level)
+        if tangent is not None:
+            text = f"{text[:-1]}, tangent={tangent!r})"
+    return text
 
 
 def show(array: np.ndarray, grad_fn: str | None, requires_grad: bool, prefix: str = "tensor(") -> str:

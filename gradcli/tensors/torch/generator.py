@@ -8,9 +8,18 @@ in blocks of 16 whose first eight are radii and last eight angles.
 from __future__ import annotations
 
 import secrets
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+
+from gradcli.tensors.core.tensor import Tensor
+
+_WORD = (1 << 64) - 1
+_LAYOUT = np.dtype([
+    ("seed", "<u8"), ("left", "<i4"), ("seeded", "<i4"), ("next", "<u8"), ("key", "<u8", 624), ("x", "<f8"), ("spare", "<f8"),
+    ("rho", "<f8"),
+    ("has_spare", "<i4"), ("unused", "<i4"), ("float_spare", "<f4"), ("has_float_spare", "<i4"),
+])  # fmt: skip
 
 
 class Generator:
@@ -32,12 +41,27 @@ class Generator:
         self.manual_seed(secrets.randbits(53))
         return self._seed
 
-    def get_state(self) -> Any:
-        return self._state.get_state(), self._spare
+    def get_state(self) -> Tensor:
+        """All that the next numbers depend on, in the layout of PyTorch's own."""
+        _, key, place, *_ = cast(tuple[Any, ...], self._state.get_state(legacy=True))
+        state = np.zeros(1, _LAYOUT)
+        state["seed"], state["left"], state["seeded"], state["next"] = self._seed & _WORD, 625 - place, 1, place % 624
+        state["key"][0] = key
+        if self._spare is not None:
+            state["spare"], state["has_spare"] = self._spare, 1
+        return Tensor(np.frombuffer(state.tobytes(), np.uint8).copy())
 
-    def set_state(self, state: Any) -> Generator:
-        self._state.set_state(state[0])
-        self._spare = state[1]
+    def set_state(self, state: Tensor) -> Generator:
+        """Go on from a state."""
+        if state.array.dtype != np.uint8 or state.array.size != _LAYOUT.itemsize:
+            raise TypeError(f"RNG state must be a torch.ByteTensor of {_LAYOUT.itemsize} entries")
+        found = np.frombuffer(state.array.tobytes(), _LAYOUT)[0]
+        place = 625 - int(found["left"])
+        if not 0 < place <= 624:
+            raise RuntimeError("Invalid mt19937 state")
+        self._seed = int(found["seed"])
+        self._state.set_state(("MT19937", found["key"].astype(np.uint32), place, 0, 0.0))
+        self._spare = float(found["spare"]) if found["has_spare"] else None
         return self
 
     def words(self, n: int) -> np.ndarray:
@@ -91,6 +115,14 @@ default_generator = Generator()
 def manual_seed(seed: int) -> Generator:
     """Make what follows reproducible: the same numbers as PyTorch's for the same seed."""
     return default_generator.manual_seed(seed)
+
+
+def get_rng_state() -> Tensor:
+    return default_generator.get_state()
+
+
+def set_rng_state(new_state: Tensor) -> None:
+    default_generator.set_state(new_state)
 
 
 def initial_seed() -> int:

@@ -9,8 +9,10 @@ import numpy as np
 
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.pytorch import unbroadcastable
+from gradcli.tensors.core.batched import memory_of
 from gradcli.tensors.core.casts import as_tensor
 from gradcli.tensors.core.in_place import check_places, check_writable, mismatch, replace, update, write
+from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.storage import writable
 from gradcli.tensors.core.subscripts import mask_of
 from gradcli.tensors.core.tensor import Tensor
@@ -22,7 +24,7 @@ from gradcli.tensors.torch.memory_methods import rearranged
 def _copy(x: Tensor, source: Any, non_blocking: bool = False) -> Tensor:
     value = as_tensor(source)
     check_writable(x, value)
-    check_places(x.array)
+    check_places(x)
     said = unbroadcastable([x.array.shape, value.array.shape])
     if said:
         raise RuntimeError(said)
@@ -34,10 +36,10 @@ def _filled(x: Tensor, value: Any, label: str = "FillBackward2") -> Tensor:
         label = "FillBackward3"
         if value.array.ndim:
             raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.array.ndim} dimensions.")
-        value = value.to(x.dtype) if value.requires_grad else value.item()
+        value = value.to(x.dtype) if value.requires_grad or state.interpreter is not None else value.item()
     check_writable(x, value)
-    if not writable(x.array):
-        check_places(x.array)
+    if not writable(memory_of(x)):
+        check_places(x)
     return replace(x, value, label)
 
 
@@ -81,7 +83,7 @@ def _normal(x: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = 
 
 def _drawn(x: Tensor, numbers: np.ndarray, label: str) -> Tensor:
     check_writable(x)
-    check_places(x.array)
+    check_places(x)
     return replace(x, Tensor(numbers.astype(x.array.dtype)), label)
 
 

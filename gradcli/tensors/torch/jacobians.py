@@ -8,11 +8,34 @@ from typing import Any
 import numpy as np
 
 from gradcli.tensors.core.backward import grad
+from gradcli.tensors.core.batched import NotBatchedError
 from gradcli.tensors.core.modes import enable_grad
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.torch.catalogue_functions import stack
+from gradcli.tensors.transforms.tangents import jacfwd
 
 Tensors = tuple[Tensor, ...]
+_NOT_ALLOWED = "This is not allowed in strict mode"
+_INDEPENDENT = {  # what depends on nothing, by what was being computed
+    "back": f"The output of the user-provided function is independent of input {{}}. {_NOT_ALLOWED}.",
+    "back_trick": (
+        "The gradient with respect to the input is independent of entry {} in the grad_outputs when using the double backward trick to "
+        f"compute forward mode gradients. {_NOT_ALLOWED}."
+    ),
+    "double_back": f"The jacobian of the user-provided function is independent of input {{}}. {_NOT_ALLOWED}.",
+}
+_WITHOUT_GRAPH = {
+    "outputs": (
+        "Output {} of the user-provided function does not require gradients. The outputs must be computed in a differentiable manner from "
+        "the input when running in strict mode."
+    ),
+    "jacobian": (
+        "While computing the hessian, found that the jacobian of the user-provided function with respect to input {} is independent of the "
+        f"input. {_NOT_ALLOWED}. You should ensure that your function is twice differentiable and that the jacobian depends on the "
+        "inputs (this would be violated by a linear function for example)."
+    ),
+    "grad_inputs": f"The gradient with respect to input {{}} is independent of the inputs of the user-provided function. {_NOT_ALLOWED}.",
+}
 
 
 def _as_tuple(given: Any, what: str, function: str) -> tuple[bool, Tensors]:
@@ -20,9 +43,9 @@ def _as_tuple(given: Any, what: str, function: str) -> tuple[bool, Tensors]:
     parts = (given,) if single else given
     for i, part in enumerate(parts):
         if not isinstance(part, Tensor):
-            where = f"element {i} of " if not single else ""
+            which = f"given {what}" if single else f"value at index {i}"
             raise TypeError(
-                f"The {where}{what} given to {function} must be either a Tensor or a tuple of Tensors but the value has type {type(part)}."
+                f"The {what} given to {function} must be either a Tensor or a tuple of Tensors but the {which} has type {type(part)}."
             )
     return single, tuple(parts)
 
@@ -34,34 +57,67 @@ def _fresh(inputs: Tensors, create_graph: bool) -> Tensors:
     return tuple(x.detach().requires_grad_() for x in inputs)
 
 
+def _ones(like: Tensor) -> Tensor:
+    return Tensor(np.ones(tuple(like.shape), like.dtype.numpy))
+
+
 def _shaped(single: bool, parts: Sequence[Any]) -> Any:
     return parts[0] if single else tuple(parts)
 
 
-def _materialized(part: Tensor | None, like: Tensor, create_graph: bool, strict: bool, what: str) -> Tensor:
-    if part is None:
-        if strict:
-            raise RuntimeError(f"{what} is independent of the input. This is not allowed in strict mode.")
-        return Tensor(np.zeros_like(like.array))
-    return part if create_graph else part.detach()
+def _check_graph(parts: Sequence[Tensor | None], what: str, strict: bool) -> None:
+    """In strict mode, refuse what depends on no input."""
+    if not strict:
+        return
+    for i, part in enumerate(parts):
+        if part is None:
+            raise RuntimeError(_INDEPENDENT["back"].format(i))
+        if not part.requires_grad:
+            raise RuntimeError(_WITHOUT_GRAPH[what].format(i))
 
 
-def _vectors(v: Any, like: Tensors, single: bool, what: str) -> Tensors:
+def _filled(parts: Sequence[Tensor | None], like: Tensors, create_graph: bool, strict: bool, stage: str) -> list[Tensor]:
+    """Zeros where there is no derivative, which strict mode refuses."""
+    found = []
+    for i, (part, x) in enumerate(zip(parts, like, strict=True)):
+        if part is None:
+            if strict:
+                raise RuntimeError(_INDEPENDENT[stage].format(i))
+            found.append(Tensor(np.zeros(tuple(x.shape), x.dtype.numpy)))
+            continue
+        if strict and create_graph and not part.requires_grad:
+            what = "hessian" if stage == "double_back" else "jacobian"
+            raise RuntimeError(
+                f"The {what} of the user-provided function is independent of input {i}. {_NOT_ALLOWED} when create_graph=True."
+            )
+        found.append(part if create_graph else part.detach())
+    return found
+
+
+def _vectors(v: Any, like: Tensors, single: bool, what: str, function: str) -> Tensors:
     if v is None:
         if len(like) == 1 and like[0].array.size == 1:
-            return (Tensor(np.ones_like(like[0].array)),)
+            return (_ones(like[0]),)
         raise RuntimeError(f"The vector v can only be None if {what}.")
-    _, parts = _as_tuple(v, "v", "the product")
+    _, parts = _as_tuple(v, "v", function)
     if len(parts) != len(like):
+        if single:
+            raise RuntimeError("The given v should contain a single Tensor.")
         raise RuntimeError(f"v is a tuple of invalid length: should be {len(like)} but got {len(parts)}.")
     for i, (part, x) in enumerate(zip(parts, like, strict=True)):
         if part.array.shape != x.array.shape:
-            raise RuntimeError(f"v has invalid size: should be {x.shape} but got {part.shape} (entry {i}).")
+            entry = "" if single else f"Entry {i} in "
+            raise RuntimeError(f"{entry}v has invalid size: should be {x.shape} but got {part.shape}.")
     return parts
 
 
-def _run(func: Callable[..., Any], inputs: Tensors, name: str) -> tuple[bool, Tensors]:
-    return _as_tuple(func(*inputs), "outputs of the user-provided function", name)
+_OF_INPUT = "the input to the user-provided function is a single Tensor with a single element"
+
+
+def _run(func: Callable[..., Any], inputs: Tensors, name: str, strict: bool) -> tuple[bool, Tensors]:
+    single, ys = _as_tuple(func(*inputs), "outputs of the user-provided function", name)
+    _check_graph(ys, "outputs", strict)
+    return single, ys
 
 
 def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
@@ -69,15 +125,11 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     with enable_grad():
         single, xs = _as_tuple(inputs, "inputs", "vjp")
         xs = _fresh(xs, create_graph)
-        single_y, ys = _run(func, xs, "vjp")
-        seeds = _vectors(v, ys, single_y, "the user-provided function returns a single Tensor with a single element")
+        single_y, ys = _run(func, xs, "vjp", strict)
+        seeds = _vectors(v, ys, single_y, "the user-provided function returns a single Tensor with a single element", "vjp")
         found = _gradient(ys, xs, seeds, create_graph)
     values = [y if create_graph else y.detach() for y in ys]
-    parts = [
-        _materialized(p, x, create_graph, strict, f"The output of the user-provided function with respect to input {i}")
-        for i, (p, x) in enumerate(zip(found, xs, strict=True))
-    ]
-    return _shaped(single_y, values), _shaped(single, parts)
+    return _shaped(single_y, values), _shaped(single, _filled(found, xs, create_graph, strict, "back"))
 
 
 def _gradient(ys: Sequence[Tensor], xs: Tensors, seeds: Sequence[Tensor], create_graph: bool) -> Sequence[Tensor | None]:
@@ -91,18 +143,15 @@ def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     """The function's value, and its Jacobian times v: the derivative by u of the product u J, in the direction v."""
     with enable_grad():
         single, xs = _as_tuple(inputs, "inputs", "jvp")
-        vs = _vectors(v, xs, single, "the input to the user-provided function is a single Tensor with a single element")
+        vs = _vectors(v, xs, single, _OF_INPUT, "jvp")
         xs = _fresh(xs, create_graph)
-        single_y, ys = _run(func, xs, "jvp")
-        dummies = tuple(Tensor(np.zeros_like(y.array)).requires_grad_() for y in ys)
+        single_y, ys = _run(func, xs, "jvp", strict)
+        dummies = tuple(Tensor(np.zeros(tuple(y.shape), y.dtype.numpy)).requires_grad_() for y in ys)
         rows = _gradient(ys, xs, dummies, create_graph=True)
+        _check_graph(rows, "grad_inputs", strict)
         found = _gradient([r if r is not None else x for r, x in zip(rows, xs, strict=True)], dummies, vs, create_graph)
     values = [y if create_graph else y.detach() for y in ys]
-    parts = [
-        _materialized(p, y, create_graph, strict, f"Output {i} of the user-provided function")
-        for i, (p, y) in enumerate(zip(found, ys, strict=True))
-    ]
-    return _shaped(single_y, values), _shaped(single_y, parts)
+    return _shaped(single_y, values), _shaped(single_y, _filled(found, ys, create_graph, strict, "back_trick"))
 
 
 def jacobian(
@@ -110,33 +159,62 @@ def jacobian(
     strategy: str = "reverse-mode",
 ) -> Any:  # fmt: skip
     """All partial derivatives: of shape output.shape + input.shape, a tuple for each tuple."""
+    if strategy not in ("forward-mode", "reverse-mode"):
+        raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode"')
+    if strict and (vectorize or strategy == "forward-mode"):
+        other, way = ("`vectorized=True`", "`vectorize=False`") if vectorize else ('`strategy="forward-mode"`', '`strategy="reverse-mode"`')
+        raise RuntimeError(
+            f"torch.autograd.functional.jacobian: `strict=True` and {other} are not supported together. Please either set "
+            f"`strict=False` or {way}."
+        )
+    if strategy == "forward-mode":
+        return _by_columns(func, inputs, create_graph)
     with enable_grad():
         single, xs = _as_tuple(inputs, "inputs", "jacobian")
         xs = _fresh(xs, create_graph)
-        single_y, ys = _run(func, xs, "jacobian")
+        single_y, ys = _run(func, xs, "jacobian", strict)
         blocks = [_rows(y, i, xs, create_graph, strict) for i, y in enumerate(ys)]
     shaped = [_shaped(single, row) for row in blocks]
     return _shaped(single_y, shaped)
 
 
+def _by_columns(func: Callable[..., Any], inputs: Any, create_graph: bool) -> Any:
+    single, xs = _as_tuple(inputs, "inputs", "jacobian")
+    xs = _fresh(xs, create_graph)
+    found = jacfwd(lambda *given: _as_tuple(func(*given), "outputs of the user-provided function", "jacobian")[1], tuple(range(len(xs))))(
+        *xs
+    )
+    rows = [tuple([block if create_graph else block.detach() for block in row]) for row in found]
+    shaped = [_shaped(single, row) for row in rows]
+    return _shaped(not isinstance(func(*xs), tuple), shaped)
+
+
 def _rows(y: Tensor, place: int, xs: Tensors, create_graph: bool, strict: bool) -> list[Tensor]:
-    rows: list[list[Tensor]] = []
-    for i in range(y.array.size):
-        seed = np.zeros(y.array.size, y.array.dtype)
-        seed[i] = 1
-        found = _gradient([y], xs, [Tensor(seed.reshape(y.array.shape))], create_graph)
-        rows.append(
-            [
-                _materialized(p, x, create_graph, strict, f"Output {place} of the user-provided function with respect to input {j}")
-                for j, (p, x) in enumerate(zip(found, xs, strict=True))
-            ]
-        )
+    """The blocks of one result: of all its entries at once, or one after the other where a user's rule asks for numbers."""
+    size = y.array.size
+    if not size:
+        return [Tensor(np.zeros((*y.array.shape, *x.array.shape), x.array.dtype)) for x in xs]
+    units = np.eye(size, dtype=y.array.dtype).reshape(size, *y.array.shape)
+    found: Sequence[Tensor | None] = (None,) * len(xs)
+    if y.requires_grad:
+        try:
+            found = grad(y, xs, Tensor(units), True, create_graph, allow_unused=True, is_grads_batched=True)
+        except NotBatchedError:
+            rows = [_gradient([y], xs, [Tensor(unit)], create_graph) for unit in units]
+            found = [None if column[0] is None else stack(column) for column in zip(*rows, strict=True)]
     blocks = []
-    for j, x in enumerate(xs):
-        if not rows:
+    for j, (part, x) in enumerate(zip(found, xs, strict=True)):
+        if part is None and strict:
+            raise RuntimeError(f"Output {place} of the user-provided function is independent of input {j}. {_NOT_ALLOWED}.")
+        if part is None:
             blocks.append(Tensor(np.zeros((*y.array.shape, *x.array.shape), x.array.dtype)))
-        else:
-            blocks.append(stack([row[j] for row in rows]).reshape((*y.array.shape, *x.array.shape)))
+            continue
+        if strict and create_graph and not part.requires_grad:
+            raise RuntimeError(
+                f"The jacobian of the user-provided function is independent of input {j}. {_NOT_ALLOWED} when create_graph=True."
+            )
+        block = part.reshape((*y.array.shape, *x.array.shape))
+        blocks.append(block if create_graph else block.detach())
     return blocks
 
 
@@ -146,17 +224,23 @@ def hessian(
 ) -> Any:  # fmt: skip
     """The second derivatives of a scalar function."""
     single, _ = _as_tuple(inputs, "inputs", "hessian")
+    if outer_jacobian_strategy == "forward-mode" and strict:
+        raise NotImplementedError('torch.autograd.functional.hessian: `strict=True` and `outer_jacobian_strategy="forward-mode"`')
 
     def slope(*xs: Tensor) -> Any:
         y = _scalar(func(*xs), "hessian")
-        found = _gradient([y], xs, [Tensor(np.ones_like(y.array))], create_graph=True)
-        return tuple(_materialized(p, x, True, strict, "The output of the user-provided function") for p, x in zip(found, xs, strict=True))
+        _check_graph((y,), "outputs", strict)
+        found = _gradient([y], xs, [_ones(y)], create_graph=True)
+        slopes = tuple(_filled(found, xs, True, False, "back"))
+        _check_graph(slopes, "jacobian", strict)
+        return slopes
 
-    found = jacobian(slope, inputs, create_graph=create_graph)
+    found = jacobian(slope, inputs, create_graph, strict, vectorize, outer_jacobian_strategy)
     return found[0] if single else found
 
 
 def _scalar(y: Any, name: str) -> Tensor:
+    _as_tuple(y, "outputs of the user-provided function", name)
     if not isinstance(y, Tensor):
         raise RuntimeError(f"The function given to {name} should return a single Tensor")
     if y.array.size != 1:
@@ -166,18 +250,23 @@ def _scalar(y: Any, name: str) -> Tensor:
 
 def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
     """The value of a scalar function, and v times its Hessian."""
-    with enable_grad():
-        single, xs = _as_tuple(inputs, "inputs", "vhp")
-        vs = _vectors(v, xs, single, "the input to the user-provided function is a single Tensor with a single element")
-        xs = _fresh(xs, create_graph)
-        y = _scalar(func(*xs), "vhp")
-        slopes = _gradient([y], xs, [Tensor(np.ones_like(y.array))], create_graph=True)
-        kept = [(s, u) for s, u in zip(slopes, vs, strict=True) if s is not None]
-        found = _gradient([s for s, _ in kept], xs, [u for _, u in kept], create_graph) if kept else (None,) * len(xs)
-    parts = [_materialized(p, x, create_graph, strict, "The second derivative") for p, x in zip(found, xs, strict=True)]
-    return (y if create_graph else y.detach()), _shaped(single, parts)
+    return _product_with_hessian("vhp", func, inputs, v, create_graph, strict)
 
 
 def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
     """The value of a scalar function, and its Hessian times v: the Hessian is symmetric."""
-    return vhp(func, inputs, v, create_graph, strict)
+    return _product_with_hessian("hvp", func, inputs, v, create_graph, strict)
+
+
+def _product_with_hessian(name: str, func: Callable[..., Any], inputs: Any, v: Any, create_graph: bool, strict: bool) -> tuple[Any, Any]:
+    with enable_grad():
+        single, xs = _as_tuple(inputs, "inputs", name)
+        vs = _vectors(v, xs, single, _OF_INPUT, name)
+        xs = _fresh(xs, create_graph)
+        y = _scalar(func(*xs), name)
+        _check_graph((y,), "outputs", strict)
+        slopes = _gradient([y], xs, [_ones(y)], create_graph=True)
+        _check_graph(slopes, "jacobian", strict)
+        kept = [(s, u) for s, u in zip(slopes, vs, strict=True) if s is not None]
+        found = _gradient([s for s, _ in kept], xs, [u for _, u in kept], create_graph) if kept else (None,) * len(xs)
+    return (y if create_graph else y.detach()), _shaped(single, _filled(found, xs, create_graph, strict, "double_back"))

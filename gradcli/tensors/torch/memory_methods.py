@@ -10,6 +10,7 @@ import numpy as np
 
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.tensors.core import dtypes, storage
+from gradcli.tensors.core.batched import Batched
 from gradcli.tensors.core.casts import clone_of
 from gradcli.tensors.core.in_place import check_writable
 from gradcli.tensors.core.modes import Mode, state
@@ -79,7 +80,7 @@ def _view(x: Tensor, *shape: Any, dtype: Any = None) -> Tensor:
         alias._version_counter, alias._inference = x._version_counter, x._inference
         return alias
     result: Tensor = call("view", TORCH, (x, *shape), {})
-    if x.array.size and not np.may_share_memory(result.array, x.array):
+    if x.array.size and not isinstance(x, Batched) and not np.may_share_memory(result.array, x.array):
         raise RuntimeError(
             "view size is not compatible with input tensor's size and stride (at least one dimension spans across two contiguous "
             "subspaces). Use .reshape(...) instead."

@@ -12,10 +12,12 @@ from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.pytorch_types import is_particular
 from gradcli.ops.registry import public_names
 from gradcli.tensors.core.backward import backward_of
+from gradcli.tensors.core.batched import levels_of, own_entries
 from gradcli.tensors.core.in_place import update, write
 from gradcli.tensors.core.subscripts import get, rows
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.apply import apply
+from gradcli.tensors.dispatch.interpreter import interpret
 from gradcli.tensors.dispatch.library_calls import call, direct, known
 from gradcli.tensors.torch import creation
 from gradcli.tensors.torch.bits import BITS
@@ -27,11 +29,19 @@ from gradcli.tensors.torch.introspection import INTROSPECTION
 from gradcli.tensors.torch.memory_methods import MEMORY
 from gradcli.tensors.torch.numpy_protocols import function_on_tensors
 from gradcli.tensors.torch.operators import OPERATORS
+from gradcli.tensors.torch.random_fills import RANDOM, RANDOM_IN_PLACE
+from gradcli.tensors.torch.searching import SEARCHING_METHODS
 from gradcli.tensors.torch.ufunc_calls import ufunc_on_tensors
 
 
 def _new(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    return lambda x, *size, dtype=None, **keywords: make(*size, dtype=dtype or x.dtype, **keywords)
+    """A tensor of the dtype of another one; where that is batched, each example has its own."""
+
+    def new(x: Tensor, *size: Any, dtype: Any = None, **keywords: Any) -> Tensor:
+        made = make(*size, dtype=dtype or x.dtype, **keywords)
+        return made if type(x) is Tensor else own_entries(made, levels_of([x]))
+
+    return new
 
 
 def _new_tensor(x: Tensor, data: Any, **keywords: Any) -> Tensor:
@@ -46,6 +56,9 @@ OWN: dict[str, Callable[..., Any]] = {
     "where": where_of,
     **IN_PLACE,
     **MEMORY,
+    **RANDOM,
+    **RANDOM_IN_PLACE,
+    **SEARCHING_METHODS,
     "new_zeros": _new(creation.zeros),
     "new_ones": _new(creation.ones),
     "new_empty": _new(creation.empty),
@@ -58,6 +71,7 @@ OWN: dict[str, Callable[..., Any]] = {
 SPECIAL: dict[str, Any] = {
     **OPERATORS,
     "apply_op": staticmethod(apply),
+    "interpret": staticmethod(interpret),
     "backward": backward_of,
     "__getitem__": get,
     "__setitem__": write,

@@ -10,25 +10,27 @@ from gradcli.tensors.core import casts, dtypes, modes
 from gradcli.tensors.core.device import device
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.library_calls import known, missing
-from gradcli.tensors.torch import catalogue_functions, creation, display, generator
+from gradcli.tensors.torch import catalogue_functions, creation, display, generator, tensor_types
+from gradcli.tensors.transforms import vectorizing
 
 _PUBLIC = {
     creation: (
         "tensor", "from_numpy", "zeros", "ones", "empty", "zeros_like", "ones_like", "empty_like", "full", "full_like", "eye",
-        "arange", "linspace", "logspace", "rand", "randn", "rand_like", "randn_like", "randint", "randperm", "normal",
+        "arange", "linspace", "logspace", "rand", "randn", "rand_like", "randn_like", "randint", "randint_like", "randperm", "normal",
     ),
     casts: ("as_tensor",),
+    vectorizing: ("vmap",),
     modes: (
         "no_grad", "enable_grad", "inference_mode", "set_grad_enabled", "is_grad_enabled", "is_inference_mode_enabled",
     ),
-    generator: ("Generator", "manual_seed", "initial_seed", "seed", "default_generator"),
+    generator: ("Generator", "manual_seed", "initial_seed", "seed", "default_generator", "get_rng_state", "set_rng_state"),
     display: ("set_printoptions", "get_printoptions", "printoptions"),
     dtypes: ("dtype", "Size", "set_default_dtype", "get_default_dtype"),
 }  # fmt: skip
 NAMES: dict[str, Any] = {
     **{name: getattr(module, name) for module, names in _PUBLIC.items() for name in names},
-    **dtypes.NAMES, **catalogue_functions.OWN, "Tensor": Tensor, "device": device, "where": catalogue_functions.where,
-    "asarray": casts.as_tensor, "scalar_tensor": creation.scalar_tensor,
+    **tensor_types.TYPES, **dtypes.NAMES, **catalogue_functions.OWN, "Tensor": Tensor, "device": device,
+    "where": catalogue_functions.where, "asarray": casts.as_tensor, "scalar_tensor": creation.scalar_tensor,
     "pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "newaxis": None, "strided": "torch.strided",
     "cuda": SimpleNamespace(is_available=lambda: False, device_count=lambda: 0),
 }  # fmt: skip
@@ -52,6 +54,10 @@ def resolve(name: str, where: str = "torch") -> Any:
     """The value of a name of PyTorch's. Raises AttributeError, by name, for what gradcli does not have."""
     if name in NAMES:
         return NAMES[name]
+    if name in ("save", "load"):
+        from gradcli.tensors.torch import serialization
+
+        return getattr(serialization, name)
     if name.startswith("_"):
         raise AttributeError(f"module 'gradcli' has no attribute {name!r}")
     if name.endswith("_") and known(name[:-1]) is not None:

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
+from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.tensor import Tensor
+
+
+def _at_the_end(callback: Callable[[], Any]) -> None:
+    """Call something at the end of the backward pass that is under way."""
+    if state.run is None:
+        raise RuntimeError("Final callbacks can only be installed during backward pass.")
+    state.run.at_the_end(callback)
 
 
 class _Kind(type):
@@ -14,6 +24,8 @@ class _Kind(type):
 
 class Variable(metaclass=_Kind):
     """A leaf of a tensor's entries: ``Variable(t, requires_grad=True)``. Every tensor is an instance."""
+
+    _execution_engine = SimpleNamespace(queue_callback=_at_the_end)
 
     def __new__(cls, data: Any = None, requires_grad: bool = False) -> Any:
         if data is None:

@@ -1,0 +1,23 @@
+"""PyTorch's ``torch.autograd.forward_ad``."""
+
+from typing import Any
+
+from gradcli.tensors.transforms import dual_numbers
+from gradcli.tensors.transforms.dual_numbers import (
+    UnpackedDualTensor,
+    dual_level,
+    enter_dual_level,
+    exit_dual_level,
+    make_dual,
+    unpack_dual,
+)
+
+__all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "_current_level":
+        return dual_numbers.current_level()
+    if name in ("_is_fwd_grad_enabled", "_set_fwd_grad_enabled"):
+        return getattr(dual_numbers, name)
+    raise AttributeError(f"gradcli has no torch.autograd.forward_ad.{name}")

@@ -1,0 +1,323 @@
+"""One backward pass over the nodes behind tensors: the one sweep, with what PyTorch does at nodes on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.graph.nodes import reachable
+from gradcli.graph.sweep import Parts, contributions, depending, guarded, sweep
+from gradcli.ops.arrays.shapes import sum_to
+from gradcli.ops.structure import clone, output
+from gradcli.tensors.core import dtypes
+from gradcli.tensors.core.anomaly import check_backward, watched
+from gradcli.tensors.core.batched import Batched
+from gradcli.tensors.core.casts import cast
+from gradcli.tensors.core.hooks import Hooks
+from gradcli.tensors.core.modes import state
+from gradcli.tensors.core.node import AccumulateGrad, Node, Watch, named
+from gradcli.tensors.core.saved_hooks import Packed
+from gradcli.tensors.core.saved_values import FREED, SECOND_TIME, saved_tensors
+from gradcli.tensors.core.tensor import Tensor
+
+
+class Run:
+    """A backward pass that is under way, and the nodes that have a part in it."""
+
+    __slots__ = ("callbacks", "gathered", "needed")
+
+    gathered: dict[int, dict[int, Any]]  # what hooks on several tensors have seen, once there is one
+    callbacks: list[Any]  # what is called at its end
+
+    def __init__(self, needed: set[Node]) -> None:
+        self.needed = needed
+
+    def seen(self, hook: int) -> dict[int, Any]:
+        """What a hook on several tensors has seen."""
+        if not hasattr(self, "gathered"):
+            self.gathered = {}
+        return self.gathered.setdefault(hook, {})
+
+    def at_the_end(self, callback: Any) -> None:
+        """Call something when it has passed."""
+        if not hasattr(self, "callbacks"):
+            self.callbacks = []
+        self.callbacks.append(callback)
+
+
+def run(
+    roots: Sequence[Node], seeds: Sequence[Any], targets: set[Node] | None, *, retain: bool, create_graph: bool, accumulate: bool
+) -> dict[Node, Any]:
+    """The gradients of the targets; or they are added to the ``grad`` of the leaves among them.
+
+    targets     None for all leaves
+    retain      nodes keep what they have saved
+    accumulate  gradients are not asked for, but added to the leaves
+    """
+    order = reachable(roots)
+    needed = set(order) if targets is None else depending(order, targets)
+    found: dict[Node, Any] = {}
+    transformed = state.interpreter is not None
+    tensors = create_graph or (transformed and any(isinstance(seed, Batched) for seed in seeds))
+    if tensors:
+        seeds = [seed if isinstance(seed, Tensor) else Tensor(seed) for seed in seeds]
+    elif transformed:
+        seeds = [seed.array if isinstance(seed, Tensor) else seed for seed in seeds]
+    asked: Any = () if targets is None or accumulate else targets
+
+    def arrived(node: Node, cotangent: Any) -> Any:
+        if tensors and not isinstance(cotangent, (Tensor, Parts)):
+            cotangent = Tensor(np.asarray(cotangent))
+        watch = node.watch
+        if watch is not None:
+            cotangent = _seen(watch, cotangent, create_graph)
+        if node in asked:
+            found[node] = cotangent
+        elif accumulate and isinstance(node, AccumulateGrad) and node.variable.requires_grad:
+            if watch is None:
+                add_to_grad(node.variable, cotangent, create_graph)
+            else:
+                _accumulated(node, cotangent, create_graph)
+        return cotangent
+
+    adjoints: dict[Node, Any] = {}
+    is_needed = needed.__contains__
+
+    def pull(node: Node, cotangent: Any) -> Sequence[Any]:
+        op, watch = node.op, node.watch
+        if op is None or watch is not None or node in asked:
+            cotangent = arrived(node, cotangent)
+            if op is None:
+                return ()
+        wanted = tuple(map(is_needed, node.operands))
+        if True not in wanted:
+            if accumulate and watch is not None and watch.before:
+                _prepared(watch.before, cotangent, tensors)
+            return ()
+        if watch is not None and watch.before:
+            cotangent = _prepared(watch.before, cotangent, tensors)
+        saved: Sequence[Any] = node.saved
+        if saved is FREED:
+            raise RuntimeError(f"{SECOND_TIME} The first one of these values is that of {node.label}.")
+        if node.versions is not None:
+            for counter, version, place in node.versions:
+                if counter[0] != version:
+                    raise RuntimeError(_modified(node, place, counter[0], version))
+            if not retain:
+                node.saved = FREED
+        if type(saved) is Packed:
+            saved = saved.unpacked()
+            values = saved_tensors(node, saved, True) if tensors else saved
+        else:
+            values = saved_tensors(node, saved) if tensors and op is not output else saved  # one of several results keeps nothing
+        if tensors:
+            kind = node.dtype[0] if isinstance(node.dtype, tuple) else node.dtype
+            dtypes.set_constants(None if op.always else kind)  # a user's rule has its own
+        parts = contributions(node, wanted, cotangent, values, guarded)
+        if not parts or op.kind == "flat":  # nothing that depends on the operands: zeros, if nothing else arrives
+            parts = [None if o is None or o not in needed or o in adjoints else _zeros(o) for o in node.operands]
+        elif check is not None and op is not output:
+            check(node, parts)
+        return parts if watch is None or not watch.after else _passed_on(watch.after, node, parts, cotangent, tensors)
+
+    for node, seed in zip(roots, seeds, strict=True):
+        if node in needed:
+            adjoints[node] = seed if node not in adjoints else adjoints[node] + seed
+    check: Any = None
+    if state.anomaly:
+        check = check_backward
+    recording, outer, constants = state.recording, state.run, dtypes.set_constants(None)
+    state.recording, state.run = create_graph, (own := Run(needed))
+    try:
+        with np.errstate(all="ignore"):
+            sweep(order, adjoints, watched(pull) if state.anomaly else pull, _cast_tensor if tensors else _cast)
+        for callback in getattr(own, "callbacks", ()):
+            callback()
+    finally:
+        state.recording, state.run = recording, outer
+        dtypes.set_constants(constants)
+    return found
+
+
+def _zeros(operand: Node) -> np.ndarray:
+    return np.zeros(operand.shape, operand.dtype)
+
+
+def _cast(part: Any, operand: Node) -> Any:
+    return part if part.dtype == operand.dtype else part.astype(operand.dtype)
+
+
+def _cast_tensor(part: Any, operand: Node) -> Any:
+    if not isinstance(part, Tensor):
+        return Tensor(_cast(np.asarray(part), operand))
+    return part if part.array.dtype == operand.dtype else cast(part, operand.dtype)
+
+
+def called(node: Node, *gradients: Any) -> Any:
+    """What one node passes on: a Tensor (or None) for each of its `next_functions`, a single one as it is."""
+    count = 1 if node.op is None else node.op.outputs
+    if len(gradients) != count:
+        raise TypeError(f"expected {count} arguments, got {len(gradients)} instead")
+    for gradient in gradients:
+        if gradient is not None and not isinstance(gradient, Tensor):
+            raise TypeError(f"expected Tensor or None, but got {type(gradient).__name__}")
+    if isinstance(node, AccumulateGrad):
+        _accumulated(node, gradients[0], create_graph=False)
+        return ()
+    if node.saved is FREED:
+        raise RuntimeError(SECOND_TIME)
+    saved: Any = node.saved
+    own = isinstance(saved, Packed)
+    cotangent: Any = gradients[0]
+    if count > 1:
+        cotangent = Parts(gradients)
+        cotangent.shape, cotangent.dtype = node.shape, node.dtype
+    wanted = tuple([operand is not None for operand in node.operands])
+    parts = contributions(node, wanted, cotangent, saved_tensors(node, saved.unpacked() if own else saved, own), guarded)
+    fitted = [
+        None if part is None or operand is None else _as_tensor(part if part.shape == operand.shape else sum_to(part, shape=operand.shape))
+        for part, operand in zip(parts or [None] * len(node.operands), node.operands, strict=True)
+    ]
+    return fitted[0] if len(fitted) == 1 else tuple(fitted)
+
+
+Node.__call__ = called  # type: ignore[method-assign, assignment]  # the rule runs in the room of the pass
+
+
+# -- hooks ------------------------------------------------------------------------------------------------------
+
+
+def _of(hooks: Hooks) -> Iterator[Any]:
+    """Hooks one after the other, as they were before the first one."""
+    yield from list(hooks.values())
+
+
+def _seen(watch: Watch, cotangent: Any, create_graph: bool) -> Any:
+    """The cotangent that hooks make of one, which is kept if its tensor retains its gradient."""
+    for hook in _of(watch.hooks):
+        seen = cotangent if isinstance(cotangent, Tensor) else Tensor(np.asarray(cotangent))
+        replaced = hook(seen)
+        if replaced is not None:
+            if not isinstance(replaced, Tensor):
+                raise TypeError(f"expected Variable, but hook returned '{type(replaced).__name__}'")
+            if replaced.array.shape != seen.array.shape:
+                raise RuntimeError(
+                    f"hook '{getattr(hook, '__name__', 'hook')}' has changed the size of value: {replaced.shape} for {seen.shape}"
+                )
+            cotangent = replaced if create_graph else replaced.array
+    tensor = None if watch.retained is None else watch.retained()
+    if tensor is not None:
+        add_to_grad(tensor, cotangent, create_graph)
+    return cotangent
+
+
+def _as_tensor(part: Any) -> Any:
+    return part if part is None or isinstance(part, Tensor) else Tensor(np.asarray(part))
+
+
+def _prepared(hooks: Hooks, cotangent: Any, tensors: bool) -> Any:
+    """The cotangents of a node's results that hooks before it make of these."""
+    several = isinstance(cotangent, Parts)
+    given = tuple(map(_as_tensor, cotangent if several else (cotangent,)))
+    for hook in _of(hooks):
+        replaced = hook(given)
+        if replaced is not None:
+            given = _checked(hook, replaced, given)
+    bare = [part if part is None or tensors else part.array for part in given]
+    if not several:
+        return bare[0]
+    made = Parts(bare)
+    made.shape, made.dtype = cotangent.shape, cotangent.dtype
+    return made
+
+
+def _passed_on(hooks: Hooks, node: Node, parts: Sequence[Any], cotangent: Any, tensors: bool) -> Sequence[Any]:
+    """What hooks after a node make of what it passes to its operands."""
+    fitted = []
+    for part, operand in zip(parts, node.operands, strict=True):
+        whole = None if part is None or operand is None else _as_tensor(part)
+        if whole is not None and operand is not None and tuple(whole.shape) != operand.shape:
+            whole = sum_to(whole, shape=operand.shape)
+        fitted.append(whole)
+    given = tuple(fitted)
+    outputs = tuple(map(_as_tensor, cotangent if isinstance(cotangent, Parts) else (cotangent,)))
+    for hook in _of(hooks):
+        replaced = hook(given, outputs)
+        if replaced is not None:
+            given = _checked(hook, replaced, given)
+    return [part if part is None or tensors else part.array for part in given]
+
+
+def _checked(hook: Any, replaced: Any, given: tuple[Any, ...]) -> tuple[Any, ...]:
+    parts = (replaced,) if isinstance(replaced, Tensor) else replaced
+    if not isinstance(parts, tuple):
+        raise TypeError(f"expected tuple, but hook returned '{type(replaced).__name__}'")
+    name = getattr(hook, "__name__", "hook")
+    if len(parts) != len(given):
+        raise RuntimeError(f"hook '{name}' has returned an incorrect number of values (got {len(parts)}, but expected {len(given)})")
+    for new, old in zip(parts, given, strict=True):
+        if new is not None and not isinstance(new, Tensor):
+            raise TypeError(f"expected Variable, but hook '{name}' returned '{type(new).__name__}'")
+        if new is not None and old is not None and new.shape != old.shape:
+            raise RuntimeError(f"hook '{name}' has changed the size of value: {new.shape} for {old.shape}")
+    return parts
+
+
+# -- leaves -----------------------------------------------------------------------------------------------------
+
+
+def _accumulated(node: AccumulateGrad, cotangent: Any, create_graph: bool) -> None:
+    watch = node.watch
+    if watch is not None and watch.before:
+        cotangent = _prepared(watch.before, cotangent, create_graph)
+    first = node.variable._grad is None
+    add_to_grad(node.variable, cotangent, create_graph)
+    if watch is None:
+        return
+    if first:  # who writes to the gradient writes to what hooks see
+        cotangent = node.variable._grad
+    for hook in _of(watch.accumulated):
+        if hook(node.variable) is not None:
+            raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+    for hook in _of(watch.after):
+        hook((), (_as_tensor(cotangent),))
+
+
+def _copied(cotangent: Tensor) -> Tensor:
+    """A gradient of one's own, which may be differentiated again."""
+    copy: Tensor = clone(cotangent)
+    if copy.node is not None:
+        copy.node.label = "CopyBackwards"
+    return copy
+
+
+def add_to_grad(variable: Tensor, cotangent: Any, create_graph: bool) -> None:
+    """Accumulate: in place once there is a gradient, so that those who hold it see the sum."""
+    before = variable._grad
+    if create_graph:
+        variable._grad = _copied(cotangent) if before is None else before + cotangent
+    elif before is None:
+        variable._grad = Tensor(np.array(cotangent))
+    else:
+        before.array += cotangent
+        before._version_counter[0] += 1
+
+
+def _modified(node: Node, place: int, version: int, expected: int) -> str:
+    kind = dtypes.of_numpy(node.dtype).tensor_type if not isinstance(node.dtype, tuple) else "FloatTensor"
+    source = node if place == 0 else node.operands[place - 1]
+    name = "" if source is None or isinstance(source, AccumulateGrad) else f", which is output 0 of {named(source)},"
+    hint = (
+        "the backtrace further above shows the operation that failed to compute its gradient. The variable in question was changed in "
+        "there or anywhere later. Good luck!"
+        if state.anomaly
+        else "enable anomaly detection to find the operation that failed to compute its gradient, with "
+        "torch.autograd.set_detect_anomaly(True, check_nan=False)."
+    )
+    return (
+        "one of the variables needed for gradient computation has been modified by an inplace operation: "
+        f"[torch.{kind} {list(node.saved[place].shape)}]{name} is at version {version}; expected version {expected} instead. Hint: {hint} "
+        f"It was saved by {node.label}; a clone() of it may be modified."
+    )

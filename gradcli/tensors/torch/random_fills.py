@@ -1,0 +1,170 @@
+"""Random numbers of further distributions, each the same as PyTorch's on a CPU for the same seed; training dropout."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradcli.ops.elementwise.exponential import log
+from gradcli.ops.nn.softmax import softmax
+from gradcli.tensors.core.batched import Batched, by_randomness
+from gradcli.tensors.core.in_place import assign, check_writable
+from gradcli.tensors.core.tensor import Tensor
+from gradcli.tensors.torch.generator import Generator, default_generator
+
+_LARGEST = {"float16": 11, "float32": 24, "float64": 53}  # the bits of whole numbers that all are there
+_BITS = {"int64": 63, "int32": 31, "int16": 15, "int8": 7, "uint8": 8, "bool": 1}
+
+
+def bernoulli(x: Tensor, p: float | None = None, *, generator: Generator | None = None, out: Any = None) -> Tensor:
+    """1 with the probability that each entry says (or p), else 0."""
+    source = generator or default_generator
+    if p is not None:
+        return _drawn(x, lambda shape: source.uniform(math.prod(shape), np.float64).reshape(shape) < _probability(p))
+
+    def draw(shape: tuple[int, ...]) -> np.ndarray:
+        probabilities = (x.physical if isinstance(x, Batched) else x).array
+        if not ((probabilities >= 0) & (probabilities <= 1)).all():
+            raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
+        kind = np.float64 if probabilities.dtype == np.float64 else np.float32
+        found: np.ndarray = source.uniform(probabilities.size, kind).reshape(probabilities.shape) < probabilities
+        return found
+
+    return Batched(_made(draw(()), x), x.levels) if isinstance(x, Batched) else _made(draw(()), x)
+
+
+def _made(drawn: np.ndarray, like: Tensor) -> Tensor:
+    return Tensor(np.asarray(drawn, like.array.dtype))
+
+
+def _drawn(x: Tensor, draw: Callable[[tuple[int, ...]], np.ndarray]) -> Tensor:
+    shape = tuple(x.shape)
+    return by_randomness(shape, lambda lead: _made(draw((*lead, *shape)), x))
+
+
+def _probability(p: Any) -> float:
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
+    return float(p)
+
+
+def _bernoulli_(x: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
+    check_writable(x)
+    if isinstance(p, Tensor):
+        drawn = bernoulli(Tensor(np.broadcast_to(p.array, x.array.shape).copy()), generator=generator)
+        return assign(x, Tensor(drawn.array.astype(x.array.dtype)))
+    return assign(x, bernoulli(x, p, generator=generator))
+
+
+def exponential(shape: tuple[int, ...], source: Generator | None = None) -> np.ndarray:
+    """By the inverse of the distribution function, of numbers of 53 bits."""
+    draws = (source or default_generator).uniform(math.prod(shape), np.float64)
+    waits: np.ndarray = -np.log1p(-draws).reshape(shape)
+    return waits
+
+
+def _exponential_(x: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+    check_writable(x)
+    if lambd <= 0:
+        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
+    return assign(x, _drawn(x, lambda shape: exponential(shape, generator) / lambd))
+
+
+def _random_(x: Tensor, low: Any = None, high: Any = None, *, generator: Generator | None = None) -> Tensor:
+    """Whole numbers from low to high (all that the dtype holds, if neither is given)."""
+    check_writable(x)
+    source = generator or default_generator
+    name = x.dtype.name
+    if low is None:
+        span, start = (1 << _BITS[name] if name in _BITS else (1 << _LARGEST[name]) + 1), 0
+    else:
+        start, stop = (0, low) if high is None else (low, high)
+        if stop <= start:
+            raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={start} >= to={stop}")
+        span = stop - start
+
+    def draw(shape: tuple[int, ...]) -> np.ndarray:
+        count = math.prod(shape)
+        long = name in ("int64", "float64") if low is None else span >= 1 << 28
+        draws = source.pairs(count) if long else source.words(count).astype(np.uint64)
+        found: np.ndarray = (draws % np.uint64(span)).astype(np.int64).reshape(shape) + start
+        return found
+
+    return assign(x, _drawn(x, draw))
+
+
+def multinomial(x: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None) -> Tensor:
+    """Places drawn with the probabilities that the entries along the last axis are in proportion to."""
+    array = x.array
+    if array.ndim not in (1, 2):
+        raise RuntimeError("prob_dist must be 1 or 2 dim")
+    if num_samples <= 0:
+        raise RuntimeError("cannot sample n_sample <= 0 samples")
+    if not (np.isfinite(array) & (array >= 0)).all():
+        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+    if (array.sum(-1) <= 0).any():
+        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+    if not replacement and num_samples > array.shape[-1]:
+        raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
+    if not replacement or num_samples == 1:
+        races = array / exponential(array.shape, generator).astype(array.dtype)
+        return Tensor(np.argsort(-races, axis=-1, kind="stable")[..., :num_samples].astype(np.int64))
+    rows = array.reshape(-1, array.shape[-1])
+    sums = np.cumsum(rows, axis=-1)
+    sums = sums / sums[:, -1:]
+    draws = (generator or default_generator).uniform(len(rows) * num_samples, np.float64).reshape(len(rows), num_samples)
+    places = [np.searchsorted(row, u, side="left") for row, u in zip(sums, draws, strict=True)]
+    return Tensor(np.array(places, np.int64).reshape(*array.shape[:-1], num_samples))
+
+
+def dropout(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Each entry zero with probability p, the others larger by 1/(1 - p)."""
+    if not 0 <= p <= 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    if not training or p == 0:
+        return x
+    return _masked(x, bernoulli(x.detach(), 1 - p), p, inplace)
+
+
+def _by_channel(axes: int) -> Callable[..., Tensor]:
+    """The same for whole channels."""
+
+    def drop(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+        if not 0 <= p <= 1:
+            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+        if not training or p == 0:
+            return x
+        lead = x.ndim - axes
+        kept = bernoulli(Tensor(np.zeros((*x.shape[:lead], *(1,) * axes), x.array.dtype)), 1 - p)
+        return _masked(x, kept, p, inplace)
+
+    return drop
+
+
+def _masked(x: Tensor, kept: Tensor, p: float, inplace: bool) -> Tensor:
+    scaled = kept if p == 1 else kept * (1 / (1 - p))
+    result: Tensor = x * scaled
+    return assign(x, result) if inplace else result
+
+
+def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
+    """A sample of the Gumbel-softmax distribution; hard ones are one of the unit vectors, with the gradient of the soft one."""
+    waits = _drawn(logits.detach(), exponential)
+    soft: Tensor = softmax((logits - log(waits)) / tau, axis=dim)
+    if not hard:
+        return soft
+    rows = np.zeros_like(soft.array)
+    np.put_along_axis(rows, soft.array.argmax(dim, keepdims=True), 1.0, dim)
+    found: Tensor = Tensor(rows) - soft.detach() + soft
+    return found
+
+
+RANDOM: dict[str, Callable[..., Any]] = {"bernoulli": bernoulli, "multinomial": multinomial}
+RANDOM_IN_PLACE: dict[str, Callable[..., Tensor]] = {"bernoulli_": _bernoulli_, "exponential_": _exponential_, "random_": _random_}
+OF_NETWORKS: dict[str, Callable[..., Tensor]] = {
+    "dropout": dropout, "dropout1d": _by_channel(1), "dropout2d": _by_channel(2), "dropout3d": _by_channel(3),
+    "gumbel_softmax": gumbel_softmax,
+}  # fmt: skip

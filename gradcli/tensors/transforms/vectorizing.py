@@ -1,0 +1,154 @@
+"""``torch.vmap``: a function of one example, applied to many at once."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from gradcli.ops.arrays.concatenation import concatenate
+from gradcli.ops.arrays.reshaping import movedim
+from gradcli.ops.arrays.shapes import getitem
+from gradcli.tensors.core.batched import Batched, BatchLevel, along_level, at_level
+from gradcli.tensors.core.levels import Entered
+from gradcli.tensors.core.modes import Transforming
+from gradcli.tensors.core.tensor import Tensor
+from gradcli.tensors.transforms.pytrees import Spec, flatten, mapped, spread
+
+
+def vmap(
+    func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *, chunk_size: int | None = None
+) -> Callable[..., Any]:
+    """The function of batches that a function of examples is.
+
+    in_dims     the axis of each argument that has the examples, None for one that they share
+    out_dims    the axis of each result to have them
+    randomness  what random functions give: an "error", "different" numbers for each example, or the "same"
+    chunk_size  how many examples are computed at once
+    """
+    name = getattr(func, "__name__", repr(func))
+    mapped(lambda end: _check_out_dim(end, name, out_dims), out_dims)
+    if randomness not in ("error", "different", "same"):
+        raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
+    if chunk_size is not None and chunk_size <= 0:
+        raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
+
+    @functools.wraps(func)
+    def run(*arguments: Any, **keywords: Any) -> Any:
+        size, dims, ends, spec = _inputs(name, in_dims, arguments)
+        if chunk_size is None or chunk_size >= size:
+            return _run(func, name, size, dims, ends, spec, keywords, out_dims, randomness)
+        starts = range(0, size, chunk_size)
+        parts = []
+        for start in starts:
+            chunk = [x if d is None else _slice(x, d, start, start + chunk_size) for x, d in zip(ends, dims, strict=True)]
+            parts.append(_run(func, name, min(chunk_size, size - start), dims, chunk, spec, keywords, out_dims, randomness))
+        return _joined(parts, out_dims)
+
+    return run
+
+
+def _check_out_dim(end: Any, name: str, out_dims: Any) -> None:
+    if not isinstance(end, int) and end is not None:
+        raise ValueError(
+            f"vmap({name}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a python collection of ints representing where in "
+            "the outputs the vmapped dimension should appear."
+        )
+
+
+def _inputs(name: str, in_dims: Any, arguments: tuple[Any, ...]) -> tuple[int, list[int | None], list[Any], Spec]:
+    """How many examples there are, and the arguments' ends, each with the axis that has them."""
+    head = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): "
+    if not isinstance(in_dims, (int, tuple)):
+        raise ValueError(
+            f"{head}expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, got: {type(in_dims)}."
+        )
+    if not arguments:
+        raise ValueError(
+            f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a function with no "
+            "inputs. The latter is unsupported."
+        )
+    ends, spec = flatten(arguments)
+    dims = spread(in_dims, spec)
+    if dims is None:
+        raise ValueError(
+            f"{head}in_dims is not compatible with the structure of `inputs`. in_dims has structure {flatten(in_dims)[1]} but inputs has "
+            f"structure {spec}."
+        )
+    for i, (x, dim) in enumerate(zip(ends, dims, strict=True)):
+        if dim is None:
+            continue
+        if not isinstance(dim, int):
+            raise ValueError(f"{head}Got in_dim={dim} for an input but in_dim must be either an integer dimension or None.")
+        if not isinstance(x, Tensor):
+            raise ValueError(
+                f"{head}Got in_dim={dim} for an input but the input is of type {type(x)}. We cannot vmap over non-Tensor arguments, please "
+                "use None as the respective in_dim"
+            )
+        if not -x.ndim <= dim < x.ndim:
+            raise ValueError(
+                f"{head}Got in_dim={dim} for some input, but that input is a Tensor of dimensionality {x.ndim} so expected in_dim to "
+                f"satisfy -{x.ndim} <= in_dim < {x.ndim}."
+            )
+        dims[i] = dim % x.ndim
+    sizes = [x.shape[d] for x, d in zip(ends, dims, strict=True) if d is not None]
+    if not sizes:
+        raise ValueError("vmap: Expected at least one Tensor to vmap over")
+    if len(set(sizes)) > 1:
+        raise ValueError(
+            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped dimension"
+        )
+    return sizes[0], dims, ends, spec
+
+
+def _run(
+    func: Callable[..., Any], name: str, size: int, dims: list[int | None], ends: list[Any], spec: Spec, keywords: dict[str, Any],
+    out_dims: Any, randomness: str,
+) -> Any:  # fmt: skip
+    level = BatchLevel(size, randomness)
+    with Entered(batch=level), Transforming():
+        given = [x if d is None else at_level(moved(x, d, 0), level) for x, d in zip(ends, dims, strict=True)]
+        result = func(*spec.unflatten(given), **keywords)
+        outputs, structure = flatten(result)
+        if isinstance(result, Tensor) and isinstance(out_dims, tuple) and len(out_dims) == 1:
+            places: list[Any] | None = list(out_dims)
+        else:
+            places = None if isinstance(result, Tensor) and not isinstance(out_dims, (int, type(None))) else spread(out_dims, structure)
+        if places is None:
+            raise ValueError(
+                f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of `outputs`. out_dims "
+                f"has structure {flatten(out_dims)[1]} but outputs has structure {structure}."
+            )
+        return structure.unflatten([_output(name, x, place, level) for x, place in zip(outputs, places, strict=True)])
+
+
+def _output(name: str, x: Any, place: int | None, level: BatchLevel) -> Any:
+    if place is None:
+        if isinstance(x, Batched) and level in x.levels:
+            raise ValueError(f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")
+        return x
+    if not isinstance(x, Tensor):
+        raise ValueError(
+            f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(x)}. Did you mean to set out_dims= to None for output?"
+        )
+    if not -x.ndim - 1 <= place <= x.ndim:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-x.ndim - 1}, {x.ndim}], but got {place})")
+    return moved(along_level(x, level), 0, place)
+
+
+def moved(x: Any, source: int, destination: int) -> Any:
+    """An axis at another place."""
+    return x if source == destination else movedim(x, source=source, destination=destination)
+
+
+def _slice(x: Any, dim: int, start: int, stop: int) -> Any:
+    return getitem(x, index=(*((None, None, None),) * dim, (start, stop, None)))
+
+
+def _joined(parts: list[Any], out_dims: Any) -> Any:
+    """Results of chunks, one after the other."""
+    rows = [flatten(part)[0] for part in parts]
+    structure = flatten(parts[0])[1]
+    places = spread(out_dims[0] if structure.kind is None and isinstance(out_dims, tuple) else out_dims, structure) or []
+    ends = [column[0] if d is None else concatenate(*column, axis=d) for column, d in zip(zip(*rows, strict=True), places, strict=True)]
+    return structure.unflatten(ends)

@@ -1,0 +1,78 @@
+# What stands behind tensors: names of nodes, edges, hooks of nodes and of several tensors, what nodes keep.
+import gradcli as torch
+import gradcli.autograd.forward_ad as fw
+from gradcli.autograd.graph import GradientEdge, Node, get_gradient_edge, increment_version, register_multi_grad_hook
+from gradcli.autograd.graph import allow_mutation_on_saved_tensors, disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
+
+m = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+for text in (
+    "m.amax()",
+    "m.amin(1)",
+    "torch.max(m, m)",
+    "torch.min(m, m)",
+    "torch.maximum(m, m)",
+    "m.clone()",
+    "m.sum()",
+    "m * m",
+    "m.view(4)",
+):
+    node = eval(text).grad_fn
+    print(text, node.name(), type(node).__name__, [(n.name(), i) for n, i in node.next_functions], isinstance(node, Node))
+q, r = torch.linalg.qr(m)
+print(r.output_nr, q.grad_fn is r.grad_fn, m.output_nr, m.clone().copy_(m).grad_fn.name())
+
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+y = x * 3
+y.grad_fn.register_prehook(lambda g: (print("before", g), (g[0] * 10,))[1])
+handle = y.grad_fn.register_hook(lambda i, o: print("after", i[0], o))
+y.grad_fn.metadata["note"] = 1
+y.register_hook(lambda g: print("tensor", g))
+y.sum().backward(retain_graph=True)
+print(x.grad, y.grad_fn.metadata)
+handle.remove()
+y.sum().backward(retain_graph=True)
+leaf = y.grad_fn.next_functions[0][0]
+leaf.register_hook(lambda i, o: print("accumulated", i, o))
+leaf.register_prehook(lambda g: (g[0] + 1,))
+(x * 2).sum().backward()
+print(x.grad)
+
+edge = get_gradient_edge(y)
+print(type(edge).__name__, edge.output_nr, edge.node is y.grad_fn)
+z = y * y
+print(torch.autograd.grad(z.sum(), edge, retain_graph=True), torch.autograd.grad((y * 2).sum(), (GradientEdge(y.grad_fn, 0), x)))
+
+a, b, c = (torch.tensor([v], requires_grad=True) for v in (1.0, 2.0, 3.0))
+register_multi_grad_hook((a, b, c), lambda gs: print("all", gs))
+(a * b).sum().backward()
+register_multi_grad_hook((a, c), lambda g: print("any", g), mode="any")
+(a * 2).sum().backward()
+before = a._version
+increment_version(a)
+print(a._version - before)
+
+with saved_tensors_hooks(lambda t: (print("pack", t), t * 2)[1], lambda t: (print("unpack", t), t)[1]):
+    w = x**3
+    print(w.grad_fn._saved_self)
+w.sum().backward()
+print(x.grad)
+with save_on_cpu():
+    (x.exp() * x).sum().backward()
+try:
+    with disable_saved_tensors_hooks("not here"), saved_tensors_hooks(lambda t: t, lambda t: t):
+        pass
+except RuntimeError as error:
+    print(error)
+with allow_mutation_on_saved_tensors():
+    u = x * 1
+    v = (u**2).sum()
+    u.mul_(100)
+    print(torch.autograd.grad(v, x))
+for call in (lambda: torch.autograd.grad(x.sum(), []), lambda: get_gradient_edge(torch.ones(1)), lambda: x.sum().grad_fn()):
+    try:
+        call()
+    except (RuntimeError, TypeError) as error:
+        print(type(error).__name__, error)
+with fw.dual_level():
+    d = fw.make_dual(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 0.0]))
+    print(d, fw.unpack_dual(d * d))

@@ -1,0 +1,251 @@
+"""``torch.func`` and forward mode: every rule on batches and on tangents, and transformations of transformations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from cases import EVERY
+from cases.case import Case
+from helpers import lowered
+from test_tensor_rules import on_tensors
+
+import gradcli as torch
+import gradcli.autograd.forward_ad as fw
+from gradcli.func import grad, hessian, jacfwd, jacrev, jvp, linearize, vjp, vmap
+
+CASES = list({case.text.split("(")[0]: case for case in reversed(EVERY)}.values())  # one of each function
+over_cases = pytest.mark.parametrize(
+    "case", [pytest.param(c, id=f"{c.text} {[np.shape(v) for v in c.values.values()]} {c.reason}".strip()) for c in CASES]
+)
+
+
+def examples(case: Case) -> list[Any]:
+    """Two examples of each argument: the case's own, and one nearby, where no branch is another."""
+    noise = np.random.default_rng(0)
+    pairs = [(v, v * (1 + 1e-7 * noise.uniform(-1, 1, np.shape(v)))) for v in (np.asarray(v, float) for v in case.values.values())]
+    return [torch.tensor(np.stack(pair)) for pair in pairs]
+
+
+@over_cases
+def test_a_batch_is_its_examples(case: Case) -> None:
+    """Of values and of gradients: one after the other is the definition."""
+    scope, root = lowered(case.text, case.values)
+    weights = torch.tensor(np.random.default_rng(1).standard_normal(root.shape))
+
+    def function(*given: Any) -> Any:
+        return on_tensors(scope, root, dict(zip(case.values, given, strict=True)))
+
+    batch = examples(case)
+    together, alone = vmap(function)(*batch), [function(*[x[i] for x in batch]) for i in range(2)]
+    for i in range(2):
+        assert together[i].numpy() == pytest.approx(alone[i].numpy(), rel=1e-12, abs=1e-12)
+    if root.kind != "float":
+        return
+    slope = grad(lambda *given: (function(*given) * weights).sum(), argnums=tuple(range(len(batch))))
+    slopes, wanted = vmap(slope)(*batch), [slope(*[x[i] for x in batch]) for i in range(2)]
+    for place in range(len(batch)):
+        for i in range(2):
+            assert slopes[place][i].numpy() == pytest.approx(wanted[i][place].numpy(), rel=1e-11, abs=1e-11), list(case.values)[place]
+
+
+@over_cases
+def test_tangents_are_transposes_of_gradients(case: Case) -> None:
+    """<u, J v> by the tangent is <J^T u, v> by the tape."""
+    scope, root = lowered(case.text, case.values)
+    if root.kind != "float":
+        return
+    random = np.random.default_rng(2)
+
+    def function(*given: Any) -> Any:
+        return on_tensors(scope, root, dict(zip(case.values, given, strict=True)))
+
+    xs = tuple([torch.tensor(np.asarray(v, float)) for v in case.values.values()])
+    vs = tuple([torch.tensor(random.standard_normal(x.shape)) for x in xs])
+    u = torch.tensor(random.standard_normal(root.shape))
+    _, moved = jvp(function, xs, vs)
+    _, pull = vjp(function, *xs)
+    assert moved.shape == u.shape
+    ahead, back = (u * moved).sum().item(), sum((g * v).sum().item() for g, v in zip(pull(u), vs, strict=True))
+    assert ahead == pytest.approx(back, rel=1e-7, abs=1e-8)
+
+
+# -- transformations of transformations -------------------------------------------------------------------------
+
+X = torch.tensor([0.3, -1.2, 0.8], dtype=torch.float64)
+W = torch.tensor([[1.0, 2.0, 0.5], [-1.0, 0.3, 2.0]], dtype=torch.float64)
+
+
+def quartic(x: Any) -> Any:
+    """Its second derivatives by hand: 12 x_i^2 on the diagonal and the products of the two others off it, of (x_0 x_1 x_2)."""
+    return (x**4).sum() + x.prod()
+
+
+def second() -> np.ndarray:
+    a, b, c = X.tolist()
+    return np.array([[12 * a * a, c, b], [c, 12 * b * b, a], [b, a, 12 * c * c]])
+
+
+@pytest.mark.parametrize(
+    "transformed",
+    [
+        hessian(quartic), jacrev(grad(quartic)), jacfwd(grad(quartic)), jacrev(jacrev(quartic)), jacrev(jacfwd(quartic)),
+        jacfwd(jacfwd(quartic)), lambda x: vmap(lambda v: jvp(grad(quartic), (x,), (v,))[1])(torch.eye(3, dtype=torch.float64)),
+        lambda x: vmap(vjp(grad(quartic), x)[1])(torch.eye(3, dtype=torch.float64))[0],
+        lambda x: vmap(linearize(grad(quartic), x)[1])(torch.eye(3, dtype=torch.float64)),
+        lambda x: vmap(hessian(quartic))(torch.stack([2 * x, x]))[1],
+        lambda x: torch.autograd.functional.hessian(quartic, x),
+        jacrev(grad(quartic), chunk_size=2), jacfwd(grad(quartic), chunk_size=1),
+    ],
+)  # fmt: skip
+def test_second_derivatives_by_every_way(transformed: Any) -> None:
+    found = transformed(X)
+    assert found.numpy() == pytest.approx(second(), rel=1e-14)
+    assert not found.requires_grad
+
+
+@pytest.mark.parametrize("outer", [grad, jacfwd, lambda f: lambda x: jvp(f, (x,), (torch.ones_like(x),))[1]])
+@pytest.mark.parametrize("inner", [grad, jacfwd, lambda f: lambda x: jvp(f, (x,), (torch.ones_like(x),))[1]])
+def test_levels_are_told_apart(outer: Any, inner: Any) -> None:
+    """d/dx (x d/dy (x y)) = d/dx x^2 = 2x: the inner derivative is not that of the outer variable, which it meets."""
+    x = torch.tensor(3.0)
+    assert outer(lambda x: x * inner(lambda y: x * y)(torch.tensor(5.0)))(x).item() == 6
+
+
+def test_a_third_derivative() -> None:
+    x = torch.tensor(0.7, dtype=torch.float64)
+    assert grad(grad(grad(torch.sin)))(x).item() == pytest.approx(-np.cos(0.7), rel=1e-15)
+    assert jacfwd(grad(jacfwd(torch.sin)))(x).item() == pytest.approx(-np.cos(0.7), rel=1e-15)
+
+
+def test_trees_of_arguments_and_results() -> None:
+    def function(p: Any, scale: float) -> Any:
+        return {"product": (p["w"] @ p["b"][0]) * scale}, p["w"].sum()
+
+    parameters = {"w": W, "b": [X]}
+    block, aux = jacrev(function, has_aux=True)(parameters, 3.0)
+    assert block["product"]["b"][0].numpy() == pytest.approx(3 * W.numpy())
+    assert aux.item() == W.numpy().sum()
+    slopes, (value, total) = torch.func.grad_and_value(lambda p: (function(p, 2.0)[0]["product"].sum(), p["w"].sum()), has_aux=True)(
+        parameters
+    )
+    assert slopes["w"].numpy() == pytest.approx(2 * np.tile(X.numpy(), (2, 1)))
+    assert (value.item(), total.item()) == pytest.approx((2 * (W.numpy() @ X.numpy()).sum(), W.numpy().sum()))
+
+
+def test_gradients_of_each_example() -> None:
+    """Of parameters that all examples share."""
+    batch = torch.tensor(np.random.default_rng(0).standard_normal((5, 3)))
+    found = vmap(grad(lambda w, x: ((w @ x) ** 2).sum()), in_dims=(None, 0))(W, batch)
+    assert found.numpy() == pytest.approx(2 * np.einsum("ij,bj,bk->bik", W.numpy(), batch.numpy(), batch.numpy()))
+
+
+@pytest.mark.parametrize(
+    ("in_dims", "out_dims", "wanted"),
+    [
+        (0, 0, lambda a, b: a * b), (1, 0, lambda a, b: (a * b).T), ((0, 1), 1, lambda a, b: (a * b.T).T),
+        ((0, None), 0, lambda a, b: a[:, None] * b), ((-1, 0), -1, lambda a, b: a.T * b if a.shape[1] == len(b) else None),
+    ],
+)  # fmt: skip
+def test_axes_of_batches(in_dims: Any, out_dims: Any, wanted: Any) -> None:
+    a, b = torch.tensor(np.arange(9.0).reshape(3, 3)), torch.tensor(np.arange(9.0, 18.0).reshape(3, 3))
+    found = vmap(torch.mul, in_dims, out_dims)(a, b).numpy()
+    expected = wanted(a.numpy(), b.numpy())
+    assert found == pytest.approx(expected.T if in_dims == (-1, 0) else expected)
+
+
+def test_where_there_is_no_rule_examples_go_one_by_one() -> None:
+    index = torch.tensor([[0, 2], [1, 1]])
+    rows = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    assert vmap(lambda x, i: x[i])(rows, index).tolist() == [[1, 3], [5, 5]]
+    assert vmap(torch.nanmedian)(rows).tolist() == [2, 5]
+
+
+def test_gradients_that_are_batched() -> None:
+    x = X.clone().requires_grad_()
+    rows = torch.eye(3, dtype=torch.float64)
+    (found,) = torch.autograd.grad(x**2 * x.sum(), x, rows, is_grads_batched=True)
+    assert found.numpy() == pytest.approx(jacrev(lambda x: x**2 * x.sum())(X).numpy(), rel=1e-15)
+
+
+def test_random_numbers_of_examples() -> None:
+    x = torch.zeros(4, 2)
+    with pytest.raises(RuntimeError, match="randomness error mode"):
+        vmap(lambda x: x + torch.rand(2))(x)
+    same = vmap(lambda x: x + torch.rand(2), randomness="same")(x)
+    different = vmap(lambda x: x + torch.rand(2), randomness="different")(x)
+    assert (same == same[0]).all()
+    assert len(set(different.flatten().tolist())) == 8
+
+
+def test_what_takes_entries_is_refused() -> None:
+    with pytest.raises(RuntimeError, match=r"vmap over that"):
+        vmap(lambda x: x if x.item() > 0 else -x)(X)
+    with pytest.raises(RuntimeError, match="inside of a function being transformed"):
+        grad(lambda x: x.requires_grad_().sum())(X)
+
+
+# -- dual levels ------------------------------------------------------------------------------------------------
+
+
+def test_dual_tensors() -> None:
+    x, v = X.clone().requires_grad_(), torch.tensor([1.0, 0.0, 2.0], dtype=torch.float64)
+    with fw.dual_level():
+        dual = fw.make_dual(x, v)
+        primal, tangent = fw.unpack_dual(dual.sin())
+        assert fw.unpack_dual(dual).tangent is v
+        assert fw.unpack_dual(dual.detach()).tangent is None
+    assert tangent is not None
+    assert tangent.detach().numpy() == pytest.approx(np.cos(X.numpy()) * v.numpy())
+    tangent.sum().backward()
+    assert x.grad is not None
+    assert x.grad.numpy() == pytest.approx(-np.sin(X.numpy()) * v.numpy())
+    assert fw.unpack_dual(dual).tangent is None
+    assert "tangent" not in repr(primal)
+
+
+def test_tangents_of_what_is_overwritten() -> None:
+    with fw.dual_level():
+        dual = fw.make_dual(X.clone(), torch.ones(3, dtype=torch.float64))
+        base = torch.zeros(2, 3, dtype=torch.float64)
+        row = base[1]
+        row.copy_(dual * 3)
+        base[0, 0] = dual[1]
+        base.mul_(2)
+        tangent = fw.unpack_dual(base).tangent
+    assert tangent is not None
+    assert tangent.tolist() == [[2, 0, 0], [6, 6, 6]]
+
+
+class Cube(torch.autograd.Function):
+    """x**3, whose derivatives are the user's."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x: Any) -> Any:
+        return x**3
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.save_for_backward(*inputs)
+        ctx.save_for_forward(*inputs)
+
+    @staticmethod
+    def backward(ctx: Any, cotangent: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        return 3 * x**2 * cotangent
+
+    @staticmethod
+    def jvp(ctx: Any, tangent: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        return 3 * x**2 * tangent
+
+
+def test_functions_of_users() -> None:
+    assert jvp(Cube.apply, (X,), (torch.ones_like(X),))[1].numpy() == pytest.approx(3 * X.numpy() ** 2)
+    assert vmap(grad(Cube.apply))(X).numpy() == pytest.approx(3 * X.numpy() ** 2)
+    assert jacrev(Cube.apply)(X).numpy() == pytest.approx(np.diag(3 * X.numpy() ** 2))
+    assert jacfwd(Cube.apply)(X).numpy() == pytest.approx(np.diag(3 * X.numpy() ** 2))
+    assert grad(grad(Cube.apply))(X[0]).item() == pytest.approx(6 * X[0].item())
