@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -216,6 +217,60 @@ def test_tangents_of_what_is_overwritten() -> None:
         tangent = fw.unpack_dual(base).tangent
     assert tangent is not None
     assert tangent.tolist() == [[2, 0, 0], [6, 6, 6]]
+
+
+VIEWS: dict[str, Callable[[Any], Any]] = {
+    "diagonal": lambda y: y.diagonal(), "select": lambda y: y.select(0, 1), "T": lambda y: y.T, "view": lambda y: y.view(-1),
+    "narrow": lambda y: y.narrow(1, 1, 2), "unfold": lambda y: y.unfold(0, 2, 2), "permute": lambda y: y.permute(1, 0),
+    "index": lambda y: y[1:, ::2], "entry": lambda y: y[1, 2], "of a view": lambda y: y.T.diagonal(1), "movedim": lambda y: y.movedim(0, 1),
+    "flatten": lambda y: y.flatten(), "squeeze": lambda y: y[:1].squeeze(0), "reshape": lambda y: y.T.reshape(3, 3, 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
+def test_what_is_written_through_views(view: Callable[[Any], Any]) -> None:
+    """In batches and in forward mode; of a quadratic, differences over whole numbers are exact derivatives."""
+
+    def function(x: Any) -> Any:
+        y = x * 1
+        seen = view(y)
+        y.mul_(2)
+        seen.mul_(3)
+        view(y).add_(x.sum())
+        y[2] = x[0, 1]
+        return y * y
+
+    def into_still(x: Any) -> Any:
+        still = torch.zeros(3, 3, dtype=torch.float64)
+        view(still).copy_(view(x * 2))
+        still[2] = x[0, 1]
+        return still * still
+
+    batch = torch.arange(18.0, dtype=torch.float64).view(2, 3, 3)
+    steps = torch.eye(9, dtype=torch.float64).view(9, 3, 3)
+
+    def derivative(function: Any, x: Any) -> Any:
+        return torch.stack([(function(x + e) - function(x - e)) / 2 for e in steps]).permute(1, 2, 0).reshape(3, 3, 3, 3)
+
+    wanted = torch.stack([derivative(function, x) for x in batch])
+    assert torch.equal(vmap(function)(batch), torch.stack([function(x) for x in batch]))
+    for x, rows in zip(batch, wanted, strict=True):
+        assert torch.equal(jacfwd(function)(x), rows)
+        moving = torch.stack([jvp(into_still, (x,), (e,))[1] for e in steps])  # of its own, none is a batch
+        assert torch.equal(moving.permute(1, 2, 0).reshape(3, 3, 3, 3), derivative(into_still, x))
+    assert torch.equal(vmap(jacfwd(function))(batch), wanted)
+    assert torch.equal(vmap(jacrev(function))(batch), wanted)
+
+
+def test_who_writes_to_a_tensor_leaves_the_tangents_of_others() -> None:
+    tangent = torch.tensor([1.0, 2.0])
+    with fw.dual_level():
+        dual = fw.make_dual(torch.tensor([3.0, 4.0]), tangent)
+        same = dual * 1
+        same.zero_()
+        assert fw.unpack_dual(same).tangent.tolist() == [0, 0]  # type: ignore[union-attr]  # it moves
+        assert fw.unpack_dual(dual).tangent.tolist() == [1, 2]  # type: ignore[union-attr]
+    assert tangent.tolist() == [1, 2]
 
 
 class Cube(torch.autograd.Function):

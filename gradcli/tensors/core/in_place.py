@@ -13,7 +13,7 @@ from gradcli.ops.structure import clone, overwrite
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.batched import Batched, batched_in, example, in_front, levels_of, memory_of
 from gradcli.tensors.core.casts import as_tensor
-from gradcli.tensors.core.levels import set_tangent, tangent_of
+from gradcli.tensors.core.levels import part_of, set_tangent, tangent_of
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.storage import repeats, writable
 from gradcli.tensors.core.subscripts import Subscript, explained
@@ -56,7 +56,11 @@ def before(x: Tensor, *, kept: bool = True) -> Tensor:
         return Tensor(x.array)
     x._refresh()
     now = Tensor(x.array.copy())
-    now.node, now._requires_grad, now._accumulator, now._tangents = x.node, x.requires_grad, x._accumulator, x._tangents
+    now.node, now._requires_grad, now._accumulator = x.node, x.requires_grad, x._accumulator
+    for level in state.forward_levels:
+        moving = tangent_of(x, level)
+        if moving is not None:
+            set_tangent(now, level, before(moving))  # which is overwritten, too
     if x._view is not None and x.node is not None and state.recording:  # who watches the node that it had does not see this
         now.node = node_from_base(x)
     if state.recorder is not None:
@@ -156,8 +160,10 @@ def _carry(x: Tensor, result: Tensor) -> None:
         before_ = state.change(forward_levels=state.forward_levels[:place])
         try:
             if old is None and x._view is not None:
-                set_tangent(x._view.base, level, Tensor(np.zeros_like(x._view.base.array)))
-                old = tangent_of(x, level)
+                base = x._view.base
+                set_tangent(base, level, Tensor(np.zeros_like(base.array)))
+                old = part_of(base, level, x.array)
+                set_tangent(x, level, old)
             if old is None:
                 set_tangent(x, level, new)
             else:

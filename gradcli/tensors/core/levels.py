@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.arrays.striding import as_strided
-from gradcli.tensors.core.batched import Batched, in_front, levels_of, rewrapped
+from gradcli.ops.arrays.striding import last_place
+from gradcli.ops.structure import clone
+from gradcli.ops.writing import Shape
+from gradcli.tensors.core.batched import Batched, in_front, levels_of, memory_of, rewrapped
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.storage import start, strides
 from gradcli.tensors.core.tensor import Tensor
@@ -51,24 +53,43 @@ def tangent_of(x: Any, level: ForwardLevel) -> Any:
 def _of_view(x: Tensor, level: ForwardLevel) -> Any:
     """The tangent of a view that was taken before its base began to move."""
     view = x._view
-    whole = None if view is None or view.base._tangents is None else view.base._tangents.get(level)
-    if whole is None or view is None or level not in state.forward_levels:
+    if view is None or view.base._tangents is None or view.base._tangents.get(level) is None or level not in state.forward_levels:
         return None
     before = state.change(forward_levels=state.forward_levels[: state.forward_levels.index(level)])
     try:
-        whole = part_of(whole, view.base.array, x.array)
+        found = part_of(view.base, level, x.array)
     finally:
         state.change(**before)
-    set_tangent(x, level, whole)
-    return whole
+    set_tangent(x, level, found)
+    return found
 
 
-def part_of(whole: Any, base: np.ndarray, array: np.ndarray) -> Any:
-    """The region of a tensor that an array is of a base's memory: a view, where the tensor is laid out as the base is."""
-    place = geometry(base, array)
-    if isinstance(whole, Batched) or strides(whole.array) != place["source"]:
-        return as_strided(whole, **place)
-    return whole.as_strided(place["size"], place["stride"], start(whole.array) + place["offset"])
+def part_of(x: Tensor, level: ForwardLevel, array: np.ndarray) -> Any:
+    """The region of a tensor's tangent that an array is of the tensor's memory: a view, through which the tangent can be written to."""
+    place, whole = geometry(x.array, array), (x._tangents or {})[level]
+    if strides(memory_of(whole))[len(levels_of([whole])) :] != place["source"]:
+        whole = _laid_out(whole, x.array)
+        set_tangent(x, level, whole)
+    return region_of_each(whole, place["size"], place["stride"], place["offset"])
+
+
+def region_of_each(x: Any, size: Shape, stride: Shape, offset: int) -> Any:
+    """A view of a tensor's memory, of each example if it is batched; the offset is from its first entry."""
+    bare, levels = (x.physical, x.levels) if isinstance(x, Batched) else (x, ())
+    lead, steps = bare.array.shape[: len(levels)], strides(bare.array)[: len(levels)]
+    return rewrapped(bare.as_strided((*lead, *size), (*steps, *stride), start(bare.array) + offset), levels)
+
+
+def _laid_out(x: Any, array: np.ndarray) -> Any:
+    """The same tensor in memory of its own, with steps between its entries as between those of an array."""
+    bare, levels = (x.physical, x.levels) if isinstance(x, Batched) else (x, ())
+    lead = bare.array.shape[: len(levels)]
+    memory = np.zeros((*lead, last_place(array.shape, strides(array)) + 1), bare.array.dtype)
+    copied = clone(bare)
+    laid = np.ndarray(bare.array.shape, memory.dtype, memory, 0, (*memory.strides[:-1], *[s * memory.itemsize for s in strides(array)]))
+    laid[...] = copied.array
+    copied.array = laid
+    return rewrapped(copied, levels)
 
 
 def set_tangent(x: Tensor, level: ForwardLevel, tangent: Tensor | None) -> None:

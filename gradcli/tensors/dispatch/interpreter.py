@@ -16,9 +16,10 @@ from gradcli.ops.arrays.shapes import broadcast_to
 from gradcli.ops.batching import on_batch
 from gradcli.ops.elementwise.pieces import Pieces
 from gradcli.ops.spec import Op
+from gradcli.ops.structure import clone
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.backward import grad
-from gradcli.tensors.core.batched import Batched, Levels, extents, in_front, levels_of, one_by_one, rewrapped
+from gradcli.tensors.core.batched import Batched, Levels, extents, in_front, levels_of, memory_of, one_by_one, rewrapped
 from gradcli.tensors.core.casts import cast
 from gradcli.tensors.core.levels import innermost, set_tangent, tangent_of
 from gradcli.tensors.core.modes import state
@@ -87,7 +88,8 @@ def _moving(op: Op, operands: Sequence[Any], static: Mapping[str, Any], place: i
         single = not isinstance(result, tuple)
         for part, tangent in zip((result,) if single else result, (tangents,) if single else tangents, strict=True):
             if tangent is not None and part.array.dtype.kind == "f":
-                set_tangent(part, level, tangent if tangent.dtype == part.dtype else cast(tangent, part.array.dtype))
+                own = _apart(tangent, part, operands, level)
+                set_tangent(part, level, own if own.dtype == part.dtype else cast(own, part.array.dtype))
     return result
 
 
@@ -117,6 +119,17 @@ def _tangent(op: Op, operands: Sequence[Any], static: Mapping[str, Any], result:
             term = term if term.shape == result.shape else broadcast_to(term, shape=tuple(result.shape))
             total = term if total is None else total + term
     return total if total is not None or op.outputs > 1 else _still(result)
+
+
+def _apart(tangent: Tensor, part: Tensor, operands: Sequence[Any], level: Any) -> Tensor:
+    """A tangent in memory of its own, unless what moves by it is a view: whoever writes to the one does not write to the other."""
+    for x in operands:
+        other = tangent_of(x, level)
+        shared = other is not None and np.may_share_memory(memory_of(tangent), memory_of(other))
+        if shared and not np.may_share_memory(memory_of(part), memory_of(x)):
+            copied: Tensor = clone(tangent)
+            return copied
+    return tangent
 
 
 def _still(x: Any) -> Tensor:

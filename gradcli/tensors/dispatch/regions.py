@@ -11,7 +11,7 @@ from gradcli.ops.recording import numbered
 from gradcli.ops.spec import Composite, Op
 from gradcli.tensors.core import storage
 from gradcli.tensors.core.anomaly import remember
-from gradcli.tensors.core.batched import Batched
+from gradcli.tensors.core.batched import Batched, levels_of, memory_of, rewrapped
 from gradcli.tensors.core.levels import part_of, set_tangent, tangent_of
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.node import Node, Shaped, node_class
@@ -34,9 +34,12 @@ def region(x: Tensor, array: np.ndarray, name: str = "AsStrided") -> Tensor:
     for place, level in enumerate(state.forward_levels):
         moving = tangent_of(x, level)
         if moving is not None:
+            set_tangent(x, level, moving)
             before = state.change(forward_levels=state.forward_levels[:place])
-            set_tangent(tensor, level, part_of(moving, x.array, array))
-            state.change(**before)
+            try:
+                set_tangent(tensor, level, part_of(x, level, array))
+            finally:
+                state.change(**before)
     if state.recorder is not None:
         state.recorder.note(as_strided, (x,), static, tensor)
     return tensor
@@ -45,11 +48,19 @@ def region(x: Tensor, array: np.ndarray, name: str = "AsStrided") -> Tensor:
 def region_of(record: Op | Composite, operands: list[Any], static: dict[str, Any]) -> Tensor | None:
     """The result of a function that PyTorch has as a view; None where it is none, or what it was given does not fit."""
     view, x = record.torch.region, operands[0] if operands else None
-    if view is None or not isinstance(x, Tensor) or isinstance(x, Batched):
+    if view is None or not isinstance(x, Tensor):
         return None
+    levels = levels_of([x])
+    whole = memory_of(x)
+    if 0 in whole.shape[: len(levels)]:
+        return None
+    first = whole[(0,) * len(levels) + (...,)]  # of the examples
     try:
-        array = view(x.array, **static)
+        array = view(first, **static)
     except (ValueError, TypeError, IndexError):
         return None  # the function itself says what is wrong
-    place = storage.start(x.array) + storage.distance(array, x.array) if array.size else 0
-    return region(x, storage.placed(x.array, array.shape, storage.strides(array), place), str(record.torch.backward))
+    place = storage.start(first) + storage.distance(array, first) if array.size else 0
+    lead, steps = whole.shape[: len(levels)], storage.strides(whole)[: len(levels)]
+    shown = storage.placed(whole, (*lead, *array.shape), (*steps, *storage.strides(array)), place)
+    found: Tensor = rewrapped(region(x.physical if isinstance(x, Batched) else x, shown, str(record.torch.backward)), levels)
+    return found
