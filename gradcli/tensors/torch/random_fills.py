@@ -11,7 +11,7 @@ import numpy as np
 from gradcli.ops.elementwise.exponential import log
 from gradcli.ops.nn.softmax import softmax
 from gradcli.tensors.core.batched import Batched, by_randomness
-from gradcli.tensors.core.in_place import assign, check_writable
+from gradcli.tensors.core.in_place import assign, check_places, check_writable, replace
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.torch.generator import Generator, default_generator
 
@@ -53,10 +53,11 @@ def _probability(p: Any) -> float:
 
 def _bernoulli_(x: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
     check_writable(x)
+    check_places(x)
     if isinstance(p, Tensor):
         drawn = bernoulli(Tensor(np.broadcast_to(p.array, x.array.shape).copy()), generator=generator)
-        return assign(x, Tensor(drawn.array.astype(x.array.dtype)))
-    return assign(x, bernoulli(x, p, generator=generator))
+        return replace(x, Tensor(drawn.array.astype(x.array.dtype)), "BernoulliBackward1")
+    return replace(x, bernoulli(x, p, generator=generator), "BernoulliBackward2")
 
 
 def exponential(shape: tuple[int, ...], source: Generator | None = None) -> np.ndarray:
@@ -68,14 +69,16 @@ def exponential(shape: tuple[int, ...], source: Generator | None = None) -> np.n
 
 def _exponential_(x: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     check_writable(x)
+    check_places(x)
     if lambd <= 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
-    return assign(x, _drawn(x, lambda shape: exponential(shape, generator) / lambd))
+    return replace(x, _drawn(x, lambda shape: exponential(shape, generator) / lambd), "ExponentialBackward0")
 
 
 def _random_(x: Tensor, low: Any = None, high: Any = None, *, generator: Generator | None = None) -> Tensor:
     """Whole numbers from low to high (all that the dtype holds, if neither is given)."""
     check_writable(x)
+    check_places(x)
     source = generator or default_generator
     name = x.dtype.name
     if low is None:
@@ -93,7 +96,7 @@ def _random_(x: Tensor, low: Any = None, high: Any = None, *, generator: Generat
         found: np.ndarray = (draws % np.uint64(span)).astype(np.int64).reshape(shape) + start
         return found
 
-    return assign(x, _drawn(x, draw))
+    return replace(x, _drawn(x, draw), f"RandomBackward{2 if low is None else int(high is None)}")
 
 
 def multinomial(x: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None) -> Tensor:
@@ -126,7 +129,13 @@ def dropout(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = Fa
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
     if not training or p == 0:
         return x
-    return _masked(x, bernoulli(x.detach(), 1 - p), p, inplace)
+    return _masked(x, _kept(x.detach(), p), p, inplace)
+
+
+_RANKS = (
+    "dropout1d: Expected 2D or 3D input, but received a {}D input. Note that dropout1d exists to provide channel-wise dropout on inputs "
+    "with 1 spatial dimension, a channel dimension, and an optional batch dimension (i.e. 2D or 3D inputs)."
+)
 
 
 def _by_channel(axes: int) -> Callable[..., Tensor]:
@@ -135,13 +144,22 @@ def _by_channel(axes: int) -> Callable[..., Tensor]:
     def drop(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
         if not 0 <= p <= 1:
             raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+        if axes == 1 and x.ndim not in (2, 3):
+            raise RuntimeError(_RANKS.format(x.ndim))
         if not training or p == 0:
             return x
-        lead = x.ndim - axes
-        kept = bernoulli(Tensor(np.zeros((*x.shape[:lead], *(1,) * axes), x.array.dtype)), 1 - p)
+        lead = 2 if axes == 2 or x.ndim == axes + 2 else 1  # PyTorch takes what has another rank as one example, but in two dimensions
+        if x.ndim < lead:
+            raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+        kept = _kept(Tensor(np.zeros((*x.shape[:lead], *(1,) * (x.ndim - lead)), x.array.dtype)), p)
         return _masked(x, kept, p, inplace)
 
     return drop
+
+
+def _kept(x: Tensor, p: float) -> Tensor:
+    """What stays of a tensor; where nothing does, nothing is drawn."""
+    return Tensor(np.zeros(x.shape, x.array.dtype)) if p == 1 else bernoulli(x, 1 - p)
 
 
 def _masked(x: Tensor, kept: Tensor, p: float, inplace: bool) -> Tensor:

@@ -97,23 +97,6 @@ def _fill_diagonal_(x: Tensor, fill_value: float, wrap: bool = False) -> Tensor:
     return assign(x, before(x).masked_fill(Tensor(mask), fill_value))
 
 
-def _promote_types(first: Any, second: Any) -> dtypes.dtype:
-    return dtypes.of_numpy(dtypes.result_type([np.empty(1, dtypes.as_numpy(kind)) for kind in (first, second)]))
-
-
-_CATEGORIES = "buif"
-
-
-def _can_cast(source: Any, target: Any) -> bool:
-    """Whether entries may be kept in another dtype without leaving the category of theirs: booleans, whole numbers, floats."""
-    start, end = (dtypes.as_numpy(kind).kind.replace("u", "i") for kind in (source, target))
-    return _CATEGORIES.index(start) <= _CATEGORIES.index(end)
-
-
-def _is_inference(x: Tensor) -> bool:
-    return x._inference
-
-
 class _Limits:
     """What NumPy knows of a dtype's numbers, under PyTorch's names."""
 
@@ -168,8 +151,7 @@ SEARCHING: dict[str, Callable[..., Any]] = {
         ("isin", _isin), ("searchsorted", _searchsorted), ("bucketize", _bucketize), ("argwhere", _argwhere),
         ("unique_consecutive", _unique_consecutive), ("histc", _histc),
     )},
-    "tril_indices": _triangle(np.tril_indices), "triu_indices": _triangle(np.triu_indices), "promote_types": _promote_types,
-    "can_cast": _can_cast, "is_inference": _is_inference, "finfo": finfo, "iinfo": iinfo,
+    "tril_indices": _triangle(np.tril_indices), "triu_indices": _triangle(np.triu_indices), "finfo": finfo, "iinfo": iinfo,
 }  # fmt: skip
 SEARCHING_METHODS: dict[str, Callable[..., Any]] = {
     **{name: SEARCHING[name] for name in ("isin", "argwhere", "unique_consecutive", "histc", "bucketize")},
