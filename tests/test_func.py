@@ -69,7 +69,7 @@ def test_tangents_are_transposes_of_gradients(case: Case) -> None:
     _, pull = vjp(function, *xs)
     assert moved.shape == u.shape
     ahead, back = (u * moved).sum().item(), sum((g * v).sum().item() for g, v in zip(pull(u), vs, strict=True))
-    assert ahead == pytest.approx(back, rel=1e-7, abs=1e-8)
+    assert ahead == pytest.approx(back, rel=1e-11, abs=1e-12)
 
 
 # -- transformations of transformations -------------------------------------------------------------------------

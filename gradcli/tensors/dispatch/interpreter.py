@@ -81,7 +81,11 @@ def _moving(op: Op, operands: Sequence[Any], static: Mapping[str, Any], place: i
     before = state.change(forward_levels=state.forward_levels[:place])
     try:
         result = apply(op, operands, static)
-        tangents = _tangent(op, operands, {**op.static, **static}, result, [tangent_of(x, level) for x in operands])
+        constants = dtypes.set_constants(None if op.always else (result[0] if isinstance(result, tuple) else result).array.dtype)
+        try:
+            tangents = _tangent(op, operands, {**op.static, **static}, result, [tangent_of(x, level) for x in operands])
+        finally:
+            dtypes.set_constants(constants)
     finally:
         state.change(**before)
     if tangents is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -17,6 +16,7 @@ from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.batched import Batched
 from gradcli.tensors.core.casts import as_tensor, clone_of
 from gradcli.tensors.core.tensor import Tensor
+from gradcli.tensors.core.user_warnings import warn
 from gradcli.tensors.dispatch.apply import apply
 from gradcli.tensors.dispatch.library_calls import call, known, missing
 from gradcli.tensors.torch.bits import BITS
@@ -75,7 +75,7 @@ def where(condition: Any, *choices: Any, **keywords: Any) -> Any:
         if condition.array.dtype != np.uint8:
             kind = condition.dtype.in_messages
             raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {kind}")
-        warnings.warn(_BYTES, UserWarning, stacklevel=2)
+        warn(_BYTES)
         condition = condition.to(dtypes.bool_)
     return call("where", TORCH, (condition, *choices), keywords)
 
