@@ -351,6 +351,17 @@ def test_the_mode_warns_of_itself() -> None:
     assert seen[0].filename == __file__
 
 
+def test_nodes_know_where_they_were_made() -> None:
+    """As PyTorch keeps it with a node: the user's lines, the innermost last."""
+    x = torch.ones(1, requires_grad=True)
+    with torch.autograd.set_detect_anomaly(True):
+        y = x.exp()
+    lines = y.grad_fn.metadata["traceback_"]
+    assert all(isinstance(line, str) for line in lines)
+    assert f'File "{__file__}"' in lines[-1]
+    assert "y = x.exp()" in lines[-1]
+
+
 def test_a_graph_of_gradients_in_leaves_is_warned_of_once() -> None:
     program = """
 import gradcli as torch
