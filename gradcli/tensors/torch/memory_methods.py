@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.ops.arrays.striding import last_place
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.tensors.core import dtypes, storage
 from gradcli.tensors.core.batched import Batched
 from gradcli.tensors.core.casts import clone_of
 from gradcli.tensors.core.in_place import check_writable
+from gradcli.tensors.core.levels import region_of_each
 from gradcli.tensors.core.modes import Mode, state
 from gradcli.tensors.core.storage import Storage
 from gradcli.tensors.core.tensor import Tensor
@@ -111,8 +113,22 @@ def _sizes(given: Any) -> tuple[int, ...]:
 
 def _as_strided(x: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """A view of a tensor's storage with these sizes, strides and offset."""
+    if isinstance(x, Batched):
+        return _as_strided_each(x, _sizes(size), _sizes(stride), int(storage_offset or 0))
     offset = _storage_offset(x) if storage_offset is None else int(storage_offset)
     return region(x, storage.placed(x.array, _sizes(size), _sizes(stride), offset))
+
+
+def _as_strided_each(x: Batched, size: tuple[int, ...], stride: tuple[int, ...], offset: int) -> Tensor:
+    """The same of each example, as if it were alone in memory."""
+    own = storage.strides(x.physical.array)[len(x.levels) :]
+    if offset < 0 or offset + last_place(size, stride) > last_place(tuple(x.shape), own):
+        raise RuntimeError(
+            f"vmap: as_strided(size={list(size)}, stride={list(stride)}, storage_offset={offset}) reaches out of the memory of an example "
+            f"of size {list(x.shape)} and stride {list(own)}"
+        )
+    found: Tensor = region_of_each(x, size, stride, offset)
+    return found
 
 
 def _as_strided_in_place(x: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
