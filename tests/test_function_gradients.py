@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Callable
 from importlib.util import find_spec
+from inspect import signature
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ from scipy.special import expit
 from gradcli.errors import GradcliError
 from gradcli.functions.checking import TRACED, Question
 from gradcli.functions.points import smallest
+from gradcli.functions.testing import Options
 from gradcli.report.verdicts import Check
 from gradcli.testing import GradientError, assert_gradient, check_gradient, gradient_test
 
@@ -349,6 +351,15 @@ def test_custom_rules_of_jax(factor: float, verdict: str) -> None:
     assert (check.verdict.word, check.variables["x"].decided_by) == (verdict, TRACED)
 
 
+@needs_jax
+def test_the_precision_of_jax_is_left_as_it_was() -> None:
+    import jax
+    import jax.numpy as jnp
+
+    assert check_gradient(lambda x: jnp.sum(x**2), by="jax", at={"x": X}).verdict.word == "agree"
+    assert not jax.config.jax_enable_x64
+
+
 @needs_autograd
 @pytest.mark.parametrize(("factor", "verdict"), [(1.0, "agree"), (1.0001, "mismatch")])
 def test_primitives_of_autograd(factor: float, verdict: str) -> None:
@@ -383,6 +394,18 @@ def test_points_outside_of_the_domain_are_passed_over() -> None:
         check_gradient(logarithm, lambda x: 1 / x, at={"x": "-rand(2) - 1"}, points=3)
 
 
+def test_a_gradient_that_raises_at_some_points_is_not_passed_over() -> None:
+    """The function has values there: nothing excuses its gradient."""
+
+    def slope(x: Any) -> Any:
+        if x[0] < 0:
+            raise ValueError("no rule for what is negative")
+        return 2 * x
+
+    with pytest.raises(GradcliError, match="no rule for what is negative"):
+        check_gradient(lambda x: np.sum(x**2), slope, at={"x": "randn(2)"}, points=8)
+
+
 def test_a_failing_assertion_reads_as_the_report_does() -> None:
     assert_gradient(lambda x: np.sum(x**2), lambda x: 2 * x, at={"x": "randn(4)"}, points=4)
     with pytest.raises(GradientError) as caught:
@@ -391,6 +414,16 @@ def test_a_failing_assertion_reads_as_the_report_does() -> None:
     assert "it is twice the derivative" in str(caught.value)
     with pytest.raises(TypeError, match="unexpected keyword argument 'point'"):
         assert_gradient(np.sum, np.ones_like, at={"x": X}, point=3)
+
+
+def test_options_stand_in_both_signatures() -> None:
+    given = {name for name, parameter in signature(check_gradient).parameters.items() if parameter.kind is parameter.KEYWORD_ONLY}
+    assert set(Options.__annotations__) == given
+
+
+def test_frameworks_are_named_in_the_words_of_python() -> None:
+    with pytest.raises(GradcliError, match=r"^by must be one of torch, jax, autograd, not 'torhc'$"):
+        check_gradient(np.sum, by="torhc", at={"x": X})
 
 
 @gradient_test(lambda x: 3 * x**2, at={"x": lambda random: random.uniform(1, 2, size=3)}, points=3)
