@@ -33,9 +33,9 @@ _FEW = 32  # directions of one
 class Derivatives:
     """What a matrix is of: the derivatives of ``outs`` by ``wrt``.
 
-    beside     what is computed besides: values, gradients
-    leaves     what plans take
-    symmetric  whether it is a Hessian
+    beside        what is computed besides: values, gradients
+    leaves        what plans take
+    is_symmetric  whether it is a Hessian
     """
 
     def __init__(
@@ -88,6 +88,7 @@ class Derivatives:
         return found
 
     def table(self, given: Mapping[Expr, Any]) -> Mapping[Expr, Any]:
+        """The values of all nodes, array by array."""
         return forward([*self.outs, *self.beside], given, self.runs.precision)
 
 
