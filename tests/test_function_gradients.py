@@ -352,6 +352,20 @@ def test_custom_rules_of_jax(factor: float, verdict: str) -> None:
 
 
 @needs_jax
+def test_a_loop_of_jax_is_followed_and_has_no_place() -> None:
+    import jax
+    import jax.numpy as jnp
+
+    @jax.custom_vjp
+    def halved(x: Any) -> Any:
+        return jax.lax.while_loop(lambda y: jnp.sum(y) > 1.0, lambda y: y / 2, x)
+
+    halved.defvjp(lambda x: (halved(x), None), lambda _, seed: (seed / 4,))
+    check = check_gradient(lambda x: jnp.sum(halved(x) ** 2), by="jax", at={"x": np.array([1.0, 2.0, 0.5])})
+    assert (check.verdict.word, check.variables["x"].decided_by, check.reason) == ("agree", TRACED, None)
+
+
+@needs_jax
 def test_the_precision_of_jax_is_left_as_it_was() -> None:
     import jax
     import jax.numpy as jnp

@@ -22,6 +22,7 @@ from gradcli.tensors.core.subscripts import get, rows
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.torch.numpy_protocols import function_on_tensors, ufunc_on_tensors
 
+_OWN = f"{Path(__file__).parent}{os.sep}"
 _NUMPY = f"{Path(np.__file__).parent}{os.sep}"
 _IN_PLACE = ("partition", "put", "resize", "sort")  # methods of arrays that are not NumPy's function of their name
 
@@ -171,13 +172,15 @@ def _plain(value: Any) -> Any:
 
 
 def _place() -> str | None:
-    """Where the user's code asks for a truth: the text and the line."""
+    """Where the user's code asks for a truth: the text and the line. A loop of JAX's, which jaxprs.py runs, has no place there."""
     frame = sys._getframe(2)
     while frame.f_code.co_filename.startswith(("<", _NUMPY)):
         if frame.f_back is None:
             return None
         frame = frame.f_back
     name, line = frame.f_code.co_filename, frame.f_lineno
+    if name.startswith(_OWN):
+        return None
     text = linecache.getline(name, line).strip()
     place = list(frame.f_code.co_positions())[frame.f_lasti // 2]
     if text and place[0] == place[1] == line and place[2] is not None and place[3] is not None:
