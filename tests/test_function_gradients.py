@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Callable
 from importlib.util import find_spec
+from inspect import signature
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ from scipy.special import expit
 from gradcli.errors import GradcliError
 from gradcli.functions.checking import TRACED, Question
 from gradcli.functions.points import smallest
+from gradcli.functions.testing import Options
 from gradcli.report.verdicts import Check
 from gradcli.testing import GradientError, assert_gradient, check_gradient, gradient_test
 
@@ -349,6 +351,29 @@ def test_custom_rules_of_jax(factor: float, verdict: str) -> None:
     assert (check.verdict.word, check.variables["x"].decided_by) == (verdict, TRACED)
 
 
+@needs_jax
+def test_a_loop_of_jax_is_followed_and_has_no_place() -> None:
+    import jax
+    import jax.numpy as jnp
+
+    @jax.custom_vjp
+    def halved(x: Any) -> Any:
+        return jax.lax.while_loop(lambda y: jnp.sum(y) > 1.0, lambda y: y / 2, x)
+
+    halved.defvjp(lambda x: (halved(x), None), lambda _, seed: (seed / 4,))
+    check = check_gradient(lambda x: jnp.sum(halved(x) ** 2), by="jax", at={"x": np.array([1.0, 2.0, 0.5])})
+    assert (check.verdict.word, check.variables["x"].decided_by, check.reason) == ("agree", TRACED, None)
+
+
+@needs_jax
+def test_the_precision_of_jax_is_left_as_it_was() -> None:
+    import jax
+    import jax.numpy as jnp
+
+    assert check_gradient(lambda x: jnp.sum(x**2), by="jax", at={"x": X}).verdict.word == "agree"
+    assert not jax.config.jax_enable_x64
+
+
 @needs_autograd
 @pytest.mark.parametrize(("factor", "verdict"), [(1.0, "agree"), (1.0001, "mismatch")])
 def test_primitives_of_autograd(factor: float, verdict: str) -> None:
@@ -383,6 +408,18 @@ def test_points_outside_of_the_domain_are_passed_over() -> None:
         check_gradient(logarithm, lambda x: 1 / x, at={"x": "-rand(2) - 1"}, points=3)
 
 
+def test_a_gradient_that_raises_at_some_points_is_not_passed_over() -> None:
+    """The function has values there: nothing excuses its gradient."""
+
+    def slope(x: Any) -> Any:
+        if x[0] < 0:
+            raise ValueError("no rule for what is negative")
+        return 2 * x
+
+    with pytest.raises(GradcliError, match="no rule for what is negative"):
+        check_gradient(lambda x: np.sum(x**2), slope, at={"x": "randn(2)"}, points=8)
+
+
 def test_a_failing_assertion_reads_as_the_report_does() -> None:
     assert_gradient(lambda x: np.sum(x**2), lambda x: 2 * x, at={"x": "randn(4)"}, points=4)
     with pytest.raises(GradientError) as caught:
@@ -391,6 +428,16 @@ def test_a_failing_assertion_reads_as_the_report_does() -> None:
     assert "it is twice the derivative" in str(caught.value)
     with pytest.raises(TypeError, match="unexpected keyword argument 'point'"):
         assert_gradient(np.sum, np.ones_like, at={"x": X}, point=3)
+
+
+def test_options_stand_in_both_signatures() -> None:
+    given = {name for name, parameter in signature(check_gradient).parameters.items() if parameter.kind is parameter.KEYWORD_ONLY}
+    assert set(Options.__annotations__) == given
+
+
+def test_frameworks_are_named_in_the_words_of_python() -> None:
+    with pytest.raises(GradcliError, match=r"^by must be one of torch, jax, autograd, not 'torhc'$"):
+        check_gradient(np.sum, by="torhc", at={"x": X})
 
 
 @gradient_test(lambda x: 3 * x**2, at={"x": lambda random: random.uniform(1, 2, size=3)}, points=3)
@@ -443,22 +490,23 @@ TOLD = {
 
 
 @pytest.mark.parametrize("name", TOLD)
-def test_functions_that_misbehave(run_cli: Any, module: None, name: str) -> None:
-    done = run_cli("check", "--function", f"mine:{name}", "--gradient", "mine:double", "--at", "x=1.5,2")
+def test_functions_that_misbehave(run_cli: Any, call_cli: Any, module: None, name: str) -> None:
+    call = run_cli if name == "talks" else call_cli  # of what is printed by another process, only a process hears
+    done = call("check", "--function", f"mine:{name}", "--gradient", "mine:double", "--at", "x=1.5,2")
     code, text = TOLD[name]
     assert (done.returncode, text in done.stdout) == (code, True), done.stdout + done.stderr
     assert "hello" not in done.stdout, "what a function prints is no part of the report"
 
 
-def test_a_failing_point_is_repeated_by_its_command(run_cli: Any, module: None) -> None:
+def test_a_failing_point_is_repeated_by_its_command(call_cli: Any, module: None) -> None:
     import shlex
 
     words = ["check", "--function", "mine:square", "--gradient", "mine:half", "--at", "x=randn(6)", "--points", "3"]
-    done = run_cli(*words)
+    done = call_cli(*words)
     assert done.returncode == 1
     (line,) = [line for line in done.stdout.splitlines() if "repeat: " in line]
     command = shlex.split(line.partition("repeat: ")[2])
     assert command[:3] == ["gradcli", "check", "--function"]
-    again = run_cli(*command[1:], "--format", "jsonl")
+    again = call_cli(*command[1:], "--format", "jsonl")
     assert json.loads(again.stdout.splitlines()[0])["check"]["verdict"] == "mismatch"
     assert len(json.loads(command[command.index("--at") + 1].partition("=")[2])) == 1, "one entry is enough"

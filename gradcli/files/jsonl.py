@@ -89,8 +89,8 @@ def _record(data: dict[str, Any], limits: Limits, folder: Path | None) -> InputR
 
 
 def _dialect(word: Any) -> str | None:
-    if word is None or word in DIALECTS:
-        return None if word is None else str(word)
+    if word is None:
+        return None
     if not isinstance(word, str):
         raise InputError(f"'dialect' must be one of {', '.join(DIALECTS)}, not {_kind(word)}")
     return one_of("'dialect'", word, DIALECTS, InputError)

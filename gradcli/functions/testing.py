@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from inspect import signature
+from typing import Any, Required, TypedDict, Unpack
 
 import numpy as np
 
-from gradcli.errors import ArgumentError, UsageError
+from gradcli.errors import ArgumentError, UsageError, one_of
 from gradcli.functions.calls import guarded
 from gradcli.functions.checking import Question
+from gradcli.functions.frameworks import FRAMEWORKS
 from gradcli.functions.points import Arguments, gravest, text_of
 from gradcli.query.options import names_of
 from gradcli.query.outcome import outcome_of
@@ -31,6 +33,20 @@ class GradientError(AssertionError):
     def __init__(self, text: str, check: Check) -> None:
         super().__init__(text)
         self.check = check
+
+
+class Options(TypedDict, total=False):
+    """Those of `check_gradient`, as `assert_gradient` and `gradient_test` hand them on."""
+
+    at: Required[Mapping[str, Any]]
+    wrt: str | Iterable[str] | None
+    by: str | None
+    points: int
+    rtol: float | None
+    atol: float
+    seed: Any
+    random_state: int
+    order: int
 
 
 def check_gradient(
@@ -64,9 +80,12 @@ def check_gradient(
     return _checked(function, gradient, at, wrt, by, points, rtol, atol, seed, random_state, order)[0]
 
 
-def assert_gradient(function: Callable[..., Any], gradient: Callable[..., Any] | None = None, **options: Any) -> None:
+def assert_gradient(function: Callable[..., Any], gradient: Callable[..., Any] | None = None, **options: Unpack[Options]) -> None:
     """Raise GradientError, with the report of ``gradcli check``, unless a gradient is right: `check_gradient` with its options."""
-    check, arguments = _checked(function, gradient, **{**_DEFAULTS, **_known(options)})
+    strange = next((name for name in options if name not in _DEFAULTS), None)
+    if strange is not None:
+        raise TypeError(f"assert_gradient() got an unexpected keyword argument '{strange}'; it takes {', '.join(_DEFAULTS)}")
+    check, arguments = _checked(function, gradient, **{**_DEFAULTS, **options})
     whose = f"{options['by']}'s own gradient" if options.get("by") else f"the gradient {_name(gradient)}"
     record = Record(f"{_name(function)} with {whose}", id=_name(function), check=check)
     outcome = outcome_of(record, _name(function), fail_on=FAIL_ON)
@@ -75,7 +94,9 @@ def assert_gradient(function: Callable[..., Any], gradient: Callable[..., Any] |
         raise GradientError(block(outcome), check)
 
 
-def gradient_test(gradient: Callable[..., Any] | None = None, **options: Any) -> Callable[[Callable[..., Any]], Callable[[], None]]:
+def gradient_test(
+    gradient: Callable[..., Any] | None = None, **options: Unpack[Options]
+) -> Callable[[Callable[..., Any]], Callable[[], None]]:
     """A decorator that makes of a function the test that its gradient is right: `assert_gradient` with these options."""
 
     def decorated(function: Callable[..., Any]) -> Callable[[], None]:
@@ -89,17 +110,11 @@ def gradient_test(gradient: Callable[..., Any] | None = None, **options: Any) ->
     return decorated
 
 
-_DEFAULTS: dict[str, Any] = {
-    "at": None, "wrt": None, "by": None, "points": 1, "rtol": None, "atol": 0.0, "seed": None, "random_state": 0,
-    "order": 1,
-}  # fmt: skip
-
-
-def _known(options: dict[str, Any]) -> dict[str, Any]:
-    strange = next((name for name in options if name not in _DEFAULTS), None)
-    if strange is not None:
-        raise TypeError(f"assert_gradient() got an unexpected keyword argument '{strange}'; it takes {', '.join(_DEFAULTS)}")
-    return options
+_DEFAULTS: dict[str, Any] = {  # of all options; the arguments have none, and are asked for in words
+    name: None if parameter.default is parameter.empty else parameter.default
+    for name, parameter in signature(check_gradient).parameters.items()
+    if parameter.kind is parameter.KEYWORD_ONLY
+}
 
 
 def _checked(
@@ -109,6 +124,8 @@ def _checked(
     """The verdict, and the arguments that it is about."""
     if (gradient is None) == (by is None):
         raise UsageError("a gradient is somebody's or a framework's: give gradient, or by='torch'")
+    if by is not None:
+        one_of("by", by, FRAMEWORKS)
     if order not in (1, 2):
         raise UsageError(f"order must be 1 or 2, not {order!r}")
     if not at:

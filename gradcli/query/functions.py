@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 Key = tuple[Any, ...]
 _ARRAY = np.ndarray
 _PLANS = 256  # that a function keeps: shapes, or values that decide what is computed, may be others in every call
-_OPTIONS = frozenset(("seed", "out", "random_state"))
+_OPTIONS = ("seed", "out", "random_state")  # keywords of a call, whatever is made of it
 _STEP = 0x9E3779B1  # 2**32 by the golden ratio: its multiples are spread evenly
 
 
 class Function:
     """An expression and its gradients as a function of its names. Made by `value_and_grad`."""
 
-    options: tuple[str, ...] = ("seed", "out", "random_state")
+    options: tuple[str, ...] = _OPTIONS
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class Function:
         self.random_state = given.state_of(random_state)
         self._maker = maker  # of plans for shapes
         self._dropped = 0
-        self._float = self.float_dtype = numpy_dtype(FLOAT, self.dtype)
+        self.float_dtype = numpy_dtype(FLOAT, self.dtype)
         self.statements: list[Statement] = []
         self._words: set[str] = {*(wrt or ())}
         self._plans: dict[Key, Specialized] = {}
@@ -99,7 +99,7 @@ class Function:
         if at is not None or more or not self._words.issuperset(bindings):
             bindings = self._by_names(at, bindings, more)
         parts: list[Any] = list(bindings)  # names and shapes: what a plan is made for
-        dtype = self._float
+        dtype = self.float_dtype
         for name, value in bindings.items():
             if type(value) is _ARRAY and value.dtype is dtype:
                 parts.append(value.shape)
@@ -135,13 +135,13 @@ class Function:
         specs = given.bound(shapes, named, self._words, lambda name: f'f.prepare({{"{name}": ...}})')
         values, unknown = {}, set()
         for name, spec in specs.items():
-            empty = placeholder(name, spec, self._float)
+            empty = placeholder(name, spec, self.float_dtype)
             values[name] = self._array(name, spec) if empty is None else empty
             if empty is not None:
                 unknown.add(name)
         seed = asked.get("seed")
         if seed is not None:
-            empty = placeholder("seed", seed, self._float)
+            empty = placeholder("seed", seed, self.float_dtype)
             seed = numbers(seed, "the seed", copy=False) if empty is None else empty
         key = (*values, *map(self._kind, values.values()), *([] if seed is None else [seed.shape]))
         return self._compiled(key, values, seed, unknown)
@@ -150,7 +150,7 @@ class Function:
         self, at: Mapping[str, Any] | None, keywords: Mapping[str, Any] | None, how: Any, state: int | None = None, seed: Any = None
     ) -> Any:
         """What plans of another kind give, which take for ``out`` how results are wanted."""
-        if keywords and not _OPTIONS.isdisjoint(keywords):  # names here
+        if keywords and any(option in keywords for option in _OPTIONS):  # names here
             at, keywords = {**(at or {}), **keywords}, None
         return Function.__call__(self, at, seed=seed, out=how, random_state=state, **(keywords or {}))
 
@@ -204,11 +204,11 @@ class Function:
         if array.dtype.kind in "iub":
             return array
         with np.errstate(all="ignore"):  # what is too large for float32 is infinite
-            return array.astype(self._float, copy=False)
+            return array.astype(self.float_dtype, copy=False)
 
     def _kind(self, array: Any) -> Any:
         """What of a value a plan is made for."""
-        return array.shape if array.dtype is self._float else (array.dtype.kind, array.shape)
+        return array.shape if array.dtype is self.float_dtype else (array.dtype.kind, array.shape)
 
     def _compiled(self, key: Key, bindings: Mapping[str, Any], seed: Any, unknown: Collection[str] = ()) -> Specialized:
         """The plan for values of these shapes, and where the text makes constants of values, for these values.

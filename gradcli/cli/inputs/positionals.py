@@ -59,8 +59,9 @@ def argument_text(argument: str) -> str:
     """An argument as text, its characters composed. Raises UsageError for bytes that are no text in the encoding of the locale."""
     if not argument.isascii() and _UNREAD.search(argument):
         encoding = sys.getfilesystemencoding()
+        letters = os.fsencode(argument).decode("utf-8", "backslashreplace")
         help = "write it in UTF-8" if encoding == "utf-8" else "set LC_ALL=C.UTF-8, or PYTHONUTF8=1"
-        raise UsageError(f"'{argument}' cannot be read: it is not {encoding}, which is the encoding of the locale", help=help)
+        raise UsageError(f"the locale, whose encoding is {encoding}, cannot read '{letters}'", help=help)
     return composed(argument)
 
 
