@@ -18,6 +18,7 @@ from gradcli.functions.calls import guarded
 from gradcli.functions.checking import Question
 from gradcli.functions.frameworks import FRAMEWORKS
 from gradcli.functions.points import Arguments, gravest, text_of
+from gradcli.query.bindings import by_form
 from gradcli.query.options import names_of
 from gradcli.query.outcome import outcome_of
 from gradcli.query.policy import FAIL_ON
@@ -132,6 +133,7 @@ def _checked(
         raise ArgumentError(
             "the function needs its arguments", help="at={'x': [1.0, 2.0], 'y': 'randn(5)'}, in the order of its parameters"
         )
+    at = by_form("at", at)
     names = list(names_of(wrt) or at)
     missing = next((name for name in names if name not in at), None)
     if missing is not None:

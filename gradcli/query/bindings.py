@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
+from gradcli.characters import NAME, composed, normalized
 from gradcli.errors import GradcliError, InputTypeError, UnknownNameError, UsageError, one_of, suggestion
-from gradcli.language.characters import composed
 from gradcli.language.deviations import deviations
 from gradcli.limits import Limits
 from gradcli.ops.calling.inputs import numbers
@@ -28,13 +28,12 @@ OPTIONS = (  # of evaluate
     "precision", "random_state", "seed", "threads", "timeout", "wrt",
 )  # fmt: skip
 MOST_DIGITS = 100_000  # of a precision
-_NAME = r"[^\W\d⁰¹²³⁴-⁹](?:(?![⁰¹²³⁴-⁹])\w)*"
 OPTIONS_OF_EXPLAIN = (
     "at", "check", "dialect", "dtype", "expression", "freeze", "limits", "random_state", "seed", "steps", "timeout", "why", "wrt",
 )  # fmt: skip
 OPTIONS_OF_DIFFERENTIATE = ("at", "check", "expression", "limits", "order", "points", "random_state", "timeout")
 _ELSEWHERE = {"digits": "precision", "grad": "mode", "jacobian": "mode", "hessian": "mode"}  # what people write, and what they mean
-_WORDS = re.compile(rf"#[^\n]*|({_NAME})")
+_WORDS = re.compile(rf"#[^\n]*|({NAME})")
 _RESERVED = ("if", "else", "and", "or", "not")
 
 
@@ -46,14 +45,14 @@ def text_of(expression: Any) -> str:
 
 
 def words(expression: str) -> frozenset[str]:
-    """The names in a program, functions and attributes among them, as the language spells them (NFC)."""
-    return frozenset(word for word in _WORDS.findall(composed(expression)) if word)
+    """The names in a program, functions and attributes among them, as the language spells them."""
+    return frozenset(word for word in _WORDS.findall(normalized(expression)) if word)
 
 
 def bound(at: Any, keywords: Mapping[str, Any], known: Collection[str], how: Callable[[str], str]) -> dict[str, Any]:
     """The values of a call by the names that the expression has for them.
 
-    Python makes NFKC of keywords (a micro sign becomes the letter mu), so that a name is also found by that form.
+    Of keywords, Python itself makes NFKC, also of raised and lowered letters: a name is found by that form, too.
     ``how`` says how a value is given by a name that is taken by an option.
     """
     if at is not None and not isinstance(at, Mapping):
@@ -69,15 +68,23 @@ def bound(at: Any, keywords: Mapping[str, Any], known: Collection[str], how: Cal
     return found
 
 
+def by_form(what: str, given: Mapping[Any, Any]) -> dict[str, Any]:
+    """What is given by names, by these as they are read. Raises UsageError for one name in two spellings."""
+    found = {normalized(name) if isinstance(name, str) else name: value for name, value in given.items()}
+    if len(found) < len(given):
+        raise UsageError(f"'{what}' has a name twice: it is one name in two spellings")
+    return found
+
+
 def _by_form(known: Collection[str]) -> dict[str, str]:
     """Words by what NFKC makes of them; where that is one for several, the first."""
     return {composed(word, "NFKC"): word for word in sorted(known, reverse=True)} | {word: word for word in known}
 
 
 def _spelled(name: Any, by_form: Callable[[], Mapping[str, str]], how: Callable[[str], str]) -> str:
-    if not isinstance(name, str) or name in _RESERVED or not re.fullmatch(_NAME, composed(name)):
+    if not isinstance(name, str) or name in _RESERVED or not re.fullmatch(NAME, normalized(name)):
         raise InputTypeError(f"{name!r} is no name that an expression can have", help=f"names are words: {how('x')}")
-    plain = composed(name)
+    plain = normalized(name)
     return by_form().get(plain) or by_form().get(composed(name, "NFKC"), plain)
 
 
@@ -185,7 +192,7 @@ def state_of(random_state: Any) -> int:
 
 def name_of(name: Any) -> str:
     """A name to differentiate by, or several with commas between them. Raises InputTypeError for what is none."""
-    if not isinstance(name, str) or not all(re.fullmatch(rf"\s*{_NAME}\s*", part) for part in composed(name).split(",")):
+    if not isinstance(name, str) or not all(re.fullmatch(rf"\s*{NAME}\s*", part) for part in normalized(name).split(",")):
         raise InputTypeError(f"{name!r} is no name to differentiate by", help="names are words: 'x', 'y'")
     return str(name)
 

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from gradcli.characters import by_name
 from gradcli.errors import ShapeError, UsageError
 from gradcli.limits import Limits
 from gradcli.query.derivative_plans import HessianPlan, JacobianPlan, MatrixPlan, ProductPlan
@@ -104,7 +105,8 @@ class Jacobian(_Matrix):
         Sparse arrays of truths, with a row for each entry of the value. What is left out is zero for all values; what is not may be.
         """
         plan: JacobianPlan = self._function.prepared(shapes, named)
-        return plan.patterns()
+        found: dict[str, Any] = by_name(plan.patterns())
+        return found
 
 
 class Hessian(_Matrix):
@@ -126,7 +128,8 @@ class Hessian(_Matrix):
     def sparsity(self, shapes: Mapping[str, Any] | None = None, /, **named: Any) -> dict[str, dict[str, Any]]:
         """By each two names, which second derivatives may be other than zero, as `Jacobian.sparsity` has it."""
         plan: HessianPlan = self._function.prepared(shapes, named)
-        return plan.patterns()
+        found: dict[str, dict[str, Any]] = by_name(plan.patterns())
+        return found
 
 
 class HessianProduct(_Derived):

@@ -17,7 +17,12 @@ from gradcli.ops.calling.inputs import numbers
 from gradcli.ops.calling.promotion import FLOAT
 from gradcli.ops.reductions.sums import sum_
 from gradcli.plans.linearized import Runs, pushed
+<<<<<<< HEAD
 from gradcli.query.instances import Asked, ForShapes, Instance
+=======
+from gradcli.query.bindings import by_form
+from gradcli.query.instances import Asked, ForShapes, Instance, order_of
+>>>>>>> names
 from gradcli.query.matrices import Blocks, Derivatives
 
 
@@ -143,7 +148,7 @@ class ProductPlan(ForShapes):
         if not isinstance(seed, Mapping):
             raise InputTypeError(f"'v' must map names to vectors, not {type(seed).__name__}", help='write v={"x": ...}')
         with np.errstate(all="ignore"):
-            found = {name: numbers(part, f"v['{name}']", copy=False).astype(dtype, copy=False) for name, part in seed.items()}
+            found = {name: numbers(part, f"v['{name}']", copy=False).astype(dtype, copy=False) for name, part in by_form("v", seed).items()}
         return found, tuple((name, part.shape) for name, part in found.items())
 
     def interpreted(self, given: Mapping[Expr, Any], precision: str) -> list[Any]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.characters import ByName
 from gradcli.errors import InputTypeError, ShapeError, UnknownNameError, UsageError, suggestion
 from gradcli.query import bindings as given
 from gradcli.query.placeholders import placeholder
@@ -70,7 +71,7 @@ class Flat:
 
     def split(self, vector: Any) -> dict[str, np.ndarray]:
         """A vector, such as a solver's result, as the values of the names."""
-        return {name: np.array(part)[()] for name, part in self.layout.split(vector).items()}
+        return ByName((name, np.array(part)[()]) for name, part in self.layout.split(vector).items())
 
     def join(self, values: Mapping[str, Any] | None = None, /, **named: Any) -> np.ndarray:
         """The values of the names as a vector, such as a solver's starting point. Raises ShapeError for other shapes than they have."""

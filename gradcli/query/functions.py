@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from gradcli.characters import by_name as found_by_name
 from gradcli.errors import GradcliError, InputTypeError, UsageError, text_lines
 from gradcli.language.mentions import names_bound_by, names_imported_by, words_of
 from gradcli.language.run import statements
@@ -57,6 +58,7 @@ class Function:
         self.backend = given.backend_of(backend)
         self.threads = given.threads_of(threads)
         self.random_state = given.state_of(random_state)
+        self._ascii = expression.isascii()  # all results are keyed as names are written
         self._maker = maker  # of plans for shapes
         self._dropped = 0
         self.float_dtype = numpy_dtype(FLOAT, self.dtype)
@@ -93,6 +95,7 @@ class Function:
         at, bindings  values of names: numbers, nested lists or arrays; ``at`` takes names that are no keywords
         seed          the vector of the vector-Jacobian product, of the value's shape, where that is no scalar
         out           arrays that take gradients, by name; the others are new
+        Gradients are by names as the language has them, and found by any form of these (`gradcli.characters`).
         random_state  the seed of the program's random draws in this call, where they are not to be those of the function
         Raises a `GradcliError` for values that the expression has no result for.
         """
@@ -115,7 +118,11 @@ class Function:
             compiled = self._compiled(key, bindings, seed)
         if random_state is not None:
             compiled = compiled.drawn(self, bindings, seed, given.state_of(random_state))
-        return compiled(bindings, seed, out)
+        if self._ascii:
+            return compiled(bindings, seed, out)
+        found = compiled(bindings, seed, given.by_form("out", out) if isinstance(out, Mapping) else out)
+        by_any_form: tuple[Any, dict[str, NDArray[Any]]] = found_by_name(found)
+        return by_any_form
 
     def prepare(self, shapes: Mapping[str, Any] | None = None, /, **named: Any) -> Self:
         """Compile ahead for values of these shapes; gives the function.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-from gradcli.language.characters import composed
+from gradcli.characters import normalized
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,7 +28,7 @@ def names_of(given: str | Iterable[str] | None) -> tuple[str, ...] | None:
     if given is None:
         return None
     listed = given.split(",") if isinstance(given, str) else given
-    return tuple(composed(name.strip()) for name in listed if name.strip())
+    return tuple(normalized(name.strip()) for name in listed if name.strip())
 
 
 # Is shown a query: its program, what it was lowered to, what it is differentiated by, and its record.
