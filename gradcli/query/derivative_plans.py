@@ -17,12 +17,8 @@ from gradcli.ops.calling.inputs import numbers
 from gradcli.ops.calling.promotion import FLOAT
 from gradcli.ops.reductions.sums import sum_
 from gradcli.plans.linearized import Runs, pushed
-<<<<<<< HEAD
-from gradcli.query.instances import Asked, ForShapes, Instance
-=======
 from gradcli.query.bindings import by_form
-from gradcli.query.instances import Asked, ForShapes, Instance, order_of
->>>>>>> names
+from gradcli.query.instances import Asked, ForShapes, Instance
 from gradcli.query.matrices import Blocks, Derivatives
 
 

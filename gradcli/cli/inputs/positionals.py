@@ -61,13 +61,8 @@ def argument_text(argument: str) -> str:
         encoding = sys.getfilesystemencoding()
         letters = os.fsencode(argument).decode("utf-8", "backslashreplace")
         help = "write it in UTF-8" if encoding == "utf-8" else "set LC_ALL=C.UTF-8, or PYTHONUTF8=1"
-<<<<<<< HEAD
         raise UsageError(f"the locale, whose encoding is {encoding}, cannot read '{letters}'", help=help)
-    return composed(argument)
-=======
-        raise UsageError(f"'{argument}' cannot be read: it is not {encoding}, which is the encoding of the locale", help=help)
     return normalized(argument)
->>>>>>> names
 
 
 def is_stream(path: str) -> bool:
