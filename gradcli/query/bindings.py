@@ -17,7 +17,7 @@ from gradcli.limits import Limits
 from gradcli.ops.calling.inputs import numbers
 from gradcli.ops.calling.prefixes import DIALECTS
 from gradcli.plans.backend import BACKENDS, insist
-from gradcli.query.options import Mode, names_of
+from gradcli.query.options import MOST_TIMES, Mode, names_of
 
 if TYPE_CHECKING:
     from gradcli.query.programs import Programs
@@ -62,8 +62,9 @@ def bound(at: Any, keywords: Mapping[str, Any], known: Collection[str], how: Cal
     for given in (at or {}, keywords):
         for name, value in given.items():
             place = name if isinstance(name, str) and name in known else _spelled(name, by_form, how)
-            if place in found and given is at:
-                raise UsageError(f"the name '{place}' is bound twice: it is one name in two spellings")
+            if place in found:
+                why = "it is one name in two spellings" if given is at else "in a dictionary and as a keyword"
+                raise UsageError(f"the name '{place}' is bound twice: {why}", help="leave one of them out")
             found[place] = value
     return found
 
@@ -210,6 +211,14 @@ def count_of(name: str, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
         raise InputTypeError(f"'{name}' must be a whole number from 1, not {value!r}")
     return int(value)
+
+
+def order_of(order: Any) -> int:
+    """How many times to differentiate. Raises for what the command line's ``--order`` does not take."""
+    times = count_of("order", order)
+    if times > MOST_TIMES:
+        raise UsageError(f"'order' must be at most {MOST_TIMES}, not {times:,}")
+    return times
 
 
 def digits_of(precision: Any) -> int | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import GradcliError, ShapeError, UsageError
+from gradcli.errors import GradcliError, InputTypeError, ShapeError, UsageError
 from gradcli.ops.calling.inputs import numbers
 from gradcli.plans.backend import OFTEN
 from gradcli.plans.plan import Plan
@@ -89,6 +89,9 @@ class Specialized(ForShapes):
 
     def _outs(self, out: Mapping[str, Any], values: list[Any]) -> list[Any]:
         """The caller's arrays, where a plan can write straight into them."""
+        if not isinstance(out, Mapping):
+            help = f'write out={{"{next(iter(self.wrt), "x")}": np.empty(...)}}'
+            raise InputTypeError(f"'out' must map names to arrays, not {type(out).__name__}", help=help)
         for name, array in out.items():
             if name not in self.wrt:
                 raise UsageError(f"out: there is no gradient by '{name}'")
