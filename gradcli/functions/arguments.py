@@ -149,8 +149,7 @@ def _at(name: str, leaf: str, part: Any, argument: Any) -> Any:
 def _numbers(leaf: str, said: Any) -> np.ndarray:
     if said is None:
         raise ArgumentError(f"the gradient of '{leaf}' is None")
-<<<<<<< HEAD
-    return real(said, f"the gradient of '{leaf}' must be")
+    return real(unmasked(said, f"the gradient of '{leaf}'"), f"the gradient of '{leaf}' must be")
 
 
 def real(given: Any, demand: str) -> np.ndarray:
@@ -158,11 +157,6 @@ def real(given: Any, demand: str) -> np.ndarray:
     if hasattr(given, "detach"):  # a tensor of PyTorch's, which may require a gradient
         given = given.detach().numpy()
     array = np.asarray(given)
-=======
-    if hasattr(said, "detach"):  # a tensor of PyTorch's, which may require a gradient
-        said = said.detach().numpy()
-    array = np.asarray(unmasked(said, f"the gradient of '{leaf}'"))
->>>>>>> trial
     if array.dtype.kind not in "fiub":
         raise ArgumentError(f"{demand} real numbers, not {array.dtype if array.dtype.kind != 'O' else type(given).__name__}")
     return array if array.dtype.kind == "f" else array.astype(float)

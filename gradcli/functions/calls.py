@@ -14,16 +14,11 @@ _OWN = f"{Path(__file__).parent.parent}{os.sep}"
 _LONGEST = 500  # characters of a message
 
 
-<<<<<<< HEAD
-def guarded(call: Callable[[], Any], kind: type[EvaluationError] = EvaluationError) -> Any:
-    """What a call gives. Raises an error of the kind for whatever it raises, an exit and an interrupt of its own among it."""
-=======
-def guarded(call: Callable[[], Any], *, interrupts: bool = True) -> Any:
-    """What a call gives. Raises GradcliError for whatever it raises, an exit and an interrupt of its own among it.
+def guarded(call: Callable[[], Any], kind: type[EvaluationError] = EvaluationError, *, interrupts: bool = True) -> Any:
+    """What a call gives. Raises an error of the kind for whatever it raises, an exit and an interrupt of its own among it.
 
     interrupts  False where Ctrl-C is that of the person who waits for the answer, and goes through
     """
->>>>>>> trial
     try:
         return call()
     except GradcliError:
@@ -31,7 +26,7 @@ def guarded(call: Callable[[], Any], *, interrupts: bool = True) -> Any:
     except KeyboardInterrupt as error:
         if not interrupts:
             raise
-        raise EvaluationError(_told(error)) from None
+        raise kind(_told(error)) from None
     except BaseException as error:
         raise kind(_told(error)) from None
 

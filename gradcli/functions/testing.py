@@ -13,21 +13,12 @@ from typing import Any, Required, TypedDict, Unpack
 
 import numpy as np
 
-<<<<<<< HEAD
-from gradcli.errors import ArgumentError, UsageError, one_of
-=======
-from gradcli.errors import ArgumentError, InputTypeError, UsageError
->>>>>>> trial
+from gradcli.errors import ArgumentError, InputTypeError, UsageError, one_of
 from gradcli.functions.calls import guarded
 from gradcli.functions.checking import Question
 from gradcli.functions.frameworks import FRAMEWORKS
 from gradcli.functions.points import Arguments, gravest, text_of
-<<<<<<< HEAD
-from gradcli.query.bindings import by_form
-from gradcli.query.options import names_of
-=======
-from gradcli.query.bindings import count_of, names_given, state_of
->>>>>>> trial
+from gradcli.query.bindings import by_form, count_of, names_given, state_of
 from gradcli.query.outcome import outcome_of
 from gradcli.query.policy import FAIL_ON
 from gradcli.query.programs import Programs
@@ -133,34 +124,24 @@ def _checked(
     """The verdict, and the arguments that it is about."""
     if (gradient is None) == (by is None):
         raise UsageError("a gradient is somebody's or a framework's: give gradient, or by='torch'")
-<<<<<<< HEAD
     if by is not None:
         one_of("by", by, FRAMEWORKS)
-=======
     for what, given in {"function": function, **({} if gradient is None else {"gradient": gradient})}.items():
         if not callable(given):
             raise InputTypeError(f"the {what} must be a function, not {type(given).__name__}")
->>>>>>> trial
     if order not in (1, 2):
         raise UsageError(f"order must be 1 or 2, not {order!r}")
     help = "at={'x': [1.0, 2.0], 'y': 'randn(5)'}, in the order of its parameters"
     if at is not None and not isinstance(at, Mapping):
         raise InputTypeError(f"'at' must map the names of arguments to values, not {type(at).__name__}", help=help)
     if not at:
-<<<<<<< HEAD
-        raise ArgumentError(
-            "the function needs its arguments", help="at={'x': [1.0, 2.0], 'y': 'randn(5)'}, in the order of its parameters"
-        )
-    at = by_form("at", at)
-    names = list(names_of(wrt) or at)
-=======
         raise ArgumentError("the function needs its arguments", help=help)
+    at = by_form("at", at)
     points, random_state = count_of("points", points), state_of(random_state)
     rtol, atol = None if rtol is None else _tolerance("rtol", rtol), _tolerance("atol", atol)
     names = list(at) if wrt is None else list(names_given("wrt", wrt, at) or ())
     if not names:
         raise ArgumentError("wrt: no argument to differentiate by", help=f"the arguments are {', '.join(at)}")
->>>>>>> trial
     missing = next((name for name in names if name not in at), None)
     if missing is not None:
         raise ArgumentError(f"wrt: at has no '{missing}'", help=f"the arguments are {', '.join(at)}")
