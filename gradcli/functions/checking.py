@@ -65,7 +65,7 @@ class Question:
             return self._checked(Subject(function, self.arguments, self.wrt, found.make), found, None)
 
     def _checked(self, subject: Subject, found: Framework | None, gradient: Callable[..., Any] | None) -> tuple[Check, Any]:
-        guarded(lambda: subject.value, NoValue)
+        guarded(lambda: subject.value, NoValue, interrupts=False)
         if self.order == 2:
             return self._second(subject, found, gradient)
         directions = seeds_for(subject.value, self.seed, self.state)
