@@ -183,12 +183,54 @@ ERRORS: dict[str, tuple[Any, Any, str]] = {
     "no gradient": (np.sum, lambda x: None, "the gradient is None"),
     "another shape": (np.sum, lambda x: np.ones(2), r"the gradient of 'x' has the shape \(2,\), its argument \(3,\)"),
     "another name": (np.sum, lambda x: {"y": x}, "the gradient lacks 'x'"),
+    "masked entries": (np.sum, lambda x: np.ma.array(np.ones_like(x), mask=x > 0), "the gradient of 'x' has masked entries"),
+    "a masked Jacobian": (lambda x: M @ x, lambda x: np.ma.array(M, mask=M > 0), "the Jacobian has masked entries"),
+    "several results": (lambda x: (np.sum(x), x), lambda x: x, "the function has 2 results, and the gradient takes no vectors for them"),
+    "no function": (None, lambda x: x, "the function must be a function, not NoneType"),
+    "a number for a gradient": (np.sum, 3, "the gradient must be a function, not int"),
     "a transposed Jacobian": (
         lambda x: M @ x,
         lambda x: M.T,
         r"a Jacobian of shape \(3, 2\) does not begin with the result's shape \(2,\)",
     ),
 }
+
+
+OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
+    "a number for at": ({"at": 3}, "'at' must map the names of arguments to values, not int"),
+    "a list for at": ({"at": [1.0]}, "'at' must map the names of arguments to values, not list"),
+    "nothing": ({"at": {}}, "the function needs its arguments"),
+    "masked entries": ({"at": {"x": np.ma.array(X, mask=X > 0)}}, "'x' has masked entries, which would count as numbers"),
+    "a number for wrt": ({"wrt": 3}, "'wrt' must be names, not 3"),
+    "no name": ({"wrt": []}, "wrt: no argument to differentiate by"),
+    "another name": ({"wrt": "q"}, "wrt: at has no 'q'"),
+    "no point": ({"points": 0}, "'points' must be a whole number from 1, not 0"),
+    "points in words": ({"points": "a"}, "'points' must be a whole number from 1, not 'a'"),
+    "a state below": ({"random_state": -1}, "'random_state' must be a whole number from 0, not -1"),
+    "a tolerance in words": ({"rtol": "a"}, "'rtol' must be a number from 0, not 'a'"),
+    "a tolerance that is none": ({"rtol": math.nan}, "'rtol' must be a number from 0, not nan"),
+    "a tolerance of everything": ({"atol": math.inf}, "'atol' must be a number from 0, not inf"),
+    "a tolerance below": ({"atol": -1}, "'atol' must be a number from 0, not -1"),
+    "a seed in words": ({"seed": "q"}, "the seed must be real numbers"),
+    "a third order": ({"order": 3}, "order must be 1 or 2, not 3"),
+}
+
+
+@pytest.mark.parametrize(("options", "message"), OPTIONS.values(), ids=OPTIONS)
+def test_options_are_refused_by_name(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(GradcliError, match=message):
+        check_gradient(lambda x: np.sum(x**2), lambda x: 2 * x, **{"at": {"x": X}, **options})
+    with pytest.raises(GradcliError, match=message):
+        assert_gradient(lambda x: np.sum(x**2), lambda x: 2 * x, **{"at": {"x": X}, **options})
+
+
+@pytest.mark.parametrize("points", [1, 5])
+def test_an_interrupt_ends_a_check(points: int) -> None:
+    def function(x: Any) -> Any:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        check_gradient(function, lambda x: x, at={"x": "randn(2)"}, points=points)
 
 
 @pytest.mark.parametrize(("function", "gradient", "message"), ERRORS.values(), ids=ERRORS)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError
+from gradcli.ops.calling.inputs import unmasked
 
 Floats = dict[str, np.ndarray]
 Make = Callable[[str, Any, np.ndarray], Any]  # what a function is called with: for which name, what stood there, and the numbers
@@ -28,7 +29,7 @@ def _walk(name: str, value: Any) -> list[tuple[str, np.ndarray]]:
     if isinstance(value, (list, tuple)):
         return [found for i, part in enumerate(value) for found in _walk(f"{name}[{i}]", part)]
     if is_number(value):
-        return [(name, np.asarray(value))]
+        return [(name, np.asarray(unmasked(value, f"'{name}'")))]
     return []
 
 
@@ -150,7 +151,7 @@ def _numbers(leaf: str, said: Any) -> np.ndarray:
         raise ArgumentError(f"the gradient of '{leaf}' is None")
     if hasattr(said, "detach"):  # a tensor of PyTorch's, which may require a gradient
         said = said.detach().numpy()
-    array = np.asarray(said)
+    array = np.asarray(unmasked(said, f"the gradient of '{leaf}'"))
     if array.dtype.kind not in "fiub":
         raise ArgumentError(f"the gradient of '{leaf}' must be real numbers, not {array.dtype}")
     return array if array.dtype.kind == "f" else array.astype(float)

@@ -13,12 +13,19 @@ _OWN = str(Path(__file__).parent.parent)
 _LONGEST = 500  # characters of a message
 
 
-def guarded(call: Callable[[], Any]) -> Any:
-    """What a call gives. Raises GradcliError for whatever it raises, an exit and an interrupt of its own among it."""
+def guarded(call: Callable[[], Any], *, interrupts: bool = True) -> Any:
+    """What a call gives. Raises GradcliError for whatever it raises, an exit and an interrupt of its own among it.
+
+    interrupts  False where Ctrl-C is that of the person who waits for the answer, and goes through
+    """
     try:
         return call()
     except GradcliError:
         raise
+    except KeyboardInterrupt as error:
+        if not interrupts:
+            raise
+        raise EvaluationError(_told(error)) from None
     except BaseException as error:
         raise EvaluationError(_told(error)) from None
 

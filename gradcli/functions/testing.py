@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import ArgumentError, UsageError
+from gradcli.errors import ArgumentError, InputTypeError, UsageError
 from gradcli.functions.calls import guarded
 from gradcli.functions.checking import Question
 from gradcli.functions.points import Arguments, gravest, text_of
-from gradcli.query.options import names_of
+from gradcli.query.bindings import count_of, names_given, state_of
 from gradcli.query.outcome import outcome_of
 from gradcli.query.policy import FAIL_ON
 from gradcli.query.programs import Programs
@@ -103,26 +103,34 @@ def _known(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _checked(
-    function: Callable[..., Any], gradient: Callable[..., Any] | None, at: Mapping[str, Any], wrt: Any, by: str | None, points: int,
+    function: Callable[..., Any], gradient: Callable[..., Any] | None, at: Any, wrt: Any, by: str | None, points: int,
     rtol: float | None, atol: float, seed: Any, random_state: int, order: int,
 ) -> tuple[Check, Arguments]:  # fmt: skip
     """The verdict, and the arguments that it is about."""
     if (gradient is None) == (by is None):
         raise UsageError("a gradient is somebody's or a framework's: give gradient, or by='torch'")
+    for what, given in {"function": function, **({} if gradient is None else {"gradient": gradient})}.items():
+        if not callable(given):
+            raise InputTypeError(f"the {what} must be a function, not {type(given).__name__}")
     if order not in (1, 2):
         raise UsageError(f"order must be 1 or 2, not {order!r}")
+    help = "at={'x': [1.0, 2.0], 'y': 'randn(5)'}, in the order of its parameters"
+    if at is not None and not isinstance(at, Mapping):
+        raise InputTypeError(f"'at' must map the names of arguments to values, not {type(at).__name__}", help=help)
     if not at:
-        raise ArgumentError(
-            "the function needs its arguments", help="at={'x': [1.0, 2.0], 'y': 'randn(5)'}, in the order of its parameters"
-        )
-    names = list(names_of(wrt) or at)
+        raise ArgumentError("the function needs its arguments", help=help)
+    points, random_state = count_of("points", points), state_of(random_state)
+    rtol, atol = None if rtol is None else _tolerance("rtol", rtol), _tolerance("atol", atol)
+    names = list(at) if wrt is None else list(names_given("wrt", wrt, at) or ())
+    if not names:
+        raise ArgumentError("wrt: no argument to differentiate by", help=f"the arguments are {', '.join(at)}")
     missing = next((name for name in names if name not in at), None)
     if missing is not None:
         raise ArgumentError(f"wrt: at has no '{missing}'", help=f"the arguments are {', '.join(at)}")
     question = Question({}, names, rtol, atol, by, seed, random_state, order)
 
     def ask(arguments: Arguments) -> tuple[Check, Any]:
-        answer: tuple[Check, Any] = guarded(lambda: replace(question, arguments=arguments).check(function, gradient))
+        answer: tuple[Check, Any] = guarded(lambda: replace(question, arguments=arguments).check(function, gradient), interrupts=False)
         return answer
 
     if points == 1:
@@ -142,6 +150,12 @@ def _drawn(at: Mapping[str, Any], state: int) -> dict[str, Any]:
         else:
             found[name] = value(random) if callable(value) else _numbers(value)
     return found
+
+
+def _tolerance(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)) or not 0 <= value < np.inf:
+        raise InputTypeError(f"'{name}' must be a number from 0, not {value!r}")
+    return float(value)
 
 
 def _numbers(value: Any) -> Any:
