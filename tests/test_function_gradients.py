@@ -487,6 +487,18 @@ def test_made_of_a_function(x: Any) -> Any:
     return np.sum(x**3)
 
 
+def test_a_wrong_gradient_is_told_where_its_function_stands() -> None:
+    def loss(x: Any) -> Any:
+        return np.sum(x**2)
+
+    with pytest.raises(GradientError) as caught:
+        assert_gradient(loss, lambda x: x, at={"x": [1.0]})
+    line = loss.__code__.co_firstlineno
+    place, excerpt = str(caught.value).splitlines()[1:3]
+    assert place.endswith(f"test_function_gradients.py:{line}:1 (loss)")
+    assert excerpt == f"{line} | loss with the gradient <lambda>"
+
+
 def test_the_fixture(check_gradient: Any) -> None:
     check_gradient(lambda x: np.sum(x**2), lambda x: 2 * x, at={"x": [1.0, 2.0]})
     with pytest.raises(AssertionError, match="mismatch"):

@@ -116,6 +116,11 @@ def test_no_result_fills_the_screen() -> None:
     assert len(repr(gradcli.explain("sum(x*y)", x=[1.0] * 50, y=[2.0] * 50, check=False))) <= 400
 
 
+@pytest.mark.parametrize("make", [gradcli.compile, gradcli.value_and_grad, gradcli.jacobian, gradcli.hessian, gradcli.hvp])
+def test_no_function_fills_the_screen(make) -> None:
+    assert len(repr(make("+".join(["x"] * 5000)))) <= 140
+
+
 def test_text_of_others_cannot_act_on_a_terminal() -> None:
     record = gradcli.evaluate("x**2  # \x1b[31m\u202e", x=3.0, **PLAIN)
     assert repr(record).isprintable()

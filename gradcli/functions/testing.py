@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+import inspect
+import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from inspect import signature
@@ -88,6 +90,7 @@ def assert_gradient(function: Callable[..., Any], gradient: Callable[..., Any] |
     check, arguments = _checked(function, gradient, **{**_DEFAULTS, **options})
     whose = f"{options['by']}'s own gradient" if options.get("by") else f"the gradient {_name(gradient)}"
     record = Record(f"{_name(function)} with {whose}", id=_name(function), check=check)
+    record.file, record.line = _place(function)
     outcome = outcome_of(record, _name(function), fail_on=FAIL_ON)
     if outcome.bad:
         outcome.details.append("at " + " ".join(f"{name}={text_of(value)}" for name, value in arguments.items()))
@@ -184,6 +187,15 @@ def _numbers(value: Any) -> Any:
         except ValueError:  # of different lengths
             return value
     return value
+
+
+def _place(function: Any) -> tuple[str | None, int]:
+    """The file and line where a function begins; no file for one of C."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    if code is None:
+        return None, 1
+    path, folder = code.co_filename, os.path.join(os.getcwd(), "")
+    return path.removeprefix(folder), code.co_firstlineno
 
 
 def _name(function: Any) -> str:

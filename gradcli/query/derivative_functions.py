@@ -9,10 +9,11 @@ import numpy as np
 
 from gradcli.characters import by_name
 from gradcli.errors import ShapeError, UsageError
+from gradcli.inert import clipped
 from gradcli.limits import Limits
 from gradcli.query.derivative_plans import HessianPlan, JacobianPlan, MatrixPlan, ProductPlan
 from gradcli.query.flat import Flat, Layout, flattened
-from gradcli.query.functions import Function, Listing
+from gradcli.query.functions import SHOWN, Function, Listing
 
 Settings = tuple[str, tuple[str, ...] | None, Any, Limits, str | None, str, int | None, int]  # what a `Function` is made of, in its order
 
@@ -38,7 +39,7 @@ class _Derived:
         return self._function.wrt
 
     def __repr__(self) -> str:
-        return f"<{'sparse ' * self._sparse}{type(self).__name__.lower()} {self.expression!r}>"
+        return f"<{'sparse ' * self._sparse}{type(self).__name__.lower()} {clipped(self.expression, SHOWN)!r}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A copy, in another process too, compiles for itself."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from gradcli.characters import by_name as found_by_name
 from gradcli.errors import GradcliError, InputTypeError, UsageError, text_lines
+from gradcli.inert import clipped
 from gradcli.language.mentions import names_bound_by, names_imported_by, words_of
 from gradcli.language.run import statements
 from gradcli.language.tree import Assertion, Statement
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 Key = tuple[Any, ...]
 _ARRAY = np.ndarray
+SHOWN = 100  # characters of an expression that a prompt shows
 _PLANS = 256  # that a function keeps: shapes, or values that decide what is computed, may be others in every call
 _OPTIONS = ("seed", "out", "random_state")  # keywords of a call, whatever is made of it
 _STEP = 0x9E3779B1  # 2**32 by the golden ratio: its multiples are spread evenly
@@ -78,7 +80,7 @@ class Function:
             self._words.update(names_bound_by(statement))
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__.lower()} {self.expression!r}>"
+        return f"<{type(self).__name__.lower()} {clipped(self.expression, SHOWN)!r}>"
 
     def __call__(
         self,
