@@ -112,6 +112,7 @@ ERRORS: dict[str, tuple[str, dict[str, Any], str]] = {
     "no scalar": ("a**2", {"a": A}, "only a scalar has a gradient without a seed"),
     "a seed's shape": ("a**2", {"a": A, "seed": [1.0]}, r"the seed has the shape \(1,\), the output \(2,\)"),
     "no gradient for out": ("sum(a)", {"a": A, "out": {"b": A}}, "there is no gradient by 'b'"),
+    "out by position": ("sum(a)", {"a": A, "out": [np.empty(2)]}, "'out' must map names to arrays, not list"),
     "out of another shape": ("sum(a)", {"a": A, "out": {"a": np.empty(3)}}, r"float64 array of shape \(2,\)"),
     "a singular matrix": ("sum(inv(a))", {"a": np.zeros((2, 2))}, "ingular"),
     "an index out of range": ("a[k]", {"a": A, "k": 5}, "out of"),

@@ -242,6 +242,17 @@ def test_names_that_are_no_keywords() -> None:
 VECTORS: dict[str, tuple[Callable[[], Any], str]] = {
     "another size": (lambda: gradcli.value_and_grad("sum(x)*b").flat("x", "b", x=(2,), b=())([1.0]), "holds 3 entries along one axis"),
     "a matrix": (lambda: gradcli.value_and_grad("sum(x)").flat("x")([[1.0]]), r"has the shape \(1, 1\)"),
+    "a masked vector": (lambda: gradcli.value_and_grad("sum(x)").flat("x")(np.ma.array([1.0, 2.0], mask=[0, 1])), "has masked entries"),
+    "a masked direction": (
+        lambda: gradcli.hvp("sum(x**2)").flat("x")([1.0, 2.0], np.ma.array([1.0, 2.0], mask=[0, 1])),
+        "has masked entries",
+    ),
+    "a masked part": (lambda: gradcli.compile("sum(x)").flat("x").join(x=np.ma.array([1.0], mask=[1])), "has masked entries"),
+    "a masked solution": (lambda: gradcli.compile("sum(x)").flat("x").split(np.ma.array([1.0], mask=[1])), "has masked entries"),
+    "text": (lambda: gradcli.compile("sum(x)").flat("x")("ab"), "the vector must be real numbers"),
+    "nothing": (lambda: gradcli.compile("sum(x)").flat("x")(None), "the vector must be real numbers"),
+    "imaginary parts": (lambda: gradcli.compile("sum(x)").flat("x")([1j]), "the vector must be real numbers, not complex128"),
+    "imaginary parts of a part": (lambda: gradcli.compile("sum(x)").flat("x").join(x=[1j]), "'x' must be real numbers, not complex128"),
     "two without shapes": (lambda: gradcli.value_and_grad("sum(x) + y").flat("x", "y"), "the shapes of 'x' and 'y' are not known"),
     "a strange name": (lambda: gradcli.value_and_grad("sum(x)").flat("z"), "has no name 'z'"),
     "a strange value": (lambda: gradcli.value_and_grad("sum(x)").flat("x", z=1.0), "has no name 'z'"),

@@ -12,6 +12,7 @@ REFUSED = {
     "no name": (("x", 1), {}, "1 is no name to differentiate by"),
     "no word": (("x", "2x"), {}, "'2x' is no name to differentiate by"),
     "an order of none": (("x",), {"order": 0}, "'order' must be a whole number from 1, not 0"),
+    "an order without end": (("x",), {"order": 2**40}, "'order' must be at most 10, not 1,099,511,627,776"),
     "half an order": (("x",), {"order": 1.5}, "'order' must be a whole number from 1, not 1.5"),
     "no points": (("x",), {"points": 0}, "'points' must be a whole number from 1, not 0"),
     "a check of sorts": (("x",), {"check": "yes"}, "'check' must be True or False, not 'yes'"),

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Callable
 from importlib.util import find_spec
+from inspect import signature
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ from scipy.special import expit
 from gradcli.errors import GradcliError
 from gradcli.functions.checking import TRACED, Question
 from gradcli.functions.points import smallest
+from gradcli.functions.testing import Options
 from gradcli.report.verdicts import Check
 from gradcli.testing import GradientError, assert_gradient, check_gradient, gradient_test
 
@@ -183,12 +185,54 @@ ERRORS: dict[str, tuple[Any, Any, str]] = {
     "no gradient": (np.sum, lambda x: None, "the gradient is None"),
     "another shape": (np.sum, lambda x: np.ones(2), r"the gradient of 'x' has the shape \(2,\), its argument \(3,\)"),
     "another name": (np.sum, lambda x: {"y": x}, "the gradient lacks 'x'"),
+    "masked entries": (np.sum, lambda x: np.ma.array(np.ones_like(x), mask=x > 0), "the gradient of 'x' has masked entries"),
+    "a masked Jacobian": (lambda x: M @ x, lambda x: np.ma.array(M, mask=M > 0), "the Jacobian has masked entries"),
+    "several results": (lambda x: (np.sum(x), x), lambda x: x, "the function has 2 results, and the gradient takes no vectors for them"),
+    "no function": (None, lambda x: x, "the function must be a function, not NoneType"),
+    "a number for a gradient": (np.sum, 3, "the gradient must be a function, not int"),
     "a transposed Jacobian": (
         lambda x: M @ x,
         lambda x: M.T,
         r"a Jacobian of shape \(3, 2\) does not begin with the result's shape \(2,\)",
     ),
 }
+
+
+OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
+    "a number for at": ({"at": 3}, "'at' must map the names of arguments to values, not int"),
+    "a list for at": ({"at": [1.0]}, "'at' must map the names of arguments to values, not list"),
+    "nothing": ({"at": {}}, "the function needs its arguments"),
+    "masked entries": ({"at": {"x": np.ma.array(X, mask=X > 0)}}, "'x' has masked entries, which would count as numbers"),
+    "a number for wrt": ({"wrt": 3}, "'wrt' must be names, not 3"),
+    "no name": ({"wrt": []}, "wrt: no argument to differentiate by"),
+    "another name": ({"wrt": "q"}, "wrt: at has no 'q'"),
+    "no point": ({"points": 0}, "'points' must be a whole number from 1, not 0"),
+    "points in words": ({"points": "a"}, "'points' must be a whole number from 1, not 'a'"),
+    "a state below": ({"random_state": -1}, "'random_state' must be a whole number from 0, not -1"),
+    "a tolerance in words": ({"rtol": "a"}, "'rtol' must be a number from 0, not 'a'"),
+    "a tolerance that is none": ({"rtol": math.nan}, "'rtol' must be a number from 0, not nan"),
+    "a tolerance of everything": ({"atol": math.inf}, "'atol' must be a number from 0, not inf"),
+    "a tolerance below": ({"atol": -1}, "'atol' must be a number from 0, not -1"),
+    "a seed in words": ({"seed": "q"}, "the seed must be real numbers"),
+    "a third order": ({"order": 3}, "order must be 1 or 2, not 3"),
+}
+
+
+@pytest.mark.parametrize(("options", "message"), OPTIONS.values(), ids=OPTIONS)
+def test_options_are_refused_by_name(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(GradcliError, match=message):
+        check_gradient(lambda x: np.sum(x**2), lambda x: 2 * x, **{"at": {"x": X}, **options})
+    with pytest.raises(GradcliError, match=message):
+        assert_gradient(lambda x: np.sum(x**2), lambda x: 2 * x, **{"at": {"x": X}, **options})
+
+
+@pytest.mark.parametrize("points", [1, 5])
+def test_an_interrupt_ends_a_check(points: int) -> None:
+    def function(x: Any) -> Any:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        check_gradient(function, lambda x: x, at={"x": "randn(2)"}, points=points)
 
 
 @pytest.mark.parametrize(("function", "gradient", "message"), ERRORS.values(), ids=ERRORS)
@@ -349,6 +393,29 @@ def test_custom_rules_of_jax(factor: float, verdict: str) -> None:
     assert (check.verdict.word, check.variables["x"].decided_by) == (verdict, TRACED)
 
 
+@needs_jax
+def test_a_loop_of_jax_is_followed_and_has_no_place() -> None:
+    import jax
+    import jax.numpy as jnp
+
+    @jax.custom_vjp
+    def halved(x: Any) -> Any:
+        return jax.lax.while_loop(lambda y: jnp.sum(y) > 1.0, lambda y: y / 2, x)
+
+    halved.defvjp(lambda x: (halved(x), None), lambda _, seed: (seed / 4,))
+    check = check_gradient(lambda x: jnp.sum(halved(x) ** 2), by="jax", at={"x": np.array([1.0, 2.0, 0.5])})
+    assert (check.verdict.word, check.variables["x"].decided_by, check.reason) == ("agree", TRACED, None)
+
+
+@needs_jax
+def test_the_precision_of_jax_is_left_as_it_was() -> None:
+    import jax
+    import jax.numpy as jnp
+
+    assert check_gradient(lambda x: jnp.sum(x**2), by="jax", at={"x": X}).verdict.word == "agree"
+    assert not jax.config.jax_enable_x64
+
+
 @needs_autograd
 @pytest.mark.parametrize(("factor", "verdict"), [(1.0, "agree"), (1.0001, "mismatch")])
 def test_primitives_of_autograd(factor: float, verdict: str) -> None:
@@ -383,6 +450,18 @@ def test_points_outside_of_the_domain_are_passed_over() -> None:
         check_gradient(logarithm, lambda x: 1 / x, at={"x": "-rand(2) - 1"}, points=3)
 
 
+def test_a_gradient_that_raises_at_some_points_is_not_passed_over() -> None:
+    """The function has values there: nothing excuses its gradient."""
+
+    def slope(x: Any) -> Any:
+        if x[0] < 0:
+            raise ValueError("no rule for what is negative")
+        return 2 * x
+
+    with pytest.raises(GradcliError, match="no rule for what is negative"):
+        check_gradient(lambda x: np.sum(x**2), slope, at={"x": "randn(2)"}, points=8)
+
+
 def test_a_failing_assertion_reads_as_the_report_does() -> None:
     assert_gradient(lambda x: np.sum(x**2), lambda x: 2 * x, at={"x": "randn(4)"}, points=4)
     with pytest.raises(GradientError) as caught:
@@ -393,9 +472,31 @@ def test_a_failing_assertion_reads_as_the_report_does() -> None:
         assert_gradient(np.sum, np.ones_like, at={"x": X}, point=3)
 
 
+def test_options_stand_in_both_signatures() -> None:
+    given = {name for name, parameter in signature(check_gradient).parameters.items() if parameter.kind is parameter.KEYWORD_ONLY}
+    assert set(Options.__annotations__) == given
+
+
+def test_frameworks_are_named_in_the_words_of_python() -> None:
+    with pytest.raises(GradcliError, match=r"^by must be one of torch, jax, autograd, not 'torhc'$"):
+        check_gradient(np.sum, by="torhc", at={"x": X})
+
+
 @gradient_test(lambda x: 3 * x**2, at={"x": lambda random: random.uniform(1, 2, size=3)}, points=3)
 def test_made_of_a_function(x: Any) -> Any:
     return np.sum(x**3)
+
+
+def test_a_wrong_gradient_is_told_where_its_function_stands() -> None:
+    def loss(x: Any) -> Any:
+        return np.sum(x**2)
+
+    with pytest.raises(GradientError) as caught:
+        assert_gradient(loss, lambda x: x, at={"x": [1.0]})
+    line = loss.__code__.co_firstlineno
+    place, excerpt = str(caught.value).splitlines()[1:3]
+    assert place.endswith(f"test_function_gradients.py:{line}:1 (loss)")
+    assert excerpt == f"{line} | loss with the gradient <lambda>"
 
 
 def test_the_fixture(check_gradient: Any) -> None:
@@ -443,22 +544,23 @@ TOLD = {
 
 
 @pytest.mark.parametrize("name", TOLD)
-def test_functions_that_misbehave(run_cli: Any, module: None, name: str) -> None:
-    done = run_cli("check", "--function", f"mine:{name}", "--gradient", "mine:double", "--at", "x=1.5,2")
+def test_functions_that_misbehave(run_cli: Any, call_cli: Any, module: None, name: str) -> None:
+    call = run_cli if name == "talks" else call_cli  # of what is printed by another process, only a process hears
+    done = call("check", "--function", f"mine:{name}", "--gradient", "mine:double", "--at", "x=1.5,2")
     code, text = TOLD[name]
     assert (done.returncode, text in done.stdout) == (code, True), done.stdout + done.stderr
     assert "hello" not in done.stdout, "what a function prints is no part of the report"
 
 
-def test_a_failing_point_is_repeated_by_its_command(run_cli: Any, module: None) -> None:
+def test_a_failing_point_is_repeated_by_its_command(call_cli: Any, module: None) -> None:
     import shlex
 
     words = ["check", "--function", "mine:square", "--gradient", "mine:half", "--at", "x=randn(6)", "--points", "3"]
-    done = run_cli(*words)
+    done = call_cli(*words)
     assert done.returncode == 1
     (line,) = [line for line in done.stdout.splitlines() if "repeat: " in line]
     command = shlex.split(line.partition("repeat: ")[2])
     assert command[:3] == ["gradcli", "check", "--function"]
-    again = run_cli(*command[1:], "--format", "jsonl")
+    again = call_cli(*command[1:], "--format", "jsonl")
     assert json.loads(again.stdout.splitlines()[0])["check"]["verdict"] == "mismatch"
     assert len(json.loads(command[command.index("--at") + 1].partition("=")[2])) == 1, "one entry is enough"

@@ -18,13 +18,14 @@ import gradcli
 ROOT = Path(gradcli.__file__).parent
 OUTSIDE = ("sympy", "scipy", "mpmath", "rich", "typer", "msgspec", "plotille", "matplotlib", "fast_sugiyama")
 BELOW_CLI = (
-    "inert", "errors", "containment", "limits", "notation", "ops", "graph", "formulas", "plans", "language", "reference", "batch", "check",
-    "plots", "query", "files", "report", "storage", "exports",
+    "inert", "characters", "errors", "containment", "limits", "notation", "ops", "graph", "formulas", "plans", "language", "reference",
+    "batch", "check", "plots", "query", "files", "report", "storage", "exports",
 )  # fmt: skip
 
 # What each room may import of gradcli: rooms, or single modules of them.
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "inert": (),
+    "characters": (),
     "spelling": (),
     "errors": ("inert", "spelling"),
     "containment": ("errors",),
@@ -35,7 +36,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "graph": ("graph", "ops", "errors", "limits"),
     "formulas": ("formulas", "graph", "ops", "notation", "inert"),
     "plans": ("plans", "graph", "ops", "errors", "storage"),
-    "language": ("language", "graph", "ops", "errors", "containment", "limits"),
+    "language": ("language", "graph", "ops", "characters", "errors", "containment", "limits"),
     "tensors": ("tensors", "graph", "ops", "errors"),
     "reference": ("reference", "plans.native", "language", "graph", "ops", "errors"),
     "exports": (
@@ -43,8 +44,8 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "graph", "ops", "errors",
         "notation", "inert",
     ),
-    "report": ("report", "storage", "errors", "notation", "inert"),
-    "files": ("files", "storage", "report.verdicts", "ops.calling.prefixes", "plans.backend", "errors", "limits"),
+    "report": ("report", "storage", "characters", "errors", "notation", "inert"),
+    "files": ("files", "storage", "report.verdicts", "ops.calling.prefixes", "plans.backend", "characters", "errors", "limits"),
     "plots": ("plots", "language", "graph", "ops", "errors"),
     "batch": ("batch", "query.options", "report.records", "plans", "language", "graph", "ops", "errors", "limits"),
     "check": (

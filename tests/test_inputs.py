@@ -156,7 +156,7 @@ def test_names_in_other_spellings(text, name):
 
 def test_a_power_stays_a_power():
     assert ev("x\u00b2", x=3.0, **PLAIN).grad == {"x": 6.0}
-    assert ev("\u00b5\u00b2", at={"\u03bc": 3.0}, **PLAIN).grad == {"\u00b5": 6.0}
+    assert ev("\u00b5\u00b2", at={"\u03bc": 3.0}, **PLAIN).grad == {"\u03bc": 6.0}
 
 
 NO_NAMES = [{1: 3.0}, {"x y": 3.0}, {"": 3.0}, {"and": 3.0}, {None: 3.0}, {"2x": 1.0}, {"\u00e9": 1.0, "e\u0301": 2.0}]
@@ -320,6 +320,9 @@ OF_OTHERS = {
     "explain in a mode": (lambda: gradcli.explain("x", x=1.0, mode="grad"), "explain has no option 'mode'"),
     "differentiate by a mode": (lambda: gradcli.differentiate("x", mode="hessian"), "differentiate has no option 'mode'"),
     "differentiate no times": (lambda: gradcli.differentiate("x", order=0), "'order' must be a whole number from 1, not 0"),
+    "a name in a dictionary and as a keyword": (lambda: ev("x*2", x=1.0, at={"x": 2.0}), "'x' is bound twice: in a dictionary and"),
+    "both in a call": (lambda: vg("x*2")({"x": 2.0}, x=1.0), "'x' is bound twice: in a dictionary and as a keyword"),
+    "both to differentiate": (lambda: gradcli.differentiate("a*x", a=1.0, at={"a": 2.0}), "'a' is bound twice"),
     "a function by nothing": (lambda: vg("x", wrt=3), "'wrt' must be names, not 3"),
 }
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import gradcli
+from gradcli.characters import composed
 from gradcli.errors import GradcliError, Source, Span, suggestion, text_lines
-from gradcli.language.characters import composed
 from gradcli.language.run import Program
 from gradcli.language.scope import Scope
 from gradcli.language.tree import Query

@@ -27,7 +27,7 @@ from gradcli.report.records import Record
 random = np.random.default_rng(5)
 data = {
     "x": random.standard_normal(30_000), "m": random.standard_normal((150, 150)) + 30 * np.eye(150), "s": random.uniform(0.5, 2, 150),
-    "far": np.linspace(3, -3, 200_000),
+    "far": np.linspace(3, -3, 50_000),
 }
 found = []
 for text, names, planted, dtype in json.loads(sys.stdin.read()):

@@ -46,7 +46,7 @@ RANGES: dict[str, list[tuple[float, float]]] = {
     "betaln": [(-math.inf, 1e10), (-math.inf, 1e10)],
     "binomial": [(-math.inf, 1e10), (-math.inf, 10.0)],
     "psi_rise": [(1e-100, 1e100), (1e-100, 1e100)],
-    "hurwitz_zeta": [(1.0, 60.0), (1e-3, 200.0)],
+    "hurwitz_zeta": [(0.3, 60.0), (1e-3, 200.0)],
     "zeta_slope": [(0.05, 60.0), (1e-3, 200.0)],
     "i0e_slope": [(0.0, math.inf)],  # of an absolute value: SciPy does not end for large negative numbers
 }

@@ -133,6 +133,11 @@ FORMULAS: list[Callable[..., Any]] = [
     lambda a, b, c: ((a > 0) | ~(b > 0)).any(axis=0) & np.isfinite(b),
     lambda a, b, c: np.abs(a) ** LONG(1.5) + np.sign(a) * np.floor(3 * b),
     lambda a, b, c: np.stack([a, a * b]).max(axis=(0, 2)),
+    lambda a, b, c: np.concatenate([a, A + 1]),  # beside doubles, which are no halves of anything
+    lambda a, b, c: np.stack([A + 1, a * b, A.astype(int)]),
+    lambda a, b, c: np.take(np.stack([A, a / 3]), np.array([1, 0, 1]), axis=0),
+    lambda a, b, c: np.take_along_axis(a / 3, np.argsort(A, axis=1), axis=1),
+    lambda a, b, c: np.concatenate([a > 0, A > 1]),
     lambda a, b, c: np.cumsum(a, axis=0)[-1] + np.sort(b),
 ]
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import copy
 import pickle
-import unicodedata
 import weakref
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import gradcli
+from gradcli.characters import normalized
 from gradcli.errors import GradcliError
 from gradcli.plans.native import compiler
 from gradcli.query import functions
@@ -195,7 +195,8 @@ def text_of(names: list[str], dtype: str) -> str | None:
 @settings(max_examples=40, deadline=None)
 @given(names=NAMES, dtype=st.sampled_from(["float64", "float32"]))
 def test_names_are_not_in_programs(names: list[str], dtype: str) -> None:
-    names = sorted(unicodedata.normalize("NFC", name) for name in names)  # which is how the language has them
+    names = sorted({normalized(name) for name in names})  # which is how the language has them
+    assume(len(names) == 3)
     found = text_of(names, dtype)
     assert found is None or found == text_of(["aa", "bb", "cc"], dtype)
 

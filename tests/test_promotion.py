@@ -171,3 +171,16 @@ def test_constants_of_rules_have_the_dtype_of_what_they_meet(text: str) -> None:
             kinds = node.dtype if isinstance(node.dtype, tuple) else (node.dtype,)
             assert np.float32 not in kinds, f"{node.name()} is computed in float32"
             waiting += [following for following, _ in node.next_functions]
+
+
+@pytest.mark.parametrize(
+    ("text", "entries"),
+    [
+        ("i.index_add(0, torch.tensor([0]), i[:1], alpha=1.5)", [6, 2]),
+        ("torch.addcmul(i, i, i, value=0.25)", [3, 2]),
+        ("torch.addmv(i, torch.eye(2, dtype=torch.long), i, beta=2.5)", [9, 6]),
+    ],
+)
+def test_numbers_are_whole_where_they_scale_whole_numbers(text: str, entries: list[int]) -> None:
+    found = eval(text, {"torch": torch, "i": torch.tensor([3, 2])})
+    assert (found.dtype, found.tolist()) == (torch.int64, entries)

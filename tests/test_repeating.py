@@ -8,7 +8,11 @@ import subprocess
 
 import pytest
 
+from gradcli.cli.decide.repeating import Repeating
+from gradcli.cli.inputs.positionals import Inputs
+from gradcli.cli.request import CheckRequest
 from gradcli.inert import shell_word
+from gradcli.report.records import Record
 
 BASH = shutil.which("bash")
 shell = pytest.mark.skipif(BASH is None, reason="no bash here")
@@ -102,6 +106,28 @@ def test_the_command_gives_the_same_failure(call_cli, inputs, arguments, lines):
         assert set(same) == {command}, command
         assert failure in found, command
         assert len(found) == lines.count(failure["source"]["line"]), f"{command} gives other failures, too"
+
+
+ASKED = CheckRequest(
+    arguments=[], files=[], input_format=None, wrt=None, freeze=[], seed=None, save=[], timeout=None, output_format="text", dtype="float64",
+    random_state=None, fail_fast=False, limit=[], dialect=None, quiet=False, color="auto", expression="x**2", function="m:f", by="torch",
+)  # fmt: skip
+OTHER = {"str": "other", "int": 2, "float": 0.5, "tuple": ("other=1",), "list": ["other=1"]}  # than usual
+OF_THE_WHOLE_RUN = {
+    "arguments", "files", "line",  # where a case stands is the record's to say, and bindings are the inputs'
+    "jobs", "fail_fast", "budget", "baseline", "update", "allow_empty", "cache", "save",
+    "output_format", "format_given", "reports", "verbose", "quiet", "color", "words",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(set(CheckRequest._fields) - OF_THE_WHOLE_RUN))
+def test_every_option_that_decides_a_case_is_in_its_command(name):
+    """A new option of `check` is one of these, or of the whole run."""
+    kinds = {field: kind for each in reversed(CheckRequest.__mro__[:2]) for field, kind in each.__annotations__.items()}
+    other = ASKED.but(**{name: OTHER[kinds[name].partition("[")[0].partition(" ")[0]]})
+    commands = [Repeating(asked, Inputs(asked.expression, {}, [])).command(Record("x**2")) for asked in (ASKED, other)]
+    assert commands[0] == "gradcli check -e 'x**2' --function m:f --by torch"
+    assert commands[1] not in (None, commands[0])
 
 
 def test_it_is_printed_with_the_failure(call_cli, inputs):

@@ -11,6 +11,7 @@ import pytest
 
 import gradcli
 from gradcli import Verdict
+from gradcli.query.bindings import MOST_DIGITS
 
 PLAIN = {"check": False, "formula": False}
 
@@ -115,6 +116,11 @@ def test_no_result_fills_the_screen() -> None:
     assert len(repr(gradcli.explain("sum(x*y)", x=[1.0] * 50, y=[2.0] * 50, check=False))) <= 400
 
 
+@pytest.mark.parametrize("make", [gradcli.compile, gradcli.value_and_grad, gradcli.jacobian, gradcli.hessian, gradcli.hvp])
+def test_no_function_fills_the_screen(make) -> None:
+    assert len(repr(make("+".join(["x"] * 5000)))) <= 140
+
+
 def test_text_of_others_cannot_act_on_a_terminal() -> None:
     record = gradcli.evaluate("x**2  # \x1b[31m\u202e", x=3.0, **PLAIN)
     assert repr(record).isprintable()
@@ -194,3 +200,9 @@ def test_digits_of_the_reference() -> None:
 def test_an_assert_has_nothing_to_explain() -> None:
     with pytest.raises(gradcli.UsageError, match="no gradient to explain"):
         gradcli.explain("assert x == 2", x=2.0)
+
+
+def test_the_most_digits_are_those_of_the_command_line(call_cli) -> None:
+    done = call_cli("eval", "x", "x=1", "--precision", str(MOST_DIGITS + 1))
+    assert done.returncode == 2
+    assert str(MOST_DIGITS) in done.stderr.partition("'--precision'")[2]  # in the words of any version of typer

@@ -15,8 +15,10 @@ from helpers import same
 
 import gradcli
 from gradcli.errors import GradcliError
+from gradcli.ops.registry import registry
 
 inf, nan = float("inf"), float("nan")
+LONG = np.longdouble
 LARGEST = 1.7976931348623157e308
 
 
@@ -175,6 +177,40 @@ TAILS = [
     ("log_ndtr(x)", 9.0, lambda m, x: m.log(m.ncdf(x))),
     ("logit(x)", 0.5000001, lambda m, x: m.log(x / (1 - x))),
 ]
+
+
+HURWITZ = [
+    *((x, q) for x in (-4.97, -4.575, -4.0, -3.6, -2.355, -2.064, -1.5, -0.4, 0.0, 0.3, 0.95) for q in (1e-3, 0.14, 0.5, 1.3, 3.7, 60.0)),
+    (1.05, 0.3), (3.0, 1e-3), (8.0, 0.9999), (-4.999, 7.9), (-4.999, 8.1), (-3.0, 0.5), (-4.575, 0.1399),
+]  # fmt: skip
+RIEMANN = [-0.5, -1.0, -1.25, -2.0000001, -3.9999999999999, -6.0, -12.0000000001, -31.7, -100.3, -152.20180098455603, -253.5, -260.0]
+
+
+@pytest.mark.parametrize("n", [0, 1, 2])
+def test_hurwitz_zeta_is_as_right_as_its_record_says(n: int) -> None:
+    """Where it is negative of x, and near its zeros, what is summed cancels: in long double nine digits are left at the worst."""
+    op = registry()["hurwitz_zeta" if n == 0 else "zeta_slope"]
+    static = {"n": n} if n else {}
+    wrong = []
+    for x, q in HURWITZ + [(x, 1.0) for x in RIEMANN if n == 0 or x > -5]:
+        with mpmath.workdps(60):
+            wanted = mpmath.zeta(mpmath.mpf(x), mpmath.mpf(q), n) if q != 1 or n else mpmath.zeta(mpmath.mpf(x))
+            found = float(op.forward(np.float64(x), np.float64(q), **static))
+            off = float(abs(mpmath.mpf(found) - wanted))
+        allowed = 2.0**-53 * float(op.accuracy.rounds(np, found, np.float64(x), np.float64(q), **static))
+        wide = np.finfo(LONG).eps < 1e-18
+        if not off <= allowed or (wide and off > 1e-9 * abs(wanted) and wanted):
+            wrong.append(f"{off / abs(wanted) if wanted else off:.3g}, the record says {allowed:.3g}, at {x}, {q}: {found!r}")
+    assert wrong == []
+
+
+@pytest.mark.parametrize(("x", "q"), [(-3.6, 0.14), (-4.575, 0.1399), (-4.97, 0.5), (-2.064, 0.001), (-2.0000001, 1.0), (0.5, 0.3)])
+def test_gradients_of_hurwitz_zeta_are_agreed_on(x: float, q: float) -> None:
+    record = gradcli.evaluate("zeta(x, q)", x=x, q=q, formula=False)
+    assert record.check.verdict == "agree"
+    assert {name: part.verdict.word for name, part in record.check.variables.items()} == {"x": "agree", "q": "agree"}
+    with mpmath.workdps(40):
+        assert record.grad["x"] == pytest.approx(float(mpmath.zeta(mpmath.mpf(x), mpmath.mpf(q), 1)), rel=1e-9)
 
 
 @pytest.mark.parametrize("name", ["jv", "yv", "iv", "kv"])

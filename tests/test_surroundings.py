@@ -102,17 +102,26 @@ def checked(names: dict[str, str], folder: Path, *arguments: str) -> tuple[int, 
     return done.returncode, done.stdout
 
 
+READ = (["eval", "-f", "p.grad"], ["eval", "-f", "d.grad"], ["check", "."])
+
+
+@pytest.fixture(scope="module")
+def in_utf8(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[tuple[int, bytes]]]:
+    """A folder of files, and what commands say of them where the locale is of UTF-8."""
+    folder = tmp_path_factory.mktemp("read")
+    (folder / "p.grad").write_text(PROGRAM, encoding="utf-8")
+    (folder / "t.csv").write_text("größe,b\n1.5,2\n2.5,3\n", encoding="utf-8")
+    (folder / "d.grad").write_text("x = @t.csv:größe\nsum(x**2)\n", encoding="utf-8")
+    return folder, [checked({"LC_ALL": "C.UTF-8"}, folder, *arguments, "--format", "jsonl") for arguments in READ]
+
+
 @pytest.mark.parametrize("names", LOCALES, ids=lambda names: names["LC_ALL"])
-def test_files_are_read_alike_in_every_locale(names: dict[str, str], tmp_path: Path) -> None:
+def test_files_are_read_alike_in_every_locale(names: dict[str, str], in_utf8: tuple[Path, list[tuple[int, bytes]]]) -> None:
     """Numbers have points, files are UTF-8, letters fold as Unicode says."""
-    (tmp_path / "p.grad").write_text(PROGRAM, encoding="utf-8")
-    (tmp_path / "t.csv").write_text("größe,b\n1.5,2\n2.5,3\n", encoding="utf-8")
-    (tmp_path / "d.grad").write_text("x = @t.csv:größe\nsum(x**2)\n", encoding="utf-8")
-    for arguments in (["eval", "-f", "p.grad"], ["eval", "-f", "d.grad"], ["check", "."]):
-        (code, wanted), (other, found) = (
-            checked(each, tmp_path, *arguments, "--format", "jsonl") for each in ({"LC_ALL": "C.UTF-8"}, names)
-        )
-        assert (other, json_lines(found)) == (code, json_lines(wanted))
+    folder, wanted = in_utf8
+    for arguments, (code, output) in zip(READ, wanted, strict=True):
+        other, found = checked(names, folder, *arguments, "--format", "jsonl")
+        assert (other, json_lines(found)) == (code, json_lines(output))
 
 
 def json_lines(output: bytes) -> list[object]:

@@ -21,13 +21,19 @@ import gradcli
 HERE = Path(__file__).parent
 CALLS = HERE / "typed" / "calls.py"
 MANUAL = [HERE.parent / name for name in ("README.md", "docs/python.md")]
+UNREAD = "ignore_missing_imports = True\nfollow_imports = skip\nfollow_imports_for_stubs = True\n"  # whether SciPy has stubs or not
 LENIENT = ("disallow_untyped_defs", "disallow_incomplete_defs", "disallow_untyped_calls", "disallow_untyped_decorators")
 Errors = dict[str, dict[int, str]]  # by file and line
 
 
-def examples(text: str) -> str:
-    """The Python of a page's prompts, line by line below each other."""
-    return "".join(example.source for example in doctest.DocTestParser().get_examples(text))
+def examples(page: Path) -> dict[str, str]:
+    """The Python of a page's prompts, line by line below each other: a module for each section, with the imports of those before it."""
+    found, imports = {}, ""
+    for number, section in enumerate(re.split("^## ", page.read_text("utf-8"), flags=re.MULTILINE)):
+        sources = [example.source for example in doctest.DocTestParser().get_examples(section)]
+        found[f"manual_{page.stem.lower()}_{number}"] = imports + "".join(sources)
+        imports += "".join(source for source in sources if source.startswith(("import ", "from ")))
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -35,11 +41,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The calls, and the examples as modules of their own."""
     where = tmp_path_factory.mktemp("typed")
     shutil.copy(CALLS, where)
-    for page in MANUAL:
-        (where / f"manual_{page.stem.lower()}.py").write_text(examples(page.read_text("utf-8")), "utf-8")
+    modules = {name: text for page in MANUAL for name, text in examples(page).items()}
+    assert sum(bool(text) for text in modules.values()) >= 5
+    for name, text in modules.items():
+        (where / f"{name}.py").write_text(text, "utf-8")
     lenient = "".join(f"{option} = False\n" for option in LENIENT)
-    modules = ",".join(f"manual_{page.stem.lower()}" for page in MANUAL)
-    settings = f"[mypy]\nstrict = True\n[mypy-scipy.*]\nignore_missing_imports = True\nfollow_imports = skip\n[mypy-{modules}]\n{lenient}"
+    settings = f"[mypy]\nstrict = True\n[mypy-scipy.*]\n{UNREAD}[mypy-{','.join(modules)}]\n{lenient}"
     (where / "mypy.ini").write_text(settings, "utf-8")
     return where
 

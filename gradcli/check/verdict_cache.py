@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import sys
+import platform
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
@@ -44,8 +43,7 @@ def _versions() -> str:
             found.append(package)
     found.append(code(Path(__file__).parent.parent))
     # References compute in long doubles, in balls, and by loops of double precision whose last bits are the processor's affair.
-    machine = os.uname().machine if hasattr(os, "uname") else os.environ.get("PROCESSOR_ARCHITECTURE", "")
-    found.append(f"{sys.platform} {machine}, long double of {np.finfo(np.longdouble).nmant} bits")
+    found.append(f"{platform.system()} {platform.machine()}, long double of {np.finfo(np.longdouble).nmant} bits")
     return "; ".join(found)
 
 

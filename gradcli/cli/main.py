@@ -73,18 +73,14 @@ def root(
 
 def _refuse_unread(arguments: list[str]) -> None:
     """Where the locale is not of UTF-8, letters of an expression may be none: names of files are read all the same."""
-    encoding = sys.getfilesystemencoding()
-    if encoding == "utf-8":
+    if sys.getfilesystemencoding() == "utf-8":
         return
     for before, text in zip(["", *arguments], arguments, strict=False):
         unread = any("\udc80" <= letter <= "\udcff" for letter in text)
         if unread and not (text.startswith("-") or before.startswith("-") or "@" in text or os.path.exists(text)):
-            from gradcli.errors import UsageError
+            from gradcli.cli.inputs.positionals import argument_text
 
-            letters = os.fsencode(text).decode("utf-8", "backslashreplace")
-            raise UsageError(
-                f"the locale, whose encoding is {encoding}, cannot read '{letters}'", help="set LC_ALL=C.UTF-8, or PYTHONUTF8=1"
-            )
+            argument_text(text)
 
 
 def run() -> None:

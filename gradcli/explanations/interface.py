@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from gradcli.characters import by_name
 from gradcli.errors import UsageError
 from gradcli.limits import DEFAULT, Limits
 
@@ -62,5 +63,5 @@ def explain(
     explanation = found.get(id(record))
     if explanation is None or not isinstance(result, GradientRecord):
         raise UsageError("an assert is held or broken: there is no gradient to explain", help="write one of its sides as the last line")
-    explanation.record = result
+    explanation.record, explanation.gradients = result, by_name(explanation.gradients)
     return explanation

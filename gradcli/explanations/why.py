@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.characters import normalized
 from gradcli.errors import UsageError, suggestion
 from gradcli.explanations.entries import Entries, entry_text
 from gradcli.explanations.why_nonfinite import nonfinite_gradient, nonfinite_value
@@ -24,7 +25,7 @@ def why(explanation: Explanation, target: str) -> Why:
 
     Of an array without an index it is an entry that asks for one: one that is not finite, or zero, or else the largest.
     """
-    match = _TARGET.match(target)
+    match = _TARGET.match(normalized(target))
     if match is None:
         raise UsageError(f"--why takes a name, NAME[INDEX] or value, not '{target}'", help="write --why x, --why 'x[2]' or --why value")
     name, index_text = match.groups()

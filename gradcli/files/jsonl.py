@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.characters import normalized
 from gradcli.errors import GradcliError, InputError, LimitError, UnknownFieldError, one_of, suggestion
 from gradcli.files.arrays import load_array
 from gradcli.files.json_values import array_of, parsed
@@ -89,8 +90,8 @@ def _record(data: dict[str, Any], limits: Limits, folder: Path | None) -> InputR
 
 
 def _dialect(word: Any) -> str | None:
-    if word is None or word in DIALECTS:
-        return None if word is None else str(word)
+    if word is None:
+        return None
     if not isinstance(word, str):
         raise InputError(f"'dialect' must be one of {', '.join(DIALECTS)}, not {_kind(word)}")
     return one_of("'dialect'", word, DIALECTS, InputError)
@@ -116,9 +117,12 @@ def _values(at: Any, limits: Limits, folder: Path | None) -> dict[str, np.ndarra
     if not isinstance(at, dict):
         raise InputError(f"'at' must be an object of names and values, not {_kind(at)}")
     values: dict[str, np.ndarray | str] = {}
-    for name, value in at.items():
+    for given, value in at.items():
+        name = normalized(given)
         if not name.isidentifier():
             raise InputError(f"'at': {name!r} is not a name")
+        if name in values:
+            raise InputError(f"'at': the name '{name}' is bound twice: it is one name in two spellings")
         if isinstance(value, str) and not value.startswith("@") and not _is_number(value):
             values[name] = value
             continue
@@ -132,7 +136,7 @@ def _names(wrt: Any) -> tuple[str, ...] | None:
         wrt = [name.strip() for name in wrt.split(",")]
     if wrt is not None and not (isinstance(wrt, list) and all(isinstance(name, str) for name in wrt)):
         raise InputError(f"'wrt' must be a list of names{'' if isinstance(wrt, list) else f', not {_kind(wrt)}'}")
-    return None if wrt is None else tuple(wrt)
+    return None if wrt is None else tuple(map(normalized, wrt))
 
 
 def _seed(seed: Any, limits: Limits) -> Any:
@@ -146,9 +150,14 @@ def _expected(expect: Any, limits: Limits) -> Iterator[Claimed]:
     if not isinstance(expect, dict) or not (grad is None or isinstance(grad, dict)):
         raise InputError("'expect' must be an object with 'value', or 'grad' by names")
     refuse_unknown(expect, ("value", "grad"), "'expect'")
-    for name, claim in [("value", expect.get("value")), *(grad or {}).items()]:
+    met: set[str] = set()
+    for given, claim in [("value", expect.get("value")), *(grad or {}).items()]:
+        name = normalized(given)
+        if name != given and name in met:
+            raise InputError(f"'expect': the name '{name}' is there twice: it is one name in two spellings")
+        met.add(name)
         what = "the claim of the value" if name == "value" else f"the claim of '{name}'"
-        if claim is None and name in (grad or {}):
+        if claim is None and given in (grad or {}):
             raise InputError(f"{what} is null, which claims nothing", help="leave it out, or write numbers or a formula")
         if isinstance(claim, dict):
             refuse_unknown(claim, ("formula",), what)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError
+from gradcli.ops.calling.inputs import unmasked
 
 Floats = dict[str, np.ndarray]
 Make = Callable[[str, Any, np.ndarray], Any]  # what a function is called with: for which name, what stood there, and the numbers
@@ -28,7 +29,7 @@ def _walk(name: str, value: Any) -> list[tuple[str, np.ndarray]]:
     if isinstance(value, (list, tuple)):
         return [found for i, part in enumerate(value) for found in _walk(f"{name}[{i}]", part)]
     if is_number(value):
-        return [(name, np.asarray(value))]
+        return [(name, np.asarray(unmasked(value, f"'{name}'")))]
     return []
 
 
@@ -148,11 +149,16 @@ def _at(name: str, leaf: str, part: Any, argument: Any) -> Any:
 def _numbers(leaf: str, said: Any) -> np.ndarray:
     if said is None:
         raise ArgumentError(f"the gradient of '{leaf}' is None")
-    if hasattr(said, "detach"):  # a tensor of PyTorch's, which may require a gradient
-        said = said.detach().numpy()
-    array = np.asarray(said)
+    return real(unmasked(said, f"the gradient of '{leaf}'"), f"the gradient of '{leaf}' must be")
+
+
+def real(given: Any, demand: str) -> np.ndarray:
+    """What somebody's function gives as an array of floats. Raises ArgumentError, which begins with the demand, for no real numbers."""
+    if hasattr(given, "detach"):  # a tensor of PyTorch's, which may require a gradient
+        given = given.detach().numpy()
+    array = np.asarray(given)
     if array.dtype.kind not in "fiub":
-        raise ArgumentError(f"the gradient of '{leaf}' must be real numbers, not {array.dtype}")
+        raise ArgumentError(f"{demand} real numbers, not {array.dtype if array.dtype.kind != 'O' else type(given).__name__}")
     return array if array.dtype.kind == "f" else array.astype(float)
 
 

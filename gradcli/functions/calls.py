@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -9,18 +10,25 @@ from typing import Any
 
 from gradcli.errors import EvaluationError, GradcliError
 
-_OWN = str(Path(__file__).parent.parent)
+_OWN = f"{Path(__file__).parent.parent}{os.sep}"
 _LONGEST = 500  # characters of a message
 
 
-def guarded(call: Callable[[], Any]) -> Any:
-    """What a call gives. Raises GradcliError for whatever it raises, an exit and an interrupt of its own among it."""
+def guarded(call: Callable[[], Any], kind: type[EvaluationError] = EvaluationError, *, interrupts: bool = True) -> Any:
+    """What a call gives. Raises an error of the kind for whatever it raises, an exit and an interrupt of its own among it.
+
+    interrupts  False where Ctrl-C is that of the person who waits for the answer, and goes through
+    """
     try:
         return call()
     except GradcliError:
         raise
+    except KeyboardInterrupt as error:
+        if not interrupts:
+            raise
+        raise kind(_told(error)) from None
     except BaseException as error:
-        raise EvaluationError(_told(error)) from None
+        raise kind(_told(error)) from None
 
 
 def _told(error: BaseException) -> str:

@@ -16,11 +16,12 @@ import numpy as np
 
 from gradcli.check.claims import RTOL
 from gradcli.errors import ArgumentError, EvaluationError, GradcliError
-from gradcli.functions.arguments import Floats, Make, as_given, claims_in, products_in, rebuilt
+from gradcli.functions.arguments import Floats, Make, claims_in, products_in, rebuilt
+from gradcli.functions.calls import guarded
 from gradcli.functions.differences import by_differences
 from gradcli.functions.frameworks import Framework, framework
 from gradcli.functions.seeds import DIRECTIONS, Seeds, product, seeds_for
-from gradcli.functions.subject import OUTSIDE, Subject
+from gradcli.functions.subject import OUTSIDE, NoValue, Subject
 from gradcli.functions.symmetry import TOLD, reads_one_triangle, symmetrized
 from gradcli.functions.taylor import taylor_order
 from gradcli.functions.tracing.exact import exact
@@ -53,9 +54,18 @@ class Question:
     order: int = 1
 
     def check(self, function: Callable[..., Any], gradient: Callable[..., Any] | None) -> tuple[Check, Any]:
-        """The verdict, and the function's value. Raises what the functions raise, and GradcliError for what they may not give."""
-        found = None if self.by is None else framework(self.by)
-        subject = Subject(function, self.arguments, self.wrt, as_given if found is None else found.make)
+        """The verdict, and the function's value.
+
+        Raises NoValue where the function raises, what the gradient raises, and GradcliError for what they may not give.
+        """
+        if self.by is None:
+            return self._checked(Subject(function, self.arguments, self.wrt), None, gradient)
+        found = framework(self.by)
+        with found.setting():
+            return self._checked(Subject(function, self.arguments, self.wrt, found.make), found, None)
+
+    def _checked(self, subject: Subject, found: Framework | None, gradient: Callable[..., Any] | None) -> tuple[Check, Any]:
+        guarded(lambda: subject.value, NoValue, interrupts=False)
         if self.order == 2:
             return self._second(subject, found, gradient)
         directions = seeds_for(subject.value, self.seed, self.state)
@@ -76,7 +86,7 @@ class Question:
         """The verdict on second derivatives, which only a trace has for certain: by their products with random directions."""
         (seeds,) = seeds_for(subject.value, self.seed, self.state)[:1]
         if not subject.is_scalar and self.seed is None:
-            raise ArgumentError("second derivatives are of a number", help="give the vector that the result is multiplied with: --seed")
+            raise ArgumentError("second derivatives are of a number", help="give the vector that the result is multiplied with (seed)")
         graph = exact(subject, run_of(subject, self.by))
         if graph is None:
             raise EvaluationError("second derivatives are checked of functions that can be traced, and this one cannot")

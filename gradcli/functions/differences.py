@@ -119,7 +119,7 @@ def _complex_step(subject: Subject, name: str, seeds: Seeds, i: int) -> tuple[fl
             parts = [np.asarray(part) for part in parts_of(subject({name: moved}, _complex))]
         except Exception:  # not for complex numbers
             return math.nan, math.inf
-        if any(part.dtype.kind != "c" or part.shape != seed.shape for part, seed in zip(parts, seeds, strict=False)):
+        if [part.shape for part in parts] != [seed.shape for seed in seeds] or any(part.dtype.kind != "c" for part in parts):
             return math.nan, math.inf
         slopes.append(sum(float((part.imag * seed).sum()) for part, seed in zip(parts, seeds, strict=True)) / step)
     return slopes[0], 4e-15 * abs(slopes[0]) + 4 * (max(slopes) - min(slopes))

@@ -5,7 +5,8 @@ A framework is imported when it is asked for, and runs on the processor, in the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -18,25 +19,27 @@ from gradcli.functions.subject import Subject, parts_of
 
 
 class Framework(NamedTuple):
-    """How a framework's functions are called, and how it differentiates them."""
+    """How a framework's functions are called, and how it differentiates them.
+
+    package  by which it is imported and installed
+    make     its arrays of numbers
+    product  the gradients of the result's sum with seeds; or, along a direction, those of its derivative in that direction
+    setting  what has to be set while its functions run
+    """
 
     package: str
     make: Make
-    product: Callable[[Subject, Seeds, Floats | None], Floats]  # the gradients of the result's sum with these seeds; or, along a
-    # direction, those of its derivative in that direction
+    product: Callable[[Subject, Seeds, Floats | None], Floats]
+    setting: Callable[[], AbstractContextManager[None]] = nullcontext
 
 
 def framework(name: str) -> Framework:
-    """One that is installed. Raises UsageError for another, and for one that is not there."""
-    if name not in FRAMEWORKS:
-        raise UsageError(f"--by must be one of {', '.join(FRAMEWORKS)}, not '{name}'")
+    """One of FRAMEWORKS, imported. Raises UsageError if it is not installed."""
     found = FRAMEWORKS[name]
     try:
         import_module(found.package)
     except ImportError as error:
-        raise UsageError(f"--by {name} needs {found.package}: {error}", help=f"pip install {found.package}") from None
-    if name == "jax":
-        import_module("jax").config.update("jax_enable_x64", True)  # else it would compute in half of the precision
+        raise UsageError(f"a gradient by {name} needs {found.package}: {error}", help=f"pip install {found.package}") from None
     return found
 
 
@@ -48,7 +51,7 @@ def _tensor(name: str, value: Any, numbers: np.ndarray) -> Any:
     return torch.from_numpy(np.array(numbers))
 
 
-def _by_torch(subject: Subject, seeds: Seeds, along: Floats | None = None) -> Floats:
+def _by_torch(subject: Subject, seeds: Seeds, along: Floats | None) -> Floats:
     torch = import_module("torch")
     leaves: dict[str, Any] = {}
 
@@ -87,11 +90,23 @@ def _seed_like(torch: Any, part: Any, seed: np.ndarray) -> Any:
 # -- JAX ----------------------------------------------------------------------------------------------------------
 
 
+@contextmanager
+def _doubles() -> Iterator[None]:
+    """While it lasts, JAX computes in the precision of the values, which else would be halved; the setting is the whole process's."""
+    config = import_module("jax").config
+    before = config.jax_enable_x64
+    config.update("jax_enable_x64", True)
+    try:
+        yield
+    finally:
+        config.update("jax_enable_x64", before)
+
+
 def _jax_array(name: str, value: Any, numbers: np.ndarray) -> Any:
     return import_module("jax.numpy").asarray(numbers)
 
 
-def _by_jax(subject: Subject, seeds: Seeds, along: Floats | None = None) -> Floats:
+def _by_jax(subject: Subject, seeds: Seeds, along: Floats | None) -> Floats:
     jax = import_module("jax")
     numbers = {name: jax.numpy.asarray(array) for name, array in subject.floats.items()}
 
@@ -116,7 +131,7 @@ def _parts(subject: Subject, given: Mapping[str, Any]) -> list[Any]:
 # -- HIPS/autograd ------------------------------------------------------------------------------------------------
 
 
-def _by_autograd(subject: Subject, seeds: Seeds, along: Floats | None = None) -> Floats:
+def _by_autograd(subject: Subject, seeds: Seeds, along: Floats | None) -> Floats:
     grad, add = import_module("autograd").grad, import_module("autograd.numpy").sum
     names = list(subject.floats)
 
@@ -134,6 +149,6 @@ def _by_autograd(subject: Subject, seeds: Seeds, along: Floats | None = None) ->
 
 FRAMEWORKS = {
     "torch": Framework("torch", _tensor, _by_torch),
-    "jax": Framework("jax", _jax_array, _by_jax),
+    "jax": Framework("jax", _jax_array, _by_jax, _doubles),
     "autograd": Framework("autograd", as_given, _by_autograd),
 }

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import EvaluationError, GradcliError
+from gradcli.errors import GradcliError
+from gradcli.functions.subject import NoValue
 from gradcli.report.verdicts import Check, Verdict
 
 Arguments = Mapping[str, Any]
@@ -20,15 +21,16 @@ _DECIMALS = (0, 1, 2)
 def gravest(draw: Callable[[int], Arguments], ask: Ask, points: int) -> tuple[Arguments, Check, Any]:
     """The gravest verdict at so many points of the domain, drawn one after the other; the first mismatch, and then the smallest like it.
 
-    A point at which the function raises, or has no finite value, is outside of its domain. Raises what the function raised if all are.
+    A point at which the function raises, or has no finite value, is outside of its domain. Raises NoValue if all are, and at once
+    whatever else is wrong: a gradient that raises where the function does not, or has another shape.
     """
     found: list[tuple[Arguments, Check, Any]] = []
-    outside: GradcliError = EvaluationError("the function has no finite value at any of the points that were drawn")
+    outside = NoValue("the function has no finite value at any of the points that were drawn")
     for number in range(points * _OUTSIDE):
         arguments = draw(number)
         try:
             check, value = ask(arguments)
-        except GradcliError as error:
+        except NoValue as error:
             outside = error
             continue
         if value is not None and not np.isfinite(value).all():

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import ShapeError
+from gradcli.errors import ArgumentError, ShapeError
+from gradcli.ops.calling.inputs import numbers
 
 Seeds = list[np.ndarray]  # one for each array of a result
 DIRECTIONS = 2  # along which a function of several results is held, where nobody gives a seed
@@ -17,7 +18,7 @@ DIRECTIONS = 2  # along which a function of several results is held, where nobod
 def seeds_for(value: Sequence[np.ndarray], given: Any, state: int) -> list[Seeds]:
     """The seeds to hold a gradient along: the given one; 1 for a number; else random ones. Raises ShapeError for one of another shape."""
     if given is not None:
-        seed = np.asarray(given, float)
+        seed = numbers(given, "the seed").astype(float)
         if len(value) != 1 or seed.shape != value[0].shape:
             shapes = ", ".join(str(part.shape) for part in value)
             raise ShapeError(f"the seed has the shape {seed.shape}, the result {shapes}")
@@ -56,7 +57,12 @@ def _contracted(jacobian: Any, seeds: Seeds) -> Any:
         return {name: _contracted(part, seeds) for name, part in jacobian.items()}
     if isinstance(jacobian, tuple):
         return tuple(_contracted(part, seeds) for part in jacobian)
-    array, (seed,) = np.asarray(jacobian, float), seeds
+    if len(seeds) != 1:
+        raise ArgumentError(
+            f"the function has {len(seeds)} results, and the gradient takes no vectors for them",
+            help="let the gradient take the tuple of their vectors as its last argument",
+        )
+    array, (seed,) = numbers(jacobian, "the Jacobian", copy=False), seeds
     if array.shape[: seed.ndim] != seed.shape:
         raise ShapeError(
             f"a Jacobian of shape {array.shape} does not begin with the result's shape {seed.shape}",

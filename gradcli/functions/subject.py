@@ -10,17 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import ArgumentError
-from gradcli.functions.arguments import Floats, Make, as_given, floats_in, rebuilt
+from gradcli.errors import ArgumentError, EvaluationError
+from gradcli.functions.arguments import Floats, Make, as_given, floats_in, real, rebuilt
 
 OUTSIDE = (ArithmeticError, ValueError, np.linalg.LinAlgError)  # what functions raise outside of their domain
+
+
+class NoValue(EvaluationError):
+    """A function raises at the values of its arguments: they may be outside of its domain."""
 
 
 @dataclass(frozen=True, eq=False)
 class Subject:
     """A function, its arguments in the order in which it takes them, and the names of those that it is differentiated by.
 
-    numpy  whether it takes NumPy's arrays; else those of a framework, which ``make`` makes
+    make  of numbers what the function takes: NumPy's arrays, or those of a framework
     """
 
     function: Callable[..., Any]
@@ -36,7 +40,7 @@ class Subject:
             inside = floats_in(name, self.arguments[name])
             if not inside:
                 raise ArgumentError(
-                    f"'{name}' has no real numbers to differentiate by", help="say by which arguments the gradient is: --wrt NAME"
+                    f"'{name}' has no real numbers to differentiate by", help="name the arguments that the gradient is by (wrt)"
                 )
             found |= inside
         return found
@@ -83,9 +87,4 @@ def parts_of(result: Any) -> list[Any]:
 def _real(part: Any) -> np.ndarray:
     if part is None:
         raise ArgumentError("the function returns None", help="return the value whose gradient it is")
-    if hasattr(part, "detach"):  # a tensor of PyTorch's, which may require a gradient
-        part = part.detach().numpy()
-    array = np.asarray(part)
-    if array.dtype.kind not in "fiub":
-        raise ArgumentError(f"the function must return real numbers, not {array.dtype if array.dtype.kind != 'O' else type(part).__name__}")
-    return array.astype(float) if array.dtype.kind != "f" else array
+    return real(part, "the function must return")

@@ -6,17 +6,21 @@
 
 from __future__ import annotations
 
+import inspect
+import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from inspect import signature
+from typing import Any, Required, TypedDict, Unpack
 
 import numpy as np
 
-from gradcli.errors import ArgumentError, UsageError
+from gradcli.errors import ArgumentError, InputTypeError, UsageError, one_of
 from gradcli.functions.calls import guarded
 from gradcli.functions.checking import Question
+from gradcli.functions.frameworks import FRAMEWORKS
 from gradcli.functions.points import Arguments, gravest, text_of
-from gradcli.query.options import names_of
+from gradcli.query.bindings import by_form, count_of, names_given, state_of
 from gradcli.query.outcome import outcome_of
 from gradcli.query.policy import FAIL_ON
 from gradcli.query.programs import Programs
@@ -31,6 +35,20 @@ class GradientError(AssertionError):
     def __init__(self, text: str, check: Check) -> None:
         super().__init__(text)
         self.check = check
+
+
+class Options(TypedDict, total=False):
+    """Those of `check_gradient`, as `assert_gradient` and `gradient_test` hand them on."""
+
+    at: Required[Mapping[str, Any]]
+    wrt: str | Iterable[str] | None
+    by: str | None
+    points: int
+    rtol: float | None
+    atol: float
+    seed: Any
+    random_state: int
+    order: int
 
 
 def check_gradient(
@@ -64,18 +82,24 @@ def check_gradient(
     return _checked(function, gradient, at, wrt, by, points, rtol, atol, seed, random_state, order)[0]
 
 
-def assert_gradient(function: Callable[..., Any], gradient: Callable[..., Any] | None = None, **options: Any) -> None:
+def assert_gradient(function: Callable[..., Any], gradient: Callable[..., Any] | None = None, **options: Unpack[Options]) -> None:
     """Raise GradientError, with the report of ``gradcli check``, unless a gradient is right: `check_gradient` with its options."""
-    check, arguments = _checked(function, gradient, **{**_DEFAULTS, **_known(options)})
+    strange = next((name for name in options if name not in _DEFAULTS), None)
+    if strange is not None:
+        raise TypeError(f"assert_gradient() got an unexpected keyword argument '{strange}'; it takes {', '.join(_DEFAULTS)}")
+    check, arguments = _checked(function, gradient, **{**_DEFAULTS, **options})
     whose = f"{options['by']}'s own gradient" if options.get("by") else f"the gradient {_name(gradient)}"
     record = Record(f"{_name(function)} with {whose}", id=_name(function), check=check)
+    record.file, record.line = _place(function)
     outcome = outcome_of(record, _name(function), fail_on=FAIL_ON)
     if outcome.bad:
         outcome.details.append("at " + " ".join(f"{name}={text_of(value)}" for name, value in arguments.items()))
         raise GradientError(block(outcome), check)
 
 
-def gradient_test(gradient: Callable[..., Any] | None = None, **options: Any) -> Callable[[Callable[..., Any]], Callable[[], None]]:
+def gradient_test(
+    gradient: Callable[..., Any] | None = None, **options: Unpack[Options]
+) -> Callable[[Callable[..., Any]], Callable[[], None]]:
     """A decorator that makes of a function the test that its gradient is right: `assert_gradient` with these options."""
 
     def decorated(function: Callable[..., Any]) -> Callable[[], None]:
@@ -89,40 +113,45 @@ def gradient_test(gradient: Callable[..., Any] | None = None, **options: Any) ->
     return decorated
 
 
-_DEFAULTS: dict[str, Any] = {
-    "at": None, "wrt": None, "by": None, "points": 1, "rtol": None, "atol": 0.0, "seed": None, "random_state": 0,
-    "order": 1,
-}  # fmt: skip
-
-
-def _known(options: dict[str, Any]) -> dict[str, Any]:
-    strange = next((name for name in options if name not in _DEFAULTS), None)
-    if strange is not None:
-        raise TypeError(f"assert_gradient() got an unexpected keyword argument '{strange}'; it takes {', '.join(_DEFAULTS)}")
-    return options
+_DEFAULTS: dict[str, Any] = {  # of all options; the arguments have none, and are asked for in words
+    name: None if parameter.default is parameter.empty else parameter.default
+    for name, parameter in signature(check_gradient).parameters.items()
+    if parameter.kind is parameter.KEYWORD_ONLY
+}
 
 
 def _checked(
-    function: Callable[..., Any], gradient: Callable[..., Any] | None, at: Mapping[str, Any], wrt: Any, by: str | None, points: int,
+    function: Callable[..., Any], gradient: Callable[..., Any] | None, at: Any, wrt: Any, by: str | None, points: int,
     rtol: float | None, atol: float, seed: Any, random_state: int, order: int,
 ) -> tuple[Check, Arguments]:  # fmt: skip
     """The verdict, and the arguments that it is about."""
     if (gradient is None) == (by is None):
         raise UsageError("a gradient is somebody's or a framework's: give gradient, or by='torch'")
+    if by is not None:
+        one_of("by", by, FRAMEWORKS)
+    for what, given in {"function": function, **({} if gradient is None else {"gradient": gradient})}.items():
+        if not callable(given):
+            raise InputTypeError(f"the {what} must be a function, not {type(given).__name__}")
     if order not in (1, 2):
         raise UsageError(f"order must be 1 or 2, not {order!r}")
+    help = "at={'x': [1.0, 2.0], 'y': 'randn(5)'}, in the order of its parameters"
+    if at is not None and not isinstance(at, Mapping):
+        raise InputTypeError(f"'at' must map the names of arguments to values, not {type(at).__name__}", help=help)
     if not at:
-        raise ArgumentError(
-            "the function needs its arguments", help="at={'x': [1.0, 2.0], 'y': 'randn(5)'}, in the order of its parameters"
-        )
-    names = list(names_of(wrt) or at)
+        raise ArgumentError("the function needs its arguments", help=help)
+    at = by_form("at", at)
+    points, random_state = count_of("points", points), state_of(random_state)
+    rtol, atol = None if rtol is None else _tolerance("rtol", rtol), _tolerance("atol", atol)
+    names = list(at) if wrt is None else list(names_given("wrt", wrt, at) or ())
+    if not names:
+        raise ArgumentError("wrt: no argument to differentiate by", help=f"the arguments are {', '.join(at)}")
     missing = next((name for name in names if name not in at), None)
     if missing is not None:
         raise ArgumentError(f"wrt: at has no '{missing}'", help=f"the arguments are {', '.join(at)}")
     question = Question({}, names, rtol, atol, by, seed, random_state, order)
 
     def ask(arguments: Arguments) -> tuple[Check, Any]:
-        answer: tuple[Check, Any] = guarded(lambda: replace(question, arguments=arguments).check(function, gradient))
+        answer: tuple[Check, Any] = guarded(lambda: replace(question, arguments=arguments).check(function, gradient), interrupts=False)
         return answer
 
     if points == 1:
@@ -144,6 +173,12 @@ def _drawn(at: Mapping[str, Any], state: int) -> dict[str, Any]:
     return found
 
 
+def _tolerance(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)) or not 0 <= value < np.inf:
+        raise InputTypeError(f"'{name}' must be a number from 0, not {value!r}")
+    return float(value)
+
+
 def _numbers(value: Any) -> Any:
     """A list of numbers is an array; all else is as it was given."""
     if isinstance(value, list) and value and all(isinstance(part, (int, float, list)) for part in value):
@@ -152,6 +187,15 @@ def _numbers(value: Any) -> Any:
         except ValueError:  # of different lengths
             return value
     return value
+
+
+def _place(function: Any) -> tuple[str | None, int]:
+    """The file and line where a function begins; no file for one of C."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    if code is None:
+        return None, 1
+    path, folder = code.co_filename, os.path.join(os.getcwd(), "")
+    return path.removeprefix(folder), code.co_firstlineno
 
 
 def _name(function: Any) -> str:

@@ -202,7 +202,7 @@ def _known_indices(node: Expr, op: Op) -> Mapping[Expr, Any] | None:
 
 
 class _NoLoop(Exception):
-    pass
+    """What a record says of its operation is not about sets of entries here."""
 
 
 class Along:

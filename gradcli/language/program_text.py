@@ -5,8 +5,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
+from gradcli.characters import normalized
 from gradcli.errors import Source, Span
-from gradcli.language.characters import composed
 
 
 class ProgramText:
@@ -20,7 +20,7 @@ class ProgramText:
     def kept(self, lines: Iterable[str]) -> Iterator[str]:
         """Lines as they come, kept."""
         for line in lines:
-            self._read.append(composed(line))
+            self._read.append(normalized(line))
             self._starts.append(self._starts[-1] + len(self._read[-1]))
             self._whole = None
             yield line

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradcli.characters import normalized
 from gradcli.containment import contained
 from gradcli.errors import ArgumentError, GradcliError, ParseError, Source, TypeMismatchError
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.bindings import Bindings
-from gradcli.language.characters import composed
 from gradcli.language.deviations import deviations, sign_in
 from gradcli.language.dialect import Ahead
 from gradcli.language.lowering import Lowering
@@ -47,14 +47,14 @@ _HEAD = re.compile(r"[ \t]*(?:for|while|if|elif|else|with|try|except|finally|cla
 
 
 def sources(lines: Iterable[str], name: str | None = None, limits: Limits = DEFAULT) -> Iterator[Source]:
-    """The logical lines of a program, as its lines come, but for blank ones; their characters composed (Unicode's NFC)."""
+    """The logical lines of a program, as its lines come, but for blank ones; their characters as they are read."""
     logical = logical_lines(lines, limits.length)
     for first, line in logical:
-        text = composed(line)
+        text = normalized(line)
         if text.startswith(_PROMPTS) or (":" in text and _HEAD.match(text)):
             from gradcli.language.sessions import pieces
 
-            yield from pieces(chain(((first, text),), ((n, composed(more)) for n, more in logical)), name)
+            yield from pieces(chain(((first, text),), ((n, normalized(more)) for n, more in logical)), name)
             return
         if text.strip():
             yield Source(text, name, first)
@@ -277,6 +277,7 @@ class Program:
 
     def uncertain(self, text: str, name: str) -> tuple[Any, Any]:
         """The value of a VALUE, and its standard deviation or None. Raises as `constant`, and for what is no standard deviation."""
+        text = normalized(text)
         source = Source(text, f"<{name}>")
         tokens = tokenize(source) if "±" in text or "+/-" in text else []
         sign = sign_in(tokens, 0, len(tokens) - 1)
@@ -293,6 +294,7 @@ class Program:
 
         ``what`` names the text in errors. Raises ParseError, LimitError, and what lowering raises.
         """
+        text = normalized(text)
         source = Source(text, what)
         depth = 0
         for token in tokenize(source):

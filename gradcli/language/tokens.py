@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from gradcli import characters
 from gradcli.errors import ParseError, Source, Span
 
 END, SYMBOL, NUMBER, NAME, PRIME, STRING, SUPERSCRIPT, _SPELLING, _BAD = range(9)  # from 1 on, the groups of _TOKEN
@@ -37,9 +38,8 @@ _SPELLINGS = {
     "≤": "<=", "≥": ">=", "≠": "!=", "√": "√", "∛": "∛", "°": "°", "±": "±",
 }  # fmt: skip
 
-FRACTIONS = {char: unicodedata.numeric(char) for char in "¼½¾⅐⅑⅒⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"}
+FRACTIONS = {char: unicodedata.numeric(char) for char in characters.FRACTIONS}
 
-_FRACTION, _RAISED = "".join(FRACTIONS), "⁰¹²³⁴-⁹"
 _BLANKS = r"(?:[ \t\n\f\v\u00a0\u202f\ufeff]+|\r+(?=\n|\Z)|\\(?=\r*\n|\Z)|\#[^\n]*)*+"
 _DIGITS = "[0-9][0-9_]*"
 _NUMBER = rf"(?:{_DIGITS}(?:\.(?!\.)[0-9_]*)?|\.{_DIGITS})(?:[eE][+-]?{_DIGITS})?"
@@ -48,8 +48,8 @@ _LEADING = re.compile(_BLANKS)
 _TOKEN = re.compile(
     rf"""(?:
      ((?:[-+@]|\*\*?|//?|%)=(?!=)|[-+%@()\[\],:;|&~]|\*\*?|//?|[<>=]=?|!=|\.\.\.|\.\.|\.(?![0-9]))                        # SYMBOL
-    |({_NUMBER}[{_FRACTION}]?|[{_FRACTION}])                                                # NUMBER
-    |({_ASCII_NAME}(?![^\x00-\x7f])|π(?=[^\W\d_])|(?:∂|[^\W\d{_RAISED}])(?:(?![{_RAISED}{_FRACTION}])[\w∂])*)      # NAME
+    |({_NUMBER}[{characters.FRACTIONS}]?|[{characters.FRACTIONS}])                                                # NUMBER
+    |({_ASCII_NAME}(?![^\x00-\x7f])|π(?=[^\W\d_])|{characters.NAME})      # NAME
     |((?<=[\w⁰¹²³⁴-⁹'′’″])['′’″]+)                                                                # PRIME
     |('[^'\n]*'|"[^"\n]*")                                                               # STRING
     |(⁻?[⁰¹²³⁴-⁹]+)                                                                       # SUPERSCRIPT

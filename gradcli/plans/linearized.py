@@ -94,9 +94,7 @@ class Linearized:
         table = {node: inner.leaf("kept", node.shape, node.kind) for node in [*kept, *taken[len(leaves) :]]}
         given = [*table.values()]
         interpret([node for node in order if node in moving or node.is_constant], Rebuilding(inner), table)
-        self.all: Plan | None = (
-            None  # of all directions at once: they are the columns of what it takes, and its results those of what it gives
-        )
+        self.all: Plan | None = None  # of all directions at once, which are the columns of what it takes and gives
         most = max((size_of(node) for node in order if node in moving), default=0)
         if ends and _FEW <= times <= _BYTES // max(most, 1) and most <= _LONG * times and all(end in moving for end in ends):
             self.all = _batched(ends, kept, taken[len(leaves) :], order, moving, times, runs)

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
+from gradcli.characters import NAME, composed, normalized
 from gradcli.errors import GradcliError, InputTypeError, UnknownNameError, UsageError, one_of, suggestion
-from gradcli.language.characters import composed
 from gradcli.language.deviations import deviations
 from gradcli.limits import Limits
 from gradcli.ops.calling.inputs import numbers
 from gradcli.ops.calling.prefixes import DIALECTS
 from gradcli.plans.backend import BACKENDS, insist
-from gradcli.query.options import Mode, names_of
+from gradcli.query.options import MOST_TIMES, Mode, names_of
 
 if TYPE_CHECKING:
     from gradcli.query.programs import Programs
@@ -28,13 +28,12 @@ OPTIONS = (  # of evaluate
     "precision", "random_state", "seed", "threads", "timeout", "wrt",
 )  # fmt: skip
 MOST_DIGITS = 100_000  # of a precision
-_NAME = r"[^\W\d⁰¹²³⁴-⁹](?:(?![⁰¹²³⁴-⁹])\w)*"
 OPTIONS_OF_EXPLAIN = (
     "at", "check", "dialect", "dtype", "expression", "freeze", "limits", "random_state", "seed", "steps", "timeout", "why", "wrt",
 )  # fmt: skip
 OPTIONS_OF_DIFFERENTIATE = ("at", "check", "expression", "limits", "order", "points", "random_state", "timeout")
 _ELSEWHERE = {"digits": "precision", "grad": "mode", "jacobian": "mode", "hessian": "mode"}  # what people write, and what they mean
-_WORDS = re.compile(rf"#[^\n]*|({_NAME})")
+_WORDS = re.compile(rf"#[^\n]*|({NAME})")
 _RESERVED = ("if", "else", "and", "or", "not")
 
 
@@ -46,14 +45,14 @@ def text_of(expression: Any) -> str:
 
 
 def words(expression: str) -> frozenset[str]:
-    """The names in a program, functions and attributes among them, as the language spells them (NFC)."""
-    return frozenset(word for word in _WORDS.findall(composed(expression)) if word)
+    """The names in a program, functions and attributes among them, as the language spells them."""
+    return frozenset(word for word in _WORDS.findall(normalized(expression)) if word)
 
 
 def bound(at: Any, keywords: Mapping[str, Any], known: Collection[str], how: Callable[[str], str]) -> dict[str, Any]:
     """The values of a call by the names that the expression has for them.
 
-    Python makes NFKC of keywords (a micro sign becomes the letter mu), so that a name is also found by that form.
+    Of keywords, Python itself makes NFKC, also of raised and lowered letters: a name is found by that form, too.
     ``how`` says how a value is given by a name that is taken by an option.
     """
     if at is not None and not isinstance(at, Mapping):
@@ -63,9 +62,18 @@ def bound(at: Any, keywords: Mapping[str, Any], known: Collection[str], how: Cal
     for given in (at or {}, keywords):
         for name, value in given.items():
             place = name if isinstance(name, str) and name in known else _spelled(name, by_form, how)
-            if place in found and given is at:
-                raise UsageError(f"the name '{place}' is bound twice: it is one name in two spellings")
+            if place in found:
+                why = "it is one name in two spellings" if given is at else "in a dictionary and as a keyword"
+                raise UsageError(f"the name '{place}' is bound twice: {why}", help="leave one of them out")
             found[place] = value
+    return found
+
+
+def by_form(what: str, given: Mapping[Any, Any]) -> dict[str, Any]:
+    """What is given by names, by these as they are read. Raises UsageError for one name in two spellings."""
+    found = {normalized(name) if isinstance(name, str) else name: value for name, value in given.items()}
+    if len(found) < len(given):
+        raise UsageError(f"'{what}' has a name twice: it is one name in two spellings")
     return found
 
 
@@ -75,9 +83,9 @@ def _by_form(known: Collection[str]) -> dict[str, str]:
 
 
 def _spelled(name: Any, by_form: Callable[[], Mapping[str, str]], how: Callable[[str], str]) -> str:
-    if not isinstance(name, str) or name in _RESERVED or not re.fullmatch(_NAME, composed(name)):
+    if not isinstance(name, str) or name in _RESERVED or not re.fullmatch(NAME, normalized(name)):
         raise InputTypeError(f"{name!r} is no name that an expression can have", help=f"names are words: {how('x')}")
-    plain = composed(name)
+    plain = normalized(name)
     return by_form().get(plain) or by_form().get(composed(name, "NFKC"), plain)
 
 
@@ -185,7 +193,7 @@ def state_of(random_state: Any) -> int:
 
 def name_of(name: Any) -> str:
     """A name to differentiate by, or several with commas between them. Raises InputTypeError for what is none."""
-    if not isinstance(name, str) or not all(re.fullmatch(rf"\s*{_NAME}\s*", part) for part in composed(name).split(",")):
+    if not isinstance(name, str) or not all(re.fullmatch(rf"\s*{NAME}\s*", part) for part in normalized(name).split(",")):
         raise InputTypeError(f"{name!r} is no name to differentiate by", help="names are words: 'x', 'y'")
     return str(name)
 
@@ -203,6 +211,14 @@ def count_of(name: str, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
         raise InputTypeError(f"'{name}' must be a whole number from 1, not {value!r}")
     return int(value)
+
+
+def order_of(order: Any) -> int:
+    """How many times to differentiate. Raises for what the command line's ``--order`` does not take."""
+    times = count_of("order", order)
+    if times > MOST_TIMES:
+        raise UsageError(f"'order' must be at most {MOST_TIMES}, not {times:,}")
+    return times
 
 
 def digits_of(precision: Any) -> int | None:

@@ -7,11 +7,13 @@ from typing import Any, Self
 
 import numpy as np
 
+from gradcli.characters import by_name
 from gradcli.errors import ShapeError, UsageError
+from gradcli.inert import clipped
 from gradcli.limits import Limits
 from gradcli.query.derivative_plans import HessianPlan, JacobianPlan, MatrixPlan, ProductPlan
 from gradcli.query.flat import Flat, Layout, flattened
-from gradcli.query.functions import Function, Listing
+from gradcli.query.functions import SHOWN, Function, Listing
 
 Settings = tuple[str, tuple[str, ...] | None, Any, Limits, str | None, str, int | None, int]  # what a `Function` is made of, in its order
 
@@ -37,7 +39,7 @@ class _Derived:
         return self._function.wrt
 
     def __repr__(self) -> str:
-        return f"<{'sparse ' * self._sparse}{type(self).__name__.lower()} {self.expression!r}>"
+        return f"<{'sparse ' * self._sparse}{type(self).__name__.lower()} {clipped(self.expression, SHOWN)!r}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A copy, in another process too, compiles for itself."""
@@ -104,7 +106,8 @@ class Jacobian(_Matrix):
         Sparse arrays of truths, with a row for each entry of the value. What is left out is zero for all values; what is not may be.
         """
         plan: JacobianPlan = self._function.prepared(shapes, named)
-        return plan.patterns()
+        found: dict[str, Any] = by_name(plan.patterns())
+        return found
 
 
 class Hessian(_Matrix):
@@ -126,7 +129,8 @@ class Hessian(_Matrix):
     def sparsity(self, shapes: Mapping[str, Any] | None = None, /, **named: Any) -> dict[str, dict[str, Any]]:
         """By each two names, which second derivatives may be other than zero, as `Jacobian.sparsity` has it."""
         plan: HessianPlan = self._function.prepared(shapes, named)
-        return plan.patterns()
+        found: dict[str, dict[str, Any]] = by_name(plan.patterns())
+        return found
 
 
 class HessianProduct(_Derived):

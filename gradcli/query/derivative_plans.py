@@ -17,7 +17,8 @@ from gradcli.ops.calling.inputs import numbers
 from gradcli.ops.calling.promotion import FLOAT
 from gradcli.ops.reductions.sums import sum_
 from gradcli.plans.linearized import Runs, pushed
-from gradcli.query.instances import Asked, ForShapes, Instance, order_of
+from gradcli.query.bindings import by_form
+from gradcli.query.instances import Asked, ForShapes, Instance
 from gradcli.query.matrices import Blocks, Derivatives
 
 
@@ -29,23 +30,11 @@ class MatrixPlan(ForShapes):
     def __init__(
         self, asked: Asked, bindings: Mapping[str, Any], seed: Any, unknown: Collection[str] = (), state: int | None = None
     ) -> None:
-        made = Instance(asked, bindings, unknown, state)
-        super().__init__(made)
-        self.wrt = list(made.wrt)
-        self.order = [name for _, name in order_of(self.wrt, self.wrt if asked.wrt is not None else list(bindings))]
-        self.has_order = asked.wrt is not None
-        self.matrix = Blocks(self._of(made, Runs(asked.dtype, asked.backend, asked.threads)))
+        super().__init__(asked, bindings, seed, unknown, state)
+        self.matrix = Blocks(self._of(self.made, Runs(asked.dtype, asked.backend, asked.threads)))
 
     def _of(self, made: Instance, runs: Runs) -> Derivatives:
         raise NotImplementedError
-
-    @staticmethod
-    def seed_of(seed: Any, dtype: np.dtype[Any]) -> tuple[Any, Any]:
-        raise NotImplementedError
-
-    def reordered(self, names: Sequence[str]) -> None:
-        if not self.has_order:
-            self.order = [name for _, name in order_of(self.wrt, names)]
 
     def __call__(self, bindings: Mapping[str, Any], seed: None, how: str) -> Any:
         """The results by name, of arrays or ``sparse`` ones; or the ``whole`` matrix, rows and columns in the order of ``wrt``."""
@@ -114,12 +103,9 @@ class ProductPlan(ForShapes):
     def __init__(
         self, asked: Asked, bindings: Mapping[str, Any], seed: Any, unknown: Collection[str] = (), state: int | None = None
     ) -> None:
-        made = Instance(asked, bindings, unknown, state)
-        super().__init__(made)
+        super().__init__(asked, bindings, seed, unknown, state)
+        made = self.made
         refuse_arrays(made, "a Hessian-vector product")
-        self.wrt = list(made.wrt)
-        self.order = [name for _, name in order_of(self.wrt, self.wrt if asked.wrt is not None else list(bindings))]
-        self.has_order = asked.wrt is not None
         self._moving = self._movable(seed)
         graph = made.root.graph
         self._directions = {name: graph.leaf("direction", x.shape) for name, x in self._moving.items()}
@@ -158,12 +144,8 @@ class ProductPlan(ForShapes):
         if not isinstance(seed, Mapping):
             raise InputTypeError(f"'v' must map names to vectors, not {type(seed).__name__}", help='write v={"x": ...}')
         with np.errstate(all="ignore"):
-            found = {name: numbers(part, f"v['{name}']", copy=False).astype(dtype, copy=False) for name, part in seed.items()}
+            found = {name: numbers(part, f"v['{name}']", copy=False).astype(dtype, copy=False) for name, part in by_form("v", seed).items()}
         return found, tuple((name, part.shape) for name, part in found.items())
-
-    def reordered(self, names: Sequence[str]) -> None:
-        if not self.has_order:
-            self.order = [name for _, name in order_of(self.wrt, names)]
 
     def interpreted(self, given: Mapping[Expr, Any], precision: str) -> list[Any]:
         """The gradient of the derivative in the vector's direction, by a sweep."""

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.characters import ByName
 from gradcli.errors import InputTypeError, ShapeError, UnknownNameError, UsageError, suggestion
+from gradcli.ops.calling.inputs import numbers
 from gradcli.query import bindings as given
 from gradcli.query.placeholders import placeholder
 
@@ -29,8 +31,8 @@ class Layout:
             raise UsageError(f"flat: the shapes of '{first}' and '{second}' are not known", help=f"give one: flat(..., {second}=(3,))")
 
     def split(self, vector: Any) -> dict[str, np.ndarray]:
-        """The values by name, views of the vector. Raises ShapeError for one of another size."""
-        array = np.asarray(vector)
+        """The values by name, views of the vector. Raises InputTypeError for what are no real numbers, ShapeError for another size."""
+        array = vector if type(vector) is np.ndarray and vector.dtype.kind == "f" else numbers(vector, "the vector", copy=False)
         if array.ndim != 1 or array.size < self._known or (array.size > self._known and not self._open):
             wanted = f"at least {self._known}" if self._open else f"{self._known}"
             raise ShapeError(f"the vector has the shape {array.shape}: it holds {wanted} entries along one axis, for {self}")
@@ -70,7 +72,7 @@ class Flat:
 
     def split(self, vector: Any) -> dict[str, np.ndarray]:
         """A vector, such as a solver's result, as the values of the names."""
-        return {name: np.array(part)[()] for name, part in self.layout.split(vector).items()}
+        return ByName((name, np.array(part)[()]) for name, part in self.layout.split(vector).items())
 
     def join(self, values: Mapping[str, Any] | None = None, /, **named: Any) -> np.ndarray:
         """The values of the names as a vector, such as a solver's starting point. Raises ShapeError for other shapes than they have."""
@@ -78,6 +80,7 @@ class Flat:
         for name, shape in self.layout.shapes.items():
             if name not in found:
                 raise UnknownNameError(f"join: no value for '{name}'", help=f"give it one: g.join({name}=...)")
+            found[name] = numbers(found[name], f"the value of '{name}'", copy=False)
             if np.shape(found[name]) != shape and not (shape is None and np.ndim(found[name]) == 1):
                 raise ShapeError(f"join: the value of '{name}' has the shape {np.shape(found[name])}, and here {shape or 'one axis'}")
         if strange := [name for name in found if name not in self.layout.shapes]:

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from gradcli.characters import by_name as found_by_name
 from gradcli.errors import GradcliError, InputTypeError, UsageError, text_lines
+from gradcli.inert import clipped
 from gradcli.language.mentions import names_bound_by, names_imported_by, words_of
 from gradcli.language.run import statements
 from gradcli.language.tree import Assertion, Statement
@@ -27,15 +29,16 @@ if TYPE_CHECKING:
 
 Key = tuple[Any, ...]
 _ARRAY = np.ndarray
+SHOWN = 100  # characters of an expression that a prompt shows
 _PLANS = 256  # that a function keeps: shapes, or values that decide what is computed, may be others in every call
-_OPTIONS = frozenset(("seed", "out", "random_state"))
+_OPTIONS = ("seed", "out", "random_state")  # keywords of a call, whatever is made of it
 _STEP = 0x9E3779B1  # 2**32 by the golden ratio: its multiples are spread evenly
 
 
 class Function:
     """An expression and its gradients as a function of its names. Made by `value_and_grad`."""
 
-    options: tuple[str, ...] = ("seed", "out", "random_state")
+    options: tuple[str, ...] = _OPTIONS
 
     def __init__(
         self,
@@ -57,9 +60,10 @@ class Function:
         self.backend = given.backend_of(backend)
         self.threads = given.threads_of(threads)
         self.random_state = given.state_of(random_state)
+        self._ascii = expression.isascii()  # all results are keyed as names are written
         self._maker = maker  # of plans for shapes
         self._dropped = 0
-        self._float = self.float_dtype = numpy_dtype(FLOAT, self.dtype)
+        self.float_dtype = numpy_dtype(FLOAT, self.dtype)
         self.statements: list[Statement] = []
         self._words: set[str] = {*(wrt or ())}
         self._plans: dict[Key, Specialized] = {}
@@ -76,7 +80,7 @@ class Function:
             self._words.update(names_bound_by(statement))
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__.lower()} {self.expression!r}>"
+        return f"<{type(self).__name__.lower()} {clipped(self.expression, SHOWN)!r}>"
 
     def __call__(
         self,
@@ -93,13 +97,14 @@ class Function:
         at, bindings  values of names: numbers, nested lists or arrays; ``at`` takes names that are no keywords
         seed          the vector of the vector-Jacobian product, of the value's shape, where that is no scalar
         out           arrays that take gradients, by name; the others are new
+        Gradients are by names as the language has them, and found by any form of these (`gradcli.characters`).
         random_state  the seed of the program's random draws in this call, where they are not to be those of the function
         Raises a `GradcliError` for values that the expression has no result for.
         """
         if at is not None or more or not self._words.issuperset(bindings):
             bindings = self._by_names(at, bindings, more)
         parts: list[Any] = list(bindings)  # names and shapes: what a plan is made for
-        dtype = self._float
+        dtype = self.float_dtype
         for name, value in bindings.items():
             if type(value) is _ARRAY and value.dtype is dtype:
                 parts.append(value.shape)
@@ -115,7 +120,11 @@ class Function:
             compiled = self._compiled(key, bindings, seed)
         if random_state is not None:
             compiled = compiled.drawn(self, bindings, seed, given.state_of(random_state))
-        return compiled(bindings, seed, out)
+        if self._ascii:
+            return compiled(bindings, seed, out)
+        found = compiled(bindings, seed, given.by_form("out", out) if isinstance(out, Mapping) else out)
+        by_any_form: tuple[Any, dict[str, NDArray[Any]]] = found_by_name(found)
+        return by_any_form
 
     def prepare(self, shapes: Mapping[str, Any] | None = None, /, **named: Any) -> Self:
         """Compile ahead for values of these shapes; gives the function.
@@ -135,13 +144,13 @@ class Function:
         specs = given.bound(shapes, named, self._words, lambda name: f'f.prepare({{"{name}": ...}})')
         values, unknown = {}, set()
         for name, spec in specs.items():
-            empty = placeholder(name, spec, self._float)
+            empty = placeholder(name, spec, self.float_dtype)
             values[name] = self._array(name, spec) if empty is None else empty
             if empty is not None:
                 unknown.add(name)
         seed = asked.get("seed")
         if seed is not None:
-            empty = placeholder("seed", seed, self._float)
+            empty = placeholder("seed", seed, self.float_dtype)
             seed = numbers(seed, "the seed", copy=False) if empty is None else empty
         key = (*values, *map(self._kind, values.values()), *([] if seed is None else [seed.shape]))
         return self._compiled(key, values, seed, unknown)
@@ -150,7 +159,7 @@ class Function:
         self, at: Mapping[str, Any] | None, keywords: Mapping[str, Any] | None, how: Any, state: int | None = None, seed: Any = None
     ) -> Any:
         """What plans of another kind give, which take for ``out`` how results are wanted."""
-        if keywords and not _OPTIONS.isdisjoint(keywords):  # names here
+        if keywords and any(option in keywords for option in _OPTIONS):  # names here
             at, keywords = {**(at or {}), **keywords}, None
         return Function.__call__(self, at, seed=seed, out=how, random_state=state, **(keywords or {}))
 
@@ -204,11 +213,11 @@ class Function:
         if array.dtype.kind in "iub":
             return array
         with np.errstate(all="ignore"):  # what is too large for float32 is infinite
-            return array.astype(self._float, copy=False)
+            return array.astype(self.float_dtype, copy=False)
 
     def _kind(self, array: Any) -> Any:
         """What of a value a plan is made for."""
-        return array.shape if array.dtype is self._float else (array.dtype.kind, array.shape)
+        return array.shape if array.dtype is self.float_dtype else (array.dtype.kind, array.shape)
 
     def _compiled(self, key: Key, bindings: Mapping[str, Any], seed: Any, unknown: Collection[str] = ()) -> Specialized:
         """The plan for values of these shapes, and where the text makes constants of values, for these values.

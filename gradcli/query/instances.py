@@ -128,12 +128,19 @@ _STATES = 16  # of random numbers, whose draws are kept
 class ForShapes:
     """What a function keeps for values of given names, shapes and dtypes: an instance, and what computes it.
 
-    A subclass is made from what is asked for, values, a seed, names whose values are not known, and a state of random numbers.
+    order      of the names that results are given by: that of a call, unless one was asked for
+    has_order  whether one was
     """
 
-    def __init__(self, made: Instance) -> None:
-        self.made = made
-        self.consulted = made.consulted
+    def __init__(
+        self, asked: Asked, bindings: Mapping[str, Any], seed: Any, unknown: Collection[str] = (), state: int | None = None
+    ) -> None:
+        """Of what is asked for, values, a seed, names whose values are not known, and a state of random numbers."""
+        self.made = Instance(asked, bindings, unknown, state)
+        self.consulted = self.made.consulted
+        self.wrt = list(self.made.wrt)
+        self.has_order = asked.wrt is not None
+        self.order = self.wrt if self.has_order else _in_order(self.wrt, bindings)
         self._drawn: dict[int, Self] = {}
 
     def called_with(self, names: Sequence[str]) -> Self:
@@ -144,7 +151,9 @@ class ForShapes:
         return other
 
     def reordered(self, names: Sequence[str]) -> None:
-        raise NotImplementedError
+        """Take the names in the order in which a call has them."""
+        if not self.has_order:
+            self.order = _in_order(self.wrt, names)
 
     def drawn(self, asked: Asked, bindings: Mapping[str, Any], seed: Any, state: int) -> Self:
         """The same with the random numbers of another state."""
@@ -157,7 +166,7 @@ class ForShapes:
                 found = copy(self)
                 found.made = made
             else:  # numbers that decide what is computed
-                found = type(self)(asked, bindings, seed, (), state)  # type: ignore[call-arg,arg-type]
+                found = type(self)(asked, bindings, seed, (), state)
             while len(self._drawn) >= _STATES:
                 self._drawn.pop(next(iter(self._drawn), state), None)
             self._drawn[state] = found
@@ -201,7 +210,7 @@ def _last_query(program: Program, asked: Asked) -> Lowered:
     return found
 
 
-def order_of(wrt: Sequence[str], names: Sequence[str]) -> list[tuple[int, str]]:
-    """The places of names among what is differentiated by, in the order in which a call has them."""
+def _in_order(wrt: Iterable[str], names: Iterable[str]) -> list[str]:
+    """What is differentiated by, in the order in which a call has it."""
     order = {name: place for place, name in enumerate(names)}
-    return sorted(enumerate(wrt), key=lambda place: order.get(place[1], len(order)))
+    return sorted(wrt, key=lambda name: order.get(name, len(order)))

@@ -200,7 +200,7 @@ def differentiate(
     values = given.bound(at, constants, known, _by_name)
     listed = tuple(name for text in names for name in given.names_given("names", given.name_of(text), known) or ())
     asked = Asked(
-        listed or None, given.count_of("order", order), True, given.flag_of("check", check), given.count_of("points", points),
+        listed or None, given.order_of(order), True, given.flag_of("check", check), given.count_of("points", points),
         given.state_of(random_state), given.seconds_of(timeout),
     )  # fmt: skip
     programs = Programs(given.limits_of(limits))

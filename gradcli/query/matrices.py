@@ -24,7 +24,7 @@ from gradcli.graph.sparsity import dependence
 from gradcli.graph.transforms import one_hot, vjp, zeros_like
 from gradcli.ops.arrays.shapes import reshape, stack
 from gradcli.plans.linearized import Linearized, Runs, pushed
-from gradcli.query.matrix_blocks import csr, cut, joined, parts_of, size_of
+from gradcli.query.matrix_blocks import csr, cut, entries_in, joined, parts_of
 
 _SHORT = 2_000  # nodes of a program that has every direction in it
 _FEW = 32  # directions of one
@@ -33,9 +33,9 @@ _FEW = 32  # directions of one
 class Derivatives:
     """What a matrix is of: the derivatives of ``outs`` by ``wrt``.
 
-    beside     what is computed besides: values, gradients
-    leaves     what plans take
-    symmetric  whether it is a Hessian
+    beside        what is computed besides: values, gradients
+    leaves        what plans take
+    is_symmetric  whether it is a Hessian
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Derivatives:
     ) -> None:
         self.outs, self.wrt, self.beside, self.leaves, self.runs = list(outs), list(wrt), list(beside), list(leaves), runs
         self.is_symmetric = is_symmetric
-        self.shape = (sum(map(size_of, outs)), sum(map(size_of, wrt)))
+        self.shape = (sum(map(entries_in, outs)), sum(map(entries_in, wrt)))
         self.graph = beside[0].graph
         self.blocks = [(out, x) for out in outs for x in wrt]  # row by row
 
@@ -74,7 +74,7 @@ class Derivatives:
     def rows(self, table: Mapping[Expr, Any], wanted: Sequence[int]) -> dict[int, np.ndarray]:
         """Rows of the matrix, each by a sweep over values that are known."""
         found = {}
-        begins = np.cumsum([0, *map(size_of, self.outs)])
+        begins = np.cumsum([0, *map(entries_in, self.outs)])
         for row in wanted:
             place = int(np.searchsorted(begins, row, "right")) - 1
             out = self.outs[place]
@@ -88,6 +88,7 @@ class Derivatives:
         return found
 
     def table(self, given: Mapping[Expr, Any]) -> Mapping[Expr, Any]:
+        """The values of all nodes, array by array."""
         return forward([*self.outs, *self.beside], given, self.runs.precision)
 
 
@@ -173,7 +174,9 @@ class Short:
         rows, columns = of.shape
         if rows <= columns:
             parts = {
-                out: [vjp(out, of.wrt, self.graph.constant(one_hot(i, out.shape)) if out.shape else _one(out)) for i in range(size_of(out))]
+                out: [
+                    vjp(out, of.wrt, self.graph.constant(one_hot(i, out.shape)) if out.shape else _one(out)) for i in range(entries_in(out))
+                ]
                 for out in of.outs
             }
             return [self._joined([row[of.wrt.index(x)] for row in parts[out]], out, x, axis=0) for out, x in of.blocks]
@@ -181,7 +184,7 @@ class Short:
         for x in of.wrt:
             tangent = self.graph.leaf("tangent", x.shape)
             ends = pushed(of.outs, {x: tangent})
-            for i in range(size_of(x)):
+            for i in range(entries_in(x)):
                 direction = self.graph.constant(one_hot(i, x.shape)) if x.shape else _one(x)
                 for out, column in zip(of.outs, rebuild(ends, {tangent: direction}, self.graph), strict=True):
                     found.setdefault((out, x), []).append(column)
@@ -220,7 +223,7 @@ class Compressed:
         back, self.compression = of.compression
         of.hold(of.pattern.columns.size, self.compression.number)
         ends = of.outs if back else of.wrt
-        self._begins = np.cumsum([0, *map(size_of, ends)])
+        self._begins = np.cumsum([0, *map(entries_in, ends)])
         self._places = self.compression.color * of.shape[1 if back else 0] + self.compression.place
         self._linear = Linearized(of.beside, of.outs, of.wrt, of.leaves, of.runs, back=back, times=max(1, self.compression.number))
 

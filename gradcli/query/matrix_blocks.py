@@ -20,13 +20,14 @@ class Sided(Protocol):
     shape: tuple[int, int]
 
 
-def size_of(node: Expr) -> int:
+def entries_in(node: Expr) -> int:
+    """How many numbers a node has."""
     return math.prod(node.shape)
 
 
 def cut(of: Sided, whole: np.ndarray) -> list[Any]:
     """The blocks of a matrix, each an array of its own."""
-    rows, columns = np.cumsum([0, *map(size_of, of.outs)]), np.cumsum([0, *map(size_of, of.wrt)])
+    rows, columns = np.cumsum([0, *map(entries_in, of.outs)]), np.cumsum([0, *map(entries_in, of.wrt)])
     if len(of.outs) == len(of.wrt) == 1:
         return [whole.reshape((*of.outs[0].shape, *of.wrt[0].shape))[()]]
     return [
@@ -41,7 +42,7 @@ def parts_of(of: Sided, pattern: Pattern) -> list[tuple[np.ndarray, Pattern]]:
     if len(of.outs) == len(of.wrt) == 1:
         return [(np.arange(pattern.columns.size), pattern)]
     rows, columns = pattern.rows, pattern.columns
-    begins, sides = (np.cumsum([0, *map(size_of, nodes)]).tolist() for nodes in (of.outs, of.wrt))
+    begins, sides = (np.cumsum([0, *map(entries_in, nodes)]).tolist() for nodes in (of.outs, of.wrt))
     found = []
     for i in range(len(of.outs)):
         for j in range(len(of.wrt)):
@@ -69,7 +70,7 @@ def joined(of: Sided, blocks: Sequence[Any]) -> np.ndarray:
     count = len(of.wrt)
     rows = [
         np.concatenate(
-            [np.reshape(block, (size_of(out), size_of(x))) for block, x in zip(blocks[i * count :], of.wrt, strict=False)], axis=1
+            [np.reshape(block, (entries_in(out), entries_in(x))) for block, x in zip(blocks[i * count :], of.wrt, strict=False)], axis=1
         )
         for i, out in enumerate(of.outs)
     ]

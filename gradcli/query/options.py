@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-from gradcli.language.characters import composed
+from gradcli.characters import normalized
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,11 +28,12 @@ def names_of(given: str | Iterable[str] | None) -> tuple[str, ...] | None:
     if given is None:
         return None
     listed = given.split(",") if isinstance(given, str) else given
-    return tuple(composed(name.strip()) for name in listed if name.strip())
+    return tuple(normalized(name.strip()) for name in listed if name.strip())
 
 
 # Is shown a query: its program, what it was lowered to, what it is differentiated by, and its record.
 Observer = Callable[["Program", "Lowered", "Mapping[str, Expr]", "Record"], None]
+MOST_TIMES = 10  # that formulas are differentiated
 LONG = 4_096  # characters from which on an expression is worth some thought of what it is made of
 
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import GradcliError, ShapeError, UsageError
+from gradcli.errors import GradcliError, InputTypeError, ShapeError, UsageError
 from gradcli.ops.calling.inputs import numbers
 from gradcli.plans.backend import OFTEN
 from gradcli.plans.plan import Plan
 from gradcli.plans.subjects import Gradients
-from gradcli.query.instances import Asked, ForShapes, Instance, order_of
+from gradcli.query.instances import Asked, ForShapes
 from gradcli.query.shared_memory import overlap, overlaps_itself
 
 
@@ -23,12 +23,11 @@ class Specialized(ForShapes):
     def __init__(
         self, asked: Asked, bindings: Mapping[str, Any], seed: Any, unknown: Collection[str] = (), state: int | None = None
     ) -> None:
-        made = Instance(asked, bindings, unknown, state)
-        super().__init__(made)
+        super().__init__(asked, bindings, seed, unknown, state)
+        made = self.made
         root, wrt = made.root, made.wrt
         self.dtype, self.names, self.whole = made.dtype, made.names, made.whole
-        self.wrt = list(wrt)
-        self.places = list(enumerate(self.wrt, 1))  # of gradients among a plan's results
+        self._place()
         if seed is None and wrt and math.prod(root.shape) != 1:
             raise ShapeError(
                 f"the value has the shape {root.shape}; only a scalar has a gradient without a seed",
@@ -37,7 +36,6 @@ class Specialized(ForShapes):
         if seed is not None and seed.shape != root.shape:
             raise ShapeError(f"the seed has the shape {seed.shape}, the output {root.shape}; they must be the same")
         self.all_in_order = self.names == list(bindings)
-        self.has_order = asked.wrt is not None
         self.seeded = seed is not None
         seeds = [] if seed is None else [made.scope.graph.leaf("seed", root.shape)]
         self.plan = Plan(
@@ -53,9 +51,13 @@ class Specialized(ForShapes):
         return array, array.shape
 
     def reordered(self, names: Sequence[str]) -> None:
+        super().reordered(names)
         self.all_in_order = self.names == list(names)
-        if not self.has_order:
-            self.places = [(place + 1, name) for place, name in order_of(self.wrt, names)]
+        self._place()
+
+    def _place(self) -> None:
+        """Note where gradients are among a plan's results, in the order in which they are given."""
+        self.places = [(self.wrt.index(name) + 1, name) for name in self.order]
 
     def text(self) -> str:
         """The program, with what it takes and gives in the order in which it does."""
@@ -87,6 +89,9 @@ class Specialized(ForShapes):
 
     def _outs(self, out: Mapping[str, Any], values: list[Any]) -> list[Any]:
         """The caller's arrays, where a plan can write straight into them."""
+        if not isinstance(out, Mapping):
+            help = f'write out={{"{next(iter(self.wrt), "x")}": np.empty(...)}}'
+            raise InputTypeError(f"'out' must map names to arrays, not {type(out).__name__}", help=help)
         for name, array in out.items():
             if name not in self.wrt:
                 raise UsageError(f"out: there is no gradient by '{name}'")

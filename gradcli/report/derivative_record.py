@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gradcli.characters import ByName, normalized
 from gradcli.errors import GradcliError
 from gradcli.inert import well_formed
 from gradcli.report.dictionaries import SCHEMA, check_dict, failure_dict
@@ -105,14 +106,14 @@ class DerivativeRecord(Short):
 
     def formula(self, *names: str) -> str | None:
         """The derivative by names, in any order. Raises KeyError for others than those of the record."""
-        return self.formulas[self._sorted(names)].text
+        return self.formulas[self._sorted(tuple(map(normalized, names)))].text
 
     def _sorted(self, names: Path) -> Path:
         return tuple(sorted(names, key=self.names.index)) if set(names) <= {*self.names} else names
 
     def _nested(self, what: Any) -> dict[str, Any]:
         """Formulas below every sequence of names."""
-        found: dict[str, Any] = {}
+        found: dict[str, Any] = ByName()
         pending: list[tuple[dict[str, Any], Path]] = [(found, ())]
         for table, names in pending:  # which grows
             for name in self.names:
@@ -120,7 +121,7 @@ class DerivativeRecord(Short):
                 if len(path) == self.order:
                     table[name] = what(self.formulas[self._sorted(path)])
                 else:
-                    table[name] = {}
+                    table[name] = ByName()
                     pending.append((table[name], path))
         return found
 

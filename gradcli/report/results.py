@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from gradcli.characters import by_name
 from gradcli.report.dictionaries import as_dict, dumps
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, Verdict
@@ -25,6 +26,7 @@ class Result(Record, Generic[Checked_co]):
     precise     value and derivatives in decimal digits, with ``precision=30``; ``precise_certified`` says whether each is proved
     check       the verdict of the cross-check; None with ``check=False``
 
+    What is by names is found by any form of a name: its keys are as the language has them, ``"μ"`` (U+03BC) also of ``µ`` (U+00B5).
     Numbers without axes are NumPy's scalars, which have what arrays have.
     """
 
@@ -88,7 +90,9 @@ KINDS: dict[str, type[Result[Any]]] = {
 def result_of(record: Record, checked: bool) -> Result[Any]:
     """The record as the class of its mode."""
     given = {name: {} if value is None and name in ("derivative", "latex", "precise") else value for name, value in vars(record).items()}
-    found = KINDS[record.mode](**given)
+    found = KINDS[record.mode](**{name: by_name(value) for name, value in given.items()})
+    if found.check is not None:
+        found.check.variables = by_name(found.check.variables)
     if isinstance(found, AssertRecord):
         found.grad = {}
         if checked and found.check is None:

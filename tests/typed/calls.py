@@ -24,6 +24,7 @@ from gradcli import (
     Verdict,
     evaluate,
 )
+from gradcli.testing import assert_gradient, check_gradient, gradient_test
 
 # -- results, by the mode that was asked for
 
@@ -124,6 +125,12 @@ right: bool = torch.autograd.gradcheck(lambda t: t.sum(), (x,))
 leaf: Tensor = torch.nn.Parameter(torch.zeros(3))
 version: str = gradcli.__version__
 half_turn: float = torch.pi
+
+assert_type(check_gradient(np.sum, np.ones_like, at={"x": [1.0, 2.0]}, points=3), Check)
+assert_gradient(np.sum, np.ones_like, at={"x": "randn(5)"}, wrt="x", random_state=1)
+assert_gradient(np.sum, np.ones_like, at={"x": 1.0}, point=3)  # error
+assert_gradient(np.sum, np.ones_like)  # error
+gradient_test(np.ones_like, at={"x": 1.0}, order="2")  # error
 
 gradcli.nosuchname  # error
 gradcli.jacobien  # error

@@ -14,6 +14,7 @@ from gradcli.cli.commands.shared_options import Color, Dialect, FailFast, Files,
 from gradcli.cli.exit_codes import FINE, FOUND, code_of, say_remarks
 from gradcli.cli.request import FORMULA_FORMATS, DiffRequest
 from gradcli.errors import UsageError
+from gradcli.query.options import MOST_TIMES
 
 app = typer.Typer(**STYLE)
 
@@ -32,7 +33,7 @@ def differentiate(
             help="An expression, the names to differentiate by (all without values), and constants; - reads standard input.",
         ),
     ] = None,
-    order: Annotated[int, typer.Option(metavar="N", min=1, max=10, help="How many times, by each combination of names.")] = 1,
+    order: Annotated[int, typer.Option(metavar="N", min=1, max=MOST_TIMES, help="How many times, by each combination of names.")] = 1,
     file: Files = None,
     input_format: InputFormat = None,
     wrt: Annotated[str | None, typer.Option(metavar="A,B", help="The names to differentiate by, as after the expression.")] = None,

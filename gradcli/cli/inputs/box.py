@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.characters import normalized
 from gradcli.cli.inputs.positionals import BINDING, Inputs, argument_text, bind, programs_of
 from gradcli.cli.request import BoundRequest
 from gradcli.cli.write.streams import say
 from gradcli.errors import GradcliError, UsageError
-from gradcli.language.characters import composed
 from gradcli.limits import Limits
 from gradcli.query.programs import Programs
 
@@ -72,7 +72,7 @@ def box_of(texts: Sequence[str], limits: Limits) -> dict[str, Ends]:
     """The box of ``--over NAME=BEGIN..END``. Raises UsageError."""
     box: dict[str, Ends] = {}
     for text in texts:
-        found = BINDING.match(composed(text))
+        found = BINDING.match(normalized(text))
         if found is None or ".." not in found["value"]:
             raise UsageError(f"--over takes NAME=BEGIN..END, not '{text}'", help="write --over x=0..1")
         if found["name"] in box:

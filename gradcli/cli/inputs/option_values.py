@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import replace
 
+from gradcli.characters import normalized
 from gradcli.cli.request import BoundRequest, CheckRequest, DiffRequest, EvalRequest, ExplainRequest, ExportRequest, Request
 from gradcli.errors import UsageError, one_of
 from gradcli.limits import DEFAULT, Limits
@@ -53,7 +54,7 @@ def assignment(option: str, text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name.strip() or not value:
         raise UsageError(f"{option} takes NAME=VALUE, not '{text}'")
-    return name.strip(), value
+    return normalized(name.strip()), value
 
 
 def export_options(request: ExportRequest) -> Options:

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from gradcli.characters import normalized
 from gradcli.cli.request import CheckRequest, Request
 from gradcli.cli.write.streams import say
 from gradcli.errors import GradcliError, UsageError
 from gradcli.files.opening import read_within
-from gradcli.language.characters import composed
 from gradcli.limits import Limits
 from gradcli.query.programs import Programs
 
@@ -56,12 +56,13 @@ class Inputs:
 
 
 def argument_text(argument: str) -> str:
-    """An argument as text, its characters composed. Raises UsageError for bytes that are no text in the encoding of the locale."""
+    """An argument as text, as it is read. Raises UsageError for bytes that are no text in the encoding of the locale."""
     if not argument.isascii() and _UNREAD.search(argument):
         encoding = sys.getfilesystemencoding()
+        letters = os.fsencode(argument).decode("utf-8", "backslashreplace")
         help = "write it in UTF-8" if encoding == "utf-8" else "set LC_ALL=C.UTF-8, or PYTHONUTF8=1"
-        raise UsageError(f"'{argument}' cannot be read: it is not {encoding}, which is the encoding of the locale", help=help)
-    return composed(argument)
+        raise UsageError(f"the locale, whose encoding is {encoding}, cannot read '{letters}'", help=help)
+    return normalized(argument)
 
 
 def is_stream(path: str) -> bool:

@@ -11,6 +11,7 @@ from json.decoder import scanstring  # type: ignore[attr-defined]  # which types
 from pathlib import Path
 from typing import Any
 
+from gradcli.characters import normalized
 from gradcli.cli.write.streams import say
 from gradcli.errors import InputError
 from gradcli.files.opening import opened, unreadable
@@ -88,7 +89,10 @@ def _expected(record: Record, before: dict[str, Any]) -> dict[str, Any]:
     if "value" in wrong:
         corrected["value"] = numbers(record.value)
     if before.get("grad"):
-        corrected["grad"] = {name: grad[name] if name in wrong and name in grad else claim for name, claim in before["grad"].items()}
+        corrected["grad"] = {}
+        for given, claim in before["grad"].items():
+            name = normalized(given)
+            corrected["grad"][given] = grad[name] if name in wrong and name in grad else claim
     return corrected
 
 

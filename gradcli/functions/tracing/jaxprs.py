@@ -158,6 +158,23 @@ def _running(function: Callable[..., Any]) -> Rule:
     return run
 
 
+def _sort(*xs: Any, dimension: int, **_: Any) -> list[Any]:
+    if len(xs) > 1:
+        raise Untraceable("no rule for sorting by keys")
+    return [np.sort(xs[0], axis=dimension)]
+
+
+def _of_truths(function: Callable[..., Any]) -> Rule:
+    """What is bit by bit on whole numbers, on truths."""
+
+    def rule(*operands: Any, **_: Any) -> Any:
+        if any(np.asarray(x).dtype != bool for x in operands):
+            raise Untraceable(f"no rule for {function.__name__} of whole numbers")
+        return function(*operands)
+
+    return rule
+
+
 def _power(x: Any, y: Any, **_: Any) -> Any:
     return x**y
 
@@ -174,8 +191,8 @@ RULES: dict[str, Rule] = {
     "logistic": _special("expit"), "erf": _special("erf"), "erfc": _special("erfc"),
     "erf_inv": _special("erfinv"), "lgamma": _special("gammaln"), "digamma": _special("digamma"),
     "eq": _of(np.equal), "ne": _of(np.not_equal), "lt": _of(np.less), "le": _of(np.less_equal), "gt": _of(np.greater),
-    "ge": _of(np.greater_equal), "and": _of(np.logical_and), "or": _of(np.logical_or), "not": _of(np.logical_not),
-    "is_finite": _of(np.isfinite), "clamp": _of(lambda low, x, high: np.clip(x, low, high)),
+    "ge": _of(np.greater_equal), "and": _of_truths(np.logical_and), "or": _of_truths(np.logical_or),
+    "not": _of_truths(np.logical_not), "is_finite": _of(np.isfinite), "clamp": _of(lambda low, x, high: np.clip(x, low, high)),
     "select_n": _select, "stop_gradient": _of(lambda x: x), "copy": _of(np.copy), "copy_p": _of(np.copy),
     "convert_element_type": _convert, "broadcast_in_dim": _broadcast, "dot_general": _dot,
     "reshape": lambda x, new_sizes, **_: np.reshape(x, new_sizes), "squeeze": lambda x, dimensions, **_: np.squeeze(x, tuple(dimensions)),
@@ -189,7 +206,7 @@ RULES: dict[str, Rule] = {
     "concatenate": lambda *xs, dimension, **_: np.concatenate(xs, dimension),
     "slice": _slice, "dynamic_slice": _dynamic_slice, "pad": _pad, "iota": lambda *, dtype, shape, dimension, **_: np.broadcast_to(
         np.reshape(np.arange(shape[dimension], dtype=dtype), [-1 if i == dimension else 1 for i in range(len(shape))]), shape),
-    "sort": lambda *xs, dimension, num_keys=1, **_: [np.sort(xs[0], axis=dimension)] if len(xs) == 1 else _unsorted(),
+    "sort": _sort,
     "cholesky": lambda x, **_: np.linalg.cholesky(x),
 }  # fmt: skip
 
@@ -230,7 +247,3 @@ def _asked(primitive: Any, *operands: Any, **parameters: Any) -> np.ndarray:
 
 _MOST = 1_000_000  # entries of the matrix of an addition
 _PLACED: dict[str, Rule] = {"gather": _gathered, "scatter": _put, "scatter-add": _added}
-
-
-def _unsorted() -> Any:
-    raise Untraceable("no rule for sorting by keys")

@@ -7,9 +7,11 @@ branch, `float(x)`, a library in C) it gives the number: the trace shows afterwa
 from __future__ import annotations
 
 import linecache
+import os
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,8 @@ from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.torch.numpy_protocols import function_on_tensors
 from gradcli.tensors.torch.ufunc_calls import ufunc_on_tensors
 
+_OWN = f"{Path(__file__).parent}{os.sep}"
+_NUMPY = f"{Path(np.__file__).parent}{os.sep}"
 _IN_PLACE = ("partition", "put", "resize", "sort")  # methods of arrays that are not NumPy's function of their name
 
 
@@ -39,7 +43,7 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
 
     def __array_ufunc__(self, ufunc: Any, how: str, *inputs: Any, out: tuple[Any, ...] | None = None, **keywords: Any) -> Any:
         operands = [_plain(x) for x in inputs]
-        first = next(x for x in operands if isinstance(x, Tensor)) if any(isinstance(x, Tensor) for x in operands) else self.tensor
+        first = next((x for x in operands if isinstance(x, Tensor)), self.tensor)
         keywords = {name: _plain(value) for name, value in keywords.items()}
         result = ufunc_on_tensors(first, ufunc, how, *operands, **keywords)
         if out is None or result is NotImplemented:
@@ -169,15 +173,17 @@ def _plain(value: Any) -> Any:
 
 
 def _place() -> str | None:
-    """Where the user's code asks for a truth: the text and the line."""
+    """Where the user's code asks for a truth: the text and the line. A loop of JAX's, which jaxprs.py runs, has no place there."""
     frame = sys._getframe(2)
-    while frame.f_code.co_filename.startswith("<") or f"{np.__name__}/" in frame.f_code.co_filename:
+    while frame.f_code.co_filename.startswith(("<", _NUMPY)):
         if frame.f_back is None:
             return None
         frame = frame.f_back
     name, line = frame.f_code.co_filename, frame.f_lineno
+    if name.startswith(_OWN):
+        return None
     text = linecache.getline(name, line).strip()
     place = list(frame.f_code.co_positions())[frame.f_lasti // 2]
     if text and place[0] == place[1] == line and place[2] is not None and place[3] is not None:
         text = linecache.getline(name, line).encode()[place[2] : place[3]].decode("utf-8", "replace").strip()
-    return f"`{text}` at {name.rpartition('/')[2]}:{line}" if text else None
+    return f"`{text}` at {Path(name).name}:{line}" if text else None

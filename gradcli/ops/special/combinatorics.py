@@ -22,9 +22,14 @@ from gradcli.ops.spec import REQUIRED, Op
 from gradcli.ops.special.gamma import digamma, gamma, lgamma, polygamma
 
 # B(2k) of the asymptotic series of digamma and of Euler and Maclaurin's formula.
-_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330, 854513 / 138)
+_FRACTIONS = (
+    (1, 6), (-1, 30), (1, 42), (-1, 30), (5, 66), (-691, 2730), (7, 6), (-3617, 510), (43867, 798), (-174611, 330), (854513, 138)
+)  # fmt: skip
+_BERNOULLI = tuple(above / below for above, below in _FRACTIONS)
 _WRITTEN_OUT = 64  # terms of a sum, at most
 _STEPS = 12  # by which the argument is moved before the series is used
+_WIDE = 8 * float(np.finfo(np.longdouble).eps / np.finfo(np.float64).eps)  # its rounding beside a float's, where the sum is in long double
+_ENOUGH = 8  # where it suffices of Hurwitz's zeta function, whose series has small factors below 0
 
 
 def _rise(x: Any, y: Any, n: int) -> Any:
@@ -186,7 +191,20 @@ mvlgamma = composite(
 def _zeta(x: Any, q: Any) -> Any:
     from scipy import special
 
-    return np.where(np.equal(q, 1), special.zeta(x), _zeta_slope(x, q, 0))[()]
+    return np.where(np.equal(q, 1), np.where(np.less(x, -1), _reflected(x), special.zeta(x)), _zeta_slope(x, q, 0))[()]
+
+
+def _reflected(x: Any) -> Any:
+    """Riemann's functional equation, for x < -1: SciPy's values have no right digit beside the zeros at -2, -4, ..."""
+    from scipy import special
+
+    half = np.rint(np.multiply(x, 0.5, dtype=np.float64))
+    rest = x - 2 * half  # exact, so that the sine is right beside its zeros
+    sine = np.sin(rest * (np.pi / 2)) * np.where(half % 2 == 0, 1, -1)
+    z = np.where(rest == 0, 2, np.clip(1 - np.asarray(x, np.float64), 2, 300))  # beyond, the result is infinite, or zero
+    size = np.pi ** (-z / 2) * special.gamma(z / 2) * special.zeta(z) / math.sqrt(math.pi)
+    found = size * (np.pi ** (-z / 2) * special.gamma((z + 1) / 2)) * sine
+    return np.where(rest == 0, 0, found).astype(np.result_type(x, np.float32))
 
 
 def _zeta_slope(x: Any, q: Any, n: int) -> Any:
@@ -194,26 +212,38 @@ def _zeta_slope(x: Any, q: Any, n: int) -> Any:
     x, q = np.broadcast_arrays(np.asarray(x), np.asarray(q))
     kind, x, q = np.result_type(x, q), x.astype(np.longdouble), q.astype(np.longdouble)
 
-    def derivative(log_base: Any, power: Any, factor: list[Any]) -> Any:
-        """The n-th derivative by x of exp(-power(x)*log_base)*factor(x), the factor as Taylor coefficients."""
-        start = np.exp(-power * log_base)
-        return start * sum(
+    def derivative(base: Any, power: Any, factor: list[Any]) -> Any:
+        """The n-th derivative by x of base**-power(x)*factor(x), the factor as Taylor coefficients."""
+        log_base = np.log(base) if n else 0
+        return base**-power * sum(
             math.comb(n, i) * math.factorial(i) * factor[i] * (-log_base) ** (n - i) for i in range(min(n, len(factor) - 1) + 1)
         )
 
     one = np.ones_like(x)
-    total = sum(derivative(np.log(q + k), x, [one]) for k in range(_STEPS))
-    far = np.log(q + _STEPS)
-    total = total + derivative(far, x - 1, [(-1) ** i / (x - 1) ** (i + 1) for i in range(n + 1)]) + derivative(far, x, [one]) / 2
-    unit = q + _STEPS
+    steps = np.where(x < 0, np.clip(np.ceil(_ENOUGH - q), 0, _ENOUGH), _STEPS)  # what is added up grows with them, and cancels there
+    total = np.zeros_like(x)
+    for k in range(_STEPS):
+        total = total + np.where(k < steps, derivative(q + k, x, [one]), 0)
+    unit = q + steps
+    total = total + derivative(unit, x - 1, [(-1) ** i / (x - 1) ** (i + 1) for i in range(n + 1)]) + derivative(unit, x, [one]) / 2
     low = np.minimum(x, 6 * unit)  # beyond, the first term is all that counts
     rising = [low / unit, 1 / unit]  # x (x + 1) ... (x + 2k - 2) / unit**(2k - 1), as a polynomial in a step from x
-    for k, number in enumerate(_BERNOULLI, 1):
-        total = total + number / math.factorial(2 * k) * derivative(far, x, rising)
+    for k, (above, below) in enumerate(_FRACTIONS, 1):
+        total = total + np.longdouble(above) / np.longdouble(below * math.factorial(2 * k)) * derivative(unit, x, rising)
         for shift in (2 * k - 1, 2 * k):
             pairs = zip([*rising, 0 * one], [0 * one, *rising], strict=True)
             rising = [(same * (low + shift) + lower) / unit for same, lower in pairs][: n + 1]
     return np.where((x > -5) & (q > 0), total, np.nan).astype(kind)[()]
+
+
+def _zeta_rounds(m: Any, out: Any, x: Any, q: Any, n: int = 0) -> Any:
+    """What is added up is rounded in long double: below 0 it cancels all but for a small part, and near the zeros of the sum all of it.
+
+    Of Riemann's function for negative x (``_reflected``), it is the distance of gamma's operand from the number that is meant.
+    """
+    last = q + _ENOUGH
+    summed = 8 * m.abs(out) + _WIDE * (q**-x * m.abs(m.log(q)) ** n + last ** (1 - x) * m.log(last) ** n)
+    return summed if n else m.where(m.equal(q, 1), (300 + 4 * m.abs(x)) * m.abs(out), summed)
 
 
 def _zeta_reference(m: Any, x: Any, q: Any, n: int = 0) -> Any:
@@ -240,12 +270,13 @@ zeta_slope: Op = elementwise(
     lambda out, x, q, n: zeta_slope(x, q, n=n + 1),
     lambda out, x, q, n: -x * zeta_slope(x + 1, q, n=n) - n * (zeta_slope(x + 1, q, n=n - 1) if n > 1 else hurwitz_zeta(x + 1, q)),
     symbolic=_zeta_symbolic, static={"n": 1}, saves=("x", "q"), public=False, ulps=4,
-    domain=_OF_ZETA.told("x > -5 and q > 0").within(), doc="The n-th derivative of the Hurwitz zeta function by x.",
+    rounds=_zeta_rounds, domain=_OF_ZETA.told("x > -5 and q > 0").within(), doc="The n-th derivative of the Hurwitz zeta function by x.",
 )
 hurwitz_zeta: Op = elementwise(
     "hurwitz_zeta", "x q", _zeta, _zeta_reference,
     lambda out, x, q: zeta_slope(x, q, n=1), lambda out, x, q: -x * hurwitz_zeta(x + 1, q),
     symbolic=_zeta_symbolic, saves=("x", "q"), domain=(_OF_ZETA | of(q="[1]")).told("x > -5 and q > 0, or q = 1").within(), ulps=300,
+    rounds=_zeta_rounds,
     written="zeta({x}, {q})", sign=r"\zeta",
     doc="The Hurwitz zeta function, the sum of (k + q)**-x over k = 0, 1, 2, ...; of q = 1 its continuation.",
     numpy="special.zeta({0}, {1})",

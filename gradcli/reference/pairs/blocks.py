@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.reference.pairs import in_numpy
+from gradcli.reference.pairs.arithmetic import Pair, in_range, larger, raw_add, smaller, two_prod
 from gradcli.reference.pairs.deferred import Halves, Shape, Wide
-from gradcli.reference.pairs.in_numpy import Pair
+from gradcli.reference.pairs.in_numpy import INSTRUCTIONS
 
 _BLOCK = 1 << 15  # entries
 _REDUCTIONS = {"sum", "max", "min", "place"}
-_JOINED: dict[str, Callable[[Pair, Pair], Pair]] = {"sum": in_numpy.raw_add, "max": in_numpy.larger, "min": in_numpy.smaller}
+_JOINED: dict[str, Callable[[Pair, Pair], Pair]] = {"sum": raw_add, "max": larger, "min": smaller}
 _ROUGHLY: dict[str, np.ufunc] = {"sum": np.add, "max": np.maximum, "min": np.minimum}
 
 
@@ -26,7 +26,7 @@ def run(shape: Shape, cone: Sequence[Wide], wanted: Sequence[Wide]) -> list[Halv
             part = tuple(len(range(*s.indices(n))) for s, n in zip(block, shape, strict=True))
             known: dict[Wide, Pair] = {}
             for x in cone:
-                known[x] = in_numpy.INSTRUCTIONS[x.what](*(_read(known, o, shape, block) for o in x.operands))
+                known[x] = INSTRUCTIONS[x.what](*(_read(known, o, shape, block) for o in x.operands))
             for i, x in enumerate(wanted):
                 if x.what in _REDUCTIONS:
                     high, low = _read(known, x.operands[0], shape, block)
@@ -118,7 +118,7 @@ def put(places: np.ndarray, high: np.ndarray, low: np.ndarray, size: int) -> Pai
     for begin, end in pairwise(edges):
         some = order[by_rank[begin:end]]
         at = places[some]
-        found[0][at], found[1][at] = in_numpy.raw_add((found[0][at], found[1][at]), (high[some], low[some]))
+        found[0][at], found[1][at] = raw_add((found[0][at], found[1][at]), (high[some], low[some]))
     return found
 
 
@@ -128,7 +128,7 @@ def multiplied(x: Pair, y: Pair) -> Pair:
     high, low = np.zeros((m, p)), np.zeros((m, p))
     with np.errstate(all="ignore"):
         for k in range(n):
-            term = in_numpy.two_prod(x[0][:, k, None], y[0][k])
+            term = two_prod(x[0][:, k, None], y[0][k])
             rest = x[0][:, k, None] * y[1][k] + x[1][:, k, None] * y[0][k]
-            high, low = in_numpy.raw_add((high, low), (term[0], term[1] + rest))
-        return in_numpy.in_range((high, low))
+            high, low = raw_add((high, low), (term[0], term[1] + rest))
+        return in_range((high, low))

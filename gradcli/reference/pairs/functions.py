@@ -198,12 +198,13 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
 
 
 def _taken_apart(function: Any, one: Wide, *arguments: Any, **options: Any) -> Any:
-    """A function that moves entries of arrays, done to both doubles of all of them."""
-    leaves = _leaves(arguments)
+    """A function that moves entries of arrays, its first argument, done to both doubles of all of them."""
+    moved, *rest = arguments
+    leaves = _leaves([moved])
     kinds = {x.kind for x in leaves if isinstance(x, Wide)}
-    if len(kinds) > 1 or any(isinstance(x, np.ndarray) and x.dtype == LONG_DOUBLE for x in leaves):
+    if len(kinds) != 1 or not all(_is_one_with(x, kinds) for x in leaves) or any(isinstance(x, Wide) for x in _leaves(rest)):
         return function(*map(plain, arguments), **options)
-    high, low = (function(*(_half(x, place) for x in arguments), **options) for place in (0, 1))
+    high, low = (function(_half(moved, place), *rest, **options) for place in (0, 1))
     (kind,) = kinds
     if isinstance(high, (list, tuple)):
         return [one.numbers.made(kind, h.shape, (h, part)) for h, part in zip(high, low, strict=True)]
@@ -214,10 +215,17 @@ def _leaves(arguments: Any) -> list[Any]:
     return [leaf for x in arguments for leaf in (_leaves(x) if isinstance(x, (list, tuple)) else [x])]
 
 
+def _is_one_with(x: Any, kinds: set[str]) -> bool:
+    """Whether entries can stand beside those of a kind: doubles beside numbers, as which they are the high half of a pair."""
+    return isinstance(x, Wide) or (isinstance(x, np.ndarray) and x.dtype == np.float64 and "truth" not in kinds)
+
+
 def _half(x: Any, place: int) -> Any:
     if isinstance(x, (list, tuple)):
         return type(x)(_half(part, place) for part in x)
-    return _doubles(x)[place] if isinstance(x, Wide) else x
+    if isinstance(x, Wide):
+        return _doubles(x)[place]
+    return np.zeros(x.shape) if place else x
 
 
 _MOVING = {

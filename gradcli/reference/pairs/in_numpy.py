@@ -1,6 +1,6 @@
-"""The compiled loops' instructions in NumPy, where no compiler works: the same sums of two doubles, on blocks of arrays.
+"""The compiled loops' instructions in NumPy, where no compiler works: the same functions of pairs of doubles, on blocks of arrays.
 
-As in pairs.h, what leaves the range in which both doubles keep their bits becomes NaN, and stays so.
+Arguments are taken apart until short series do.
 """
 
 from __future__ import annotations
@@ -11,132 +11,31 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.reference.pairs.arithmetic import (
+    LARGE,
+    Pair,
+    absolute,
+    ceil,
+    div,
+    either,
+    floor,
+    in_range,
+    is_less,
+    is_same,
+    kept_if,
+    larger,
+    mul,
+    negated,
+    raw_add,
+    raw_div,
+    raw_mul,
+    scaled,
+    smaller,
+    sqrt,
+    truth,
+    two_prod,
+)
 from gradcli.reference.pairs.constants import STEPS, halves, tables
-
-Pair = tuple[Any, Any]
-_LARGE, _SMALL = 2.0**1000, 2.0**-960
-_SPLIT = 2.0**27 + 1
-
-
-def _two_sum(a: Any, b: Any) -> Pair:
-    s = a + b
-    t = s - a
-    return s, (a - (s - t)) + (b - t)
-
-
-def _fast_two_sum(a: Any, b: Any) -> Pair:
-    """Where a is no smaller than b."""
-    s = a + b
-    return s, b - (s - a)
-
-
-def _cut(a: Any) -> Pair:
-    """Two halves of a double's bits (T. J. Dekker, 1971), whose products are exact."""
-    t = _SPLIT * a
-    high = t - (t - a)
-    return high, a - high
-
-
-def two_prod(a: Any, b: Any) -> Pair:
-    """A product and what its rounding has lost."""
-    p = a * b
-    (ah, al), (bh, bl) = _cut(a), _cut(b)
-    return p, ((ah * bh - p) + ah * bl + al * bh) + al * bl
-
-
-def _if(keep: Any, x: Pair) -> Pair:
-    return np.where(keep, x[0], np.nan), np.where(keep, x[1], np.nan)
-
-
-def _either(holds: Any, x: Pair, y: Pair) -> Pair:
-    return np.where(holds, x[0], y[0]), np.where(holds, x[1], y[1])
-
-
-def in_range(x: Pair) -> Pair:
-    size = np.abs(x[0])
-    return _if((size <= _LARGE) & ((size >= _SMALL) | (size == 0)), x)
-
-
-def negated(a: Pair) -> Pair:
-    return -a[0], -a[1]
-
-
-def raw_add(a: Pair, b: Pair) -> Pair:
-    s, t = _two_sum(a[0], b[0]), _two_sum(a[1], b[1])
-    v = _fast_two_sum(s[0], s[1] + t[0])
-    return _fast_two_sum(v[0], t[1] + v[1])
-
-
-def _raw_mul(a: Pair, b: Pair) -> Pair:
-    p = two_prod(a[0], b[0])
-    return _fast_two_sum(p[0], p[1] + (a[1] * b[0] + (a[0] * b[1] + a[1] * b[1])))
-
-
-def _raw_div(a: Pair, b: Pair) -> Pair:
-    q = a[0] / b[0]
-    p = two_prod(q, b[0])
-    p = _fast_two_sum(p[0], q * b[1] + p[1])
-    return _fast_two_sum(q, ((a[0] - p[0]) + (a[1] - p[1])) / b[0])
-
-
-def _scaled(a: Pair, by: Any) -> Pair:
-    """Times a power of 2."""
-    return a[0] * by, a[1] * by
-
-
-def _mul(a: Pair, b: Pair) -> Pair:
-    p = _raw_mul(a, b)
-    size = np.abs(p[0])
-    return _if((size <= _LARGE) & ((size >= _SMALL) | (a[0] == 0) | (b[0] == 0)), p)
-
-
-def _div(a: Pair, b: Pair) -> Pair:
-    q = _raw_div(a, b)
-    size = np.abs(q[0])
-    return _if((size <= _LARGE) & ((size >= _SMALL) | (a[0] == 0)), q)
-
-
-def _sqrt(a: Pair) -> Pair:
-    s = np.sqrt(a[0])
-    p = two_prod(s, s)
-    rest = ((a[0] - p[0]) - p[1]) + a[1]
-    return in_range(_fast_two_sum(s, rest / np.where(a[0] == 0, 1.0, 2 * s)))
-
-
-def _abs(a: Pair) -> Pair:
-    return _either(a[0] < 0, negated(a), a)
-
-
-def _floor(a: Pair) -> Pair:
-    down = np.floor(a[0])
-    return _fast_two_sum(down, np.where(down == a[0], np.floor(a[1]), 0.0))
-
-
-def _ceil(a: Pair) -> Pair:
-    return negated(_floor(negated(a)))
-
-
-def _less(a: Pair, b: Pair) -> Any:
-    return (a[0] < b[0]) | ((a[0] == b[0]) & (a[1] < b[1]))
-
-
-def _same(a: Pair, b: Pair) -> Any:
-    return (a[0] == b[0]) & (a[1] == b[1])
-
-
-def _truth(holds: Any, a: Pair, b: Pair) -> Pair:
-    return np.where((a[0] == a[0]) & (b[0] == b[0]), holds, np.nan), 0.0
-
-
-def larger(a: Pair, b: Pair) -> Pair:
-    return _either((a[0] != a[0]) | _less(b, a), a, b)
-
-
-def smaller(a: Pair, b: Pair) -> Pair:
-    return _either((a[0] != a[0]) | _less(a, b), a, b)
-
-
-# -- functions: arguments are taken apart until short series do
 
 
 @cache
@@ -189,21 +88,21 @@ def _exp_parts(x: Pair) -> tuple[Any, Pair, Pair]:
     scale = np.ldexp(1.0, np.where(np.isfinite(n), (n - j) / 64, 0).astype(np.int64))
     s = raw_add(known["1/120"], two_prod(r[0], _series(r[0], 720, 5040, 40320, 362880, 3628800, 39916800)))
     for constant in (known["1/24"], known["1/6"], (0.5, 0.0)):
-        s = raw_add(constant, _raw_mul(r, s))
-    return scale, (high[at], low[at]), raw_add(r, _raw_mul(r, _raw_mul(r, s)))
+        s = raw_add(constant, raw_mul(r, s))
+    return scale, (high[at], low[at]), raw_add(r, raw_mul(r, raw_mul(r, s)))
 
 
 def _raw_exp(x: Pair) -> Pair:
     scale, table, q = _exp_parts(x)
     table = raw_add((1.0, 0.0), table)
-    return _scaled(raw_add(table, _raw_mul(table, q)), scale)
+    return scaled(raw_add(table, raw_mul(table, q)), scale)
 
 
 def _raw_expm1(x: Pair) -> Pair:
     scale, table, q = _exp_parts(x)
     whole = raw_add((1.0, 0.0), table)
-    near = _either(scale == 1, table, raw_add(_scaled(whole, scale), (-1.0, 0.0)))
-    return raw_add(near, _scaled(_raw_mul(whole, q), scale))
+    near = either(scale == 1, table, raw_add(scaled(whole, scale), (-1.0, 0.0)))
+    return raw_add(near, scaled(raw_mul(whole, q), scale))
 
 
 def _moderate(x: Pair) -> Any:
@@ -211,16 +110,16 @@ def _moderate(x: Pair) -> Any:
 
 
 def _zero_unless(fits: Any, x: Pair, otherwise: float = 0.0) -> Pair:
-    return _either(fits, x, (otherwise, 0.0))
+    return either(fits, x, (otherwise, 0.0))
 
 
 def _exp(x: Pair) -> Pair:
-    return _if(_moderate(x), _raw_exp(_zero_unless(_moderate(x), x)))
+    return kept_if(_moderate(x), _raw_exp(_zero_unless(_moderate(x), x)))
 
 
 def _expm1(x: Pair) -> Pair:
-    y = _either(x[0] < -100, (-100.0, 0.0), x)  # beyond, it is -1 but for what is far beneath its last bit
-    return in_range(_if(_moderate(y), _raw_expm1(_zero_unless(_moderate(y), y))))
+    y = either(x[0] < -100, (-100.0, 0.0), x)  # beyond, it is -1 but for what is far beneath its last bit
+    return in_range(kept_if(_moderate(y), _raw_expm1(_zero_unless(_moderate(y), y))))
 
 
 def _near_log1p(x: Pair) -> Pair:
@@ -228,7 +127,7 @@ def _near_log1p(x: Pair) -> Pair:
     s = x[0] / (2 + x[0])
     y = 2 * s + 2 * s * s * s * _series(s * s, *range(3, 26, 2))
     less = _raw_expm1((y, 0.0))
-    left = _raw_div(raw_add(x, negated(less)), raw_add((1.0, 0.0), less))
+    left = raw_div(raw_add(x, negated(less)), raw_add((1.0, 0.0), less))
     return raw_add((y, 0.0), raw_add(left, (-0.5 * left[0] * left[0], 0.0)))
 
 
@@ -243,20 +142,20 @@ def _power_of_two(k: Any) -> Any:
 
 
 def _log(x: Pair) -> Pair:
-    fits = (x[0] > 0) & (x[0] <= _LARGE)
+    fits = (x[0] > 0) & (x[0] <= LARGE)
     y = _zero_unless(fits, x, 1.0)
     k = _exponent(y[0])
-    near = _near_log1p(raw_add(_scaled(y, _power_of_two(-k)), (-1.0, 0.0)))
-    return in_range(_if(fits, raw_add(_raw_mul((k, 0.0), _exact()["ln2"]), near)))
+    near = _near_log1p(raw_add(scaled(y, _power_of_two(-k)), (-1.0, 0.0)))
+    return in_range(kept_if(fits, raw_add(raw_mul((k, 0.0), _exact()["ln2"]), near)))
 
 
 def _log1p(x: Pair) -> Pair:
-    near, fits = np.abs(x[0]) < 0.25, (x[0] > -1) & (x[0] <= _LARGE)
+    near, fits = np.abs(x[0]) < 0.25, (x[0] > -1) & (x[0] <= LARGE)
     y = _zero_unless(fits, x)
     far = raw_add((1.0, 0.0), y)
     k = np.where(near, 0.0, _exponent(far[0]))
-    rest = _either(near, y, raw_add(_scaled(far, _power_of_two(-k)), (-1.0, 0.0)))
-    return in_range(_if(fits, raw_add(_raw_mul((k, 0.0), _exact()["ln2"]), _near_log1p(rest))))
+    rest = either(near, y, raw_add(scaled(far, _power_of_two(-k)), (-1.0, 0.0)))
+    return in_range(kept_if(fits, raw_add(raw_mul((k, 0.0), _exact()["ln2"]), _near_log1p(rest))))
 
 
 def _raw_sincos(x: Pair) -> tuple[Pair, Pair]:
@@ -264,70 +163,70 @@ def _raw_sincos(x: Pair) -> tuple[Pair, Pair]:
     n = np.rint(x[0] * (32 / known["pi"][0]))
     d = _less_multiple(x, n, known["pi/32"])
     at = np.where(np.isfinite(n), n - 64 * np.floor(n / 64), 0).astype(np.int64)
-    z = _raw_mul(d, d)
+    z = raw_mul(d, d)
     s = raw_add(negated(known["1/5040"]), two_prod(z[0], _series(z[0], 362880, -39916800, 6227020800, -1307674368000)))
     for constant in (known["1/120"], negated(known["1/6"])):
-        s = raw_add(constant, _raw_mul(z, s))
-    s = raw_add(d, _raw_mul(d, _raw_mul(z, s)))
+        s = raw_add(constant, raw_mul(z, s))
+    s = raw_add(d, raw_mul(d, raw_mul(z, s)))
     c = raw_add(negated(known["1/720"]), two_prod(z[0], _series(z[0], 40320, -3628800, 479001600, -87178291200)))
     for constant in (known["1/24"], (-0.5, 0.0)):
-        c = raw_add(constant, _raw_mul(z, c))
-    c = _raw_mul(z, c)  # cos(d) - 1
+        c = raw_add(constant, raw_mul(z, c))
+    c = raw_mul(z, c)  # cos(d) - 1
     a, b = (sine[at], sine_low[at]), (cosine[at], cosine_low[at])
     return (
-        raw_add(a, raw_add(_raw_mul(b, s), _raw_mul(a, c))),
-        raw_add(b, raw_add(_raw_mul(b, c), negated(_raw_mul(a, s)))),
+        raw_add(a, raw_add(raw_mul(b, s), raw_mul(a, c))),
+        raw_add(b, raw_add(raw_mul(b, c), negated(raw_mul(a, s)))),
     )
 
 
 def _sincos(x: Pair) -> tuple[Pair, Pair]:
     fits = np.abs(x[0]) < 50000
     sine, cosine = _raw_sincos(_zero_unless(fits, x))
-    return in_range(_if(fits, sine)), in_range(_if(fits, cosine))
+    return in_range(kept_if(fits, sine)), in_range(kept_if(fits, cosine))
 
 
 def _tan(x: Pair) -> Pair:
-    return in_range(_raw_div(*_sincos(x)))
+    return in_range(raw_div(*_sincos(x)))
 
 
 def _with_sign(x: Pair, of: Any) -> Pair:
-    return _either(of < 0, negated(x), x)
+    return either(of < 0, negated(x), x)
 
 
 def _tanh(x: Pair) -> Pair:
-    less = _raw_expm1(_either(np.abs(x[0]) > 60, (-120.0, 0.0), _scaled(_abs(x), -2.0)))
-    t = negated(_raw_div(less, raw_add((2.0, 0.0), less)))
-    return in_range(_if(x[0] == x[0], _with_sign(t, x[0])))
+    less = _raw_expm1(either(np.abs(x[0]) > 60, (-120.0, 0.0), scaled(absolute(x), -2.0)))
+    t = negated(raw_div(less, raw_add((2.0, 0.0), less)))
+    return in_range(kept_if(x[0] == x[0], _with_sign(t, x[0])))
 
 
 def _sinh(x: Pair) -> Pair:
-    less = _raw_expm1(_zero_unless(_moderate(x), _abs(x)))
-    s = _scaled(raw_add(less, _raw_div(less, raw_add((1.0, 0.0), less))), 0.5)
-    return in_range(_if(_moderate(x), _with_sign(s, x[0])))
+    less = _raw_expm1(_zero_unless(_moderate(x), absolute(x)))
+    s = scaled(raw_add(less, raw_div(less, raw_add((1.0, 0.0), less))), 0.5)
+    return in_range(kept_if(_moderate(x), _with_sign(s, x[0])))
 
 
 def _cosh(x: Pair) -> Pair:
-    e = _raw_exp(_zero_unless(_moderate(x), _abs(x)))
-    return _if(_moderate(x), _scaled(raw_add(e, _raw_div((1.0, 0.0), e)), 0.5))
+    e = _raw_exp(_zero_unless(_moderate(x), absolute(x)))
+    return kept_if(_moderate(x), scaled(raw_add(e, raw_div((1.0, 0.0), e)), 0.5))
 
 
 def _atan(x: Pair) -> Pair:
     """The angle of (1, x), from the double's by one step along the circle."""
     far = np.abs(x[0]) > 1
-    u = _either(far, _raw_div((-1.0, 0.0), _zero_unless(far, x, 1.0)), x)
+    u = either(far, raw_div((-1.0, 0.0), _zero_unless(far, x, 1.0)), x)
     first = np.arctan(u[0])
     s, c = _raw_sincos((first, 0.0))
-    y = raw_add((first, 0.0), _raw_div(raw_add(_raw_mul(u, c), negated(s)), raw_add(c, _raw_mul(u, s))))
-    beyond = raw_add(_with_sign(_scaled(_exact()["pi"], 0.5), x[0]), y)
-    return in_range(_if(x[0] == x[0], _either(far, beyond, y)))
+    y = raw_add((first, 0.0), raw_div(raw_add(raw_mul(u, c), negated(s)), raw_add(c, raw_mul(u, s))))
+    beyond = raw_add(_with_sign(scaled(_exact()["pi"], 0.5), x[0]), y)
+    return in_range(kept_if(x[0] == x[0], either(far, beyond, y)))
 
 
 def _cbrt(x: Pair) -> Pair:
     y = np.cbrt(x[0])
     square = two_prod(y, y)
-    over = raw_add(_raw_mul(square, (y, 0.0)), negated(x))
-    r = raw_add((y, 0.0), negated(_raw_div(over, _raw_mul(square, (3.0, 0.0)))))
-    return in_range(_either(x[0] == 0, (0.0, 0.0), r))
+    over = raw_add(raw_mul(square, (y, 0.0)), negated(x))
+    r = raw_add((y, 0.0), negated(raw_div(over, raw_mul(square, (3.0, 0.0)))))
+    return in_range(either(x[0] == 0, (0.0, 0.0), r))
 
 
 def _sign(x: Pair) -> Pair:
@@ -348,16 +247,16 @@ def _rough_truth(compared: Callable[..., Any]) -> Callable[..., Pair]:
 
 
 INSTRUCTIONS: dict[str, Callable[..., Pair]] = {
-    "add": lambda a, b: in_range(raw_add(a, b)), "sub": lambda a, b: in_range(raw_add(a, negated(b))), "mul": _mul, "div": _div,
-    "pow": lambda x, y: _exp(_mul(y, _log(x))), "neg": negated, "abs": _abs, "sign": _sign, "sqrt": _sqrt, "cbrt": _cbrt, "exp": _exp,
+    "add": lambda a, b: in_range(raw_add(a, b)), "sub": lambda a, b: in_range(raw_add(a, negated(b))), "mul": mul, "div": div,
+    "pow": lambda x, y: _exp(mul(y, _log(x))), "neg": negated, "abs": absolute, "sign": _sign, "sqrt": sqrt, "cbrt": _cbrt, "exp": _exp,
     "expm1": _expm1, "log": _log, "log1p": _log1p, "sin": lambda x: _sincos(x)[0], "cos": lambda x: _sincos(x)[1], "tan": _tan,
-    "atan": _atan, "sinh": _sinh, "cosh": _cosh, "tanh": _tanh, "floor": _floor, "ceil": _ceil,
-    "trunc": lambda x: _either(x[0] < 0, _ceil(x), _floor(x)),
+    "atan": _atan, "sinh": _sinh, "cosh": _cosh, "tanh": _tanh, "floor": floor, "ceil": ceil,
+    "trunc": lambda x: either(x[0] < 0, ceil(x), floor(x)),
     "maximum": lambda a, b: larger(a, (np.where(a[0] == a[0], b[0], np.nan), b[1])),
     "minimum": lambda a, b: smaller(a, (np.where(a[0] == a[0], b[0], np.nan), b[1])),
-    "less": lambda a, b: _truth(_less(a, b), a, b), "less_equal": lambda a, b: _truth(_less(a, b) | _same(a, b), a, b),
-    "equal": lambda a, b: _truth(_same(a, b), a, b), "not_equal": lambda a, b: _truth(~_same(a, b), a, b),
-    "known": lambda a, b: _truth(1.0, a, b), "both": _rough(lambda a, b: a * b), "either": _rough(lambda a, b: a + b - a * b),
+    "less": lambda a, b: truth(is_less(a, b), a, b), "less_equal": lambda a, b: truth(is_less(a, b) | is_same(a, b), a, b),
+    "equal": lambda a, b: truth(is_same(a, b), a, b), "not_equal": lambda a, b: truth(~is_same(a, b), a, b),
+    "known": lambda a, b: truth(1.0, a, b), "both": _rough(lambda a, b: a * b), "either": _rough(lambda a, b: a + b - a * b),
     "not": _rough(lambda a: 1 - a), "where": _where, "widen": lambda a: (a[0], 0.0), "rounded": lambda a: (a[0], 0.0),
     "rough_where": _where,
     "rough_add": _rough(np.add), "rough_sub": _rough(np.subtract), "rough_mul": _rough(np.multiply), "rough_div": _rough(np.divide),

@@ -114,6 +114,8 @@ def _of_its_dtype(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Sett
     usual = first.array.dtype if isinstance(value, (bool, int, float)) else getattr(value, "array", first.array).dtype
     if first.array.dtype.kind == "f" and usual is first.array.dtype:
         return None
+    if first.array.dtype.kind != "f" and isinstance(keywords.get("alpha"), float):
+        keywords = {**keywords, "alpha": int(keywords["alpha"])}  # as whole numbers are multiplied with it
     put: Any = value
     if isinstance(value, Tensor) and not value.array.ndim:
         put = value.to(first.dtype)

@@ -1,0 +1,80 @@
+"""Characters as texts are read: composed, and names in the form that Python gives its own, in time that grows with the text."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Any, Literal
+
+_MOST = 30  # marks in a row that are put in order, as Unicode's stream-safe form has it: more of them take quadratic time
+_UNWRITTEN = re.compile(rf"[^\w\x00-\x7f]{{{_MOST + 1},}}")  # all marks are among these
+RAISED = "⁰¹²³⁴-⁹"  # digits, for regular expressions
+FRACTIONS = "¼½¾⅐⅑⅒⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"
+NAME = rf"(?:∂|[^\W\d{RAISED}{FRACTIONS}])(?:(?![{RAISED}{FRACTIONS}])[\w∂])*+"
+# A comment, primes, text in quotes, the file of a binding ``x = @data.npy``; or a name.
+_NAMES = re.compile(rf"""\#[^\n]*|(?<=[\w'])'+|'[^'\n]*'|"[^"\n]*"|=[ \t]*@[^;\n]*|({NAME})""")
+_IS_NAME = re.compile(NAME)
+
+
+def normalized(text: str) -> str:
+    """A text as it is read: composed, and each name in it as Python has names (NFKC), so that ``µ`` (U+00B5) is ``μ`` (U+03BC).
+
+    Raised and lowered characters stay what they are, which mean something: ``x²`` is a power, ``x₁`` and ``xᵢ`` are no ``x1`` and ``xi``.
+    """
+    text = composed(text)
+    if text.isascii() or unicodedata.is_normalized("NFKC", text):
+        return text
+    return _NAMES.sub(lambda found: found[0] if found[1] is None else _name(found[1]), text)
+
+
+def composed(text: str, form: Literal["NFC", "NFKC"] = "NFC") -> str:
+    """A text in a normal form, but for stretches of more marks than any script has, which stay as they are: no name has them."""
+    if text.isascii():
+        return text
+    pieces, done = [], 0
+    for stretch in _UNWRITTEN.finditer(text):
+        begin = stretch.start()
+        for place in range(begin, stretch.end() + 1):
+            if place < stretch.end() and unicodedata.combining(text[place]):
+                continue
+            if place - begin > _MOST:
+                pieces += [unicodedata.normalize(form, text[done:begin]), text[begin:place]]
+                done = place
+            begin = place + 1
+    return "".join([*pieces, unicodedata.normalize(form, text[done:])])
+
+
+def _name(written: str) -> str:
+    """A name in its form; as it is where that is no name (U+FDFA is a sentence)."""
+    if written.isascii():
+        return written
+    form = unicodedata.normalize("NFC", "".join(map(_character, written)))
+    return form if _IS_NAME.fullmatch(form) else written
+
+
+def _character(written: str) -> str:
+    raised_or_lowered = unicodedata.decomposition(written).startswith(("<super>", "<sub>"))
+    return written if raised_or_lowered else unicodedata.normalize("NFKC", written)
+
+
+class ByName(dict[str, Any]):
+    """Results by names, in the form that names are read in, which are found by any form."""
+
+    def __missing__(self, name: Any) -> Any:
+        form = normalized(name) if isinstance(name, str) else name
+        if form == name or not dict.__contains__(self, form):
+            raise KeyError(name)
+        return self[form]
+
+    def __contains__(self, name: object) -> bool:
+        return dict.__contains__(self, normalized(name) if isinstance(name, str) else name)
+
+    def get(self, name: Any, default: Any = None) -> Any:
+        return dict.get(self, normalized(name) if isinstance(name, str) else name, default)
+
+
+def by_name(results: Any) -> Any:
+    """Results with their tables by names, also inside of tuples and tables, as `ByName`."""
+    if isinstance(results, dict):
+        return ByName((name, by_name(each)) for name, each in results.items())
+    return tuple(map(by_name, results)) if type(results) is tuple else results
