@@ -122,7 +122,7 @@ def test_what_is_held_has_no_gradient():
         ("z", "'z' has no gradient here"),
         ("x[2]", "'x[2]' is no entry: the gradient is of shape (2,)"),
         ("x[0, 0]", "'x[0, 0]' is no entry: the gradient is of shape (2,)"),
-        ("x[", "--why takes a name, NAME[INDEX] or value, not 'x['"),
+        ("x[", "why takes a name, NAME[INDEX] or value, not 'x['"),
         ("x[__import__('os')]", "'x[__import__('os')]' is no entry: the gradient is of shape (2,)"),
     ],
 )

@@ -412,8 +412,9 @@ def test_the_precision_of_jax_is_left_as_it_was() -> None:
     import jax
     import jax.numpy as jnp
 
+    before = jax.config.jax_enable_x64
     assert check_gradient(lambda x: jnp.sum(x**2), by="jax", at={"x": X}).verdict.word == "agree"
-    assert not jax.config.jax_enable_x64
+    assert jax.config.jax_enable_x64 == before
 
 
 @needs_autograd
