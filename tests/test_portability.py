@@ -224,8 +224,8 @@ def test_the_key_has_the_format_of_long_doubles(monkeypatch: pytest.MonkeyPatch)
 
 def test_the_key_has_the_platform(monkeypatch: pytest.MonkeyPatch) -> None:
     found = []
-    for platform in ("linux", "darwin"):
-        monkeypatch.setattr(verdict_cache.sys, "platform", platform)
+    for system in ("Linux", "Darwin"):
+        monkeypatch.setattr(verdict_cache.platform, "system", lambda system=system: system)
         verdict_cache._versions.cache_clear()
         found.append(verdict_cache._versions())
     verdict_cache._versions.cache_clear()
