@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from gradcli.characters import by_name
-from gradcli.report.dictionaries import as_dict, dumps
+from gradcli.report.dictionaries import as_dict
+from gradcli.report.json_text import encoded
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, Verdict
 
@@ -43,7 +44,7 @@ class Result(Record, Generic[Checked_co]):
 
     def to_json(self) -> str:
         """One line of JSON Lines."""
-        return dumps(self)
+        return encoded(as_dict(self))
 
 
 class GradientRecord(Result[Checked_co]):
