@@ -266,7 +266,8 @@ def test_a_known_failure_of_the_baseline(tmp_path):
     (tmp_path / "known.json").write_text(json.dumps({"version": 2, "known": known}))
     done = run(tmp_path, "--junit-xml=known.xml", "-rx")
     assert outcomes(tmp_path / "known.xml") == {"assert x == 3": "failed", "assert x == 3 (2)": "skipped", "assert x == 4": "failed"}
-    assert "XFAIL m.grad::assert x == 3 (2) - in the baseline" in done.stdout
+    # as old versions of pytest have it, and new ones
+    assert re.search(r"XFAIL m\.grad::assert x == 3 \(2\) - (reason: )?in the baseline", done.stdout)
     (tmp_path / "known.json").unlink()
     done = run(tmp_path)
     assert (done.returncode, "there is no baseline" in done.stdout) == (2, True)
