@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from multiprocessing.connection import Connection
 from types import TracebackType
 from typing import Any
@@ -109,7 +110,7 @@ def _serve(pipe: Connection[Any, Any], function: str, gradient: str | None) -> N
         while True:
             question = pipe.recv()
             try:
-                answer: Any = guarded(lambda: question.check(*functions))  # noqa: B023
+                answer: Any = guarded(partial(question.check, *functions))
             except GradcliError as error:
                 answer = error
             sys.stdout.flush()  # what it has printed stands before what is said of it
