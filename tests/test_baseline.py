@@ -7,12 +7,6 @@ import json
 import pytest
 
 
-@pytest.fixture(autouse=True)
-def _alone(monkeypatch):
-    for name in ("CI", "GITHUB_WORKSPACE", "GITHUB_STEP_SUMMARY", "CI_PROJECT_DIR"):
-        monkeypatch.delenv(name, raising=False)
-
-
 @pytest.fixture
 def against(call_cli, tmp_path):
     """Record the failures of one text, check another one, and give the exit code and the statuses."""

@@ -19,7 +19,6 @@ RECORDS = [
 
 @pytest.fixture
 def files(tmp_path, monkeypatch):
-    monkeypatch.delenv("CI", raising=False)
     (tmp_path / "m.grad").write_text(PROGRAM)
     (tmp_path / "r.jsonl").write_text("\n".join(map(json.dumps, RECORDS)))
 

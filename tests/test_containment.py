@@ -113,7 +113,6 @@ def test_the_python_api_raises_it_with_its_cause(monkeypatch: pytest.MonkeyPatch
 
 def test_a_bug_is_never_expected(call_cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither by a mark nor by a baseline."""
-    monkeypatch.delenv("CI", raising=False)  # where nothing is recorded
     (tmp_path / "a.grad").write_text("x = 2\nx*x # xfail: planted\n")
     monkeypatch.setattr("gradcli.query.evaluate.forward", raising_at(1, np.sin, ZeroDivisionError("planted")))
     done = call_cli("check", "a.grad", "--baseline", "known.json", "--update")

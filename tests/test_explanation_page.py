@@ -187,7 +187,7 @@ def test_builds_have_the_parts(tmp_path: Path) -> None:
     """The wheel and the sdist hold what the page is made of."""
     builder = pytest.importorskip("hatchling.builders.wheel", reason="hatchling, which builds gradcli, is not installed here")
     sdist = pytest.importorskip("hatchling.builders.sdist")
-    if not (ROOT / "gradcli").is_dir():
+    if not (ROOT / "pyproject.toml").is_file():
         pytest.skip("gradcli is installed, this is no checkout")
     wheel = next(iter(builder.WheelBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"])))
     archive = next(iter(sdist.SdistBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"])))

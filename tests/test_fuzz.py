@@ -39,7 +39,7 @@ def plain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("TERMINAL_WIDTH", "80")
     monkeypatch.setenv("GRADCLI_CACHE_DIR", str(tmp_path / "cache"))
-    for name in ("GITHUB_ACTIONS", "FORCE_COLOR", "GRADCLI_TRACEBACK", "CI"):
+    for name in ("GITHUB_ACTIONS", "FORCE_COLOR", "GRADCLI_TRACEBACK"):
         monkeypatch.delenv(name, raising=False)
 
 

@@ -80,7 +80,6 @@ def inputs(tmp_path, monkeypatch):
         (tmp_path / name).write_text(text)
     np.save(tmp_path / "y.npy", 2.0)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delenv("CI", raising=False)
 
 
 def failures(done):

@@ -95,12 +95,6 @@ def test_no_verdict_at_all(tmp_path, word):
 # -- on the command line
 
 
-@pytest.fixture(autouse=True)
-def _alone(monkeypatch):
-    for name in ("CI", "GITHUB_WORKSPACE", "GITHUB_STEP_SUMMARY", "CI_PROJECT_DIR"):
-        monkeypatch.delenv(name, raising=False)
-
-
 @pytest.fixture
 def project(tmp_path):
     """A kink in a strict project, in one without settings below it, and above both."""

@@ -259,7 +259,6 @@ def test_a_report_that_cannot_be_written_leaves_the_others(call_cli: Any, tmp_pa
 
 
 def test_expectations_are_not_recorded_in_a_file_that_has_changed(call_cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("CI", raising=False)  # where nothing is recorded
     path = tmp_path / "r.jsonl"
     path.write_text('{"expr": "x**2", "at": {"x": 2}}\n')
     whole = expectations._with_expectation
