@@ -14,8 +14,8 @@ ROOT = Path(gradcli.__file__).parent
 GUIDE = Path(__file__).parent.parent / "CONTRIBUTING.md"  # of the checkout, whichever gradcli is installed
 BEGIN, END = "<!-- code map -->\n", "<!-- end of the code map -->"
 ROOMS = (  # from the lowest up
-    "storage", "ops", "graph", "formulas", "plans", "language", "tensors", "reference", "exports", "report", "files", "batch", "check",
-    "plots", "query", "functions", "explanations", "cli", "autograd", "func", "nn",
+    "storage", "ops", "graph", "formulas", "plans", "chunks", "language", "tensors", "reference", "exports", "report", "files", "batch",
+    "check", "plots", "query", "functions", "explanations", "cli", "autograd", "func", "nn",
 )  # fmt: skip
 
 

@@ -19,7 +19,7 @@ ROOT = Path(gradcli.__file__).parent
 OUTSIDE = ("sympy", "scipy", "mpmath", "rich", "typer", "msgspec", "plotille", "matplotlib", "fast_sugiyama")
 BELOW_CLI = (
     "inert", "characters", "errors", "containment", "limits", "notation", "ops", "graph", "formulas", "plans", "language", "reference",
-    "batch", "check", "plots", "query", "files", "report", "storage", "exports",
+    "batch", "check", "chunks", "plots", "query", "files", "report", "storage", "exports",
 )  # fmt: skip
 
 # What each room may import of gradcli: rooms, or single modules of them.
@@ -36,6 +36,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "graph": ("graph", "ops", "errors", "limits"),
     "formulas": ("formulas", "graph", "ops", "notation", "inert"),
     "plans": ("plans", "graph", "ops", "errors", "storage"),
+    "chunks": ("chunks", "plans", "graph", "ops", "limits"),
     "language": ("language", "graph", "ops", "characters", "errors", "containment", "limits"),
     "tensors": ("tensors", "graph", "ops", "errors"),
     "reference": ("reference", "plans.native", "language", "graph", "ops", "errors"),

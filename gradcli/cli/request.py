@@ -47,6 +47,8 @@ class EvalRequest(Request):
     digits: int | None
     precision: int | None
     cov: list[str]
+    on: str | None
+    resume: bool
 
 
 class DiffRequest(Request):
@@ -108,6 +110,7 @@ class CheckRequest(Request):
     over: tuple[str, ...] = ()
     points: int | None = None
     jobs: int | None = None
+    on: str | None = None
     reports: tuple[str, ...] = ()
     update: bool = False
     baseline: str | None = None

@@ -19,10 +19,11 @@ from gradcli.errors import GradcliError, InputError, suggestion
 from gradcli.files import npy, npz
 from gradcli.files.json_values import array_of, parsed
 from gradcli.files.opening import STANDARD_INPUT, is_handed_over, opened, read_within, refuse_unnameable, unreadable
+from gradcli.files.stores import CHUNKED, store_at, whole
 from gradcli.files.tables import TABLES, table
 from gradcli.limits import Limits
 
-_FORMATS = f".npy, .npz, {', '.join(TABLES)} and .json"
+_FORMATS = f".npy, .npz, {', '.join([*TABLES, *CHUNKED])} and .json"
 _OF_JSON = 4  # bytes that are made of each byte of a file before it is parsed
 _OF_TABLE = 6  # and of a table altogether: its text, and a number for two characters
 
@@ -52,7 +53,7 @@ def load_array(reference: str, limits: Limits, folder: Path | None = None, piped
     ``piped`` gives what standard input holds, for ``-`` and ``-:key``, whose format is told from the first bytes.
     Raises InputError, LimitError.
     """
-    name, key = _split(reference, folder)
+    name, key = split_reference(reference, folder)
     refuse_unnameable(name)
     if name == "-" or (folder is None and name in STANDARD_INPUT):
         name = "standard input"
@@ -63,6 +64,8 @@ def load_array(reference: str, limits: Limits, folder: Path | None = None, piped
             with opened(Path(name), name, stream=True) as stream:
                 return _of_bytes(read_within(stream, name, limits), name, f"@{name}", key, limits)
         path = Path(name) if folder is None else _inside(name, folder, reference)
+        if path.suffix.lower() in CHUNKED:
+            return whole(store_at(path, name, key, inside=folder is not None), name, limits, limited=folder is not None)
         with opened(path, name) as file:
             reader = _READERS.get(path.suffix.lower())
             if reader is None:
@@ -76,7 +79,7 @@ def load_array(reference: str, limits: Limits, folder: Path | None = None, piped
         raise unreadable(error, name) from None
 
 
-def _split(reference: str, folder: Path | None) -> tuple[str, str | None]:
+def split_reference(reference: str, folder: Path | None) -> tuple[str, str | None]:
     """The name of a file, and the key after it."""
     name, colon, key = reference.rpartition(":")
     if not colon or os.path.lexists(os.path.join(folder or "", reference)):

@@ -15,7 +15,7 @@ MAGIC = b"\x93NUMPY"
 CUT_OFF = "it ends before the array does, as a file that was cut off"
 _LONGEST = 1 << 16  # bytes of a header; NumPy writes 128 and reads 10,000
 _CHUNK = 1 << 20
-_MAPPED = 1 << 26  # bytes from which a file is mapped: a smaller one is read, and may change or go while it is in use
+MAPPED = 1 << 26  # bytes from which a file is mapped: a smaller one is read, and may change or go while it is in use
 
 _TYPE = re.compile(r"[<>|=]?(?:[?biufcmMOSUVa]|[hlqpBHILQPefdgFDG])[0-9]{0,9}(?:\[\w{1,9}\])?", re.ASCII)
 _ITEM = re.compile(
@@ -109,7 +109,7 @@ def _dtype(word: str, name: str) -> np.dtype:
 
 def mapped(file: io.BufferedIOBase, header: Header) -> np.ndarray | None:
     """The array of a file whose header was read, left where it is, if it is large."""
-    if header.nbytes < _MAPPED:
+    if header.nbytes < MAPPED:
         return None
     return np.memmap(file, header.dtype, "r", header.size, header.shape, "F" if header.by_columns else "C")
 

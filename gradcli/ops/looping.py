@@ -43,6 +43,7 @@ class Loops(Fixed):
     axes    ``axes(m, *views, **static)``: the view of the result
     parts   ``parts(*operands, **static)``: the same made of operations that loops can do, as exactly where all is finite
     raised  ``raised(*operands, **static)``: the exponential of the result, where it takes less than that of any number
+    cut     ``cut(out, shapes, cuts, **static)``: where it leaves the axis along which operands are cut into chunks (cutting.py)
     less    ``less(**static)``: the operation, with its parameters, that the exponential of the operand less the result is
     """
 
@@ -50,6 +51,7 @@ class Loops(Fixed):
     parts: Function | None = None
     raised: Function | None = None
     less: Function | None = None
+    cut: Function | None = None
 
 
 def along(fold: Fold) -> Function:

@@ -10,6 +10,7 @@ from gradcli.errors import EvaluationError
 from gradcli.ops.arrays.extended import AS_IT_IS
 from gradcli.ops.arrays.shapes import behind, getitem, numpy_index, reshape
 from gradcli.ops.carrying import steady
+from gradcli.ops.cutting import as_it_is
 from gradcli.ops.extended import LONG_DOUBLE, Entrywise, Linear, Whole
 from gradcli.ops.identities import number_of
 from gradcli.ops.registry import elementwise, structural
@@ -26,25 +27,25 @@ alias = structural(
     shape=lambda old, name, serial: old, static={"name": "", "serial": 0}, linear=True, integral=True, result="same", public=False,
     ulps=0, extended=AS_IT_IS,
     doc="x under a name and an identity of its own, so that something can be differentiated with respect to it.", unchanged=True,
-    transparent=True, simpler=lambda out, x, name, serial: x,
+    transparent=True, simpler=lambda out, x, name, serial: x, cut=as_it_is,
 )  # fmt: skip
 detach: Op = structural(
     "detach", "x", _same, witness("moving.same"), vjp=lambda wanted, cotangent, out, x: (None,), shape=lambda old: old, result="same",
     integral=True, ulps=0, extended=Linear(lambda cotangent, x: (None,)), aliases=("stop_gradient", "lax.stop_gradient"),
     doc="x as a constant: no gradient flows through it.", unchanged=True, simpler=lambda out, x: out, examples=("x*detach(x)",),
-    shares="alias", batched=lambda lead, x: detach(x),
+    shares="alias", batched=lambda lead, x: detach(x), cut=as_it_is,
 )  # fmt: skip
 output = structural(
     "output", "x", lambda x, place: x[place], lambda m, x, place: x[place],
     vjp=None, shape=lambda shapes, place: shapes[place], static={"place": 0}, public=False, ulps=0,
-    written="{x}[{place}]",
+    written="{x}[{place}]", cut=as_it_is,
     doc="One result of an operation that has several.",
     numpy=lambda shapes, place: f"{{0:base}}[{place}]",
 )  # fmt: skip
 derivative = structural(
     "derivative", "x", lambda x, of: x, witness("moving.same"), vjp=lambda wanted, cotangent, out, x, of: (cotangent,),
     shape=lambda old, of: old, static={"of": None}, linear=True, public=False, ulps=0,
-    unchanged=True, transparent=True, simpler=lambda out, x, of: x,
+    unchanged=True, transparent=True, simpler=lambda out, x, of: x, cut=as_it_is,
     doc="A derivative that the engine's rules have expanded, together with its definition.",
 )  # fmt: skip
 
@@ -75,7 +76,7 @@ def _clone(x: Any) -> Any:
 clone: Op = structural(
     "clone", "x", _clone, witness("moving.same"), vjp=lambda wanted, cotangent, out, x: (cotangent,), shape=lambda old: old, linear=True,
     result="same", public=False, ulps=0, unchanged=True, extended=Whole("moving.COPY"), doc="A copy of x.",
-    batched=lambda lead, x: clone(x),
+    batched=lambda lead, x: clone(x), cut=as_it_is,
 )  # fmt: skip
 
 

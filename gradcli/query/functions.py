@@ -108,6 +108,8 @@ class Function:
         for name, value in bindings.items():
             if type(value) is _ARRAY and value.dtype is dtype:
                 parts.append(value.shape)
+            elif hasattr(value, "__dask_graph__"):
+                return self._lazily(bindings, seed, out, random_state)
             else:
                 bindings[name] = array = self._array(name, value)
                 parts.append(self._kind(array))
@@ -180,7 +182,7 @@ class Function:
 
     def _by(self, names: tuple[str, ...]) -> Self:
         """The same function with derivatives by these names."""
-        expression, _, *options = self._asked
+        expression, _, *options = self.made_of
         return self if self.wrt == names else type(self)(expression, names, *options)
 
     def of_vector(self, layout: Layout, bindings: Mapping[str, Any]) -> Any:
@@ -207,6 +209,17 @@ class Function:
             raise InputTypeError("a compiled function takes values by names", help=help)
         given.refuse_unknown(keywords, self._words, self.options, "the function")
         return given.bound(at, keywords, self._words, by_name)
+
+    def _lazily(self, bindings: Mapping[str, Any], seed: Any, out: Any, state: int | None) -> tuple[Any, dict[str, Any]]:
+        """The results of a call some of whose values are Dask's arrays."""
+        from gradcli.query.chunked import dask_arrays
+
+        if out is not None or self._maker is not Specialized:
+            raise UsageError("of Dask's arrays there are values and gradients in arrays of their own", help="call value_and_grad(...)")
+        values = {name: value if dask_arrays.is_lazy(name, value) else self._array(name, value) for name, value in bindings.items()}
+        state = self.random_state if state is None else given.state_of(state)
+        value, gradients = dask_arrays.lazily(self, values, seed, state)
+        return value, gradients if self._ascii else found_by_name(gradients)
 
     def _array(self, name: str, value: Any) -> Any:
         array = given.value_of(name, value, copy=False)
@@ -253,10 +266,11 @@ class Function:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A copy, in another process too, compiles for itself."""
-        return type(self), self._asked
+        return type(self), self.made_of
 
     @property
-    def _asked(self) -> tuple[Any, ...]:
+    def made_of(self) -> tuple[Any, ...]:
+        """What it is made of, as its class takes it."""
         return self.expression, self.wrt, self.dtype, self.limits, self.dialect, self.backend, self.threads, self.random_state
 
 

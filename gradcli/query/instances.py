@@ -34,6 +34,10 @@ class Asked(Protocol):
     threads: int | None
     random_state: int
     options: tuple[str, ...]  # of its calls
+    float_dtype: np.dtype[Any]
+
+    @property
+    def made_of(self) -> tuple[Any, ...]: ...
 
 
 class _Watching(Scope):

@@ -19,7 +19,9 @@ from gradcli.cli.request import FORMATS, EvalRequest
 from gradcli.errors import UsageError
 
 if TYPE_CHECKING:
+    from gradcli.cli.inputs.positionals import Inputs
     from gradcli.cli.write.saving import SavedArrays
+    from gradcli.limits import Limits
 
 
 class ExpressionCommand(TyperCommand):
@@ -105,6 +107,11 @@ def evaluate(
     backend: Annotated[str, BACKEND] = "auto",
     threads: Threads = None,
     random_state: Annotated[int, typer.Option(metavar="N", min=0, help="The seed of rand and randn.")] = 0,
+    on: Annotated[
+        str | None,
+        typer.Option(metavar="here|local|tcp://HOST:PORT", help="Compute chunk by chunk: here, or by Dask on this machine or a cluster."),
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the files of --save that an interrupted run began.")] = False,
     fail_fast: FailFast = False,
     limit: Limit = None,
     quiet: Annotated[
@@ -123,7 +130,7 @@ def evaluate(
         jacobian=jacobian, hessian=hessian, jvp=jvp or [], hvp=hvp or [], save=save or [], check=check, formula=formula, timeout=timeout,
         output_format=output_format, dtype=dtype, digits=digits, random_state=random_state, fail_fast=fail_fast,
         limit=limit or [], dialect=dialect, quiet=quiet, color=color, precision=precision, backend=backend, threads=threads,
-        cov=cov or [],
+        cov=cov or [], on=on, resume=resume,
     )  # fmt: skip
     return partial(run, request)
 
@@ -137,6 +144,8 @@ def run(request: EvalRequest) -> int:
 
     limits = limits_of(request, FORMATS)
     inputs = eval_inputs(request)
+    if request.on is not None or request.resume:
+        return _chunk_by_chunk(request, inputs, limits)
     arrays = _saved_arrays(request.save)
     options = eval_options(request, None if arrays is None else arrays.place)
     programs = programs_of(inputs, limits, request.dtype, request.random_state or 0, request.dialect)
@@ -165,6 +174,22 @@ def run(request: EvalRequest) -> int:
 
         raise UsageError("nothing to evaluate", help=instead_of_nothing(inputs))
     return max(*codes, said)
+
+
+def _chunk_by_chunk(request: EvalRequest, inputs: "Inputs", limits: "Limits") -> int:
+    """What is past memory, or past this machine."""
+    from gradcli.cli.decide.chunked import chunked_record
+    from gradcli.cli.inputs.option_values import eval_options
+    from gradcli.cli.write.saving import SavedArrays, targets_of
+    from gradcli.cli.write.writers import writer_of
+
+    eval_options(request, None)
+    targets = targets_of(request.save)
+    record = chunked_record(request, inputs, targets, limits)
+    whole = {name: path for name, path in targets.items() if name == "value" or name in (record.grad or {})}
+    with closing(writer_of(request, SavedArrays(whole).save if whole else None)) as writer:
+        writer.write(record)
+    return code_of(record.error.error) if record.error else FINE
 
 
 def _saved_arrays(texts: list[str]) -> "SavedArrays | None":

@@ -1,11 +1,11 @@
-"""How far a check is: a line on standard error while it takes long, which goes away at the end."""
+"""How far a check or a computation is: a line on standard error while it takes long, which goes away at the end."""
 
 from __future__ import annotations
 
 import sys
 import time
 from threading import Timer
-from typing import Any
+from typing import Any, Self
 
 from gradcli.inert import one_line
 from gradcli.report.outcomes import Outcome
@@ -28,7 +28,7 @@ class Progress:
         self.bad += outcome.bad
         self.suite = outcome.suite
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> Self:
         if self.timer is not None:
             self.timer.daemon = True
             self.timer.start()
@@ -69,3 +69,20 @@ class Progress:
         )
         display.start()
         self.display = display
+
+
+class ChunkProgress(Progress):
+    """How many chunks are done, and how long the others will take."""
+
+    def __init__(self, wanted: bool, chunks: int) -> None:
+        super().__init__(wanted)
+        self.chunks = chunks
+
+    def done(self) -> None:
+        self.checked += 1
+
+    def line(self) -> str:
+        spent = time.monotonic() - self.started
+        left = spent / self.checked * (self.chunks - self.checked) if self.checked else None
+        minutes, seconds = divmod(round(left or 0), 60)
+        return f"{self.checked:,} of {self.chunks:,} chunks" + ("" if left is None else f", {minutes}:{seconds:02} left")

@@ -16,12 +16,15 @@ import numpy as np
 from gradcli.cli.inputs.option_values import assignments
 from gradcli.cli.write.array_formats import WRITERS, Arrays, shape_when_read
 from gradcli.errors import GradcliError, UsageError
+from gradcli.files.sinks import write_at_once
+from gradcli.files.stores import CHUNKED
 from gradcli.report.records import Failure, Record
 from gradcli.report.verdicts import Verdict
 from gradcli.storage.current_folder import real
 from gradcli.storage.whole_files import cannot_write, discard, is_device, put_in_place, temporary_beside
 
-_SUFFIXES = f"{', '.join(list(WRITERS)[:-1])} and {list(WRITERS)[-1]}"
+_KNOWN = (*WRITERS, *CHUNKED)
+_SUFFIXES = f"{', '.join(_KNOWN[:-1])} and {_KNOWN[-1]}"
 
 
 def targets_of(texts: list[str]) -> dict[str, str]:
@@ -30,7 +33,7 @@ def targets_of(texts: list[str]) -> dict[str, str]:
     paths = [real(path) for path in targets.values()]
     for name, path in targets.items():
         suffix = Path(path).suffix
-        if suffix.lower() not in WRITERS and not is_device(path):
+        if suffix.lower() not in _KNOWN and not is_device(path):
             said = f"'{suffix}' is no format that is written" if suffix else "a suffix says the format"
             raise UsageError(f"--save {name}={path}: {said}", help=f"the suffixes are {_SUFFIXES}")
         if paths.count(real(path)) > 1 and not is_device(path) and _suffix(path) != ".npz":
@@ -41,7 +44,7 @@ def targets_of(texts: list[str]) -> dict[str, str]:
 def _suffix(path: str) -> str:
     """The format of a file; of devices and pipes without one, NumPy's."""
     suffix = Path(path).suffix.lower()
-    return suffix if suffix in WRITERS else ".npy"
+    return suffix if suffix in _KNOWN else ".npy"
 
 
 class SavedArrays:
@@ -166,7 +169,11 @@ def _write_all(targets: dict[str, str], arrays: Arrays) -> None:
     path = ""
     try:
         for held in files.values():
-            path = targets[next(iter(held))]
+            name = next(iter(held))
+            path = targets[name]
+            if _suffix(path) in CHUNKED:
+                write_at_once(Path(real(path)), name, held[name])
+                continue
             temporary = _written(Path(path), held)
             if temporary is not None:
                 written.append((temporary, Path(path)))

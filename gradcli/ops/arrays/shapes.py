@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ShapeError
-from gradcli.ops import looping, pytorch
+from gradcli.ops import cutting, looping, pytorch
 from gradcli.ops.array_text import listed, order_text, runs_backwards, subscript_text, summed_text
 from gradcli.ops.arrays import extended
 from gradcli.ops.arrays.index_shapes import indexed_shape
@@ -97,7 +97,7 @@ reshape: Op = structural(
     integral=True, extended=extended.RESHAPED, result="same", doc="The same entries in another shape; one extent may be -1.",
     examples=("reshape(x, (2, -1))",), ulps=0, backward=pytorch.node_of_reshape, shares="view", misfit=pytorch.unreshapable,
     written="reshape({x}, {shape})", reshapes=True, on_objects=True, simpler=same_shape,
-    axes=looping.reshaped, batched=lambda lead, x, shape: reshape(x, shape=(*lead, *shape)),
+    axes=looping.reshaped, cut=cutting.reshaped, batched=lambda lead, x, shape: reshape(x, shape=(*lead, *shape)),
     numpy=lambda shapes, shape: f"np.reshape({{0}}, {shape!r})",
 )
 
@@ -131,7 +131,8 @@ broadcast_to: Op = structural(
     vjp=lambda wanted, cotangent, out, x, shape: (sum_to(cotangent, shape=x.shape),),
     shape=_broadcast_shape, static={"shape": ()}, linear=True, result="same", ulps=0,
     integral=True, extended=extended.AS_IT_IS, written="broadcast_to({x}, {shape})", unchanged=True, repeats=True, on_objects=True,
-    axes=looping.repeated, simpler=same_shape, batched=_broadcast_on_batch, backward="Expand", shares="view", misfit=pytorch.unexpandable,
+    axes=looping.repeated, cut=cutting.repeated,
+    simpler=same_shape, batched=_broadcast_on_batch, backward="Expand", shares="view", misfit=pytorch.unexpandable,
     doc="The entries repeated along new or one-entry axes.", examples=("broadcast_to(x, (3, 2))",),
     numpy=lambda shapes, shape: f"np.broadcast_to({{0}}, {shape!r})",
 )  # fmt: skip
@@ -160,7 +161,8 @@ sum_to: Op = structural(
     shape=_sum_to_shape, static={"shape": ()}, linear=True, rounding="terms", ulps=4,
     integral=True, doc="The sum over the axes along which broadcasting would have repeated an array of the given shape.",
     extended=Whole("moving.SUMMED"), batched=_sum_to_on_batch,
-    backward="Sum.1", written="sum_to_size({x}, {shape})", algebra="total", adds="entries", on_objects=True, axes=looping.summed_to,
+    backward="Sum.1", written="sum_to_size({x}, {shape})", algebra="total", adds="entries", on_objects=True,
+    axes=looping.summed_to, cut=cutting.summed_to,
     numpy=lambda shapes, shape: summed_text(shapes[0], shape),
 )  # fmt: skip
 
@@ -185,7 +187,7 @@ transpose: Op = structural(
     doc="The axes reversed, or in the given order.", examples=("x.T",), ulps=0, backward="Permute", shares="view",
     misfit=pytorch.unpermutable,
     written={(None,): "{x:base}.T", ...: "transpose({x}, {axes})"}, latex={(None,): Form(r"{x:atom}^{{\mathsf T}}", POWER)},
-    on_objects=True, simpler=_simpler_transpose, axes=looping.transposed, batched=_transpose_on_batch,
+    on_objects=True, simpler=_simpler_transpose, axes=looping.transposed, cut=cutting.transposed, batched=_transpose_on_batch,
     numpy=lambda shapes, axes: f"np.transpose({{0}}, {order_text(shapes, axes)})",
     torch=lambda shapes, axes: f"torch.permute({{0}}, {order_text(shapes, axes)})",
 )  # fmt: skip
@@ -200,7 +202,7 @@ swapaxes: Op = structural(
     vjp=lambda wanted, cotangent, out, x, axis1, axis2: (swapaxes(cotangent, axis1=axis1, axis2=axis2),),
     shape=shape_by_example(_swap), static={"axis1": 0, "axis2": 1}, linear=True, result="same", doc="Two axes exchanged.", ulps=0,
     backward="Transpose", shares="view", written={(-1, -2): "{x:base}.mT", ...: "swapaxes({x}, {axis1}, {axis2})"}, on_objects=True,
-    simpler=_simpler_swap, extended=extended.EXCHANGED, axes=looping.exchanged,
+    simpler=_simpler_swap, extended=extended.EXCHANGED, axes=looping.exchanged, cut=cutting.exchanged,
     numpy=lambda shapes, axis1, axis2: f"np.swapaxes({{0}}, {axis1}, {axis2})",
 )  # fmt: skip
 
@@ -254,7 +256,7 @@ getitem: Op = structural(
     "getitem", "x", _getitem, witness("moving.getitem"), vjp=_getitem_vjp, shape=_getitem_shape, static={"index": ()},
     linear=True, integral=True, result="same", extended=extended.ENTRIES, public=False, doc="x[index], as in NumPy.", ulps=0,
     backward=pytorch.node_of_getitem, shares="view", written=indexed, latex=indexed_in_latex, on_objects=True, simpler=_simpler_getitem,
-    axes=looping.indexed, batched=_getitem_on_batch,
+    axes=looping.indexed, cut=cutting.indexed, batched=_getitem_on_batch,
     numpy=lambda shapes, index: f"{{0:base}}[{subscript_text(index)}]",
     torch=lambda shapes, index: (
         f"_taken({{0}}, numpy.s_[{subscript_text(index)}])" if runs_backwards(index) else f"{{0:base}}[{subscript_text(index)}]"
@@ -283,7 +285,7 @@ scatter_add: Op = structural(
     shape=lambda old, index, shape: shape, static={"index": (), "shape": ()}, linear=True, public=False, ulps=1, rounding="terms",
     backward="Index", extended=Whole("moving.ADDED"),
     doc="An array of zeros into which x is added at an index: the transpose of indexing.", on_objects=True, simpler=_simpler_scatter,
-    axes=looping.unindexed, batched=_scatter_on_batch,
+    axes=looping.unindexed, cut=cutting.unindexed, batched=_scatter_on_batch,
     numpy=lambda shapes, index, shape: f"_scatter_add({{0}}, np.s_[{subscript_text(index)}], {shape!r})",
     torch=lambda shapes, index, shape: f"_scatter_add({{0}}, numpy.s_[{subscript_text(index)}], {shape!r})",
 )  # fmt: skip
@@ -308,7 +310,8 @@ def _stack_shape(*shapes: Shape, axis: int) -> Shape:
 stack = structural(
     "stack", "*arrays", _stack, witness("moving.stack"), vjp=_stack_vjp, shape=_stack_shape, static={"axis": 0}, linear=True,
     integral=True, extended=extended.STACKED, result="same", doc="Arrays of one shape joined along a new axis; [x, y] is stack([x, y]).",
-    written={(0,): "[{arrays}]"}, on_objects=True, examples=("stack([x, y], axis=1)",), ulps=0, edges=True, misfit=pytorch.unstackable,
+    written={(0,): "[{arrays}]"}, on_objects=True, examples=("stack([x, y], axis=1)",), ulps=0, edges=True,
+    cut=cutting.stacked, misfit=pytorch.unstackable,
     numpy=lambda shapes, axis: f"np.stack([{listed(shapes)}], {axis})",
 )  # fmt: skip
 

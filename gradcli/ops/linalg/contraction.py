@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ShapeError
+from gradcli.ops import cutting
 from gradcli.ops.array_text import labels_text, listed
 from gradcli.ops.arrays.shapes import broadcast_to, reshape, sum_to
 from gradcli.ops.carrying import multilinear
@@ -159,6 +160,6 @@ einsum: Op = structural(
     work=_products_added, operations=_operations,
     doc="Sums of products over named axes: einsum('ij,jk->ik', a, b) is the matrix product.", written="einsum({subscripts}, {operands})",
     examples=("einsum('i,j->ij', x, y)",),
-    carries=multilinear, batched=_on_batch,
+    carries=multilinear, batched=_on_batch, cut=cutting.contracted,
     numpy=lambda shapes, subscripts: f"np.einsum({labels_text(subscripts)!r}, {listed(shapes)})",
 )  # fmt: skip

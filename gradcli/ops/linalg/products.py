@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
-from gradcli.ops import looping, pytorch
+from gradcli.ops import cutting, looping, pytorch
 from gradcli.ops.arrays.shapes import reshape, swapaxes, transpose
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
@@ -96,7 +96,7 @@ matmul: Op = structural(
     workspace=_none, extended=Whole("products.MATMUL"), operator="matmul",
     backward=pytorch.node_of_matmul, edges=True, one_dtype=True, misfit=pytorch.unmultipliable, infix="@",
     latex=Form("{x:term} {y:power}", TERM), algebra="matrix product", adds="products", on_objects=True,
-    carries=multilinear, axes=looping.matrix_product,
+    carries=multilinear, axes=looping.matrix_product, cut=cutting.product,
     numpy="({0:term} @ {1:power})",
 )  # fmt: skip
 
@@ -143,7 +143,7 @@ dot = structural(
     "dot", "x y", np.dot, witness("products.dot"), vjp=_dot_vjp, shape=_dot_shape, saves={"x": ("y",), "y": ("x",)}, adds="products",
     doc="NumPy's dot: the inner product of vectors, the matrix product, or a product with a number.", rounding="terms", ulps=8,
     integral=True, work=_products_added, extended=Whole("products.DOT"), on_objects=True,
-    carries=multilinear, axes=looping.dot, batched=_dot_on_batch,
+    carries=multilinear, axes=looping.dot, cut=cutting.dot, batched=_dot_on_batch,
     numpy="np.dot({0}, {1})",
     torch=lambda shapes: "({0:term} @ {1:power})" if all(shapes) and len(shapes[1]) < 3 else "",
 )  # fmt: skip
@@ -163,7 +163,7 @@ outer = structural(
     "outer", "x y", np.outer, witness("products.outer"), vjp=_outer_vjp, saves={"x": ("y",), "y": ("x",)},
     shape=lambda x, y: (int(np.prod(x)), int(np.prod(y))), aliases=("ger",), ulps=1, backward="Mul", integral=True,
     extended=Whole("products.OUTER"), doc="The table of all products of an entry of x and an entry of y.", examples=("outer(x, y)",),
-    on_objects=True, carries=multilinear, axes=looping.table_of_products, batched=_outer_on_batch,
+    on_objects=True, carries=multilinear, axes=looping.table_of_products, cut=cutting.table_of_products, batched=_outer_on_batch,
     numpy="np.outer({0}, {1})",
     torch="torch.outer(torch.ravel({0}), torch.ravel({1}))",
 )  # fmt: skip

@@ -1,0 +1,151 @@
+"""What ``gradcli eval --on`` and ``--resume`` decide: one expression on arrays past memory, chunk by chunk."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gradcli.cli.inputs.positionals import Inputs
+from gradcli.cli.request import EvalRequest
+from gradcli.cli.write.progress import ChunkProgress
+from gradcli.errors import OutputError, UsageError
+from gradcli.files.arrays import load_array, split_reference
+from gradcli.files.sinks import SUFFIXES, Sink, partial_of
+from gradcli.limits import Limits
+from gradcli.query.chunked.executors import Executor, executor_on
+from gradcli.query.chunked.journal import Journal
+from gradcli.query.chunked.runs import ChunkRun, Target
+from gradcli.query.chunked.sources import described
+from gradcli.query.functions import Function
+from gradcli.query.options import names_of
+from gradcli.query.programs import Programs
+from gradcli.report.records import Record
+from gradcli.storage.current_folder import real
+
+
+def chunked_record(request: EvalRequest, inputs: Inputs, targets: dict[str, str], limits: Limits) -> Record:
+    """The record of an expression that is computed chunk by chunk. Raises GradcliError."""
+    expression = _only_expression(request, inputs)
+    with executor_on(request.on or "here", request.threads) as executor:
+        values = _values(inputs, executor, limits, request)
+        wrt = names_of(request.wrt)
+        function = Function(expression, wrt, request.dtype, limits, request.dialect, request.backend, 1, request.random_state or 0)
+        seed = None if request.seed is None else np.asarray(Programs(limits, request.dtype).fresh(0).uncertain(request.seed, "the seed")[0])
+        run = ChunkRun(function, values, seed, request.random_state or 0)
+        return _Kept(run, targets, limits, resume=request.resume).record(executor, expression, seed, quiet=not sys.stderr.isatty())
+
+
+def _only_expression(request: EvalRequest, inputs: Inputs) -> str:
+    if inputs.expression is None or inputs.files:
+        raise UsageError("chunk by chunk goes one expression", help="gradcli eval 'sum(x**2)' x=@x.zarr --on here")
+    idle = {
+        "--jacobian": request.jacobian, "--hessian": request.hessian, "--jvp": request.jvp, "--hvp": request.hvp, "--cov": request.cov,
+        "--formula": request.formula, "--precision": request.precision, "--freeze": request.freeze, "--timeout": request.timeout,
+    }  # fmt: skip
+    for option, given in idle.items():
+        if given:
+            raise UsageError(f"{option} is not for what is computed chunk by chunk", help=f"leave {option} out, or --on and --resume")
+    if request.resume and not request.save:
+        raise UsageError("--resume goes on with what --save writes", help="name a file: --save x=g.zarr")
+    return inputs.expression
+
+
+def _values(inputs: Inputs, executor: Executor, limits: Limits, request: EvalRequest) -> dict[str, Any]:
+    """The values of the bindings: what files of chunks hold is described by whoever will read it."""
+    values: dict[str, Any] = {}
+    calculator = Programs(limits, request.dtype).fresh(request.random_state or 0)
+    for name, text in inputs.bindings.items():
+        if text.startswith("@") and (path := split_reference(text[1:], None))[0].lower().endswith(SUFFIXES):
+            there = os.path.abspath(path[0]) if os.path.exists(path[0]) else path[0]
+            values[name] = executor.once(described, there, path[1])
+        elif text.startswith("@"):
+            values[name] = load_array(text[1:], limits)
+        else:
+            values[name] = np.asarray(calculator.uncertain(text, name)[0])
+    return values
+
+
+class _Kept:
+    """Where the results of a run go: those with a target to files, the others into the record.
+
+    resume  whether what an interrupted run has done stays
+    """
+
+    def __init__(self, run: ChunkRun, targets: dict[str, str], limits: Limits, *, resume: bool) -> None:
+        self.run, self.shown, self.resume = run, targets, resume
+        self.paths = {name: Path(real(path)) for name, path in targets.items()}
+        self._hold()
+        self.folders = [partial_of(path) for path in self.paths.values()]
+        self.journal: Journal | None = None
+        if self.folders:
+            self.folders[0].mkdir(exist_ok=True)
+            self.journal = Journal(self.folders[0] / "journal", run.digest(), resume=resume)
+        self.targets: dict[str, Target] = {}
+        self.arrays: dict[str, np.ndarray] = {}
+        for name, (shape, axis) in run.results().items():
+            if axis is None:
+                continue
+            if name in self.paths:
+                self.targets[name] = Sink(self.paths[name], name, shape, run.function.float_dtype, run.chunks_of(name))
+            else:
+                limits.check_array(shape)
+                self.arrays[name] = np.empty(shape, run.function.float_dtype)
+                self.targets[name] = _InMemory(self.arrays[name])
+
+    def _hold(self) -> None:
+        """Raise UsageError, or OutputError, for files that the results cannot go to."""
+        results = self.run.results()
+        for name, path in self.paths.items():
+            if name not in results:
+                raise UsageError(f"--save {name}: the result has no gradient of '{name}'", help=f"it has {', '.join(results)}")
+            if results[name][1] is not None and path.suffix.lower() not in SUFFIXES:
+                said = f"--save {name}={self.shown[name]}: this is not written chunk by chunk"
+                raise UsageError(said, help=f"the suffixes are {', '.join(SUFFIXES)}")
+            if not self.resume and partial_of(path).exists():
+                folder = f"'{self.shown[name]}.partial'"
+                raise OutputError(f"{folder} is of a run that was interrupted", help="continue it with --resume, or remove that folder")
+        for name, (_, axis) in results.items():
+            if self.resume and axis is not None and name not in self.paths:
+                what = "the value" if name == "value" else f"the gradient of '{name}'"
+                raise UsageError(f"--resume keeps what is saved, and {what} is not", help=f"write --save {name}=g.zarr, or --wrt")
+
+    def record(self, executor: Executor, expression: str, seed: Any, *, quiet: bool) -> Record:
+        """The record of the run, once it is done."""
+        progress = ChunkProgress(not quiet, self.run.steps)
+        try:
+            with progress:
+                found = self.run.run(executor, self.targets, self.journal, progress.done)
+        except BaseException:
+            if self.journal is None or not self.journal.done:  # there is nothing to keep
+                self._remove()
+            raise
+        record = Record(expression.strip(), seed=seed, seed_given=seed is not None)
+        found |= self.arrays
+        record.value = found.pop("value", None)
+        record.grad = found
+        for name, target in self.targets.items():
+            if isinstance(target, Sink):
+                target.finish()
+                record.warnings.append(f"{'the value' if name == 'value' else f'the gradient of {name}'} is in {self.shown[name]}")
+        self._remove()
+        record.warnings.append(f"computed in {len(self.run.extents)} chunks, and not cross-checked")
+        return record
+
+    def _remove(self) -> None:
+        if self.journal is not None:
+            self.journal.close()
+        for folder in self.folders:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+class _InMemory:
+    def __init__(self, array: np.ndarray) -> None:
+        self.array = array
+
+    def write(self, region: tuple[slice, ...], array: np.ndarray) -> None:
+        self.array[region] = array

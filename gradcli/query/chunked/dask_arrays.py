@@ -1,0 +1,228 @@
+"""Functions of Dask's arrays: a lazy value and lazy gradients, whose tasks are plans on chunks. Dask runs them, here or on a cluster."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from importlib import import_module
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from gradcli.errors import GradcliError, InputTypeError, UsageError
+from gradcli.graph.nodes import Expr
+from gradcli.ops.calling.inputs import numbers
+from gradcli.ops.cutting import Uncut
+from gradcli.query.chunked.programs import Lowered, Program, Value, program_of
+from gradcli.query.chunked.results import TOGETHER, folded, in_common, of_chunk
+from gradcli.query.instances import Asked
+
+Given = dict[str, Any]
+_SEED = ""  # its name among those of the values
+
+
+def lazily(function: Asked, bindings: Mapping[str, Any], seed: Any = None, state: int | None = None) -> tuple[Any, dict[str, Any]]:
+    """The value of a function and its gradients, as arrays of Dask's.
+
+    One axis is cut, in every array that has it. Raises UsageError for arrays that are cut otherwise, and for what needs all chunks at once.
+    """
+    given = {name: _as_floats(value, function.float_dtype) for name, value in bindings.items()}
+    if seed is not None:
+        given[_SEED] = _as_floats(seed if is_lazy(_SEED, seed) else numbers(seed, "the seed"), function.float_dtype)
+    axes = _axes(given)
+    given, extents = _unified(given, axes)
+    program = _program(function, given, axes, sum(extents), state)
+    lowered, tasks = program.lowered, _Tasks(program, extents)
+    for leaf, value in _by_leaf(lowered, given):
+        (tasks.cut if lowered.staged.axis_of(leaf) is not None else tasks.known)[leaf] = value
+    tasks.run_stages()
+    value, *gradients = [tasks.result(node, function.float_dtype) for node in lowered.staged.results]
+    return value, dict(zip(lowered.wrt, gradients, strict=True))
+
+
+def is_lazy(name: str, value: Any) -> bool:
+    """Whether a value is an array of Dask's. Raises InputTypeError for other collections."""
+    if not hasattr(value, "__dask_graph__"):
+        return False
+    if not isinstance(getattr(value, "chunks", None), tuple):
+        kind = type(value).__name__
+        help = "dask.array.from_delayed makes one" if kind == "Delayed" else f"write {name or 'seed'}.to_dask_array(lengths=True)"
+        raise InputTypeError(f"{_shown(name)} is a {kind} of Dask's, not an array", help=help)
+    return True
+
+
+def _as_floats(value: Any, dtype: np.dtype[Any]) -> Any:
+    """A value in the function's precision, as calls take it; whole numbers and truths as they are."""
+    if value.dtype.kind not in "fiub":
+        raise UsageError(f"arrays of {value.dtype} are no real numbers")
+    return value if value.dtype.kind in "iub" or value.dtype == dtype else value.astype(dtype)
+
+
+# -- where arrays are cut ------------------------------------------------------------------------------------------------
+
+
+def _axes(given: Given) -> dict[str, int]:
+    """The axis of each array of Dask's along which it is cut, of those that are."""
+    axes: dict[str, int] = {}
+    lazy = {name: value for name, value in given.items() if is_lazy(name, value) and value.ndim}
+    for name, value in lazy.items():
+        if any(math.isnan(extent) for extents in value.chunks for extent in extents):
+            raise UsageError(f"{_shown(name)} has chunks of unknown sizes", help=f"call {name or 'seed'}.compute_chunk_sizes() before")
+        cut = [axis for axis, count in enumerate(value.numblocks) if count > 1]
+        if len(cut) > 1:
+            axis = max(cut, key=lambda axis: value.shape[axis])
+            whole = {other: -1 for other in cut if other != axis}
+            raise UsageError(
+                f"{_shown(name)} is cut along the axes {', '.join(map(str, cut))}, and one axis can be",
+                help=f"{name or 'seed'}.rechunk({whole}) is cut along axis {axis} alone",
+            )
+        if cut:
+            axes[name] = cut[0]
+    lengths = {name: given[name].shape[axis] for name, axis in axes.items()}
+    if len(set(lengths.values())) > 1:
+        longest = max(lengths, key=lambda name: lengths[name])
+        other = next(name for name in lengths if lengths[name] != lengths[longest])
+        raise UsageError(
+            f"{_shown(longest)} is cut along an axis of {lengths[longest]:,} entries, and {_shown(other)} along one of {lengths[other]:,}: "
+            "one axis can be cut",
+            help=f"{other or 'seed'}.rechunk(-1) is one chunk",
+        )
+    return axes
+
+
+def _shown(name: str) -> str:
+    return f"'{name}'" if name else "the seed"
+
+
+def _unified(given: Given, axes: Mapping[str, int]) -> tuple[Given, tuple[int, ...]]:
+    """The arrays with the chunks of the one that has most of them, and the extents of these along the cut."""
+    if not axes:
+        return given, ()
+    finest = max(axes, key=lambda name: len(given[name].chunks[axes[name]]))
+    extents = given[finest].chunks[axes[finest]]
+    return {
+        name: value.rechunk({axes[name]: extents}) if name in axes and value.chunks[axes[name]] != extents else value
+        for name, value in given.items()
+    }, extents
+
+
+# -- the program ---------------------------------------------------------------------------------------------------------
+
+
+def _program(function: Asked, given: Given, axes: Mapping[str, int], length: int, state: int | None) -> Program:
+    values = tuple(Value(name, tuple(value.shape), value.dtype.str, axes.get(name)) for name, value in given.items() if name != _SEED)
+    seed = (tuple(given[_SEED].shape), axes.get(_SEED)) if _SEED in given else None
+    known = {name: value for name, value in given.items() if name != _SEED and not is_lazy(name, value)}
+    try:
+        return program_of(function, values, length, seed, state, known)
+    except Uncut as reason:
+        help = _other_chunks(function, values, state, known)
+        raise UsageError(f"this cannot be computed chunk by chunk: {reason}", help=help) from None
+
+
+def _other_chunks(function: Asked, values: Sequence[Value], state: int | None, known: Mapping[str, Any]) -> str:
+    """The cut along another axis that would do, in words; if there is none, what does without any."""
+    cut = [value for value in values if value.axis is not None]
+    for first in cut[:1] if len(cut) == 1 else ():
+        for axis, extent in enumerate(first.shape):
+            if axis == first.axis or extent < 2:
+                continue
+            others = [value._replace(axis=axis) if value is first else value for value in values]
+            with suppress(Uncut, GradcliError):
+                program_of(function, others, extent, None, state, known)
+                return f'{first.name}.rechunk({{{first.axis}: -1, {axis}: "auto"}}) is cut where it can be'
+    return f"{cut[0].name if cut else 'seed'}.rechunk(-1) is one chunk, if memory holds it"
+
+
+def _by_leaf(lowered: Lowered, given: Given) -> list[tuple[Expr, Any]]:
+    """The leaves of the stages with what they take, Dask's arrays and NumPy's."""
+    made = lowered.made
+    taken = [*(given[name] for name in made.names), *made.fixed, *([given[_SEED]] if _SEED in given else [])]
+    if made.whole:
+        taken = [value.astype(made.dtype) if value.dtype.kind in "iu" else value for value in taken]
+    return [(leaf, value) for leaf, value in zip(lowered.leaves, taken, strict=True) if leaf is not None]
+
+
+# -- tasks ---------------------------------------------------------------------------------------------------------------
+
+
+class _Tasks:
+    """The stages of a program as Dask's tasks.
+
+    cut      the leaves that are, each with its array
+    known    what all chunks have in common, each with its value, or the task that computes it
+    results  the tasks that compute the chunks of results that are cut
+    """
+
+    def __init__(self, program: Program, extents: Sequence[int]) -> None:
+        self.program, self.extents = program, extents
+        self.staged = program.lowered.staged
+        self.cut: dict[Expr, Any] = {}
+        self.known: dict[Expr, Any] = {}
+        self.results: dict[Expr, list[Any]] = {}
+        self.delayed = import_module("dask").delayed
+        self.told = self.delayed(program, pure=True)
+        self.starts = [0, *accumulate(extents[:-1])]
+
+    def run_stages(self) -> None:
+        for number, stage in enumerate(self.staged.stages):
+            if not stage.outputs:
+                continue
+            columns = [self._inputs_of_chunks(given.node, given.axis) for given in stage.inputs]
+            task = self.delayed(of_chunk, pure=True, nout=len(stage.outputs))
+            found = [task(self.told, number, extent, [column[i] for column in columns]) for i, extent in enumerate(self.extents)]
+            for place, node in enumerate(stage.cut, len(stage.folds)):
+                self.results[node] = [chunk[place] for chunk in found]
+            if stage.folds:
+                together = self._together(list(stage.folds.values()), found)
+                self.known |= {node: together[place] for place, node in enumerate(stage.folds)}
+
+    def _together(self, names: list[str], parts: list[Any]) -> Any:
+        """One task for all chunks, as the root of a tree."""
+        fold = self.delayed(folded, pure=True, nout=len(names))
+        while True:
+            parts = [fold(names, parts[i : i + TOGETHER]) for i in range(0, len(parts), TOGETHER)]
+            if len(parts) == 1:
+                return parts[0]
+
+    def _inputs_of_chunks(self, node: Expr, axis: int | None) -> list[Any]:
+        """What each chunk takes for an input of its plan."""
+        if node in self.cut:
+            return list(self.cut[node].to_delayed().ravel())
+        (value,) = self.common([node])
+        if axis is None:
+            return [value] * len(self.extents)
+        index = (slice(None),) * axis
+        return [value[(*index, slice(start, start + extent))] for start, extent in zip(self.starts, self.extents, strict=True)]
+
+    def common(self, wanted: Sequence[Expr]) -> list[Any]:
+        """Tasks for nodes that all chunks have in common."""
+        open_ = [node for node in wanted if node not in self.known]
+        if open_:
+            needed = self.staged.needed(open_, self.known)
+            task = self.delayed(in_common, pure=True, nout=len(open_))
+            numbers = [node.index for node in open_], [node.index for node in needed]
+            found = task(self.told, *numbers, [self._task(node) for node in needed])
+            self.known |= {node: found[place] for place, node in enumerate(open_)}
+        return [self._task(node) for node in wanted]
+
+    def _task(self, node: Expr) -> Any:
+        """A value that is known, as a task: so it is sent once, however many take it."""
+        value = self.known[node]
+        if isinstance(value, (np.ndarray, np.generic)):
+            value = self.known[node] = self.delayed(value, pure=True)
+        elif hasattr(value, "chunks"):
+            value = self.known[node] = self.delayed(value)
+        return value
+
+    def result(self, node: Expr, dtype: np.dtype[Any]) -> Any:
+        """A result as an array of Dask's."""
+        da, axis = import_module("dask.array"), self.staged.axis_of(node)
+        if axis is None:
+            (value,) = self.common([node])
+            return da.from_delayed(value, node.shape, dtype)
+        shapes = [(*node.shape[:axis], extent, *node.shape[axis + 1 :]) for extent in self.extents]
+        chunks = [da.from_delayed(chunk, shape, dtype) for chunk, shape in zip(self.results[node], shapes, strict=True)]
+        return da.concatenate(chunks, axis)

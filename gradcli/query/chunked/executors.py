@@ -1,0 +1,205 @@
+"""Who computes chunks: threads of this process, or the workers of a Dask cluster."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from importlib import import_module
+from typing import Any
+
+from gradcli.errors import EvaluationError, GradcliError, InputError, UsageError
+
+Task = tuple[int, Callable[..., Any], tuple[Any, ...]]  # a number that tells it, a function, and its arguments
+_AHEAD = 2  # chunks for each thread that are begun before one is done
+_RETRIES = 3  # on other workers
+
+
+class Executor(ABC):
+    """Computes tasks, some at once, and gives their results as they come."""
+
+    @abstractmethod
+    def once(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """The result of one call."""
+
+    @abstractmethod
+    def each(self, tasks: Iterable[Task]) -> Iterator[tuple[int, Any]]:
+        """The results of tasks with their numbers, in any order; only so many are begun as there are hands for."""
+
+    def everywhere(self, value: Any) -> Any:
+        """A value that many tasks take."""
+        return value
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of what computes."""
+
+    def __enter__(self) -> Executor:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class Here(Executor):
+    """Threads of this process."""
+
+    def __init__(self, threads: int) -> None:
+        self.threads, self.pool = threads, ThreadPoolExecutor(threads)
+
+    def once(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        return function(*arguments)
+
+    def each(self, tasks: Iterable[Task]) -> Iterator[tuple[int, Any]]:
+        waiting: dict[Future[Any], int] = {}
+        rest = iter(tasks)
+        try:
+            while True:
+                while len(waiting) < self.threads + 1 and (task := next(rest, None)) is not None:
+                    number, function, arguments = task
+                    waiting[self.pool.submit(function, *arguments)] = number
+                if not waiting:
+                    return
+                done, _ = wait(waiting, return_when=FIRST_COMPLETED)
+                for future in done:
+                    yield waiting.pop(future), future.result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+    def close(self) -> None:
+        self.pool.shutdown(cancel_futures=True)
+
+
+class Cluster(Executor):
+    """The workers of a Dask cluster: one that runs, by the address of its scheduler, or one of this machine, which ends with the work."""
+
+    def __init__(self, address: str, threads: int | None = None) -> None:
+        try:
+            self.distributed = import_module("distributed")
+        except ModuleNotFoundError:
+            raise UsageError("--on wants Dask, which is not installed", help="pip install 'gradcli[dask]'") from None
+        self.address = address
+        self.cluster = None
+        try:
+            if address == "local":
+                count = threads or _cores()
+                self.cluster = self.distributed.LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=None, silence_logs=50)
+            self.client = self.distributed.Client(self.cluster or address, timeout="10s", set_as_default=False)
+        except (OSError, TimeoutError, ValueError) as error:
+            raise InputError(f"no scheduler answers at {address}: {_said(error)}") from None
+        self._hold_versions()
+
+    def _hold_versions(self) -> None:
+        """Raise EvaluationError unless all workers have this version of gradcli."""
+        ours = import_module("gradcli").__version__
+        try:
+            found = self.client.run(_version)
+        except Exception as error:
+            raise self._gone(error) from None
+        if not found:
+            raise InputError(f"the scheduler at {self.address} has no workers", help=f"start some: dask worker {self.address}")
+        for worker, theirs in found.items():
+            if theirs != ours:
+                what = f"gradcli {theirs}" if theirs else "no gradcli"
+                raise EvaluationError(
+                    f"the worker at {worker} has {what}, and this is gradcli {ours}", help=f"pip install gradcli=={ours} there"
+                )
+
+    def once(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        with self._told():
+            return self.client.submit(function, *arguments, pure=False, retries=_RETRIES).result()
+
+    @property
+    def hands(self) -> int:
+        """How many tasks are done at once."""
+        return sum(self.client.nthreads().values())
+
+    def each(self, tasks: Iterable[Task], *, died: bool = False) -> Iterator[tuple[int, Any]]:
+        """``died``: whether a task that workers die of has the error as its result."""
+        rest, numbers = iter(tasks), {}
+        with self._told():
+            with self.client.as_current():
+                waiting = self.distributed.as_completed()
+
+            def begin() -> None:
+                task = next(rest, None)
+                if task is not None:
+                    number, function, arguments = task
+                    future = self.client.submit(function, *arguments, pure=False, retries=_RETRIES)
+                    numbers[future.key] = number
+                    waiting.add(future)
+
+            for _ in range(_AHEAD * max(1, self.hands)):
+                begin()
+            for future in waiting:
+                number = numbers.pop(future.key)
+                try:
+                    result = future.result()
+                except Exception as error:
+                    if not (died and type(error).__name__ == "KilledWorker"):
+                        raise
+                    result = self._gone(error)
+                future.release()
+                begin()
+                yield number, result
+
+    def everywhere(self, value: Any) -> Any:
+        with self._told():
+            return self.client.scatter(value, broadcast=True, hash=False)
+
+    @contextlib.contextmanager
+    def _told(self) -> Iterator[None]:
+        """What Dask raises, in words."""
+        try:
+            yield
+        except (GradcliError, GeneratorExit, KeyboardInterrupt):
+            raise
+        except Exception as error:
+            raise self._gone(error) from None
+
+    def _gone(self, error: Exception) -> EvaluationError:
+        kind, said = type(error).__name__, _said(error)
+        if kind == "KilledWorker":
+            return EvaluationError(f"a chunk ended {_RETRIES + 1} workers: they may have had too little memory for it")
+        if isinstance(error, OSError) or "Cancelled" in kind or "Closed" in kind or "Timeout" in kind:
+            return EvaluationError(
+                f"the scheduler at {self.address} is gone: {said}", help="what was written is kept: --resume goes on from there"
+            )
+        return EvaluationError(f"a worker failed: {kind}: {said}")
+
+    def close(self) -> None:
+        with contextlib.suppress(Exception):
+            self.client.close(timeout=2)
+        if self.cluster is not None:
+            with contextlib.suppress(Exception):
+                self.cluster.close(timeout=5)
+
+
+def _said(error: Exception) -> str:
+    return (str(error) or type(error).__name__).splitlines()[0]
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _version() -> str:
+    try:
+        return str(import_module("gradcli").__version__)
+    except ModuleNotFoundError:
+        return ""
+
+
+def executor_on(place: str, threads: int | None) -> Executor:
+    """Who is meant by ``here``, ``local`` or the address of a scheduler. Raises UsageError."""
+    return Here(threads or _cores()) if place == "here" else cluster_on(place, threads)
+
+
+def cluster_on(place: str, threads: int | None = None) -> Cluster:
+    """The cluster that is meant by ``local`` or the address of a scheduler. Raises UsageError."""
+    if place != "local" and "://" not in place:
+        raise UsageError(f"--on {place}: there is no such place", help="write local, or the address of a scheduler: tcp://HOST:8786")
+    return Cluster(place, threads)

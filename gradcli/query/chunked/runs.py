@@ -1,0 +1,193 @@
+"""An expression on arrays past memory: chunk by chunk, by whoever computes, with what is done kept as it comes."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from gradcli.errors import UsageError
+from gradcli.graph.nodes import Expr
+from gradcli.ops.cutting import Uncut
+from gradcli.query.chunked.executors import Executor, Task
+from gradcli.query.chunked.journal import Journal
+from gradcli.query.chunked.programs import Program, Value, program_of
+from gradcli.query.chunked.results import folded_all, in_common, of_chunk
+from gradcli.query.chunked.sources import Described, Slice
+from gradcli.query.instances import Asked
+
+AT_ONCE = 1 << 24  # bytes of a chunk: of what is read for it, and as much of what it gives
+
+
+class Target(Protocol):
+    """What takes a result by regions."""
+
+    def write(self, region: tuple[slice, ...], array: np.ndarray) -> None: ...
+
+
+class ChunkRun:
+    """A function of values some of which are stores, cut along one axis.
+
+    extents  of the chunks
+    """
+
+    def __init__(self, function: Asked, values: Mapping[str, Any], seed: Any, state: int) -> None:
+        """Raises UsageError for what needs all chunks at once."""
+        self.function, self.values, self.seed = function, dict(values), seed
+        stores = {name: value for name, value in values.items() if isinstance(value, Described) and value.shape}
+        if not stores:
+            raise UsageError("there is no array to go through chunk by chunk", help="bind one that a file holds: x=@x.zarr")
+        self.program = self._program(stores, state)
+        self.lowered = self.program.lowered
+        self.extents = self._extents(stores)
+        self.starts = np.cumsum([0, *self.extents[:-1]]).tolist()
+
+    # -- the cut -------------------------------------------------------------------------------------------------------
+
+    def _program(self, stores: Mapping[str, Described], state: int) -> Program:
+        """The program cut along the first axis that will do."""
+        first = max(stores.values(), key=lambda store: math.prod(store.shape))
+        reasons: list[Uncut] = []
+        for axis, length in enumerate(first.shape):
+            axes = {name: axis if store is first else _axis_of(store, length) for name, store in stores.items()}
+            try:
+                return self._cut(axes, length, state)
+            except Uncut as reason:
+                reasons.append(reason)
+        raise UsageError(f"this cannot be computed chunk by chunk: {reasons[0]}", help="leave --on and --resume out, if memory holds it")
+
+    def _cut(self, axes: Mapping[str, int | None], length: int, state: int) -> Program:
+        function = self.function
+        values = tuple(Value(name, tuple(value.shape), _kind(value.dtype, function), axes.get(name)) for name, value in self.values.items())
+        seeded = None if self.seed is None else (tuple(self.seed.shape), None)
+        known = {name: value for name, value in self.values.items() if name not in axes}
+        return program_of(function, values, length, seeded, state, known)
+
+    def _extents(self, stores: Mapping[str, Described]) -> list[int]:
+        """As many entries along the cut as are some chunks of the stores, and no more bytes than are to be held at once."""
+        cut = {value.name: value.axis for value in self.program.values if value.axis is not None}
+        row = sum(math.prod(stores[name].shape) * 8 // max(1, stores[name].shape[axis]) for name, axis in cut.items())
+        steps = max([stores[name].chunks[axis] for name, axis in cut.items()], default=1)
+        most = max(1, AT_ONCE // max(1, row))
+        step = max(1, most // steps) * steps if steps <= most else most
+        length = self.program.length
+        return [min(step, length - start) for start in range(0, length, step)] or [0]
+
+    def digest(self) -> str:
+        """What tells this run from others."""
+        parts = [repr(self.program.made_of), repr(self.program.values), repr(self.extents), self.program.version]
+        for name, value in self.values.items():
+            told = value.told() if isinstance(value, Described) else hashlib.sha256(value.tobytes()).hexdigest()
+            parts.append(f"{name} {told}")
+        if self.seed is not None:
+            parts.append(hashlib.sha256(self.seed.tobytes()).hexdigest())
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+    # -- the work ------------------------------------------------------------------------------------------------------
+
+    @property
+    def steps(self) -> int:
+        """How many chunks are computed in all stages."""
+        return len(self.extents) * sum(bool(stage.outputs) for stage in self.lowered.staged.stages)
+
+    def results(self) -> dict[str, tuple[tuple[int, ...], int | None]]:
+        """The results by name, ``value`` and the names differentiated by, with their shapes, and the axis along which each is cut."""
+        staged = self.lowered.staged
+        return {name: (node.shape, staged.axis_of(node)) for name, node in zip(["value", *self.lowered.wrt], staged.results, strict=True)}
+
+    def chunks_of(self, name: str) -> tuple[int, ...]:
+        """The extents of the regions in which a result comes."""
+        shape, axis = self.results()[name]
+        return shape if axis is None else (*shape[:axis], self.extents[0], *shape[axis + 1 :])
+
+    def run(self, executor: Executor, targets: Mapping[str, Target], journal: Journal | None, told: Any) -> dict[str, Any]:
+        """The results that are not cut; those that are go to their targets. ``told`` is called for each chunk that is done.
+
+        Raises LimitError for a result that is cut and has no target, and whatever computing raises.
+        """
+        staged, names = self.lowered.staged, ["value", *self.lowered.wrt]
+        places = dict(zip(staged.results, names, strict=True))
+        known = self._known(executor)
+        for number, stage in enumerate(staged.stages):
+            if not stage.outputs:
+                continue
+            wanted = [given.node for given in stage.inputs if staged.axis_of(given.node) is None]
+            common = dict(zip(wanted, self._common(known, wanted), strict=True))
+            sent = {node: executor.everywhere(value) for node, value in common.items()}
+            parts: dict[int, list[Any]] = {}
+            if journal is not None:
+                parts = {chunk: found for (at, chunk), found in journal.done.items() if at == number}
+                for _ in parts:
+                    told()
+            for chunk, found in executor.each(self._tasks(number, common, sent, parts)):
+                for node, array in zip(stage.cut, found[len(stage.folds) :], strict=True):
+                    targets[places[node]].write(self._region(staged.axis_of(node), chunk, len(node.shape)), array)
+                parts[chunk] = found[: len(stage.folds)]
+                if journal is not None:
+                    journal.add(number, chunk, parts[chunk])
+                told()
+            together = folded_all(list(stage.folds.values()), [parts[chunk] for chunk in range(len(self.extents))])
+            known |= dict(zip(stage.folds, together, strict=True))
+        whole = [node for node in staged.results if staged.axis_of(node) is None]
+        return {places[node]: value[()] for node, value in zip(whole, self._common(known, whole), strict=True)}
+
+    def _known(self, executor: Executor) -> dict[Expr, Any]:
+        made, lowered = self.lowered.made, self.lowered
+        taken = [*(self.values[name] for name in made.names), *made.fixed, *([] if self.seed is None else [self.seed])]
+        self.cut: dict[Expr, Described] = {}
+        known: dict[Expr, Any] = {}
+        for leaf, value in zip(lowered.leaves, taken, strict=True):
+            if leaf is None:
+                continue
+            if isinstance(value, Described) and lowered.staged.axis_of(leaf) is not None:
+                self.cut[leaf] = value
+            else:
+                known[leaf] = executor.once(Described.whole, value) if isinstance(value, Described) else value
+        return known
+
+    def _common(self, known: Mapping[Expr, Any], wanted: Sequence[Expr]) -> list[Any]:
+        staged = self.lowered.staged
+        open_ = [node for node in dict.fromkeys(wanted) if node not in known]
+        needed = staged.needed(open_, known)
+        numbers = [node.index for node in open_], [node.index for node in needed]
+        found = dict(zip(open_, in_common(self.program, *numbers, [known[n] for n in needed]), strict=True)) if open_ else {}
+        return [np.asarray(found[node] if node in found else known[node]) for node in wanted]
+
+    def _tasks(self, number: int, common: Mapping[Expr, Any], sent: Mapping[Expr, Any], done: Mapping[int, Any]) -> Iterator[Task]:
+        staged = self.lowered.staged
+        for chunk, (start, extent) in enumerate(zip(self.starts, self.extents, strict=True)):
+            if chunk in done:
+                continue
+            inputs: list[Any] = []
+            for given in staged.stages[number].inputs:
+                if given.node in self.cut:
+                    assert given.axis is not None
+                    inputs.append(Slice(self.cut[given.node], given.axis, start, start + extent))
+                elif given.axis is None:
+                    inputs.append(sent[given.node])
+                else:
+                    inputs.append(common[given.node][(slice(None),) * given.axis + (slice(start, start + extent),)])
+            yield chunk, _of_chunk, (self.program, number, extent, *inputs)
+
+    def _region(self, axis: int | None, chunk: int, rank: int) -> tuple[slice, ...]:
+        assert axis is not None
+        start, extent = self.starts[chunk], self.extents[chunk]
+        return (slice(None),) * axis + (slice(start, start + extent),) + (slice(None),) * (rank - axis - 1)
+
+
+def _of_chunk(program: Program, stage: int, extent: int, *inputs: Any) -> list[Any]:
+    """The results of a chunk, wherever it is computed: what it takes from stores is read there."""
+    return of_chunk(program, stage, extent, [given.read() if isinstance(given, Slice) else given for given in inputs])
+
+
+def _axis_of(store: Described, length: int) -> int | None:
+    return store.shape.index(length) if length in store.shape else None
+
+
+def _kind(dtype: Any, function: Asked) -> str:
+    """The dtype in which a value is computed with."""
+    found = np.dtype(dtype)
+    return found.str if found.kind in "iub" else function.float_dtype.str

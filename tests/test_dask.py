@@ -1,0 +1,260 @@
+"""Dask's arrays and clusters: lazy results that are those of the whole; a scheduler and workers as processes, which may die on the way."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import suppress
+
+import numpy as np
+import pytest
+from conftest import COMMAND, plain_environment
+
+import gradcli
+
+dask = pytest.importorskip("dask", reason="Dask is not installed here")
+da = pytest.importorskip("dask.array", reason="Dask's arrays are not installed here")
+
+X = np.random.default_rng(0).normal(size=(1000, 5))
+Y = np.sign(X @ [1.0, -2.0, 0.5, 0.0, 1.0])
+W = np.array([0.1, 0.2, 0.3, 0.4, 0.5])
+LOSS = "mean(log(1 + exp(-y*(x @ w)))) + 0.1*sum(w**2)"
+
+CASES = [
+    (LOSS, {"x": X, "y": Y, "w": W}, {"x": (300, 5), "y": 250}),
+    (LOSS, {"x": X, "y": Y, "w": W}, {"x": (300, 5)}),
+    ("sum(softmax(x)*y)", {"x": X[:, 0], "y": Y}, {"x": 300, "y": 250}),
+    ("sum(x**2)", {"x": X}, {"x": (1000, 5)}),
+    ("sum(x**2)", {"x": X}, {"x": (1000, 2)}),
+    ("sum(x[:, int(k)]**2)", {"x": X, "k": np.array(2)}, {"x": (300, 5)}),
+    ("3*s**2", {"s": np.array(2.0)}, {"s": ()}),
+]
+
+
+@pytest.mark.parametrize(("expression", "values", "chunks"), CASES, ids=lambda part: part if isinstance(part, str) else "")
+def test_lazy_results_are_those_of_the_whole(expression, values, chunks):
+    function = gradcli.value_and_grad(expression)
+    wanted, gradients = function(**values)
+    lazy = {name: da.from_array(array, chunks=chunks[name]) if name in chunks else array for name, array in values.items()}
+    value, found = function(**lazy)
+    assert isinstance(value, da.Array)
+    assert found.keys() == gradients.keys()
+    for name, gradient in gradients.items():
+        assert found[name].shape == np.shape(gradient)
+    value, found = dask.compute(value, found, scheduler="sync")
+    np.testing.assert_allclose(value, wanted, rtol=1e-13)
+    for name, gradient in gradients.items():
+        np.testing.assert_allclose(found[name], gradient, rtol=1e-11, err_msg=name)
+
+
+def test_gradients_are_cut_as_their_values_are():
+    _, found = gradcli.value_and_grad(LOSS)(x=da.from_array(X, chunks=(300, 5)), y=da.from_array(Y, chunks=300), w=W)
+    assert found["x"].chunks == ((300, 300, 300, 100), (5,))
+    assert found["y"].chunks == ((300, 300, 300, 100),)
+    assert found["w"].chunks == ((5,),)
+
+
+def test_a_seed_may_be_lazy():
+    value, gradients = gradcli.value_and_grad("tanh(x)")(x=Y, seed=X[:, 0])
+    lazy, found = gradcli.value_and_grad("tanh(x)")(x=da.from_array(Y, chunks=300), seed=da.from_array(X[:, 0], chunks=400))
+    assert np.array_equal(lazy.compute(scheduler="sync"), value)
+    np.testing.assert_allclose(found["x"].compute(scheduler="sync"), gradients["x"], rtol=1e-14)
+
+
+def test_the_same_chunks_give_the_same_bits():
+    function = gradcli.value_and_grad(LOSS)
+    arrays = {"x": da.from_array(X, chunks=(70, 5)), "y": da.from_array(Y, chunks=70), "w": W}
+    found = [dask.compute(*function(**arrays)[1].values(), scheduler=scheduler) for scheduler in ("sync", "threads", "threads")]
+    for other in found[1:]:
+        assert all(np.array_equal(one, two) for one, two in zip(found[0], other, strict=True))
+
+
+def test_a_compiled_value_is_lazy_too():
+    assert gradcli.compile("mean(x)")(x=da.from_array(Y, chunks=300)).compute(scheduler="sync") == pytest.approx(Y.mean())
+
+
+LAZY = da.from_array(Y, chunks=300)
+SQUARE = da.from_array(X, chunks=(300, 2))
+REFUSED = [
+    ("sum(x**2)", {"x": SQUARE}, "'x' is cut along the axes 0, 1, and one axis can be", "x.rechunk({1: -1}) is cut along axis 0 alone"),
+    (
+        "sum(cumsum(x, axis=0))", {"x": da.from_array(X, chunks=(300, 5))},
+        "this cannot be computed chunk by chunk: cumsum goes along the axis that is cut",
+        'x.rechunk({0: -1, 1: "auto"}) is cut where it can be',
+    ),
+    (
+        "sum(cumsum(x))", {"x": da.from_array(Y, chunks=300)},
+        "this cannot be computed chunk by chunk: cumsum goes along the axis that is cut", "x.rechunk(-1) is one chunk, if memory holds it",
+    ),
+    (
+        "sum(x) + sum(w)", {"x": da.from_array(Y, chunks=300), "w": da.from_array(W, chunks=2)},
+        "'x' is cut along an axis of 1,000 entries, and 'w' along one of 5: one axis can be cut", "w.rechunk(-1) is one chunk",
+    ),
+    ("sum(x)", {"x": LAZY[LAZY > 0]}, "'x' has chunks of unknown sizes", "call x.compute_chunk_sizes() before"),
+    ("sum(x)", {"x": da.from_array(Y + 1j, chunks=300)}, "arrays of complex128 are no real numbers", None),
+    ("x**2", {"x": da.from_array(Y, chunks=300)}, "the value has the shape (1000,); only a scalar has a gradient without a seed", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("expression", "values", "message", "help"), REFUSED, ids=[case[2] for case in REFUSED])
+def test_what_cannot_be_split_is_refused_with_the_chunks_that_would_do(expression, values, message, help):
+    with pytest.raises(gradcli.GradcliError) as raised:
+        gradcli.value_and_grad(expression)(**values)
+    assert raised.value.message == message
+    if help is not None:
+        assert raised.value.help == help
+
+
+def test_jacobians_and_outs_are_refused():
+    with pytest.raises(gradcli.GradcliError, match="values and gradients in arrays of their own"):
+        gradcli.jacobian("x**2")(x=da.from_array(Y, chunks=300))
+    with pytest.raises(gradcli.GradcliError, match="is a Delayed"):
+        gradcli.value_and_grad("x**2")(x=dask.delayed(float)(3))
+
+
+# -- a cluster -----------------------------------------------------------------------------------------------------------
+
+
+class Processes:
+    """A scheduler and workers of one thread each, as in production."""
+
+    def __init__(self, folder):
+        self.folder, self.started = folder, []
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.address = f"tcp://127.0.0.1:{self.port}"
+        self.scheduler = self.start("scheduler", "--host", "127.0.0.1", "--port", str(self.port), "--no-dashboard")
+        self.workers = []
+
+    def start(self, *arguments, **more):
+        environment = {**plain_environment(), "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "5s", **more}
+        log = (self.folder / f"log{len(self.started)}").open("w")
+        command = [sys.executable, "-m", "dask", *arguments]
+        process = subprocess.Popen(command, cwd=self.folder, env=environment, stdout=log, stderr=log, start_new_session=True)
+        self.started.append(process)
+        return process
+
+    def worker(self, **more):
+        self.workers.append(self.start(
+            "worker", self.address, "--nthreads", "1", "--no-nanny", "--no-dashboard", "--local-directory", str(self.folder), **more,
+        ))  # fmt: skip
+
+    def wait_for(self, count):
+        from distributed import Client
+
+        with Client(self.address, timeout="60s", set_as_default=False) as client:
+            client.wait_for_workers(count, timeout=60)
+
+    def kill(self, process):
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+    def end(self):
+        for process in self.started:
+            self.kill(process)
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    pytest.importorskip("distributed", reason="Dask's distributed is not installed here")
+    folder = tmp_path / "cluster"
+    folder.mkdir()
+    processes = Processes(folder)
+    try:
+        processes.worker()
+        processes.worker()
+        processes.wait_for(2)
+        yield processes
+    finally:
+        processes.end()
+
+
+def ended(*arguments, cwd):
+    return subprocess.run(
+        [*COMMAND, *arguments], cwd=cwd, env=plain_environment(), capture_output=True, text=True, timeout=240, check=False
+    )
+
+
+def test_a_cluster_computes_what_only_its_workers_hold(cluster, tmp_path):
+    """And the results are those of one machine, to the bit where the chunks are the same."""
+    np.save(tmp_path / "x.npy", X)
+    np.save(tmp_path / "y.npy", Y)
+    arguments = ["eval", LOSS, "x=@x.npy", "y=@y.npy", "w=0.1,0.2,0.3,0.4,0.5", "--format", "jsonl"]
+    here, there = (ended(*arguments, "--on", place, cwd=tmp_path) for place in ("here", cluster.address))
+    assert there.returncode == 0, there.stderr
+    assert json.loads(there.stdout)["grad"] == json.loads(here.stdout)["grad"]
+    np.save(cluster.folder / "only.npy", Y)  # a path that means something where workers run
+    done = ended("eval", "sum(y**2)", "y=@only.npy", "--on", cluster.address, "--format", "jsonl", cwd=tmp_path)
+    assert json.loads(done.stdout)["value"] == 1000.0
+    missing = ended("eval", "sum(y**2)", "y=@none.npy", "--on", cluster.address, cwd=tmp_path)
+    assert (missing.returncode, "there is no file 'none.npy'" in missing.stderr) == (2, True)
+
+
+def test_checks_on_a_cluster_are_in_order_and_outlive_a_worker(cluster, tmp_path):
+    lines = [
+        {"expr": "x**2*sin(y)", "at": {"x": i + 1, "y": 2}, **({"expect": {"grad": {"x": 0}}} if i % 50 == 49 else {})} for i in range(200)
+    ]
+    (tmp_path / "cases.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    (tmp_path / "p.grad").write_text("x = 3\n" + "".join(f"x**{n}\n" for n in range(2, 50)))
+    one = ended("check", "cases.jsonl", "p.grad", "--format", "jsonl", "--no-cache", cwd=tmp_path)
+    command = [*COMMAND, "check", "cases.jsonl", "p.grad", "--format", "jsonl", "--no-cache", "--on", cluster.address]
+    process = subprocess.Popen(command, cwd=tmp_path, env=plain_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    first = process.stdout.readline()
+    cluster.kill(cluster.workers[0])
+    rest, said = process.communicate(timeout=240)
+    assert process.returncode == one.returncode == 1, said
+
+    def told(text):
+        return [(line["file"], line["line"], line["status"]) for line in map(json.loads, text.splitlines()) if "status" in line]
+
+    assert told(first + rest) == told(one.stdout)
+
+
+def test_a_scheduler_that_is_gone_loses_nothing(cluster, tmp_path):
+    """What was written is kept, and another run goes on from there."""
+    np.save(tmp_path / "y.npy", np.random.default_rng(0).normal(size=8_000_000))
+    command = [*COMMAND, "eval", "sum(softmax(y)*sin(y))", "y=@y.npy", "--save", "y=g.npy"]
+    process = subprocess.Popen(
+        [*command, "--on", cluster.address],
+        cwd=tmp_path,
+        env=plain_environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    journal = tmp_path / "g.npy.partial" / "journal"
+    deadline = time.monotonic() + 120
+    while not (journal.exists() and journal.stat().st_size > 400) and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    cluster.kill(cluster.scheduler)
+    _, said = process.communicate(timeout=120)
+    if process.returncode == 0:
+        pytest.skip("it was done before its scheduler was gone")
+    assert process.returncode == 2
+    assert f"the scheduler at {cluster.address} is gone" in said
+    assert "--resume" in said
+    assert journal.exists()
+    done = ended(*command[len(COMMAND) :], "--resume", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert np.load(tmp_path / "g.npy").shape == (8_000_000,)
+    gone = ended("eval", "sum(y)", "y=@y.npy", "--on", cluster.address, cwd=tmp_path)
+    assert (gone.returncode, f"no scheduler answers at {cluster.address}" in gone.stderr) == (2, True)
+
+
+def test_a_worker_of_another_version_is_refused(cluster, tmp_path):
+    """With both versions."""
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "sitecustomize.py").write_text("import gradcli\ngradcli.__version__ = '0.0.1'\n")
+    cluster.worker(PYTHONPATH=f"{tmp_path / 'other'}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+    cluster.wait_for(3)
+    np.save(tmp_path / "y.npy", Y)
+    done = ended("eval", "sum(y)", "y=@y.npy", "--on", cluster.address, cwd=tmp_path)
+    assert done.returncode == 2
+    assert f"has gradcli 0.0.1, and this is gradcli {gradcli.__version__}" in done.stderr
