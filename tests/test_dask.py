@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pathlib
 import signal
 import socket
 import subprocess
@@ -258,3 +259,15 @@ def test_a_worker_of_another_version_is_refused(cluster, tmp_path):
     done = ended("eval", "sum(y)", "y=@y.npy", "--on", cluster.address, cwd=tmp_path)
     assert done.returncode == 2
     assert f"has gradcli 0.0.1, and this is gradcli {gradcli.__version__}" in done.stderr
+
+
+def test_the_sample_learns():
+    """Logistic regression, with fewer rows."""
+    script = pathlib.Path(__file__).parent.parent / "samples" / "cluster" / "logistic_regression.py"
+    done = subprocess.run(
+        [sys.executable, str(script), "20000"], env=plain_environment(), capture_output=True, text=True, timeout=240, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    losses = [float(line.split()[-1]) for line in done.stdout.splitlines() if line.startswith("step")]
+    assert losses == sorted(losses, reverse=True)
+    assert float(done.stdout.split()[-1]) < 0.2
