@@ -1,6 +1,6 @@
 """Logistic regression on rows that no memory holds, by gradient descent on Dask: ``python logistic_regression.py [ROWS] [ADDRESS]``.
 
-Rows are drawn where they are computed with (100 million of 20 features by default, 16 GB if they were kept), a chunk at a time on each thread.
+Rows are drawn where they are computed with (100 million of 20 features, 16 GB if they were kept), a chunk at a time on each thread.
 With the address of a scheduler the workers of its cluster compute, otherwise the threads of this process.
 """
 
