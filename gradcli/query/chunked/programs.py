@@ -66,7 +66,7 @@ class Program:
 
     def hold(self) -> None:
         """Make the stages, or raise what keeps them from being made."""
-        assert self.lowered
+        _ = self.lowered
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "lowered"}
