@@ -2,80 +2,82 @@
 
 from __future__ import annotations
 
+import atexit
+import json
+import os
 import subprocess
+import sys
+import time
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from benchmarks.contest import Goal, InProcess, Run, Setting, Workload
 from benchmarks.workloads.chains import GRADCLI
 
-_EXPRESSION = "sum(exp(-x**2/2)*sin(3*x) + log(1 + x**2))"
 _SPEEDUP = 1.8
-_ROWS = 1 << 20  # entries of a chunk
+_ROWS, _FEATURES = 1 << 16, 20
+_LOSS = "mean(log(1 + exp(-y*(x @ w)))) + 0.1*sum(w**2)"
+_EVAL = ("eval", _LOSS, "x=@x.npy", "y=@y.npy", "w=@w.npy", "--wrt", "w")
+_CHECK = ("check", "records.jsonl", "--quiet", "--no-cache")
 
 
-def gradient(workers: int, path: str) -> Run:
-    """The value and the sum of the gradient, so that no worker has to send an array."""
-    import numpy as np
-
-    import gradcli
-
-    client = _client(workers)
-    x = import_module("dask.array").from_array(np.load(path, mmap_mode="r"), chunks=_ROWS)
-    f = gradcli.value_and_grad(_EXPRESSION)
+def command(workers: int, arguments: tuple[str, ...], folder: str) -> Run:
+    """A command on a cluster that runs already; all of its answer is told by its exit code."""
+    whole = [*GRADCLI, *arguments, "--on", _address(workers, folder)]
 
     def run() -> dict[str, Any]:
-        value, gradients = f(x=x)
-        value, total = client.compute([value, gradients["x"].sum()], sync=True)
-        return {"value": value, "x": total}
+        return {"value": float(subprocess.run(whole, cwd=folder, stdout=subprocess.DEVNULL, check=False).returncode)}
 
     return run
 
 
-def checks(workers: int, path: str, folder: str) -> Run:
-    """All records of a file, by a cluster that runs already."""
-    address = _client(workers).scheduler.address
-    command = [*GRADCLI, "check", path, "--quiet", "--no-cache", "--on", address]
+def _address(workers: int, folder: str) -> str:
+    """The address of a scheduler with workers of one thread each, processes that end with this one."""
+    file = str(Path(folder) / f"scheduler-{os.getpid()}.json")
+    shared = {"cwd": folder, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    dask = [sys.executable, "-m", "dask"]
+    scheduler = [*dask, "scheduler", "--port", "0", "--host", "127.0.0.1", "--no-dashboard", "--scheduler-file", file]
+    worker = [*dask, "worker", "--nthreads", "1", "--no-nanny", "--no-dashboard", "--scheduler-file", file]
+    for command in (scheduler, *[worker] * workers):
+        process = subprocess.Popen(command, **shared)  # type: ignore[call-overload]
+        atexit.register(process.kill)
+    while not os.path.exists(file):
+        time.sleep(0.05)
+    with import_module("distributed").Client(scheduler_file=file) as client:
+        client.wait_for_workers(workers, timeout=120)
+        return str(client.scheduler.address)
 
-    def run() -> dict[str, Any]:
-        return {"value": float(subprocess.run(command, cwd=folder, stdout=subprocess.DEVNULL, check=False).returncode)}
 
-    return run
-
-
-def _client(workers: int) -> Any:
-    distributed = import_module("distributed")
-    cluster = distributed.LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs=50)
-    return distributed.Client(cluster)
+def _written(setting: Setting) -> tuple[int, int]:
+    """The files of both workloads, and how many entries and records they hold."""
+    rows, records = setting.size(10_000_000, 100_000), setting.size(100_000, 200)
+    random = np.random.default_rng(11)
+    x = np.lib.format.open_memmap(setting.folder / "x.npy", "w+", np.float64, (rows, _FEATURES))
+    for start in range(0, rows, _ROWS):
+        x[start : start + _ROWS] = random.standard_normal((min(_ROWS, rows - start), _FEATURES))
+    np.save(setting.folder / "y.npy", random.choice([-1.0, 1.0], rows))
+    np.save(setting.folder / "w.npy", np.linspace(-1, 1, _FEATURES))
+    lines = ({"expr": "exp(-a*x)*sin(b*x) + x**3", "at": {"a": 0.1 + i % 7, "b": 1 + i % 11, "x": i / records}} for i in range(records))
+    setting.file("records.jsonl", list(map(json.dumps, lines)))
+    return rows * _FEATURES, records
 
 
 def workloads(setting: Setting) -> list[Workload]:
-    import json
-
-    import numpy as np
-
-    entries, records = setting.size(200_000_000, 4_000_000), setting.size(100_000, 200)
-    array, file = Path(setting.folder) / "x.npy", Path(setting.folder) / "records.jsonl"
-    if not array.exists():
-        mapped = np.lib.format.open_memmap(array, "w+", np.float64, (entries,))
-        random = np.random.default_rng(11)
-        for start in range(0, entries, _ROWS):
-            mapped[start : start + _ROWS] = random.standard_normal(min(_ROWS, entries - start))
-        mapped.flush()
-        lines = ({"expr": "exp(-a*x)*sin(b*x) + x**3", "at": {"a": 0.1 + i % 7, "b": 1 + i % 11, "x": i / records}} for i in range(records))
-        file.write_text("\n".join(map(json.dumps, lines)) + "\n", "utf-8")
-    everything: dict[str, Any] = {"cores": None, "needs": ("dask", "distributed")}
-    one, two = (
-        InProcess(name=f"{n} worker{'s' * (n > 1)}", build=gradient, arguments=(n, str(array)), items=entries, **everything) for n in (1, 2)
-    )
-    first, second = (
-        InProcess(
-            name=f"{n} worker{'s' * (n > 1)}", build=checks, arguments=(n, str(file), str(setting.folder)), items=records, **everything
-        )
-        for n in (1, 2)
-    )
-    return [
-        Workload("T11", f"a gradient over {entries:,} entries", (one, two), (Goal(two.name, 1 / _SPEEDUP, one.name),), unit="entry"),
-        Workload("T11", f"{records:,} checks", (first, second), (Goal(second.name, 1 / _SPEEDUP, first.name),), unit="check"),
-    ]
+    entries, records = _written(setting)
+    found = []
+    for title, arguments, items, unit in (
+        (f"a gradient over {entries:,} entries", _EVAL, entries, "entry"),
+        (f"{records:,} checks", _CHECK, records, "check"),
+    ):
+        one, two = (
+            InProcess(
+                name=f"{n} worker{'s' * (n > 1)}", build=command, arguments=(n, arguments, str(setting.folder)), items=items, cores=None,
+                needs=("distributed",), question=title,
+            )
+            for n in (1, 2)
+        )  # fmt: skip
+        found.append(Workload("T11", title, (one, two), (Goal(two.name, 1 / _SPEEDUP, one.name),), unit=unit))
+    return found
