@@ -189,7 +189,10 @@ def _own(part: Any, tensors: list[Tensor | None], ctx: Context) -> Any:
     """An input that is returned as it is gets an identity of its own, a view, unless it was modified in place."""
     if isinstance(part, Tensor) and any(part is t for t in tensors) and not any(part is d for d in ctx._dirty):
         with Mode(recording=False):
-            return viewing(part.array.view(), part)
+            own = viewing(part.array.view(), part)
+        if state.recorder is not None:
+            state.recorder.rename(own, part)
+        return own
     return part
 
 
