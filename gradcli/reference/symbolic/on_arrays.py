@@ -37,7 +37,8 @@ def on_arrays(expression: Any, symbols: Sequence[Any], arrays: Sequence[Any], fo
     found.update({symbol: in_long(array) for symbol, array in zip(symbols, arrays, strict=True)})
     for node, arguments in _steps(expression, frozenset(found)):
         found[node] = constant(node) if arguments is None else _applied(node, [found[a] for a in arguments])
-    return np.broadcast_to(found[expression], np.broadcast_shapes(*(np.shape(array) for array in arrays)))
+    values, shape = found[expression], np.broadcast_shapes(*(np.shape(array) for array in arrays))
+    return values if np.shape(values) == shape else np.broadcast_to(values, shape)
 
 
 @lru_cache(1 << 12)
