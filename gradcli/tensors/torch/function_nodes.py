@@ -44,7 +44,7 @@ class _FunctionNode(_FunctionOutput):
 
 def function_node(cls: type[Any], ctx: Context, tensors: list[Tensor | None], sources: Sources, made: Sequence[Any]) -> Node:
     """The node of a call, which has made these."""
-    op, kind = _record(cls, len(tensors), len(made))
+    op, kind = _record(cls, len(tensors), len(made))  # type: ignore[arg-type]  # a class, which is hashable
     shape, dtype = _forms(made)
     saved = (None,) * (len(tensors) + 1)
     node: _FunctionNode = kind(op, tuple(sources), {}, shape, dtype, saved, [] if ctx._saved else None)
