@@ -212,6 +212,20 @@ def test_options_are_used(name: str) -> None:
     assert gradcheck(function, inputs, raise_exception=False, **options) is False
 
 
+def wrong_where_it_moves(x: Any, y: Any) -> Any:
+    """x + y, whose second input moves too fast inside of a dual level, by zeros or not."""
+    if torch.autograd.forward_ad._current_level >= 0:
+        y = torch.autograd.forward_ad.make_dual(y.detach(), torch.autograd.forward_ad.unpack_dual(y).tangent * 1.1)
+    return x + y, y
+
+
+@pytest.mark.parametrize("options", [{}, {"check_backward_ad": False}])
+def test_tangents_of_several_inputs(options: Any) -> None:
+    assert gradcheck(lambda x, y: (x + y, y), (leaf(2), leaf(2)), check_forward_ad=True, **options)
+    with pytest.raises(GradcheckError, match="Jacobian computed with forward mode mismatch for output 0 with respect to input 1"):
+        gradcheck(wrong_where_it_moves, (leaf(2), leaf(2)), check_forward_ad=True, **options)
+
+
 def depending_on_values(x: Any) -> Any:
     return torch.cat([x, x]) if bool((x >= 1).all()) else x
 

@@ -313,7 +313,9 @@ def forward_fault(function: CheckedFunction, tolerance: Tolerance) -> str | None
         x = plain[i].array
         vector = np.asarray(random.standard_normal(x.shape).astype(x.dtype))
         with dual_level():
-            given = [make_dual(a, Tensor(vector)) if j == i else a for j, a in enumerate(plain)]
+            given = list(plain)
+            for j in function.chosen:  # the others move by zeros
+                given[j] = make_dual(plain[j], Tensor(vector if j == i else np.zeros_like(plain[j].array)))
             moving = [unpack_dual(y) for y in function.of_plain(given)]
         for number, (y, tangent) in enumerate(moving):
             if tolerance.dtypes and tangent is not None and tangent.dtype != y.dtype:
