@@ -1,6 +1,6 @@
 """PyTorch's ``torch.autograd``: `backward`, `grad`, `Function`, modes, anomaly detection, `gradcheck` and `functional`."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradcli.autograd import forward_ad, function, functional, graph
 from gradcli.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
@@ -44,5 +44,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-def __getattr__(name: str) -> Any:
-    raise AttributeError(missing(name, "torch.autograd"))
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        raise AttributeError(missing(name, "torch.autograd"))
