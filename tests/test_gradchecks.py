@@ -123,3 +123,234 @@ def test_what_is_right_passes() -> None:
     assert gradcheck(lambda x: (), leaf(2))
     with pytest.raises(AssertionError, match="at least one of check_forward_ad or check_backward_ad"):
         gradcheck(right, leaf(2), check_backward_ad=False)
+
+
+# -- options, with PyTorch's verdicts and sentences, recorded from its version 2.13 ------------------------------
+
+
+def hooked(hook: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The identity, whose gradient a hook makes another one of."""
+
+    def function(x: Any) -> Any:
+        y = x.clone()
+        y.register_hook(hook)
+        return y
+
+    return function
+
+
+def own(backward: Callable[..., Any], *, factor: float = 2.0, materialize: bool = False) -> Callable[..., Any]:
+    """2x for each input, with a backward pass that takes gradients that are not there as None."""
+
+    class Own(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, *xs: Any) -> Any:
+            ctx.set_materialize_grads(materialize)
+            results = tuple([x * factor for x in xs])
+            return results if len(xs) > 1 else results[0]
+
+        @staticmethod
+        def backward(ctx: Any, *cotangents: Any) -> Any:
+            return backward(*cotangents)
+
+    return Own.apply
+
+
+def refusing(*cotangents: Any) -> Any:
+    if None in cotangents:
+        raise RuntimeError("there is none")
+    return tuple([2 * c for c in cotangents])
+
+
+def out_of_nothing(cotangent: Any) -> Any:
+    return torch.ones(2, dtype=torch.float64) if cotangent is None else 2 * cotangent
+
+
+def to_numpy(cotangent: Any) -> Any:
+    return torch.tensor(2 * cotangent.detach().numpy())
+
+
+UNDEFINED = "Expected backward function to handle undefined output grads"
+NOT_ZERO = "Expected all input grads to be undefined or zero when all output grads are undefined or zero"
+OPTIONS: dict[str, tuple[Any, int, dict[str, Any], str | None]] = {  # function, inputs, options, what PyTorch says, None for True
+    "a wrong gradient": (hooked(lambda g: g + 1e-2), 1, {}, "Jacobian mismatch for output 0 with respect to input 0"),
+    "in fast mode": (hooked(lambda g: g + 1e-2), 1, {"fast_mode": True}, "Jacobian mismatch for output 0 with respect to input 0"),
+    "within atol": (hooked(lambda g: g + 1e-2), 1, {"atol": 0.1}, "backward not multiplied by grad_output"),
+    "within atol, fast": (hooked(lambda g: g + 1e-2), 1, {"atol": 0.1, "fast_mode": True}, "backward not multiplied by grad_output"),
+    "beyond atol": (hooked(lambda g: g + 1e-2), 1, {"atol": 1e-3}, "Jacobian mismatch for output 0 with respect to input 0"),
+    "nearly zero": (hooked(lambda g: g if g is None else g + 1e-12), 1, {"atol": 0.1}, "backward not multiplied by grad_output"),
+    "masked": (hooked(lambda g: g if g is None else g + 1e-12), 1, {"atol": 0.1, "masked": True}, None),
+    "within rtol": (hooked(lambda g: g if g is None else g * 1.0001), 1, {"rtol": 1e-3}, None),
+    "beyond rtol": (hooked(lambda g: g if g is None else g * 1.01), 1, {"rtol": 1e-3}, "Jacobian mismatch"),
+    "untraceable, within rtol": (own(to_numpy, factor=2.001, materialize=True), 1, {"rtol": 1e-2, "eps": 1e-4}, None),
+    "untraceable, beyond rtol": (own(to_numpy, factor=2.1, materialize=True), 1, {"rtol": 1e-2, "eps": 1e-4}, "Jacobian mismatch"),
+    "no gradient": (own(refusing), 1, {}, UNDEFINED),
+    "no gradient, not asked": (own(refusing), 1, {"check_undefined_grad": False}, None),
+    "out of nothing": (own(out_of_nothing), 1, {}, NOT_ZERO),
+    "out of nothing, not asked": (own(out_of_nothing), 1, {"check_undefined_grad": False}, None),
+    "zeros": (own(refusing, materialize=True), 2, {}, None),
+    "in batches": (lambda x: x.sin() * x, 1, {"check_batched_grad": True}, None),
+    "not in batches": (own(own(right), materialize=True), 1, {"check_batched_grad": True}, "While computing batched gradients, got:"),
+    "tangents in batches": (lambda x: x.sin(), 1, {"check_forward_ad": True, "check_batched_forward_grad": True}, None),
+    "dtypes": (lambda x: x.float().double() * 2, 1, {"check_grad_dtypes": True, "atol": 1e-3}, None),
+    "each time another": (hooked(lambda g: g if g is None else g * (1 + 1e-6 * torch.rand(2))), 1, {}, "Backward is not reentrant"),
+    "nearly the same": (hooked(lambda g: g if g is None else g * (1 + 1e-6 * torch.rand(2))), 1, {"nondet_tol": 1e-5}, None),
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:Backwards compatibility")
+@pytest.mark.parametrize("name", OPTIONS)
+def test_options_are_used(name: str) -> None:
+    function, count, options, said = OPTIONS[name]
+    inputs = tuple(leaf(2) for _ in range(count))
+    if said is None:
+        assert gradcheck(function, inputs, **options)
+        return
+    with pytest.raises(GradcheckError) as raised:
+        gradcheck(function, inputs, **options)
+    assert str(raised.value).startswith(said)
+    assert gradcheck(function, inputs, raise_exception=False, **options) is False
+
+
+def wrong_where_it_moves(x: Any, y: Any) -> Any:
+    """x + y, whose second input moves too fast inside of a dual level, by zeros or not."""
+    if torch.autograd.forward_ad._current_level >= 0:
+        y = torch.autograd.forward_ad.make_dual(y.detach(), torch.autograd.forward_ad.unpack_dual(y).tangent * 1.1)
+    return x + y, y
+
+
+@pytest.mark.parametrize("options", [{}, {"check_backward_ad": False}])
+def test_tangents_of_several_inputs(options: Any) -> None:
+    assert gradcheck(lambda x, y: (x + y, y), (leaf(2), leaf(2)), check_forward_ad=True, **options)
+    with pytest.raises(GradcheckError, match="Jacobian computed with forward mode mismatch for output 0 with respect to input 1"):
+        gradcheck(wrong_where_it_moves, (leaf(2), leaf(2)), check_forward_ad=True, **options)
+
+
+def depending_on_values(x: Any) -> Any:
+    return torch.cat([x, x]) if bool((x >= 1).all()) else x
+
+
+def dtype_depending_on_values(x: Any) -> Any:
+    return x.to(torch.float32) if bool((x >= 1).all()) else x
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "said"),
+    [
+        (lambda x: gradcheck(right, x, check_backward_ad=False), AssertionError, "Expected at least one of check_forward_ad or"),
+        (lambda x: gradcheck(right, x, check_batched_grad=True, check_backward_ad=False, check_forward_ad=True), AssertionError,
+         "Setting check_batched_grad=True requires check_backward_ad to be True"),
+        (lambda x: gradcheck(right, x, check_batched_forward_grad=True), AssertionError,
+         "Setting check_batched_forward_grad=True requires check_forward_ad to be True"),
+        (lambda x: gradgradcheck(right, x, check_rev_over_rev=False), AssertionError,
+         "Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True"),
+        (lambda x: gradgradcheck(right, x, check_rev_over_rev=False, check_fwd_over_rev=True), AssertionError,
+         "Setting check_undefined_grad=True requires check_rev_over_rev to be True"),
+        (lambda x: gradcheck(right, x.detach(), raise_exception=False), ValueError,
+         "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True."),
+        (lambda x: gradcheck(right, x.sum().expand(2, 2), raise_exception=False), RuntimeError,
+         "The 0th input has a dimension with stride 0"),
+        (lambda x: gradcheck(depending_on_values, torch.ones(1, dtype=torch.float64, requires_grad=True)), AssertionError,
+         "Expected `func` to return outputs with the same shape when inputs are perturbed"),
+        (lambda x: gradcheck(dtype_depending_on_values, torch.ones(1, dtype=torch.float64, requires_grad=True)), AssertionError,
+         "Expected `func` to return outputs with the same dtype when inputs are perturbed"),
+        (lambda x: gradcheck(right, x, tolerance=1.0), TypeError, "gradcheck() got an unexpected keyword argument 'tolerance'"),
+        (lambda x: gradgradcheck(right, x, check_forward_ad=True), TypeError,
+         "gradgradcheck() got an unexpected keyword argument 'check_forward_ad'"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_checked_is_refused(call: Any, kind: Any, said: str) -> None:
+    with pytest.raises(kind) as raised:
+        call(leaf(2))
+    assert str(raised.value).startswith(said)
+
+
+def test_warnings() -> None:
+    with pytest.warns(UserWarning, match="Input #0 requires gradient and is not a double precision floating point or complex"):
+        assert gradcheck(right, torch.ones(2, requires_grad=True))
+    with pytest.warns(UserWarning, match="Backwards compatibility: New undefined gradient support checking feature"):
+        assert not gradcheck(own(refusing), leaf(2), raise_exception=False)
+
+
+class Squared(torch.autograd.Function):
+    """x², whose gradient cannot be differentiated again, for the graph has lost it."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        return x**2
+
+    @staticmethod
+    def backward(ctx: Any, cotangent: Any) -> Any:
+        return (2 * cotangent * ctx.saved_tensors[0]).detach()
+
+
+class OnlyForward(torch.autograd.Function):
+    """2x, whose tangent is wrong where it meets the seeds of a gradient."""
+
+    @staticmethod
+    def forward(x: Any) -> Any:
+        return x * 2
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        pass
+
+    @staticmethod
+    def backward(ctx: Any, cotangent: Any) -> Any:
+        return cotangent * 2
+
+    @staticmethod
+    def jvp(ctx: Any, tangent: Any) -> Any:
+        return tangent * 3
+
+
+@pytest.mark.parametrize(
+    ("function", "options", "said"),
+    [
+        (Squared.apply, {}, "Numerical gradient for function expected to be zero"),
+        (lambda x: Squared.apply(x) + x, {}, "Jacobian mismatch"),
+        (lambda x: Squared.apply(x) * x, {}, "Jacobian mismatch"),
+        (lambda x: OnlyForward.apply(x) ** 2, {"check_fwd_over_rev": True}, "Jacobian computed with forward mode mismatch"),
+        (lambda x: x**3, {"check_fwd_over_rev": True, "gen_non_contig_grad_outputs": True, "check_batched_grad": True}, None),
+        (lambda x: x**3, {"check_fwd_over_rev": True, "check_rev_over_rev": False, "check_undefined_grad": False}, None),
+        (lambda x: x**3, {"grad_outputs": torch.ones(2, dtype=torch.float64)}, None),
+    ],
+)  # fmt: skip
+def test_second_derivatives(function: Any, options: Any, said: str | None) -> None:
+    if said is None:
+        assert gradgradcheck(function, leaf(2), **options)
+        return
+    with pytest.raises(GradcheckError, match=said):
+        gradgradcheck(function, leaf(2), **options)
+
+
+# -- planted mistakes, in functions that whole arrays decide ------------------------------------------------------
+
+MISTAKES = {
+    "in the last entry": lambda g: g * torch.tensor([1.0, 1.0, 1.0, 1.0 + 1e-9], dtype=torch.float64),
+    "in the first entry": lambda g: g * torch.tensor([1.0 - 1e-9, 1.0, 1.0, 1.0], dtype=torch.float64),
+    "in sign": lambda g: g * torch.tensor([1.0, 1.0, -1.0, 1.0], dtype=torch.float64),
+    "in order": lambda g: g.flip(0),
+    "by a little everywhere": lambda g: g + 1e-10,
+}
+FUNCTIONS: dict[str, Any] = {
+    "sum of sines": lambda x: x.sin().sum(),
+    "softmax": lambda x: torch.softmax(x, 0),
+    "normalized": lambda x: (x - x.mean()) / x.std(),
+    "solved": lambda x: torch.linalg.solve(torch.outer(x, x) + 2 * torch.eye(4, dtype=torch.float64), x),
+    "written in place": lambda x: x.clone().mul_(x[0]).exp(),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_small_mistakes_are_found(name: str, mistake: str) -> None:
+    def planted(x: Any) -> Any:
+        y = x.clone()
+        y.register_hook(lambda g: g if g is None else MISTAKES[mistake](g))
+        return FUNCTIONS[name](y)
+
+    assert gradcheck(FUNCTIONS[name], leaf(4))
+    with pytest.raises(GradcheckError, match="Jacobian mismatch"):
+        gradcheck(planted, leaf(4))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from benchmarks.contest import Group, Setting, Workload
-from benchmarks.workloads import chains, checks, cluster, elementwise, judging, layers, native, small, startup, throughput
+from benchmarks.workloads import chains, checks, cluster, elementwise, judging, layers, native, small, startup, tensors, throughput
 
 _MODULES = {
     "T1": small, "T2": elementwise, "T3": layers, "T4": chains, "T5": chains, "T6": startup, "T7": startup, "T8": throughput, "T9": checks,
-    "T10": judging, "T11": cluster, "nodes": chains, "entries": elementwise,
+    "T10": judging, "T11": cluster, "T12": tensors, "nodes": chains, "entries": elementwise,
 }  # fmt: skip
 _GROUPS = {"native": native}
 KEYS = (*_MODULES, *_GROUPS)

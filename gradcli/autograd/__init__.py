@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-from gradcli.autograd import forward_ad, functional, graph
+from gradcli.autograd import forward_ad, function, functional, graph
+from gradcli.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
 from gradcli.tensors.core.backward import backward, grad
 from gradcli.tensors.core.modes import (
     detect_anomaly,
@@ -19,9 +20,6 @@ from gradcli.tensors.torch.custom_transforms import Function
 from gradcli.tensors.torch.namespace import missing
 from gradcli.tensors.torch.variable import Variable
 
-if TYPE_CHECKING:
-    from gradcli.check.gradcheck import GradcheckError, gradcheck, gradgradcheck
-
 __all__ = [
     "Function",
     "GradcheckError",
@@ -30,6 +28,7 @@ __all__ = [
     "detect_anomaly",
     "enable_grad",
     "forward_ad",
+    "function",
     "functional",
     "grad",
     "gradcheck",
@@ -48,8 +47,4 @@ __all__ = [
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        if name in ("gradcheck", "gradgradcheck", "GradcheckError"):
-            import gradcli.check.gradcheck as module
-
-            return getattr(module, name)
         raise AttributeError(missing(name, "torch.autograd"))

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 _ROWS, _SHRINK = 9, 2.0
+_WIDEST = 0.1  # of a scale: its steps
 _DECADES = (0, 2, 4, 6, 8)
 _COARSE, _VISIBLE = 1e-4, 1e-3  # of two slopes, and of the difference quotients: what scales must disagree by to see different things
 _CREDIBLE = 1e-3  # relative error up to which an estimate contradicts another
@@ -49,16 +50,18 @@ class _Sample(NamedTuple):
     noise: float  # what neighbouring floats differ by
 
 
-def slope(function: Callable[[float], Sequence[float]], x: float, epsilon: float, expected: float = math.nan) -> Slope:
+def slope(
+    function: Callable[[float], Sequence[float]], x: float, epsilon: float, expected: float = math.nan, widest: float | None = None
+) -> Slope:
     """The derivative at 0 of a sum of terms, as a function of the step away from ``x``.
 
-    What is ``expected`` from elsewhere is believed as soon as one scale confirms it.
+    What is ``expected`` from elsewhere is believed as soon as one scale confirms it. A ``widest`` step makes the only scale there is.
     """
     line = _Line(function, abs(x), epsilon)
     if line.noise:
         expected = math.nan
     found: list[Slope] = []
-    for scale in _scales(abs(x)):
+    for scale in _scales(abs(x)) if widest is None else [widest / _WIDEST]:
         here = line.at_scale(scale)
         if math.isfinite(here.value):
             found.append(here)
@@ -132,7 +135,7 @@ class _Line:
         return _Sample(step, float((up - self.base).sum()), float((down - self.base).sum()), size, noise if math.isfinite(noise) else 0.0)
 
     def at_scale(self, scale: float) -> Slope:
-        rows = _smoothed([self._sample(0.1 * scale / _SHRINK**row) for row in range(_ROWS)])
+        rows = _smoothed([self._sample(_WIDEST * scale / _SHRINK**row) for row in range(_ROWS)])
         self.samples += rows
         flat = all(row.up == row.down == 0 for row in rows)
         value, error = self._slope(rows, self.epsilon, self.x if flat else 0.0)
@@ -154,7 +157,7 @@ class _Line:
         """The same with the error that the function's own rounding makes, as finer steps show it."""
         finer = [s for s in self.samples if s.step < _FINE * found.scale and s.size]
         left = [abs(s.up - s.down - 2 * found.value * s.step) / s.size for s in finer]
-        rows = [s for s in self.samples if 0.1 * found.scale >= s.step > 0.1 * found.scale / _SHRINK ** (_ROWS - 0.5)]
+        rows = [s for s in self.samples if _WIDEST * found.scale >= s.step > _WIDEST * found.scale / _SHRINK ** (_ROWS - 0.5)]
         _, error = self._slope(rows, max([self.epsilon, *left]))
         return replace(found, error=max(error, found.error))
 

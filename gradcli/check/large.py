@@ -41,16 +41,20 @@ _NO_LONGER = "long double has no more digits than double on this machine, and pa
 Decision = tuple[VariableCheck | None, dict[str, VariableCheck]]
 
 
-def decide_large(judge: Asked, value: Any) -> tuple[Decision, bool]:
-    """The checks of the value and of each gradient, and whether that is all there is to say: else scalars may tell more, as of kinks."""
+def decide_large(judge: Asked, value: Any, known: extended.Reference | None = None) -> tuple[Decision, bool]:
+    """The checks of the value and of each gradient, and whether that is all there is to say: else scalars may tell more, as of kinks.
+
+    known  the reference, if it is there already
+    """
     nodes = list(judge.wrt.values())
-    held = StandIns()
-    hold_derivatives(judge.root, judge.leaves, judge.precision, held)
+    held = StandIns() if known is None else known.held
+    if known is None:
+        hold_derivatives(judge.root, judge.leaves, judge.precision, held)
     value_bound, bounds = error_bounds(judge.root, nodes, judge.leaves, judge.seed, judge.precision)
     if pays(judge.size) and not held.directions and (plain := agreed(judge, value, value_bound, bounds)) is not None:
         return plain, True
     _hold(judge, nodes)
-    found = extended.reference(judge.root, nodes, judge.leaves, judge.seed, judge.precision, held)
+    found = known or extended.reference(judge.root, nodes, judge.leaves, judge.seed, judge.precision, held)
     results = {}
     work = _WORK
     certain, smooth = False, not any(node.op is not None and (node.op.kinks or node.op.facts.turns) for node in found.wholes.values)

@@ -20,7 +20,8 @@ def on_batch(op: Op, lead: Lead, operands: Sequence[Any], static: Mapping[str, A
     """The result for all examples, the lead's axes in front; None if the record does not say.
 
     lead      the extents of the axes in front
-    operands  each with all of these axes, None for one that is left out
+    operands  each with all of these axes, or where the operation is one on last axes with one entry along some; None for one that is left
+              out
     """
     if op.batched is not None:
         return op.batched(lead, *operands, **static)
@@ -52,7 +53,7 @@ def _on_last_axes(op: Op, core: tuple[int, ...], lead: Lead, operands: Sequence[
     if min(batch) < 0:
         return None
     filled = [
-        x if n == max(batch) else reshape(x, shape=(*lead, *(1,) * (max(batch) - n), *x.shape[len(lead) :]))
+        x if n == max(batch) else reshape(x, shape=(*x.shape[: len(lead)], *(1,) * (max(batch) - n), *x.shape[len(lead) :]))
         for x, n in zip(operands, batch, strict=True)
     ]
     return op(*filled, **static)

@@ -160,7 +160,7 @@ def _by_entries(op: Op, adjoint: Part, slopes: list[Any], sizes: list[Any]) -> P
         if _alike(flows) != 1:
             # whatever the other factor is where nothing flows; any other zero times infinity is NaN, for a finer judge
             product, off = np.where(flows, product, LONG_DOUBLE(0)), np.where(flows, off, 0.0)
-        found.append((product, off, np.broadcast_to(flows, product.shape)))
+        found.append((product, off, flows if flows.shape == product.shape else np.broadcast_to(flows, product.shape)))
     return found
 
 
@@ -174,8 +174,10 @@ def _alike(array: Any) -> float | None:
 def summed(part: Any, shape: tuple[int, ...]) -> Any:
     """Summed to the shape that broadcasting started from."""
     part = as_array(part)
+    if part.shape == shape:
+        return part
     lead = part.ndim - len(shape)
-    if lead < 0 or part.shape == shape:
+    if lead < 0:
         return np.broadcast_to(part, shape)
     axes = tuple(range(lead)) + tuple(lead + i for i, n in enumerate(shape) if n == 1 and part.shape[lead + i] != 1)
     return part.sum(axis=axes).reshape(shape)

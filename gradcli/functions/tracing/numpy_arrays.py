@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.tensors.core.casts import cast
-from gradcli.tensors.core.in_place import write
+from gradcli.tensors.core.entry_writing import write
 from gradcli.tensors.core.subscripts import get, rows
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.torch.numpy_protocols import function_on_tensors

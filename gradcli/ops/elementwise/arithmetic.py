@@ -26,16 +26,16 @@ from gradcli.ops.text import POWER, SUM, UNARY, Form, product_in_latex
 add = elementwise(
     "add", "x y", np.add, lambda m, x, y: x + y,
     lambda out, x, y: 1, lambda out, x, y: 1,
-    kind="piecewise", doc="x + y", linear=True, integral=True, exact=True, extended=Entrywise((lambda x, y: 1, lambda x, y: 1)),
-    on_scalars=operator.add, commutes=True, operator="add", edges=True, infix="+", latex=Form("{x:sum} + {y:sum}", SUM),
-    on_floats="{} + {}", algebra="sum",
+    kind="piecewise", doc="x + y", linear=True, integral=True, exact=True,
+    extended=Entrywise((lambda x, y: 1, lambda x, y: 1), value=operator.add), on_scalars=operator.add, commutes=True, operator="add",
+    edges=True, infix="+", latex=Form("{x:sum} + {y:sum}", SUM), on_floats="{} + {}", algebra="sum",
     c="({0} + {1})",
 )
 sub = elementwise(
     "sub", "x y", np.subtract, lambda m, x, y: x - y,
     lambda out, x, y: 1, lambda out, x, y: -1,
     kind="piecewise", aliases=("subtract",), doc="x - y", linear=True, integral=True, exact=True,
-    extended=Entrywise((lambda x, y: 1, lambda x, y: -1)), on_scalars=operator.sub, operator="sub", edges=True,
+    extended=Entrywise((lambda x, y: 1, lambda x, y: -1), value=operator.sub), on_scalars=operator.sub, operator="sub", edges=True,
     refuses=pytorch.no_differences_of_booleans, backward=pytorch.by_first("Sub", "Rsub.1"), infix="-",
     latex=Form("{x:sum} - {y:term}", SUM), on_floats="{} - {}", algebra="difference",
     c="({0} - {1})",
@@ -44,8 +44,8 @@ mul = elementwise(
     "mul", "x y", np.multiply, lambda m, x, y: x * y,
     lambda out, x, y: y, lambda out, x, y: x,
     kind="piecewise", aliases=("multiply",), doc="x * y", saves={"x": ("y",), "y": ("x",)}, integral=True, exact=True,
-    extended=Entrywise((lambda x, y: y, lambda x, y: x)), on_scalars=operator.mul, commutes=True, operator="mul", edges=True, infix="*",
-    latex=product_in_latex, on_floats="{} * {}", algebra="product",
+    extended=Entrywise((lambda x, y: y, lambda x, y: x), value=operator.mul), on_scalars=operator.mul, commutes=True, operator="mul",
+    edges=True, infix="*", latex=product_in_latex, on_floats="{} * {}", algebra="product",
     carries=product,
     c="({0} * {1})",
 )
@@ -61,8 +61,9 @@ div = elementwise(
     "div", "x y", np.divide, lambda m, x, y: x / y,
     lambda out, x, y: _inverse(y), lambda out, x, y: -(x / y) / y,
     kind="piecewise", aliases=("divide", "true_divide"), doc="x / y", saves={"x": ("y",), "y": ("x", "y")}, algebraic=True,
-    extended=Entrywise((lambda x, y: 1 / y, lambda x, y: -x / y / y)), domain=EVERYWHERE - at(y=0), on_scalars=operator.truediv,
-    operator="truediv", edges=True, backward=pytorch.by_first("Div", "Mul"), infix="/", latex=Form(r"\frac{{{x}}}{{{y}}}", POWER),
+    extended=Entrywise((lambda x, y: 1 / y, lambda x, y: -x / y / y), value=operator.truediv), domain=EVERYWHERE - at(y=0),
+    on_scalars=operator.truediv, operator="truediv", edges=True, backward=pytorch.by_first("Div", "Mul"), infix="/",
+    latex=Form(r"\frac{{{x}}}{{{y}}}", POWER),
     on_floats="{} / {}", algebra="quotient",
     carries=quotient,
     c="({0} / {1})",
@@ -70,7 +71,7 @@ div = elementwise(
 neg = elementwise(
     "neg", "x", np.negative, lambda m, x: -x, lambda out, x: -1,
     kind="piecewise", aliases=("negative",), doc="-x", linear=True, power=1, ulps=0, integral=True, exact=True,
-    extended=Entrywise((lambda x: -1,)), on_scalars=operator.neg, refuses=pytorch.no_negative_booleans, prefix="-",
+    extended=Entrywise((lambda x: -1,), value=operator.neg), on_scalars=operator.neg, refuses=pytorch.no_negative_booleans, prefix="-",
     latex=Form("-{x:term}", UNARY), on_floats="-{}", algebra="negation",
     c="(-{0})",
 )

@@ -77,11 +77,15 @@ def _none(out: Shape, x: Shape, y: Shape) -> int:
 
 
 def _matmul_on_batch(lead: Shape, x: Any, y: Any) -> Any:
-    """Vectors as matrices of one row or column, which the result then lacks."""
+    """Vectors as matrices of one row or column, which the result then lacks; many vectors times one matrix as a matrix."""
     left, right = x.shape[len(lead) :], y.shape[len(lead) :]
+    if len(left) == 2 and len(right) == 1 and math.prod(x.shape[: len(lead)]) == 1:
+        return matmul(y, _t(reshape(x, shape=left)))
+    if len(left) == 1 and len(right) == 2 and math.prod(y.shape[: len(lead)]) == 1:
+        return matmul(x, reshape(y, shape=right))
     rank = max(len(left), len(right), 2)
     a, b = (left if len(left) > 1 else (1, *left)), (right if len(right) > 1 else (*right, 1))
-    padded = [reshape(z, shape=(*lead, *(1,) * (rank - len(shape)), *shape)) for z, shape in ((x, a), (y, b))]
+    padded = [reshape(z, shape=(*z.shape[: len(lead)], *(1,) * (rank - len(shape)), *shape)) for z, shape in ((x, a), (y, b))]
     product = matmul(*padded)
     if len(left) > 1 and len(right) > 1:
         return product

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -35,20 +35,29 @@ def on_arrays(expression: Any, symbols: Sequence[Any], arrays: Sequence[Any], fo
     """
     found = {} if found is None else found
     found.update({symbol: in_long(array) for symbol, array in zip(symbols, arrays, strict=True)})
-    shape = np.broadcast_shapes(*(np.shape(array) for array in arrays))
+    for node, arguments in _steps(expression, frozenset(found)):
+        found[node] = constant(node) if arguments is None else _applied(node, [found[a] for a in arguments])
+    values, shape = found[expression], np.broadcast_shapes(*(np.shape(array) for array in arrays))
+    return values if np.shape(values) == shape else np.broadcast_to(values, shape)
+
+
+@lru_cache(1 << 12)
+def _steps(expression: Any, known: frozenset[Any]) -> list[tuple[Any, tuple[Any, ...] | None]]:
+    """What is to be computed for an expression beside what is known: its parts, each after its arguments, None for those of a number."""
+    steps: list[tuple[Any, tuple[Any, ...] | None]] = []
+    found = set(known)
     stack = [(expression, False)]
     while stack:
         node, ready = stack.pop()
         if node in found:
             continue
-        if not node.free_symbols:
-            found[node] = constant(node)
-        elif ready:
-            found[node] = _applied(node, [found[a] for a in _arguments(node)])
+        if ready or not node.free_symbols:
+            found.add(node)
+            steps.append((node, _arguments(node) if ready else None))
         else:
             stack.append((node, True))
             stack.extend((a, False) for a in _arguments(node))
-    return np.broadcast_to(found[expression], shape)
+    return steps
 
 
 def _arguments(node: Any) -> tuple[Any, ...]:

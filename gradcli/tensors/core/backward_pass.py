@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,14 +10,14 @@ import numpy as np
 from gradcli.graph.nodes import reachable
 from gradcli.graph.sweep import Parts, contributions, depending, guarded, sweep
 from gradcli.ops.arrays.shapes import sum_to
-from gradcli.ops.structure import clone, output
+from gradcli.ops.structure import output
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.anomaly import check_backward, watched
 from gradcli.tensors.core.batched import Batched
 from gradcli.tensors.core.casts import cast
-from gradcli.tensors.core.hooks import Hooks
+from gradcli.tensors.core.hook_calls import accumulated, add_to_grad, as_tensor, passed_on, prepared, seen
 from gradcli.tensors.core.modes import state
-from gradcli.tensors.core.node import AccumulateGrad, Node, Watch, named
+from gradcli.tensors.core.node import AccumulateGrad, Node, named
 from gradcli.tensors.core.saved_hooks import Packed
 from gradcli.tensors.core.saved_values import FREED, SECOND_TIME, saved_tensors
 from gradcli.tensors.core.tensor import Tensor
@@ -72,14 +72,14 @@ def run(
             cotangent = Tensor(np.asarray(cotangent))
         watch = node.watch
         if watch is not None:
-            cotangent = _seen(watch, cotangent, create_graph)
+            cotangent = seen(watch, cotangent, create_graph)
         if node in asked:
             found[node] = cotangent
         elif accumulate and isinstance(node, AccumulateGrad) and node.variable.requires_grad:
             if watch is None:
                 add_to_grad(node.variable, cotangent, create_graph)
             else:
-                _accumulated(node, cotangent, create_graph)
+                accumulated(node, cotangent, create_graph)
         return cotangent
 
     adjoints: dict[Node, Any] = {}
@@ -94,10 +94,10 @@ def run(
         wanted = tuple(map(is_needed, node.operands))
         if True not in wanted:
             if accumulate and watch is not None and watch.before:
-                _prepared(watch.before, cotangent, tensors)
+                prepared(watch.before, cotangent, tensors)
             return ()
         if watch is not None and watch.before:
-            cotangent = _prepared(watch.before, cotangent, tensors)
+            cotangent = prepared(watch.before, cotangent, tensors)
         saved: Sequence[Any] = node.saved
         if saved is FREED:
             raise RuntimeError(f"{SECOND_TIME} The first one of these values is that of {node.label}.")
@@ -120,7 +120,7 @@ def run(
             parts = [None if o is None or o not in needed or o in adjoints else _zeros(o) for o in node.operands]
         elif check is not None and op is not output:
             check(node, parts)
-        return parts if watch is None or not watch.after else _passed_on(watch.after, node, parts, cotangent, tensors)
+        return parts if watch is None or not watch.after else passed_on(watch.after, node, parts, cotangent, tensors)
 
     for node, seed in zip(roots, seeds, strict=True):
         if node in needed:
@@ -164,7 +164,7 @@ def called(node: Node, *gradients: Any) -> Any:
         if gradient is not None and not isinstance(gradient, Tensor):
             raise TypeError(f"expected Tensor or None, but got {type(gradient).__name__}")
     if isinstance(node, AccumulateGrad):
-        _accumulated(node, gradients[0], create_graph=False)
+        accumulated(node, gradients[0], create_graph=False)
         return ()
     if node.saved is FREED:
         raise RuntimeError(SECOND_TIME)
@@ -177,132 +177,13 @@ def called(node: Node, *gradients: Any) -> Any:
     wanted = tuple([operand is not None for operand in node.operands])
     parts = contributions(node, wanted, cotangent, saved_tensors(node, saved.unpacked() if own else saved, own), guarded)
     fitted = [
-        None if part is None or operand is None else _as_tensor(part if part.shape == operand.shape else sum_to(part, shape=operand.shape))
+        None if part is None or operand is None else as_tensor(part if part.shape == operand.shape else sum_to(part, shape=operand.shape))
         for part, operand in zip(parts or [None] * len(node.operands), node.operands, strict=True)
     ]
     return fitted[0] if len(fitted) == 1 else tuple(fitted)
 
 
 Node.__call__ = called  # type: ignore[method-assign, assignment]  # the rule runs in the room of the pass
-
-
-# -- hooks ------------------------------------------------------------------------------------------------------
-
-
-def _of(hooks: Hooks) -> Iterator[Any]:
-    """Hooks one after the other, as they were before the first one."""
-    yield from list(hooks.values())
-
-
-def _seen(watch: Watch, cotangent: Any, create_graph: bool) -> Any:
-    """The cotangent that hooks make of one, which is kept if its tensor retains its gradient."""
-    for hook in _of(watch.hooks):
-        seen = cotangent if isinstance(cotangent, Tensor) else Tensor(np.asarray(cotangent))
-        replaced = hook(seen)
-        if replaced is not None:
-            if not isinstance(replaced, Tensor):
-                raise TypeError(f"expected Variable, but hook returned '{type(replaced).__name__}'")
-            if replaced.array.shape != seen.array.shape:
-                raise RuntimeError(
-                    f"hook '{getattr(hook, '__name__', 'hook')}' has changed the size of value: {replaced.shape} for {seen.shape}"
-                )
-            cotangent = replaced if create_graph else replaced.array
-    tensor = None if watch.retained is None else watch.retained()
-    if tensor is not None:
-        add_to_grad(tensor, cotangent, create_graph)
-    return cotangent
-
-
-def _as_tensor(part: Any) -> Any:
-    return part if part is None or isinstance(part, Tensor) else Tensor(np.asarray(part))
-
-
-def _prepared(hooks: Hooks, cotangent: Any, tensors: bool) -> Any:
-    """The cotangents of a node's results that hooks before it make of these."""
-    several = isinstance(cotangent, Parts)
-    given = tuple(map(_as_tensor, cotangent if several else (cotangent,)))
-    for hook in _of(hooks):
-        replaced = hook(given)
-        if replaced is not None:
-            given = _checked(hook, replaced, given)
-    bare = [part if part is None or tensors else part.array for part in given]
-    if not several:
-        return bare[0]
-    made = Parts(bare)
-    made.shape, made.dtype = cotangent.shape, cotangent.dtype
-    return made
-
-
-def _passed_on(hooks: Hooks, node: Node, parts: Sequence[Any], cotangent: Any, tensors: bool) -> Sequence[Any]:
-    """What hooks after a node make of what it passes to its operands."""
-    fitted = []
-    for part, operand in zip(parts, node.operands, strict=True):
-        whole = None if part is None or operand is None else _as_tensor(part)
-        if whole is not None and operand is not None and tuple(whole.shape) != operand.shape:
-            whole = sum_to(whole, shape=operand.shape)
-        fitted.append(whole)
-    given = tuple(fitted)
-    outputs = tuple(map(_as_tensor, cotangent if isinstance(cotangent, Parts) else (cotangent,)))
-    for hook in _of(hooks):
-        replaced = hook(given, outputs)
-        if replaced is not None:
-            given = _checked(hook, replaced, given)
-    return [part if part is None or tensors else part.array for part in given]
-
-
-def _checked(hook: Any, replaced: Any, given: tuple[Any, ...]) -> tuple[Any, ...]:
-    parts = (replaced,) if isinstance(replaced, Tensor) else replaced
-    if not isinstance(parts, tuple):
-        raise TypeError(f"expected tuple, but hook returned '{type(replaced).__name__}'")
-    name = getattr(hook, "__name__", "hook")
-    if len(parts) != len(given):
-        raise RuntimeError(f"hook '{name}' has returned an incorrect number of values (got {len(parts)}, but expected {len(given)})")
-    for new, old in zip(parts, given, strict=True):
-        if new is not None and not isinstance(new, Tensor):
-            raise TypeError(f"expected Variable, but hook '{name}' returned '{type(new).__name__}'")
-        if new is not None and old is not None and new.shape != old.shape:
-            raise RuntimeError(f"hook '{name}' has changed the size of value: {new.shape} for {old.shape}")
-    return parts
-
-
-# -- leaves -----------------------------------------------------------------------------------------------------
-
-
-def _accumulated(node: AccumulateGrad, cotangent: Any, create_graph: bool) -> None:
-    watch = node.watch
-    if watch is not None and watch.before:
-        cotangent = _prepared(watch.before, cotangent, create_graph)
-    first = node.variable._grad is None
-    add_to_grad(node.variable, cotangent, create_graph)
-    if watch is None:
-        return
-    if first:  # who writes to the gradient writes to what hooks see
-        cotangent = node.variable._grad
-    for hook in _of(watch.accumulated):
-        if hook(node.variable) is not None:
-            raise RuntimeError("Tensor post accumulate grad hooks should return None.")
-    for hook in _of(watch.after):
-        hook((), (_as_tensor(cotangent),))
-
-
-def _copied(cotangent: Tensor) -> Tensor:
-    """A gradient of one's own, which may be differentiated again."""
-    copy: Tensor = clone(cotangent)
-    if copy.node is not None:
-        copy.node.label = "CopyBackwards"
-    return copy
-
-
-def add_to_grad(variable: Tensor, cotangent: Any, create_graph: bool) -> None:
-    """Accumulate: in place once there is a gradient, so that those who hold it see the sum."""
-    before = variable._grad
-    if create_graph:
-        variable._grad = _copied(cotangent) if before is None else before + cotangent
-    elif before is None:
-        variable._grad = Tensor(np.array(cotangent))
-    else:
-        before.array += cotangent
-        before._version_counter[0] += 1
 
 
 def _modified(node: Node, place: int, version: int, expected: int) -> str:

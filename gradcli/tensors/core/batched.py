@@ -7,6 +7,7 @@ that it is batched along: one for each `vmap` that is under way, in the order in
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -38,8 +39,19 @@ class Hidden:
     """What is told of a batched tensor's entries: their shape and dtype, which all examples share."""
 
     def __init__(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-        self.shape, self.dtype, self.ndim, self.itemsize = shape, dtype, len(shape), dtype.itemsize
-        self.size = int(np.prod(shape, dtype=np.int64))
+        self.shape, self.dtype = shape, dtype
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -76,6 +88,10 @@ class Batched(Tensor):
     @property
     def shape(self) -> dtypes.Size:
         return dtypes.Size(self.physical.array.shape[len(self.levels) :])
+
+    @property
+    def dtype(self) -> dtypes.dtype:
+        return dtypes.of_numpy(self.physical.array.dtype)
 
     @property
     def ndim(self) -> int:

@@ -7,16 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.arrays.shapes import getitem, numpy_index, reshape
 from gradcli.ops.pytorch import unexpandable
 from gradcli.ops.structure import clone, overwrite
 from gradcli.tensors.core import dtypes
-from gradcli.tensors.core.batched import Batched, batched_in, example, in_front, levels_of, memory_of
-from gradcli.tensors.core.casts import as_tensor
+from gradcli.tensors.core.batched import Batched, in_front, levels_of, memory_of
 from gradcli.tensors.core.levels import part_of, set_tangent, tangent_of
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.storage import repeats, writable
-from gradcli.tensors.core.subscripts import Subscript, explained
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.user_warnings import warn
 from gradcli.tensors.core.views import node_from_base, rebase, refuse_writing, regraph
@@ -28,7 +25,7 @@ _INFERENCE = (
     "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal tensor before doing "
     "inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details."
 )
-_NOT_BATCHED = (
+NOT_BATCHED = (
     "vmap: {} is not possible because there exists a Tensor `other` in extra_args that has more elements than `self`. This happened due to "
     "`other` being vmapped over but `self` not being vmapped over in a vmap. Please try to use out-of-place operators instead of inplace "
     "arithmetic."
@@ -95,10 +92,10 @@ def check_writable(x: Tensor, *sources: Any) -> bool:
 
 def check_places(x: Tensor) -> None:
     """Raise if a tensor cannot be written to entry by entry."""
-    _check_memory(memory_of(x))
+    check_memory(memory_of(x))
 
 
-def _check_memory(array: np.ndarray) -> None:
+def check_memory(array: np.ndarray) -> None:
     if repeats(array):
         raise RuntimeError(_ONE_PLACE)
     if not writable(array):
@@ -135,7 +132,7 @@ def assign(x: Tensor, result: Tensor) -> Tensor:
 def _assign_batch(x: Tensor, result: Tensor) -> Tensor:
     levels = levels_of([x])
     if not set(levels_of([result])) <= set(levels):
-        raise RuntimeError(_NOT_BATCHED.format("inplace arithmetic(self, *extra_args)"))
+        raise RuntimeError(NOT_BATCHED.format("inplace arithmetic(self, *extra_args)"))
     check_places(x)
     assign(x.physical if isinstance(x, Batched) else x, in_front(result, levels, full=True))
     return x
@@ -178,7 +175,7 @@ def update(x: Tensor, name: str, arguments: Sequence[Any], keywords: dict[str, A
     if repeats(memory_of(x)):
         if name not in _TO_SOME_PLACES:
             raise RuntimeError(_ONE_PLACE)
-        _warn_of_repeats(f"{name}_")
+        warn_of_repeats(f"{name}_")
     old = before(x, kept=followed or not state.usual)
     result: Tensor = getattr(old, name)(*arguments, **keywords)
     if old.requires_grad and state.recording and not result.requires_grad:  # nothing flows through, and the graph says so
@@ -188,7 +185,7 @@ def update(x: Tensor, name: str, arguments: Sequence[Any], keywords: dict[str, A
     return assign(x, result)
 
 
-def _warn_of_repeats(name: str) -> None:
+def warn_of_repeats(name: str) -> None:
     warn(
         f"Use of {name} on expanded tensors is deprecated. Please clone() the tensor before performing this operation. This also applies "
         "to advanced indexing e.g. tensor[indices] = tensor"
@@ -213,111 +210,3 @@ def replace(x: Tensor, value: Any, label: str) -> Tensor:
     if result.node is not None:
         result.node.label = label
     return assign(x, result)
-
-
-def write(x: Tensor, index: Any, value: Any) -> None:
-    """``x[index] = value``."""
-    if state.batch_levels and levels_of(batched_in((x, index, value))):
-        _write_batch(x, index, value)
-        return
-    subscript = Subscript(x, index)
-    new = value if isinstance(value, Tensor) else as_tensor(value, x.dtype)
-    if new.array.dtype != x.array.dtype:
-        if subscript.chosen is not None and new.array.ndim:
-            _check_fits(new.array, np.shape(subscript.region_of_array(x.array)[numpy_index(subscript.chosen)]))
-            raise RuntimeError(mismatch(x, new))
-        new = new.to(x.dtype)
-    try:
-        followed = state.recording and (x.requires_grad or new.requires_grad)
-        if state.recorder is None and not followed and not state.forward_levels:
-            check_writable(x)
-            if state.before_writing is not None:
-                state.before_writing(x)
-            _write_array(subscript.region_of_array(x.array), subscript.chosen, new.array)
-            x._version_counter[0] += 1
-        else:
-            _write(subscript.region(x), subscript.chosen, new)
-    except IndexError as error:
-        raise IndexError(explained(x, index, str(error))) from None
-
-
-def mismatch(x: Tensor, new: Tensor) -> str:
-    """What is said of entries of another dtype that are put to indices."""
-    return (
-        f"Index put requires the source and destination dtypes match, got {x.dtype.in_messages} for the destination and "
-        f"{new.dtype.in_messages} for the source."
-    )
-
-
-def _write_batch(x: Tensor, index: Any, value: Any) -> None:
-    """Into one example after the other."""
-    level = levels_of(batched_in((x, index, value)))[-1]
-    if level not in levels_of([x]):
-        raise RuntimeError(_NOT_BATCHED.format("aten::copy_(self, *extra_args)"))
-    for i in range(level.size):
-        part = example(x, level, i)
-        write(
-            part,
-            example(index, level, i) if not isinstance(index, tuple) else tuple([example(p, level, i) for p in index]),
-            example(value, level, i),
-        )
-
-
-def _write(region: Tensor, chosen: Any, new: Tensor) -> None:
-    """Write in the graph: everything in a region, or what is chosen of it."""
-    if chosen is None:
-        check_writable(region, new)
-        check_places(region)
-        new = _without_leading(new, region.array.ndim)
-        replace(region, new, "CopyBackwards" if new.array.ndim else "FillBackward3")
-        return
-    check_writable(region, new)
-    shape = np.shape(getitem.forward(region.array, index=chosen))
-    new = _without_leading(new, len(shape))
-    _check_fits(new.array, shape)
-    result: Tensor = overwrite(before(region), new, index=chosen)
-    if result.node is not None:
-        result.node.versions = []  # the indices are kept, once
-    assign(region, result)
-
-
-def _write_array(region: np.ndarray, chosen: Any, new: np.ndarray) -> None:
-    """The same without a graph."""
-    if chosen is None:
-        _check_memory(region)
-        while new.ndim > region.ndim and new.shape[0] == 1:
-            new = new[0]
-        said = unexpandable([new.shape], {"shape": region.shape})
-        if said:
-            raise RuntimeError(said)
-        region[...] = new
-        return
-    if repeats(region):
-        _warn_of_repeats("index_put_")
-    if not writable(region):
-        _check_memory(region)
-    place = numpy_index(chosen)
-    shape = np.shape(region[place])
-    while new.ndim > len(shape) and new.shape[0] == 1:
-        new = new[0]
-    _check_fits(new, shape)
-    region[place] = new
-
-
-def _without_leading(new: Tensor, ndim: int) -> Tensor:
-    """PyTorch lets a value have leading axes of one entry that its place has not."""
-    shape = new.array.shape
-    while len(shape) > ndim and shape[0] == 1:
-        shape = shape[1:]
-    return new if shape == new.array.shape else reshape(new, shape=shape)
-
-
-def _check_fits(new: np.ndarray, shape: tuple[int, ...]) -> None:
-    try:
-        fits = np.broadcast_shapes(new.shape, shape) == shape
-    except ValueError:
-        fits = False
-    if not fits:
-        raise RuntimeError(
-            f"shape mismatch: value tensor of shape {list(new.shape)} cannot be broadcast to indexing result of shape {list(shape)}"
-        )

@@ -54,7 +54,7 @@ def _of_one(op: Op) -> Path:
         source = x.node
         if x._view is not None:
             source = x.source() if state.recording else None
-        elif source is None and x._requires_grad:
+        elif source is None and x._requires_grad and state.recording:
             source = x.leaf_node()
         if ufunc and (any_rank or a.ndim):
             try:
@@ -108,7 +108,7 @@ def _of_two(op: Op) -> Path:
             left = x.node
             if x._view is not None:
                 left = x.source() if state.recording else None
-            elif left is None and x._requires_grad:
+            elif left is None and x._requires_grad and state.recording:
                 left = x.leaf_node()
             if left is not None:
                 wanted = 2
@@ -125,7 +125,7 @@ def _of_two(op: Op) -> Path:
             right = y.node
             if y._view is not None:
                 right = y.source() if state.recording else None
-            elif right is None and y._requires_grad:
+            elif right is None and y._requires_grad and state.recording:
                 right = y.leaf_node()
             if right is not None:
                 wanted += 1

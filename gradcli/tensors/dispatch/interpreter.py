@@ -14,6 +14,7 @@ import numpy as np
 from gradcli.graph.sweep import guarded
 from gradcli.ops.arrays.shapes import broadcast_to
 from gradcli.ops.batching import on_batch
+from gradcli.ops.carrying import multilinear
 from gradcli.ops.elementwise.pieces import Pieces
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import clone
@@ -44,7 +45,8 @@ def _of_batch(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any
     if op.elementwise:
         result = apply(op, _side_by_side(operands, levels), static)
     else:
-        physical = [None if x is None else in_front(_array(x), levels, full=True) for x in operands]
+        full = op.core_dims is None  # what is of the last axes broadcasts those in front
+        physical = [None if x is None else in_front(_array(x), levels, full=full) for x in operands]
         result = on_batch(op, extents(levels), physical, {**op.static, **static})
         if result is None:
             return one_by_one(lambda *parts: apply(op, parts, static), operands, {})
@@ -104,6 +106,9 @@ def _tangent(op: Op, operands: Sequence[Any], static: Mapping[str, Any], result:
     if op.facts.linear and not op.elementwise:
         moving = [t if t is not None or x is None else _still(x) for x, t in zip(operands, tangents, strict=True)]
         return apply(op, moving, static)
+    if op.accuracy.carries is multilinear:
+        parts = [apply(op, [*operands[:i], t, *operands[i + 1 :]], static) for i, t in enumerate(tangents) if t is not None]
+        return sum(parts[1:], parts[0])
     total: Any = None
     for i, tangent in enumerate(tangents):
         if tangent is None:

@@ -12,7 +12,8 @@ from gradcli.tensors.core.batched import Batched, along_level, at_level, in_fron
 from gradcli.tensors.core.levels import innermost, set_tangent, tangent_of
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.torch.custom_functions import Context, Function, applied
+from gradcli.tensors.torch.custom_functions import Function, applied
+from gradcli.tensors.torch.function_context import Context
 from gradcli.tensors.transforms.pytrees import flatten, spread
 from gradcli.tensors.transforms.vectorizing import moved
 

@@ -11,7 +11,8 @@ from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.pytorch import unbroadcastable
 from gradcli.tensors.core.batched import memory_of
 from gradcli.tensors.core.casts import as_tensor
-from gradcli.tensors.core.in_place import check_places, check_writable, mismatch, replace, update, write
+from gradcli.tensors.core.entry_writing import mismatch, write
+from gradcli.tensors.core.in_place import check_places, check_writable, replace, update
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.storage import writable
 from gradcli.tensors.core.subscripts import mask_of

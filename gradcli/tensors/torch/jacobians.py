@@ -181,12 +181,16 @@ def jacobian(
 def _by_columns(func: Callable[..., Any], inputs: Any, create_graph: bool) -> Any:
     single, xs = _as_tuple(inputs, "inputs", "jacobian")
     xs = _fresh(xs, create_graph)
-    found = jacfwd(lambda *given: _as_tuple(func(*given), "outputs of the user-provided function", "jacobian")[1], tuple(range(len(xs))))(
-        *xs
-    )
+    single_y = True
+
+    def results(*given: Tensor) -> Tensors:
+        nonlocal single_y
+        single_y, ys = _as_tuple(func(*given), "outputs of the user-provided function", "jacobian")
+        return ys
+
+    found = jacfwd(results, tuple(range(len(xs))))(*xs)
     rows = [tuple([block if create_graph else block.detach() for block in row]) for row in found]
-    shaped = [_shaped(single, row) for row in rows]
-    return _shaped(not isinstance(func(*xs), tuple), shaped)
+    return _shaped(single_y, [_shaped(single, row) for row in rows])
 
 
 def _rows(y: Tensor, place: int, xs: Tensors, create_graph: bool, strict: bool) -> list[Tensor]:

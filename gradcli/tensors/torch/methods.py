@@ -13,7 +13,8 @@ from gradcli.ops.calling.pytorch_types import is_particular
 from gradcli.ops.registry import public_names
 from gradcli.tensors.core.backward import backward_of
 from gradcli.tensors.core.batched import levels_of, own_entries
-from gradcli.tensors.core.in_place import update, write
+from gradcli.tensors.core.entry_writing import write
+from gradcli.tensors.core.in_place import update
 from gradcli.tensors.core.subscripts import get, rows
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.apply import apply

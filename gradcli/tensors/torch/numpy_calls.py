@@ -40,6 +40,18 @@ def called(name: str, arguments: tuple[Any, ...], keywords: dict[str, Any], func
     return call(name, NUMPY, tuple([_strong(a) for a in arguments]), {k: _strong(v) for k, v in keywords.items()})
 
 
+def by_name(name: str, *arguments: Any, **keywords: Any) -> Any:
+    """A function of NumPy's by its name alone."""
+    return called(name, arguments, keywords, getattr(np, name))
+
+
+def refuse(name: str, **given: Any) -> None:
+    """Refuse, by name, keywords that would change what is computed."""
+    for keyword, value in given.items():
+        if value is not None and value is not np._NoValue:
+            raise UnreadArgumentError(f"{name} of tensors does not support {keyword}={value!r}", help="leave it out")
+
+
 def tensor_of(argument: Any) -> Any:
     """A tensor of an array, a number, or nested lists, whose gradients pass."""
     return as_tensor(NUMPY_HOST.value(argument))

@@ -1,0 +1,350 @@
+"""Products of a function's Jacobian with vectors from both sides, held against a reference where a trace says everything that the function
+does, and against differences where it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradcli.check.checked_function import CheckedFunction
+from gradcli.check.extrapolation import Slope, slope
+from gradcli.check.judge import Judge
+from gradcli.check.large import decide_large
+from gradcli.errors import LimitError
+from gradcli.language.scope import Scope
+from gradcli.ops.extended import LONG_DOUBLE, WIDER
+from gradcli.reference import extended
+from gradcli.reference.algebra import Unsupported
+from gradcli.reference.budget import Undecided
+from gradcli.reference.inner_derivatives import hold_derivatives
+from gradcli.reference.stand_ins import StandIns
+from gradcli.report.records import Record
+from gradcli.report.verdicts import Verdict
+from gradcli.tensors.core.tensor import Tensor
+from gradcli.tensors.core.trace import Trace
+from gradcli.tensors.transforms.dual_numbers import dual_level, make_dual, unpack_dual
+
+_SHOWN = 6  # weights of a sum
+_STEP = 1e-6  # of central differences, where tolerances are given and no step
+_LAST = 8  # units of an entry
+_GENEROUS = 4  # times what rounding explains is what the reference says of its own
+_UNIT = float(np.finfo(LONG_DOUBLE).eps)
+_ALIKE, _ROUNDINGS = 1e-9, 1e3  # of a product's terms, and of their units: how far both ways may be apart
+_OPEN = (Verdict.UNDETERMINED, Verdict.SKIPPED, Verdict.UNDEFINED)
+
+
+class Tolerance(NamedTuple):
+    """What a caller allows beyond rounding: how far entries of the Jacobian may be from the truth.
+
+    noise   how far gradients of two passes may be apart
+    step    the widest one of differences, or None
+    sums    whether sums of the Jacobian's rows are judged, and no rows by themselves
+    dtypes  whether gradients must have their input's dtype, and tangents their value's
+    """
+
+    absolute: float
+    relative: float
+    noise: float
+    step: float | None
+    sums: bool
+    dtypes: bool
+
+    def allows(self, found: Any, right: Any, weight: float = 1.0) -> Any:
+        return np.abs(found - right) <= self.absolute * weight + self.relative * np.abs(right)
+
+
+def backward_fault(function: CheckedFunction, tolerance: Tolerance) -> str | None:
+    """What is wrong in the Jacobian as backward passes give it; None if nothing is."""
+    if not function.outputs:
+        return _moves_nevertheless(function)
+    trace = function.trace
+    for number, y in enumerate(function.outputs):
+        fault = _Rows(function, trace, number, y, tolerance).fault()
+        if fault is not None:
+            return fault
+    return None
+
+
+def _moves_nevertheless(function: CheckedFunction) -> str | None:
+    """What is said of results that require no gradient and depend on an input; None if they do not."""
+    random = np.random.default_rng(0)
+    for i in function.chosen:
+        x = function.arguments[i].array
+        moved = Tensor(np.asarray(x * (1 + 1e-3 * random.uniform(0.5, 1, x.shape)) + 1e-3, x.dtype)).requires_grad_()
+        there = function.of_plain([moved if j == i else a for j, a in enumerate(function.arguments)])
+        if any(not np.array_equal(y.array, z.array, equal_nan=True) for y, z in zip(function.floats, there, strict=True)):
+            return "Numerical gradient for function expected to be zero: no result requires a gradient, and yet they depend on the input"
+    return None
+
+
+class _Rows:
+    """One output of a function, whose rows of the Jacobian are judged by a sum of them with random weights: a wrong row is orthogonal to
+    no such vector.
+
+    trace  says everything that the function does, or None: then differences decide
+    """
+
+    def __init__(self, function: CheckedFunction, trace: Trace | None, number: int, y: Tensor, tolerance: Tolerance) -> None:
+        self.function, self.trace, self.number, self.y, self.tolerance = function, trace, number, y, tolerance
+
+    def fault(self) -> str | None:
+        """An entry of the Jacobian that is wrong, and that the caller does not allow to be."""
+        y = self.y.array
+        weights = np.asarray(np.random.default_rng(0).standard_normal(y.shape).astype(y.dtype))
+        found, again = (self.function.gradients([self.y], [Tensor(weights)]) for _ in range(2))
+        irregular = self._irregular(found, again)
+        if irregular is not None:
+            return irregular
+        slopes = self._filled(found)
+        wrong = self._wrong(weights, slopes)
+        if not wrong:
+            self.function.right[id(self.y)] = weights, slopes
+            return None
+        if (self.tolerance.absolute or self.tolerance.relative) and self._is_allowed(weights, slopes):
+            return None
+        fault = self._of_sum(wrong, weights) if self.tolerance.sums else self._entry(weights, wrong)
+        return f"Jacobian mismatch for output {self.number} with respect to {fault}"
+
+    def _irregular(self, found: Sequence[Tensor | None], again: Sequence[Tensor | None]) -> str | None:
+        """What is wrong in gradients of two passes, whatever the right ones are: others each time, or of another dtype."""
+        noise = self.tolerance.noise
+        for part, other, x in zip(found, again, self.function.inputs, strict=True):
+            if part is None or other is None:
+                continue
+            if self.tolerance.dtypes and part.dtype != x.dtype:
+                return f"Gradient has dtype mismatch: {part.dtype} of an input of {x.dtype}"
+            if not (np.array_equal(part.array, other.array) or np.allclose(part.array, other.array, rtol=0, atol=noise, equal_nan=True)):
+                return (
+                    "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives different "
+                    f"values, although analytical gradient matches numerical gradient.The tolerance for nondeterminism was {noise}."
+                )
+        return None
+
+    def _slopes(self, weights: np.ndarray) -> list[np.ndarray]:
+        """The sum of rows as a backward pass gives it."""
+        return self._filled(self.function.gradients([self.y], [Tensor(weights)]))
+
+    def _filled(self, found: Sequence[Tensor | None]) -> list[np.ndarray]:
+        return [np.zeros_like(x.array) if g is None else g.array for x, g in zip(self.function.inputs, found, strict=True)]
+
+    def _wrong(self, weights: np.ndarray, slopes: Sequence[np.ndarray]) -> str:
+        """What is wrong in a sum of rows ("" if nothing)."""
+        verdict = None
+        if self.trace is not None:
+            verdict = _by_reference(self.function, self.trace, self.y, weights, slopes)
+        if verdict is None:
+            verdict = self._by_differences(weights, slopes)
+        return verdict
+
+    def _entry(self, weights: np.ndarray, wrong: str) -> str:
+        """What is wrong in a single row of the Jacobian, by halves of the weights that show that something is."""
+        rows = list(np.ndindex(self.y.array.shape))
+        while len(rows) > 1:
+            for half in (rows[: len(rows) // 2], rows[len(rows) // 2 :]):
+                some = _only(weights, half)
+                if self._wrong(some, self._slopes(some)):
+                    rows = half
+                    break
+            else:
+                return self._of_sum(wrong, weights)
+        one = _only(np.ones_like(weights), rows)
+        found = self._wrong(one, self._slopes(one))
+        where = f"output entry {list(rows[0])}, " if rows[0] else ""
+        return found.replace(", ", f", {where}input ", 1) if found else wrong
+
+    @staticmethod
+    def _of_sum(wrong: str, weights: np.ndarray) -> str:
+        return f"{wrong}, in the sum over the output's entries with weights {np.ravel(weights).tolist()[:_SHOWN]}"
+
+    def _by_differences(self, weights: np.ndarray, slopes: Sequence[np.ndarray]) -> str:
+        """What is wrong according to extrapolated differences ("" if nothing)."""
+        function = self.function
+        for i, claimed in zip(function.chosen, slopes, strict=True):
+            x = function.arguments[i].array.copy()
+            for index in np.ndindex(x.shape):
+                found = _difference(self._along(i, x, index, weights), float(x[index]), x.dtype, self.tolerance.step)
+                said = float(claimed[index])
+                if not _is_near(said, found):
+                    low, high = (found.value, found.value) if found.sides is None else sorted(found.sides)
+                    where = (
+                        f"{found.value!r} (error about {found.error:.1g})" if low == high else f"{low!r} and {high!r} from the two sides"
+                    )
+                    return f"input {i}, entry {list(index)}: {said!r} where differences give {where}"
+        return ""
+
+    def _along(self, i: int, x: np.ndarray, index: tuple[int, ...], weights: np.ndarray) -> Callable[[float], Any]:
+        def along(step: float) -> Any:
+            moved = x.copy()
+            moved[index] += step
+            try:
+                return self.function.output_at(self.number, i, moved) * weights
+            except (ArithmeticError, ValueError):  # outside of the domain
+                return np.full(weights.shape, np.nan)
+
+        return along
+
+    def _is_allowed(self, weights: np.ndarray, slopes: Sequence[np.ndarray]) -> bool:
+        """Whether the caller's tolerance allows what is wrong: in every entry of the Jacobian, or in the sum of rows."""
+        if self.tolerance.sums:
+            right = self._right(weights)
+            weight = float(np.abs(weights).sum())
+            return all(bool(np.all(self.tolerance.allows(s, r, weight))) for s, r in zip(slopes, right, strict=True))
+        for row in np.ndindex(self.y.array.shape):
+            one = _only(np.ones_like(weights), [row])
+            pairs = zip(self._slopes(one), self._right(one), strict=True)
+            if not all(bool(np.all(self.tolerance.allows(s, r))) for s, r in pairs):
+                return False
+        return True
+
+    def _right(self, weights: np.ndarray) -> list[np.ndarray]:
+        """A sum of rows as it is in truth, or by central differences."""
+        if self.trace is not None:
+            judge = _judge(self.function, self.trace, self.y, weights, [np.zeros_like(x.array) for x in self.function.inputs])[0]
+            try:
+                judge.decide(None)
+                return [np.array([float(r) for r in c.reference]).reshape(c.shape) for c in judge.comparisons]
+            except (Unsupported, Undecided, LimitError, ArithmeticError, ValueError):
+                pass
+        return [np.tensordot(weights, column, weights.ndim) for column in self._columns]
+
+    @property
+    def _columns(self) -> list[np.ndarray]:
+        """The Jacobian with respect to each input, by central differences."""
+        step = self.tolerance.step or _STEP
+        found = []
+        for i in self.function.chosen:
+            x = self.function.arguments[i].array.copy()
+            jacobian = np.zeros((*self.y.array.shape, *x.shape))
+            for index in np.ndindex(x.shape):
+                along = self._along(i, x, index, np.ones_like(self.y.array))
+                jacobian[(..., *index)] = (along(step) - along(-step)) / (2 * step)
+            found.append(jacobian)
+        return found
+
+
+def _only(weights: np.ndarray, rows: Sequence[tuple[int, ...]]) -> np.ndarray:
+    out = np.zeros_like(weights)
+    for row in rows:
+        out[row] = weights[row]
+    return out
+
+
+def _difference(along: Callable[[float], Any], x: float, dtype: Any, step: float | None) -> Slope:
+    with np.errstate(all="ignore"):
+        return slope(along, x, float(np.finfo(dtype).eps), widest=step)
+
+
+def _is_near(said: float, found: Slope) -> bool:
+    low, high = (found.value, found.value) if found.sides is None else sorted(found.sides)
+    room = 10 * found.error + 1e-9 * max(abs(low), abs(high))
+    return low - room <= said <= high + room
+
+
+def _judge(
+    function: CheckedFunction, trace: Trace, y: Tensor, weights: np.ndarray, slopes: Sequence[np.ndarray]
+) -> tuple[Judge, Scope, dict[str, Any]]:
+    """Who decides about a sum of rows, and what stands in whose scope."""
+    scope = Scope(precision="float32" if y.array.dtype == np.float32 else "float64")
+    scope.graph = trace.graph
+    scope.in_passing = True  # nobody asks for a proof by sympy, nor how a wrong rule could be mended
+    for i, name in zip(function.chosen, function.names, strict=True):
+        scope.values[trace.leaves[name]] = function.arguments[i].array[()]
+        scope.names[name] = trace.leaves[name]
+    gradients = dict(zip(function.names, slopes, strict=True))
+    return Judge(scope, trace.node_of(y), dict(trace.leaves), weights[()], gradients), scope, gradients
+
+
+def _by_reference(function: CheckedFunction, trace: Trace, y: Tensor, weights: np.ndarray, slopes: Sequence[np.ndarray]) -> str | None:
+    """What is wrong according to the references ("" if nothing); None if they cannot decide.
+
+    Whole arrays in long double are asked first: what agrees with them, within what rounding explains, is right. What does not is asked
+    for in multi-precision.
+    """
+    judge, scope, gradients = _judge(function, trace, y, weights, slopes)
+    if _agrees(judge):
+        return ""
+    from gradcli.check.crosscheck import cross_check
+
+    record = Record("", value=y.array[()], seed=weights[()], grad={name: part[()] for name, part in gradients.items()})
+    check = cross_check(scope, judge.root, judge.wrt, record, None)
+    if check.verdict in _OPEN:
+        return None
+    for i, name in zip(function.chosen, function.names, strict=True):
+        part = check.variables[name]
+        if part.verdict is Verdict.MISMATCH and part.worst is not None:
+            worst = part.worst
+            return f"input {i}, entry {list(worst.index)}: {worst.engine!r} where the derivative is {worst.reference!r} (exactly)"
+    return ""
+
+
+def _agrees(judge: Judge) -> bool:
+    """Whether gradients are plainly those of the reference on whole arrays."""
+    try:
+        held = StandIns()
+        hold_derivatives(judge.root, judge.leaves, judge.precision, held)
+        known = extended.reference(judge.root, list(judge.wrt.values()), judge.leaves, judge.seed, judge.precision, held)
+        if _is_same(judge, known):
+            return True
+        (_, found), settled = decide_large(judge, None, known)
+    except (Unsupported, Undecided, LimitError, ArithmeticError, ValueError, TypeError, IndexError):
+        return False
+    return settled and all(part.verdict is Verdict.AGREE for part in found.values())
+
+
+def _is_same(judge: Judge, known: extended.Reference) -> bool:
+    """Whether gradients are the reference's to the last digits, of themselves or of the terms that they are sums of: so are no wrong ones,
+    however far rounding might take right ones."""
+    if known.held.directions or not WIDER:
+        return False
+    for gradient, right, error in zip(judge.gradients, known.slopes, known.errors, strict=True):
+        unit = float(np.finfo(gradient.dtype).eps)
+        if not np.all(np.abs(gradient - right) <= _LAST * unit * np.abs(right) + unit / _UNIT * error / _GENEROUS):
+            return False
+    return True
+
+
+def forward_fault(function: CheckedFunction, tolerance: Tolerance) -> str | None:
+    """What is wrong in the tangents of forward mode, by each input in a random direction; None if nothing is."""
+    random = np.random.default_rng(0)
+    plain = function.plain_arguments
+    for i in function.chosen:
+        x = plain[i].array
+        vector = np.asarray(random.standard_normal(x.shape).astype(x.dtype))
+        with dual_level():
+            given = list(plain)
+            for j in function.chosen:  # the others move by zeros
+                given[j] = make_dual(plain[j], Tensor(vector if j == i else np.zeros_like(plain[j].array)))
+            moving = [unpack_dual(y) for y in function.of_plain(given)]
+        for number, (y, tangent) in enumerate(moving):
+            if tolerance.dtypes and tangent is not None and tangent.dtype != y.dtype:
+                return f"Forward AD gradient has dtype mismatch: {tangent.dtype} of a value of {y.dtype}"
+            if tangent is not None and _is_transposed(function, number, tangent.array, i, vector):
+                continue
+            weights = random.standard_normal(y.array.shape).astype(y.array.dtype)
+
+            def along(step: float, i: int = i, x: np.ndarray = x, vector: Any = vector, number: int = number, w: Any = weights) -> Any:
+                moved = Tensor(np.asarray(x + step * vector))
+                return np.asarray((function.of_plain([moved if j == i else a for j, a in enumerate(plain)])[number].array * w).sum())
+
+            wanted = _difference(along, 0.0, x.dtype, tolerance.step)
+            said = 0.0 if tangent is None else float((tangent.array * weights).sum())
+            weight = float(np.abs(weights).sum() * np.abs(vector).sum())
+            if not _is_near(said, wanted) and not tolerance.allows(said, wanted.value, weight):
+                return (
+                    f"Jacobian computed with forward mode mismatch for output {number} with respect to input {i}: {said!r} where "
+                    f"differences give {wanted.value!r} (error about {wanted.error:.1g})"
+                )
+    return None
+
+
+def _is_transposed(function: CheckedFunction, number: int, tangent: np.ndarray, i: int, vector: np.ndarray) -> bool:
+    """Whether a tangent is, along a cotangent, what the gradient of that is along the tangent's direction; the gradient was found right."""
+    known = function.right.get(id(function.floats[number])) if function.right else None
+    if known is None:
+        return False
+    weights, slopes = known
+    ahead, back = tangent * weights, slopes[function.chosen.index(i)] * vector
+    room = max(_ALIKE, _ROUNDINGS * float(np.finfo(tangent.dtype).eps)) * float(np.abs(ahead).sum() + np.abs(back).sum())
+    return bool(abs(float(ahead.sum() - back.sum())) <= room)
