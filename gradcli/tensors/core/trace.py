@@ -17,6 +17,7 @@ from gradcli.ops.arrays.striding import as_strided, as_strided_scatter
 from gradcli.ops.elementwise.arithmetic import chain, mul
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import output
+from gradcli.tensors.core.dtypes import FLOATS
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.node import Node
 from gradcli.tensors.core.tensor import Tensor
@@ -101,7 +102,7 @@ class Trace:
 
 def _same(x: Any, y: Any) -> bool:
     if isinstance(x, np.ndarray) and isinstance(y, np.ndarray):
-        return x.shape == y.shape and bool(np.array_equal(x, y, equal_nan=x.dtype.kind == "f"))
+        return x.shape == y.shape and bool(np.array_equal(x, y, equal_nan=x.dtype.kind in FLOATS))
     return type(x) is type(y) and not isinstance(x, np.ndarray) and x == y
 
 

@@ -15,6 +15,7 @@ from gradcli.ops.spec import Op
 from gradcli.ops.structure import output
 from gradcli.tensors.core.anomaly import remember
 from gradcli.tensors.core.batched import Batched
+from gradcli.tensors.core.dtypes import FLOATS
 from gradcli.tensors.core.modes import Mode, state
 from gradcli.tensors.core.node import Node, node_class
 from gradcli.tensors.core.saved_hooks import Hooks, in_force, packed, unpacked
@@ -174,7 +175,7 @@ def applied(cls: type[Function], arguments: tuple[Any, ...], separate: bool) -> 
             _check_written(ctx, tensors, made)
         node = _node(cls, ctx, tensors, sources, made)
         for place, part in enumerate(made):
-            if isinstance(part, Tensor) and id(part) not in ctx._flat and part.array.dtype.kind == "f":
+            if isinstance(part, Tensor) and id(part) not in ctx._flat and part.array.dtype.kind in FLOATS:
                 kind = node_class(node.label, _FunctionOutput)
                 _put(part, node if len(made) == 1 else kind(output, (node,), {"place": place}, part.array.shape, part.array.dtype), ctx)
     _seal(ctx, made)
