@@ -20,18 +20,16 @@ from gradcli.functions.arguments import Floats, Make, claims_in, products_in, re
 from gradcli.functions.calls import guarded
 from gradcli.functions.differences import by_differences
 from gradcli.functions.frameworks import Framework, framework
+from gradcli.functions.precision import precision_of, widened
 from gradcli.functions.seeds import DIRECTIONS, Seeds, product, seeds_for
 from gradcli.functions.subject import OUTSIDE, NoValue, Subject
 from gradcli.functions.symmetry import TOLD, reads_one_triangle, symmetrized
 from gradcli.functions.taylor import taylor_order
-from gradcli.functions.tracing.exact import exact
+from gradcli.functions.tracing.exact import Exact, exact
 from gradcli.functions.tracing.runs import run_of
 from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict
 
 TRACED = "the traced function"
-# What single precision may add to rounding carried through the function, which is known: some of its last bits, relative. A kernel that is
-# off by a thousandth is off by more.
-_LAST_BITS = {"float32": 1e-5}
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +85,7 @@ class Question:
         (seeds,) = seeds_for(subject.value, self.seed, self.state)[:1]
         if not subject.is_scalar and self.seed is None:
             raise ArgumentError("second derivatives are of a number", help="give the vector that the result is multiplied with (seed)")
-        graph = exact(subject, run_of(subject, self.by))
+        graph = traced(subject, self.by)
         if graph is None:
             raise EvaluationError("second derivatives are checked of functions that can be traced, and this one cannot")
         random, checks = np.random.default_rng(self.state), []
@@ -98,7 +96,8 @@ class Question:
             else:
                 assert gradient is not None
                 claims = products_in(self.arguments, self.wrt, gradient(*_copies(subject, {})), along)
-            check = graph.check(subject.floats, seeds, claims, self.rtol, self.atol, along)
+            narrow = precision_of(subject, claims.values(), graph.trace.kinds, self.by)
+            check = graph.check(subject.floats, seeds, claims, self.rtol, self.atol, along, narrow)
             if check is None:
                 raise EvaluationError("the reference has no second derivative of this function")
             parts = {claim.of: _part(claim, check.variables.get(claim.of), claims[claim.of]) for claim in check.claims}
@@ -146,7 +145,7 @@ class _Truth:
     question: Question
 
     def __post_init__(self) -> None:
-        self.exact = exact(self.subject, run_of(self.subject, self.question.by))
+        self.exact = traced(self.subject, self.question.by)
 
     def check(self, seeds: Seeds, claims: Floats) -> Check:
         """The verdict on a gradient of the result's sum with these seeds."""
@@ -164,10 +163,8 @@ class _Truth:
     def _traced(self, seeds: Seeds, claims: Floats) -> dict[str, VariableCheck] | None:
         if self.exact is None:
             return None
-        rtol = self.question.rtol
-        if rtol is None:
-            rtol = max((_LAST_BITS[str(said.dtype)] for said in claims.values() if str(said.dtype) in _LAST_BITS), default=None)
-        check = self.exact.check(self.subject.floats, seeds, claims, rtol, self.question.atol)
+        narrow = precision_of(self.subject, claims.values(), self.exact.trace.kinds, self.question.by)
+        check = self.exact.check(self.subject.floats, seeds, claims, self.question.rtol, self.question.atol, narrow=narrow)
         if check is None:
             return None
         return {claim.of: _part(claim, check.variables.get(claim.of), claims[claim.of]) for claim in check.claims}
@@ -191,6 +188,13 @@ class _Truth:
             return f"decided at the tested values: {decisions}" if decisions else None
         order = taylor_order(self.subject, seeds, claims)
         return None if order is None else f"Taylor remainder of order {order:.2f} (2 if the gradient is right, 1 if not)"
+
+
+def traced(subject: Subject, by: str | None) -> Exact | None:
+    """A function as a graph, if it can be traced: in float64, unless it takes fewer bits alone."""
+    wide = widened(subject)
+    found = exact(wide, run_of(wide, by))
+    return found if found is not None or wide is subject else exact(subject, run_of(subject, by))
 
 
 def _symmetrizing(name: str, make: Make) -> Make:

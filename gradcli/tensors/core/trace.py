@@ -68,6 +68,11 @@ class Trace:
             self._remember(base, self.graph.apply(as_strided_scatter, [known, node], geometry(base.array, tensor.array)))
         self._remember(tensor, node)
 
+    @property
+    def kinds(self) -> set[np.dtype[Any]]:
+        """The dtypes that were met."""
+        return {tensor.array.dtype for tensor in self._alive}
+
     def _remember(self, tensor: Tensor, node: Expr) -> None:
         self._alive.append(tensor)
         self._nodes[id(tensor)] = node, tensor._version_counter[0]
