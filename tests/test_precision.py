@@ -142,7 +142,7 @@ def wrong(x): return 2*np.tanh(x)
 AT = "x=0.5,-0.25,0.75"
 
 
-@pytest.mark.parametrize("kind", ("float64", *KINDS))
+@pytest.mark.parametrize("kind", ["float64", *KINDS])
 def test_the_command_line_says_in_which_precision(kind: str, call_cli: Any, tmp_path: Any, monkeypatch: Any) -> None:
     (tmp_path / "few_bits.py").write_text(PROGRAM, encoding="utf-8")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
