@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -130,6 +131,74 @@ def test_arguments_outside_of_the_domain_are_told_in_few_bits_too() -> None:
 
     with pytest.raises(NoValue):
         check_gradient(root, lambda x: 1 / (2 * np.sqrt(x)), at={"x": np.array([-1.0]).astype(dtype("bfloat16"))})
+
+
+needs_torch = pytest.mark.skipif(find_spec("torch") is None, reason="PyTorch is not installed")
+needs_jax = pytest.mark.skipif(find_spec("jax") is None, reason="JAX is not installed")
+FACTORS = [("float32", 1.0, "agree"), ("float32", 1.001, "mismatch"), ("float16", 1.0, "agree"), ("float16", 1.1, "mismatch"),
+           ("bfloat16", 1.0, "agree"), ("bfloat16", 1.5, "mismatch")]  # fmt: skip
+
+
+@needs_torch
+@pytest.mark.parametrize(("kind", "factor", "verdict"), FACTORS)
+def test_kernels_of_torch_that_compute_in_float32(kind: str, factor: float, verdict: str) -> None:
+    import torch as pytorch
+
+    class Norm(pytorch.autograd.Function):  # type: ignore[misc, unused-ignore]
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            wide = x.float()
+            scale = pytorch.rsqrt(wide.var(-1, keepdim=True, unbiased=False) + 1e-5)
+            y = ((wide - wide.mean(-1, keepdim=True)) * scale).to(x.dtype)
+            ctx.save_for_backward(y, scale)
+            return y
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            y, scale = (part.float() for part in ctx.saved_tensors)
+            wide = g.float()
+            found = scale * (wide - wide.mean(-1, keepdim=True) - y * (wide * y).mean(-1, keepdim=True))
+            return (factor * found).to(g.dtype)
+
+    def function(x: Any, v: Any) -> Any:
+        return (Norm.apply(x) * pytorch.linspace(-1, 1, 8).to(x.dtype) * v).sum()
+
+    random = np.random.default_rng(1)
+    at = {"x": random.standard_normal((3, 8)).astype(dtype(kind)), "v": random.standard_normal(8).astype(dtype(kind))}
+    check = check_gradient(function, by="torch", wrt="x", at=at)
+    assert (check.verdict.word, check.variables["x"].decided_by) == (verdict, "the traced function")
+
+
+@needs_torch
+def test_what_torch_casts_by_itself_is_seen() -> None:
+    import torch as pytorch
+
+    def function(x: Any, w: Any) -> Any:
+        with pytorch.autocast("cpu", pytorch.bfloat16):
+            return (x @ w).float().pow(2).sum()
+
+    random = np.random.default_rng(1)
+    at = {"x": random.standard_normal((4, 8)).astype(np.float32), "w": pytorch.ones(8, 3)}
+    check = check_gradient(function, by="torch", at=at)
+    assert (check.verdict.word, "bfloat16" in (check.variables["x"].reason or "")) == ("agree", True)
+
+
+@needs_jax
+@pytest.mark.parametrize(("kind", "factor", "verdict"), FACTORS)
+def test_custom_rules_of_jax(kind: str, factor: float, verdict: str) -> None:
+    import jax
+
+    @jax.custom_vjp  # type: ignore[untyped-decorator, unused-ignore]
+    def normalized(x: Any) -> Any:
+        return jax.nn.softmax(x)
+
+    def back(s: Any, g: Any) -> Any:
+        return (s * (g - (s * g).sum()) * jax.numpy.asarray(factor, s.dtype),)
+
+    normalized.defvjp(lambda x: (normalized(x),) * 2, back)
+    x = jax.numpy.asarray(np.array([0.5, -1.0, 0.25, 2.0]).astype(dtype(kind)))
+    check = check_gradient(lambda x: (normalized(x) * jax.numpy.arange(4, dtype=x.dtype)).sum(), by="jax", at={"x": x})
+    assert check.verdict.word == verdict
 
 
 PROGRAM = """

@@ -21,7 +21,7 @@ from gradcli.ops.extended import WIDER
 from gradcli.reference.algebra import Unsupported
 from gradcli.report.verdicts import Claim, Verdict, Worst
 
-RTOL = {"float64": 1e-6, "float32": 1e-3, "float16": 1e-2}
+RTOL = {"float64": 1e-6, "float32": 1e-3, "float16": 1e-2, "bfloat16": 1e-1}
 _LUCK, _EPSILON = 1_000.0, float(np.finfo(float).eps)  # times what rounding did to the engine, or to the largest entry
 _RIGHT = 1e-4  # relative: numbers whose tolerance is known entry by entry are close to another derivative
 _SHARE = 4  # of the bound of rounding, that a claim may take

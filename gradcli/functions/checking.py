@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 from warnings import catch_warnings, simplefilter
 
@@ -171,7 +172,16 @@ class _Truth:
 
     def _differences(self, name: str, seeds: Seeds, said: np.ndarray) -> VariableCheck:
         rtol = RTOL.get(str(said.dtype), 1e-6) if self.question.rtol is None else self.question.rtol
-        return by_differences(self.subject, name, seeds, said, rtol, self.question.atol)
+        return by_differences(self._wide, name, seeds, said, rtol, self.question.atol)
+
+    @cached_property
+    def _wide(self) -> Subject:
+        """The function at the same arguments in float64, where it takes them: its differences have digits."""
+        wide = widened(self.subject)
+        with suppress(Exception):  # of whatever kind: a function of few bits alone
+            if [(x.shape, str(x.dtype)) for x in wide.value] == [(x.shape, "float64") for x in self.subject.value]:
+                return wide
+        return self.subject
 
     def _symmetric(self, name: str, seeds: Seeds, said: np.ndarray) -> bool:
         """Whether a gradient by a symmetric matrix is right along the directions in which it stays one."""
@@ -186,7 +196,7 @@ class _Truth:
         if self.exact is not None:
             decisions = ", ".join(self.exact.decisions)
             return f"decided at the tested values: {decisions}" if decisions else None
-        order = taylor_order(self.subject, seeds, claims)
+        order = taylor_order(self._wide, seeds, claims)
         return None if order is None else f"Taylor remainder of order {order:.2f} (2 if the gradient is right, 1 if not)"
 
 

@@ -140,10 +140,18 @@ def of_numpy(numpy: np.dtype[Any]) -> dtype:
         ) from None
 
 
+def of_pytorch(kind: Any) -> dtype | None:
+    """Our dtype for PyTorch's own, which functions of its that tensors of ours pass through name; None for what is none."""
+    return NAMES.get(str(kind).removeprefix("torch.")) if type(kind).__module__ == "torch" else None
+
+
 def as_numpy(kind: Any) -> np.dtype[Any]:
-    """NumPy's dtype for one of ours, of NumPy's or of Python's (float, int, bool)."""
+    """NumPy's dtype for one of ours, of PyTorch's, of NumPy's or of Python's (float, int, bool)."""
     if isinstance(kind, dtype):
         return kind.numpy
+    foreign = of_pytorch(kind)
+    if foreign is not None:
+        return foreign.numpy
     if isinstance(kind, str):
         raise TypeError(f"argument 'dtype' must be torch.dtype, not str: {kind!r}")
     numpy: np.dtype[Any] = np.dtype(kind)  # of Python's float: float64

@@ -32,6 +32,7 @@ class Trace:
         self.leaves = {name: self.graph.leaf(name, x.array.shape) for name, x in zip(names, inputs, strict=True)}
         self.steps: list[Any] = []  # what was done, to be compared with another run
         self.opaque = False  # whether something that requires grad came from nowhere
+        self.further: set[np.dtype[Any]] = set()  # dtypes that were computed in and not seen, as under PyTorch's autocast
         self._alive: list[Tensor] = []
         self._nodes: dict[int, tuple[Expr, int]] = {}  # of each tensor, and the version of its memory
         self._behind: dict[Node, Expr] = {}  # of the nodes behind tensors: a backward pass makes new tensors of these
@@ -71,7 +72,7 @@ class Trace:
     @property
     def kinds(self) -> set[np.dtype[Any]]:
         """The dtypes that were met."""
-        return {tensor.array.dtype for tensor in self._alive}
+        return {tensor.array.dtype for tensor in self._alive} | self.further
 
     def _remember(self, tensor: Tensor, node: Expr) -> None:
         self._alive.append(tensor)

@@ -18,7 +18,7 @@ def _to(x: Tensor, *arguments: Any, dtype: Any = None, device: Any = None, copy:
     for argument in arguments:
         if isinstance(argument, Tensor):
             dtype = argument.dtype
-        elif isinstance(argument, dtypes.dtype) or argument in (float, int, bool):
+        elif isinstance(argument, dtypes.dtype) or argument in (float, int, bool) or dtypes.of_pytorch(argument) is not None:
             dtype = argument
         elif isinstance(argument, (bool, np.bool_)):
             continue
