@@ -16,7 +16,7 @@ from conftest import plain_environment
 import gradcli
 
 ROOT = Path(gradcli.__file__).parent
-OUTSIDE = ("sympy", "scipy", "mpmath", "rich", "typer", "msgspec", "plotille", "matplotlib", "fast_sugiyama")
+OUTSIDE = ("sympy", "scipy", "mpmath", "rich", "typer", "msgspec", "plotille", "matplotlib", "fast_sugiyama", "ml_dtypes")
 BELOW_CLI = (
     "inert", "characters", "errors", "containment", "limits", "notation", "ops", "graph", "formulas", "plans", "language", "reference",
     "batch", "check", "chunks", "plots", "query", "files", "report", "storage", "exports",
@@ -78,6 +78,7 @@ ONLY_IN = {
     "fast_sugiyama": "report",
     "plotille": "report",
     "matplotlib": "report",
+    "ml_dtypes": "tensors",
 }
 AT_MODULE_LEVEL = {("reference", "sympy"), ("cli", "typer"), ("cli", "rich")}
 

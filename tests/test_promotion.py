@@ -17,14 +17,14 @@ KINDS = [*dtypes.DTYPES, *(f"{name} without axes" for name in dtypes.DTYPES), *m
 MINUS = "Subtraction, the `-` operator, with"
 INVERT = "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead."
 
-# Where we differ from PyTorch, by how many of the 441 pairs, and why.
+# Where we differ from PyTorch, by how many of the 529 pairs, and why.
 DIFFERENT = {
     "torch.div(x, y, rounding_mode='trunc')": (8, "two booleans are divided, where PyTorch has no kernel"),
     "torch.clamp(x, y)": (2, "a boolean is held to a bound, where PyTorch has no kernel"),
     "torch.rsub(x, y)": (4, "a number decides against a tensor without axes where it is the minuend of a function"),
-    "F.mse_loss(x, y)": (30, "booleans are subtracted from floats, which we refuse as in x - y"),
+    "F.mse_loss(x, y)": (46, "booleans are subtracted from floats, which we refuse as in x - y"),
 }
-# What is not here yet, or is more than PyTorch has: for so many of the 9 dtypes.
+# What is not here yet, or is more than PyTorch has: for so many of the 10 dtypes.
 DIFFERENT_ALONE = {
     "x.diff()": (1, "of booleans"), "x @ x": (1, "booleans are multiplied"), "torch.einsum('i,i', x, x)": (1, "booleans are multiplied"),
     "torch.square(x)": (1, "booleans stay booleans"), "torch.logcumsumexp(x)": (9, "an axis may be left out, for a vector"),
@@ -33,8 +33,8 @@ DIFFERENT_ALONE = {
     "F.avg_pool1d(x[None, None], 2)": (1, "no means of whole numbers, which PyTorch has for int64 alone"),
     "F.interpolate(x[None, None], scale_factor=2)": (5, "whole numbers may be repeated"),
     "F.interpolate(x[None, None, None], scale_factor=2)": (5, "whole numbers may be repeated"),
-    "torch.quantile(x, 0.5)": (1, "of float16"), "torch.cdist(x[None], x[None])": (1, "of float16"),
-    "torch.nn.functional.embedding(x, torch.ones(5, 2))": (7, "indices of any dtype of whole numbers"),
+    "torch.quantile(x, 0.5)": (2, "of floats of 16 bits"), "torch.cdist(x[None], x[None])": (2, "of floats of 16 bits"),
+    "torch.nn.functional.embedding(x, torch.ones(5, 2))": (8, "indices of any dtype of whole numbers"),
     "torch.arange(3, dtype=x.dtype)": (1, "of booleans"), "torch.linspace(0, 4, 3, dtype=x.dtype)": (1, "of booleans"),
     "torch.histc(x)": (9, "missing"), "torch.searchsorted(x, x)": (9, "missing"), "torch.bucketize(x, x)": (9, "missing"),
     "torch.isin(x, x)": (9, "missing"),
@@ -73,10 +73,11 @@ def agree(wanted: Any, got: Any) -> bool:
     """The same dtype with the same entries, floats but for the last of the digits that were recorded; or the same kind of error."""
     if not isinstance(wanted, list) or not isinstance(got, list):
         return bool(wanted == got)
-    if wanted[0] != got[0] or not wanted[0].startswith("float"):
+    if wanted[0] != got[0] or "float" not in wanted[0]:
         return bool(wanted == got)
+    near = 0.0125 if wanted[0] == "bfloat16" else 0.006  # a unit of its last place is up to 1/128
     return len(wanted[1]) == len(got[1]) and all(
-        a == b or (not isinstance(a, str) and not isinstance(b, str) and abs(a - b) <= 0.006 * abs(a) + 1e-7)
+        a == b or (not isinstance(a, str) and not isinstance(b, str) and abs(a - b) <= near * abs(a) + 1e-7)
         for a, b in zip(wanted[1], got[1], strict=True)
     )
 

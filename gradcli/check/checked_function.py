@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.tensors.core.backward import grad
+from gradcli.tensors.core.dtypes import FLOATS
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.trace import Trace, traced
 
@@ -119,4 +120,4 @@ def _differentiable(result: Any) -> list[Tensor]:
 
 
 def _floats(result: Any) -> list[Tensor]:
-    return [y for y in _as_tuple(result) if isinstance(y, Tensor) and y.array.dtype.kind == "f"]
+    return [y for y in _as_tuple(result) if isinstance(y, Tensor) and y.array.dtype.kind in FLOATS]

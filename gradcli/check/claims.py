@@ -21,8 +21,9 @@ from gradcli.ops.extended import WIDER
 from gradcli.reference.algebra import Unsupported
 from gradcli.report.verdicts import Claim, Verdict, Worst
 
-RTOL = {"float64": 1e-6, "float32": 1e-3, "float16": 1e-2}
+RTOL = {"float64": 1e-6, "float32": 1e-3, "float16": 1e-2, "bfloat16": 1e-1}
 _LUCK, _EPSILON = 1_000.0, float(np.finfo(float).eps)  # times what rounding did to the engine, or to the largest entry
+_RIGHT = 1e-4  # relative: numbers whose tolerance is known entry by entry are close to another derivative
 _SHARE = 4  # of the bound of rounding, that a claim may take
 
 
@@ -66,7 +67,8 @@ def _wide(judge: Judge, claim: Given) -> Claim:
     if said.shape != shape:
         return Claim(claim.of, claim.kind, Verdict.MISMATCH, reason=f"the claim has the shape {said.shape}, the gradient {shape}")
     rtol = 1e-14 if claim.formula is not None else claim.rtol if claim.rtol is not None else RTOL.get(str(said.dtype), 1e-6)
-    checked = wide_check(right, said, rtol * np.abs(right) + claim.atol + np.asarray(bounds) / 32)
+    room = rtol * np.abs(right) + claim.atol + np.asarray(bounds) / 32
+    checked = wide_check(right, said, room if claim.room is None else room + claim.room)
     result = Claim(claim.of, claim.kind, checked.verdict, checked.worst if checked.verdict is Verdict.MISMATCH else None)
     result.wrong = (checked.wrong, said.size) if checked.wrong else None
     result.mask = checked.mask
@@ -106,6 +108,8 @@ def _numbers(judge: Judge, claim: Given, truth: Comparison, shape: tuple[int, ..
     rtol = claim.rtol if claim.rtol is not None else RTOL.get(str(numbers.dtype), 1e-6)
     said = [float(v) for v in numbers.ravel()]
     error_bounds = [0.0] * len(said) if exact else _allowances(truth)
+    if claim.room is not None:
+        error_bounds = [float(room) for room in np.ravel(claim.room)]
     decisions = [_entry(conventions, claim, truth, i, v, rtol, error_bounds[i]) for i, v in enumerate(said)]
     verdicts = [decision.verdict for decision in decisions]
     right = [float(r) if d.right is None else d.right for d, r in zip(decisions, truth.reference, strict=True)]
@@ -119,7 +123,7 @@ def _numbers(judge: Judge, claim: Given, truth: Comparison, shape: tuple[int, ..
         result.wrong = len(wrong), len(said)
         if verdict is Verdict.MISMATCH:
             result.mask = mask_of([v is verdict for v in verdicts], shape)
-            result.reason = decisions[worst].reason or _diagnosis(judge, claim, np.asarray(said).reshape(shape), truth, rtol)
+            result.reason = decisions[worst].reason or _diagnosis(judge, claim, np.asarray(said).reshape(shape), truth, rtol or _RIGHT)
     elif verdict is Verdict.KINK:
         result.reason = next((decision.reason for decision in decisions if decision.reason), None)
     return result

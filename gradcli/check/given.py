@@ -17,6 +17,7 @@ class Given:
     numbers: Any = None  # an array
     rtol: float | None = None
     atol: float = 0.0
+    room: Any = None  # of numbers: how far off each may be, by what the precision explains that they were computed in
     around: int | None = 0  # of a formula: which points around the bound values it is tried at, too; None for none
 
     @property

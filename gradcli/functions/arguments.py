@@ -9,7 +9,9 @@ import numpy as np
 
 from gradcli.errors import ArgumentError
 from gradcli.ops.calling.inputs import unmasked
+from gradcli.tensors.core.dtypes import NAMES, is_bfloat16
 
+PRECISIONS = ("float64", "float32", "float16", "bfloat16")  # of arguments
 Floats = dict[str, np.ndarray]
 Make = Callable[[str, Any, np.ndarray], Any]  # what a function is called with: for which name, what stood there, and the numbers
 
@@ -35,7 +37,11 @@ def _walk(name: str, value: Any) -> list[tuple[str, np.ndarray]]:
 
 def is_number(value: Any) -> bool:
     """Whether it is a real float, or an array of such."""
-    return isinstance(value, float) or (isinstance(value, (np.ndarray, np.floating)) and value.dtype.kind == "f")
+    return isinstance(value, float) or (isinstance(value, (np.ndarray, np.generic)) and _is_float(value.dtype))
+
+
+def _is_float(kind: np.dtype[Any]) -> bool:
+    return kind.kind == "f" or is_bfloat16(kind)
 
 
 def rebuilt(name: str, value: Any, floats: Mapping[str, np.ndarray], make: Make) -> Any:
@@ -56,7 +62,7 @@ def as_given(name: str, value: Any, numbers: np.ndarray) -> Any:
     """Numbers as NumPy's functions take them: arrays of their own, and floats for numbers."""
     if isinstance(value, np.ndarray) and value.ndim:
         return numbers.copy()
-    return numbers.reshape(())[()] if isinstance(value, (np.ndarray, np.floating)) else float(numbers)
+    return numbers.reshape(())[()] if isinstance(value, (np.ndarray, np.generic)) else float(numbers)
 
 
 def claims_in(arguments: Mapping[str, Any], wrt: list[str], result: Any) -> Floats:
@@ -154,12 +160,44 @@ def _numbers(leaf: str, said: Any) -> np.ndarray:
 
 def real(given: Any, demand: str) -> np.ndarray:
     """What somebody's function gives as an array of floats. Raises ArgumentError, which begins with the demand, for no real numbers."""
-    if hasattr(given, "detach"):  # a tensor of PyTorch's, which may require a gradient
-        given = given.detach().numpy()
-    array = np.asarray(given)
-    if array.dtype.kind not in "fiub":
+    array = of_torch(given) if hasattr(given, "detach") else np.asarray(given)
+    if array.dtype.kind not in "fiub" and not _is_float(array.dtype):
         raise ArgumentError(f"{demand} real numbers, not {array.dtype if array.dtype.kind != 'O' else type(given).__name__}")
-    return array if array.dtype.kind == "f" else array.astype(float)
+    return array if _is_float(array.dtype) else array.astype(float)
+
+
+def as_arrays(value: Any, by: str | None) -> Any:
+    """An argument with NumPy's arrays in the place of those of the framework that its function is called with, which are made again."""
+    if by is None:
+        return value
+    if isinstance(value, Mapping):
+        return {key: as_arrays(part, by) for key, part in value.items()}
+    if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
+        return type(value)([as_arrays(part, by) for part in value])
+    if hasattr(value, "detach"):
+        return of_torch(value)
+    return np.asarray(value) if hasattr(value, "__jax_array__") or type(value).__module__.partition(".")[0] in ("jax", "jaxlib") else value
+
+
+def of_torch(tensor: Any) -> np.ndarray:
+    """The entries of a tensor of PyTorch's, which may require a gradient."""
+    tensor = tensor.detach()
+    found: np.ndarray = in_format(tensor.float().numpy(), "bfloat16") if str(tensor.dtype) == "torch.bfloat16" else tensor.numpy()
+    return found
+
+
+def to_torch(torch: Any, array: np.ndarray) -> Any:
+    """An array as a tensor of PyTorch's, of its own memory."""
+    if is_bfloat16(array.dtype):
+        return torch.from_numpy(array.astype(np.float32)).to(torch.bfloat16)
+    return torch.from_numpy(np.array(array))
+
+
+def in_format(array: np.ndarray, name: str) -> np.ndarray:
+    """Numbers rounded to the floats of this name."""
+    with np.errstate(all="ignore"):  # what is too large is infinite
+        found: np.ndarray = array.astype(NAMES[name].numpy)
+        return found
 
 
 def _shape(parts: tuple[Any, ...]) -> tuple[int, ...] | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 from warnings import catch_warnings, simplefilter
 
@@ -20,18 +21,16 @@ from gradcli.functions.arguments import Floats, Make, claims_in, products_in, re
 from gradcli.functions.calls import guarded
 from gradcli.functions.differences import by_differences
 from gradcli.functions.frameworks import Framework, framework
+from gradcli.functions.precision import precision_of, widened
 from gradcli.functions.seeds import DIRECTIONS, Seeds, product, seeds_for
 from gradcli.functions.subject import OUTSIDE, NoValue, Subject
 from gradcli.functions.symmetry import TOLD, reads_one_triangle, symmetrized
 from gradcli.functions.taylor import taylor_order
-from gradcli.functions.tracing.exact import exact
+from gradcli.functions.tracing.exact import Exact, exact
 from gradcli.functions.tracing.runs import run_of
 from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict
 
 TRACED = "the traced function"
-# What single precision may add to rounding carried through the function, which is known: some of its last bits, relative. A kernel that is
-# off by a thousandth is off by more.
-_LAST_BITS = {"float32": 1e-5}
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +86,7 @@ class Question:
         (seeds,) = seeds_for(subject.value, self.seed, self.state)[:1]
         if not subject.is_scalar and self.seed is None:
             raise ArgumentError("second derivatives are of a number", help="give the vector that the result is multiplied with (seed)")
-        graph = exact(subject, run_of(subject, self.by))
+        graph = traced(subject, self.by)
         if graph is None:
             raise EvaluationError("second derivatives are checked of functions that can be traced, and this one cannot")
         random, checks = np.random.default_rng(self.state), []
@@ -98,7 +97,8 @@ class Question:
             else:
                 assert gradient is not None
                 claims = products_in(self.arguments, self.wrt, gradient(*_copies(subject, {})), along)
-            check = graph.check(subject.floats, seeds, claims, self.rtol, self.atol, along)
+            narrow = precision_of(subject, claims.values(), graph.trace.kinds, self.by)
+            check = graph.check(subject.floats, seeds, claims, self.rtol, self.atol, along, narrow)
             if check is None:
                 raise EvaluationError("the reference has no second derivative of this function")
             parts = {claim.of: _part(claim, check.variables.get(claim.of), claims[claim.of]) for claim in check.claims}
@@ -146,7 +146,7 @@ class _Truth:
     question: Question
 
     def __post_init__(self) -> None:
-        self.exact = exact(self.subject, run_of(self.subject, self.question.by))
+        self.exact = traced(self.subject, self.question.by)
 
     def check(self, seeds: Seeds, claims: Floats) -> Check:
         """The verdict on a gradient of the result's sum with these seeds."""
@@ -164,17 +164,24 @@ class _Truth:
     def _traced(self, seeds: Seeds, claims: Floats) -> dict[str, VariableCheck] | None:
         if self.exact is None:
             return None
-        rtol = self.question.rtol
-        if rtol is None:
-            rtol = max((_LAST_BITS[str(said.dtype)] for said in claims.values() if str(said.dtype) in _LAST_BITS), default=None)
-        check = self.exact.check(self.subject.floats, seeds, claims, rtol, self.question.atol)
+        narrow = precision_of(self.subject, claims.values(), self.exact.trace.kinds, self.question.by)
+        check = self.exact.check(self.subject.floats, seeds, claims, self.question.rtol, self.question.atol, narrow=narrow)
         if check is None:
             return None
         return {claim.of: _part(claim, check.variables.get(claim.of), claims[claim.of]) for claim in check.claims}
 
     def _differences(self, name: str, seeds: Seeds, said: np.ndarray) -> VariableCheck:
         rtol = RTOL.get(str(said.dtype), 1e-6) if self.question.rtol is None else self.question.rtol
-        return by_differences(self.subject, name, seeds, said, rtol, self.question.atol)
+        return by_differences(self._wide, name, seeds, said, rtol, self.question.atol)
+
+    @cached_property
+    def _wide(self) -> Subject:
+        """The function at the same arguments in float64, where it takes them: its differences have digits."""
+        wide = widened(self.subject)
+        with suppress(Exception):  # of whatever kind: a function of few bits alone
+            if [(x.shape, str(x.dtype)) for x in wide.value] == [(x.shape, "float64") for x in self.subject.value]:
+                return wide
+        return self.subject
 
     def _symmetric(self, name: str, seeds: Seeds, said: np.ndarray) -> bool:
         """Whether a gradient by a symmetric matrix is right along the directions in which it stays one."""
@@ -189,8 +196,15 @@ class _Truth:
         if self.exact is not None:
             decisions = ", ".join(self.exact.decisions)
             return f"decided at the tested values: {decisions}" if decisions else None
-        order = taylor_order(self.subject, seeds, claims)
+        order = taylor_order(self._wide, seeds, claims)
         return None if order is None else f"Taylor remainder of order {order:.2f} (2 if the gradient is right, 1 if not)"
+
+
+def traced(subject: Subject, by: str | None) -> Exact | None:
+    """A function as a graph, if it can be traced: in float64, unless it takes fewer bits alone."""
+    wide = widened(subject)
+    found = exact(wide, run_of(wide, by))
+    return found if found is not None or wide is subject else exact(subject, run_of(subject, by))
 
 
 def _symmetrizing(name: str, make: Make) -> Make:

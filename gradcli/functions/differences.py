@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.check.extrapolation import slope
+from gradcli.functions.precision import epsilon_of
 from gradcli.functions.seeds import Seeds
 from gradcli.functions.subject import Subject, parts_of
 from gradcli.report.verdicts import OneSided, VariableCheck, Verdict, Worst
@@ -87,7 +88,7 @@ def by_differences(subject: Subject, name: str, seeds: Seeds, claimed: np.ndarra
 def derivative(subject: Subject, name: str, seeds: Seeds, i: int) -> Estimate:
     """The derivative by one entry: the complex step where it can be trusted, else differences."""
     array = subject.floats[name]
-    epsilon = float(np.finfo(array.dtype).eps)
+    epsilon = epsilon_of(array.dtype)
 
     def along(step: float) -> list[float]:
         return subject.along(seeds, {name: _moved(array, i, step)})

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.errors import ArgumentError, UsageError
-from gradcli.functions.arguments import Floats, Make, as_given
+from gradcli.functions.arguments import Floats, Make, as_given, of_torch, to_torch
 from gradcli.functions.seeds import Seeds
 from gradcli.functions.subject import Subject, parts_of
 
@@ -48,7 +48,7 @@ def framework(name: str) -> Framework:
 
 def _tensor(name: str, value: Any, numbers: np.ndarray) -> Any:
     torch = import_module("torch")
-    return torch.from_numpy(np.array(numbers))
+    return to_torch(torch, numbers)
 
 
 def _by_torch(subject: Subject, seeds: Seeds, along: Floats | None) -> Floats:
@@ -71,12 +71,9 @@ def _by_torch(subject: Subject, seeds: Seeds, along: Floats | None) -> Floats:
     ends = [part for part, _ in pairs], list(leaves.values()), [seed for _, seed in pairs]
     found = torch.autograd.grad(*ends, allow_unused=True, create_graph=along is not None)
     if along is not None:
-        slopes = [(g * torch.from_numpy(np.array(along[name]))).sum() for name, g in zip(leaves, found, strict=True) if _requires_grad(g)]
+        slopes = [(g * to_torch(torch, along[name])).sum() for name, g in zip(leaves, found, strict=True) if _requires_grad(g)]
         found = torch.autograd.grad(slopes, ends[1], allow_unused=True) if slopes else [None] * len(leaves)
-    return {
-        name: np.zeros(x.shape, str(x.dtype).removeprefix("torch.")) if g is None else g.detach().numpy()
-        for (name, x), g in zip(leaves.items(), found, strict=True)
-    }
+    return {name: of_torch(torch.zeros_like(x) if g is None else g) for (name, x), g in zip(leaves.items(), found, strict=True)}
 
 
 def _requires_grad(part: Any) -> bool:

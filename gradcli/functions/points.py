@@ -10,6 +10,8 @@ import numpy as np
 from gradcli.errors import GradcliError
 from gradcli.functions.subject import NoValue
 from gradcli.report.verdicts import Check, Verdict
+from gradcli.tensors.core.dtypes import FLOATS
+from gradcli.tensors.core.entries import as_numbers
 
 Arguments = Mapping[str, Any]
 Ask = Callable[[Arguments], tuple[Check, Any]]  # the verdict at some arguments, and the function's value there
@@ -86,13 +88,14 @@ def _cut(value: Any, length: int, kept: int) -> Any:
 
 def _rounder(arguments: Arguments) -> Iterator[Arguments]:
     for name, value in arguments.items():
-        if isinstance(value, (np.ndarray, float)) and np.asarray(value).dtype.kind == "f":
+        if isinstance(value, (np.ndarray, float)) and np.asarray(value).dtype.kind in FLOATS:
             for decimals in _DECIMALS:
-                rounded = np.round(value, decimals) + 0.0  # no negative zeros
+                array = np.asarray(value)
+                rounded = (np.round(array.astype(float), decimals) + 0.0).astype(array.dtype)  # no negative zeros
                 if not np.array_equal(rounded, value):
                     yield {**arguments, name: rounded if isinstance(value, np.ndarray) else float(rounded)}
 
 
 def text_of(value: Any) -> str:
     """A value as the language writes it."""
-    return repr(np.asarray(value).tolist()) if isinstance(value, (np.ndarray, np.generic)) else repr(value)
+    return repr(as_numbers(np.asarray(value))) if isinstance(value, (np.ndarray, np.generic)) else repr(value)

@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from gradcli.functions.arguments import Floats
+from gradcli.functions.precision import epsilon_of
 from gradcli.functions.seeds import Seeds
 from gradcli.functions.subject import Subject
 
@@ -26,7 +27,7 @@ def taylor_order(subject: Subject, seeds: Seeds, claims: Floats) -> float | None
         step = _FIRST * 0.5**k
         moved = {name: (x + step * directions[name]).astype(x.dtype) for name, x in floats.items()}
         remainders.append(abs(sum(subject.along(seeds, moved)) - value - step * slope))
-    epsilon = max(float(np.finfo(x.dtype).eps) for x in floats.values())
+    epsilon = max(epsilon_of(x.dtype) for x in floats.values())
     noise = 64 * epsilon * max(abs(value), abs(slope) * _FIRST)
     orders = [math.log2(a / b) for a, b in pairwise(remainders) if b > noise and a > noise]
     return float(np.median(orders)) if len(orders) >= 3 else None

@@ -16,6 +16,7 @@ from typing import Any, Required, TypedDict, Unpack
 import numpy as np
 
 from gradcli.errors import ArgumentError, InputTypeError, UsageError, one_of
+from gradcli.functions.arguments import as_arrays
 from gradcli.functions.calls import guarded
 from gradcli.functions.checking import Question
 from gradcli.functions.frameworks import FRAMEWORKS
@@ -71,10 +72,12 @@ def check_gradient(
                   takes a seed after the arguments, or gives the Jacobian
     by            "torch", "jax" or "autograd": the framework's own gradient is held instead, custom rules and kernels in it
     at            the arguments, in the order in which the function takes them: numbers, arrays, lists, tuples and dictionaries of these;
-                  a text is drawn anew for each point ("randn(5)"), and so is what a function of a random generator gives
+                  a text is drawn anew for each point ("randn(5)"), and so is what a function of a random generator gives; with ``by`` also
+                  the framework's own arrays
     wrt           by which arguments (all)
     points        at how many points; of a wrong gradient the smallest and roundest is told
-    rtol, atol    how far it may be off (1e-6 in float64, 1e-3 in float32, 1e-2 in half precision), beyond rounding
+    rtol, atol    how far it may be off (1e-6 in float64; nothing in float32, float16 and bfloat16), beyond what rounding explains in the
+                  precision of the arguments, carried through the function
     seed          the vector of the vector-Jacobian product; of several results, random ones by default
     order         2 if ``gradient`` is a Hessian, or for the framework's second derivatives; the function has to be one that can be traced
     Raises a `GradcliError` for what cannot be decided about: a function that raises, a result of another shape.
@@ -155,13 +158,13 @@ def _checked(
         return answer
 
     if points == 1:
-        drawn = _drawn(at, random_state)
+        drawn = _drawn(at, random_state, by)
         return ask(drawn)[0], drawn
-    arguments, check, _ = gravest(lambda number: _drawn(at, random_state + number), ask, points)
+    arguments, check, _ = gravest(lambda number: _drawn(at, random_state + number, by), ask, points)
     return check, arguments
 
 
-def _drawn(at: Mapping[str, Any], state: int) -> dict[str, Any]:
+def _drawn(at: Mapping[str, Any], state: int, by: str | None) -> dict[str, Any]:
     """The arguments of a point."""
     calculator, random = Programs().fresh(state), np.random.default_rng(state)
     found = {}
@@ -169,7 +172,7 @@ def _drawn(at: Mapping[str, Any], state: int) -> dict[str, Any]:
         if isinstance(value, str):
             found[name] = calculator.constant(value, f"<{name}>")
         else:
-            found[name] = value(random) if callable(value) else _numbers(value)
+            found[name] = as_arrays(value(random) if callable(value) else _numbers(value), by)
     return found
 
 

@@ -147,6 +147,7 @@ class Accuracy(Fixed):
     among      ``among(*operands, **static)``: the entries one of which the result is, along axes; None where it is none
     rounds     ``rounds(m, out, *operands, **static)``: the error of the operation's own rounding, in ``m.unit``, where no word of
                ``rounding`` says it
+    by_result  whether code commonly takes the derivative from the result, where digits of it cancel: 1 - y*y of y = tanh(x)
     """
 
     ulps: float = 1.0
@@ -160,3 +161,4 @@ class Accuracy(Fixed):
     above: float = -math.inf
     among: Function | None = None
     rounds: Function | None = None
+    by_result: bool = False

@@ -33,6 +33,8 @@ class Torch(Fixed):
               operands' common dtype and of the operands, arrays and numbers; None if it takes them
     floats    whether the result is a float although whole operands give whole numbers
     misfit    what is said of shapes that do not fit: ``misfit(shapes, static)``, None if that is not it
+    numbers   whether a Python number beside floats of 16 bits is taken as it is ("wide"), or is rounded to one of them first
+    format    whether it depends on which floats there are: those of 16 bits are not computed with in float32 then
     """
 
     backward: str | Callable[..., str] | None = None
@@ -47,6 +49,8 @@ class Torch(Fixed):
     refuses: Callable[..., Exception | None] | None = None
     floats: bool = False
     misfit: Callable[..., str | None] | None = None
+    format: bool = False
+    numbers: Literal["", "wide"] = ""
 
 
 USUAL = Torch()
@@ -54,7 +58,7 @@ USUAL = Torch()
 # -- what is said of dtypes -------------------------------------------------------------------------------------
 
 
-FLOATS = ("Half", "Float", "Double")
+FLOATS = ("Half", "BFloat16", "Float", "Double")
 _BITS = "use the `~` or `logical_not()` operator instead."
 Refusal = Callable[[str, Sequence[Any]], Exception | None]
 

@@ -13,8 +13,8 @@ from typing import Any
 
 RECORDED = Path(__file__).parent.parent / "data" / "dtypes.json"
 
-DTYPES = ("uint8", "int8", "int16", "int32", "int64", "bool", "float16", "float32", "float64")
-LETTERS = dict(zip(DTYPES, "ubsilthfd", strict=True))  # a result's dtype in a table; ! where PyTorch raises an error
+DTYPES = ("uint8", "int8", "int16", "int32", "int64", "bool", "float16", "bfloat16", "float32", "float64")
+LETTERS = dict(zip(DTYPES, "ubsilthgfd", strict=True))  # a result's dtype in a table; ! where PyTorch raises an error
 NUMBERS = (True, 3, 2.5)
 
 # Of two operands of any dtype and category: tensors, tensors without axes, Python's numbers.
@@ -118,7 +118,7 @@ def letter(torch: Any, text: str, x: Any, y: Any) -> str:
 def rows(torch: Any, text: str) -> list[str]:
     """A row for each left operand, with a letter for each right operand; numbers on the left meet tensors only."""
     several = operands(torch)
-    return ["".join(letter(torch, text, x, y) for y in (several if hasattr(x, "dtype") else several[:18])) for x in several]
+    return ["".join(letter(torch, text, x, y) for y in (several if hasattr(x, "dtype") else several[: 2 * len(DTYPES)])) for x in several]
 
 
 def answers(torch: Any, text: str) -> Iterator[Any]:

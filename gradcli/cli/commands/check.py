@@ -14,7 +14,7 @@ from typer.core import TyperCommand
 
 from gradcli.cli import interrupts
 from gradcli.cli.commands import STYLE
-from gradcli.cli.commands.shared_options import BACKEND, Color, Dialect, Precision, Threads
+from gradcli.cli.commands.shared_options import BACKEND, Color, Dialect, Threads
 from gradcli.cli.exit_codes import FINE, INTERNAL, say_remarks
 from gradcli.cli.request import CheckRequest
 from gradcli.errors import UsageError
@@ -108,7 +108,9 @@ def check(
         str | None, typer.Option("--format", metavar="KIND", help="The report on standard output (default text).")
     ] = None,
     dialect: Dialect = None,
-    dtype: Precision = "float64",
+    dtype: Annotated[
+        str, typer.Option(metavar="float64|float32", help="The precision of the calculation (with --function float16|bfloat16, too).")
+    ] = "float64",
     backend: Annotated[str | None, BACKEND] = None,
     threads: Threads = None,
     config: Annotated[

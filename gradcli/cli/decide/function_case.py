@@ -19,6 +19,7 @@ from gradcli.cli.inputs.positionals import function_inputs
 from gradcli.cli.request import REPORTS, CheckRequest
 from gradcli.errors import GradcliError, UsageError, one_of, suggestion
 from gradcli.files.settings import Configuration
+from gradcli.functions.arguments import PRECISIONS, in_format
 from gradcli.functions.checking import Question
 from gradcli.functions.frameworks import FRAMEWORKS
 from gradcli.functions.points import gravest, text_of
@@ -38,7 +39,7 @@ class FunctionCase:
     """One Python function and its gradient, at the arguments of ``--at``. Raises GradcliError for what is wrong with the request."""
 
     def __init__(self, request: CheckRequest) -> None:
-        limits = limits_of(request, REPORTS)
+        limits = limits_of(request, REPORTS, PRECISIONS)
         self.inputs, self.names, self.processes = function_inputs(request), UsedNames(), 1
         self.begin: Callable[[int], object] = nobody
         self.policies = FilePolicies(request, check_options(request, CHECKING), Configuration(request.config))
@@ -109,11 +110,11 @@ class FunctionCase:
         return arguments if record.check.verdict is Verdict.MISMATCH else None
 
     def _drawn(self, state: int) -> dict[str, Any]:
-        return _arguments(self.request.at, Programs(self.limits, self.request.dtype), state, self.request.dtype)
+        return _arguments(self.request.at, Programs(self.limits), state, self.request.dtype)
 
     def _seed(self) -> Any:
         seed = self.request.seed
-        return None if seed is None else Programs(self.limits, self.request.dtype).fresh(self.state).constant(seed, "<--seed>")
+        return None if seed is None else Programs(self.limits).fresh(self.state).constant(seed, "<--seed>")
 
 
 def _at(arguments: Mapping[str, Any]) -> list[str]:
@@ -140,7 +141,8 @@ def _as_argument(value: Any, dtype: str) -> Any:
     """A value as a function is called with it: Python's numbers, and arrays in the precision that is asked for."""
     array = np.asarray(value)
     if array.dtype.kind == "f" and (array.ndim or dtype != "float64"):
-        return array.astype(dtype) if array.ndim else array.astype(dtype)[()]
+        rounded = in_format(array, dtype)
+        return rounded if array.ndim else rounded[()]
     return array.item() if not array.ndim else array
 
 

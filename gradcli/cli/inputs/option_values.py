@@ -19,14 +19,14 @@ from gradcli.plans.backend import BACKENDS, insist
 from gradcli.query.options import Options, Place, names_of
 
 
-def limits_of(request: Request, formats: tuple[str, ...]) -> Limits:
+def limits_of(request: Request, formats: tuple[str, ...], dtypes: tuple[str, ...] = ("float64", "float32")) -> Limits:
     """The limits that a request sets, once its words are known to be such. Raises UsageError."""
     limits = DEFAULT.raised(request.limit) if request.limit else DEFAULT
     one_of("--format", request.output_format, formats)
     one_of("--input", request.input_format or "text", ("text", "jsonl"))
     if request.dialect is not None:
         one_of("--dialect", request.dialect, DIALECTS)
-    one_of("--dtype", request.dtype, ("float64", "float32"))
+    one_of("--dtype", request.dtype, dtypes)
     one_of("--color", request.color, ("auto", "always", "never"))
     return limits
 

@@ -10,8 +10,10 @@ import numpy as np
 
 from gradcli.check.crosscheck import cross_check
 from gradcli.check.given import Given
+from gradcli.check.stochastic import Format
 from gradcli.errors import GradcliError
 from gradcli.functions.arguments import Floats
+from gradcli.functions.precision import Room, epsilon_of, exact_numbers, room_of
 from gradcli.functions.seeds import Seeds
 from gradcli.functions.subject import OUTSIDE, Subject
 from gradcli.graph.interpret import forward
@@ -43,30 +45,41 @@ class Exact:
     decisions: Sequence[str]
 
     def check(
-        self, floats: Floats, seeds: Seeds, claims: Floats, rtol: float | None, atol: float, along: Floats | None = None
-    ) -> Check | None:
+        self, floats: Floats, seeds: Seeds, claims: Floats, rtol: float | None, atol: float, along: Floats | None = None,
+        narrow: tuple[Format, bool] | None = None,
+    ) -> Check | None:  # fmt: skip
         """The verdict of the judge of expressions on claims about the gradient; None where it cannot decide.
 
-        along  a direction, by names: then the claims are about the Hessian times it
+        along   a direction, by names: then the claims are about the Hessian times it
+        narrow  the format in which they were computed, if that is not float64, and whether sums of 16 bits round in it
         """
-        precision = "float32" if all(array.dtype == np.float32 for array in floats.values()) else "float64"
-        scope = Scope(precision=precision)
+        scope = Scope()
         scope.graph = self.trace.graph
-        for name, array in floats.items():
+        for name, array in exact_numbers(floats).items():
             scope.values[self.trace.leaves[name]] = array[()]
             scope.names[name] = self.trace.leaves[name]
         try:
             root = self._sum(seeds) if along is None else self._slope(self._sum(seeds), along)
-            values = forward([root], scope.values, precision)
+            values = forward([root], scope.values)
             with np.errstate(all="ignore"):
                 found = backward(reachable([root]), {root: np.float64(1)}, list(self.trace.leaves.values()), values.__getitem__)
             grad = {name: np.broadcast_to(np.asarray(found.get(x, 0.0)), x.shape)[()] for name, x in self.trace.leaves.items()}
             record = Record("", value=values[root], seed=np.float64(1), grad=grad)
-            given = [Given(name, numbers=numbers, rtol=rtol, atol=atol) for name, numbers in claims.items()]
+            room = None if narrow is None else room_of(root, self.trace.leaves, scope.values, grad, *narrow)
+            given = [self._given(name, numbers, rtol, atol, room) for name, numbers in claims.items()]
             check = cross_check(scope, root, dict(self.trace.leaves), record, None, given)
         except (GradcliError, *OUTSIDE):
             return None
+        if room is not None:
+            for claim in check.claims:
+                room.judge(claim)
         return check if len(check.claims) == len(claims) else None
+
+    @staticmethod
+    def _given(name: str, numbers: np.ndarray, rtol: float | None, atol: float, room: Room | None) -> Given:
+        if room is None:
+            return Given(name, numbers=numbers, rtol=rtol, atol=atol)
+        return Given(name, numbers=numbers.astype(np.float64), rtol=rtol or 0.0, atol=atol, room=room.of[name])
 
     def _sum(self, seeds: Seeds) -> Expr:
         """The one number that the gradient is of."""
@@ -97,7 +110,10 @@ def exact(subject: Subject, run: Run) -> Exact | None:
         if here is None:
             return None
         random = np.random.default_rng(5)
-        nearby = {name: (array * (1 + _NEARBY * random.uniform(-1, 1, array.shape))).astype(array.dtype) for name, array in floats.items()}
+        nearby = {
+            name: (array * (1 + max(_NEARBY, 4 * epsilon_of(array.dtype)) * random.uniform(-1, 1, array.shape))).astype(array.dtype)
+            for name, array in floats.items()
+        }
         there = _traced(subject, run, nearby)
     except (GradcliError, *OUTSIDE, TypeError, AttributeError, LookupError, RuntimeError):
         return None  # whatever a function, or a library, raises that was not made for tensors of ours
@@ -119,13 +135,16 @@ def _traced(subject: Subject, run: Run, floats: Floats) -> Exact | None:
     if trace.opaque or len(results) != len(wanted):
         return None
     for result, right in zip(results, wanted, strict=True):
-        if not isinstance(result, Tensor) or result.array.shape != right.shape or not _alike(result.array, right):
+        if not isinstance(result, Tensor) or result.array.shape != right.shape or not _alike(result.array, right, trace.kinds):
             return None
     return Exact(trace, [trace.node_of(result) for result in results], decisions)
 
 
-def _alike(one: np.ndarray, other: np.ndarray) -> bool:
-    room = _ALIKE if other.dtype == np.float64 else 1e-4
+def _alike(one: np.ndarray, other: np.ndarray, kinds: Iterable[np.dtype[Any]]) -> bool:
+    """Whether results are the same, as far as the dtypes let them that were computed in."""
+    widest = max(map(epsilon_of, (other.dtype, *kinds)))
+    room = _ALIKE if widest < _ALIKE else max(1e-4, 64 * widest)
+    one, other = one.astype(np.float64), other.astype(np.float64)
     size = float(np.abs(other[np.isfinite(other)]).max(initial=0.0))
     with np.errstate(all="ignore"):
         return bool(np.allclose(one, other, rtol=room, atol=room * size, equal_nan=True))

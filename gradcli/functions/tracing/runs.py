@@ -11,6 +11,7 @@ import numpy as np
 from gradcli.functions.subject import Subject, parts_of
 from gradcli.functions.tracing.exact import Run
 from gradcli.functions.tracing.numpy_arrays import Traced
+from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.tensor import Tensor
 
 Decisions = dict[str, None]
@@ -55,8 +56,11 @@ def _torch(subject: Subject) -> Run:
         def make(name: str, value: Any, numbers: np.ndarray) -> Any:
             return tensors[name] if name in tensors else subject.make(name, value, numbers)
 
-        with torch_functions():
-            return parts_of(subject(make=make)), ()
+        with torch_functions() as chosen:
+            result = parts_of(subject(make=make))
+        if state.recorder is not None:
+            state.recorder.further |= chosen
+        return result, ()
 
     return run
 

@@ -5,6 +5,7 @@ The forward of a custom ``torch.autograd.Function`` runs as it is; its backward 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
@@ -12,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.functions.arguments import of_torch
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.torch.namespace import resolve
@@ -22,13 +24,30 @@ _PLACED = frozenset({"device", "layout", "pin_memory", "memory_format", "generat
 
 
 @contextmanager
-def torch_functions() -> Iterator[None]:
-    """While it lasts, PyTorch's functions take tensors of ours."""
+def torch_functions() -> Iterator[set[np.dtype[Any]]]:
+    """While it lasts, PyTorch's functions take tensors of ours, whose dtypes are its own to whom asks; the dtypes that autocast chooses."""
+    autocast = import_module("torch").autocast
+    entered, chosen = autocast.__enter__, set()
+
+    def noted(self: Any) -> Any:
+        if self._enabled:
+            chosen.add(dtypes.as_numpy(self.fast_dtype))
+        return entered(self)
+
     Tensor.__torch_function__ = classmethod(_dispatched)  # type: ignore[attr-defined]  # of no use but here
+    Tensor.dtype, autocast.__enter__ = property(_dtype), noted  # type: ignore[assignment, method-assign]
     try:
-        yield
+        yield chosen
     finally:
-        del Tensor.__torch_function__  # type: ignore[attr-defined]
+        del Tensor.__torch_function__, Tensor.dtype  # type: ignore[attr-defined]
+        autocast.__enter__ = entered
+
+
+def _dtype(x: Tensor) -> Any:
+    """PyTorch's dtype for a function of its, which hands it on to PyTorch; ours for us."""
+    own = dtypes.of_numpy(x.array.dtype)
+    asks = str(sys._getframe(1).f_globals.get("__name__", ""))
+    return own if asks.partition(".")[0] == "gradcli" else getattr(import_module("torch"), own.name)
 
 
 def _dispatched(
@@ -75,7 +94,7 @@ def _ours(value: Any) -> Any:
         return type(value)(map(_ours, value))
     torch = import_module("torch")
     if isinstance(value, torch.Tensor):
-        return Tensor(np.array(value.detach().numpy()))
+        return Tensor(np.array(of_torch(value)))
     if isinstance(value, torch.dtype):
         return dtypes.NAMES[str(value).removeprefix("torch.")]
     return value

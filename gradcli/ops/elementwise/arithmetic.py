@@ -28,7 +28,7 @@ add = elementwise(
     lambda out, x, y: 1, lambda out, x, y: 1,
     kind="piecewise", doc="x + y", linear=True, integral=True, exact=True,
     extended=Entrywise((lambda x, y: 1, lambda x, y: 1), value=operator.add), on_scalars=operator.add, commutes=True, operator="add",
-    edges=True, infix="+", latex=Form("{x:sum} + {y:sum}", SUM), on_floats="{} + {}", algebra="sum",
+    edges=True, numbers="wide", infix="+", latex=Form("{x:sum} + {y:sum}", SUM), on_floats="{} + {}", algebra="sum",
     c="({0} + {1})",
 )
 sub = elementwise(
@@ -36,6 +36,7 @@ sub = elementwise(
     lambda out, x, y: 1, lambda out, x, y: -1,
     kind="piecewise", aliases=("subtract",), doc="x - y", linear=True, integral=True, exact=True,
     extended=Entrywise((lambda x, y: 1, lambda x, y: -1), value=operator.sub), on_scalars=operator.sub, operator="sub", edges=True,
+    numbers="wide",
     refuses=pytorch.no_differences_of_booleans, backward=pytorch.by_first("Sub", "Rsub.1"), infix="-",
     latex=Form("{x:sum} - {y:term}", SUM), on_floats="{} - {}", algebra="difference",
     c="({0} - {1})",
@@ -45,7 +46,7 @@ mul = elementwise(
     lambda out, x, y: y, lambda out, x, y: x,
     kind="piecewise", aliases=("multiply",), doc="x * y", saves={"x": ("y",), "y": ("x",)}, integral=True, exact=True,
     extended=Entrywise((lambda x, y: y, lambda x, y: x), value=operator.mul), on_scalars=operator.mul, commutes=True, operator="mul",
-    edges=True, infix="*", latex=product_in_latex, on_floats="{} * {}", algebra="product",
+    edges=True, numbers="wide", infix="*", latex=product_in_latex, on_floats="{} * {}", algebra="product",
     carries=product,
     c="({0} * {1})",
 )
@@ -62,7 +63,7 @@ div = elementwise(
     lambda out, x, y: _inverse(y), lambda out, x, y: -(x / y) / y,
     kind="piecewise", aliases=("divide", "true_divide"), doc="x / y", saves={"x": ("y",), "y": ("x", "y")}, algebraic=True,
     extended=Entrywise((lambda x, y: 1 / y, lambda x, y: -x / y / y), value=operator.truediv), domain=EVERYWHERE - at(y=0),
-    on_scalars=operator.truediv, operator="truediv", edges=True, backward=pytorch.by_first("Div", "Mul"), infix="/",
+    on_scalars=operator.truediv, operator="truediv", edges=True, numbers="wide", backward=pytorch.by_first("Div", "Mul"), infix="/",
     latex=Form(r"\frac{{{x}}}{{{y}}}", POWER),
     on_floats="{} / {}", algebra="quotient",
     carries=quotient,

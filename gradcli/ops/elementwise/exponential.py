@@ -127,7 +127,7 @@ exp2 = elementwise(
 expm1 = elementwise(
     "expm1", "x", np.expm1, lambda m, x: m.expm1(x), lambda out, x: exp(x), symbolic=lambda s, x: s.exp(x) - 1,
     saves=("x",), math="expm1", called="exponential", doc="exp(x) - 1, accurate near 0.", ulps=3,
-    carries=lambda m, out, x, e: (out + (1 + 2.0**-48)) * m.expm1(e),
+    carries=lambda m, out, x, e: (out + (1 + 2.0**-48)) * m.expm1(e), by_result=True,
     c="g_expm1({0})",
 )
 log: Op = elementwise(

@@ -61,11 +61,11 @@ angle = elementwise(
 )
 gap = elementwise(
     "gap", "x y", lambda x, y: np.nextafter(x, y) - x, lambda m, x, y: m.mpf(math.nextafter(float(x), float(y))) - m.mpf(float(x)),
-    None, None, kind="flat", public=False, ulps=0, doc="What the next float after x, towards y, has beyond x.",
+    None, None, kind="flat", public=False, ulps=0, format=True, doc="What the next float after x, towards y, has beyond x.",
     numpy="(np.nextafter({0}, {1}) - {0:term})",
 )
 nextafter = composite(
-    "nextafter", "x y", lambda x, y: x + gap(x, y), backward="Nextafter",
+    "nextafter", "x y", lambda x, y: x + gap(x, y), backward="Nextafter", format=True,
     doc="The next float after x, towards y; its derivative by x is 1.",
 )
 real = composite(
@@ -74,7 +74,13 @@ real = composite(
 )
 
 
+_LARGEST_BFLOAT16 = float.fromhex("0x1.fep127")
+
+
 def _nan_to_num(x: Any, nan: float | None, posinf: float | None, neginf: float | None) -> Any:
+    if getattr(x, "dtype", None) is not None and x.dtype.kind == "V":  # bfloat16, whose limits NumPy does not know
+        high, low = _LARGEST_BFLOAT16 if posinf is None else posinf, -_LARGEST_BFLOAT16 if neginf is None else neginf
+        return _nan_to_num(x.astype(np.float32), nan, high, low)
     return np.nan_to_num(x, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
 
 
@@ -103,7 +109,7 @@ def _nan_to_num_in_c(nan: float | None, posinf: float | None, neginf: float | No
 nan_to_num = elementwise(
     "nan_to_num", "x", _nan_to_num, _nan_to_num_reference, Pieces(lambda out, x, **_: logical_not(isfinite(x))),
     static={"nan": 0.0, "posinf": None, "neginf": None}, kind="piecewise", symbolic=lambda s, x, nan, posinf, neginf: x,
-    saves=("x",), ulps=0, sees_nan=True, extended=extended.NUMBERS,
+    saves=("x",), ulps=0, sees_nan=True, extended=extended.NUMBERS, format=True,
     wider=composition(
         "nan_to_num", "x", _replaced, static={"nan": 0.0, "posinf": None, "neginf": None}, scalars="nan posinf neginf",
     ),

@@ -35,7 +35,7 @@ tanh: Op = elementwise(
 
     called="hyperbolic tangent",
     doc="The hyperbolic tangent. Its derivative is taken as sech(x)**2, which is accurate where 1 - tanh(x)**2 is 0.", bare="atanh({})",
-    carries=bent,
+    carries=bent, by_result=True,
     c="g_tanh({0})",
     moderate=True,
 )  # fmt: skip

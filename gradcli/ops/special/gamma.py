@@ -160,7 +160,7 @@ sigmoid: Op = elementwise(
     doc="1/(1 + exp(-x)), accurate in both tails.",
     examples=("sigmoid(w*x + b)",),
     ulps=4,
-    carries=rising,
+    carries=rising, by_result=True,
     c="g_sigmoid({0})",
     numpy="special.expit({0})",
     torch="torch.sigmoid({0})",

@@ -15,6 +15,7 @@ import numpy as np
 from gradcli.graph.nodes import reachable
 from gradcli.ops.arrays.shapes import sum_to
 from gradcli.ops.spec import Op
+from gradcli.tensors.core.dtypes import FLOATS
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.node import Node
 from gradcli.tensors.core.user_warnings import warn
@@ -54,10 +55,10 @@ def remember(node: Node | None, op: Op | None = None, arrays: Sequence[Any] = ()
 
 
 def _infinite(op: Op, operands: Sequence[Any], out: np.ndarray) -> str:
-    if out.dtype.kind != "f" or np.isfinite(out).all():
+    if out.dtype.kind not in FLOATS or np.isfinite(out).all():
         return ""
     arrays = [np.asarray(o) for o in operands if o is not None]
-    if not all(np.isfinite(a).all() for a in arrays if a.dtype.kind == "f"):
+    if not all(np.isfinite(a).all() for a in arrays if a.dtype.kind in FLOATS):
         return ""
     place = tuple(int(i) for i in np.argwhere(~np.isfinite(out))[0])
     values = [str(np.broadcast_to(a, out.shape)[place]) for a in arrays if op.elementwise and a.size]
@@ -106,7 +107,7 @@ def check_backward(node: Node, parts: Sequence[Any]) -> None:
         if operand is None or part is None:
             continue
         array = sum_to(np.asarray(getattr(part, "array", part)), shape=operand.shape)
-        if array.dtype.kind == "f" and np.isnan(array).any():
+        if array.dtype.kind in FLOATS and np.isnan(array).any():
             where = tuple(int(i) for i in np.argwhere(np.isnan(array))[0])
             raise RuntimeError(
                 f"Function '{node.label}' returned nan values in its {place}th output. Element {list(where)} of that gradient is the first."

@@ -15,6 +15,7 @@ from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.anomaly import check_backward, watched
 from gradcli.tensors.core.batched import Batched
 from gradcli.tensors.core.casts import cast
+from gradcli.tensors.core.halves import holds_halves, narrowed, widened
 from gradcli.tensors.core.hook_calls import accumulated, add_to_grad, as_tensor, passed_on, prepared, seen
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.node import AccumulateGrad, Node, named
@@ -115,7 +116,11 @@ def run(
         if tensors:
             kind = node.dtype[0] if isinstance(node.dtype, tuple) else node.dtype
             dtypes.set_constants(None if op.always else kind)  # a user's rule has its own
-        parts = contributions(node, wanted, cotangent, values, guarded)
+        if tensors or op is output or op.always or not holds_halves(node.dtype):
+            parts = contributions(node, wanted, cotangent, values, guarded)
+        else:
+            parts = contributions(node, wanted, widened(cotangent), [widened(value) for value in values], guarded)
+            parts = narrowed(parts, node.operands) if parts else parts
         if not parts or op.kind == "flat":  # nothing that depends on the operands: zeros, if nothing else arrives
             parts = [None if o is None or o not in needed or o in adjoints else _zeros(o) for o in node.operands]
         elif check is not None and op is not output:

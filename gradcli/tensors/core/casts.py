@@ -10,6 +10,7 @@ from gradcli.ops.structure import clone
 from gradcli.tensors.core.anomaly import remember
 from gradcli.tensors.core.batched import Batched
 from gradcli.tensors.core.device import check_device
+from gradcli.tensors.core.dtypes import FLOATS
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.nested_lists import array_of
 from gradcli.tensors.core.node import Node, node_class
@@ -30,7 +31,7 @@ def cast(x: Tensor, kind: np.dtype[Any]) -> Tensor:
         return Batched(cast(x.physical, kind), x.levels)
     with np.errstate(all="ignore"):
         result = Tensor(x.array.astype(kind))
-    if x.requires_grad and state.recording and kind.kind == "f":
+    if x.requires_grad and state.recording and kind.kind in FLOATS:
         # contributions are cast to the operand's dtype by the sweep
         node: Node = node_class("ToCopyBackward0")(clone, (x.gradient_node(),), {}, result.array.shape, result.array.dtype)
         node.saved = (result.array, result.array)
@@ -39,7 +40,7 @@ def cast(x: Tensor, kind: np.dtype[Any]) -> Tensor:
             remember(node)
     if state.recorder is not None:
         state.recorder.note(clone, (x,), {}, result)
-    if x._tangents is not None and kind.kind == "f":
+    if x._tangents is not None and kind.kind in FLOATS:
         result._tangents = {level: cast(tangent, kind) for level, tangent in x._tangents.items()}
     return result
 

@@ -9,18 +9,32 @@ from typing import Any
 
 import numpy as np
 
+FLOATS = "fV"  # NumPy's kinds of those that tensors hold: bfloat16 is none of its own
+
 
 class dtype:
     """The type of a tensor's entries: prints as ``torch.float32``."""
 
     __slots__ = ("is_floating_point", "name", "numpy", "tensor_type")
+    numpy: np.dtype[Any]
     is_complex = False
     is_signed = True
 
     def __init__(self, name: str, numpy: Any, tensor_type: str) -> None:
         self.name, self.tensor_type = name, tensor_type
-        self.numpy: np.dtype[Any] = np.dtype(numpy)
-        self.is_floating_point: bool = self.numpy.kind == "f"
+        if numpy is not None:
+            self.numpy = np.dtype(numpy)
+        self.is_floating_point = numpy is None or self.numpy.kind == "f"
+
+    def __getattr__(self, name: str) -> Any:
+        """NumPy's dtype where another library has it, which is imported when it is first asked for."""
+        if name != "numpy":
+            raise AttributeError(f"'torch.dtype' object has no attribute {name!r}")
+        import ml_dtypes
+
+        self.numpy = np.dtype(getattr(ml_dtypes, self.name))
+        _BY_NUMPY[self.numpy] = self
+        return self.numpy
 
     @property
     def in_messages(self) -> str:
@@ -39,6 +53,7 @@ class dtype:
 
 
 float16 = half = dtype("float16", np.float16, "HalfTensor")
+bfloat16 = dtype("bfloat16", None, "BFloat16Tensor")
 float32 = dtype("float32", np.float32, "FloatTensor")
 float64 = double = dtype("float64", np.float64, "DoubleTensor")
 uint8 = dtype("uint8", np.uint8, "ByteTensor")
@@ -49,11 +64,11 @@ int64 = long = dtype("int64", np.int64, "LongTensor")
 bool_ = dtype("bool", np.bool_, "BoolTensor")
 
 NAMES = {
-    "float16": float16, "half": float16, "float32": float32, "float": float32, "float64": float64, "double": float64,
+    "float16": float16, "half": float16, "bfloat16": bfloat16, "float32": float32, "float": float32, "float64": float64, "double": float64,
     "uint8": uint8, "int8": int8, "int16": int16, "short": int16, "int32": int32, "int": int32, "int64": int64, "long": int64,
     "bool": bool_,
 }  # fmt: skip
-_BY_NUMPY = {d.numpy: d for d in (float16, float32, float64, uint8, int8, int16, int32, int64, bool_)}
+_BY_NUMPY: dict[np.dtype[Any], dtype] = {d.numpy: d for d in (float16, float32, float64, uint8, int8, int16, int32, int64, bool_)}
 
 
 def _named(name: str) -> dtype:
@@ -89,7 +104,7 @@ _constants = _Constants()
 def set_constants(kind: np.dtype[Any] | None) -> np.dtype[Any] | None:
     """Give constants the dtype of what they meet, as far as that is a float's. What they had before."""
     before = _constants.dtype
-    _constants.dtype = kind if kind is None or kind.kind == "f" else None
+    _constants.dtype = kind if kind is None or kind.kind in FLOATS else None
     return before
 
 
@@ -98,21 +113,45 @@ def constant_float() -> np.dtype[Any]:
     return _constants.dtype or _Default.dtype.numpy
 
 
+def is_bfloat16(numpy: np.dtype[Any]) -> bool:
+    """Whether a dtype of NumPy's is bfloat16: without importing the library that has it, for then it is not."""
+    return numpy.kind == "V" and numpy.name == "bfloat16" and numpy == bfloat16.numpy
+
+
+def limits(numpy: np.dtype[Any]) -> Any:
+    """What is known of a dtype of floats, as NumPy's finfo has it."""
+    if numpy.kind == "f":
+        return np.finfo(numpy)
+    import ml_dtypes
+
+    return ml_dtypes.finfo(numpy)  # type: ignore[no-untyped-call]
+
+
 def of_numpy(numpy: np.dtype[Any]) -> dtype:
     """Our dtype for NumPy's. Raises TypeError for what tensors cannot hold."""
     try:
         return _BY_NUMPY[numpy]
     except KeyError:
+        if is_bfloat16(numpy):
+            return bfloat16
         raise TypeError(
             f"can't convert np.ndarray of type numpy.{numpy}. The supported types are: float64, float32, float16, int64, int32, "
             "int16, int8, uint8, and bool"
         ) from None
 
 
+def of_pytorch(kind: Any) -> dtype | None:
+    """Our dtype for PyTorch's own, which functions of its that tensors of ours pass through name; None for what is none."""
+    return NAMES.get(str(kind).removeprefix("torch.")) if type(kind).__module__ == "torch" else None
+
+
 def as_numpy(kind: Any) -> np.dtype[Any]:
-    """NumPy's dtype for one of ours, of NumPy's or of Python's (float, int, bool)."""
+    """NumPy's dtype for one of ours, of PyTorch's, of NumPy's or of Python's (float, int, bool)."""
     if isinstance(kind, dtype):
         return kind.numpy
+    foreign = of_pytorch(kind)
+    if foreign is not None:
+        return foreign.numpy
     if isinstance(kind, str):
         raise TypeError(f"argument 'dtype' must be torch.dtype, not str: {kind!r}")
     numpy: np.dtype[Any] = np.dtype(kind)  # of Python's float: float64
@@ -146,7 +185,7 @@ class Size(tuple[int, ...]):
     __rmul__ = __mul__
 
 
-_RANK = {"b": 0, "u": 1, "i": 1, "f": 2}
+_RANK = {"b": 0, "u": 1, "i": 1, "f": 2, "V": 2}
 
 
 def result_type(operands: Sequence[Any]) -> np.dtype[Any]:
@@ -179,9 +218,11 @@ def joined(x: np.dtype[Any], y: np.dtype[Any]) -> np.dtype[Any]:
     """The dtype that two have in common."""
     if _RANK[x.kind] != _RANK[y.kind]:
         return max(x, y, key=lambda d: _RANK[d.kind])  # whole numbers never widen a float
+    if {x.kind, y.kind} == set(FLOATS) and x.itemsize == y.itemsize:
+        return float32.numpy  # neither of float16 and bfloat16 holds the other one
     return np.promote_types(x, y)
 
 
 def can_cast(found: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
     """Whether results of a dtype may be written to tensors of another one: of no lower kind."""
-    return wanted.kind == "f" or (found.kind != "f" and (wanted.kind != "b" or found.kind == "b"))
+    return wanted.kind in FLOATS or (found.kind not in FLOATS and (wanted.kind != "b" or found.kind == "b"))

@@ -12,6 +12,11 @@ from gradcli.tensors.core.device import device
 from gradcli.tensors.core.modes import state
 
 
+def as_numbers(array: np.ndarray) -> Any:
+    """The entries as Python's numbers, in nested lists; one alone as it is where there are no axes."""
+    return (array if array.dtype.kind != "V" else array.astype(np.float32)).tolist()
+
+
 class Entries(Operand):
     """What PyTorch, Python and NumPy ask of an array, or of the one number in it."""
 
@@ -62,15 +67,17 @@ class Entries(Operand):
     def item(self) -> Any:
         if self.array.size != 1:
             raise RuntimeError(f"a Tensor with {self.array.size} elements cannot be converted to Scalar")
-        return self.array.item()
+        return as_numbers(self.array.reshape(()))
 
     def tolist(self) -> Any:
-        return self.array.tolist()
+        return as_numbers(self.array)
 
     def numpy(self, *, force: bool = False) -> np.ndarray:
         """The entries as an array that shares memory."""
         if self.requires_grad and state.recording and not force:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+        if self.array.dtype.kind == "V":
+            raise TypeError("Got unsupported ScalarType BFloat16")
         return self.array
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -90,7 +97,7 @@ class Entries(Operand):
             if self.array.size:
                 raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
             raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
-        return self.array.item()
+        return self.item()
 
     def __bool__(self) -> bool:
         return bool(self._scalar())
@@ -104,12 +111,12 @@ class Entries(Operand):
     def _single(self) -> Any:
         if self.array.size != 1:
             raise ValueError("only one element tensors can be converted to Python scalars")
-        return self.array.item()
+        return self.item()
 
     def __index__(self) -> int:
         if self.array.size != 1 or self.array.dtype.kind not in "iub":
             raise TypeError("only integer tensors of a single element can be converted to an index")
-        return int(self.array.item())
+        return int(self.item())
 
     def __format__(self, spec: str) -> str:
         return object.__format__(self, spec) if self.array.ndim else format(self.item(), spec)

@@ -116,7 +116,7 @@ def assign(x: Tensor, result: Tensor) -> Tensor:
         state.before_writing(x)
     x.array[...] = result.array
     x._version_counter[0] += 1
-    if state.recording and x.array.dtype.kind == "f" and (result.requires_grad or x.requires_grad):
+    if state.recording and x.array.dtype.kind in dtypes.FLOATS and (result.requires_grad or x.requires_grad):
         _keep_written(x, result)
         if x._view is not None:
             rebase(x, result.source())

@@ -28,12 +28,12 @@ def array_of(data: Any, dtype: Any) -> np.ndarray:
             array = np.array(_as_lists(data))
         except ValueError as error:
             raise ValueError(f"expected sequences of one length at every depth: {error}") from None
-        if (array.dtype.kind == "f" and not _holds_numpy(data)) or (not array.size and array.dtype.kind not in "iub"):
+        if (array.dtype.kind in dtypes.FLOATS and not _holds_numpy(data)) or (not array.size and array.dtype.kind not in "iub"):
             with np.errstate(all="ignore"):  # what is too large for a dtype is infinite
                 array = np.array(_as_lists(data), default_float() if dtype is None else dtypes.as_numpy(dtype))
         elif array.dtype.kind in "iu" and not _holds_numpy(data):
             array = array.astype(np.int64)
-    if array.dtype.kind not in "fiub":
+    if array.dtype.kind not in "fiub" and not dtypes.is_bfloat16(array.dtype):
         raise TypeError(f"tensors hold real numbers and booleans, not {array.dtype}")
     if dtype is None:
         dtypes.of_numpy(array.dtype)
@@ -52,7 +52,7 @@ def _holds_numpy(data: Any) -> bool:
 def _as_lists(data: Any) -> Any:
     """Nested sequences with tensors among them as lists of numbers."""
     if isinstance(data, Entries):
-        return data.array.tolist()
+        return data.tolist()
     return [_as_lists(part) for part in data] if isinstance(data, (list, tuple, range)) else data
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from gradcli.ops.recording import kept_places
 from gradcli.ops.spec import Op
+from gradcli.tensors.core.dtypes import FLOATS
 from gradcli.tensors.core.node import AccumulateGrad, Node, Shaped, Versions, node_of_part
 from gradcli.tensors.core.saved_hooks import Packed
 from gradcli.tensors.core.tensor import Tensor
@@ -73,7 +74,7 @@ def saved_tensors(node: Node, saved: Sequence[Any], own: bool = False) -> Sequen
     if isinstance(saved[0], tuple):
         out: Any = tuple(Tensor(np.asarray(part)) for part in saved[0])
         for place, part in enumerate(out):
-            if part.array.dtype.kind == "f":
+            if part.array.dtype.kind in FLOATS:
                 part.node = node_of_part(node, place, part)
                 part._requires_grad = True
     else:

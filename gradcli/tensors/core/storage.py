@@ -9,6 +9,7 @@ import numpy as np
 
 from gradcli.ops.arrays.striding import last_place
 from gradcli.tensors.core import dtypes
+from gradcli.tensors.core.entries import as_numbers
 
 Geometry = tuple[tuple[int, ...], tuple[int, ...], int]
 
@@ -115,7 +116,7 @@ class Storage:
         return self.itemsize
 
     def tolist(self) -> list[Any]:
-        return list(self._entries().tolist())
+        return list(as_numbers(self._entries()))
 
     def __len__(self) -> int:
         return self.size()

@@ -15,6 +15,7 @@ import numpy as np
 from gradcli.errors import ShapeError
 from gradcli.ops.arrays.shapes import StaticArray, getitem, numpy_index
 from gradcli.tensors.core.batched import Batched, batched_in, levels_of, one_by_one
+from gradcli.tensors.core.dtypes import FLOATS
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.user_warnings import warn
@@ -176,7 +177,7 @@ def _part(part: Any) -> Any:
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
     elif isinstance(part, (list, tuple, np.ndarray, range)):
         array = np.asarray([p.item() if isinstance(p, Tensor) and not p.array.ndim else p for p in part])
-        if not array.size and array.dtype.kind == "f":
+        if not array.size and array.dtype.kind in FLOATS:
             array = array.astype(np.int64)
     else:
         kind = type(part).__name__

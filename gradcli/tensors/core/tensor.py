@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gradcli.tensors.core.dtypes import FLOATS
 from gradcli.tensors.core.entries import Entries
 from gradcli.tensors.core.hooks import Handle
 from gradcli.tensors.core.modes import check_untransformed, state
@@ -81,7 +82,7 @@ class Tensor(CatalogueMethods):
                 f"{_LEAF_FLAGS} If you want to use a computed variable in a subgraph that doesn't require differentiation use "
                 f"var_no_grad = var.detach(). This one was made by {self.node.label}"
             )
-        if value and self.array.dtype.kind != "f":
+        if value and self.array.dtype.kind not in FLOATS:
             raise RuntimeError(f"{_ONLY_FLOATS}; this one is {self.dtype}: make it with dtype=torch.float32, or call .float()")
         if value and self._inference and not state.inference:
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")

@@ -17,6 +17,7 @@ from gradcli.ops.arrays.striding import as_strided, as_strided_scatter
 from gradcli.ops.elementwise.arithmetic import chain, mul
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import output
+from gradcli.tensors.core.dtypes import FLOATS
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.node import Node
 from gradcli.tensors.core.tensor import Tensor
@@ -31,6 +32,7 @@ class Trace:
         self.leaves = {name: self.graph.leaf(name, x.array.shape) for name, x in zip(names, inputs, strict=True)}
         self.steps: list[Any] = []  # what was done, to be compared with another run
         self.opaque = False  # whether something that requires grad came from nowhere
+        self.further: set[np.dtype[Any]] = set()  # dtypes that were computed in and not seen, as under PyTorch's autocast
         self._alive: list[Tensor] = []
         self._nodes: dict[int, tuple[Expr, int]] = {}  # of each tensor, and the version of its memory
         self._behind: dict[Node, Expr] = {}  # of the nodes behind tensors: a backward pass makes new tensors of these
@@ -67,6 +69,11 @@ class Trace:
             self._remember(base, self.graph.apply(as_strided_scatter, [known, node], geometry(base.array, tensor.array)))
         self._remember(tensor, node)
 
+    @property
+    def kinds(self) -> set[np.dtype[Any]]:
+        """The dtypes that were met."""
+        return {tensor.array.dtype for tensor in self._alive} | self.further
+
     def _remember(self, tensor: Tensor, node: Expr) -> None:
         self._alive.append(tensor)
         self._nodes[id(tensor)] = node, tensor._version_counter[0]
@@ -101,7 +108,7 @@ class Trace:
 
 def _same(x: Any, y: Any) -> bool:
     if isinstance(x, np.ndarray) and isinstance(y, np.ndarray):
-        return x.shape == y.shape and bool(np.array_equal(x, y, equal_nan=x.dtype.kind == "f"))
+        return x.shape == y.shape and bool(np.array_equal(x, y, equal_nan=x.dtype.kind in FLOATS))
     return type(x) is type(y) and not isinstance(x, np.ndarray) and x == y
 
 

@@ -13,6 +13,7 @@ from gradcli.ops.calling.inputs import unmasked
 from gradcli.ops.spec import Op
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.anomaly import remember
+from gradcli.tensors.core.halves import computed_with, is_half
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.node import Node, node_of_part
 from gradcli.tensors.core.node_names import kind_of
@@ -62,12 +63,13 @@ def slow_path(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any
 def plain(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
     """The same of tensors that are neither batched nor have tangents that count."""
     traits = _traits(op)
-    arrays, sources, dtype = _read(op, operands)
+    arrays, sources, dtype, half = _read(op, operands)
     if sources is not None and not (traits.differentiable and state.recording and not state.inference):
         sources = None
     if op is getitem and type(static["index"][-1]) is int and ... not in static["index"]:
         static = {"index": (*static["index"], ...)}  # an entry, too, is a view
-    out = arrays[0].view() if op is broadcast_to and arrays[0].shape == static["shape"] else computed(op, arrays, static)
+    given = arrays if not half or traits.view or op.always or op.torch.format else computed_with(op, arrays, dtype)
+    out = arrays[0].view() if op is broadcast_to and arrays[0].shape == static["shape"] else computed(op, given, static)
     if type(out) is not np.ndarray or out.dtype is not dtype:
         if isinstance(out, tuple):
             return _several(op, operands, arrays, static, tuple([as_array(op, part, dtype) for part in out]), sources)
@@ -79,7 +81,7 @@ def plain(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
     else:
         tensor = Tensor(out.copy() if shares_memory(out, arrays) else out)
     out = tensor.array  # the tensor's own: what a node keeps may share no memory with an operand
-    if sources is not None and out.dtype.kind == "f":
+    if sources is not None and out.dtype.kind in dtypes.FLOATS:
         kind = kind_of(op, arrays, static)
         values = [out, *arrays]
         versions = save(op, _wanted(op, sources), tensor, operands, values)
@@ -128,7 +130,7 @@ def _several(
         if state.saved_hooks is not None and versions:
             node.saved, node.versions = as_packed(values, [place for _, _, place in versions], operands), []
         for place, tensor in enumerate(tensors):
-            if tensor.array.dtype.kind == "f":
+            if tensor.array.dtype.kind in dtypes.FLOATS:
                 tensor.node = node_of_part(node, place, tensor)
                 tensor._requires_grad = True
         if state.anomaly:
@@ -138,19 +140,20 @@ def _several(
     return tensors
 
 
-def _read(op: Op, operands: Sequence[Any]) -> tuple[list[Any], _Sources | None, np.dtype[Any] | None]:
+def _read(op: Op, operands: Sequence[Any]) -> tuple[list[Any], _Sources | None, np.dtype[Any] | None, bool]:
     """The operands as arrays and numbers, of one dtype if need be; the nodes that their gradients will go to, None if
-    none requires grad; and the dtype of a result that is a float."""
+    none requires grad; the dtype of a result that is a float; and whether there are floats of 16 bits."""
     arrays: list[Any] = []
     sources: list[Node | None] = []
     common: np.dtype[Any] | None = None
-    alike = True
+    alike, half = True, False
     for operand in operands:
         if isinstance(operand, Tensor):
             array = operand.array
             if array.dtype is not common:
                 alike = alike and (common is None or array.dtype == common)
                 common = array.dtype
+                half = half or is_half(common)
             source = operand.node
             if operand._view is not None or (source is None and operand._requires_grad):
                 source = operand.source() if state.recording else None
@@ -161,9 +164,10 @@ def _read(op: Op, operands: Sequence[Any]) -> tuple[list[Any], _Sources | None, 
             alike = alike and (array is None or (weak and op.elementwise))
             sources.append(None)
         arrays.append(array)
-    if not (alike and common is not None and common.kind == "f"):
+    if not (alike and common is not None and common.kind in dtypes.FLOATS):
         common = None if op.result in ("bool", "int") else _promoted(op, operands, arrays)
-    return arrays, tuple(sources) if any(sources) else None, common
+        half = half or (common is not None and is_half(common))
+    return arrays, tuple(sources) if any(sources) else None, common, half
 
 
 def _promoted(op: Op, operands: Sequence[Any], arrays: list[Any]) -> np.dtype[Any] | None:
@@ -179,7 +183,7 @@ def _promoted(op: Op, operands: Sequence[Any], arrays: list[Any]) -> np.dtype[An
     error = None if op.torch.refuses is None else op.torch.refuses(dtypes.of_numpy(target).in_messages, arrays)
     if error is not None:
         raise error
-    if target.kind != "f":
+    if target.kind not in dtypes.FLOATS:
         if op.result == "same" or (op.facts.integral and not op.torch.floats):
             if not op.elementwise:
                 return None

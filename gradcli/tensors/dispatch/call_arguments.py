@@ -61,7 +61,7 @@ class Host:
     @staticmethod
     def whole(argument: Any, of: binding.Use | None = None) -> Any:
         tensor = as_tensor(argument)
-        if tensor.array.dtype.kind == "f" and not tensor.array.size:
+        if tensor.array.dtype.kind in dtypes.FLOATS and not tensor.array.size:
             tensor = Tensor(tensor.array.astype(np.int64))
         if tensor.array.dtype.kind not in "iub":
             raise RuntimeError(f"expected index tensors to have type torch.long, not {tensor.dtype}")
@@ -72,7 +72,7 @@ class Host:
         if isinstance(argument, Tensor):
             if requires_grad(argument):
                 raise binding.VaryingParameterError
-            return argument.array.item() if not argument.array.ndim else argument.array
+            return argument.item() if not argument.array.ndim else argument.array
         if isinstance(argument, (tuple, list)):
             return type(argument)(Host.static(part) for part in argument) if type(argument) in (tuple, list) else tuple(argument)
         return argument.item() if isinstance(argument, np.generic) else argument
@@ -103,7 +103,9 @@ class Host:
 
 def _constant(number: Any) -> Tensor:
     array = np.asarray(number)
-    return Tensor(array.astype(dtypes.constant_float()) if array.dtype.kind == "f" and not array.ndim else as_tensor(number).array)
+    return Tensor(
+        array.astype(dtypes.constant_float()) if array.dtype.kind in dtypes.FLOATS and not array.ndim else as_tensor(number).array
+    )
 
 
 def _place(record: Op | Composite, operand: str) -> int | None:
@@ -151,7 +153,7 @@ class ScipyHost(NumpyHost):
     @staticmethod
     def whole(argument: Any, of: binding.Use | None = None) -> Any:
         tensor = as_tensor(argument)
-        if tensor.array.dtype.kind == "f" and bool(np.all(tensor.array == np.rint(tensor.array))):
+        if tensor.array.dtype.kind in dtypes.FLOATS and bool(np.all(tensor.array == np.rint(tensor.array))):
             tensor = Tensor(tensor.array.astype(np.int64))
         return Host.whole(tensor, of)
 

@@ -69,8 +69,8 @@ def in_range(error: AxisError) -> PlaceError:
 
 
 _C_NAMES = {
-    "float16": "c10::Half", "float32": "float", "float64": "double", "uint8": "unsigned char", "int8": "signed char", "int16": "short",
-    "int32": "int", "int64": "long int",
+    "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double",
+    "uint8": "unsigned char", "int8": "signed char", "int16": "short", "int32": "int", "int64": "long int",
 }  # fmt: skip
 
 
@@ -103,7 +103,7 @@ def check_taken(name: str, arguments: Sequence[Any]) -> None:
         error = misplaced(name, array.ndim)
         if error is not None:
             raise error
-    if not arrays or any(array.dtype.kind == "f" for array in arrays):
+    if not arrays or any(array.dtype.kind in dtypes.FLOATS for array in arrays):
         return
     error = refused(name, dtypes.of_numpy(dtypes.result_type(arrays)).in_messages)
     if error is not None:

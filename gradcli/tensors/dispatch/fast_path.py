@@ -25,7 +25,7 @@ from gradcli.tensors.dispatch.kernels import as_array, computed, shares_memory
 
 Path = Callable[[Sequence[Any], Mapping[str, Any]], Any]
 _NUMBERS = frozenset({int, float})
-_Array, _DOUBLE = np.ndarray, np.dtype(np.float64)
+_Array, _DOUBLE, _SINGLE = np.ndarray, np.dtype(np.float64), np.dtype(np.float32)
 
 
 @cache
@@ -49,7 +49,7 @@ def _of_one(op: Op) -> Path:
             return None
         a: Any = x.array
         dtype = a.dtype
-        if dtype is not _DOUBLE and dtype.kind != "f":
+        if dtype is not _DOUBLE and dtype is not _SINGLE:  # those of 16 bits are computed in float32
             return None
         source = x.node
         if x._view is not None:
@@ -135,7 +135,7 @@ def _of_two(op: Op) -> Path:
             numbers = 1
         else:
             return None
-        if (dtype is not _DOUBLE and dtype.kind != "f") or not state.usual:
+        if (dtype is not _DOUBLE and dtype is not _SINGLE) or not state.usual:
             return None
         if ufunc and (any_rank or a is x or a.ndim):
             try:

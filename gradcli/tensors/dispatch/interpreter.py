@@ -71,7 +71,7 @@ def _side_by_side(operands: Sequence[Any], levels: Levels) -> list[Any]:
 def _promoted(operands: Sequence[Any]) -> list[Any]:
     examples = [np.empty((1,) * x.ndim, x.dtype.numpy) if isinstance(x, Tensor) else x for x in operands]
     common = dtypes.result_type([e for e in examples if e is not None])
-    floats = common.kind == "f"
+    floats = common.kind in dtypes.FLOATS
     return [x.to(dtypes.of_numpy(common)) if floats and isinstance(x, Tensor) and x.dtype.is_floating_point else x for x in operands]
 
 
@@ -93,7 +93,7 @@ def _moving(op: Op, operands: Sequence[Any], static: Mapping[str, Any], place: i
     if tangents is not None:
         single = not isinstance(result, tuple)
         for part, tangent in zip((result,) if single else result, (tangents,) if single else tangents, strict=True):
-            if tangent is not None and part.array.dtype.kind == "f":
+            if tangent is not None and part.array.dtype.kind in dtypes.FLOATS:
                 own = _apart(tangent, part, operands, level)
                 set_tangent(part, level, own if own.dtype == part.dtype else cast(own, part.array.dtype))
     return result
@@ -101,7 +101,7 @@ def _moving(op: Op, operands: Sequence[Any], static: Mapping[str, Any], place: i
 
 def _tangent(op: Op, operands: Sequence[Any], static: Mapping[str, Any], result: Any, tangents: Sequence[Any]) -> Any:
     """How the result of an operation moves, as its operands do; of several results, each; None if it does not."""
-    if (op.partials is None and op.vjp is None) or (isinstance(result, Tensor) and result.array.dtype.kind != "f"):
+    if (op.partials is None and op.vjp is None) or (isinstance(result, Tensor) and result.array.dtype.kind not in dtypes.FLOATS):
         return None
     if op.facts.linear and not op.elementwise:
         moving = [t if t is not None or x is None else _still(x) for x, t in zip(operands, tangents, strict=True)]

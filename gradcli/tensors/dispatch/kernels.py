@@ -9,6 +9,7 @@ import numpy as np
 
 from gradcli.errors import GradcliError
 from gradcli.ops.spec import Op
+from gradcli.tensors.core.dtypes import FLOATS
 from gradcli.tensors.core.modes import silent
 from gradcli.tensors.dispatch.error_messages import explained
 
@@ -40,7 +41,8 @@ def as_array(op: Op, result: Any, dtype: np.dtype[Any] | None) -> np.ndarray:
     out = result if type(result) is np.ndarray else np.asarray(result)
     if out.dtype is dtype:
         return out
-    if dtype is not None and out.dtype != dtype and (out.dtype.kind == "f" or dtype.kind != "f") and op.result not in ("bool", "int"):
+    floats = out.dtype.kind in FLOATS or (dtype is not None and dtype.kind not in FLOATS)
+    if dtype is not None and out.dtype != dtype and floats and op.result not in ("bool", "int"):
         return out.astype(dtype)
     return out.astype(np.int64) if out.dtype == np.uint64 else out
 

@@ -20,6 +20,7 @@ from gradcli.ops.structure import clone
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.batched import Batched, NotBatchedError, batched_in, levels_of, one_by_one
 from gradcli.tensors.core.casts import as_tensor
+from gradcli.tensors.core.halves import is_half
 from gradcli.tensors.core.in_place import check_places, check_writable, update
 from gradcli.tensors.core.levels import moves
 from gradcli.tensors.core.modes import state
@@ -30,6 +31,7 @@ from gradcli.tensors.core.user_warnings import warn
 from gradcli.tensors.dispatch.apply import apply
 from gradcli.tensors.dispatch.call_arguments import HOST, NUMPY_HOST, SCIPY_HOST, arrangement, rehearsal
 from gradcli.tensors.dispatch.error_messages import also_value_error, check_same_dtype, check_taken, in_range, refusal_of
+from gradcli.tensors.dispatch.halves import in_float32
 from gradcli.tensors.dispatch.named_results import named_results
 from gradcli.tensors.dispatch.regions import region, region_of
 from gradcli.tensors.dispatch.whole_numbers import settle
@@ -84,7 +86,7 @@ def _of_one_float(arguments: tuple[Any, ...]) -> bool:
     for argument in arguments:
         if isinstance(argument, Tensor):
             kind = argument.array.dtype
-            if kind is not common and (common is not None or kind.kind != "f"):
+            if kind is not common and (common is not None or kind.kind not in dtypes.FLOATS):
                 return False
             common = kind
     return common is not None
@@ -182,7 +184,12 @@ def _applied(host: Any, record: Op | Composite, name: str, signature: Signature,
     """A record applied; constants in the body of one made of operations are floats of the dtype that it computes with."""
     if isinstance(record, Op):
         return binding.applied(host, record, name, signature, operands, static)
-    before = dtypes.set_constants(_float_among(operands) or (dtypes.float64.numpy if host is not HOST else None))
+    common = _float_among(operands)
+    if common is not None and is_half(common):
+        result = in_float32(record, operands, lambda wide: _applied(host, record, name, signature, wide, static))
+        if result is not None:
+            return result
+    before = dtypes.set_constants(common or (dtypes.float64.numpy if host is not HOST else None))
     try:
         return binding.applied(host, record, name, signature, operands, static)
     finally:
@@ -199,7 +206,7 @@ def _float_among(operands: list[Any]) -> np.dtype[Any] | None:
     common: np.dtype[Any] | None = None
     for operand in operands:
         kind = operand.array.dtype if isinstance(operand, Tensor) else _float_among(operand) if isinstance(operand, list) else None
-        if kind is not None and kind is not common and kind.kind == "f":
+        if kind is not None and kind is not common and kind.kind in dtypes.FLOATS:
             common = kind if common is None else dtypes.joined(common, kind)
     return common
 

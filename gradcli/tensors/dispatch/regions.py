@@ -12,6 +12,7 @@ from gradcli.ops.spec import Composite, Op
 from gradcli.tensors.core import storage
 from gradcli.tensors.core.anomaly import remember
 from gradcli.tensors.core.batched import Batched, levels_of, memory_of, rewrapped
+from gradcli.tensors.core.dtypes import FLOATS
 from gradcli.tensors.core.levels import part_of, set_tangent, tangent_of
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.node import Node, Shaped, node_class
@@ -25,7 +26,7 @@ def region(x: Tensor, array: np.ndarray, name: str = "AsStrided") -> Tensor:
     tensor = viewing(array, x)
     static = geometry(x.array, array)
     source = x.source() if state.recording and not state.inference else None
-    if source is not None and array.dtype.kind == "f":
+    if source is not None and array.dtype.kind in FLOATS:
         node: Node = node_class(numbered(name))(as_strided, (source,), static, array.shape, array.dtype)
         node.saved = [Shaped(array), Shaped(x.array)]
         tensor.node, tensor._requires_grad = node, True

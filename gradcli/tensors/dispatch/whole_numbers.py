@@ -39,7 +39,7 @@ def settle(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> 
     tensors = [a.array for a in arguments if isinstance(a, Tensor)]
     if scales(name):
         return _scaled(name, arguments, keywords)
-    if rule is None or not tensors or any(a.dtype.kind == "f" for a in tensors):
+    if rule is None or not tensors or any(a.dtype.kind in dtypes.FLOATS for a in tensors):
         return None
     if name in _DIVISIONS:
         if keywords.get("rounding_mode") != "trunc" or any(isinstance(a, float) for a in arguments):
@@ -88,7 +88,7 @@ def _scaled(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) ->
     kind = dtypes.result_type([a.array if isinstance(a, Tensor) else a for a in arguments])
     if isinstance(alpha, bool) and kind.kind != "b":
         raise RuntimeError("Boolean alpha only supported for Boolean results.")
-    if kind.kind == "f" or not tensors:
+    if kind.kind in dtypes.FLOATS or not tensors:
         return None
     if isinstance(alpha, float):
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
@@ -112,14 +112,14 @@ def _of_its_dtype(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Sett
     if not isinstance(first, Tensor):
         return None
     usual = first.array.dtype if isinstance(value, (bool, int, float)) else getattr(value, "array", first.array).dtype
-    if first.array.dtype.kind == "f" and usual is first.array.dtype:
+    if first.array.dtype.kind in dtypes.FLOATS and usual is first.array.dtype:
         return None
-    if first.array.dtype.kind != "f" and isinstance(keywords.get("alpha"), float):
+    if first.array.dtype.kind not in dtypes.FLOATS and isinstance(keywords.get("alpha"), float):
         keywords = {**keywords, "alpha": int(keywords["alpha"])}  # as whole numbers are multiplied with it
     put: Any = value
     if isinstance(value, Tensor) and not value.array.ndim:
         put = value.to(first.dtype)
-    elif isinstance(value, (bool, int, float)) and first.array.dtype.kind != "f":
+    elif isinstance(value, (bool, int, float)) and first.array.dtype.kind not in dtypes.FLOATS:
         put = np.asarray(value).astype(first.array.dtype).item()
     given = (*arguments[:-1], put) if name is None else tuple(arguments)
     return Settled(given, dict(keywords) if name is None else {**keywords, name: put}, first.dtype)

@@ -17,7 +17,7 @@ def _promoted(kernel: str, booleans: bool, x: Any, y: Any) -> tuple[np.ndarray, 
     """Two operands as arrays of their common dtype, which is no float."""
     arrays = [o.array if isinstance(o, Tensor) else o for o in (x, y)]
     kind = dtypes.result_type(arrays)
-    if kind.kind == "f" or (kind.kind == "b" and not booleans):
+    if kind.kind in dtypes.FLOATS or (kind.kind == "b" and not booleans):
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{dtypes.of_numpy(kind).in_messages}'")
     left, right = (np.asarray(a).astype(kind) for a in arrays)  # which wraps around
     return left, right
@@ -36,7 +36,7 @@ def _pairs(name: str, function: Callable[..., Any], kernel: str, booleans: bool 
 
 @by_example
 def bitwise_not(x: Tensor) -> Tensor:
-    if x.array.dtype.kind == "f":
+    if x.array.dtype.kind in dtypes.FLOATS:
         raise NotImplementedError(f"\"bitwise_not_cpu\" not implemented for '{x.dtype.in_messages}'")
     return Tensor(np.asarray(np.bitwise_not(x.array)))
 
@@ -72,7 +72,7 @@ def _in_place(name: str) -> Callable[[Tensor, Any], Tensor]:
 
 
 def _invert(x: Tensor) -> Tensor:
-    if x.array.dtype.kind == "f":
+    if x.array.dtype.kind in dtypes.FLOATS:
         raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
     found: Tensor = bitwise_not(x)
     return found

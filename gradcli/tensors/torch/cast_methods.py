@@ -18,7 +18,7 @@ def _to(x: Tensor, *arguments: Any, dtype: Any = None, device: Any = None, copy:
     for argument in arguments:
         if isinstance(argument, Tensor):
             dtype = argument.dtype
-        elif isinstance(argument, dtypes.dtype) or argument in (float, int, bool):
+        elif isinstance(argument, dtypes.dtype) or argument in (float, int, bool) or dtypes.of_pytorch(argument) is not None:
             dtype = argument
         elif isinstance(argument, (bool, np.bool_)):
             continue
@@ -31,6 +31,11 @@ def _to(x: Tensor, *arguments: Any, dtype: Any = None, device: Any = None, copy:
 
 
 def _type(x: Tensor, dtype: Any = None) -> Any:
+    if isinstance(dtype, str):
+        named = next((kind for kind in dtypes.NAMES.values() if dtype == f"torch.{kind.tensor_type}"), None)
+        if named is None:
+            raise ValueError(f"invalid type: '{dtype}'")
+        dtype = named
     return f"torch.{x.dtype.tensor_type}" if dtype is None else _to(x, dtype)
 
 
@@ -54,7 +59,8 @@ def _unchanged(x: Tensor, *_: Any, **__: Any) -> Tensor:
 
 CASTS: dict[str, Callable[..., Any]] = {
     "to": _to, "astype": _astype, "type": _type, "type_as": _type_as,
-    "float": _in(dtypes.float32), "double": _in(dtypes.float64), "half": _in(dtypes.float16), "long": _in(dtypes.int64),
+    "float": _in(dtypes.float32), "double": _in(dtypes.float64), "half": _in(dtypes.float16), "bfloat16": _in(dtypes.bfloat16),
+    "long": _in(dtypes.int64),
     "int": _in(dtypes.int32), "short": _in(dtypes.int16), "bool": _in(dtypes.bool_), "char": _in(dtypes.int8), "byte": _in(dtypes.uint8),
     "clone": clone_of, "cpu": _unchanged, "pin_memory": _unchanged,
 }  # fmt: skip

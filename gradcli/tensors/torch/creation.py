@@ -24,7 +24,7 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
     """A tensor of its own entries, copied from nested lists, numbers or an array."""
     check_device(device)
     array = np.array(array_of(data, dtype))
-    if requires_grad and array.dtype.kind != "f":
+    if requires_grad and array.dtype.kind not in dtypes.FLOATS:
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     return Tensor(array).requires_grad_(requires_grad)
 
@@ -126,7 +126,8 @@ def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None,
     whole = all(isinstance(v, (int, np.integer)) for v in (first, last, by))
     kind = dtypes.as_numpy(dtype) if dtype is not None else np.dtype(np.int64) if whole else default_float()
     count = math.ceil((last - first) / by)
-    entries = first + by * np.arange(count) if kind.kind != "f" or kind == np.float64 else _float_range(first, by, count, kind)
+    narrow = kind.kind in dtypes.FLOATS and kind != np.float64
+    entries = _float_range(first, by, count, kind) if narrow else first + by * np.arange(count)
     return _made(np.asarray(entries).astype(kind), requires_grad, device)
 
 
@@ -148,7 +149,7 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, requires_gr
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
     first, last = float(start), float(end)
-    if kind.kind != "f":
+    if kind.kind not in dtypes.FLOATS:
         return _made(np.linspace(first, last, steps).astype(kind), requires_grad, device)
     first, last = kind.type(start), kind.type(end)  # and so their difference, in PyTorch
     step = float((last - first) / kind.type(steps - 1)) if steps > 1 else 0.0
@@ -175,7 +176,7 @@ def _random(draw: Any) -> Any:
         *given: Any, size: Any = None, dtype: Any = None, requires_grad: bool = False, device: Any = None, generator: Any = None
     ) -> Tensor:
         kind = default_float() if dtype is None else dtypes.as_numpy(dtype)
-        if kind.kind != "f":
+        if kind.kind not in dtypes.FLOATS:
             raise RuntimeError(f"random numbers need a floating-point dtype, not {dtypes.of_numpy(kind)}")
         shape = size_of(given if size is None else (size,))
         return by_randomness(shape, lambda lead: _made(draw((*lead, *shape), kind, generator), requires_grad, device))

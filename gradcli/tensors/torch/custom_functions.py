@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.tensors.core.dtypes import FLOATS
 from gradcli.tensors.core.modes import Mode, state
 from gradcli.tensors.core.node import Node
 from gradcli.tensors.core.tensor import Tensor
@@ -133,7 +134,7 @@ def applied(cls: type[Function], arguments: tuple[Any, ...], separate: bool) -> 
             _check_written(ctx, tensors, made)
         node = function_node(cls, ctx, tensors, sources, made)
         for place, part in enumerate(made):
-            if isinstance(part, Tensor) and part.array.dtype.kind == "f" and id(part) not in ctx._flat:
+            if isinstance(part, Tensor) and part.array.dtype.kind in FLOATS and id(part) not in ctx._flat:
                 _put(part, node if len(made) == 1 else node_of_result(node, place, part), ctx)
     _seal(ctx, made)
     return made[0] if single else made, ctx

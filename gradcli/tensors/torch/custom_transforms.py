@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.tensors.core.batched import Batched, along_level, at_level, in_front, levels_of, rewrapped
+from gradcli.tensors.core.dtypes import FLOATS
 from gradcli.tensors.core.levels import innermost, set_tangent, tangent_of
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.tensor import Tensor
@@ -72,7 +73,7 @@ def _moving(cls: type[Function], arguments: tuple[Any, ...], separate: bool, pla
                     raise RuntimeError(_NOT_IN_PLACE)
             elif isinstance(x, Tensor) and tangent is not None and np.may_share_memory(part.array, x.array) and _is_no_view(tangent, given):
                 raise RuntimeError(_NO_VIEW if tangent._base is None else _OTHER_VIEW)
-        if tangent is not None and (id(part) in ctx._flat or part.array.dtype.kind != "f"):
+        if tangent is not None and (id(part) in ctx._flat or part.array.dtype.kind not in FLOATS):
             raise RuntimeError(
                 f"{cls.__name__}.jvp returned a tangent of a result that is not differentiable. You should return "
                 "None at that position instead"
@@ -92,7 +93,7 @@ def _is_no_view(tangent: Tensor, given: Sequence[Tensor | None]) -> bool:
 
 
 def _tangent(x: Any, tangent: Tensor | None, materialize: bool) -> Tensor | None:
-    if tangent is None and materialize and isinstance(x, Tensor) and x.array.dtype.kind == "f":
+    if tangent is None and materialize and isinstance(x, Tensor) and x.array.dtype.kind in FLOATS:
         return Tensor(np.zeros_like(x.array))
     return tangent
 

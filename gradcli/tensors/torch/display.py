@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.tensors.core import dtypes
+from gradcli.tensors.core.entries import as_numbers
 from gradcli.tensors.core.levels import tangent_of
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.tensor import Tensor
@@ -71,7 +72,7 @@ class _Column:
     """One notation and one width for all entries."""
 
     def __init__(self, array: np.ndarray) -> None:
-        self.floating = array.dtype.kind == "f"
+        self.floating = array.dtype.kind in dtypes.FLOATS
         self.whole, self.scientific, self.width = True, False, 1
         flat = array.reshape(-1)
         if not self.floating:
@@ -123,7 +124,7 @@ def _shown(array: np.ndarray) -> np.ndarray:
 
 def _text(array: np.ndarray, indent: int, summarize: bool, column: _Column) -> str:
     if not array.ndim:
-        return column.format(array.item())
+        return column.format(as_numbers(array))
     edge = OPTIONS.edgeitems
     short = summarize and len(array) > 2 * edge
     if array.ndim == 1:
@@ -139,10 +140,10 @@ def _vector(array: np.ndarray, indent: int, short: bool, column: _Column) -> str
     edge = OPTIONS.edgeitems
     per_line = max(1, (OPTIONS.linewidth - indent) // (column.width + 2))
     if short:
-        first, last = array[:edge].tolist(), array[-edge:].tolist() if edge else []
+        first, last = as_numbers(array[:edge]), as_numbers(array[-edge:]) if edge else []
         words = [*map(column.format, first), " ..." if edge else "...", *map(column.format, last)]
     else:
-        words = [column.format(v) for v in array.tolist()]
+        words = [column.format(v) for v in as_numbers(array)]
     lines = [", ".join(words[i : i + per_line]) for i in range(0, len(words), per_line)]
     return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
 

@@ -76,8 +76,8 @@ class Generator:
     def uniform(self, n: int, dtype: Any) -> np.ndarray:
         if dtype == np.float64:
             return (self.pairs(n) & np.uint64((1 << 53) - 1)).astype(np.float64) * 2.0**-53
-        bits = 11 if dtype == np.float16 else 24
-        return ((self.words(n) & np.uint32((1 << bits) - 1)).astype(np.float32) * np.float32(2.0**-bits)).astype(dtype)
+        draws = (self.words(n) & np.uint32((1 << 24) - 1)).astype(np.float32) * np.float32(2.0**-24)
+        return draws if dtype == np.float32 else below(1.0, draws.astype(dtype), 0.0)
 
     def normal(self, n: int, dtype: Any) -> np.ndarray:
         if n >= 16:
@@ -100,6 +100,12 @@ class Generator:
         if n % 16:
             out[n - 16 :] = _block(self.uniform(16, dtype))  # the last sixteen are drawn anew
         return out
+
+
+def below(high: float, drawn: np.ndarray, low: float) -> np.ndarray:
+    """Numbers from low to less than high in a dtype in which some of them were rounded to high: to these PyTorch gives the other end."""
+    drawn[drawn == high] = low
+    return drawn
 
 
 def _block(uniform: np.ndarray) -> np.ndarray:

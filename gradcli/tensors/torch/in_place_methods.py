@@ -12,13 +12,14 @@ from gradcli.ops.pytorch import unbroadcastable
 from gradcli.tensors.core.batched import memory_of
 from gradcli.tensors.core.casts import as_tensor
 from gradcli.tensors.core.entry_writing import mismatch, write
+from gradcli.tensors.core.halves import drawn_in, is_half
 from gradcli.tensors.core.in_place import check_places, check_writable, replace, update
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.storage import writable
 from gradcli.tensors.core.subscripts import mask_of
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.library_calls import call
-from gradcli.tensors.torch.generator import normal, uniform
+from gradcli.tensors.torch.generator import below, normal, uniform
 from gradcli.tensors.torch.memory_methods import rearranged
 
 
@@ -75,11 +76,12 @@ def _rearranged(name: str) -> Callable[..., Tensor]:
 
 
 def _uniform(x: Tensor, low: float = 0.0, high: float = 1.0, *, generator: Any = None) -> Tensor:
-    return _drawn(x, uniform(x.array.shape, x.array.dtype, generator) * (high - low) + low, "UniformBackward0")
+    drawn = uniform(x.array.shape, drawn_in(x.array.dtype), generator) * (high - low) + low
+    return _drawn(x, below(high, drawn.astype(x.array.dtype), low) if is_half(x.array.dtype) else drawn, "UniformBackward0")
 
 
 def _normal(x: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Tensor:
-    return _drawn(x, normal(x.array.shape, x.array.dtype, generator) * std + mean, "NormalBackward0")
+    return _drawn(x, normal(x.array.shape, drawn_in(x.array.dtype), generator) * std + mean, "NormalBackward0")
 
 
 def _drawn(x: Tensor, numbers: np.ndarray, label: str) -> Tensor:

@@ -25,7 +25,7 @@ def called(name: str, arguments: tuple[Any, ...], keywords: dict[str, Any], func
     record = found[0]
     if isinstance(record, Op) and record.torch.refuses is not None and not record.facts.integral:
         arguments = tuple([_float(a) for a in arguments])
-        if keywords.get("dtype") is not None and np.dtype(keywords["dtype"]).kind != "f":
+        if keywords.get("dtype") is not None and np.dtype(keywords["dtype"]).kind not in dtypes.FLOATS:
             raise UnreadArgumentError(f"{name} of tensors does not support dtype={keywords['dtype']}", help="give a dtype of floats")
     keywords = {k: v for k, v in keywords.items() if v is not np._NoValue and not (k == "where" and v is True)}
     out = keywords.get("out")

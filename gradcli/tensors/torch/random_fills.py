@@ -15,7 +15,7 @@ from gradcli.tensors.core.in_place import assign, check_places, check_writable, 
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.torch.generator import Generator, default_generator
 
-_LARGEST = {"float16": 11, "float32": 24, "float64": 53}  # the bits of whole numbers that all are there
+_LARGEST = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}  # the bits of whole numbers that all are there
 _BITS = {"int64": 63, "int32": 31, "int16": 15, "int8": 7, "uint8": 8, "bool": 1}
 
 

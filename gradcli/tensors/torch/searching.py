@@ -113,8 +113,9 @@ class finfo(_Limits):
         super().__init__(dtypes.get_default_dtype() if kind is None else kind)
         if not self._dtype.is_floating_point:
             raise TypeError(f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle '{self.dtype}'")
-        found = np.finfo(self._dtype.numpy)
-        self.eps, self.max, self.min, self.resolution = (float(x) for x in (found.eps, found.max, found.min, found.resolution))
+        found = dtypes.limits(self._dtype.numpy)
+        self.eps, self.max, self.min = (float(x) for x in (found.eps, found.max, found.min))
+        self.resolution = 10.0**-found.precision
         self.tiny = self.smallest_normal = float(found.tiny)
 
     def __repr__(self) -> str:

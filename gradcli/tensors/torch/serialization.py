@@ -40,7 +40,8 @@ class _Writer:
             if id(x) not in self.known:
                 self.known[id(x)] = len(self.tensors)
                 self.tensors.append(x)
-            return {"tensor": self.known[id(x)], "requires_grad": x.requires_grad and x.is_leaf}
+            bits = {"bits_of": x.dtype.name} if x.dtype is dtypes.bfloat16 else {}  # which files of NumPy's have no name for
+            return {"tensor": self.known[id(x)], "requires_grad": x.requires_grad and x.is_leaf, **bits}
         if isinstance(x, dtypes.dtype):
             return {"dtype": x.name}
         if isinstance(x, device):
@@ -64,7 +65,8 @@ def save(obj: Any, f: Any, pickle_module: Any = None, pickle_protocol: int = 2, 
         archive.writestr("header.json", json.dumps({"format": _FORMAT, "tree": tree}))
         for number, tensor in enumerate(writer.tensors):
             with archive.open(f"tensors/{number}.npy", "w") as file:
-                np.lib.format.write_array(file, np.ascontiguousarray(tensor.array).reshape(tensor.array.shape), allow_pickle=False)
+                array = np.ascontiguousarray(tensor.array).reshape(tensor.array.shape)
+                np.lib.format.write_array(file, array if array.dtype.kind != "V" else array.view(np.uint16), allow_pickle=False)
     if hasattr(f, "write"):
         f.write(buffer.getvalue())
     else:
@@ -108,7 +110,7 @@ class _Reader:
         if not isinstance(tree, dict):
             return tree
         if "tensor" in tree:
-            return self._tensor(tree["tensor"], tree["requires_grad"])
+            return self._tensor(tree["tensor"], tree["requires_grad"], tree.get("bits_of"))
         ((kind, content),) = tree.items()
         if kind == "number":
             return float(content)
@@ -120,10 +122,12 @@ class _Reader:
             return {self.read(key): self.read(value) for key, value in content}
         return _KINDS[kind](self.read(content))
 
-    def _tensor(self, number: int, requires_grad: bool) -> Tensor:
+    def _tensor(self, number: int, requires_grad: bool, bits_of: str | None) -> Tensor:
         if number not in self.tensors:
             with self.archive.open(f"tensors/{number}.npy") as file:
                 array = np.lib.format.read_array(io.BytesIO(file.read()), allow_pickle=False)
+            if bits_of is not None:
+                array = array.view(dtypes.NAMES[bits_of].numpy)
             dtypes.of_numpy(array.dtype)
             self.tensors[number] = Tensor(array, bool(requires_grad))
         return self.tensors[number]
@@ -147,7 +151,7 @@ def _rebuilt(storage: np.ndarray, offset: int, shape: Any, strides: Any, require
         raise RuntimeError("the file is damaged: a tensor lies outside of its storage")
     width = storage.itemsize
     view = np.lib.stride_tricks.as_strided(storage[offset:], shape, [s * width for s in strides])
-    return Tensor(view.copy(), bool(requires_grad) and storage.dtype.kind == "f")
+    return Tensor(view.copy(), bool(requires_grad) and storage.dtype.kind in dtypes.FLOATS)
 
 
 def _rebuilt_parameter(data: Tensor, requires_grad: bool, hooks: Any = None) -> Tensor:
@@ -186,7 +190,8 @@ class _Unpickler(pickle.Unpickler):
         if kind != "storage" or not isinstance(storage, _Storage):
             raise pickle.UnpicklingError("the file has a storage of a kind that gradcli does not read")
         if key not in self.storages:
-            numpy = storage.kind.numpy.newbyteorder(">" if self.big else "<")
-            entries = np.frombuffer(self.archive.read(f"{self.folder}data/{key}"), numpy, count)
-            self.storages[key] = entries.astype(storage.kind.numpy)
+            kind = storage.kind.numpy
+            bits = kind if kind.kind != "V" else np.dtype(np.uint16)
+            entries = np.frombuffer(self.archive.read(f"{self.folder}data/{key}"), bits.newbyteorder(">" if self.big else "<"), count)
+            self.storages[key] = entries.astype(bits).view(kind)
         return self.storages[key]

@@ -1,0 +1,103 @@
+"""Gradients by code of few bits: how far its rounding explains them to be off, propagated through the traced function.
+
+The arguments are taken as they are, exactly; the derivative there is exact; and what the code may be off by is computed, not chosen: the
+roundings of every step of function and gradient in the code's precision (check/stochastic.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gradcli.check.stochastic import Format, reaches
+from gradcli.functions.arguments import Floats
+from gradcli.functions.subject import Subject
+from gradcli.graph.nodes import Expr
+from gradcli.report.verdicts import Claim, Verdict
+from gradcli.tensors.core import dtypes
+
+_WIDE = 0.5  # of the gradient's length: a claim within more may be anything
+
+
+class Room:
+    """How far rounding in a format explains each entry of a gradient to be off; whether something overflows there."""
+
+    def __init__(self, kind: Format, of: Mapping[str, np.ndarray], right: Mapping[str, np.ndarray], overflows: bool) -> None:
+        self.kind, self.of, self.right, self.overflows = kind, of, right, overflows
+
+    def judge(self, claim: Claim) -> None:
+        """Make of the verdict on a claim what can be known, and say what rounding explains."""
+        room, right = self.of[claim.of], np.abs(self.right[claim.of])
+        share = _length(room) / _length(right) if np.any(right) else 0.0 if not np.any(room) else np.inf
+        told = f"rounding in {self.kind.name} explains {_percent(share)} of it"
+        if claim.verdict is Verdict.MISMATCH and self.overflows:
+            claim.verdict = Verdict.UNDETERMINED
+            told = f"more than {self.kind.largest:.6g} is met on the way, which {self.kind.name} does not hold"
+        elif claim.verdict is Verdict.AGREE and share > _WIDE:
+            claim.verdict = Verdict.UNDETERMINED
+            told = f"{told}: nothing can be told"
+        claim.reason = told if claim.reason is None else f"{claim.reason}; {told}"
+
+
+def room_of(
+    root: Expr, wrt: Mapping[str, Expr], leaves: Mapping[Expr, Any], right: Mapping[str, np.ndarray], kind: Format, accumulates: bool
+) -> Room:
+    """What rounding explains of the gradients of a traced number, which are right without it."""
+    found, overflows = reaches(root, wrt, leaves, kind, accumulates)
+    return Room(kind, found, right, overflows)
+
+
+def epsilon_of(kind: np.dtype[Any]) -> float:
+    """The distance from 1 to the next number of a dtype of floats; that of whole numbers and truths is none."""
+    return float(dtypes.limits(kind).eps) if kind.kind in dtypes.FLOATS else 0.0
+
+
+def precision_of(
+    subject: Subject, claims: Iterable[np.ndarray], inside: Iterable[np.dtype[Any]], by: str | None
+) -> tuple[Format, bool] | None:
+    """The format with the fewest digits among those of arguments, results, claims and of what the function computes; None for float64.
+
+    And whether sums of 16 bits round their partial sums to these: what people write may, frameworks add up in float32.
+    """
+    kinds = {x.dtype for x in (*subject.floats.values(), *subject.value, *claims)} | set(inside)
+    narrow = [kind for kind in kinds if kind.kind in dtypes.FLOATS and kind.itemsize < 8]
+    if not narrow:
+        return None
+    limits = max(map(dtypes.limits, narrow), key=lambda found: float(found.eps))
+    name = dtypes.of_numpy(np.dtype(limits.dtype)).name
+    kind = Format(name, float(limits.eps) / 2, float(limits.smallest_normal), float(limits.max))
+    return kind, by is None
+
+
+def widened(subject: Subject) -> Subject:
+    """The same function at the same arguments in float64, which all floats of fewer bits are among; itself if it is in float64."""
+    if all(x.dtype.itemsize == 8 for x in subject.floats.values()):
+        return subject
+    return replace(subject, arguments={name: _wide(value) for name, value in subject.arguments.items()})
+
+
+def _wide(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _wide(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        parts = [_wide(part) for part in value]
+        return parts if isinstance(value, list) else type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in dtypes.FLOATS:
+        return value.astype(np.float64)
+    return value
+
+
+def _length(x: np.ndarray) -> float:
+    return float(np.sqrt(np.sum(np.square(x, dtype=np.float64))))
+
+
+def _percent(share: float) -> str:
+    return "any part" if not np.isfinite(share) else f"{100 * share:.2g} %"
+
+
+def exact_numbers(floats: Floats) -> Floats:
+    """The same numbers in float64."""
+    return {name: x.astype(np.float64) for name, x in floats.items()}

@@ -1,0 +1,1 @@
+"""Functions and gradients in few bits, as people write them."""
