@@ -35,11 +35,13 @@ class NotBatchedError(RuntimeError):
 
 
 class Hidden:
-    """What is told of a batched tensor's entries: their shape and dtype, which all examples share."""
+    """What is told of a batched tensor's entries: their shape, steps and dtype, which all examples share."""
 
-    def __init__(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-        self.shape, self.dtype, self.ndim, self.itemsize = shape, dtype, len(shape), dtype.itemsize
-        self.size = int(np.prod(shape, dtype=np.int64))
+    def __init__(self, array: np.ndarray, lead: int) -> None:
+        self.shape: tuple[int, ...] = array.shape[lead:]
+        self.strides = array.strides[lead:]
+        self.dtype, self.ndim, self.itemsize = array.dtype, len(self.shape), array.dtype.itemsize
+        self.size = int(np.prod(self.shape, dtype=np.int64))
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -70,8 +72,7 @@ class Batched(Tensor):
 
     @property
     def array(self) -> Any:  # type: ignore[override]  # who writes to it writes to the physical one
-        array = self.physical.array
-        return Hidden(array.shape[len(self.levels) :], array.dtype)
+        return Hidden(self.physical.array, len(self.levels))
 
     @property
     def shape(self) -> dtypes.Size:
@@ -80,12 +81,6 @@ class Batched(Tensor):
     @property
     def ndim(self) -> int:
         return self.physical.array.ndim - len(self.levels)
-
-    def contiguous(self, *, memory_format: Any = None) -> Tensor:
-        return self
-
-    def is_contiguous(self, *, memory_format: Any = None) -> bool:
-        return True
 
     def detach(self) -> Tensor:
         return Batched(self.physical.detach(), self.levels)
