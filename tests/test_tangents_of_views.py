@@ -86,7 +86,7 @@ def by_example(t: Any) -> Any:
         by_example,
         lambda t: jvp(lambda x: jvp(written, (x,), (x,))[1], (t,), (t,))[1],
         lambda t: jvp(lambda x: [p[0] for p in vmap(written)(x[None])], (t,), (t,))[1],
-        lambda t: jvp(lambda x: grad(lambda z: (written(z)[0] ** 2).sum())(x), (t,), (t,))[1] / 2,
+        lambda t: jvp(grad(lambda z: (written(z)[0] ** 2).sum()), (t,), (t,))[1] / 2,
     ],
     ids=["jvp", "dual level", "vmap of jvp", "jvp of jvp", "jvp of vmap", "jvp of grad"],
 )
@@ -163,3 +163,67 @@ def test_copies_in_order_are_copies_of_each_example() -> None:
 
     x = torch.arange(12.0).reshape(2, 2, 3)
     assert vmap(function)(x).tolist() == x.transpose(1, 2).tolist()
+
+
+# -- where all columns of a Jacobian cannot be computed at once ---------------------------------------------------
+
+
+def filled(x: Any) -> Any:
+    result = torch.zeros(3, dtype=torch.float64)
+    result[0] = x[0] * x[1]
+    result[1:] = x
+    return result
+
+
+def branching(x: Any) -> Any:
+    return x**3 * x[0] if x.sum() > 0 else x
+
+
+POINT = torch.tensor([1.0, 2.0], dtype=torch.float64)
+FILLED = [[2.0, 1.0], [1.0, 0.0], [0.0, 1.0]]
+
+
+def test_jacobians_of_functions_that_write_to_new_tensors() -> None:
+    """The value is the same for all columns, so that it may decide what is done, and be written to."""
+    assert jacfwd(filled)(POINT).tolist() == jacrev(filled)(POINT).tolist() == FILLED
+    assert hessian(lambda x: (filled(x) ** 2).sum())(POINT).tolist() == [[10.0, 8.0], [8.0, 4.0]]  # of x^2 y^2 + x^2 + y^2
+    assert jacfwd(branching)(POINT).tolist() == [[4.0, 0.0], [8.0, 12.0]]
+    assert hessian(lambda x: branching(x).sum())(POINT).tolist() == [[12.0, 12.0], [12.0, 12.0]]  # of x^4 + x y^3
+    assert jacfwd(lambda x: x * x.sum().item())(POINT).tolist() == [[3.0, 0.0], [0.0, 3.0]]
+    columns, aux = jacfwd(lambda x: (branching(x), x.sum()), has_aux=True)(POINT)
+    assert (columns.tolist(), aux.item()) == ([[4.0, 0.0], [8.0, 12.0]], 3.0)
+
+
+@pytest.mark.parametrize("taken", [lambda f, x: jacfwd(f)(x), lambda f, x: torch.func.linearize(f, x)[1](torch.eye(2)[1])])
+def test_arguments_that_are_written_to_are_so_once(taken: Any) -> None:
+    x = torch.tensor([1.0, 2.0])
+
+    def function(x: Any) -> Any:
+        return x.mul_(2.0) * x
+
+    found = taken(function, x)
+    assert x.tolist() == [2.0, 4.0]
+    assert found.tolist() == ([[8.0, 0.0], [0.0, 16.0]] if found.ndim == 2 else [0.0, 16.0])
+
+
+def test_what_examples_share_is_not_written_to() -> None:
+    def function(x: Any, w: Any) -> Any:
+        x[0] = w
+        return (x**2).sum()
+
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor refers to a single memory location"):
+        vmap(lambda w: jvp(lambda x: function(x, w), (torch.ones(3),), (torch.ones(3) * w,)))(torch.arange(2.0))
+
+
+def test_offsets_in_the_memory_of_an_example() -> None:
+    found = vmap(lambda x: x.clone()[1:].as_strided((2,), (1,), 1))(torch.arange(6.0).reshape(2, 3))
+    assert found.tolist() == [[1.0, 2.0], [4.0, 5.0]]
+
+
+def test_products_are_in_the_graph_though_the_value_is_not() -> None:
+    x = torch.tensor(3.0, requires_grad=True)
+    with torch.no_grad():
+        value, pull = torch.func.vjp(lambda x: x**2, x)
+    (slope,) = pull(torch.tensor(1.0))
+    assert (value.requires_grad, slope.item()) == (False, 6.0)
+    assert torch.autograd.grad(slope, x)[0].item() == 2.0

@@ -31,7 +31,7 @@ Levels = tuple[BatchLevel, ...]
 
 
 class NotBatchedError(RuntimeError):
-    """Something asks for the entries of a batched tensor, which differ from example to example."""
+    """What cannot be done for all examples at once: asking for entries, or writing to what they share."""
 
 
 class Hidden:

@@ -11,7 +11,7 @@ from gradcli.ops.arrays.shapes import getitem, numpy_index, reshape
 from gradcli.ops.pytorch import unexpandable
 from gradcli.ops.structure import clone, overwrite
 from gradcli.tensors.core import dtypes
-from gradcli.tensors.core.batched import Batched, batched_in, example, in_front, levels_of, memory_of
+from gradcli.tensors.core.batched import Batched, NotBatchedError, batched_in, example, in_front, levels_of, memory_of
 from gradcli.tensors.core.casts import as_tensor
 from gradcli.tensors.core.levels import part_of, set_tangent, tangent_of
 from gradcli.tensors.core.modes import state
@@ -95,6 +95,8 @@ def check_writable(x: Tensor, *sources: Any) -> bool:
 
 def check_places(x: Tensor) -> None:
     """Raise if a tensor cannot be written to entry by entry."""
+    if isinstance(x, Batched) and repeats(memory_of(x)) and not repeats(x.array):
+        raise NotBatchedError(_ONE_PLACE)  # which all examples share
     _check_memory(memory_of(x))
 
 
@@ -135,7 +137,7 @@ def assign(x: Tensor, result: Tensor) -> Tensor:
 def _assign_batch(x: Tensor, result: Tensor) -> Tensor:
     levels = levels_of([x])
     if not set(levels_of([result])) <= set(levels):
-        raise RuntimeError(_NOT_BATCHED.format("inplace arithmetic(self, *extra_args)"))
+        raise NotBatchedError(_NOT_BATCHED.format("inplace arithmetic(self, *extra_args)"))
     check_places(x)
     assign(x.physical if isinstance(x, Batched) else x, in_front(result, levels, full=True))
     return x
@@ -177,7 +179,7 @@ def update(x: Tensor, name: str, arguments: Sequence[Any], keywords: dict[str, A
     followed = check_writable(x, *arguments, *keywords.values())
     if repeats(memory_of(x)):
         if name not in _TO_SOME_PLACES:
-            raise RuntimeError(_ONE_PLACE)
+            check_places(x)
         _warn_of_repeats(f"{name}_")
     old = before(x, kept=followed or not state.usual)
     result: Tensor = getattr(old, name)(*arguments, **keywords)
@@ -253,7 +255,8 @@ def _write_batch(x: Tensor, index: Any, value: Any) -> None:
     """Into one example after the other."""
     level = levels_of(batched_in((x, index, value)))[-1]
     if level not in levels_of([x]):
-        raise RuntimeError(_NOT_BATCHED.format("aten::copy_(self, *extra_args)"))
+        raise NotBatchedError(_NOT_BATCHED.format("aten::copy_(self, *extra_args)"))
+    check_places(x)
     for i in range(level.size):
         part = example(x, level, i)
         write(

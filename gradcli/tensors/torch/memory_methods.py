@@ -118,7 +118,8 @@ def _sizes(given: Any) -> tuple[int, ...]:
 def _as_strided(x: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """A view of a tensor's storage with these sizes, strides and offset."""
     if isinstance(x, Batched):
-        return _as_strided_each(x, _sizes(size), _sizes(stride), int(storage_offset or 0))
+        from_first = 0 if storage_offset is None else int(storage_offset) - storage.start(x.physical.array)
+        return _as_strided_each(x, _sizes(size), _sizes(stride), from_first)
     offset = _storage_offset(x) if storage_offset is None else int(storage_offset)
     array = storage.placed(x.array, _sizes(size), _sizes(stride), offset)
     return region(x, array, lambda tangent: same_region(x, tangent, _sizes(size), _sizes(stride), offset))

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.arrays.shapes import broadcast_to, reshape
+from gradcli.ops.arrays.shapes import broadcast_to, reshape, stack
+from gradcli.ops.structure import clone
 from gradcli.tensors.core.backward import grad as tape_gradient
-from gradcli.tensors.core.batched import Batched
+from gradcli.tensors.core.batched import Batched, NotBatchedError
 from gradcli.tensors.core.levels import Entered, ForwardLevel, moving_by, set_tangent, tangent_of
 from gradcli.tensors.core.modes import Transforming, enable_grad, state
 from gradcli.tensors.core.tensor import Tensor
@@ -24,9 +25,14 @@ _JVP = "jvp(f, primals, tangents)"
 
 def dual(x: Tensor, tangent: Tensor, level: ForwardLevel) -> Any:
     """The same entries, moving by a tangent at a level that is not entered yet."""
+    return moving_by(_alias(x), level, tangent)
+
+
+def _alias(x: Tensor) -> Tensor:
+    """The same entries, in the graph, as a tensor that may be written to: the tensor itself keeps its place in the graph."""
     alias: Tensor = broadcast_to(x, shape=tuple(x.shape))
     alias._view = None
-    return moving_by(alias, level, tangent)
+    return alias
 
 
 def _check_tensors(tree: Any, name: str) -> None:
@@ -102,11 +108,14 @@ def jacfwd(
         units = np.split(np.eye(sum(sizes)), np.cumsum(sizes)[:-1], axis=1)
         basis = spec.unflatten([Tensor(u.reshape(sum(sizes), *x.shape).astype(x.dtype.numpy)) for u, x in zip(units, xs, strict=True)])
 
-        def push(tangents: Any) -> Any:
-            _, *found = jvp(alone, parts, tangents, has_aux=has_aux)
+        def push(tangents: Any, at: Any = parts) -> Any:
+            _, *found = jvp(alone, at, tangents, has_aux=has_aux)
             return tuple(found)
 
-        columns, *aux = vmap(push, randomness=randomness, chunk_size=chunk_size)(basis)
+        try:
+            columns, *aux = vmap(push, randomness=randomness, chunk_size=chunk_size)(basis)
+        except NotBatchedError:
+            columns, *aux = _one_after_the_other(push, parts, basis)
         ys, structure = flatten(columns)
         places = np.cumsum([0, *sizes])
         blocks = []
@@ -124,6 +133,20 @@ def jacfwd(
     return run
 
 
+def _one_after_the_other(push: Callable[..., Any], parts: Any, basis: Any) -> Any:
+    """What `vmap` would give, where a function decides by entries or writes to what all columns share.
+
+    Only the first of them may write to the arguments themselves.
+    """
+    before = mapped(clone, parts)
+    ends, spec = flatten(basis)
+    found = []
+    for i in range(len(ends[0].array)):
+        found.append(push(spec.unflatten([end[i] for end in ends]), parts if not i else mapped(clone, before)))
+    structure = flatten(found[0])[1]
+    return structure.unflatten([stack(*column, axis=0) for column in zip(*[flatten(part)[0] for part in found], strict=True)])
+
+
 def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
     """The second derivatives: the Jacobian in forward mode of that in reverse mode."""
     return jacfwd(jacrev(func, argnums), argnums)
@@ -137,7 +160,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     ends, spec = flatten(primals)
     xs = [fresh(x) for x in inputs(primals)]
     with enable_grad(), Transforming():
-        ys, structure = tensors_of(func(*spec.unflatten(xs)), "linearize(f, *primals)")
+        ys, structure = tensors_of(func(*spec.unflatten([_alias(x) for x in xs])), "linearize(f, *primals)")
         us = [Tensor(np.zeros(tuple(y.shape), y.dtype.numpy), True) for y in ys]
         kept = [(y, u) for y, u in zip(ys, us, strict=True) if y.requires_grad]
         pulled: Any = (None,) * len(xs)
