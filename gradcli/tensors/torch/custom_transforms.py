@@ -37,7 +37,7 @@ _NOT_IN_PLACE = (
 )
 _NO_VIEW = "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view."
 
-_OTHER_VIEW = "A custom Function's forward is returning a view but the jvp is not returning a view of the given input tangent."
+_OTHER_VIEW = "A custom Function is returning a view but the jvp is not returning a view of {} grad input."
 
 
 # -- tangents ---------------------------------------------------------------------------------------------------
@@ -70,7 +70,8 @@ def _moving(cls: type[Function], arguments: tuple[Any, ...], separate: bool, pla
                 if tangent is not t or t is None or t._version == version:
                     raise RuntimeError(_NOT_IN_PLACE)
             elif isinstance(x, Tensor) and tangent is not None and np.may_share_memory(part.array, x.array) and _is_no_view(tangent, given):
-                raise RuntimeError(_NO_VIEW if tangent._base is None else _OTHER_VIEW)
+                wanted = "the given" if x._view is None else "the same base as the given"
+                raise RuntimeError(_NO_VIEW if tangent._base is None else _OTHER_VIEW.format(wanted))
         if tangent is not None and (id(part) in ctx._flat or part.array.dtype.kind != "f"):
             raise RuntimeError(
                 f"{cls.__name__}.jvp returned a tangent of a result that is not differentiable. You should return "

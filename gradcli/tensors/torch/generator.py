@@ -76,12 +76,13 @@ class Generator:
     def uniform(self, n: int, dtype: Any) -> np.ndarray:
         if dtype == np.float64:
             return (self.pairs(n) & np.uint64((1 << 53) - 1)).astype(np.float64) * 2.0**-53
-        bits = 11 if dtype == np.float16 else 24
-        return ((self.words(n) & np.uint32((1 << bits) - 1)).astype(np.float32) * np.float32(2.0**-bits)).astype(dtype)
+        draws = (self.words(n) & np.uint32((1 << 24) - 1)).astype(np.float32) * np.float32(2.0**-24)
+        return draws if dtype == np.float32 else below(1.0, draws.astype(dtype), 0.0)
 
     def normal(self, n: int, dtype: Any) -> np.ndarray:
         if n >= 16:
-            return self._blocks(n, np.float64 if dtype == np.float64 else np.float32).astype(dtype)
+            few_bits = np.dtype(dtype).itemsize == 2
+            return self._blocks(n, np.float64 if dtype == np.float64 else np.float32, n - n % 16 if few_bits else n).astype(dtype)
         return np.array([self._one() for _ in range(n)], np.float64).astype(dtype)
 
     def _one(self) -> float:
@@ -93,13 +94,21 @@ class Generator:
         self._spare = float(radius * np.sin(angle))
         return float(radius * np.cos(angle))
 
-    def _blocks(self, n: int, dtype: Any) -> np.ndarray:
-        out = self.uniform(n, dtype)
+    def _blocks(self, n: int, dtype: Any, drawn: int) -> np.ndarray:
+        """Blocks of sixteen, for which so many numbers are drawn first: of floats of 16 bits none that would be drawn anew."""
+        out = np.empty(n, dtype)
+        out[:drawn] = self.uniform(drawn, dtype)
         for start in range(0, n - 15, 16):
             out[start : start + 16] = _block(out[start : start + 16])
         if n % 16:
             out[n - 16 :] = _block(self.uniform(16, dtype))  # the last sixteen are drawn anew
         return out
+
+
+def below(high: float, drawn: np.ndarray, low: float) -> np.ndarray:
+    """Numbers from low to less than high in a dtype in which some of them were rounded to high: to these PyTorch gives the other end."""
+    drawn[drawn == high] = low
+    return drawn
 
 
 def _block(uniform: np.ndarray) -> np.ndarray:
