@@ -227,3 +227,33 @@ def test_products_are_in_the_graph_though_the_value_is_not() -> None:
     (slope,) = pull(torch.tensor(1.0))
     assert (value.requires_grad, slope.item()) == (False, 6.0)
     assert torch.autograd.grad(slope, x)[0].item() == 2.0
+
+
+def test_a_result_that_is_there_twice_leaves_its_level_once() -> None:
+    """The tangent of the one is not looked for behind the other: here it is that of a view of what all columns share."""
+
+    def function(x: Any) -> Any:
+        row = x[None]
+        return row.contiguous(), x, row
+
+    found = jacfwd(function)(POINT)
+    assert [part.reshape(2, 2).tolist() for part in found] == [[[1.0, 0.0], [0.0, 1.0]]] * 3
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda whole: jvp(lambda x: x * 1.0, (whole,), (POINT,)), "Expected primal to be floating point or complex, but got: torch.int64"),
+        (lambda whole: jvp(lambda x: x, (POINT,), (whole,)), "Expected tangent to be floating point or complex, but got: torch.int64"),
+        (lambda whole: jacfwd(lambda x: x * 1.0)(whole), "Expected primal to be floating point or complex, but got: torch.int64"),
+        (
+            lambda _: jvp(lambda x: POINT * 2, (POINT,), (POINT,), strict=True),
+            "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed with strict=True.",
+        ),
+    ],
+    ids=["primal", "tangent", "jacfwd", "strict"],
+)
+def test_what_cannot_move_is_refused_in_pytorchs_words(call: Any, said: str) -> None:
+    with pytest.raises((ValueError, RuntimeError)) as error:
+        call(torch.tensor([1, 2]))
+    assert str(error.value) == said

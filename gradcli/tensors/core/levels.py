@@ -102,6 +102,13 @@ def set_tangent(x: Tensor, level: ForwardLevel, tangent: Tensor | None) -> None:
     x._tangents = kept or None
 
 
+def check_floats(primal: Tensor, tangent: Tensor) -> None:
+    """Raise unless both are floats: nothing else moves."""
+    for name, x in (("primal", primal), ("tangent", tangent)):
+        if not x.dtype.is_floating_point:
+            raise ValueError(f"Expected {name} to be floating point or complex, but got: {x.dtype}")
+
+
 def moving_by(x: Tensor, level: ForwardLevel, tangent: Tensor) -> Any:
     """A new tensor that moves by a tangent: the same, or one that is batched as the two are."""
     levels = levels_of([x, tangent])

@@ -12,7 +12,7 @@ from gradcli.ops.arrays.shapes import broadcast_to, reshape, stack
 from gradcli.ops.structure import clone
 from gradcli.tensors.core.backward import grad as tape_gradient
 from gradcli.tensors.core.batched import Batched, NotBatchedError
-from gradcli.tensors.core.levels import Entered, ForwardLevel, moving_by, set_tangent, tangent_of
+from gradcli.tensors.core.levels import Entered, ForwardLevel, check_floats, moving_by, set_tangent, tangent_of
 from gradcli.tensors.core.modes import Transforming, enable_grad, state
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.transforms.gradients import jacrev, tensors_of
@@ -58,6 +58,7 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
     _check_tensors(primals, "primals")
     _check_tensors(tangents, "tangents")
     for x, t in zip(xs, ts, strict=True):
+        check_floats(x, t)
         if x.shape != t.shape:
             raise RuntimeError(f"{_JVP}: a tangent of shape {list(t.shape)} does not fit a primal of shape {list(x.shape)}")
     level = ForwardLevel()
@@ -76,7 +77,9 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
     for y in ys:
         tangent = tangent_of(y, level)
         if tangent is None and strict:
-            raise RuntimeError(f"{_JVP}: The output of f is independent of the inputs. This is not allowed with strict=True.")
+            raise RuntimeError(
+                "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed with strict=True."
+            )
         moving.append(Tensor(np.zeros(tuple(y.shape), y.dtype.numpy)) if tangent is None else tangent)
     found = (structure.unflatten([_without(y, level) for y in ys]), structure.unflatten(moving))
     return (*found, mapped(lambda part: _without(part, level), aux)) if has_aux else found
@@ -84,9 +87,7 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
 
 def _without(y: Tensor, level: ForwardLevel) -> Tensor:
     """A result outside of the level, at which it does not move any more."""
-    bare = y.physical if isinstance(y, Batched) else y
-    if tangent_of(bare, level) is not None:
-        set_tangent(bare, level, None)
+    set_tangent(y.physical if isinstance(y, Batched) else y, level, None)
     return y
 
 
