@@ -245,7 +245,7 @@ def test_a_result_that_is_there_twice_leaves_its_level_once() -> None:
     [
         (lambda whole: jvp(lambda x: x * 1.0, (whole,), (POINT,)), "Expected primal to be floating point or complex, but got: torch.int64"),
         (lambda whole: jvp(lambda x: x, (POINT,), (whole,)), "Expected tangent to be floating point or complex, but got: torch.int64"),
-        (lambda whole: jacfwd(lambda x: x * 1.0)(whole), "Expected primal to be floating point or complex, but got: torch.int64"),
+        (jacfwd(lambda x: x * 1.0), "Expected primal to be floating point or complex, but got: torch.int64"),
         (
             lambda _: jvp(lambda x: POINT * 2, (POINT,), (POINT,), strict=True),
             "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed with strict=True.",

@@ -78,7 +78,8 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
         tangent = tangent_of(y, level)
         if tangent is None and strict:
             raise RuntimeError(
-                "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed with strict=True."
+                "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed with "
+                "strict=True."
             )
         moving.append(Tensor(np.zeros(tuple(y.shape), y.dtype.numpy)) if tangent is None else tangent)
     found = (structure.unflatten([_without(y, level) for y in ys]), structure.unflatten(moving))
