@@ -206,6 +206,38 @@ def test_arguments_that_are_written_to_are_so_once(taken: Any) -> None:
     assert found.tolist() == ([[8.0, 0.0], [0.0, 16.0]] if found.ndim == 2 else [0.0, 16.0])
 
 
+def test_what_a_function_writes_it_writes_once() -> None:
+    """Columns that are computed one after the other see what the first one saw, and leave what one of them leaves."""
+    kept, turned, total = torch.tensor([1.0, 1.0]), torch.tensor([[1.0, 2.0]]), torch.zeros(())
+
+    def function(x: Any, y: Any) -> Any:
+        y.mul_(2.0)
+        turned.t_()
+        total.add_(1.0)
+        kept.copy_(y * x)  # which is another number for each column, and shared by all
+        return kept * x * turned[0, 0]
+
+    x, y = torch.tensor([1.0, 2.0]), torch.tensor([1.0, 3.0])
+    assert jacfwd(function)(x, y).tolist() == [[4.0, 0.0], [0.0, 24.0]]  # of 2 y x^2
+    assert (y.tolist(), kept.tolist(), turned.tolist(), total.item()) == ([2.0, 6.0], [2.0, 12.0], [[1.0], [2.0]], 1.0)
+    assert jacfwd(jacfwd(lambda x: filled(x).sum()))(POINT).tolist() == [[0.0, 1.0], [1.0, 0.0]]
+
+
+def test_random_numbers_of_columns() -> None:
+    def function(x: Any) -> Any:
+        return (x if x.sum() > 0 else -x) * torch.rand(2)
+
+    with pytest.raises(RuntimeError, match="vmap: called random operation while in randomness error mode"):
+        jacfwd(function)(torch.ones(2))
+    assert jacfwd(function, randomness="different")(torch.ones(2))[0, 1].item() == 0.0
+
+
+def test_sums_of_products_nest() -> None:
+    x = torch.tensor([[[1.0, 2.0], [3.0, 5.0]]])
+    found = vmap(jacrev(lambda x: torch.einsum("ij,ik->jk", x, x)))(x)
+    assert found[0, 0, 1].tolist() == [[2.0, 1.0], [5.0, 3.0]]  # of ab + cd
+
+
 def test_what_examples_share_is_not_written_to() -> None:
     def function(x: Any, w: Any) -> Any:
         x[0] = w

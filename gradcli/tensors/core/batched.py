@@ -158,10 +158,9 @@ def own_entries(x: Tensor, levels: Levels) -> Any:
 
 def by_randomness(shape: tuple[int, ...], draw: Callable[[tuple[int, ...]], Tensor]) -> Tensor:
     """Random numbers as the `vmap` that is under way wants them: draw(lead) gives so many examples in front."""
-    if not state.batch_levels:
+    if not state.batch_levels and state.columns in (None, "different"):
         return draw(())
-    level: BatchLevel = state.batch_levels[-1]
-    if level.randomness == "error":
+    if not state.batch_levels or state.batch_levels[-1].randomness == "error":
         raise RuntimeError(
             "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' randomness flags on "
             "vmap or perform the randomness operation out of vmap"

@@ -161,6 +161,8 @@ def rearranged(x: Tensor, arrange: Callable[[Tensor], Tensor], label: str) -> Te
         rearranged(x.physical, lambda now: in_front(arrange(rewrapped(now, x.levels)), x.levels), label)
         return x
     check_writable(x)
+    if state.before_writing is not None:
+        state.before_writing(x)
     x._refresh()
     now = Tensor(x.array)
     now._version_counter, now._inference, now._view = x._version_counter, x._inference, x._view

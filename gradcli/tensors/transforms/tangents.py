@@ -13,11 +13,12 @@ from gradcli.ops.structure import clone
 from gradcli.tensors.core.backward import grad as tape_gradient
 from gradcli.tensors.core.batched import Batched, NotBatchedError
 from gradcli.tensors.core.levels import Entered, ForwardLevel, check_floats, moving_by, set_tangent, tangent_of
-from gradcli.tensors.core.modes import Transforming, enable_grad, state
+from gradcli.tensors.core.modes import Mode, Transforming, enable_grad, state
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.transforms.gradients import jacrev, tensors_of
 from gradcli.tensors.transforms.inputs import Argnums, Own, fresh, inputs, of_some, selected
 from gradcli.tensors.transforms.pytrees import flatten, mapped
+from gradcli.tensors.transforms.repeated_runs import Written
 from gradcli.tensors.transforms.vectorizing import moved, vmap
 
 _JVP = "jvp(f, primals, tangents)"
@@ -110,14 +111,17 @@ def jacfwd(
         units = np.split(np.eye(sum(sizes)), np.cumsum(sizes)[:-1], axis=1)
         basis = spec.unflatten([Tensor(u.reshape(sum(sizes), *x.shape).astype(x.dtype.numpy)) for u, x in zip(units, xs, strict=True)])
 
-        def push(tangents: Any, at: Any = parts) -> Any:
-            _, *found = jvp(alone, at, tangents, has_aux=has_aux)
+        def push(tangents: Any) -> Any:
+            _, *found = jvp(alone, parts, tangents, has_aux=has_aux)
             return tuple(found)
 
+        written = Written()
         try:
-            columns, *aux = vmap(push, randomness=randomness, chunk_size=chunk_size)(basis)
+            with written:
+                columns, *aux = vmap(push, randomness=randomness, chunk_size=chunk_size)(basis)
         except NotBatchedError:
-            columns, *aux = _one_after_the_other(push, parts, basis)
+            written.put_back()
+            columns, *aux = _one_after_the_other(push, basis, randomness)
         ys, structure = flatten(columns)
         places = np.cumsum([0, *sizes])
         blocks = []
@@ -135,16 +139,15 @@ def jacfwd(
     return run
 
 
-def _one_after_the_other(push: Callable[..., Any], parts: Any, basis: Any) -> Any:
-    """What `vmap` would give, where a function decides by entries or writes to what all columns share.
-
-    Only the first of them may write to the arguments themselves.
-    """
-    before = mapped(clone, parts)
+def _one_after_the_other(push: Callable[..., Any], basis: Any, randomness: str) -> Any:
+    """What `vmap` would give, where a function decides by entries or writes to what all columns share."""
     ends, spec = flatten(basis)
-    found = []
+    found: list[Any] = []
+    written = Written()
     for i in range(len(ends[0].array)):
-        found.append(push(spec.unflatten([end[i] for end in ends]), parts if not i else mapped(clone, before)))
+        written.put_back()
+        with Mode(columns=randomness), written:
+            found.append(mapped(clone, push(spec.unflatten([end[i] for end in ends]))))
     structure = flatten(found[0])[1]
     return structure.unflatten([stack(*column, axis=0) for column in zip(*[flatten(part)[0] for part in found], strict=True)])
 
