@@ -223,6 +223,21 @@ def test_what_a_function_writes_it_writes_once() -> None:
     assert jacfwd(jacfwd(lambda x: filled(x).sum()))(POINT).tolist() == [[0.0, 1.0], [1.0, 0.0]]
 
 
+def test_columns_have_graphs_of_their_own() -> None:
+    """What one column keeps for the backward pass is not written to by the next."""
+
+    def function(x: Any) -> Any:
+        inner = torch.zeros(2, dtype=torch.float64)
+        inner.copy_(x * x)
+        inner.sin_()
+        return (inner * inner).sum()
+
+    at = POINT.numpy() ** 2  # of sin(x^2)^2, twice
+    wanted = np.diag(2 * np.sin(2 * at) + 8 * at * np.cos(2 * at))
+    for second in (jacrev(jacfwd(function)), jacfwd(jacrev(function)), jacfwd(jacfwd(function)), jacrev(jacrev(function))):
+        assert second(POINT).numpy() == pytest.approx(wanted)
+
+
 def test_random_numbers_of_columns() -> None:
     def function(x: Any) -> Any:
         return (x if x.sum() > 0 else -x) * torch.rand(2)

@@ -115,13 +115,16 @@ def jacfwd(
             _, *found = jvp(alone, parts, tangents, has_aux=has_aux)
             return tuple(found)
 
-        written = Written()
+        written = Written(*flatten((arguments, keywords))[0])
         try:
             with written:
-                columns, *aux = vmap(push, randomness=randomness, chunk_size=chunk_size)(basis)
+                results = vmap(push, randomness=randomness, chunk_size=chunk_size)(basis)
         except NotBatchedError:
+            results = None
+        if results is None:
             written.put_back()
-            columns, *aux = _one_after_the_other(push, basis, randomness)
+            results = _one_after_the_other(push, basis, randomness, written)
+        columns, *aux = results
         ys, structure = flatten(columns)
         places = np.cumsum([0, *sizes])
         blocks = []
@@ -139,11 +142,10 @@ def jacfwd(
     return run
 
 
-def _one_after_the_other(push: Callable[..., Any], basis: Any, randomness: str) -> Any:
+def _one_after_the_other(push: Callable[..., Any], basis: Any, randomness: str, written: Written) -> Any:
     """What `vmap` would give, where a function decides by entries or writes to what all columns share."""
     ends, spec = flatten(basis)
     found: list[Any] = []
-    written = Written()
     for i in range(len(ends[0].array)):
         written.put_back()
         with Mode(columns=randomness), written:
