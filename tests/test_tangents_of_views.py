@@ -208,18 +208,20 @@ def test_arguments_that_are_written_to_are_so_once(taken: Any) -> None:
 
 def test_what_a_function_writes_it_writes_once() -> None:
     """Columns that are computed one after the other see what the first one saw, and leave what one of them leaves."""
-    kept, turned, total = torch.tensor([1.0, 1.0]), torch.tensor([[1.0, 2.0]]), torch.zeros(())
 
-    def function(x: Any, y: Any) -> Any:
+    def function(x: Any, y: Any, turned: Any) -> Any:
         y.mul_(2.0)
         turned.t_()
-        total.add_(1.0)
-        kept.copy_(y * x)  # which is another number for each column, and shared by all
+        kept = torch.zeros(2)
+        kept.copy_(y * x)  # which is another number for each column
         return kept * x * turned[0, 0]
 
-    x, y = torch.tensor([1.0, 2.0]), torch.tensor([1.0, 3.0])
-    assert jacfwd(function)(x, y).tolist() == [[4.0, 0.0], [0.0, 24.0]]  # of 2 y x^2
-    assert (y.tolist(), kept.tolist(), turned.tolist(), total.item()) == ([2.0, 6.0], [2.0, 12.0], [[1.0], [2.0]], 1.0)
+    x, y, turned = torch.tensor([1.0, 2.0]), torch.tensor([1.0, 3.0]), torch.tensor([[1.0, 2.0]])
+    assert jacfwd(function)(x, y, turned).tolist() == [[4.0, 0.0], [0.0, 24.0]]  # of 2 y x^2
+    assert (y.tolist(), turned.tolist()) == ([2.0, 6.0], [[1.0], [2.0]])
+    total = torch.zeros(2)
+    with pytest.raises(RuntimeError, match="mutate a captured Tensor again in each"):
+        jacfwd(lambda x: total.add_(x) * x)(x)
     assert jacfwd(jacfwd(lambda x: filled(x).sum()))(POINT).tolist() == [[0.0, 1.0], [1.0, 0.0]]
 
 

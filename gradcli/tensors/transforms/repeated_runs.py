@@ -1,9 +1,10 @@
-"""A function of tensors run several times as if it ran once: what it has written is put back before it runs again."""
+"""A function of tensors run several times as if it ran once: what it has written of its arguments is put back before it runs again."""
 
 from __future__ import annotations
 
-import weakref
 from typing import Any
+
+import numpy as np
 
 from gradcli.tensors.core.batched import Batched, batched_in
 from gradcli.tensors.core.modes import state
@@ -11,26 +12,25 @@ from gradcli.tensors.core.storage import writable
 from gradcli.tensors.core.tensor import Tensor
 
 _FIELDS = ("array", "node", "_requires_grad", "_tangents", "_view")
-
-
-class _Before:
-    """A tensor, and the memory that it shows, before it was written to. It is not held: what a run has made ends with it."""
-
-    def __init__(self, x: Tensor) -> None:
-        self.tensor, self.owner = weakref.ref(x), weakref.ref(x if x._view is None else x._view.base)
-        self.counter, self.array, self.entries = x._version_counter, x.array, x.array.copy()
-        self.fields = {name: getattr(x, name) for name in _FIELDS}
+_CAPTURED = (
+    "jacfwd: the function decides by entries or writes to what all columns share, so that it runs for each column, but it would mutate a "
+    "captured Tensor again in each. This is not supported; please rewrite the function being transformed to explicitly accept the mutated "
+    "Tensor(s) as inputs"
+)
 
 
 class Written:
-    """The tensors that are written to inside of a block, as they were before.
+    """The arguments that are written to inside of a block, as they were before.
 
-    Those that were made there are forgotten with it, unless they show an argument's memory: a graph may have kept what they became.
+    Tensors are told apart by their memory, whose version counter all that show it share. What was written to in an earlier run is no
+    tensor of this one's.
     """
 
     def __init__(self, *arguments: Any) -> None:
-        self._counters = [x._version_counter for x in batched_in(arguments)]
-        self._kept: list[_Before] = []
+        self._arguments = [x._version_counter for x in batched_in(arguments)]
+        self._kept: list[tuple[Tensor, dict[str, Any], np.ndarray]] = []
+        self._earlier: list[list[int]] = []
+        self._now: list[list[int]] = []
 
     def __enter__(self) -> Written:
         self._outer = state.before_writing
@@ -43,18 +43,22 @@ class Written:
     def _note(self, x: Tensor) -> None:
         if self._outer is not None:
             self._outer(x)
-        self._kept.append(_Before(x.physical if isinstance(x, Batched) else x))
+        bare = x.physical if isinstance(x, Batched) else x
+        counter = bare._version_counter
+        if any(counter is other for other in self._arguments):
+            self._kept.append((bare, {name: getattr(bare, name) for name in _FIELDS}, bare.array.copy()))
+        elif any(counter is other for other in self._earlier):
+            raise RuntimeError(_CAPTURED)
+        else:
+            self._now.append(counter)
 
     def put_back(self) -> None:
-        """Make those that are still there so again, the last one that was written to first."""
-        while gone := [kept for kept in self._kept if kept.fields and kept.tensor() is None]:
-            for kept in gone:  # which may be all that held others
-                kept.fields = {}
+        """Make the arguments so again, the last one that was written to first."""
         while self._kept:
-            kept = self._kept.pop()
-            for name, value in kept.fields.items():
-                setattr(kept.tensor(), name, value)
-            owned = kept.owner() is not None or any(kept.counter is counter for counter in self._counters)
-            if owned and writable(kept.array):  # what could not be is only arranged in another way
-                kept.array[...] = kept.entries
-                kept.counter[0] += 1
+            x, fields, entries = self._kept.pop()
+            for name, value in fields.items():
+                setattr(x, name, value)
+            if writable(x.array):  # what could not be is only arranged in another way
+                x.array[...] = entries
+            x._version_counter[0] += 1
+        self._earlier, self._now = [*self._earlier, *self._now], []

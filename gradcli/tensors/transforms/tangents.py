@@ -149,7 +149,7 @@ def _one_after_the_other(push: Callable[..., Any], basis: Any, randomness: str, 
     for i in range(len(ends[0].array)):
         written.put_back()
         with Mode(columns=randomness), written:
-            found.append(mapped(clone, push(spec.unflatten([end[i] for end in ends]))))
+            found.append(mapped(clone, push(spec.unflatten([clone(end[i]) for end in ends]))))
     structure = flatten(found[0])[1]
     return structure.unflatten([stack(*column, axis=0) for column in zip(*[flatten(part)[0] for part in found], strict=True)])
 
