@@ -219,6 +219,9 @@ def test_what_a_function_writes_it_writes_once() -> None:
     x, y, turned = torch.tensor([1.0, 2.0]), torch.tensor([1.0, 3.0]), torch.tensor([[1.0, 2.0]])
     assert jacfwd(function)(x, y, turned).tolist() == [[4.0, 0.0], [0.0, 24.0]]  # of 2 y x^2
     assert (y.tolist(), turned.tolist()) == ([2.0, 6.0], [[1.0], [2.0]])
+    base = torch.tensor([[1.0, 3.0]])
+    assert hessian(lambda x, y: (y.sub_(x.sum()) * 0 + x**2).sum())(x, base[0]).tolist() == [[2.0, 0.0], [0.0, 2.0]]
+    assert base.tolist() == [[-2.0, 0.0]]
     total = torch.zeros(2)
     with pytest.raises(RuntimeError, match="mutate a captured Tensor again in each"):
         jacfwd(lambda x: total.add_(x) * x)(x)

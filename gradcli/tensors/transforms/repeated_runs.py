@@ -46,7 +46,8 @@ class Written:
         bare = x.physical if isinstance(x, Batched) else x
         counter = bare._version_counter
         if any(counter is other for other in self._arguments):
-            self._kept.append((bare, {name: getattr(bare, name) for name in _FIELDS}, bare.array.copy()))
+            for part in (bare,) if bare._view is None else (bare, bare._view.base):  # whose history goes through what is written
+                self._kept.append((part, {name: getattr(part, name) for name in _FIELDS}, part.array.copy()))
         elif any(counter is other for other in self._earlier):
             raise RuntimeError(_CAPTURED)
         else:
