@@ -311,3 +311,37 @@ def test_functions_of_users() -> None:
     assert jacrev(Cube.apply)(X).numpy() == pytest.approx(np.diag(3 * X.numpy() ** 2))
     assert jacfwd(Cube.apply)(X).numpy() == pytest.approx(np.diag(3 * X.numpy() ** 2))
     assert grad(grad(Cube.apply))(X[0]).item() == pytest.approx(6 * X[0].item())
+
+
+class Total(torch.autograd.Function):
+    """The sum of a list of tensors."""
+
+    @staticmethod
+    def forward(first: Any, others: Any) -> Any:
+        return first + sum(others)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        pass
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, first: Any, others: Any) -> Any:
+        assert in_dims == (0, [0, None])
+        return Total.apply(first, [others[0], others[1]]), 0
+
+
+class Lone(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g * 2
+
+
+def test_rules_for_batches_see_lists_of_examples() -> None:
+    x = torch.arange(3.0)
+    assert vmap(lambda x: Total.apply(x, [x, torch.tensor(1.0)]))(x).tolist() == [1.0, 3.0, 5.0]
+    with pytest.raises(RuntimeError, match="it must override the setup_context staticmethod"):
+        vmap(Lone.apply)(x)

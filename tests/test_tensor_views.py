@@ -388,3 +388,18 @@ def test_dirty_tensors_that_are_no_inputs_are_warned_of() -> None:
 
     with pytest.warns(UserWarning, match="Only input Tensors should be given to ctx.mark_dirty"):
         Double.apply(torch.ones(2, requires_grad=True))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x.cumsum(0), lambda x: x.cumprod(0), lambda x: x.kthvalue(1).values, lambda x: x.median(0).values,
+        lambda x: x.mode().values, lambda x: x.nanmedian(0).values, lambda x: x.topk(1).values, lambda x: x.sort().values,
+        lambda x: x.repeat_interleave(1), lambda x: x[None].diff(n=0), lambda x: x.repeat(1), lambda x: x.roll(0), lambda x: x.sum(()),
+    ],
+)  # fmt: skip
+def test_functions_that_had_nothing_to_do_give_new_memory(function: Any) -> None:
+    x = torch.tensor(2.0)
+    result = function(x)
+    x.zero_()
+    assert result.sum().item() == 2.0

@@ -149,7 +149,8 @@ def _path(subscripts: str, shapes: Sequence[Shape]) -> list[Any]:
 def _on_batch(lead: Shape, *operands: Any, subscripts: str) -> Any:
     """The axes in front have letters of their own, which stand in every term."""
     terms, result = parse_subscripts(subscripts, [tuple(x.shape[len(lead) :]) for x in operands])
-    front = "".join([chr(c) for c in range(0x410, 0x410 + len(lead))])
+    others = [c for c in map(chr, range(0x410, 0x450)) if c not in subscripts]  # which may be those of a batch already
+    front = "".join(others[: len(lead)])
     written = ",".join([front + term for term in terms])
     return einsum(*operands, subscripts=f"{written}->{front}{result}")
 

@@ -12,6 +12,7 @@ from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.constants import SQRT_2_BY_PI, SQRT_TWO_PI
 from gradcli.ops.elementwise import bent, extended
+from gradcli.ops.elementwise.arithmetic import abs_
 from gradcli.ops.elementwise.exponential import exp_square
 from gradcli.ops.elementwise.hyperbolic import tanh
 from gradcli.ops.elementwise.logic import greater, greater_equal, less_equal, logical_and, where
@@ -138,7 +139,7 @@ tanhshrink = elementwise(
 )
 softsign = elementwise(
     "softsign", "x", lambda x: x / (1 + np.abs(x)), lambda m, x: x / (1 - x if x < 0 else 1 + x),
-    lambda out, x: 1 / (1 + where(less_equal(x, 0), -x, x)) ** 2, kind="piecewise", saves=("x",), ulps=2, backward="Div",
+    lambda out, x: 1 / (1 + abs_(x)) ** 2, kind="piecewise", saves=("x",), ulps=2, backward="Div",
     extended=extended.SOFTSIGN,
     doc="x/(1 + |x|).",
     between=(),

@@ -59,6 +59,8 @@ def run(
     """
     order = reachable(roots)
     needed = set(order) if targets is None else depending(order, targets)
+    if any(node.op is None and node.watch is not None for node in order):
+        order = _leaves_when_due(order, needed)
     found: dict[Node, Any] = {}
     transformed = state.interpreter is not None
     tensors = create_graph or (transformed and any(isinstance(seed, Batched) for seed in seeds))
@@ -143,6 +145,22 @@ def run(
     finally:
         state.recording, state.run = recording, outer
         dtypes.set_constants(constants)
+    return found
+
+
+def _leaves_when_due(order: Sequence[Node], needed: set[Node]) -> list[Node]:
+    """The order in which a leaf's turn comes as soon as its gradient is complete, as its hooks can tell."""
+    due: dict[Node, list[Node]] = {}
+    placed = set()
+    for node in order:  # the first that takes a leaf is the last that passes something to it
+        for operand in node.operands if node in needed else ():
+            if operand is not None and operand.op is None and operand not in placed:
+                placed.add(operand)
+                due.setdefault(node, []).append(operand)
+    found: list[Node] = []
+    for node in order:
+        if node not in placed:
+            found += [*reversed(due.get(node, ())), node]
     return found
 
 

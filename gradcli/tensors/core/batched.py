@@ -32,14 +32,16 @@ Levels = tuple[BatchLevel, ...]
 
 
 class NotBatchedError(RuntimeError):
-    """Something asks for the entries of a batched tensor, which differ from example to example."""
+    """What cannot be done for all examples at once: asking for entries, or writing to what they share."""
 
 
 class Hidden:
-    """What is told of a batched tensor's entries: their shape and dtype, which all examples share."""
+    """What is told of a batched tensor's entries: their shape, steps and dtype, which all examples share."""
 
-    def __init__(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-        self.shape, self.dtype = shape, dtype
+    def __init__(self, array: np.ndarray, lead: int) -> None:
+        self.shape: tuple[int, ...] = array.shape[lead:]
+        self.strides = array.strides[lead:]
+        self.dtype = array.dtype
 
     @property
     def ndim(self) -> int:
@@ -82,8 +84,7 @@ class Batched(Tensor):
 
     @property
     def array(self) -> Any:  # type: ignore[override]  # who writes to it writes to the physical one
-        array = self.physical.array
-        return Hidden(array.shape[len(self.levels) :], array.dtype)
+        return Hidden(self.physical.array, len(self.levels))
 
     @property
     def shape(self) -> dtypes.Size:
@@ -96,12 +97,6 @@ class Batched(Tensor):
     @property
     def ndim(self) -> int:
         return self.physical.array.ndim - len(self.levels)
-
-    def contiguous(self, *, memory_format: Any = None) -> Tensor:
-        return self
-
-    def is_contiguous(self, *, memory_format: Any = None) -> bool:
-        return True
 
     def detach(self) -> Tensor:
         return Batched(self.physical.detach(), self.levels)
@@ -179,10 +174,9 @@ def own_entries(x: Tensor, levels: Levels) -> Any:
 
 def by_randomness(shape: tuple[int, ...], draw: Callable[[tuple[int, ...]], Tensor]) -> Tensor:
     """Random numbers as the `vmap` that is under way wants them: draw(lead) gives so many examples in front."""
-    if not state.batch_levels:
+    if not state.batch_levels and state.columns in (None, "different"):
         return draw(())
-    level: BatchLevel = state.batch_levels[-1]
-    if level.randomness == "error":
+    if not state.batch_levels or state.batch_levels[-1].randomness == "error":
         raise RuntimeError(
             "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' randomness flags on "
             "vmap or perform the randomness operation out of vmap"

@@ -9,7 +9,7 @@ import numpy as np
 from gradcli.ops.arrays.shapes import getitem, numpy_index, reshape
 from gradcli.ops.pytorch import unexpandable
 from gradcli.ops.structure import overwrite
-from gradcli.tensors.core.batched import batched_in, example, levels_of
+from gradcli.tensors.core.batched import NotBatchedError, batched_in, example, levels_of
 from gradcli.tensors.core.casts import as_tensor
 from gradcli.tensors.core.in_place import (
     NOT_BATCHED,
@@ -65,7 +65,8 @@ def _write_batch(x: Tensor, index: Any, value: Any) -> None:
     """Into one example after the other."""
     level = levels_of(batched_in((x, index, value)))[-1]
     if level not in levels_of([x]):
-        raise RuntimeError(NOT_BATCHED.format("aten::copy_(self, *extra_args)"))
+        raise NotBatchedError(NOT_BATCHED.format("aten::copy_(self, *extra_args)"))
+    check_places(x)
     for i in range(level.size):
         part = example(x, level, i)
         write(

@@ -10,7 +10,7 @@ import numpy as np
 from gradcli.ops.pytorch import unexpandable
 from gradcli.ops.structure import clone, overwrite
 from gradcli.tensors.core import dtypes
-from gradcli.tensors.core.batched import Batched, in_front, levels_of, memory_of
+from gradcli.tensors.core.batched import Batched, NotBatchedError, in_front, levels_of, memory_of
 from gradcli.tensors.core.levels import part_of, set_tangent, tangent_of
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.storage import repeats, writable
@@ -92,6 +92,8 @@ def check_writable(x: Tensor, *sources: Any) -> bool:
 
 def check_places(x: Tensor) -> None:
     """Raise if a tensor cannot be written to entry by entry."""
+    if isinstance(x, Batched) and repeats(memory_of(x)) and not repeats(x.array):
+        raise NotBatchedError(_ONE_PLACE)  # which all examples share
     check_memory(memory_of(x))
 
 
@@ -132,7 +134,7 @@ def assign(x: Tensor, result: Tensor) -> Tensor:
 def _assign_batch(x: Tensor, result: Tensor) -> Tensor:
     levels = levels_of([x])
     if not set(levels_of([result])) <= set(levels):
-        raise RuntimeError(NOT_BATCHED.format("inplace arithmetic(self, *extra_args)"))
+        raise NotBatchedError(NOT_BATCHED.format("inplace arithmetic(self, *extra_args)"))
     check_places(x)
     assign(x.physical if isinstance(x, Batched) else x, in_front(result, levels, full=True))
     return x
@@ -174,7 +176,7 @@ def update(x: Tensor, name: str, arguments: Sequence[Any], keywords: dict[str, A
     followed = check_writable(x, *arguments, *keywords.values())
     if repeats(memory_of(x)):
         if name not in _TO_SOME_PLACES:
-            raise RuntimeError(_ONE_PLACE)
+            check_places(x)
         warn_of_repeats(f"{name}_")
     old = before(x, kept=followed or not state.usual)
     result: Tensor = getattr(old, name)(*arguments, **keywords)

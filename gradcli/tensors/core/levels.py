@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.arrays.striding import last_place
+from gradcli.ops.arrays.striding import last_place, overlaps
 from gradcli.ops.structure import clone
 from gradcli.ops.writing import Shape
-from gradcli.tensors.core.batched import Batched, in_front, levels_of, memory_of, rewrapped
-from gradcli.tensors.core.modes import state
+from gradcli.tensors.core.batched import Batched, in_front, levels_of, rewrapped
+from gradcli.tensors.core.modes import Mode, state
 from gradcli.tensors.core.storage import start, strides
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.views import geometry
@@ -51,53 +51,62 @@ def tangent_of(x: Any, level: ForwardLevel) -> Any:
 
 
 def _of_view(x: Tensor, level: ForwardLevel) -> Any:
-    """The tangent of a view that was taken before its base began to move."""
+    """The tangent of a view that was taken before its base began to move; it may be asked for when the level is over."""
     view = x._view
-    if view is None or view.base._tangents is None or view.base._tangents.get(level) is None or level not in state.forward_levels:
+    if view is None or view.base._tangents is None or view.base._tangents.get(level) is None:
         return None
-    before = state.change(forward_levels=state.forward_levels[: state.forward_levels.index(level)])
-    try:
+    levels = state.forward_levels
+    with Mode(forward_levels=levels[: levels.index(level)] if level in levels else levels):
         found = part_of(view.base, level, x.array)
-    finally:
-        state.change(**before)
-    set_tangent(x, level, found)
+        set_tangent(x, level, found)
     return found
 
 
 def part_of(x: Tensor, level: ForwardLevel, array: np.ndarray) -> Any:
     """The region of a tensor's tangent that an array is of the tensor's memory: a view, through which the tangent can be written to."""
-    place, whole = geometry(x.array, array), (x._tangents or {})[level]
-    if strides(memory_of(whole))[len(levels_of([whole])) :] != place["source"]:
-        whole = _laid_out(whole, x.array)
-        set_tangent(x, level, whole)
-    return region_of_each(whole, place["size"], place["stride"], place["offset"])
+    place = geometry(x.array, array)
+    return same_region(x, (x._tangents or {})[level], place["size"], place["stride"], start(x.array) + place["offset"])
 
 
-def region_of_each(x: Any, size: Shape, stride: Shape, offset: int) -> Any:
-    """A view of a tensor's memory, of each example if it is batched; the offset is from its first entry."""
-    bare, levels = (x.physical, x.levels) if isinstance(x, Batched) else (x, ())
-    lead, steps = bare.array.shape[: len(levels)], strides(bare.array)[: len(levels)]
-    return rewrapped(bare.as_strided((*lead, *size), (*steps, *stride), start(bare.array) + offset), levels)
+def same_region(x: Tensor, tangent: Tensor, size: Shape, stride: Shape, offset: int) -> Any:
+    """The region of a tangent that has the place of a region of the tensor's storage."""
+    if not _alike(x.array, tangent.array):
+        raise RuntimeError(
+            "forward mode: several entries of this tensor are one place in memory, but move in different ways, so that a region of that "
+            "memory has no tangent: clone() the tensor before"
+        )
+    return tangent.as_strided(size, stride, start(tangent.array) + offset - start(x.array))
 
 
-def _laid_out(x: Any, array: np.ndarray) -> Any:
-    """The same tensor in memory of its own, with steps between its entries as between those of an array."""
-    bare, levels = (x.physical, x.levels) if isinstance(x, Batched) else (x, ())
-    lead = bare.array.shape[: len(levels)]
-    memory = np.zeros((*lead, last_place(array.shape, strides(array)) + 1), bare.array.dtype)
-    copied = clone(bare)
-    laid = np.ndarray(bare.array.shape, memory.dtype, memory, 0, (*memory.strides[:-1], *[s * memory.itemsize for s in strides(array)]))
+def _alike(array: np.ndarray, other: np.ndarray) -> bool:
+    """Whether two arrays of one shape are laid out in the same way."""
+    return not array.size or all(n == 1 or a == b for n, a, b in zip(array.shape, strides(array), strides(other), strict=True))
+
+
+def _laid_out(tangent: Tensor, array: np.ndarray) -> Tensor:
+    """A tangent in memory of its own, with steps between its entries as between those of an array."""
+    memory = np.zeros(last_place(array.shape, strides(array)) + 1, tangent.array.dtype)
+    copied: Tensor = clone(tangent)
+    laid = np.ndarray(array.shape, memory.dtype, memory, 0, [step * memory.itemsize for step in strides(array)])
     laid[...] = copied.array
     copied.array = laid
-    return rewrapped(copied, levels)
+    return copied
 
 
 def set_tangent(x: Tensor, level: ForwardLevel, tangent: Tensor | None) -> None:
-    """Say how a tensor moves at a level."""
+    """Say how a tensor moves at a level. The tangent is laid out as the tensor is, so that a view's tangent is the view of the base's."""
     kept = {} if x._tangents is None else {other: t for other, t in x._tangents.items() if other is not level}
     if tangent is not None:
-        kept[level] = tangent
+        apart = not _alike(x.array, tangent.array) and not overlaps(x.array.shape, strides(x.array))
+        kept[level] = _laid_out(tangent, x.array) if apart else tangent
     x._tangents = kept or None
+
+
+def check_floats(primal: Tensor, tangent: Tensor) -> None:
+    """Raise unless both are floats: nothing else moves."""
+    for name, x in (("primal", primal), ("tangent", tangent)):
+        if not x.dtype.is_floating_point:
+            raise ValueError(f"Expected {name} to be floating point or complex, but got: {x.dtype}")
 
 
 def moving_by(x: Tensor, level: ForwardLevel, tangent: Tensor) -> Any:
@@ -107,6 +116,7 @@ def moving_by(x: Tensor, level: ForwardLevel, tangent: Tensor) -> Any:
         set_tangent(x, level, tangent)
         return x
     primal, motion = (in_front(part, levels, full=True) for part in (x, tangent))
+    primal._view = None
     set_tangent(primal, level, motion)
     return rewrapped(primal, levels)
 

@@ -38,6 +38,11 @@ def in_order(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(math.prod(max(n, 1) for n in shape[axis + 1 :]) for axis in range(len(shape)))
 
 
+def stands_in_order(array: np.ndarray) -> bool:
+    """Whether an array's entries stand in memory in their order."""
+    return not array.size or all(n == 1 or a == b for n, a, b in zip(array.shape, strides(array), in_order(array.shape), strict=True))
+
+
 def distance(array: np.ndarray, other: np.ndarray) -> int:
     """How many entries after another's first one an array's first one is."""
     return (_address(array) - _address(other)) // array.itemsize

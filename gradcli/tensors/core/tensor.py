@@ -236,7 +236,7 @@ class Tensor(CatalogueMethods):
                 "gradients. To fix this error, please refer to the Optimizer.zero_grad() function in torch/optim/optimizer.py as a "
                 "solution."
             )
-        self.node, self._requires_grad = None, False
+        self.node, self._requires_grad, self._tangents = None, False, None
         return self
 
     # -- copies ------------------------------------------------------------------------------------------------------

@@ -161,16 +161,25 @@ def _own(record: Op | Composite, name: str, arguments: tuple[Any, ...], result: 
     if isinstance(result, Batched):
         return result
     if record.torch.shares and isinstance(record, Composite) and arguments and result is arguments[0]:
-        result = region(result, result.array.view(), str(record.torch.backward))
+        result = _whole(result, str(record.torch.backward))
     if isinstance(result, Tensor) and result._view is not None and not any(_shows(result, argument) for argument in arguments):
         result._view = None  # of something that was made on the way
     if name.startswith("unsafe_") and isinstance(result, Tensor):  # the same memory, and nobody looks after it
         result._view, result._version_counter = None, [0]
-    if not (record.torch.copied or name.endswith("_copy")) or not isinstance(result, Tensor):
+    if not isinstance(result, Tensor):
+        return result
+    if isinstance(record, Composite) and not record.torch.shares and any(result is argument for argument in arguments):
+        return apply(clone, [result], {})  # there was nothing to do
+    if not (record.torch.copied or name.endswith("_copy")):
         return result
     if any(isinstance(a, Tensor) and np.may_share_memory(result.array, a.array) for a in arguments):
         return apply(clone, [result], {})
     return result
+
+
+def _whole(x: Tensor, name: str) -> Tensor:
+    """All of a tensor, as a view."""
+    return region(x, x.array.view(), lambda tangent: _whole(tangent, name), name)
 
 
 def _shows(result: Tensor, argument: Any) -> bool:

@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from gradcli.ops.arrays.striding import as_strided
+from gradcli.ops.arrays.striding import as_strided, overlaps
 from gradcli.ops.recording import numbered
 from gradcli.ops.spec import Composite, Op
 from gradcli.tensors.core import storage
 from gradcli.tensors.core.anomaly import remember
 from gradcli.tensors.core.batched import Batched, levels_of, memory_of, rewrapped
 from gradcli.tensors.core.dtypes import FLOATS
-from gradcli.tensors.core.levels import part_of, set_tangent, tangent_of
-from gradcli.tensors.core.modes import state
+from gradcli.tensors.core.levels import set_tangent, tangent_of
+from gradcli.tensors.core.modes import Mode, state
 from gradcli.tensors.core.node import Node, Shaped, node_class
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.views import geometry
 from gradcli.tensors.dispatch.apply import viewing
 
 
-def region(x: Tensor, array: np.ndarray, name: str = "AsStrided") -> Tensor:
-    """A view of x with the entries of an array that shows x's memory; ``name`` is that of its node."""
+def region(
+    x: Tensor, array: np.ndarray, again: Callable[[Tensor], Tensor], name: str = "AsStrided", place: dict[str, Any] | None = None
+) -> Tensor:
+    """A view of x with the entries of an array that shows x's memory.
+
+    again  makes the same view of a tangent, which need not be laid out as x where several of x's entries are one place
+    name   that of its node
+    place  where the entries are among x's, if the memory does not tell that
+    """
     tensor = viewing(array, x)
-    static = geometry(x.array, array)
+    static = geometry(x.array, array) if place is None else place
     source = x.source() if state.recording and not state.inference else None
     if source is not None and array.dtype.kind in FLOATS:
         node: Node = node_class(numbered(name))(as_strided, (source,), static, array.shape, array.dtype)
@@ -32,15 +40,11 @@ def region(x: Tensor, array: np.ndarray, name: str = "AsStrided") -> Tensor:
         tensor.node, tensor._requires_grad = node, True
         if state.anomaly:
             remember(node)
-    for place, level in enumerate(state.forward_levels):
+    for outer, level in enumerate(state.forward_levels):
         moving = tangent_of(x, level)
         if moving is not None:
-            set_tangent(x, level, moving)
-            before = state.change(forward_levels=state.forward_levels[:place])
-            try:
-                set_tangent(tensor, level, part_of(x, level, array))
-            finally:
-                state.change(**before)
+            with Mode(forward_levels=state.forward_levels[:outer]):
+                set_tangent(tensor, level, again(moving))
     if state.recorder is not None:
         state.recorder.note(as_strided, (x,), static, tensor)
     return tensor
@@ -52,16 +56,29 @@ def region_of(record: Op | Composite, operands: list[Any], static: dict[str, Any
     if view is None or not isinstance(x, Tensor):
         return None
     levels = levels_of([x])
-    whole = memory_of(x)
-    if 0 in whole.shape[: len(levels)]:
+    lead = len(levels)
+
+    def shown(array: np.ndarray) -> np.ndarray:
+        """Of arrays that have the examples along axes in front, the view of each."""
+        first = array[(0,) * lead + (...,)]
+        seen = view(first, **static)
+        place = storage.start(first) + storage.distance(seen, first) if seen.size else 0
+        extents, steps = array.shape[:lead], storage.strides(array)[:lead]
+        return storage.placed(array, (*extents, *seen.shape), (*steps, *storage.strides(seen)), place)
+
+    def of(physical: Tensor, array: np.ndarray) -> Tensor:
+        entries = physical.array
+        place = None
+        if overlaps(entries.shape, storage.strides(entries)):  # what comes back belongs to one of the entries that are one place
+            apart = np.empty(entries.shape, entries.dtype)
+            place = geometry(apart, shown(apart))
+        return region(physical, array, lambda tangent: of(tangent, shown(tangent.array)), str(record.torch.backward), place)
+
+    if 0 in memory_of(x).shape[:lead]:
         return None
-    first = whole[(0,) * len(levels) + (...,)]  # of the examples
     try:
-        array = view(first, **static)
+        array = shown(memory_of(x))
     except (ValueError, TypeError, IndexError):
         return None  # the function itself says what is wrong
-    place = storage.start(first) + storage.distance(array, first) if array.size else 0
-    lead, steps = whole.shape[: len(levels)], storage.strides(whole)[: len(levels)]
-    shown = storage.placed(whole, (*lead, *array.shape), (*steps, *storage.strides(array)), place)
-    found: Tensor = rewrapped(region(x.physical if isinstance(x, Batched) else x, shown, str(record.torch.backward)), levels)
+    found: Tensor = rewrapped(of(x.physical if isinstance(x, Batched) else x, array), levels)
     return found

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.tensors.core.batched import Batched, along_level, at_level, in_front, levels_of, rewrapped
+from gradcli.tensors.core.batched import Batched, along_level, at_level, batched_in, in_front, levels_of, rewrapped
 from gradcli.tensors.core.dtypes import FLOATS
 from gradcli.tensors.core.levels import innermost, set_tangent, tangent_of
 from gradcli.tensors.core.modes import state
@@ -27,7 +27,7 @@ def interpreted(cls: type[Function], arguments: tuple[Any, ...], separate: bool)
 
 
 def _interpreted(cls: type[Function], arguments: tuple[Any, ...], separate: bool) -> tuple[Any, Context]:
-    if levels_of(arguments):
+    if levels_of(arguments) or (cls.vmap is not Function.vmap and levels_of(batched_in(arguments))):
         return _of_batch(cls, arguments, separate)
     place = innermost(arguments)
     return applied(cls, arguments, separate) if place is None else _moving(cls, arguments, separate, place)
@@ -39,7 +39,7 @@ _NOT_IN_PLACE = (
 )
 _NO_VIEW = "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view."
 
-_OTHER_VIEW = "A custom Function's forward is returning a view but the jvp is not returning a view of the given input tangent."
+_OTHER_VIEW = "A custom Function is returning a view but the jvp is not returning a view of {} grad input."
 
 
 # -- tangents ---------------------------------------------------------------------------------------------------
@@ -72,7 +72,8 @@ def _moving(cls: type[Function], arguments: tuple[Any, ...], separate: bool, pla
                 if tangent is not t or t is None or t._version == version:
                     raise RuntimeError(_NOT_IN_PLACE)
             elif isinstance(x, Tensor) and tangent is not None and np.may_share_memory(part.array, x.array) and _is_no_view(tangent, given):
-                raise RuntimeError(_NO_VIEW if tangent._base is None else _OTHER_VIEW)
+                wanted = "the given" if x._view is None else "the same base as the given"
+                raise RuntimeError(_NO_VIEW if tangent._base is None else _OTHER_VIEW.format(wanted))
         if tangent is not None and (id(part) in ctx._flat or part.array.dtype.kind not in FLOATS):
             raise RuntimeError(
                 f"{cls.__name__}.jvp returned a tangent of a result that is not differentiable. You should return "
@@ -111,6 +112,11 @@ def _of_batch(cls: type[Function], arguments: tuple[Any, ...], separate: bool) -
         )
     if own:
         return _by_its_own_rule(cls, arguments), Context()
+    if not separate:
+        raise RuntimeError(
+            "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override the "
+            "setup_context staticmethod. For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
+        )
     if not cls.generate_vmap_rule:
         raise RuntimeError(
             f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please override and implement the vmap "
@@ -163,16 +169,15 @@ def _batching(cls: type[Function], levels: Any) -> type[Function]:
 
 
 def _by_its_own_rule(cls: type[Function], arguments: tuple[Any, ...]) -> Any:
-    level = levels_of(arguments)[-1]
-    given, dims = [], []
-    for x in arguments:
-        batched = isinstance(x, Batched) and level in x.levels
-        given.append(along_level(x, level) if batched else x)
-        dims.append(0 if batched else None)
+    level = levels_of(batched_in(arguments))[-1]
+    inputs, structure = flatten(arguments)
+    batched = [isinstance(x, Batched) and level in x.levels for x in inputs]
+    given = structure.unflatten([along_level(x, level) if own else x for x, own in zip(inputs, batched, strict=True)])
+    dims = structure.unflatten([0 if own else None for own in batched])
     before = state.change(batch_levels=tuple([other for other in state.batch_levels if other is not level]))
     try:
         info = SimpleNamespace(batch_size=level.size, randomness=level.randomness)
-        returned = cls.vmap(info, tuple(dims), *given)
+        returned = cls.vmap(info, dims, *given)
     finally:
         state.change(**before)
     if not isinstance(returned, tuple) or len(returned) != 2:
@@ -183,7 +188,7 @@ def _by_its_own_rule(cls: type[Function], arguments: tuple[Any, ...]) -> Any:
     outputs, out_dims = returned
     ends, spec = flatten(outputs)
     places = spread(out_dims, spec)
-    if places is None:
+    if places is None or not all(place is None or isinstance(place, int) for place in places):
         raise RuntimeError(
             f"The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims) tuple. Expected out_dims={out_dims} to "
             f"be compatible with the structure of `output`. out_dims has structure {flatten(out_dims)[1]} but output has structure {spec}."

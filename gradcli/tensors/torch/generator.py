@@ -81,7 +81,8 @@ class Generator:
 
     def normal(self, n: int, dtype: Any) -> np.ndarray:
         if n >= 16:
-            return self._blocks(n, np.float64 if dtype == np.float64 else np.float32).astype(dtype)
+            few_bits = np.dtype(dtype).itemsize == 2
+            return self._blocks(n, np.float64 if dtype == np.float64 else np.float32, n - n % 16 if few_bits else n).astype(dtype)
         return np.array([self._one() for _ in range(n)], np.float64).astype(dtype)
 
     def _one(self) -> float:
@@ -93,8 +94,10 @@ class Generator:
         self._spare = float(radius * np.sin(angle))
         return float(radius * np.cos(angle))
 
-    def _blocks(self, n: int, dtype: Any) -> np.ndarray:
-        out = self.uniform(n, dtype)
+    def _blocks(self, n: int, dtype: Any, drawn: int) -> np.ndarray:
+        """Blocks of sixteen, for which so many numbers are drawn first: of floats of 16 bits none that would be drawn anew."""
+        out = np.empty(n, dtype)
+        out[:drawn] = self.uniform(drawn, dtype)
         for start in range(0, n - 15, 16):
             out[start : start + 16] = _block(out[start : start + 16])
         if n % 16:

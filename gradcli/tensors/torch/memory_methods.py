@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -11,14 +12,14 @@ import numpy as np
 from gradcli.ops.arrays.striding import last_place
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.tensors.core import dtypes, storage
-from gradcli.tensors.core.batched import Batched
+from gradcli.tensors.core.batched import Batched, in_front, rewrapped
 from gradcli.tensors.core.casts import clone_of
 from gradcli.tensors.core.in_place import check_writable
-from gradcli.tensors.core.levels import region_of_each
+from gradcli.tensors.core.levels import moves, same_region
 from gradcli.tensors.core.modes import Mode, state
 from gradcli.tensors.core.storage import Storage
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.core.views import regraph
+from gradcli.tensors.core.views import geometry, regraph
 from gradcli.tensors.dispatch.library_calls import call
 from gradcli.tensors.dispatch.regions import region
 
@@ -60,7 +61,7 @@ def _is_view(x: Tensor) -> bool:
 
 
 def _is_contiguous(x: Tensor, memory_format: Any = None) -> bool:
-    return bool(x.array.flags.c_contiguous)
+    return storage.stands_in_order(x.array)
 
 
 # -- other arrangements -------------------------------------------------------------------------------------------
@@ -68,8 +69,11 @@ def _is_contiguous(x: Tensor, memory_format: Any = None) -> bool:
 
 def _contiguous(x: Tensor, *, memory_format: Any = None) -> Tensor:
     """The tensor itself if its entries are in memory in their order, or a copy of which that holds."""
-    if x.array.flags.c_contiguous:
+    if storage.stands_in_order(x.array):
         return x
+    if isinstance(x, Batched):
+        found: Tensor = rewrapped(_contiguous(x.physical), x.levels)
+        return found
     copied = clone_of(x)
     copied.array = np.ascontiguousarray(copied.array)
     return copied
@@ -114,9 +118,11 @@ def _sizes(given: Any) -> tuple[int, ...]:
 def _as_strided(x: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """A view of a tensor's storage with these sizes, strides and offset."""
     if isinstance(x, Batched):
-        return _as_strided_each(x, _sizes(size), _sizes(stride), int(storage_offset or 0))
+        from_first = 0 if storage_offset is None else int(storage_offset) - storage.start(x.physical.array)
+        return _as_strided_each(x, _sizes(size), _sizes(stride), from_first)
     offset = _storage_offset(x) if storage_offset is None else int(storage_offset)
-    return region(x, storage.placed(x.array, _sizes(size), _sizes(stride), offset))
+    array = storage.placed(x.array, _sizes(size), _sizes(stride), offset)
+    return region(x, array, lambda tangent: same_region(x, tangent, _sizes(size), _sizes(stride), offset))
 
 
 def _as_strided_each(x: Batched, size: tuple[int, ...], stride: tuple[int, ...], offset: int) -> Tensor:
@@ -127,8 +133,22 @@ def _as_strided_each(x: Batched, size: tuple[int, ...], stride: tuple[int, ...],
             f"vmap: as_strided(size={list(size)}, stride={list(stride)}, storage_offset={offset}) reaches out of the memory of an example "
             f"of size {list(x.shape)} and stride {list(own)}"
         )
-    found: Tensor = region_of_each(x, size, stride, offset)
+    found: Tensor = rewrapped(_region_of_each(x.physical, len(x.levels), size, stride, offset), x.levels)
     return found
+
+
+def _region_of_each(x: Tensor, lead: int, size: tuple[int, ...], stride: tuple[int, ...], offset: int) -> Tensor:
+    """Of examples along so many axes in front."""
+
+    def shown(array: np.ndarray) -> np.ndarray:
+        sizes, steps = (*array.shape[:lead], *size), (*storage.strides(array)[:lead], *stride)
+        return storage.placed(array, sizes, steps, storage.start(array) + offset)
+
+    extents, own = x.array.shape[:lead], storage.strides(x.array)[lead:]
+    memory = np.empty((*extents, last_place(x.array.shape[lead:], own) + 1), x.array.dtype)  # which examples may share
+    apart = storage.placed(memory, x.array.shape, (*storage.strides(memory)[:-1], *own), 0)
+    again = functools.partial(_region_of_each, lead=lead, size=size, stride=stride, offset=offset)
+    return region(x, shown(x.array), again, place=geometry(apart, shown(apart)))
 
 
 def _as_strided_in_place(x: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
@@ -137,17 +157,23 @@ def _as_strided_in_place(x: Tensor, size: Any, stride: Any, storage_offset: int 
 
 def rearranged(x: Tensor, arrange: Callable[[Tensor], Tensor], label: str) -> Tensor:
     """Make x the view of itself that a function makes of it; its node then has this name."""
+    if isinstance(x, Batched):
+        rearranged(x.physical, lambda now: in_front(arrange(rewrapped(now, x.levels)), x.levels), label)
+        return x
     check_writable(x)
+    if state.before_writing is not None:
+        state.before_writing(x)
     x._refresh()
     now = Tensor(x.array)
     now._version_counter, now._inference, now._view = x._version_counter, x._inference, x._view
     now.node, now._requires_grad, now._accumulator = x.node, x._requires_grad, x._accumulator
+    now._tangents = x._tangents
     if state.recorder is not None:
         state.recorder.rename(now, x)
     follow = x.node is not None and x._view is None and not state.inference  # what arrives at a node has the shape of its result
     with Mode(recording=state.recording or follow):
         result = arrange(now)
-    x.array = result.array
+    x.array, x._tangents = result.array, result._tangents
     x._version_counter[0] += 1
     if result.node is not None and result is not now and (x._view is None or state.recording):
         result.node.label = label
@@ -166,6 +192,8 @@ def _set(
     """Take another tensor's memory, or a part of a storage."""
     if x.requires_grad and state.recording and not x.is_leaf:
         raise RuntimeError("set_() cannot be called on a tensor that is part of a graph; call it on x.detach()")
+    if moves(x):
+        raise RuntimeError("set_() cannot be called on a tensor that moves in forward mode; call it on x.detach()")
     if source is None:
         x.array = np.empty(0, x.array.dtype)
     elif isinstance(source, Tensor) and size is None:
@@ -197,6 +225,8 @@ def _resize(x: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
     extents = _sizes(size[0]) if len(size) == 1 else _sizes(size)
     if x.requires_grad and not state.inference:
         raise RuntimeError("cannot resize variables that require grad")
+    if moves(x):
+        raise RuntimeError("cannot resize variables that has a forward grad")
     if min(extents, default=0) < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(extents)}: {list(extents)}")
     if math.prod(max(n, 1) for n in extents[1:]) >= 1 << 63:

@@ -84,8 +84,15 @@ def _warn_of_reversed_axes() -> None:
     )
 
 
+@cache
+def _warn_of_no_axes(name: str) -> None:
+    warn(f"Tensor.{name} is deprecated on 0-D tensors. This function is the identity in these cases.")
+
+
 def _transposed(x: Tensor) -> Any:
-    if x.array.ndim != 2:
+    if not x.array.ndim:
+        _warn_of_no_axes("T")
+    elif x.array.ndim != 2:
         _warn_of_reversed_axes()
     return transpose(x, axes=None)
 
@@ -98,6 +105,11 @@ def _matrix_transposed(x: Tensor) -> Any:
 
 
 def _matrices_transposed(x: Tensor) -> Any:
+    if not x.array.ndim:
+        _warn_of_no_axes("mT")
+        return transpose(x, axes=None)
+    if x.array.ndim == 1:
+        raise RuntimeError("tensor.mT is only supported on matrices or batches of matrices. Got 1-D tensor.")
     return swapaxes(x, axis1=-1, axis2=-2)
 
 

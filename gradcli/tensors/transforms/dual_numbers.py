@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from gradcli.ops.arrays.shapes import broadcast_to
-from gradcli.tensors.core.levels import Entered, ForwardLevel, moving_by, tangent_of
+from gradcli.tensors.core.levels import Entered, ForwardLevel, check_floats, moving_by, tangent_of
 from gradcli.tensors.core.modes import Mode, state
 from gradcli.tensors.core.tensor import Tensor
 
@@ -71,9 +71,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     """The same entries, moving by a tangent; differentiable by both."""
     if not _entered or (level is not None and level < 0):
         raise RuntimeError("Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first.")
-    for name, x in (("primal", tensor), ("tangent", tangent)):
-        if not x.dtype.is_floating_point:
-            raise ValueError(f"Expected {name} to be floating point or complex, but got: {x.dtype}")
+    check_floats(tensor, tangent)
     if tensor.shape != tangent.shape:
         raise RuntimeError(
             f"Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. Tensor "

@@ -13,7 +13,7 @@ from gradcli.ops.arrays.shapes import reshape
 from gradcli.tensors.core.backward import grad as tape_gradient
 from gradcli.tensors.core.modes import Transforming, enable_grad, state
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.transforms.inputs import Argnums, Own, chosen, fresh, inputs, of_some, replaced, selected
+from gradcli.tensors.transforms.inputs import Argnums, Own, chosen, detached, fresh, inputs, of_some, replaced, selected
 from gradcli.tensors.transforms.pytrees import Spec, flatten, mapped
 from gradcli.tensors.transforms.vectorizing import vmap
 
@@ -108,12 +108,13 @@ def tensors_of(output: Any, where: str) -> tuple[list[Tensor], Spec]:
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """The function's value, and the function that takes cotangents of it to those of the primals: (value, function[, aux])."""
     spec = flatten(primals)[1]
-    xs = [fresh(x) for x in inputs(primals)]
     with enable_grad(), Transforming():
+        xs = [fresh(x) for x in inputs(primals)]
         output, aux = _and_aux(func(*spec.unflatten(xs)), has_aux, "vjp(f, *primals)")
         ys, structure = tensors_of(output, "vjp(f, *primals)")
     own = Own(xs)
-    connected = state.recording and not own.are_all(ys)
+    connected = not own.are_all(ys)
+    outside = own.released if state.recording else detached
 
     def pull(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         vs, given = flatten(cotangents)
@@ -125,8 +126,8 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         keep = create_graph if create_graph is not None else state.recording and (connected or not own.are_all(vs))
         return spec.unflatten([own.released(part) for part in _products(ys, xs, vs, keep, True)])
 
-    value = structure.unflatten([own.released(y) for y in ys])
-    return (value, pull, mapped(own.released, aux)) if has_aux else (value, pull)
+    value = structure.unflatten([outside(y) for y in ys])
+    return (value, pull, mapped(outside, aux)) if has_aux else (value, pull)
 
 
 def jacrev(

@@ -8,15 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.arrays.shapes import broadcast_to, reshape
+from gradcli.ops.arrays.shapes import broadcast_to, reshape, stack
+from gradcli.ops.structure import clone
 from gradcli.tensors.core.backward import grad as tape_gradient
-from gradcli.tensors.core.batched import Batched
-from gradcli.tensors.core.levels import Entered, ForwardLevel, moving_by, set_tangent, tangent_of
-from gradcli.tensors.core.modes import Transforming, enable_grad, state
+from gradcli.tensors.core.batched import Batched, NotBatchedError
+from gradcli.tensors.core.levels import Entered, ForwardLevel, check_floats, moving_by, set_tangent, tangent_of
+from gradcli.tensors.core.modes import Mode, Transforming, enable_grad, state
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.transforms.gradients import jacrev, tensors_of
 from gradcli.tensors.transforms.inputs import Argnums, Own, fresh, inputs, of_some, selected
 from gradcli.tensors.transforms.pytrees import flatten, mapped
+from gradcli.tensors.transforms.repeated_runs import Written
 from gradcli.tensors.transforms.vectorizing import moved, vmap
 
 _JVP = "jvp(f, primals, tangents)"
@@ -24,9 +26,14 @@ _JVP = "jvp(f, primals, tangents)"
 
 def dual(x: Tensor, tangent: Tensor, level: ForwardLevel) -> Any:
     """The same entries, moving by a tangent at a level that is not entered yet."""
+    return moving_by(_alias(x), level, tangent)
+
+
+def _alias(x: Tensor) -> Tensor:
+    """The same entries, in the graph, as a tensor that may be written to: the tensor itself keeps its place in the graph."""
     alias: Tensor = broadcast_to(x, shape=tuple(x.shape))
     alias._view = None
-    return moving_by(alias, level, tangent)
+    return alias
 
 
 def _check_tensors(tree: Any, name: str) -> None:
@@ -52,6 +59,7 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
     _check_tensors(primals, "primals")
     _check_tensors(tangents, "tangents")
     for x, t in zip(xs, ts, strict=True):
+        check_floats(x, t)
         if x.shape != t.shape:
             raise RuntimeError(f"{_JVP}: a tangent of shape {list(t.shape)} does not fit a primal of shape {list(x.shape)}")
     level = ForwardLevel()
@@ -70,7 +78,10 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
     for y in ys:
         tangent = tangent_of(y, level)
         if tangent is None and strict:
-            raise RuntimeError(f"{_JVP}: The output of f is independent of the inputs. This is not allowed with strict=True.")
+            raise RuntimeError(
+                "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed with "
+                "strict=True."
+            )
         moving.append(Tensor(np.zeros(tuple(y.shape), y.dtype.numpy)) if tangent is None else tangent)
     found = (structure.unflatten([_without(y, level) for y in ys]), structure.unflatten(moving))
     return (*found, mapped(lambda part: _without(part, level), aux)) if has_aux else found
@@ -78,9 +89,7 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
 
 def _without(y: Tensor, level: ForwardLevel) -> Tensor:
     """A result outside of the level, at which it does not move any more."""
-    bare = y.physical if isinstance(y, Batched) else y
-    if tangent_of(bare, level) is not None:
-        set_tangent(bare, level, None)
+    set_tangent(y.physical if isinstance(y, Batched) else y, level, None)
     return y
 
 
@@ -106,7 +115,16 @@ def jacfwd(
             _, *found = jvp(alone, parts, tangents, has_aux=has_aux)
             return tuple(found)
 
-        columns, *aux = vmap(push, randomness=randomness, chunk_size=chunk_size)(basis)
+        written = Written(*flatten((arguments, keywords))[0])
+        try:
+            with written:
+                results = vmap(push, randomness=randomness, chunk_size=chunk_size)(basis)
+        except NotBatchedError:
+            results = None
+        if results is None:
+            written.put_back()
+            results = _one_after_the_other(push, basis, randomness, written)
+        columns, *aux = results
         ys, structure = flatten(columns)
         places = np.cumsum([0, *sizes])
         blocks = []
@@ -124,6 +142,18 @@ def jacfwd(
     return run
 
 
+def _one_after_the_other(push: Callable[..., Any], basis: Any, randomness: str, written: Written) -> Any:
+    """What `vmap` would give, where a function decides by entries or writes to what all columns share."""
+    ends, spec = flatten(basis)
+    found: list[Any] = []
+    for i in range(len(ends[0].array)):
+        written.put_back()
+        with Mode(columns=randomness), written:
+            found.append(mapped(clone, push(spec.unflatten([clone(end[i]) for end in ends]))))
+    structure = flatten(found[0])[1]
+    return structure.unflatten([stack(*column, axis=0) for column in zip(*[flatten(part)[0] for part in found], strict=True)])
+
+
 def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
     """The second derivatives: the Jacobian in forward mode of that in reverse mode."""
     return jacfwd(jacrev(func, argnums), argnums)
@@ -137,7 +167,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     ends, spec = flatten(primals)
     xs = [fresh(x) for x in inputs(primals)]
     with enable_grad(), Transforming():
-        ys, structure = tensors_of(func(*spec.unflatten(xs)), "linearize(f, *primals)")
+        ys, structure = tensors_of(func(*spec.unflatten([_alias(x) for x in xs])), "linearize(f, *primals)")
         us = [Tensor(np.zeros(tuple(y.shape), y.dtype.numpy), True) for y in ys]
         kept = [(y, u) for y, u in zip(ys, us, strict=True) if y.requires_grad]
         pulled: Any = (None,) * len(xs)

@@ -1,0 +1,102 @@
+"""What PyTorch's engine and generator do in an order of their own: when hooks of leaves run, and which draws are whose."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+
+import gradcli as torch
+import gradcli.autograd.forward_ad as fw
+from gradcli.nn import functional
+
+
+def test_a_leaf_has_its_turn_when_its_gradient_is_complete() -> None:
+    x, w, b = (torch.rand(2, requires_grad=True) for _ in range(3))
+    log: list[str] = []
+    for name, leaf in (("x", x), ("w", w), ("b", b)):
+        leaf.register_hook(lambda _, name=name: log.append(name))
+        leaf.register_post_accumulate_grad_hook(lambda _, name=name: log.append(f"{name}+"))
+    y = x * w
+    z = y + b
+    for name, tensor in (("y", y), ("z", z)):
+        tensor.register_hook(lambda _, name=name: log.append(name))
+    (z.sin() * w * b).sum().backward()
+    assert log == ["z", "b", "b+", "y", "x", "x+", "w", "w+"]  # recorded from PyTorch 2.13
+
+
+def test_hooks_of_leaves_run_though_the_pass_fails_later() -> None:
+    """The first of several gradients is seen once in each pass, in whichever thread, also in one that ends in an error."""
+    x, w, other = (torch.rand(2, requires_grad=True) for _ in range(3))
+    seen: list[Any] = []
+    torch.autograd.graph.register_multi_grad_hook((x, w, other), seen.append, mode="any")
+
+    class Failing(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 1
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            raise RuntimeError("nothing comes back")
+
+    result = (Failing.apply(x) * w).sum()
+
+    def backward() -> None:
+        with pytest.raises(RuntimeError, match="nothing comes back"):
+            result.backward(inputs=(x, w), retain_graph=True)
+
+    threads = [threading.Thread(target=backward) for _ in range(5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(seen) == 5
+
+
+def test_what_is_detached_in_place_does_not_move() -> None:
+    with fw.dual_level():
+        dual = fw.make_dual(torch.ones(2), torch.ones(2)).clone()
+        dual.detach_()
+        assert fw.unpack_dual(dual * 2).tangent is None
+
+
+@pytest.mark.parametrize("leaf", [False, True])
+def test_what_is_said_of_a_tangent_that_is_no_view(leaf: bool) -> None:
+    class Part(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x[:2]
+
+        @staticmethod
+        def jvp(ctx: Any, t: Any) -> Any:
+            return t[:2].clone().view(2)
+
+    wanted = "the given" if leaf else "the same base as the given"
+    with fw.dual_level():
+        x = fw.make_dual(torch.ones(4), torch.ones(4))
+        with pytest.raises(RuntimeError, match=f"the jvp is not returning a view of {wanted} grad input"):
+            Part.apply(x if leaf else x.view(4))
+
+
+def test_softsign_is_straight_where_it_bends() -> None:
+    """Its second derivative at 0 is the mean of both sides, as PyTorch has it."""
+    x = torch.tensor([0.0, -0.0, 1.0, -1.0], dtype=torch.float64, requires_grad=True)
+    (slope,) = torch.autograd.grad(functional.softsign(x).sum(), x, create_graph=True)
+    assert slope.tolist() == [1.0, 1.0, 0.25, 0.25]
+    assert torch.autograd.grad(slope.sum(), x)[0].tolist() == [0.0, 0.0, -0.25, 0.25]
+
+
+def test_halves_are_drawn_as_pytorch_draws_them() -> None:
+    """Recorded from PyTorch 2.13: more than sixteen normal numbers come in blocks, the last of which draws after all others."""
+    torch.manual_seed(3)
+    assert torch.rand(4, dtype=torch.float16).tolist() == [0.00426483154296875, 0.1055908203125, 0.285888671875, 0.0269622802734375]
+    assert torch.randn(20, dtype=torch.float16).tolist() == [
+        0.6650390625, -0.286865234375, 1.6201171875, -1.5966796875, 1.0458984375, 0.52197265625, -0.1668701171875, 0.05303955078125,
+        0.404541015625, 0.611328125, 0.76025390625, -0.03363037109375, 0.998046875, 0.459228515625, 2.435546875, -0.1468505859375,
+        0.485107421875, 0.2052001953125, 0.33837890625, 1.3525390625,
+    ]  # fmt: skip
+    assert torch.rand(2).tolist() == [0.3686259388923645, 0.004324436187744141]
+    torch.manual_seed(3)
+    assert torch.randn(5, dtype=torch.float16).tolist() == [0.80322265625, 0.1748046875, 0.0889892578125, -0.61376953125, 0.046173095703125]

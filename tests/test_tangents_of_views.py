@@ -1,0 +1,311 @@
+"""The tangent of a view is that view of its base's tangent: under every transformation, whichever began to move first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gradcli as torch
+import gradcli.autograd.forward_ad as fw
+from gradcli.func import grad, hessian, jacfwd, jacrev, jvp, vmap
+
+VIEWS: list[tuple[str, Callable[[Any], Any], Callable[[np.ndarray], np.ndarray]]] = [  # of a matrix of 3 by 4, by NumPy, too
+    ("diagonal", lambda x: x.diagonal(), np.diagonal),
+    ("diagonal above", lambda x: x.t().diagonal(1), lambda a: np.diagonal(a.T, 1)),
+    ("unfold", lambda x: x.unfold(1, 2, 1), lambda a: np.lib.stride_tricks.sliding_window_view(a, 2, axis=1)),
+    ("as_strided", lambda x: x.as_strided((3, 2), (1, 4), 1), lambda a: a.reshape(-1)[[[1, 5], [2, 6], [3, 7]]]),
+    ("as_strided, entries twice", lambda x: x.as_strided((3, 2), (1, 1)), lambda a: a.reshape(-1)[[[0, 1], [1, 2], [2, 3]]]),
+    ("select", lambda x: x.select(1, 2), lambda a: a[:, 2]),
+    ("narrow", lambda x: x.narrow(1, 1, 2), lambda a: a[:, 1:3]),
+    ("a row of columns", lambda x: x[:, ::2][1], lambda a: a[:, ::2][1]),
+    ("transposed, flat", lambda x: x.t().reshape(-1), lambda a: a.T.reshape(-1)),
+    ("expand", lambda x: x[None].expand(2, 3, 4), lambda a: np.broadcast_to(a, (2, 3, 4))),
+    ("split", lambda x: x.split(3, 1)[1], lambda a: a[:, 3:]),
+    ("movedim", lambda x: x.unflatten(1, (2, 2)).movedim(0, -1), lambda a: np.moveaxis(a.reshape(3, 2, 2), 0, -1)),
+]
+over_views = pytest.mark.parametrize(("view", "by_numpy"), [pytest.param(v, n, id=name) for name, v, n in VIEWS])
+X = torch.tensor(np.arange(12.0).reshape(3, 4) + 1)
+
+
+def one_hot(by_numpy: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """The Jacobian of a view: which entry each of its entries is."""
+    places = by_numpy(np.arange(12).reshape(3, 4))
+    return np.asarray(np.eye(12)[places].reshape(*places.shape, 3, 4))
+
+
+@over_views
+def test_jacobians_of_views(view: Any, by_numpy: Any) -> None:
+    """In forward mode all unit vectors share one primal, whose entries stand in memory once."""
+    wanted = one_hot(by_numpy)
+    for taken in (jacfwd, jacrev):
+        assert taken(view)(X).numpy() == pytest.approx(wanted)
+        assert taken(lambda x: view((x.t() * 1).t()))(X).numpy() == pytest.approx(wanted)  # laid out in another order
+    rows = wanted.reshape(-1, 12)
+    assert hessian(lambda x: (view(x) ** 2).sum())(X).numpy().reshape(12, 12) == pytest.approx(2 * rows.T @ rows)
+
+
+@over_views
+def test_gradients_by_what_examples_share(view: Any, by_numpy: Any) -> None:
+    rows = one_hot(by_numpy).reshape(-1, 12)
+    weights = np.stack([np.arange(len(rows)) + 1.0, np.arange(len(rows)) ** 2.0])
+    found = vmap(lambda w: grad(lambda x: (w * view(x).reshape(-1)).sum())(X))(torch.tensor(weights))
+    assert found.numpy().reshape(2, 12) == pytest.approx(weights @ rows)
+
+
+def written(x: Any) -> tuple[Any, ...]:
+    """Views of a base that begins to move after they were taken: itself, by another view, and as a whole."""
+    base = torch.zeros(2, 3, dtype=torch.float64) + x * 0 if x.ndim > 1 else torch.zeros(2, 3, dtype=torch.float64)
+    row, corner, across = base[0], base[0][1:], base.t()[2]
+    base.copy_(x)
+    row.mul_(3.0)
+    return base, row, corner, across
+
+
+BASE = np.array([[3.0, 6.0, 9.0], [4.0, 5.0, 6.0]])  # of 1, ..., 6, whose first row is tripled
+WRITTEN = (BASE, BASE[0], BASE[0, 1:], BASE[:, 2])
+
+
+def by_dual_level(t: Any) -> Any:
+    with fw.dual_level():
+        return [fw.unpack_dual(part).tangent for part in written(fw.make_dual(t, t))]
+
+
+def by_example(t: Any) -> Any:
+    pair = torch.stack([t * 0, t])
+    return [part[1] for part in vmap(lambda x, v: jvp(written, (x,), (v,)))(pair, pair)[1]]
+
+
+@pytest.mark.parametrize(
+    "tangents",
+    [
+        lambda t: jvp(written, (t,), (t,))[1],
+        by_dual_level,
+        by_example,
+        lambda t: jvp(lambda x: jvp(written, (x,), (x,))[1], (t,), (t,))[1],
+        lambda t: jvp(lambda x: [p[0] for p in vmap(written)(x[None])], (t,), (t,))[1],
+        lambda t: jvp(grad(lambda z: (written(z)[0] ** 2).sum()), (t,), (t,))[1] / 2,
+    ],
+    ids=["jvp", "dual level", "vmap of jvp", "jvp of jvp", "jvp of vmap", "jvp of grad"],
+)
+def test_views_that_are_older_than_the_motion(tangents: Any) -> None:
+    found = tangents(torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], dtype=torch.float64))
+    if isinstance(found, torch.Tensor):  # of the sum of the squares: a row that is tripled is so twice
+        assert found.numpy() == pytest.approx(BASE * [[3], [1]])
+        return
+    for part, wanted in zip(found, WRITTEN, strict=True):
+        assert part.numpy() == pytest.approx(wanted)
+
+
+def test_a_tangent_is_laid_out_as_what_moves() -> None:
+    """So that views of the one are views of the other, and writing through one is seen in all."""
+    tangent = torch.arange(6.0).reshape(3, 2).t()
+    with fw.dual_level():
+        x = fw.make_dual(torch.ones(2, 3), tangent)
+        assert fw.unpack_dual(x).tangent.stride() == x.stride() == (3, 1)
+        kept, diagonal, across = fw.unpack_dual(x[0]).tangent, x.diagonal(), x.as_strided((2,), (3,), 1)
+        diagonal.mul_(10.0)
+        assert kept.tolist() == [0.0, 2.0, 4.0]  # of another view, taken before
+        assert fw.unpack_dual(x).tangent.tolist() == [[0.0, 2.0, 4.0], [1.0, 30.0, 5.0]]
+        assert fw.unpack_dual(across).tangent.tolist() == [2.0, 30.0]
+    assert tangent.tolist() == [[0.0, 2.0, 4.0], [1.0, 3.0, 5.0]]
+
+
+@pytest.mark.parametrize(
+    ("rearrange", "wanted"),
+    [
+        (lambda x: x.t_(), [[0.0, 3.0], [1.0, 4.0], [2.0, 5.0]]),
+        (lambda x: x.transpose_(0, 1), [[0.0, 3.0], [1.0, 4.0], [2.0, 5.0]]),
+        (lambda x: x.unsqueeze_(0), [[[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]]),
+        (lambda x: x.unsqueeze_(1).squeeze_(), [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]),
+        (lambda x: x.as_strided_((2,), (2,), 1), [1.0, 3.0]),
+    ],
+    ids=["t_", "transpose_", "unsqueeze_", "squeeze_", "as_strided_"],
+)
+def test_what_is_rearranged_in_place_moves_so(rearrange: Any, wanted: Any) -> None:
+    t = torch.arange(6.0).reshape(2, 3)
+
+    def function(x: Any) -> Any:
+        x = x.clone()
+        assert rearrange(x) is x
+        return x
+
+    value, tangent = jvp(function, (t + 1,), (t,))
+    assert tangent.tolist() == wanted
+    assert (value - 1).tolist() == wanted
+    assert vmap(function)(torch.stack([t, t + 1]))[1].tolist() == (tangent + 1).tolist()
+    assert jacfwd(function)(t).reshape(-1, 6).matmul(t.reshape(-1)).tolist() == tangent.reshape(-1).tolist()
+
+
+def test_memory_that_cannot_move_is_refused() -> None:
+    with fw.dual_level():
+        x = fw.make_dual(torch.ones(2, 3), torch.ones(2, 3))
+        with pytest.raises(RuntimeError, match=r"^cannot resize variables that has a forward grad$"):
+            x.resize_(2)
+        with pytest.raises(RuntimeError, match=r"set_\(\) cannot be called on a tensor that moves in forward mode"):
+            x.set_(torch.zeros(4))
+        shared = fw.make_dual(torch.ones(3).expand(2, 3), torch.arange(6.0).reshape(2, 3))
+        assert fw.unpack_dual(shared.diagonal()).tangent.tolist() == [0.0, 4.0]
+        with pytest.raises(RuntimeError, match="several entries of this tensor are one place in memory"):
+            shared.as_strided((2,), (1,))
+
+
+def test_copies_in_order_are_copies_of_each_example() -> None:
+    def function(x: Any) -> Any:
+        across = x.clone().t()
+        ordered = across.contiguous()
+        assert (across.is_contiguous(), ordered.is_contiguous()) == (False, True)
+        assert ordered.contiguous() is ordered
+        across.zero_()
+        return ordered
+
+    x = torch.arange(12.0).reshape(2, 2, 3)
+    assert vmap(function)(x).tolist() == x.transpose(1, 2).tolist()
+
+
+# -- where all columns of a Jacobian cannot be computed at once ---------------------------------------------------
+
+
+def filled(x: Any) -> Any:
+    result = torch.zeros(3, dtype=torch.float64)
+    result[0] = x[0] * x[1]
+    result[1:] = x
+    return result
+
+
+def branching(x: Any) -> Any:
+    return x**3 * x[0] if x.sum() > 0 else x
+
+
+POINT = torch.tensor([1.0, 2.0], dtype=torch.float64)
+FILLED = [[2.0, 1.0], [1.0, 0.0], [0.0, 1.0]]
+
+
+def test_jacobians_of_functions_that_write_to_new_tensors() -> None:
+    """The value is the same for all columns, so that it may decide what is done, and be written to."""
+    assert jacfwd(filled)(POINT).tolist() == jacrev(filled)(POINT).tolist() == FILLED
+    assert hessian(lambda x: (filled(x) ** 2).sum())(POINT).tolist() == [[10.0, 8.0], [8.0, 4.0]]  # of x^2 y^2 + x^2 + y^2
+    assert jacfwd(branching)(POINT).tolist() == [[4.0, 0.0], [8.0, 12.0]]
+    assert hessian(lambda x: branching(x).sum())(POINT).tolist() == [[12.0, 12.0], [12.0, 12.0]]  # of x^4 + x y^3
+    assert jacfwd(lambda x: x * x.sum().item())(POINT).tolist() == [[3.0, 0.0], [0.0, 3.0]]
+    columns, aux = jacfwd(lambda x: (branching(x), x.sum()), has_aux=True)(POINT)
+    assert (columns.tolist(), aux.item()) == ([[4.0, 0.0], [8.0, 12.0]], 3.0)
+
+
+@pytest.mark.parametrize("taken", [lambda f, x: jacfwd(f)(x), lambda f, x: torch.func.linearize(f, x)[1](torch.eye(2)[1])])
+def test_arguments_that_are_written_to_are_so_once(taken: Any) -> None:
+    x = torch.tensor([1.0, 2.0])
+
+    def function(x: Any) -> Any:
+        return x.mul_(2.0) * x
+
+    found = taken(function, x)
+    assert x.tolist() == [2.0, 4.0]
+    assert found.tolist() == ([[8.0, 0.0], [0.0, 16.0]] if found.ndim == 2 else [0.0, 16.0])
+
+
+def test_what_a_function_writes_it_writes_once() -> None:
+    """Columns that are computed one after the other see what the first one saw, and leave what one of them leaves."""
+
+    def function(x: Any, y: Any, turned: Any) -> Any:
+        y.mul_(2.0)
+        turned.t_()
+        kept = torch.zeros(2)
+        kept.copy_(y * x)  # which is another number for each column
+        return kept * x * turned[0, 0]
+
+    x, y, turned = torch.tensor([1.0, 2.0]), torch.tensor([1.0, 3.0]), torch.tensor([[1.0, 2.0]])
+    assert jacfwd(function)(x, y, turned).tolist() == [[4.0, 0.0], [0.0, 24.0]]  # of 2 y x^2
+    assert (y.tolist(), turned.tolist()) == ([2.0, 6.0], [[1.0], [2.0]])
+    base = torch.tensor([[1.0, 3.0]])
+    assert hessian(lambda x, y: (y.sub_(x.sum()) * 0 + x**2).sum())(x, base[0]).tolist() == [[2.0, 0.0], [0.0, 2.0]]
+    assert base.tolist() == [[-2.0, 0.0]]
+    total = torch.zeros(2)
+    with pytest.raises(RuntimeError, match="mutate a captured Tensor again in each"):
+        jacfwd(lambda x: total.add_(x) * x)(x)
+    assert jacfwd(jacfwd(lambda x: filled(x).sum()))(POINT).tolist() == [[0.0, 1.0], [1.0, 0.0]]
+
+
+def test_columns_have_graphs_of_their_own() -> None:
+    """What one column keeps for the backward pass is not written to by the next."""
+
+    def function(x: Any) -> Any:
+        inner = torch.zeros(2, dtype=torch.float64)
+        inner.copy_(x * x)
+        inner.sin_()
+        return (inner * inner).sum()
+
+    at = POINT.numpy() ** 2  # of sin(x^2)^2, twice
+    wanted = np.diag(2 * np.sin(2 * at) + 8 * at * np.cos(2 * at))
+    for second in (jacrev(jacfwd(function)), jacfwd(jacrev(function)), jacfwd(jacfwd(function)), jacrev(jacrev(function))):
+        assert second(POINT).numpy() == pytest.approx(wanted)
+
+
+def test_random_numbers_of_columns() -> None:
+    def function(x: Any) -> Any:
+        return (x if x.sum() > 0 else -x) * torch.rand(2)
+
+    with pytest.raises(RuntimeError, match="vmap: called random operation while in randomness error mode"):
+        jacfwd(function)(torch.ones(2))
+    assert jacfwd(function, randomness="different")(torch.ones(2))[0, 1].item() == 0.0
+
+
+def test_sums_of_products_nest() -> None:
+    x = torch.tensor([[[1.0, 2.0], [3.0, 5.0]]])
+    found = vmap(jacrev(lambda x: torch.einsum("ij,ik->jk", x, x)))(x)
+    assert found[0, 0, 1].tolist() == [[2.0, 1.0], [5.0, 3.0]]  # of ab + cd
+
+
+def test_what_examples_share_is_not_written_to() -> None:
+    def function(x: Any, w: Any) -> Any:
+        x[0] = w
+        return (x**2).sum()
+
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor refers to a single memory location"):
+        vmap(lambda w: jvp(lambda x: function(x, w), (torch.ones(3),), (torch.ones(3) * w,)))(torch.arange(2.0))
+
+
+def test_offsets_in_the_memory_of_an_example() -> None:
+    found = vmap(lambda x: x.clone()[1:].as_strided((2,), (1,), 1))(torch.arange(6.0).reshape(2, 3))
+    assert found.tolist() == [[1.0, 2.0], [4.0, 5.0]]
+
+
+def test_products_are_in_the_graph_though_the_value_is_not() -> None:
+    x = torch.tensor(3.0, requires_grad=True)
+    with torch.no_grad():
+        value, pull = torch.func.vjp(lambda x: x**2, x)
+    (slope,) = pull(torch.tensor(1.0))
+    assert (value.requires_grad, slope.item()) == (False, 6.0)
+    assert torch.autograd.grad(slope, x)[0].item() == 2.0
+
+
+def test_a_result_that_is_there_twice_leaves_its_level_once() -> None:
+    """The tangent of the one is not looked for behind the other: here it is that of a view of what all columns share."""
+
+    def function(x: Any) -> Any:
+        row = x[None]
+        return row.contiguous(), x, row
+
+    found = jacfwd(function)(POINT)
+    assert [part.reshape(2, 2).tolist() for part in found] == [[[1.0, 0.0], [0.0, 1.0]]] * 3
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda whole: jvp(lambda x: x * 1.0, (whole,), (POINT,)), "Expected primal to be floating point or complex, but got: torch.int64"),
+        (lambda whole: jvp(lambda x: x, (POINT,), (whole,)), "Expected tangent to be floating point or complex, but got: torch.int64"),
+        (jacfwd(lambda x: x * 1.0), "Expected primal to be floating point or complex, but got: torch.int64"),
+        (
+            lambda _: jvp(lambda x: POINT * 2, (POINT,), (POINT,), strict=True),
+            "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed with strict=True.",
+        ),
+    ],
+    ids=["primal", "tangent", "jacfwd", "strict"],
+)
+def test_what_cannot_move_is_refused_in_pytorchs_words(call: Any, said: str) -> None:
+    with pytest.raises((ValueError, RuntimeError)) as error:
+        call(torch.tensor([1, 2]))
+    assert str(error.value) == said
