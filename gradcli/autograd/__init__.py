@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from gradcli.autograd import forward_ad, functional, graph
+from gradcli.autograd import forward_ad, function, functional, graph
 from gradcli.tensors.core.backward import backward, grad
 from gradcli.tensors.core.modes import (
     detect_anomaly,
@@ -30,6 +30,7 @@ __all__ = [
     "detect_anomaly",
     "enable_grad",
     "forward_ad",
+    "function",
     "functional",
     "grad",
     "gradcheck",

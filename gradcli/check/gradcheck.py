@@ -43,7 +43,7 @@ def gradcheck(
     arguments = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
     chosen = [i for i, x in enumerate(arguments) if isinstance(x, Tensor) and x.requires_grad]
     if not chosen:
-        raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of the them have requires_grad=True.")
+        raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True.")
     fault = _not_reentrant(func, arguments, chosen, nondet_tol) if check_backward_ad else None
     if fault is None and check_backward_ad:
         fault = _fault(func, arguments, chosen)
@@ -111,7 +111,7 @@ def _moves_nevertheless(func: Callable[..., Any], arguments: tuple[Any, ...], ch
         moved = Tensor(np.asarray(x * (1 + 1e-3 * random.uniform(0.5, 1, x.shape)) + 1e-3, x.dtype)).requires_grad_()
         there = _parts(func(*[moved if j == i else a for j, a in enumerate(arguments)]))
         if any(not np.array_equal(y.array, z.array, equal_nan=True) for y, z in zip(_parts(func(*arguments)), there, strict=True)):
-            return "Numerical gradient for function expected to be zero: no result requires a gradient, and yet they depend on the input"
+            return "Numerical gradient for function expected to be zero. No result requires a gradient, and yet they depend on the input"
     return None
 
 

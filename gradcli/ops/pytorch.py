@@ -130,6 +130,9 @@ def unbroadcastable(shapes: Sequence[tuple[int, ...]]) -> str | None:
 
 def unreshapable(shapes: Sequence[Any], static: Mapping[str, Any]) -> str:
     wanted = list(static["shape"]) if isinstance(static["shape"], tuple) else [static["shape"]]
+    for place, n in enumerate(wanted):
+        if n < -1:
+            return f"invalid shape dimension {n} at index {place} of shape {wanted}"
     if wanted.count(-1) > 1:
         return "only one dimension can be inferred"
     if -1 in wanted and 0 in wanted and not math.prod(shapes[0]):
@@ -189,7 +192,10 @@ def unmultipliable(shapes: Sequence[Any], static: Mapping[str, Any]) -> str:
     if not x or not y:
         return f"both arguments to matmul need to be at least 1D, but they are {len(x)}D and {len(y)}D"
     if len(x) == len(y) == 1:
-        return f"inconsistent tensor size, expected tensor [{x[0]}] and src [{y[0]}] to have the same number of elements"
+        return (
+            f"inconsistent tensor size, expected tensor [{x[0]}] and src [{y[0]}] to have the same number of elements, but got {x[0]} and "
+            f"{y[0]} elements respectively"
+        )
     if len(x) <= 2 and len(y) == 2:
         rows = f"{x[0]}x{x[1]}" if len(x) == 2 else f"1x{x[0]}"
         return f"mat1 and mat2 shapes cannot be multiplied ({rows} and {y[0]}x{y[1]})"
@@ -200,7 +206,8 @@ def unmultipliable(shapes: Sequence[Any], static: Mapping[str, Any]) -> str:
         if said:
             return said
     if len(y) == 1:
-        return f"size mismatch, got input ({x[0]}), mat ({'x'.join(map(str, x))}), vec ({y[0]})"
+        rows = math.prod(x[:-1])
+        return f"size mismatch, got input ({rows}), mat ({rows}x{x[-1]}), vec ({y[0]})"
     return f"matmul: batches of shapes {list(x)} and {list(y)} do not fit"
 
 

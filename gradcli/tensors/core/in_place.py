@@ -288,8 +288,9 @@ def _write_array(region: np.ndarray, chosen: Any, new: np.ndarray) -> None:
         while new.ndim > region.ndim and new.shape[0] == 1:
             new = new[0]
         said = unexpandable([new.shape], {"shape": region.shape})
-        if said:
-            raise RuntimeError(said)
+        if said or new.ndim > region.ndim:
+            kind, have, wanted = dtypes.of_numpy(new.dtype).tensor_type, list(new.shape), list(region.shape)
+            raise RuntimeError(said or _FEWER_AXES.format(kind, have, wanted, len(wanted), len(have)))
         region[...] = new
         return
     if repeats(region):

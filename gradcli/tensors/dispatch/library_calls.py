@@ -11,7 +11,7 @@ from gradcli.errors import ArgumentError, AxisError, GradcliError, ShapeError, U
 from gradcli.ops.calling import binding
 from gradcli.ops.calling.dialects import CALLED_OTHERWISE, lookup, names
 from gradcli.ops.calling.prefixes import SCIPY, TORCH
-from gradcli.ops.calling.pytorch_types import concerns_floats, is_particular
+from gradcli.ops.calling.pytorch_types import concerns_floats, is_particular, is_strict
 from gradcli.ops.calling.signatures import Signature
 from gradcli.ops.recording import numbered
 from gradcli.ops.registry import named, public_names
@@ -31,6 +31,7 @@ from gradcli.tensors.dispatch.apply import apply
 from gradcli.tensors.dispatch.call_arguments import HOST, NUMPY_HOST, SCIPY_HOST, arrangement, rehearsal
 from gradcli.tensors.dispatch.error_messages import also_value_error, check_same_dtype, check_taken, in_range, refusal_of
 from gradcli.tensors.dispatch.named_results import named_results
+from gradcli.tensors.dispatch.refusals import refuse_first
 from gradcli.tensors.dispatch.regions import region, region_of
 from gradcli.tensors.dispatch.whole_numbers import settle
 
@@ -71,6 +72,8 @@ def _settled(name: str, library: str, arguments: tuple[Any, ...], keywords: dict
     """The same for arguments that are not taken apart: dtypes are settled first where a function has its own ones."""
     if library == TORCH and is_particular(name) and (concerns_floats(name) or not _of_one_float(arguments)):
         check_taken(name, arguments)
+        if is_strict(name.removeprefix("Tensor.")):
+            refuse_first(name, arguments, keywords)
         settled = settle(name, arguments, keywords)
         if settled is not None:
             result = _called(name, library, settled.arguments, settled.keywords)
@@ -151,7 +154,7 @@ def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[
     _relabel(record, given, result, start)
     if signature.node and library == TORCH and result.node is not None and result.node.index > start:
         result.node.label = numbered(signature.node)
-    return result if out is None else _written(out, result)
+    return result if out is None else _written(name, out, result)
 
 
 def _own(record: Op | Composite, name: str, arguments: tuple[Any, ...], result: Any) -> Any:
@@ -230,10 +233,11 @@ def _as_result(part: Any) -> Any:
     return part if isinstance(part, (Tensor, tuple)) else Tensor(np.asarray(part))
 
 
-def _written(out: Tensor, result: Tensor) -> Tensor:
+def _written(name: str, out: Tensor, result: Tensor) -> Tensor:
     if result.requires_grad or out.requires_grad:
         raise RuntimeError(
-            "functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad."
+            f"{name.rpartition('.')[2]}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+            "arguments requires grad."
         )
     if not dtypes.can_cast(result.array.dtype, out.array.dtype):
         raise RuntimeError(f"result type {result.dtype.in_messages} can't be cast to the desired output type {out.dtype.in_messages}")

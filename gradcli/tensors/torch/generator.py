@@ -54,7 +54,7 @@ class Generator:
     def set_state(self, state: Tensor) -> Generator:
         """Go on from a state."""
         if state.array.dtype != np.uint8 or state.array.size != _LAYOUT.itemsize:
-            raise TypeError(f"RNG state must be a torch.ByteTensor of {_LAYOUT.itemsize} entries")
+            raise TypeError(f"RNG state must be a torch.ByteTensor. It has {_LAYOUT.itemsize} entries")
         found = np.frombuffer(state.array.tobytes(), _LAYOUT)[0]
         place = 625 - int(found["left"])
         if not 0 < place <= 624:

@@ -15,8 +15,9 @@ from gradcli.tensors.transforms import vectorizing
 
 _PUBLIC = {
     creation: (
-        "tensor", "from_numpy", "zeros", "ones", "empty", "zeros_like", "ones_like", "empty_like", "full", "full_like", "eye",
-        "arange", "linspace", "logspace", "rand", "randn", "rand_like", "randn_like", "randint", "randint_like", "randperm", "normal",
+        "tensor", "from_numpy", "zeros", "ones", "empty", "zeros_like", "ones_like", "empty_like", "full", "full_like", "eye", "arange",
+        "linspace", "logspace", "rand", "randn", "rand_like", "randn_like", "randint", "randint_like", "randperm", "normal",
+        "scalar_tensor",
     ),
     casts: ("as_tensor",),
     vectorizing: ("vmap",),
@@ -30,7 +31,7 @@ _PUBLIC = {
 NAMES: dict[str, Any] = {
     **{name: getattr(module, name) for module, names in _PUBLIC.items() for name in names},
     **tensor_types.TYPES, **dtypes.NAMES, **catalogue_functions.OWN, "Tensor": Tensor, "device": device,
-    "where": catalogue_functions.where, "asarray": casts.as_tensor, "scalar_tensor": creation.scalar_tensor,
+    "where": catalogue_functions.where, "asarray": casts.as_tensor,
     "pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "newaxis": None, "strided": "torch.strided",
     "cuda": SimpleNamespace(is_available=lambda: False, device_count=lambda: 0),
 }  # fmt: skip

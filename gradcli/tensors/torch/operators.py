@@ -27,14 +27,14 @@ _NO_STATIC: Mapping[str, Any] = MappingProxyType({})
 
 def _operator(op: Op, reflected: bool = False) -> Callable[[Any, Any], Any]:
     """The method of an operator, from the left or the right; Python asks the other operand if it is no number."""
-    path = fast_path(op) or _no_path
+    path, taken = fast_path(op) or _no_path, _OPERANDS if op.elementwise else (Operand, np.ndarray)
 
     def operator(self: Tensor, other: Any) -> Any:
         operands = (other, self) if reflected else (self, other)
         tensor = path(operands, _NO_STATIC)
         if tensor is not None:
             return tensor
-        return slow_path(op, operands, _NO_STATIC) if isinstance(other, _OPERANDS) else NotImplemented
+        return slow_path(op, operands, _NO_STATIC) if isinstance(other, taken) else NotImplemented
 
     return operator
 
@@ -98,6 +98,8 @@ def _matrix_transposed(x: Tensor) -> Any:
 
 
 def _matrices_transposed(x: Tensor) -> Any:
+    if x.array.ndim < 2:
+        raise RuntimeError(f"tensor.mT is only supported on matrices or batches of matrices. Got {x.array.ndim}-D tensor.")
     return swapaxes(x, axis1=-1, axis2=-2)
 
 
