@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from gradcli.errors import LinAlgError
 from gradcli.ops.refusals.calls import Call, Said, refuses
 
 # The functions that take square matrices, and what messages call them and their argument.
@@ -87,12 +88,6 @@ def _zero_pivot(matrix: np.ndarray) -> int:
         u[[k, p]] = u[[p, k]]
         u[k + 1 :] -= np.outer(u[k + 1 :, k] / u[k, k], u[k])
     return 0
-
-
-class LinAlgError(RuntimeError):
-    """``torch.linalg.LinAlgError``: a matrix for which there is no result."""
-
-    __module__ = "gradcli.linalg"
 
 
 @refuses("inv", "inverse", "linalg.inv")

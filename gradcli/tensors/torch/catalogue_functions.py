@@ -25,6 +25,8 @@ from gradcli.tensors.torch.memory_methods import MEMORY
 from gradcli.tensors.torch.random_fills import OF_NETWORKS as RANDOM_OF_NETWORKS
 from gradcli.tensors.torch.random_fills import RANDOM
 from gradcli.tensors.torch.searching import SEARCHING
+from gradcli.tensors.torch.signal_windows import WINDOWS
+from gradcli.tensors.torch.unrecorded import UNRECORDED
 
 
 @cache
@@ -155,9 +157,16 @@ def one_hot(x: Tensor, num_classes: int = -1) -> Tensor:
     return hot if isinstance(hot, Batched) else hot.to(dtypes.int64)
 
 
+def in_place(name: str) -> Callable[..., Any] | None:
+    """The function whose name ends with an underscore: the method, which writes its result into the first argument."""
+    if not name.endswith("_") or name.startswith("_") or known(name[:-1]) is None:
+        return None
+    return lambda x, *arguments, **keywords: getattr(x, name)(*arguments, **keywords)
+
+
 OF_NETWORKS: dict[str, Callable[..., Any]] = {**RANDOM_OF_NETWORKS, "one_hot": one_hot}
 OWN: dict[str, Callable[..., Any]] = {
-    **SEARCHING, **RANDOM, "dropout": OF_NETWORKS["dropout"],
+    **SEARCHING, **RANDOM, **UNRECORDED, **WINDOWS, "dropout": OF_NETWORKS["dropout"], "alpha_dropout": OF_NETWORKS["alpha_dropout"],
     "einsum": einsum, "is_tensor": is_tensor, "result_type": result_type, "promote_types": promote_types, "can_cast": can_cast,
     "broadcast_shapes": broadcast_shapes, "clone": clone_of, "as_strided": MEMORY["as_strided"],
     **{name: in_words(INTROSPECTION[name], name) for name in (

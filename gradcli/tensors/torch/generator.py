@@ -84,6 +84,10 @@ class Generator:
             return self._blocks(n, np.float64 if dtype == np.float64 else np.float32).astype(dtype)
         return np.array([self._one() for _ in range(n)], np.float64).astype(dtype)
 
+    def one_by_one(self, n: int) -> np.ndarray:
+        """Normal numbers that are drawn alone, however many there are."""
+        return np.array([self._one() for _ in range(n)], np.float64)
+
     def _one(self) -> float:
         if self._spare is not None:
             value, self._spare = self._spare, None

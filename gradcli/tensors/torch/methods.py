@@ -33,6 +33,7 @@ from gradcli.tensors.torch.operators import OPERATORS
 from gradcli.tensors.torch.random_fills import RANDOM, RANDOM_IN_PLACE
 from gradcli.tensors.torch.searching import SEARCHING_METHODS
 from gradcli.tensors.torch.ufunc_calls import ufunc_on_tensors
+from gradcli.tensors.torch.unrecorded import UNRECORDED_METHODS
 
 
 def _new(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
@@ -60,6 +61,7 @@ OWN: dict[str, Callable[..., Any]] = {
     **RANDOM,
     **RANDOM_IN_PLACE,
     **SEARCHING_METHODS,
+    **UNRECORDED_METHODS,
     "new_zeros": _new(creation.zeros),
     "new_ones": _new(creation.ones),
     "new_empty": _new(creation.empty),

@@ -188,9 +188,64 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     return found
 
 
+def alpha_dropout(x: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """Each entry the negative saturation of selu with probability p; then mean and variance are those of before."""
+    if not 0 <= p <= 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    if not training or p == 0:
+        return x
+    kept, saturation = _kept(x.detach(), p), _SATURATION
+    scale = 0.0 if p == 1 else 1 / math.sqrt((saturation**2 * p + 1) * (1 - p))
+    result: Tensor = x * (kept * scale) + ((kept - 1) * (saturation * scale) + saturation * scale * p)
+    return assign(x, result) if inplace else result
+
+
+_SATURATION = 1.7580993408473766  # of selu: its scale times its alpha
+
+
+def _cauchy_(x: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+    check_writable(x)
+    check_places(x)
+    if sigma <= 0:
+        raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
+    return replace(x, _drawn(x, lambda shape: median + sigma * np.tan(np.pi * (_fractions(shape, generator) - 0.5))), "CauchyBackward0")
+
+
+def _geometric_(x: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
+    check_writable(x)
+    check_places(x)
+    if not 0 < p < 1:
+        raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
+    return replace(x, _drawn(x, lambda shape: np.ceil(np.log(_fractions(shape, generator)) / np.log1p(-p))), "GeometricBackward0")
+
+
+def _log_normal_(x: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> Tensor:
+    check_writable(x)
+    check_places(x)
+    if std <= 0:
+        raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
+    source = generator or default_generator
+
+    def draw(shape: tuple[int, ...]) -> np.ndarray:
+        return np.exp(source.one_by_one(math.prod(shape)).reshape(shape) * std + mean)
+
+    return replace(x, _drawn(x, draw), "LogNormalBackward0")
+
+
+def _fractions(shape: tuple[int, ...], source: Generator | None) -> np.ndarray:
+    return (source or default_generator).uniform(math.prod(shape), np.float64).reshape(shape)
+
+
 RANDOM: dict[str, Callable[..., Any]] = {"bernoulli": bernoulli, "multinomial": multinomial}
-RANDOM_IN_PLACE: dict[str, Callable[..., Tensor]] = {"bernoulli_": _bernoulli_, "exponential_": _exponential_, "random_": _random_}
+RANDOM_IN_PLACE: dict[str, Callable[..., Tensor]] = {
+    "bernoulli_": _bernoulli_,
+    "exponential_": _exponential_,
+    "random_": _random_,
+    "cauchy_": _cauchy_,
+    "geometric_": _geometric_,
+    "log_normal_": _log_normal_,
+}
 OF_NETWORKS: dict[str, Callable[..., Tensor]] = {
     "dropout": dropout, "dropout1d": _by_channel(1), "dropout2d": _by_channel(2), "dropout3d": _by_channel(3),
-    "gumbel_softmax": gumbel_softmax,
+    "gumbel_softmax": gumbel_softmax, "alpha_dropout": alpha_dropout,
 }  # fmt: skip
