@@ -18,6 +18,9 @@ class Torch(Fixed):
     backward  what it calls the node of its graph, without "Backward0" ("Sum.1" is SumBackward1), where that is not the name;
               or a function: of an operation's operands (arrays and numbers) and static parameters, of a composite's arguments and
               static parameters
+    leads     of a composite that is one node in PyTorch: the operands that it leads to, one after the other, with an empty place for one
+              that needs no gradient; a dash before one that has no place if it is not given, ".T" after one that it leads to by
+              the first node that is made of it, TBackward0; or a function as of backward that says so
     edges     whether the node leads to each of several operands, with an empty place for one that needs no gradient
     shares    whether the result shares the operand's memory where NumPy lets it: as a "view", which writing to it is recorded
               through, or as an "alias", which is not seen by the graph; of a composite, whether its result is a view also where
@@ -36,6 +39,7 @@ class Torch(Fixed):
     """
 
     backward: str | Callable[..., str] | None = None
+    leads: str | Callable[..., str] = ""
     edges: bool = False
     shares: Literal["", "view", "alias"] = ""
     region: Callable[..., np.ndarray] | None = None
@@ -244,6 +248,18 @@ def node_of_matmul(arrays: Sequence[Any], static: Mapping[str, Any]) -> str:
 
 
 _PRODUCTS = {(2, 2): "Mm", (2, 1): "Mv", (1, 1): "Dot"}
+
+
+def node_of_einsum(arrays: Sequence[Any], static: Mapping[str, Any]) -> str:
+    """What the last product is: of batches of matrices if it has a sum in it, else of entries; of one operand, a sum or a permutation."""
+    terms, arrow, result = static["subscripts"].replace(" ", "").replace("...", "").partition("->")
+    *first, last = terms.split(",")
+    if not arrow:
+        letters = terms.replace(",", "")
+        result = "".join(letter for letter in letters if letters.count(letter) == 1)
+    if not first:
+        return "Permute" if set(last) <= set(result) else "Sum.1"
+    return "View" if set("".join(first)) & set(last) - set(result) else "Mul"
 
 
 def node_of_reshape(arrays: Sequence[Any], static: Mapping[str, Any]) -> str:

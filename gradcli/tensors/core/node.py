@@ -55,9 +55,10 @@ class Node:
               that a backward pass will free
     """
 
-    __slots__ = ("__weakref__", "dtype", "index", "op", "operands", "parts", "saved", "shape", "static", "versions", "watch")
+    __slots__ = ("__weakref__", "dtype", "index", "leads", "op", "operands", "parts", "saved", "shape", "static", "versions", "watch")
     requires_grad = True
     parts: dict[int, Callable[[], Node | None]]
+    leads: tuple[Node | None, ...]  # where PyTorch's one node leads that this one ends the operations of, if it is such a one
 
     def __init__(
         self, op: Op | None, operands: tuple[Node | None, ...], static: Mapping[str, Any], shape: Any, dtype: Any, saved: Any = None,
@@ -132,8 +133,8 @@ class Node:
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """The nodes that gradients go to from here; None for tensors that need none."""
-        operands = self.operands
-        if self.op is not None and len(operands) > 1 and not self.op.torch.edges:
+        operands = getattr(self, "leads", self.operands)
+        if operands is self.operands and self.op is not None and len(operands) > 1 and not self.op.torch.edges:
             operands = tuple(o for o in operands if o is not None) or operands[:1]
         return tuple([(None, 0) if operand is None else (operand.whole, operand.place) for operand in operands])
 

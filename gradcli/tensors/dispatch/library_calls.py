@@ -23,7 +23,7 @@ from gradcli.tensors.core.casts import as_tensor
 from gradcli.tensors.core.in_place import check_places, check_writable, update
 from gradcli.tensors.core.levels import moves
 from gradcli.tensors.core.modes import state
-from gradcli.tensors.core.node import next_index
+from gradcli.tensors.core.node import Node, next_index
 from gradcli.tensors.core.subscripts import one_of_several
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.user_warnings import warn
@@ -146,12 +146,12 @@ def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[
             raise UnreadArgumentError(f"{name} does not support out= for several results", help="leave it out, and give the results names")
         result = tuple(_own(record, name, given_tensors, _as_result(part)) for part in result)
         for place, part in enumerate(result):
-            _relabel(record, given, part, start)
+            _relabel(record, given, operands, part, start)
             if record.torch.sealed and isinstance(part, Tensor):
                 one_of_several(part, place)
         return named_results(name, record.results, result) if isinstance(record, Composite) and record.results else result
     result = _own(record, name, given_tensors, _as_result(result))
-    _relabel(record, given, result, start)
+    _relabel(record, given, operands, result, start)
     if signature.node and library == TORCH and result.node is not None and result.node.index > start:
         result.node.label = numbered(signature.node)
     return result if out is None else _written(name, out, result)
@@ -219,14 +219,43 @@ def _of_kind(host: Any, record: Op | Composite, name: str, arguments: tuple[Any,
     return (as_tensor(host.value(first)).to(kind), *rest)
 
 
-def _relabel(record: Op | Composite, given: dict[str, Any], result: Any, start: int) -> None:
-    """Give the last node of a composite the name of PyTorch's one node for it."""
+def _relabel(record: Op | Composite, given: dict[str, Any], operands: list[Any], result: Any, start: int) -> None:
+    """Give the last node of a composite the name of PyTorch's one node for it, and let it lead to where that does."""
     if not isinstance(record, Composite) or record.torch.backward is None or not isinstance(result, Tensor):
         return
     if result.node is not None and result.node.index > start:
         name = record.torch.backward
         label = name(given, dict(record.static)) if callable(name) else name
         result.node.label = numbered(label)
+        leads = record.torch.leads
+        if leads:
+            words = leads(given, dict(record.static)) if callable(leads) else leads
+            if words:
+                result.node.leads = _led_to(words.split(), dict(zip(record.operands, operands, strict=False)), result.node, start)
+
+
+def _led_to(words: list[str], operands: dict[str, Any], node: Node, start: int) -> tuple[Node | None, ...]:
+    """The nodes that PyTorch's one node leads to: those of the operands, or the first ones that were made of them."""
+    found: list[Node | None] = []
+    for word in words:
+        name, _, between = word.lstrip("-").partition(".")
+        x = operands.get(name)
+        if x is None and word.startswith("-"):
+            continue
+        source = x.source() if isinstance(x, Tensor) else None
+        if source is not None and between:
+            source = next(n for n in _made_since(node, start) if n.operands == (source,))
+            source.label = f"{between}Backward0"
+        found.append(source)
+    return tuple(found)
+
+
+def _made_since(node: Node, start: int) -> list[Node]:
+    """The nodes behind one that are younger than a call, the first ones first."""
+    found = [node]
+    for made in found:
+        found += [n for n in made.operands if n is not None and n.index > start]
+    return found
 
 
 def _as_result(part: Any) -> Any:
