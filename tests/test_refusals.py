@@ -63,7 +63,7 @@ def test_the_record_is_that_of_the_calls() -> None:
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got torch.FloatTensor "
             "instead (while checking arguments for embedding)",
         ),
-        ("torch.ones(2, dtype='float')", "argument 'dtype' must be torch.dtype, not str: 'float'"),
+        ("torch.ones(2, dtype='float')", "ones(): argument 'dtype' must be torch.dtype, not str"),
         ("x.masked_select(v)", "masked_select: expected BoolTensor for mask"),
         ("v.masked_fill(v.byte(), 1)", "masked_fill_ only supports boolean masks, but got mask with dtype unsigned char"),
         ("torch.where(v.long(), v, v)", "where expected condition to be a boolean tensor, but got a tensor with dtype Long"),

@@ -39,7 +39,7 @@ def form(schema: Any, method: bool) -> str | None:
     inside = re.sub(r"\([a-z] -> \*\)", "", str(schema).partition("(")[2].rpartition(") ->")[0])
     if "!" in (inside.partition(",")[2] if schema.name.endswith("_") else inside) or "complex" in inside:
         return None
-    if re.search(r" [ab]\b", inside) or not re.search("Tensor|Scalar", inside):
+    if re.search(r"(?<!Tensor) [ab]\b", inside) or not re.search("Tensor|Scalar", inside):
         return None  # a function of TorchScript's
     if schema.overload_name == "Scalar" and schema.name[6:].rstrip("_") in ("add", "sub", "mul", "div"):
         return None  # numbers are tensors there
@@ -96,10 +96,14 @@ def lines(torch: Any) -> list[str]:
     return found
 
 
+# What PyTorch has no schema of.
+_BESIDE = ("tensor(object data, *, dtype? dtype=, Device? device=, bool requires_grad=, bool pin_memory=)",)
+
+
 def main() -> None:
     import torch
 
-    WRITTEN.write_text("\n".join(lines(torch)) + "\n")
+    WRITTEN.write_text("\n".join([*_BESIDE, *lines(torch)]) + "\n")
 
 
 if __name__ == "__main__":

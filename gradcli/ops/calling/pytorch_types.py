@@ -40,6 +40,7 @@ _ELSEWHERE = frozenset({
 
 # Kernels that there are for floats only, by the functions that call them.
 _FLOATS_ONLY = {
+    **dict.fromkeys(("eigh", "linalg.eigh", "eigvalsh", "linalg.eigvalsh"), "linalg_eigh_cpu"),
     "frac": "frac_cpu", "leaky_relu": "leaky_relu_cpu", **dict.fromkeys(("elu", "selu", "celu"), "elu_cpu"), "gelu": "GeluKernelImpl",
     "silu": "silu_cpu", "mish": "mish_cpu", "softplus": "softplus_cpu", "hardsigmoid": "hardsigmoid_cpu", "hardswish": "hardswish_cpu",
     "logsigmoid": "log_sigmoid_cpu", "hardshrink": "hardshrink_cpu", "softshrink": "softshrink_check",

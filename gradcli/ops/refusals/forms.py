@@ -156,7 +156,10 @@ def refused(form: Form, arguments: Sequence[Any], keywords: Mapping[str, Any]) -
         if (value is None and (parameter.none or parameter.optional)) or _fits(form, parameter, value):
             continue
         if several and place == 0 and where and _is_int(value):
-            return _sizes(name, parameter.name, arguments)
+            error = _sizes(name, parameter.name, arguments)
+            if error is not None:
+                return error
+            continue
         if parameter.type == "Tensor[]" and isinstance(value, (list, tuple)):
             i, part = next((i, part) for i, part in enumerate(value) if not _is_tensor(part))
             return TypeError(f"expected Tensor as element {i} in argument {place}, but got {type(part).__name__}")
@@ -198,6 +201,8 @@ def _is_number(value: Any) -> bool:
 def _fits(form: Form, parameter: Parameter, value: Any) -> bool:
     kind = parameter.type
     if kind == "Tensor":
+        if parameter.name == "out" and isinstance(value, (tuple, list)):
+            return True  # for each of several results
         return _is_tensor(value) or (form.name.rstrip("_") in _NUMBERS_ARE_TENSORS and _is_number(value))
     if kind == "Number" or kind == "float":
         return _is_number(value) or (_is_tensor(value) and not value.array.ndim and not value.requires_grad)

@@ -33,7 +33,12 @@ def invalid_extent(c: Call) -> Said:
     return None
 
 
-@refuses("expand", "broadcast_to")
+@refuses("zeros")
+def negative_extent(c: Call) -> Said:
+    return "zeros: Dimension size must be non-negative." if any(n < 0 for n in c["size"]) else None
+
+
+@refuses("expand")
 def expand(c: Call) -> Said:
     sizes, rank = list(c["size"]), c.rank()
     for place, n in enumerate(sizes[: max(len(sizes) - rank, 0)]):

@@ -201,6 +201,8 @@ def unfold(c: Call) -> Said:
 
 @refuses("F.pad")
 def pad(c: Call) -> Said:
+    if isinstance(c["pad"], str):
+        return TypeError("pad(): argument 'pad' (position 2) must be tuple of ints, not str")
     widths, mode, x = list(c["pad"]), c.get("mode", "constant"), c.shape()
     if mode not in ("constant", "reflect", "replicate", "circular"):
         return NotImplementedError(f"Unrecognised padding mode {mode}")

@@ -106,7 +106,10 @@ def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[
     if arguments and isinstance(arguments[0], Tensor) and not arguments[0].array.ndim and library == TORCH:
         arguments = (arguments[0], *map(_only_axis, arguments[1:]))
         keywords = {key: _only_axis(value) for key, value in keywords.items()}
-    out, kind = keywords.pop("out", None), keywords.pop("dtype", None)
+    out = kind = None
+    if "out" in keywords or "dtype" in keywords:
+        keywords = dict(keywords)  # the caller's are read if this fails
+        out, kind = keywords.pop("out", None), keywords.pop("dtype", None)
     if record.torch.one_dtype and library == TORCH:
         check_same_dtype(arguments)
     if keywords.get("inplace") is True and arguments:

@@ -67,6 +67,8 @@ _WITHOUT = {  # what is not here, and why
     **dict.fromkeys(("poisson",), "its random numbers are not those of PyTorch's generator here; torch.bernoulli and multinomial are"),
     **dict.fromkeys(("ldl_factor", "ldl_factor_ex", "ldl_solve"), "torch.linalg.solve and lu_factor are for every regular matrix"),
     **dict.fromkeys(("geqrf", "segment_reduce", "conv_tbc", "hash_tensor"), "gradcli has no derivative of it"),
+    **dict.fromkeys(("embedding_bag",), "F.embedding and a sum, a mean or a maximum along the axis of each bag are"),
+    **dict.fromkeys(("fractional_max_pool2d", "fractional_max_pool3d", "feature_alpha_dropout"), "its windows or masks are random"),
     **dict.fromkeys(("set_num_threads", "set_num_interop_threads"), "threads are those of NumPy's BLAS: set OMP_NUM_THREADS"),
     **dict.fromkeys(("set_float32_matmul_precision", "set_flush_denormal"), "float32 is computed as it is"),
     **dict.fromkeys(("channels_last", "channels_last_3d", "sparse_coo"), "tensors of gradcli are dense and strided"),

@@ -107,11 +107,6 @@ def _of_examples(functions: dict[str, Callable[..., Any]]) -> dict[str, Callable
     return {name: in_words(by_example(function), name) for name, function in functions.items()}
 
 
-def _resize_as(x: Tensor, like: Tensor) -> Tensor:
-    resized: Tensor = x.resize_(like.array.shape)
-    return resized
-
-
 def _by_entry(x: Tensor, function: Callable[[Any], Any]) -> Tensor:
     """The entries replaced by what a function makes of each, in place and outside of the graph."""
     return _replaced(x, [function(entry) for entry in x.array.ravel().tolist()])
@@ -131,7 +126,7 @@ def _replaced(x: Tensor, entries: Sequence[Any]) -> Tensor:
 
 _METHODS: dict[str, Callable[..., Any]] = {
     **_of_examples({"is_nonzero": _is_nonzero, "nonzero_static": _nonzero_static, "histogram": _histogram}),
-    "is_same_size": _is_same_size, "isreal": _is_real, "is_conj": _nowhere, "is_neg": _nowhere, "resize_as_": _resize_as,
+    "is_same_size": _is_same_size, "isreal": _is_real, "is_conj": _nowhere, "is_neg": _nowhere,
 }  # fmt: skip
 UNRECORDED: dict[str, Callable[..., Any]] = {
     **_METHODS, "unravel_index": unravel_index, "frombuffer": frombuffer, "range": range_, "typename": typename,
