@@ -23,7 +23,7 @@ from gradcli.tensors.core.casts import as_tensor
 from gradcli.tensors.core.in_place import check_places, check_writable, update
 from gradcli.tensors.core.levels import moves
 from gradcli.tensors.core.modes import state
-from gradcli.tensors.core.node import Node, next_index
+from gradcli.tensors.core.node import Leads, next_index
 from gradcli.tensors.core.subscripts import one_of_several
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.user_warnings import warn
@@ -234,31 +234,21 @@ def _relabel(record: Op | Composite, given: dict[str, Any], operands: list[Any],
         if leads:
             words = leads(given, dict(record.static)) if callable(leads) else leads
             if words:
-                result.node.leads = _led_to(words.split(), dict(zip(record.operands, operands, strict=False)), result.node, start)
+                places = _places(words, record.operands, tuple([operand is None for operand in operands]))
+                sources = [operands[place].source() if isinstance(operands[place], Tensor) else None for place, _ in places]
+                result.node.leads = Leads(sources, places, start)
 
 
-def _led_to(words: list[str], operands: dict[str, Any], node: Node, start: int) -> tuple[Node | None, ...]:
-    """The nodes that PyTorch's one node leads to: those of the operands, or the first ones that were made of them."""
-    found: list[Node | None] = []
-    for word in words:
+@cache
+def _places(words: str, names: tuple[str, ...], absent: tuple[bool, ...]) -> tuple[tuple[int, str], ...]:
+    """Which operands a node leads to, each with the name of the node between them, if there is one."""
+    found = []
+    for word in words.split():
         name, _, between = word.lstrip("-").partition(".")
-        x = operands.get(name)
-        if x is None and word.startswith("-"):
-            continue
-        source = x.source() if isinstance(x, Tensor) else None
-        if source is not None and between:
-            source = next(n for n in _made_since(node, start) if n.operands == (source,))
-            source.label = f"{between}Backward0"
-        found.append(source)
+        place = names.index(name)
+        if not (word.startswith("-") and absent[place]):
+            found.append((place, between))
     return tuple(found)
-
-
-def _made_since(node: Node, start: int) -> list[Node]:
-    """The nodes behind one that are younger than a call, the first ones first."""
-    found = [node]
-    for made in found:
-        found += [n for n in made.operands if n is not None and n.index > start]
-    return found
 
 
 def _as_result(part: Any) -> Any:
