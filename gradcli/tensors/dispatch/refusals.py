@@ -18,6 +18,8 @@ def raise_as_pytorch(
 ) -> NoReturn:
     """Raise what PyTorch raises in the place of an error of a function, or of a method of the owner; the error itself where
     that is not known."""
+    if isinstance(error, NotImplementedError):
+        raise error  # what PyTorch says of dtypes, before it looks at anything else
     from gradcli.ops.refusals.telling import told
 
     key = f"Tensor.{name}" if owner is not None else f"{_PARTS.get(where, '')}{name}"
