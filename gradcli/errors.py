@@ -264,6 +264,10 @@ class EvaluationError(GradcliError, RuntimeError):
     code = "evaluation"
 
 
+class LinAlgError(EvaluationError):
+    """A matrix for which there is no result: singular, or not positive definite."""
+
+
 class LabelError(EvaluationError, IndexError):
     """A label that is none of the classes."""
 

@@ -3,11 +3,14 @@
 from typing import Any
 
 from gradcli.tensors.torch.catalogue_functions import function, function_names
+from gradcli.tensors.torch.namespace import without
+from gradcli.tensors.torch.unrecorded import OF_MATRICES
 
 
 def __getattr__(name: str) -> Any:
-    return function(name, "torch.linalg")
+    without(name, "torch.linalg")
+    return OF_MATRICES[name] if name in OF_MATRICES else function(name, "torch.linalg")
 
 
 def __dir__() -> list[str]:
-    return function_names()
+    return [*function_names(), *OF_MATRICES]

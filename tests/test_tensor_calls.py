@@ -11,7 +11,6 @@ import pytest
 from checking import planted
 
 import gradcli as torch
-from gradcli.errors import ArgumentError
 from gradcli.tensors.core.saved_values import NOT_KEPT
 
 Q = torch.tensor([1.0, 0.0, 1e300], dtype=torch.float64, requires_grad=True)
@@ -90,9 +89,9 @@ def test_threads_compute_at_the_same_time() -> None:
 def test_equal_constants_of_different_types_are_different_calls() -> None:
     x = torch.ones(2, 3)
     assert x.sum(1).tolist() == [3.0, 3.0]
-    with pytest.raises(ArgumentError, match="axis must be a whole number, not True"):
+    with pytest.raises(TypeError, match=r"^sum\(\) received an invalid combination of arguments - got \(bool\)"):
         x.sum(True)
-    with pytest.raises(ArgumentError, match=r"axis must be a whole number, not 1\.0"):
+    with pytest.raises(TypeError, match=r"^sum\(\) received an invalid combination of arguments - got \(float\)"):
         x.sum(1.0)
 
 
@@ -101,7 +100,7 @@ def test_a_form_of_call_that_fails_fails_every_time() -> None:
     for _ in range(2):
         with pytest.raises(IndexError, match=r"Dimension out of range \(expected to be in range of \[-2, 1\], but got 5\)"):
             x.sum(5)
-        with pytest.raises(ArgumentError, match="has no argument 'dimm'"):
+        with pytest.raises(TypeError, match=r"^sum\(\) received an invalid combination of arguments - got \(dimm=int, \)"):
             x.sum(dimm=0)
 
 

@@ -75,7 +75,7 @@ def _moves_nevertheless(function: CheckedFunction) -> str | None:
         moved = Tensor(np.asarray(x * (1 + 1e-3 * random.uniform(0.5, 1, x.shape)) + 1e-3, x.dtype)).requires_grad_()
         there = function.of_plain([moved if j == i else a for j, a in enumerate(function.arguments)])
         if any(not np.array_equal(y.array, z.array, equal_nan=True) for y, z in zip(function.floats, there, strict=True)):
-            return "Numerical gradient for function expected to be zero: no result requires a gradient, and yet they depend on the input"
+            return "Numerical gradient for function expected to be zero. No result requires a gradient, and yet they depend on the input"
     return None
 
 

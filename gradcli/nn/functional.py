@@ -2,13 +2,15 @@
 
 from typing import Any
 
-from gradcli.tensors.torch.catalogue_functions import OF_NETWORKS, function, function_names
+from gradcli.tensors.torch.catalogue_functions import OF_NETWORKS, function, function_names, in_place
+from gradcli.tensors.torch.namespace import without
 
 
 def __getattr__(name: str) -> Any:
     if name in OF_NETWORKS:
         return OF_NETWORKS[name]
-    return function(name, "torch.nn.functional")
+    without(name, "torch.nn.functional")
+    return in_place(name) or function(name, "torch.nn.functional")
 
 
 def __dir__() -> list[str]:

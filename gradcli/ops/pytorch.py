@@ -18,6 +18,9 @@ class Torch(Fixed):
     backward  what it calls the node of its graph, without "Backward0" ("Sum.1" is SumBackward1), where that is not the name;
               or a function: of an operation's operands (arrays and numbers) and static parameters, of a composite's arguments and
               static parameters
+    leads     of a composite that is one node in PyTorch: the operands that it leads to, one after the other, with an empty place for one
+              that needs no gradient; a dash before one that has no place if it is not given, ".T" after one that it leads to by
+              the first node that is made of it, TBackward0; or a function as of backward that says so
     edges     whether the node leads to each of several operands, with an empty place for one that needs no gradient
     shares    whether the result shares the operand's memory where NumPy lets it: as a "view", which writing to it is recorded
               through, or as an "alias", which is not seen by the graph; of a composite, whether its result is a view also where
@@ -38,6 +41,7 @@ class Torch(Fixed):
     """
 
     backward: str | Callable[..., str] | None = None
+    leads: str | Callable[..., str] = ""
     edges: bool = False
     shares: Literal["", "view", "alias"] = ""
     region: Callable[..., np.ndarray] | None = None
@@ -134,6 +138,9 @@ def unbroadcastable(shapes: Sequence[tuple[int, ...]]) -> str | None:
 
 def unreshapable(shapes: Sequence[Any], static: Mapping[str, Any]) -> str:
     wanted = list(static["shape"]) if isinstance(static["shape"], tuple) else [static["shape"]]
+    for place, n in enumerate(wanted):
+        if n < -1:
+            return f"invalid shape dimension {n} at index {place} of shape {wanted}"
     if wanted.count(-1) > 1:
         return "only one dimension can be inferred"
     if -1 in wanted and 0 in wanted and not math.prod(shapes[0]):
@@ -193,7 +200,10 @@ def unmultipliable(shapes: Sequence[Any], static: Mapping[str, Any]) -> str:
     if not x or not y:
         return f"both arguments to matmul need to be at least 1D, but they are {len(x)}D and {len(y)}D"
     if len(x) == len(y) == 1:
-        return f"inconsistent tensor size, expected tensor [{x[0]}] and src [{y[0]}] to have the same number of elements"
+        return (
+            f"inconsistent tensor size, expected tensor [{x[0]}] and src [{y[0]}] to have the same number of elements, but got {x[0]} and "
+            f"{y[0]} elements respectively"
+        )
     if len(x) <= 2 and len(y) == 2:
         rows = f"{x[0]}x{x[1]}" if len(x) == 2 else f"1x{x[0]}"
         return f"mat1 and mat2 shapes cannot be multiplied ({rows} and {y[0]}x{y[1]})"
@@ -204,7 +214,8 @@ def unmultipliable(shapes: Sequence[Any], static: Mapping[str, Any]) -> str:
         if said:
             return said
     if len(y) == 1:
-        return f"size mismatch, got input ({x[0]}), mat ({'x'.join(map(str, x))}), vec ({y[0]})"
+        rows = math.prod(x[:-1])
+        return f"size mismatch, got input ({rows}), mat ({rows}x{x[-1]}), vec ({y[0]})"
     return f"matmul: batches of shapes {list(x)} and {list(y)} do not fit"
 
 
@@ -241,6 +252,18 @@ def node_of_matmul(arrays: Sequence[Any], static: Mapping[str, Any]) -> str:
 
 
 _PRODUCTS = {(2, 2): "Mm", (2, 1): "Mv", (1, 1): "Dot"}
+
+
+def node_of_einsum(arrays: Sequence[Any], static: Mapping[str, Any]) -> str:
+    """What the last product is: of batches of matrices if it has a sum in it, else of entries; of one operand, a sum or a permutation."""
+    terms, arrow, result = static["subscripts"].replace(" ", "").replace("...", "").partition("->")
+    *first, last = terms.split(",")
+    if not arrow:
+        letters = terms.replace(",", "")
+        result = "".join(letter for letter in letters if letters.count(letter) == 1)
+    if not first:
+        return "Permute" if set(last) <= set(result) else "Sum.1"
+    return "View" if set("".join(first)) & set(last) - set(result) else "Mul"
 
 
 def node_of_reshape(arrays: Sequence[Any], static: Mapping[str, Any]) -> str:

@@ -71,11 +71,11 @@ def _repeat_interleave(x: Any, repeats: Any, axis: int | None, output_size: int 
 
 
 tile = composite(
-    "tile", "x", _tile, static={"reps": REQUIRED}, backward="Repeat", copied=True,
+    "tile", "x", _tile, static={"reps": REQUIRED}, backward="Repeat", leads="x", copied=True,
     doc="The array repeated along axes.", examples=("tile(x, (2, 1))",),
 )  # fmt: skip
 composite(
-    "torch_repeat", "x", _torch_repeat, static={"repeats": REQUIRED}, public=False, backward="Repeat", copied=True,
+    "torch_repeat", "x", _torch_repeat, static={"repeats": REQUIRED}, public=False, backward="Repeat", leads="x", copied=True,
     doc="Tensor.repeat: the array repeated along axes, a number for each.",
 )  # fmt: skip
 repeat_interleave = composite(

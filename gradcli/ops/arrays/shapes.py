@@ -74,6 +74,8 @@ def _simpler_scatter(out: Any, x: Any, index: Any, shape: Any) -> Any:
 
 
 def _reshape(x: Any, shape: Any) -> Any:
+    if min(shape, default=0) < -1:
+        raise ValueError("negative extents")  # which NumPy takes for the one that follows from the others
     return np.reshape(x, shape)
 
 

@@ -40,6 +40,7 @@ _ELSEWHERE = frozenset({
 
 # Kernels that there are for floats only, by the functions that call them.
 _FLOATS_ONLY = {
+    **dict.fromkeys(("eigh", "linalg.eigh", "eigvalsh", "linalg.eigvalsh"), "linalg_eigh_cpu"),
     "frac": "frac_cpu", "leaky_relu": "leaky_relu_cpu", **dict.fromkeys(("elu", "selu", "celu"), "elu_cpu"), "gelu": "GeluKernelImpl",
     "silu": "silu_cpu", "mish": "mish_cpu", "softplus": "softplus_cpu", "hardsigmoid": "hardsigmoid_cpu", "hardswish": "hardswish_cpu",
     "logsigmoid": "log_sigmoid_cpu", "hardshrink": "hardshrink_cpu", "softshrink": "softshrink_check",
@@ -90,8 +91,9 @@ _WHOLE = {
     "logdet": "logdet: Expected a floating point or complex tensor as input. Got {}",
     **{
         name: f"linalg.{name}: Expected a floating point or complex tensor as input. Got {{}}"
-        for name in ("det", "slogdet", "qr", "svd", "inv", "matrix_exp", "cholesky", "eigh")
+        for name in ("det", "slogdet", "qr", "svd", "inv", "matrix_exp", "cholesky")
     },
+    **{f"linalg.{name}": f"linalg.{name}: Expected a floating point or complex tensor as input. Got {{}}" for name in ("qr", "svd")},
     "inverse": "linalg.inv: Expected a floating point or complex tensor as input. Got {}",
 }  # fmt: skip
 _BOOLEAN = {
@@ -140,10 +142,13 @@ _RANKS: Mapping[str, tuple[Callable[[int], bool], str]] = {
     "rot90": (lambda rank: rank >= 2, "expected total dims >= 2, but got total dims = {}"),
     "meshgrid": (lambda rank: rank <= 1, "torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got {} axes"),
 }
+# Functions of which PyTorch refuses more than what cannot be computed: its refusals are asked for before.
+_STRICT = frozenset({"trapezoid", "trapz", "trace", "roll", "quantile", "nanquantile", "renorm", "margin_ranking_loss", "rrelu"})
 _SCALING = ("add", "sub", "subtract", "rsub")  # by a number, alpha
 _BY_NAME = {
-    *_ONE_DTYPE, *_SCALING, *_FLOATS_ONLY, *_NO_BOOLEANS, *_WHOLE, *_BOOLEAN, *RESULTS, *_RANKS, *_MASKS, "div", "divide", "true_divide",
-    "one_hot",
+    *_STRICT,
+    *_ONE_DTYPE, *_SCALING, *_FLOATS_ONLY, *_NO_BOOLEANS, *_WHOLE, *_BOOLEAN, *RESULTS, *_RANKS, *_MASKS, "div", "divide",
+    "true_divide", "one_hot",
 }  # fmt: skip
 _SPELLED = {"x": "input", "y": "other"}
 
@@ -158,7 +163,12 @@ def is_particular(name: str) -> bool:
 def concerns_floats(name: str) -> bool:
     """Whether that is so of tensors of one dtype of floats, too."""
     name = name.removeprefix("Tensor.")
-    return name in _RANKS or name in _MASKS or RESULTS.get(name) in ("value", "double")
+    return name in _RANKS or name in _MASKS or name in _STRICT or RESULTS.get(name) in ("value", "double")
+
+
+def is_strict(name: str) -> bool:
+    """Whether PyTorch refuses calls of a function that could be computed."""
+    return name in _STRICT
 
 
 def takes_one_dtype(name: str) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import ArgumentError, EvaluationError
+from gradcli.errors import ArgumentError, EvaluationError, LinAlgError
 from gradcli.ops.arrays.concatenation import concatenate
 from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
@@ -38,7 +38,7 @@ def _cholesky(x: Any, upper: bool) -> Any:
     try:
         factor = np.linalg.cholesky(np.swapaxes(x, -1, -2) if upper else x)
     except np.linalg.LinAlgError:
-        raise EvaluationError("the matrix is not positive definite: it has no Cholesky factor") from None
+        raise LinAlgError("the matrix is not positive definite: it has no Cholesky factor") from None
     if np.isnan(factor).any():
         raise EvaluationError("the matrix has entries that are not numbers: it has no Cholesky factor")
     return np.swapaxes(factor, -1, -2) if upper else factor

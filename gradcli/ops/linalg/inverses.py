@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import EvaluationError
+from gradcli.errors import LinAlgError
 from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.domains import given
@@ -32,7 +32,7 @@ def _inv(x: Any, check_errors: bool) -> Any:
         return np.linalg.inv(x)
     except np.linalg.LinAlgError:
         if check_errors:
-            raise EvaluationError("the matrix is singular: it has no inverse") from None
+            raise LinAlgError("the matrix is singular: it has no inverse") from None
     out = np.empty_like(x)
     for place in np.ndindex(x.shape[:-2]):
         try:

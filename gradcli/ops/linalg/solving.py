@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import ArgumentError, EvaluationError, ShapeError
+from gradcli.errors import ArgumentError, LinAlgError, ShapeError
 from gradcli.ops.arrays.shapes import reshape, transpose
 from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
@@ -32,7 +32,7 @@ def _solve(x: Any, y: Any) -> Any:
     try:
         return np.linalg.solve(x, y[:, None])[..., 0] if np.ndim(y) == 1 else np.linalg.solve(x, y)
     except np.linalg.LinAlgError:
-        raise EvaluationError("the matrix is singular: the equations have no single solution") from None
+        raise LinAlgError("the matrix is singular: the equations have no single solution") from None
 
 
 def _solve_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import ArgumentError, EvaluationError
+from gradcli.errors import ArgumentError, EvaluationError, LinAlgError
 from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.domains import given
@@ -49,7 +49,7 @@ def _in_double(forward: Function) -> Function:
         try:
             return tuple(part.astype(x.dtype) for part in forward(np.asarray(x, np.float64), *settings, **named))
         except np.linalg.LinAlgError:
-            raise EvaluationError("the decomposition of the matrix did not converge") from None
+            raise LinAlgError("the decomposition of the matrix did not converge") from None
 
     return run
 

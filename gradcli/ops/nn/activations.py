@@ -153,7 +153,7 @@ threshold = composite(
     doc="x where it is more than the threshold, the value elsewhere.", examples=("threshold(x, 0.1, 20)",),
 )
 logsigmoid = composite(
-    "logsigmoid", "x", lambda x: -softplus(-x), aliases=("log_sigmoid",), backward="LogSigmoid",
+    "logsigmoid", "x", lambda x: -softplus(-x), aliases=("log_sigmoid",), backward="LogSigmoid", leads="x",
     doc="log(sigmoid(x)), without overflow.",
 )
 
@@ -182,7 +182,8 @@ def _glu(x: Any, axis: int) -> Any:
 
 
 glu = composite(
-    "glu", "x", _glu, static={"axis": -1}, backward="Glu", doc="One half of the entries along an axis, times the sigmoid of the other.",
+    "glu", "x", _glu, static={"axis": -1}, backward="Glu", leads="x",
+    doc="One half of the entries along an axis, times the sigmoid of the other.",
 )
 
 

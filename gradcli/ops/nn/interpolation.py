@@ -169,21 +169,21 @@ def _node(given: Any, static: Any) -> str:
 _SIZE = {"size": None, "scale_factor": None}
 _MODE = {"mode": "nearest", "align_corners": None}
 interpolate = composite(
-    "interpolate", "input", _interpolate, backward=_node,
+    "interpolate", "input", _interpolate, backward=_node, leads="input",
     static={**_SIZE, **_MODE, "recompute_scale_factor": None, "antialias": False},
     doc="Images in another size: by the nearest entries, linear or cubic interpolation, or means of areas.",
     examples=("F.interpolate([[x]], 5, mode='linear')",),
 )  # fmt: skip
 pixel_shuffle = composite(
-    "pixel_shuffle", "input", _shuffled, static={"upscale_factor": REQUIRED}, backward="PixelShuffle",
+    "pixel_shuffle", "input", _shuffled, static={"upscale_factor": REQUIRED}, backward="PixelShuffle", leads="input",
     doc="Channels rearranged into images that are larger by a factor.", examples=("F.pixel_shuffle([[x], [y], [x], [y]], 2)",),
 )  # fmt: skip
 pixel_unshuffle = composite(
-    "pixel_unshuffle", "input", _unshuffled, static={"downscale_factor": REQUIRED}, backward="PixelUnshuffle",
+    "pixel_unshuffle", "input", _unshuffled, static={"downscale_factor": REQUIRED}, backward="PixelUnshuffle", leads="input",
     doc="Images rearranged into channels of images that are smaller by a factor.", examples=("F.pixel_unshuffle([[x, y, x]], 3)",),
 )  # fmt: skip
 channel_shuffle = composite(
-    "channel_shuffle", "input", _channels_shuffled, static={"groups": REQUIRED}, backward="ChannelShuffle",
+    "channel_shuffle", "input", _channels_shuffled, static={"groups": REQUIRED}, backward="ChannelShuffle", leads="input",
     doc="Channels of several groups rearranged so that neighbours come from different ones.",
     examples=("F.channel_shuffle([[x, y]], 2)",),
 )  # fmt: skip

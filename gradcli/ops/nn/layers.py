@@ -31,8 +31,13 @@ def _linear_node(given: Any, static: Any) -> str:
     return {1: "Squeeze.4" if columns else "Dot", 2: "Mm" if columns else "Mv"}.get(rank, "UnsafeView")
 
 
+def _linear_leads(given: Any, static: Any) -> str:
+    return "-bias x weight.T" if len(given["x"].shape) == len(given["weight"].shape) == 2 else ""
+
+
 linear = composite(
-    "linear", "x weight bias?", _linear, backward=_linear_node, doc="x @ weight.T + bias.", examples=("linear(x, w, b)",),
+    "linear", "x weight bias?", _linear, backward=_linear_node, leads=_linear_leads,
+    doc="x @ weight.T + bias.", examples=("linear(x, w, b)",),
 )  # fmt: skip
 
 
@@ -72,7 +77,7 @@ def _embedding(
 
 
 embedding = composite(
-    "embedding", "input weight", _embedding, backward="Embedding",
+    "embedding", "input weight", _embedding, backward="Embedding", leads="weight",
     static={"padding_idx": None, "max_norm": None, "norm_type": 2.0, "scale_grad_by_freq": False, "sparse": False},
     doc="The rows of the weight at indices; the row padding_idx has no gradient.", examples=("embedding([0, 2], w)",),
 )  # fmt: skip

@@ -71,7 +71,7 @@ def _node(given: Any, static: Any) -> str:
 
 mse_loss = loss(
     "mse_loss", "input target weight?", lambda x, y, weight, reduction: _weighted(square(x - y), weight, reduction),
-    "input, target, size_average, reduce, reduction, weight", backward=_node, examples=("mse_loss(x, y)",),
+    "input, target, size_average, reduce, reduction, weight", backward=_node, leads="input target", examples=("mse_loss(x, y)",),
     doc="The squared differences; with a weight, their weighted mean.",
 )
 _TIE = (Kink(lambda *_: False, "input = target", "0"),)
@@ -101,12 +101,12 @@ def _huber(x: Any, y: Any, weight: Any, delta: float, reduction: str) -> Any:
 
 smooth_l1_loss = loss(
     "smooth_l1_loss", "input target", _smooth_l1, "input, target, size_average, reduce, reduction, beta",
-    static={"beta": 1.0}, scalars="beta", backward="SmoothL1Loss", kinks=_TIE,
+    static={"beta": 1.0}, scalars="beta", backward="SmoothL1Loss", leads="input target", kinks=_TIE,
     doc="d**2/(2*beta) of differences d up to beta, |d| - beta/2 of larger ones.",
 )
 huber_loss = loss(
     "huber_loss", "input target weight?", _huber, "input, target, reduction, delta, weight, size_average, reduce",
-    static={"delta": 1.0}, scalars="delta", backward="HuberLoss",
+    static={"delta": 1.0}, scalars="delta", backward="HuberLoss", leads="input target",
     doc="d**2/2 of differences d up to delta, delta*(|d| - delta/2) of larger ones.",
 )
 

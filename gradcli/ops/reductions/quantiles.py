@@ -77,7 +77,7 @@ def _torch_median(x: Any, axis: Any, keepdims: bool, ignore_nan: bool = False) -
 
 
 torch_median = composite(
-    "torch_median", "x", _torch_median, static=AXES, results=PAIR, public=False, backward="Median", kinks=TIES,
+    "torch_median", "x", _torch_median, static=AXES, results=PAIR, public=False, backward="Median", leads="x", kinks=TIES,
     doc="torch.median: the lower one of the middle entries; along an axis with its index.",
 )  # fmt: skip
 torch_nanmedian = composite(

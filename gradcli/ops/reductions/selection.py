@@ -132,7 +132,7 @@ sort = composite(
     doc="The entries in ascending order along an axis.", examples=("sort(x)",),
 )  # fmt: skip
 torch_sort = composite(
-    "torch_sort", "x", _sort, static={**_LAST, "descending": False, "stable": False}, results=PAIR, backward="Sort",
+    "torch_sort", "x", _sort, static={**_LAST, "descending": False, "stable": False}, results=PAIR, backward="Sort", leads="x",
     kinks=TIES, public=False, doc="torch.sort: the entries in order along an axis, and their indices.",
 )  # fmt: skip
 msort = composite("msort", "x", lambda x: _sort(x, 0, False, True)[0], doc="The entries in ascending order along the first axis.")
@@ -175,11 +175,11 @@ def _one_of(name: str) -> Function:
 
 
 torch_max = composite(
-    "torch_max", "x y?", _extreme_of(argmax, max_, maximum), static=AXES, results=PAIR, public=False, backward=_one_of("Max"),
+    "torch_max", "x y?", _extreme_of(argmax, max_, maximum), static=AXES, results=PAIR, public=False, backward=_one_of("Max"), leads="x -y",
     kinks=TIES, doc="torch.max: of all entries; of two arrays; or along an axis, then with the indices.",
 )  # fmt: skip
 torch_min = composite(
-    "torch_min", "x y?", _extreme_of(argmin, min_, minimum), static=AXES, results=PAIR, public=False, backward=_one_of("Min"),
+    "torch_min", "x y?", _extreme_of(argmin, min_, minimum), static=AXES, results=PAIR, public=False, backward=_one_of("Min"), leads="x -y",
     kinks=TIES, doc="torch.min: of all entries; of two arrays; or along an axis, then with the indices.",
 )  # fmt: skip
 
@@ -193,11 +193,11 @@ def _running(choose: Op) -> Function:
 
 
 cummax = composite(
-    "cummax", "x", _running(argcummax), static={"axis": REQUIRED}, results=PAIR, backward="Cummax",
+    "cummax", "x", _running(argcummax), static={"axis": REQUIRED}, results=PAIR, backward="Cummax", leads="x",
     doc="The largest entry so far along an axis, and its index (the last of equal ones).", examples=("cummax(x, 0)[0]",),
 )  # fmt: skip
 cummin = composite(
-    "cummin", "x", _running(argcummin), static={"axis": REQUIRED}, results=PAIR, backward="Cummin",
+    "cummin", "x", _running(argcummin), static={"axis": REQUIRED}, results=PAIR, backward="Cummin", leads="x",
     doc="The smallest entry so far along an axis, and its index (the last of equal ones).", examples=("cummin(x, 0)[0]",),
 )  # fmt: skip
 
@@ -218,7 +218,7 @@ def _kthvalue(x: Any, k: int, axis: int, keepdims: bool) -> Any:
 
 
 kthvalue = composite(
-    "kthvalue", "x", _kthvalue, static={"k": REQUIRED, "axis": -1, "keepdims": False}, results=PAIR, backward="Kthvalue",
+    "kthvalue", "x", _kthvalue, static={"k": REQUIRED, "axis": -1, "keepdims": False}, results=PAIR, backward="Kthvalue", leads="x",
     kinks=TIES, doc="The k-th smallest entry along an axis, counting from 1, and its index.", examples=("kthvalue(x, 2)[0]",),
 )  # fmt: skip
 
@@ -234,7 +234,7 @@ def _topk(x: Any, k: int, axis: int, largest: bool, sorted: bool) -> Any:
 
 
 topk = composite(
-    "topk", "x", _topk, static={"k": REQUIRED, "axis": -1, "largest": True, "sorted": True}, results=PAIR, backward="Topk",
+    "topk", "x", _topk, static={"k": REQUIRED, "axis": -1, "largest": True, "sorted": True}, results=PAIR, backward="Topk", leads="x",
     kinks=TIES, doc="The k largest entries along an axis, the largest first, and their indices.", examples=("topk(x, 2)[0]",),
 )  # fmt: skip
 
@@ -262,7 +262,7 @@ argmode = structural(
     doc="The index of the (last) most frequent entry along an axis, of the smallest if several are.",
 )  # fmt: skip
 mode = composite(
-    "mode", "x", _mode, static={"axis": -1, "keepdims": False}, results=PAIR, backward="Mode", kinks=TIES,
+    "mode", "x", _mode, static={"axis": -1, "keepdims": False}, results=PAIR, backward="Mode", leads="x", kinks=TIES,
     doc="The most frequent entry along an axis, and its index.",
 )  # fmt: skip
 

@@ -299,7 +299,7 @@ def _nanmean(x: Any, mask: Any, axis: Any, keepdims: bool) -> Any:
 
 
 nansum = composite(
-    "nansum", "x where? initial?", _nansum, static=AXES, doc="The sum of the entries that are numbers.", backward="Nansum",
+    "nansum", "x where? initial?", _nansum, static=AXES, doc="The sum of the entries that are numbers.", backward="Nansum", leads="x",
     examples=("nansum(x)",),
 )  # fmt: skip
 nanmean = composite("nanmean", "x where?", _nanmean, static=AXES, doc="The mean of the entries that are numbers.")

@@ -142,14 +142,14 @@ def _seeds(outputs: Sequence[Tensor], given: Any, create_graph: bool) -> list[An
 def _seed(i: int, output: Tensor, gradient: Any, create_graph: bool) -> Any:
     if not output.requires_grad:
         raise RuntimeError(
-            f"element {i} of tensors does not require grad and does not have a grad_fn: nothing that it was made of has "
+            f"element {i} of tensors does not require grad and does not have a grad_fn. Nothing that it was made of has "
             "requires_grad=True, or it was made under torch.no_grad()"
         )
     array = output.array
     if gradient is None:
         if array.size != 1:
             raise RuntimeError(
-                f"grad can be implicitly created only for scalar outputs; this one has the shape {output.shape}: "
+                f"grad can be implicitly created only for scalar outputs. This one has the shape {output.shape}: "
                 "give backward(gradient=...) of that shape, or take .sum()"
             )
         return np.array(1, array.dtype, ndmin=array.ndim)

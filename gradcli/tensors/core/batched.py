@@ -60,8 +60,8 @@ class Hidden:
 
     def _refuse(self, *_: Any, **__: Any) -> Any:
         raise NotBatchedError(
-            "vmap: It looks like you're calling .item() on a Tensor, or something else that takes its entries out of it or decides by "
-            "them. We don't support vmap over that: use torch.where for data-dependent control flow, or take it out of the function"
+            "vmap: It looks like you're calling .item() on a Tensor. It may be something else that takes its entries out of it or decides "
+            "by them. We don't support vmap over that: use torch.where for data-dependent control flow, or take it out of the function"
         )
 
     __array__ = __bool__ = __float__ = __int__ = __index__ = __iter__ = __getitem__ = __setitem__ = _refuse

@@ -4,6 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+_KINDS = (
+    "Expected one of cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, mps, meta, hpu, mtia, "
+    "privateuseone"
+)
+
+
+class _NoCudaError(AssertionError, RuntimeError):
+    """A place that tensors cannot live in: PyTorch without CUDA asserts that it has it."""
+
 
 class device:
     """A place for tensors under PyTorch's name: the CPU."""
@@ -27,4 +36,9 @@ class device:
 def check_device(where: Any) -> None:
     """Refuse any other place. Raises RuntimeError."""
     if where is not None and str(getattr(where, "type", where)).split(":")[0] != "cpu":
-        raise RuntimeError(f"gradcli has no device {where!r}: tensors live on the CPU")
+        kind = str(getattr(where, "type", where)).split(":")[0]
+        if kind == "cuda":
+            raise _NoCudaError("Torch not compiled with CUDA enabled. Tensors of gradcli live on the CPU")
+        if isinstance(where, int):
+            raise RuntimeError("Cannot access accelerator device when none is available. Tensors of gradcli live on the CPU")
+        raise RuntimeError(f"{_KINDS} device type at start of device string: {kind}. Tensors of gradcli live on the CPU")

@@ -88,7 +88,8 @@ def get_default_dtype() -> dtype:
 def set_default_dtype(d: object) -> None:
     """The dtype of new tensors made of Python floats, and of results of whole numbers."""
     if not isinstance(d, dtype) or not d.is_floating_point:
-        raise TypeError(f"only floating-point types are supported as the default type, not {d!r}")
+        said = "only floating-point types are supported as the default type"
+        raise TypeError(f"{said}. This is {d!r}" if isinstance(d, dtype) else f"invalid dtype object: {said}")
     _Default.dtype = d
 
 

@@ -90,6 +90,8 @@ class Entries(Operand):
         return len(self.array)
 
     def __contains__(self, value: Any) -> bool:
+        if not isinstance(value, (Entries, bool, int, float, np.generic)):
+            raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(value)}.")
         return bool((self.array == (value.array if isinstance(value, Entries) else value)).any())
 
     def _scalar(self) -> Any:

@@ -9,9 +9,11 @@ import numpy as np
 from gradcli.ops.arrays.shapes import getitem, numpy_index, reshape
 from gradcli.ops.pytorch import unexpandable
 from gradcli.ops.structure import overwrite
+from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.batched import NotBatchedError, batched_in, example, levels_of
 from gradcli.tensors.core.casts import as_tensor
 from gradcli.tensors.core.in_place import (
+    FEWER_AXES,
     NOT_BATCHED,
     assign,
     before,
@@ -101,8 +103,9 @@ def _write_array(region: np.ndarray, chosen: Any, new: np.ndarray) -> None:
         while new.ndim > region.ndim and new.shape[0] == 1:
             new = new[0]
         said = unexpandable([new.shape], {"shape": region.shape})
-        if said:
-            raise RuntimeError(said)
+        if said or new.ndim > region.ndim:
+            kind, have, wanted = dtypes.of_numpy(new.dtype).tensor_type, list(new.shape), list(region.shape)
+            raise RuntimeError(said or FEWER_AXES.format(kind, have, wanted, len(wanted), len(have)))
         region[...] = new
         return
     if repeats(region):

@@ -30,7 +30,7 @@ def seen(watch: Watch, cotangent: Any, create_graph: bool) -> Any:
                 raise TypeError(f"expected Variable, but hook returned '{type(replaced).__name__}'")
             if replaced.array.shape != given.array.shape:
                 raise RuntimeError(
-                    f"hook '{getattr(hook, '__name__', 'hook')}' has changed the size of value: {replaced.shape} for {given.shape}"
+                    f"hook '{getattr(hook, '__name__', 'hook')}' has changed the size of value. It is {replaced.shape}, not {given.shape}"
                 )
             cotangent = replaced if create_graph else replaced.array
     tensor = None if watch.retained is None else watch.retained()
@@ -87,7 +87,7 @@ def _checked(hook: Any, replaced: Any, given: tuple[Any, ...]) -> tuple[Any, ...
         if new is not None and not isinstance(new, Tensor):
             raise TypeError(f"expected Variable, but hook '{name}' returned '{type(new).__name__}'")
         if new is not None and old is not None and new.shape != old.shape:
-            raise RuntimeError(f"hook '{name}' has changed the size of value: {new.shape} for {old.shape}")
+            raise RuntimeError(f"hook '{name}' has changed the size of value. It returned {new.shape} for {old.shape}")
     return parts
 
 

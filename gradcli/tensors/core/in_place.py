@@ -34,7 +34,7 @@ _ONE_PLACE = (
     "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the tensor "
     "before performing the operation."
 )
-_FEWER_AXES = (
+FEWER_AXES = (
     "expand(torch.{}{{{}}}, size={}): the number of sizes provided ({}) must be greater or equal to the number of dimensions in the "
     "tensor ({})"
 )
@@ -201,7 +201,7 @@ def replace(x: Tensor, value: Any, label: str) -> Tensor:
         said = unexpandable([value.array.shape], {"shape": x.array.shape})
         if said or value.array.ndim > x.array.ndim:
             kind, have, wanted = value.dtype.tensor_type, list(value.array.shape), list(x.array.shape)
-            raise RuntimeError(said or _FEWER_AXES.format(kind, have, wanted, len(wanted), len(have)))
+            raise RuntimeError(said or FEWER_AXES.format(kind, have, wanted, len(wanted), len(have)))
     if not followed and state.recorder is None and state.interpreter is None:
         if state.before_writing is not None:
             state.before_writing(x)

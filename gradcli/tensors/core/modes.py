@@ -176,6 +176,8 @@ class set_grad_enabled(_Switch):
     """Record operations, or not, from here on or in a ``with`` block."""
 
     def __init__(self, mode: bool) -> None:
+        if not isinstance(mode, (bool, np.bool_)):
+            raise TypeError(f"set_grad_enabled(): argument 'enabled' (position 1) must be bool, not {type(mode).__name__}")
         super().__init__(recording=bool(mode))
 
 

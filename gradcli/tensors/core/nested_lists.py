@@ -26,20 +26,53 @@ def array_of(data: Any, dtype: Any) -> np.ndarray:
     else:
         try:
             array = np.array(_as_lists(data))
-        except ValueError as error:
-            raise ValueError(f"expected sequences of one length at every depth: {error}") from None
+        except ValueError:
+            raise _ragged(data) from None
         if (array.dtype.kind in dtypes.FLOATS and not _holds_numpy(data)) or (not array.size and array.dtype.kind not in "iub"):
             with np.errstate(all="ignore"):  # what is too large for a dtype is infinite
                 array = np.array(_as_lists(data), default_float() if dtype is None else dtypes.as_numpy(dtype))
         elif array.dtype.kind in "iu" and not _holds_numpy(data):
             array = array.astype(np.int64)
     if array.dtype.kind not in "fiub" and not dtypes.is_bfloat16(array.dtype):
-        raise TypeError(f"tensors hold real numbers and booleans, not {array.dtype}")
+        raise _no_numbers(data, array.dtype)
     if dtype is None:
         dtypes.of_numpy(array.dtype)
         return array
     with np.errstate(all="ignore"):
         return array.astype(dtypes.as_numpy(dtype), copy=False)
+
+
+def _ragged(data: Any) -> Exception:
+    """PyTorch's error for lists that are not of one length at every depth, which the first of each says."""
+    lengths, first = [], data
+    while isinstance(first, (list, tuple)):
+        lengths.append(len(first))
+        first = first[0] if first else None
+    level = [data]
+    for depth, length in enumerate(lengths):
+        for part in level:
+            if not isinstance(part, (list, tuple)):
+                return TypeError("not a sequence")
+            if len(part) != length:
+                return ValueError(f"expected sequence of length {length} at dim {depth} (got {len(part)})")
+        level = [item for part in level for item in part]
+    inner = next(part for part in level if isinstance(part, (list, tuple)))
+    wanted = "must be real number, not {}" if isinstance(first, float) else "'{}' object cannot be interpreted as an integer"
+    return TypeError(wanted.format(type(inner).__name__))
+
+
+def _no_numbers(data: Any, dtype: np.dtype[Any]) -> Exception:
+    """PyTorch's error for entries that are no numbers, which the first such one says."""
+    if isinstance(data, (list, tuple)):
+        parts = [part for part in data if isinstance(part, (list, tuple, str)) or not isinstance(part, (bool, int, float, np.generic))]
+        return _no_numbers(parts[0], dtype) if parts else ValueError("Overflow when unpacking long long")
+    if isinstance(data, (str, bytes)):
+        return TypeError(f"new(): invalid data type '{type(data).__name__}'")
+    if isinstance(data, int):
+        return ValueError("Overflow when unpacking long long")
+    if isinstance(data, (np.ndarray, complex)):
+        return TypeError(f"tensors hold real numbers and booleans, not {dtype}")
+    return RuntimeError(f"Could not infer dtype of {type(data).__name__}")
 
 
 def _holds_numpy(data: Any) -> bool:

@@ -46,6 +46,8 @@ class Subscript:
         if taken > x.array.ndim:
             if not x.array.ndim and len(parts) == 1 and type(parts[0]) is int:
                 raise IndexError(_NO_AXIS)
+            if not x.array.ndim and isinstance(parts[0], tuple):
+                raise IndexError("slice() cannot be applied to a 0-dim tensor.")
             raise IndexError(f"too many indices for tensor of dimension {x.array.ndim}")
         place: list[Any] = []
         chosen: list[Any] = []
@@ -165,7 +167,7 @@ def _part(part: Any) -> Any:
         if any(bound is not None and not hasattr(bound, "__index__") for bound in bounds):
             raise TypeError("slice indices must be integers or None or have an __index__ method")
         if part.step is not None and not operator.index(part.step):
-            raise ValueError("step must be greater than zero")
+            raise ValueError("slice step cannot be zero")
         return tuple(None if bound is None else operator.index(bound) for bound in bounds)
     if isinstance(part, (bool, np.bool_)):
         return StaticArray(np.asarray(part))
@@ -181,9 +183,9 @@ def _part(part: Any) -> Any:
             array = array.astype(np.int64)
     else:
         kind = type(part).__name__
-        raise (TypeError if isinstance(part, str) else IndexError)(
-            f"only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {kind})"
-        )
+        if isinstance(part, str):
+            raise TypeError("new(): invalid data type 'str'")
+        raise IndexError(f"only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {kind})")
     array = mask_of(array)
     if array.dtype.kind not in "iub":
         raise IndexError("tensors used as indices must be long, int, byte or bool tensors")

@@ -83,9 +83,11 @@ class Tensor(CatalogueMethods):
                 f"var_no_grad = var.detach(). This one was made by {self.node.label}"
             )
         if value and self.array.dtype.kind not in FLOATS:
-            raise RuntimeError(f"{_ONLY_FLOATS}; this one is {self.dtype}: make it with dtype=torch.float32, or call .float()")
+            raise RuntimeError(f"{_ONLY_FLOATS}. This one is {self.dtype}: make it with dtype=torch.float32, or call .float()")
         if value and self._inference and not state.inference:
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+        if not isinstance(value, (bool, np.bool_)):
+            raise RuntimeError("requires_grad must be a bool")
         self._requires_grad = bool(value)
 
     @requires_grad.deleter
@@ -184,6 +186,9 @@ class Tensor(CatalogueMethods):
         return node
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        if not isinstance(requires_grad, (bool, np.bool_)):
+            kind = type(requires_grad).__name__
+            raise TypeError(f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {kind}")
         if requires_grad:
             check_untransformed("requires_grad_()")
         if self.node is None or not requires_grad:

@@ -11,7 +11,7 @@ from gradcli.errors import ArgumentError, AxisError, GradcliError, ShapeError, U
 from gradcli.ops.calling import binding
 from gradcli.ops.calling.dialects import CALLED_OTHERWISE, lookup, names
 from gradcli.ops.calling.prefixes import SCIPY, TORCH
-from gradcli.ops.calling.pytorch_types import concerns_floats, is_particular
+from gradcli.ops.calling.pytorch_types import concerns_floats, is_particular, is_strict
 from gradcli.ops.calling.signatures import Signature
 from gradcli.ops.recording import numbered
 from gradcli.ops.registry import named, public_names
@@ -24,7 +24,7 @@ from gradcli.tensors.core.halves import is_half
 from gradcli.tensors.core.in_place import check_places, check_writable, update
 from gradcli.tensors.core.levels import moves
 from gradcli.tensors.core.modes import state
-from gradcli.tensors.core.node import next_index
+from gradcli.tensors.core.node import Leads, next_index
 from gradcli.tensors.core.subscripts import one_of_several
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.user_warnings import warn
@@ -33,6 +33,7 @@ from gradcli.tensors.dispatch.call_arguments import HOST, NUMPY_HOST, SCIPY_HOST
 from gradcli.tensors.dispatch.error_messages import also_value_error, check_same_dtype, check_taken, in_range, refusal_of
 from gradcli.tensors.dispatch.halves import in_float32
 from gradcli.tensors.dispatch.named_results import named_results
+from gradcli.tensors.dispatch.refusals import refuse_first
 from gradcli.tensors.dispatch.regions import region, region_of
 from gradcli.tensors.dispatch.whole_numbers import settle
 
@@ -73,6 +74,8 @@ def _settled(name: str, library: str, arguments: tuple[Any, ...], keywords: dict
     """The same for arguments that are not taken apart: dtypes are settled first where a function has its own ones."""
     if library == TORCH and is_particular(name) and (concerns_floats(name) or not _of_one_float(arguments)):
         check_taken(name, arguments)
+        if is_strict(name.removeprefix("Tensor.")):
+            refuse_first(name, arguments, keywords)
         settled = settle(name, arguments, keywords)
         if settled is not None:
             result = _called(name, library, settled.arguments, settled.keywords)
@@ -105,7 +108,10 @@ def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[
     if arguments and isinstance(arguments[0], Tensor) and not arguments[0].array.ndim and library == TORCH:
         arguments = (arguments[0], *map(_only_axis, arguments[1:]))
         keywords = {key: _only_axis(value) for key, value in keywords.items()}
-    out, kind = keywords.pop("out", None), keywords.pop("dtype", None)
+    out = kind = None
+    if "out" in keywords or "dtype" in keywords:
+        keywords = dict(keywords)  # the caller's are read if this fails
+        out, kind = keywords.pop("out", None), keywords.pop("dtype", None)
     if record.torch.one_dtype and library == TORCH:
         check_same_dtype(arguments)
     if keywords.get("inplace") is True and arguments:
@@ -145,15 +151,15 @@ def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[
             raise UnreadArgumentError(f"{name} does not support out= for several results", help="leave it out, and give the results names")
         result = tuple(_own(record, name, given_tensors, _as_result(part)) for part in result)
         for place, part in enumerate(result):
-            _relabel(record, given, part, start)
+            _relabel(record, given, operands, part, start)
             if record.torch.sealed and isinstance(part, Tensor):
                 one_of_several(part, place)
         return named_results(name, record.results, result) if isinstance(record, Composite) and record.results else result
     result = _own(record, name, given_tensors, _as_result(result))
-    _relabel(record, given, result, start)
+    _relabel(record, given, operands, result, start)
     if signature.node and library == TORCH and result.node is not None and result.node.index > start:
         result.node.label = numbered(signature.node)
-    return result if out is None else _written(out, result)
+    return result if out is None else _written(name, out, result)
 
 
 def _own(record: Op | Composite, name: str, arguments: tuple[Any, ...], result: Any) -> Any:
@@ -232,24 +238,44 @@ def _of_kind(host: Any, record: Op | Composite, name: str, arguments: tuple[Any,
     return (as_tensor(host.value(first)).to(kind), *rest)
 
 
-def _relabel(record: Op | Composite, given: dict[str, Any], result: Any, start: int) -> None:
-    """Give the last node of a composite the name of PyTorch's one node for it."""
+def _relabel(record: Op | Composite, given: dict[str, Any], operands: list[Any], result: Any, start: int) -> None:
+    """Give the last node of a composite the name of PyTorch's one node for it, and let it lead to where that does."""
     if not isinstance(record, Composite) or record.torch.backward is None or not isinstance(result, Tensor):
         return
     if result.node is not None and result.node.index > start:
         name = record.torch.backward
         label = name(given, dict(record.static)) if callable(name) else name
         result.node.label = numbered(label)
+        leads = record.torch.leads
+        if leads:
+            words = leads(given, dict(record.static)) if callable(leads) else leads
+            if words:
+                places = _places(words, record.operands, tuple([operand is None for operand in operands]))
+                sources = [operands[place].source() if isinstance(operands[place], Tensor) else None for place, _ in places]
+                result.node.leads = Leads(sources, places, start)
+
+
+@cache
+def _places(words: str, names: tuple[str, ...], absent: tuple[bool, ...]) -> tuple[tuple[int, str], ...]:
+    """Which operands a node leads to, each with the name of the node between them, if there is one."""
+    found = []
+    for word in words.split():
+        name, _, between = word.lstrip("-").partition(".")
+        place = names.index(name)
+        if not (word.startswith("-") and absent[place]):
+            found.append((place, between))
+    return tuple(found)
 
 
 def _as_result(part: Any) -> Any:
     return part if isinstance(part, (Tensor, tuple)) else Tensor(np.asarray(part))
 
 
-def _written(out: Tensor, result: Tensor) -> Tensor:
+def _written(name: str, out: Tensor, result: Tensor) -> Tensor:
     if result.requires_grad or out.requires_grad:
         raise RuntimeError(
-            "functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad."
+            f"{name.rpartition('.')[2]}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+            "arguments requires grad."
         )
     if not dtypes.can_cast(result.array.dtype, out.array.dtype):
         raise RuntimeError(f"result type {result.dtype.in_messages} can't be cast to the desired output type {out.dtype.in_messages}")

@@ -32,16 +32,17 @@ def _to(x: Tensor, *arguments: Any, dtype: Any = None, device: Any = None, copy:
 
 def _type(x: Tensor, dtype: Any = None) -> Any:
     if isinstance(dtype, str):
-        named = next((kind for kind in dtypes.NAMES.values() if dtype == f"torch.{kind.tensor_type}"), None)
-        if named is None:
-            raise ValueError(f"invalid type: '{dtype}'")
-        dtype = named
+        found = next((kind for kind in dtypes.NAMES.values() if f"torch.{kind.tensor_type}" == dtype), None)
+        if found is None:
+            raise ValueError(f"invalid type: {dtype!r}")
+        return _to(x, found)
     return f"torch.{x.dtype.tensor_type}" if dtype is None else _to(x, dtype)
 
 
 def _astype(x: Tensor, dtype: Any, *, copy: bool = True) -> Tensor:
     """NumPy's name for a copy in another dtype."""
-    return _to(x, dtypes.of_numpy(dtypes.as_numpy(dtype)), copy=copy)
+    kind = np.dtype(dtype) if isinstance(dtype, str) else dtypes.as_numpy(dtype)
+    return _to(x, dtypes.of_numpy(kind), copy=copy)
 
 
 def _type_as(x: Tensor, other: Tensor) -> Tensor:

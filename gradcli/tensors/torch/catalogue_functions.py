@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from gradcli.errors import ArgumentError
 from gradcli.ops.calling.dialects import names, qualified
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.registry import find, public_names
@@ -19,12 +18,15 @@ from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.user_warnings import warn
 from gradcli.tensors.dispatch.apply import apply
 from gradcli.tensors.dispatch.library_calls import call, known, missing
+from gradcli.tensors.dispatch.refusals import in_words, raise_as_pytorch
 from gradcli.tensors.torch.bits import BITS
 from gradcli.tensors.torch.introspection import INTROSPECTION
 from gradcli.tensors.torch.memory_methods import MEMORY
 from gradcli.tensors.torch.random_fills import OF_NETWORKS as RANDOM_OF_NETWORKS
 from gradcli.tensors.torch.random_fills import RANDOM
 from gradcli.tensors.torch.searching import SEARCHING
+from gradcli.tensors.torch.signal_windows import WINDOWS
+from gradcli.tensors.torch.unrecorded import UNRECORDED
 
 
 @cache
@@ -41,7 +43,10 @@ def function(name: str, where: str = "torch") -> Callable[..., Any]:
     def run(*arguments: Any, **keywords: Any) -> Any:
         if single and arguments and not isinstance(arguments[0], Tensor):
             raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(arguments[0]).__name__}")
-        return call(there, TORCH, arguments, keywords)
+        try:
+            return call(there, TORCH, arguments, keywords)
+        except Exception as error:
+            raise_as_pytorch(error, name, where, arguments, keywords)
 
     run.__name__ = run.__qualname__ = name
     run.__doc__ = record.doc
@@ -62,11 +67,32 @@ def einsum(equation: Any, *operands: Any) -> Any:
     """Sums of products over named axes."""
     if isinstance(operands[0] if operands else None, (list, tuple)):
         operands = tuple(operands[0])
-    if not isinstance(equation, str) or not operands:
-        raise ArgumentError("einsum(): the first argument is the equation, a string; operands follow")
-    return apply(find("einsum"), [as_tensor(o) for o in operands], {"subscripts": equation})
+    if not operands:
+        raise ValueError(
+            "einsum(): must specify the equation string and at least one operand, or at least one operand and its subscripts list"
+        )
+    if not isinstance(equation, str):
+        raise TypeError("einsum(): the first argument is the equation, a string; operands follow")
+    tensors = [as_tensor(o) for o in operands]
+    if equation.count(".") > 3:
+        check_equation(equation, tensors)
+    try:
+        return apply(find("einsum"), tensors, {"subscripts": equation})
+    except Exception:
+        check_equation(equation, tensors)
+        raise
 
 
+def check_equation(equation: str, tensors: Sequence[Tensor]) -> None:
+    """Raise PyTorch's error for an equation that does not fit its operands."""
+    from gradcli.ops.refusals.einsums import refused
+
+    error = refused(equation, [x.shape for x in tensors])
+    if error is not None:
+        raise error from None
+
+
+@in_words
 def where(condition: Any, *choices: Any, **keywords: Any) -> Any:
     """One of two values, entry by entry; of a condition alone, the places where it holds."""
     if not choices and not keywords:
@@ -95,20 +121,24 @@ def is_tensor(x: Any) -> bool:
     return isinstance(x, Tensor)
 
 
+@in_words
 def result_type(*operands: Any) -> dtypes.dtype:
     return dtypes.of_numpy(dtypes.result_type([o.array if isinstance(o, Tensor) else o for o in operands]))
 
 
+@in_words
 def promote_types(first: dtypes.dtype, second: dtypes.dtype) -> dtypes.dtype:
     """The dtype of the smallest size and kind that holds both."""
     return dtypes.of_numpy(dtypes.joined(dtypes.as_numpy(first), dtypes.as_numpy(second)))
 
 
+@in_words
 def can_cast(found: dtypes.dtype, wanted: dtypes.dtype) -> bool:
     """Whether results of a dtype may be written to tensors of another one."""
     return dtypes.can_cast(dtypes.as_numpy(found), dtypes.as_numpy(wanted))
 
 
+@in_words
 def broadcast_shapes(*shapes: Any) -> dtypes.Size:
     given = [tuple(s) if isinstance(s, (tuple, list)) else (s,) for s in shapes]
     try:
@@ -127,12 +157,19 @@ def one_hot(x: Tensor, num_classes: int = -1) -> Tensor:
     return hot if isinstance(hot, Batched) else hot.to(dtypes.int64)
 
 
+def in_place(name: str) -> Callable[..., Any] | None:
+    """The function whose name ends with an underscore: the method, which writes its result into the first argument."""
+    if not name.endswith("_") or name.startswith("_") or known(name[:-1]) is None:
+        return None
+    return lambda x, *arguments, **keywords: getattr(x, name)(*arguments, **keywords)
+
+
 OF_NETWORKS: dict[str, Callable[..., Any]] = {**RANDOM_OF_NETWORKS, "one_hot": one_hot}
 OWN: dict[str, Callable[..., Any]] = {
-    **SEARCHING, **RANDOM, "dropout": OF_NETWORKS["dropout"],
+    **SEARCHING, **RANDOM, **UNRECORDED, **WINDOWS, "dropout": OF_NETWORKS["dropout"], "alpha_dropout": OF_NETWORKS["alpha_dropout"],
     "einsum": einsum, "is_tensor": is_tensor, "result_type": result_type, "promote_types": promote_types, "can_cast": can_cast,
     "broadcast_shapes": broadcast_shapes, "clone": clone_of, "as_strided": MEMORY["as_strided"],
-    **{name: INTROSPECTION[name] for name in (
+    **{name: in_words(INTROSPECTION[name], name) for name in (
         "numel", "is_floating_point", "is_complex", "is_inference", "allclose", "isclose", "equal", "all", "any", "nonzero", "unique",
         "count_nonzero", "bincount",
     )},

@@ -9,17 +9,20 @@ import numpy as np
 
 from gradcli.errors import UnreadArgumentError
 from gradcli.ops.calling.inputs import unmasked
+from gradcli.ops.pytorch import unbroadcastable
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.batched import by_randomness
 from gradcli.tensors.core.device import check_device
 from gradcli.tensors.core.modes import no_grad
 from gradcli.tensors.core.nested_lists import array_of, default_float
 from gradcli.tensors.core.tensor import Tensor
+from gradcli.tensors.dispatch.refusals import in_words
 from gradcli.tensors.torch.fused_multiply_add import fused
 from gradcli.tensors.torch.generator import normal as draw_normal
 from gradcli.tensors.torch.generator import permutation, uniform, whole
 
 
+@in_words
 def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     """A tensor of its own entries, copied from nested lists, numbers or an array."""
     check_device(device)
@@ -40,12 +43,11 @@ def from_numpy(array: np.ndarray) -> Tensor:
 
 def size_of(size: Any) -> tuple[int, ...]:
     """zeros(2, 3), zeros((2, 3)) and zeros(torch.Size([2, 3])) alike."""
-    if any(isinstance(n, float) for n in size):
-        raise TypeError(f"a size consists of whole numbers, not {list(size)}")
     if len(size) == 1 and isinstance(size[0], (tuple, list)):
         size = size[0]
-    if any(isinstance(n, str) for n in size):
-        raise TypeError(f"size must be tuple of ints, not str: {size[0]!r}")
+    for place, n in enumerate(size):
+        if not hasattr(n, "__index__"):
+            raise TypeError(f"a size consists of whole numbers: its part {place} is {type(n).__name__}")
     shape = tuple(int(n) for n in size)
     if any(n < 0 for n in shape):
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
@@ -69,12 +71,14 @@ def _number(name: str, parameter: str, value: Any) -> Any:
     return value
 
 
-def _filled(value: float) -> Any:
+def _filled(name: str, value: float) -> Any:
     def make(
         *given: Any, size: Any = None, dtype: Any = None, requires_grad: bool = False, device: Any = None, layout: Any = None,
         pin_memory: bool = False, out: Any = None,
     ) -> Tensor:  # fmt: skip
         _refuse_out(out)
+        if not given and size is None:
+            raise TypeError("a size is wanted")
         return _made(
             np.full(size_of(given if size is None else (size,)), value, default_float() if dtype is None else dtypes.as_numpy(dtype)),
             requires_grad,
@@ -85,28 +89,36 @@ def _filled(value: float) -> Any:
         kind = x.array.dtype if dtype is None else dtypes.as_numpy(dtype)
         return _made(np.full(x.array.shape, value, kind), requires_grad, device)
 
-    return make, like
+    return in_words(make, name), in_words(like, f"{name}_like")
 
 
-(zeros, zeros_like), (ones, ones_like), (empty, empty_like) = _filled(0), _filled(1), _filled(0)
+(zeros, zeros_like), (ones, ones_like), (empty, empty_like) = _filled("zeros", 0), _filled("ones", 1), _filled("empty", 0)
 
 
+@in_words
 def scalar_tensor(s: Any, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
     """A tensor without axes: a float, unless another dtype is asked for."""
     kind = default_float() if dtype is None else dtypes.as_numpy(dtype)
+    if isinstance(s, str):
+        raise TypeError("a number is wanted")
     return _made(np.full((), _number("scalar_tensor", "s", s), kind), requires_grad, device)
 
 
+@in_words
 def full(size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
+    if not isinstance(size, (tuple, list)):
+        raise TypeError("a tuple of whole numbers is wanted")
     return _made(np.full(size_of((size,)), array_of(_number("full", "fill_value", fill_value), dtype)), requires_grad, device)
 
 
+@in_words
 def full_like(x: Tensor, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
     kind = x.array.dtype if dtype is None else dtypes.as_numpy(dtype)
     value = _number("full_like", "fill_value", fill_value)
     return _made(np.full(x.array.shape, value.array if isinstance(value, Tensor) else value, kind), requires_grad, device)
 
 
+@in_words
 def eye(n: int, m: int | None = None, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
     for name, extent in (("n", n), ("m", m)):
         if extent is not None and extent < 0:
@@ -114,13 +126,16 @@ def eye(n: int, m: int | None = None, *, dtype: Any = None, requires_grad: bool 
     return _made(np.eye(n, m, dtype=default_float() if dtype is None else dtypes.as_numpy(dtype)), requires_grad, device)
 
 
-def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
+@in_words
+def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
     for name, bound in (("start", start), ("end", end), ("step", step)):
         _number("arange", name, bound)
     first, last = (0, start) if end is None else (start, end)
     first, last, by = (v.item() if isinstance(v, Tensor) else v for v in (first, last, step))
     if by == 0:
         raise RuntimeError("step must be nonzero")
+    if not (math.isfinite(first) and math.isfinite(last)):
+        raise RuntimeError(f"unsupported range: {first:g} -> {last:g}")
     if (last - first) / by < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     whole = all(isinstance(v, (int, np.integer)) for v in (first, last, by))
@@ -141,6 +156,7 @@ def _float_range(first: float, step: float, count: int, kind: np.dtype[Any]) -> 
     return entries
 
 
+@in_words
 def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
     """Evenly spaced numbers, rounded as PyTorch rounds them: from both ends to the middle, each by one fused operation."""
     for name, given in (("start", start), ("end", end)):
@@ -162,22 +178,25 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, requires_gr
     return _made(np.where((index < steps // 2) | (steps == 1), up, down).astype(kind), requires_grad, device)
 
 
+@in_words
 def logspace(
     start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any = None, requires_grad: bool = False, device: Any = None
 ) -> Tensor:
     for name, given in (("start", start), ("end", end), ("base", base)):
         _number("logspace", name, given)
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
     kind = default_float() if dtype is None else dtypes.as_numpy(dtype)
     return _made(np.power(float(base), np.linspace(float(start), float(end), steps)).astype(kind), requires_grad, device)
 
 
-def _random(draw: Any) -> Any:
+def _random(name: str, draw: Any, kernel: str) -> Any:
     def make(
         *given: Any, size: Any = None, dtype: Any = None, requires_grad: bool = False, device: Any = None, generator: Any = None
     ) -> Tensor:
         kind = default_float() if dtype is None else dtypes.as_numpy(dtype)
         if kind.kind not in dtypes.FLOATS:
-            raise RuntimeError(f"random numbers need a floating-point dtype, not {dtypes.of_numpy(kind)}")
+            raise NotImplementedError(f"\"{kernel}\" not implemented for '{dtypes.of_numpy(kind).in_messages}'")
         shape = size_of(given if size is None else (size,))
         return by_randomness(shape, lambda lead: _made(draw((*lead, *shape), kind, generator), requires_grad, device))
 
@@ -186,29 +205,37 @@ def _random(draw: Any) -> Any:
         shape = x.array.shape
         return by_randomness(shape, lambda lead: _made(draw((*lead, *shape), kind, None), requires_grad, device))
 
-    return make, like
+    return in_words(make, name), in_words(like, f"{name}_like")
 
 
-(rand, rand_like), (randn, randn_like) = _random(uniform), _random(draw_normal)
+(rand, rand_like), (randn, randn_like) = (
+    _random("rand", uniform, "check_uniform_bounds"),
+    _random("randn", draw_normal, "normal_kernel_cpu"),
+)
 
 
+@in_words
 def randint(
     low: int, high: Any = None, size: Any = None, *, generator: Any = None, dtype: Any = None, requires_grad: bool = False,
     device: Any = None,
 ) -> Tensor:  # fmt: skip
     if size is None:
         low, high, size = 0, low, high
+    if not isinstance(size, (tuple, list)):
+        raise TypeError("a size is wanted")
     kind, shape = np.dtype(np.int64) if dtype is None else dtypes.as_numpy(dtype), size_of((size,))
     return by_randomness(
         shape, lambda lead: _made(whole(int(low), int(high), (*lead, *shape), generator).astype(kind), requires_grad, device)
     )
 
 
+@in_words
 def randint_like(x: Tensor, low: int, high: Any = None, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
     low, high = (0, low) if high is None else (low, high)
     return randint(low, high, tuple(x.shape), dtype=x.dtype if dtype is None else dtype, requires_grad=requires_grad, device=device)
 
 
+@in_words
 def randperm(n: int, *, generator: Any = None, dtype: Any = None, device: Any = None) -> Tensor:
     check_device(device)
     kind = np.dtype(np.int64) if dtype is None else dtypes.as_numpy(dtype)
@@ -221,10 +248,26 @@ def _permutations(lead: tuple[int, ...], n: int, generator: Any) -> np.ndarray:
     return np.array([permutation(n, generator) for _ in range(math.prod(lead))]).reshape(*lead, n)
 
 
+def _check_normal(mean: Any, std: Any) -> None:
+    for given in (mean, std):
+        if isinstance(given, Tensor) and given.array.dtype.kind != "f":
+            raise NotImplementedError(f"\"normal_kernel_cpu\" not implemented for '{given.dtype.in_messages}'")
+    if isinstance(std, Tensor) and (std.array < 0).any():
+        raise RuntimeError("normal expects all elements of std >= 0.0")
+    if not isinstance(std, Tensor) and std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+    if isinstance(mean, Tensor) and isinstance(std, Tensor):
+        said = unbroadcastable([mean.array.shape, std.array.shape])
+        if said is not None:
+            raise RuntimeError(said)
+
+
+@in_words
 def normal(
     mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None, requires_grad: bool = False, device: Any = None
 ) -> Tensor:
     check_device(device)
+    _check_normal(mean, std)
     parts = [np.shape(v.array if isinstance(v, Tensor) else v) for v in (mean, std)]
     shape = size_of((size,)) if size is not None else np.broadcast_shapes(*parts)
     noise = by_randomness(shape, lambda lead: Tensor(draw_normal((*lead, *shape), default_float(), generator)))

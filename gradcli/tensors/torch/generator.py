@@ -54,7 +54,7 @@ class Generator:
     def set_state(self, state: Tensor) -> Generator:
         """Go on from a state."""
         if state.array.dtype != np.uint8 or state.array.size != _LAYOUT.itemsize:
-            raise TypeError(f"RNG state must be a torch.ByteTensor of {_LAYOUT.itemsize} entries")
+            raise TypeError(f"RNG state must be a torch.ByteTensor. It has {_LAYOUT.itemsize} entries")
         found = np.frombuffer(state.array.tobytes(), _LAYOUT)[0]
         place = 625 - int(found["left"])
         if not 0 < place <= 624:
@@ -84,6 +84,10 @@ class Generator:
             few_bits = np.dtype(dtype).itemsize == 2
             return self._blocks(n, np.float64 if dtype == np.float64 else np.float32, n - n % 16 if few_bits else n).astype(dtype)
         return np.array([self._one() for _ in range(n)], np.float64).astype(dtype)
+
+    def one_by_one(self, n: int) -> np.ndarray:
+        """Normal numbers that are drawn alone, however many there are."""
+        return np.array([self._one() for _ in range(n)], np.float64)
 
     def _one(self) -> float:
         if self._spare is not None:

@@ -30,6 +30,9 @@ def _copy(x: Tensor, source: Any, non_blocking: bool = False) -> Tensor:
     said = unbroadcastable([x.array.shape, value.array.shape])
     if said:
         raise RuntimeError(said)
+    if value.array.ndim > x.array.ndim:
+        have, common = list(x.array.shape), list(np.broadcast_shapes(x.array.shape, value.array.shape))
+        raise RuntimeError(f"output with shape {have} doesn't match the broadcast shape {common}")
     return replace(x, value.to(x.dtype), "CopyBackwards")
 
 
@@ -75,12 +78,23 @@ def _rearranged(name: str) -> Callable[..., Tensor]:
     return change
 
 
+def _check_floats(x: Tensor, kernel: str) -> None:
+    if x.array.dtype.kind not in dtypes.FLOATS:
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{x.dtype.in_messages}'")
+
+
 def _uniform(x: Tensor, low: float = 0.0, high: float = 1.0, *, generator: Any = None) -> Tensor:
+    _check_floats(x, "check_uniform_bounds")
+    if low > high:
+        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
     drawn = uniform(x.array.shape, drawn_in(x.array.dtype), generator) * (high - low) + low
     return _drawn(x, below(high, drawn.astype(x.array.dtype), low) if is_half(x.array.dtype) else drawn, "UniformBackward0")
 
 
 def _normal(x: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Tensor:
+    _check_floats(x, "normal_kernel_cpu")
+    if std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
     return _drawn(x, normal(x.array.shape, drawn_in(x.array.dtype), generator) * std + mean, "NormalBackward0")
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from math import erf
 from typing import Any
 
 import numpy as np
 
 from gradcli.tensors.core.modes import no_grad
 from gradcli.tensors.core.tensor import Tensor
+from gradcli.tensors.torch.generator import permutation
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
@@ -94,3 +96,65 @@ def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonline
 
 def kaiming_normal_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None) -> Tensor:
     return _normal(tensor, 0.0, _kaiming(tensor, a, mode, nonlinearity), generator)
+
+
+def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None) -> Tensor:
+    """Normal numbers between a and b: drawn until all are, or, where few would be, evenly and taken as often as the density says."""
+    low, high = ((1 + erf((bound - mean) / (std * math.sqrt(2)))) / 2 for bound in (a, b))
+    drawn = Tensor(np.empty(tensor.shape, tensor.array.dtype))
+    with no_grad():
+        if high - low > 0.3:
+            tensor.normal_(mean, std, generator=generator)
+            outside = (tensor < a) | (tensor > b)
+            while outside.any():
+                tensor.copy_(drawn.normal_(mean, std, generator=generator).where(outside, tensor))
+                outside = (tensor < a) | (tensor > b)
+            return tensor
+        peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
+        pending = Tensor(np.ones(tensor.shape, np.bool_))
+        while pending.any():
+            tensor.copy_(drawn.uniform_(a, b, generator=generator).where(pending, tensor))
+            density = -0.5 * ((drawn - mean) / std) ** 2 - peak
+            pending &= drawn.clone().uniform_(generator=generator).log_() > density
+    return tensor
+
+
+def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
+    """Rows or columns that are orthonormal, as many as there are."""
+    if tensor.ndim < 2:
+        raise ValueError("Only tensors with 2 or more dimensions are supported")
+    if not tensor.array.size:
+        return tensor
+    rows, columns = tensor.shape[0], tensor.array.size // tensor.shape[0]
+    with no_grad():
+        flat = Tensor(np.empty((rows, columns), tensor.array.dtype)).normal_(0, 1, generator=generator)
+        q, r = np.linalg.qr(flat.array.T if rows < columns else flat.array)
+        q = q * np.sign(np.diagonal(r))
+        return tensor.copy_(Tensor(np.ascontiguousarray((q.T if rows < columns else q) * gain).reshape(tensor.shape)))
+
+
+def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
+    """Filters that leave as many channels as they are as there are."""
+    if tensor.ndim not in (3, 4, 5):
+        raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
+    if tensor.shape[0] % groups:
+        raise ValueError("dim 0 must be divisible by groups")
+    filters = np.zeros(tensor.shape, tensor.array.dtype)
+    each = tensor.shape[0] // groups
+    for group in range(groups):
+        for channel in range(min(each, tensor.shape[1])):
+            filters[(group * each + channel, channel, *(n // 2 for n in tensor.shape[2:]))] = 1
+    with no_grad():
+        return tensor.copy_(Tensor(filters))
+
+
+def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
+    """Normal numbers, and a fraction of each column zero."""
+    if tensor.ndim != 2:
+        raise ValueError("Only tensors with 2 dimensions are supported")
+    rows, columns = tensor.shape
+    with no_grad():
+        tensor.normal_(0, std, generator=generator)
+        for column in range(columns):
+            tensor.array[permutation(rows)[: math.ceil(sparsity * rows)], column] = 0
+    return tensor

@@ -94,7 +94,7 @@ def _bincount(x: Tensor, weights: Tensor | None = None, minlength: int = 0) -> T
     return Tensor(np.bincount(x.array, None if weights is None else weights.array, minlength))
 
 
-_OF_ENTRIES: dict[str, Callable[..., Any]] = {
+OF_ENTRIES: dict[str, Callable[..., Any]] = {
     "allclose": _all_close, "isclose": _is_close, "equal": _equal, "all": _truth(np.all), "any": _truth(np.any),
     "nonzero": _nonzero, "count_nonzero": _count_nonzero, "unique": _unique, "bincount": _bincount,
 }  # fmt: skip
@@ -102,5 +102,5 @@ INTROSPECTION: dict[str, Callable[..., Any]] = {
     "size": _size, "dim": _rank, "ndimension": _rank, "numel": _count, "nelement": _count, "element_size": _element_size,
     "get_device": _device,
     "is_floating_point": _is_floating_point, "is_complex": _is_complex, "is_signed": _is_signed, "is_inference": _is_inference,
-    **{name: by_example(function) for name, function in _OF_ENTRIES.items()},
+    **{name: by_example(function) for name, function in OF_ENTRIES.items()},
 }  # fmt: skip

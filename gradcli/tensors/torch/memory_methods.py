@@ -190,6 +190,8 @@ def _set(
     x: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None
 ) -> Tensor:  # fmt: skip
     """Take another tensor's memory, or a part of a storage."""
+    if x.requires_grad and state.recording and x.is_leaf:
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
     if x.requires_grad and state.recording and not x.is_leaf:
         raise RuntimeError("set_() cannot be called on a tensor that is part of a graph; call it on x.detach()")
     if moves(x):

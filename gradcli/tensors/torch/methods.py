@@ -20,19 +20,21 @@ from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.apply import apply
 from gradcli.tensors.dispatch.interpreter import interpret
 from gradcli.tensors.dispatch.library_calls import call, direct, known
+from gradcli.tensors.dispatch.refusals import in_words, raise_as_pytorch
 from gradcli.tensors.torch import creation
 from gradcli.tensors.torch.bits import BITS
 from gradcli.tensors.torch.cast_methods import CASTS
 from gradcli.tensors.torch.catalogue_functions import where_of
 from gradcli.tensors.torch.display import shown
 from gradcli.tensors.torch.in_place_methods import IN_PLACE
-from gradcli.tensors.torch.introspection import INTROSPECTION
+from gradcli.tensors.torch.introspection import INTROSPECTION, OF_ENTRIES
 from gradcli.tensors.torch.memory_methods import MEMORY
 from gradcli.tensors.torch.numpy_protocols import function_on_tensors
 from gradcli.tensors.torch.operators import OPERATORS
 from gradcli.tensors.torch.random_fills import RANDOM, RANDOM_IN_PLACE
 from gradcli.tensors.torch.searching import SEARCHING_METHODS
 from gradcli.tensors.torch.ufunc_calls import ufunc_on_tensors
+from gradcli.tensors.torch.unrecorded import UNRECORDED_METHODS
 
 
 def _new(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
@@ -60,6 +62,7 @@ OWN: dict[str, Callable[..., Any]] = {
     **RANDOM,
     **RANDOM_IN_PLACE,
     **SEARCHING_METHODS,
+    **UNRECORDED_METHODS,
     "new_zeros": _new(creation.zeros),
     "new_ones": _new(creation.ones),
     "new_empty": _new(creation.empty),
@@ -102,17 +105,26 @@ class _Unbound:
 def _method(name: str) -> Callable[..., Any]:
     own = OWN.get(name)
     if own is not None:
-        return own
+        return in_words(own, name, "Tensor") if name in OF_ENTRIES or name in RANDOM or name.startswith("new_") else own
     if name.endswith("_"):
-        return lambda x, *arguments, **keywords: update(x, name[:-1], arguments, keywords)
+
+        def write_result(x: Tensor, *arguments: Any, **keywords: Any) -> Any:
+            try:
+                return update(x, name[:-1], arguments, keywords)
+            except Exception as error:
+                raise_as_pytorch(error, name, "Tensor", arguments, keywords, x)
+
+        return write_result
     function = name if known(f"Tensor.{name}") is None else f"Tensor.{name}"  # which is declared where it is not the function of that name
-    alone = None if is_particular(name) else direct(function, TORCH, 1)
-    if alone is None:
-        return lambda *arguments, **keywords: call(function, TORCH, arguments, keywords)
-    op, static = alone
+    op, static = (None if is_particular(name) else direct(function, TORCH, 1)) or (None, {})
 
     def run(x: Tensor, *arguments: Any, **keywords: Any) -> Any:
-        return call(function, TORCH, (x, *arguments), keywords) if arguments or keywords else apply(op, (x,), static)
+        try:
+            if op is None or arguments or keywords:
+                return call(function, TORCH, (x, *arguments), keywords)
+            return apply(op, (x,), static)
+        except Exception as error:
+            raise_as_pytorch(error, name, "Tensor", arguments, keywords, x)
 
     return run
 

@@ -9,14 +9,16 @@ from typing import Any
 from gradcli.tensors.core import casts, dtypes, modes
 from gradcli.tensors.core.device import device
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.dispatch.library_calls import known, missing
+from gradcli.tensors.dispatch.library_calls import missing
 from gradcli.tensors.torch import catalogue_functions, creation, display, generator, tensor_types
+from gradcli.tensors.torch.process_settings import SETTINGS
 from gradcli.tensors.transforms import vectorizing
 
 _PUBLIC = {
     creation: (
-        "tensor", "from_numpy", "zeros", "ones", "empty", "zeros_like", "ones_like", "empty_like", "full", "full_like", "eye",
-        "arange", "linspace", "logspace", "rand", "randn", "rand_like", "randn_like", "randint", "randint_like", "randperm", "normal",
+        "tensor", "from_numpy", "zeros", "ones", "empty", "zeros_like", "ones_like", "empty_like", "full", "full_like", "eye", "arange",
+        "linspace", "logspace", "rand", "randn", "rand_like", "randn_like", "randint", "randint_like", "randperm", "normal",
+        "scalar_tensor",
     ),
     casts: ("as_tensor",),
     vectorizing: ("vmap",),
@@ -28,9 +30,10 @@ _PUBLIC = {
     dtypes: ("dtype", "Size", "set_default_dtype", "get_default_dtype"),
 }  # fmt: skip
 NAMES: dict[str, Any] = {
+    **SETTINGS,
     **{name: getattr(module, name) for module, names in _PUBLIC.items() for name in names},
     **tensor_types.TYPES, **dtypes.NAMES, **catalogue_functions.OWN, "Tensor": Tensor, "device": device,
-    "where": catalogue_functions.where, "asarray": casts.as_tensor, "scalar_tensor": creation.scalar_tensor,
+    "where": catalogue_functions.where, "asarray": casts.as_tensor,
     "pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "newaxis": None, "strided": "torch.strided",
     "cuda": SimpleNamespace(is_available=lambda: False, device_count=lambda: 0),
 }  # fmt: skip
@@ -50,18 +53,49 @@ _ELSEWHERE = {  # what people look for at the top, and where it is
 }
 
 
+_COMPLEX = "its numbers are complex, and tensors of gradcli hold real ones"
+_RECURRENT = "it is a kernel behind torch.nn's recurrent modules, which gradcli does not have"
+_WITHOUT = {  # what is not here, and why
+    "eig": f"{_COMPLEX}; torch.linalg.eigh is of symmetric matrices",
+    "eigvals": f"{_COMPLEX}; torch.linalg.eigvalsh is of symmetric matrices",
+    **dict.fromkeys((
+        "complex", "polar", "view_as_real", "view_as_complex", "stft", "istft", "complex32", "complex64", "complex128", "cfloat", "cdouble",
+        "chalf", "imag", "is_complex_", "fft",
+    ), _COMPLEX),
+    **dict.fromkeys(("lstm", "gru", "rnn_tanh", "rnn_relu", "lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell"), _RECURRENT),
+    **dict.fromkeys(("pca_lowrank", "svd_lowrank", "lobpcg"), "it is random or iterated; torch.linalg.svd and eigh are exact"),
+    **dict.fromkeys(("poisson",), "its random numbers are not those of PyTorch's generator here; torch.bernoulli and multinomial are"),
+    **dict.fromkeys(("ldl_factor", "ldl_factor_ex", "ldl_solve"), "torch.linalg.solve and lu_factor are for every regular matrix"),
+    **dict.fromkeys(("geqrf", "segment_reduce", "conv_tbc", "hash_tensor"), "gradcli has no derivative of it"),
+    **dict.fromkeys(("embedding_bag",), "F.embedding and a sum, a mean or a maximum along the axis of each bag are"),
+    **dict.fromkeys(("fractional_max_pool2d", "fractional_max_pool3d", "feature_alpha_dropout"), "its windows or masks are random"),
+    **dict.fromkeys(("set_num_threads", "set_num_interop_threads"), "threads are those of NumPy's BLAS: set OMP_NUM_THREADS"),
+    **dict.fromkeys(("set_float32_matmul_precision", "set_flush_denormal"), "float32 is computed as it is"),
+    **dict.fromkeys(("channels_last", "channels_last_3d", "sparse_coo"), "tensors of gradcli are dense and strided"),
+    **dict.fromkeys(("quantize_per_tensor", "quantize_per_channel", "qint8", "quint8", "qint32"), "quantized numbers have no gradients"),
+}  # fmt: skip
+
+
+def without(name: str, where: str) -> None:
+    """Raise AttributeError for a name of PyTorch's that gradcli leaves out, with the reason."""
+    if name in _WITHOUT:
+        raise AttributeError(f"gradcli has no {where}.{name}: {_WITHOUT[name]}")
+
+
 def resolve(name: str, where: str = "torch") -> Any:
     """The value of a name of PyTorch's. Raises AttributeError, by name, for what gradcli does not have."""
     if name in NAMES:
         return NAMES[name]
+    without(name, where)
     if name in ("save", "load"):
         from gradcli.tensors.torch import serialization
 
         return getattr(serialization, name)
     if name.startswith("_"):
         raise AttributeError(f"module 'gradcli' has no attribute {name!r}")
-    if name.endswith("_") and known(name[:-1]) is not None:
-        return lambda x, *arguments, **keywords: getattr(x, name)(*arguments, **keywords)
+    writing = catalogue_functions.in_place(name) or ((lambda x: x.zero_()) if name == "zero_" else None)
+    if writing is not None:
+        return writing
     if name in _ELSEWHERE:
         raise AttributeError(f"gradcli has no {name}: {_ELSEWHERE[name].format(name=name)}")
     return catalogue_functions.function(name, where)

@@ -27,14 +27,14 @@ _NO_STATIC: Mapping[str, Any] = MappingProxyType({})
 
 def _operator(op: Op, reflected: bool = False) -> Callable[[Any, Any], Any]:
     """The method of an operator, from the left or the right; Python asks the other operand if it is no number."""
-    path = fast_path(op) or _no_path
+    path, taken = fast_path(op) or _no_path, _OPERANDS if op.elementwise else (Operand, np.ndarray)
 
     def operator(self: Tensor, other: Any) -> Any:
         operands = (other, self) if reflected else (self, other)
         tensor = path(operands, _NO_STATIC)
         if tensor is not None:
             return tensor
-        return slow_path(op, operands, _NO_STATIC) if isinstance(other, _OPERANDS) else NotImplemented
+        return slow_path(op, operands, _NO_STATIC) if isinstance(other, taken) else NotImplemented
 
     return operator
 

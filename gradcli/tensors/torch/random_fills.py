@@ -13,17 +13,22 @@ from gradcli.ops.nn.softmax import softmax
 from gradcli.tensors.core.batched import Batched, by_randomness
 from gradcli.tensors.core.in_place import assign, check_places, check_writable, replace
 from gradcli.tensors.core.tensor import Tensor
+from gradcli.tensors.dispatch.refusals import in_words
 from gradcli.tensors.torch.generator import Generator, default_generator
 
 _LARGEST = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}  # the bits of whole numbers that all are there
 _BITS = {"int64": 63, "int32": 31, "int16": 15, "int8": 7, "uint8": 8, "bool": 1}
 
 
+@in_words
 def bernoulli(x: Tensor, p: float | None = None, *, generator: Generator | None = None, out: Any = None) -> Tensor:
     """1 with the probability that each entry says (or p), else 0."""
     source = generator or default_generator
     if p is not None:
         return _drawn(x, lambda shape: source.uniform(math.prod(shape), np.float64).reshape(shape) < _probability(p))
+
+    if x.array.dtype.kind != "f":
+        raise NotImplementedError(f"\"bernoulli_tensor_cpu_p_\" not implemented for '{x.dtype.in_messages}'")
 
     def draw(shape: tuple[int, ...]) -> np.ndarray:
         probabilities = (x.physical if isinstance(x, Batched) else x).array
@@ -99,11 +104,14 @@ def _random_(x: Tensor, low: Any = None, high: Any = None, *, generator: Generat
     return replace(x, _drawn(x, draw), f"RandomBackward{2 if low is None else int(high is None)}")
 
 
+@in_words
 def multinomial(x: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None) -> Tensor:
     """Places drawn with the probabilities that the entries along the last axis are in proportion to."""
     array = x.array
     if array.ndim not in (1, 2):
         raise RuntimeError("prob_dist must be 1 or 2 dim")
+    if array.dtype.kind != "f":
+        raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {x.dtype.in_messages}")
     if num_samples <= 0:
         raise RuntimeError("cannot sample n_sample <= 0 samples")
     if not (np.isfinite(array) & (array >= 0)).all():
@@ -180,9 +188,64 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     return found
 
 
+def alpha_dropout(x: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """Each entry the negative saturation of selu with probability p; then mean and variance are those of before."""
+    if not 0 <= p <= 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    if not training or p == 0:
+        return x
+    kept, saturation = _kept(x.detach(), p), _SATURATION
+    scale = 0.0 if p == 1 else 1 / math.sqrt((saturation**2 * p + 1) * (1 - p))
+    result: Tensor = x * (kept * scale) + ((kept - 1) * (saturation * scale) + saturation * scale * p)
+    return assign(x, result) if inplace else result
+
+
+_SATURATION = 1.7580993408473766  # of selu: its scale times its alpha
+
+
+def _cauchy_(x: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+    check_writable(x)
+    check_places(x)
+    if sigma <= 0:
+        raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
+    return replace(x, _drawn(x, lambda shape: median + sigma * np.tan(np.pi * (_fractions(shape, generator) - 0.5))), "CauchyBackward0")
+
+
+def _geometric_(x: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
+    check_writable(x)
+    check_places(x)
+    if not 0 < p < 1:
+        raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
+    return replace(x, _drawn(x, lambda shape: np.ceil(np.log(_fractions(shape, generator)) / np.log1p(-p))), "GeometricBackward0")
+
+
+def _log_normal_(x: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> Tensor:
+    check_writable(x)
+    check_places(x)
+    if std <= 0:
+        raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
+    source = generator or default_generator
+
+    def draw(shape: tuple[int, ...]) -> np.ndarray:
+        return np.exp(source.one_by_one(math.prod(shape)).reshape(shape) * std + mean)
+
+    return replace(x, _drawn(x, draw), "LogNormalBackward0")
+
+
+def _fractions(shape: tuple[int, ...], source: Generator | None) -> np.ndarray:
+    return (source or default_generator).uniform(math.prod(shape), np.float64).reshape(shape)
+
+
 RANDOM: dict[str, Callable[..., Any]] = {"bernoulli": bernoulli, "multinomial": multinomial}
-RANDOM_IN_PLACE: dict[str, Callable[..., Tensor]] = {"bernoulli_": _bernoulli_, "exponential_": _exponential_, "random_": _random_}
+RANDOM_IN_PLACE: dict[str, Callable[..., Tensor]] = {
+    "bernoulli_": _bernoulli_,
+    "exponential_": _exponential_,
+    "random_": _random_,
+    "cauchy_": _cauchy_,
+    "geometric_": _geometric_,
+    "log_normal_": _log_normal_,
+}
 OF_NETWORKS: dict[str, Callable[..., Tensor]] = {
     "dropout": dropout, "dropout1d": _by_channel(1), "dropout2d": _by_channel(2), "dropout3d": _by_channel(3),
-    "gumbel_softmax": gumbel_softmax,
+    "gumbel_softmax": gumbel_softmax, "alpha_dropout": alpha_dropout,
 }  # fmt: skip

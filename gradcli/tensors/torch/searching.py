@@ -13,6 +13,7 @@ from gradcli.tensors.core.casts import as_tensor
 from gradcli.tensors.core.device import check_device
 from gradcli.tensors.core.in_place import assign, before, check_writable
 from gradcli.tensors.core.tensor import Tensor
+from gradcli.tensors.dispatch.refusals import in_words
 
 
 def _array(x: Any) -> np.ndarray:
@@ -76,13 +77,17 @@ def _histc(x: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor
     if low == high:
         low, high = low - 1, high + 1
     if bins <= 0 or not low < high:
-        raise RuntimeError("histc: bins must be > 0" if bins <= 0 else "histc: max must be larger than min")
+        at_least = f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0"
+        raise RuntimeError(at_least if bins <= 0 else "torch.histc: max must be larger than min")
     return Tensor(np.histogram(x.array, bins, (float(low), float(high)))[0].astype(x.array.dtype))
 
 
 def _triangle(indices: Callable[..., Any]) -> Callable[..., Tensor]:
     def make(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None) -> Tensor:
         check_device(device)
+        for name, extent in (("row", row), ("col", col)):
+            if extent < 0:
+                raise RuntimeError(f"{name} must be non-negative, got{extent}")
         return Tensor(np.stack(indices(row, offset, col)).astype(np.int64 if dtype is None else dtypes.as_numpy(dtype)))
 
     return make
@@ -148,7 +153,7 @@ def _new(x: Tensor, *given: Any) -> Tensor:
 
 
 SEARCHING: dict[str, Callable[..., Any]] = {
-    **{name: by_example(function) for name, function in (
+    **{name: in_words(by_example(function), name) for name, function in (
         ("isin", _isin), ("searchsorted", _searchsorted), ("bucketize", _bucketize), ("argwhere", _argwhere),
         ("unique_consecutive", _unique_consecutive), ("histc", _histc),
     )},

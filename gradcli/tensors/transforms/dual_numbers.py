@@ -42,6 +42,8 @@ def current_level() -> int:
 
 def exit_dual_level(*, level: int | None = None) -> None:
     """The end of the dual level: nothing moves any more."""
+    if not _entered and level is None:
+        raise RuntimeError("Dual level must be a positive number. No dual level was entered")
     if not _entered or level not in (None, 0):
         raise RuntimeError("Trying to exit a forward AD level that was not the last one that was created. This is not supported.")
     _entered.pop().__exit__()
@@ -71,6 +73,11 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     """The same entries, moving by a tangent; differentiable by both."""
     if not _entered or (level is not None and level < 0):
         raise RuntimeError("Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first.")
+    if level not in (None, 0):
+        raise RuntimeError("Invalid level given to _make_dual")
+    for x in (tensor, tangent):
+        if not isinstance(x, Tensor):
+            raise AttributeError(f"'{type(x).__name__}' object has no attribute 'is_floating_point'")
     check_floats(tensor, tangent)
     if tensor.shape != tangent.shape:
         raise RuntimeError(
@@ -79,6 +86,10 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         )
     if tensor.dtype != tangent.dtype:
         raise RuntimeError(f"Expected the tangent's dtype {tangent.dtype} to be that of the primal, {tensor.dtype}")
+    if tangent_of(tensor, _level()) is not None:
+        raise RuntimeError(
+            "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not supported."
+        )
     if tangent_of(tangent, _level()) is not None:
         raise RuntimeError("Expected tangent to have none: it has a forward gradient at the same level; unpack it first")
     alias = _without(tensor)
@@ -91,6 +102,8 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     """What a tensor is and how it moves at the dual level."""
     if not _entered:
         return UnpackedDualTensor(tensor, None)
+    if not isinstance(tensor, Tensor):
+        raise TypeError(f"_unpack_dual(): argument 'dual' (position 1) must be Tensor, not {type(tensor).__name__}")
     tangent = tangent_of(tensor, _level())
     if tangent is None:
         return UnpackedDualTensor(tensor, None)

@@ -72,10 +72,10 @@ def _and_aux(output: Any, has_aux: bool, where: str) -> tuple[Any, Any]:
 
 def _check_number(output: Any) -> None:
     if not isinstance(output, Tensor):
-        raise RuntimeError(f"grad_and_value(f)(*args): Expected f(*args)to return a Tensor, got {type(output)}")
+        raise RuntimeError(f"grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got {type(output)}")
     if output.ndim:
         raise RuntimeError(
-            f"grad_and_value(f)(*args): Expected f(*args) to return a scalar tensor, got tensor with {output.ndim} dims. Maybe you wanted "
+            f"grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with {output.ndim} dims. Maybe you wanted "
             "to use the vjp or jacrev APIs instead?"
         )
 

@@ -68,7 +68,7 @@ def inputs(tree: Any) -> list[Tensor]:
 def fresh(x: Tensor) -> Tensor:
     """The same entries as an input of their own, which requires grad: in the graph that x is in, if it is in one."""
     if not x.dtype.is_floating_point:
-        raise RuntimeError(f"only Tensors of floating point dtype can require gradients; this one is {x.dtype}")
+        raise RuntimeError(f"only Tensors of floating point dtype can require gradients. This one is {x.dtype}")
     if isinstance(x, Batched):
         return Batched(fresh(x.physical), x.levels)
     if x.requires_grad and state.recording:

@@ -61,7 +61,10 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
     for x, t in zip(xs, ts, strict=True):
         check_floats(x, t)
         if x.shape != t.shape:
-            raise RuntimeError(f"{_JVP}: a tangent of shape {list(t.shape)} does not fit a primal of shape {list(x.shape)}")
+            raise RuntimeError(
+                "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. "
+                f"Tensor is of size {list(x.shape)} while the given forward gradient is of size {list(t.shape)}."
+            )
     level = ForwardLevel()
     duals = [dual(x, t, level) for x, t in zip(xs, ts, strict=True)]
     with Entered(forward=level), Transforming():

@@ -1,0 +1,59 @@
+"""Calls that failed, as PyTorch refuses them: its type of error, its sentence, and what we say to do about it as a note."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from typing import Any, NoReturn, TypeVar, cast
+
+from gradcli.errors import ArgumentError, GradcliError, TypeMismatchError
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+_PARTS = {"torch": "", "torch.linalg": "linalg.", "torch.special": "special.", "torch.nn.functional": "F."}
+_OF_KINDS = (ArgumentError, TypeMismatchError, TypeError, AttributeError, ValueError)
+
+
+def raise_as_pytorch(
+    error: Exception, name: str, where: str, arguments: Sequence[Any], keywords: Mapping[str, Any], owner: Any = None
+) -> NoReturn:
+    """Raise what PyTorch raises in the place of an error of a function, or of a method of the owner; the error itself where
+    that is not known."""
+    if isinstance(error, NotImplementedError):
+        raise error  # what PyTorch says of dtypes, before it looks at anything else
+    from gradcli.ops.refusals.telling import told
+
+    key = f"Tensor.{name}" if owner is not None else f"{_PARTS.get(where, '')}{name}"
+    said = told(key, arguments, keywords, owner, isinstance(error, _OF_KINDS), type(error) is not TypeError)
+    if said is None or (type(said) is type(error) and str(said) == str(error)):
+        raise error
+    if isinstance(error, GradcliError) and error.help:
+        said.add_note(f"help: {error.help}")
+    raise said from None
+
+
+def refuse_first(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
+    """Raise what PyTorch raises for values and shapes of a function that could be computed."""
+    from gradcli.ops.refusals.telling import told
+
+    if name.startswith("Tensor."):
+        said = told(name, arguments[1:], keywords, arguments[0], parse=False)
+    else:
+        said = told(name, arguments, keywords, parse=False) or told(f"F.{name}", arguments, keywords, parse=False)
+    if said is not None:
+        raise said
+
+
+def in_words(function: _Function, name: str = "", where: str = "torch") -> _Function:
+    """A function, or a method, whose errors are PyTorch's."""
+    name, owned = name or function.__name__, where == "Tensor"
+
+    @wraps(function)
+    def run(*arguments: Any, **keywords: Any) -> Any:
+        try:
+            return function(*arguments, **keywords)
+        except Exception as error:
+            if owned:
+                raise_as_pytorch(error, name, where, arguments[1:], keywords, arguments[0])
+            raise_as_pytorch(error, name, where, arguments, keywords)
+
+    return cast(_Function, run)

@@ -1,0 +1,86 @@
+"""Names of PyTorch's outside of the catalogue, and what it gives for them: ``python -m oracles.further_names`` in tests/ asks PyTorch.
+
+Needs PyTorch; the tests need what is recorded (data/further_names.json).
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+RECORDED = Path(__file__).parent.parent / "data" / "further_names.json"
+
+TEXTS = """
+torch.linalg.matrix_rank(x)
+torch.linalg.matrix_rank(torch.ones(2,3,3))
+torch.linalg.matrix_rank(torch.eye(3), hermitian=True)
+torch.linalg.matrix_rank(torch.diag(torch.tensor([1.,1e-3,1e-9])), atol=1e-2)
+torch.linalg.matrix_rank(torch.diag(torch.tensor([1.,1e-3,1e-9])), rtol=1e-2)
+torch.linalg.matrix_rank(torch.diag(torch.tensor([1.,1e-3,1e-9])), tol=1e-2)
+torch.unravel_index(torch.tensor([3,5]), (2,3))
+torch.histogram(x, 3)
+torch.histogram(x, torch.tensor([0.,2.,9.]), weight=x, density=True)
+torch.histogram(x, 4, range=(1.,3.))
+torch.range(1,4)
+torch.range(0,1,0.25)
+torch.hann_window(5)
+torch.hann_window(5, periodic=False)
+torch.hamming_window(4)
+torch.blackman_window(5)
+torch.bartlett_window(5)
+torch.kaiser_window(5)
+torch.hann_window(1)
+torch.is_nonzero(torch.tensor(1.))
+x.is_same_size(x)
+torch.isreal(x)
+torch.nonzero_static(x, size=4)
+torch.nonzero_static(x, size=7)
+torch.frombuffer(bytearray(b'abcdefgh'), dtype=torch.int32)
+F.alpha_dropout(torch.ones(6), 0.5, True)
+F.alpha_dropout(torch.ones(3), 1.0, True)
+torch.empty(5).cauchy_()
+torch.empty(5, dtype=torch.float64).cauchy_(1,2)
+torch.empty(5).geometric_(0.3)
+torch.empty(20).log_normal_()
+torch.empty(5).log_normal_(0.5,0.1)
+torch.nn.init.trunc_normal_(torch.empty(4))
+torch.nn.init.orthogonal_(torch.empty(3,2))
+torch.nn.init.orthogonal_(torch.empty(2,6))
+torch.nn.init.dirac_(torch.empty(2,2,3))
+torch.nn.init.sparse_(torch.empty(4,2),0.5)
+F.relu_(x-3)
+F.leaky_relu_(x-3)
+torch.zero_(x*1)
+(x*1).apply_(lambda v: v+1)
+(x*1).map_(x, lambda a,b: a*b)
+torch.is_anomaly_enabled()
+torch.nn.init.trunc_normal_(torch.empty(40)).sum()
+torch.nn.init.trunc_normal_(torch.empty(5), 0.0, 1.0, 0.5, 0.7)
+torch.nn.init.trunc_normal_(torch.empty(40), 0.0, 1.0, 1.5, 2.7).sum()
+torch.get_default_device().type
+F.elu_(x - 3)
+torch.linalg.matrix_rank(x.double() * 1e-9)
+""".strip().splitlines()
+
+
+def plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [plain(part) for part in value]
+    return [str(value.dtype), value.tolist()] if hasattr(value, "tolist") else value
+
+
+def answer(torch: Any, text: str) -> Any:
+    torch.manual_seed(3)
+    return plain(eval(text, {"torch": torch, "F": torch.nn.functional, "x": torch.arange(6.0).reshape(2, 3)}))
+
+
+def main() -> None:
+    import torch
+
+    lines = [f"{json.dumps(text)}: {json.dumps(answer(torch, text))}" for text in TEXTS]
+    RECORDED.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+
+
+if __name__ == "__main__":
+    main()
