@@ -79,7 +79,7 @@ composite(
     doc="Tensor.repeat: the array repeated along axes, a number for each.",
 )  # fmt: skip
 repeat_interleave = composite(
-    "repeat_interleave", "x", _repeat_interleave, static={"repeats": REQUIRED, "axis": None, "output_size": None},
+    "repeat_interleave", "x", _repeat_interleave, copied=True, static={"repeats": REQUIRED, "axis": None, "output_size": None},
     doc="Each entry repeated along an axis (of all entries, if there is none), all alike or by a list of numbers.",
     examples=("repeat(x, 2, axis=0)",), backward="IndexSelect",
 )  # fmt: skip

@@ -17,7 +17,7 @@ from gradcli.tensors.core.storage import writable
 from gradcli.tensors.core.subscripts import mask_of
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.library_calls import call
-from gradcli.tensors.torch.generator import normal, uniform
+from gradcli.tensors.torch.generator import in_memory_order, normal, uniform
 from gradcli.tensors.torch.memory_methods import rearranged
 
 
@@ -74,17 +74,19 @@ def _rearranged(name: str) -> Callable[..., Tensor]:
 
 
 def _uniform(x: Tensor, low: float = 0.0, high: float = 1.0, *, generator: Any = None) -> Tensor:
-    return _drawn(x, uniform(x.array.shape, x.array.dtype, generator) * (high - low) + low, "UniformBackward0")
+    kind = np.float64 if x.array.dtype == np.float64 else np.float32  # halves are rounded at the end
+    return _drawn(x, lambda shape: uniform(shape, kind, generator) * (high - low) + low, "UniformBackward0")
 
 
 def _normal(x: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Tensor:
-    return _drawn(x, normal(x.array.shape, x.array.dtype, generator) * std + mean, "NormalBackward0")
+    kind, whole = x.array.dtype, x.array.flags.c_contiguous
+    return _drawn(x, lambda shape: normal(shape, kind, generator, in_blocks=whole) * std + mean, "NormalBackward0")
 
 
-def _drawn(x: Tensor, numbers: np.ndarray, label: str) -> Tensor:
+def _drawn(x: Tensor, draw: Callable[[tuple[int, ...]], np.ndarray], label: str) -> Tensor:
     check_writable(x)
     check_places(x)
-    return replace(x, Tensor(numbers.astype(x.array.dtype)), label)
+    return replace(x, Tensor(in_memory_order(x.array, draw).astype(x.array.dtype)), label)
 
 
 IN_PLACE: dict[str, Callable[..., Tensor]] = {
