@@ -122,6 +122,11 @@ RESULTS_IN_MEMORY_OF_THEIR_OWN = [
     ("s.cumsum(0).data_ptr() == s.data_ptr()", "False"),
     ("torch.tensor(2.).cumsum(1)", "IndexError: Dimension out of range (expected to be in range of [-1, 0], but got 1)"),
     ("torch.tensor(2.).flip(1)", "IndexError: Dimension out of range (expected to be in range of [-1, 0], but got 1)"),
+    ("torch.positive(a) is a", "True"),
+    ("a.positive() is a", "True"),
+    ("a.resolve_conj() is a", "True"),
+    ("a.resolve_neg() is a", "True"),
+    ("torch.positive(a > 1)", "RuntimeError: The `+` operator, on a bool tensor is not supported."),
 ]
 RANDOM_NUMBERS_IN_THE_ORDER_OF_MEMORY = [
     ("torch.randint(3, size=(4,))", "tensor([2, 0, 2, 0])"),
@@ -246,6 +251,28 @@ PARAMETERS = [
     ("torch.nn.Parameter(a).data_ptr() == a.data_ptr()", "True"),
     ("torch.nn.Parameter(torch.ones(2)).view(1, 2)", "tensor([[1., 1.]], grad_fn=<ViewBackward0>)"),
 ]
+CALLS_THAT_ARE_REFUSED = [
+    ("a.clamp()", "RuntimeError: torch.clamp: At least one of 'min' or 'max' must not be None"),
+    ("torch.clip(a, None, None)", "RuntimeError: torch.clamp: At least one of 'min' or 'max' must not be None"),
+    ("a.roll(2, (0, 1))", "RuntimeError: shifts and dimensions must align. shifts: 1, dims:2"),
+    ("a.roll((1, 2), (0,))", "RuntimeError: shifts and dimensions must align. shifts: 2, dims:1"),
+    ("a.quantile(-1)", "RuntimeError: quantile() q must be in the range [0, 1] but got -1"),
+    ("a.nanquantile(2.5)", "RuntimeError: quantile() q must be in the range [0, 1] but got 2.5"),
+    ("a.quantile(torch.tensor([0.5, 1.5]))", "RuntimeError: quantile() q values must be in the range [0, 1]"),
+    ("a.take(a > 1)", "RuntimeError: take(): Expected a long tensor for index, but got Bool"),
+    ("s.sort(1)", "IndexError: Dimension out of range (expected to be in range of [-1, 0], but got 1)"),
+    ("s.argsort(1)", "IndexError: Dimension out of range (expected to be in range of [-1, 0], but got 1)"),
+    ("s.topk(1, 1)", "IndexError: Dimension out of range (expected to be in range of [-1, 0], but got 1)"),
+    ("s.argmax(1)", "IndexError: Dimension out of range (expected to be in range of [-1, 0], but got 1)"),
+    ("s.flip(1)", "IndexError: Dimension out of range (expected to be in range of [-1, 0], but got 1)"),
+    ("s.cumprod(2)", "IndexError: Dimension out of range (expected to be in range of [-1, 0], but got 2)"),
+    ("torch.zeros(3).uniform_(1, 0)", "RuntimeError: uniform_ expects to return a [from, to) range, but found from=1 > to=0"),
+    ("torch.zeros(3).normal_(0, -1)", "RuntimeError: normal expects std >= 0.0, but found std -1"),
+    ("a.sum(dtype=torch.float64)", "tensor(11.0000, dtype=torch.float64)"),
+    ("a.cumsum(0, dtype=torch.float64).dtype", "torch.float64"),
+    ("torch.linalg.vector_norm(a, dtype=torch.float64)", "tensor(3.9243, dtype=torch.float64)"),
+    ("torch.softmax(torch.arange(2), 0, dtype=torch.float32)", "tensor([0.2689, 0.7311])"),
+]
 
 
 def given() -> dict[str, Any]:
@@ -272,6 +299,7 @@ CASES = [
     *NAMES_OF_RESULTS,
     *NAMES_OF_NODES,
     *PARAMETERS,
+    *CALLS_THAT_ARE_REFUSED,
 ]
 
 
@@ -285,3 +313,9 @@ def test_results_print_as_pytorchs_do(text: str, wanted: str) -> None:
 def test_what_pytorch_means_otherwise_at_the_top_is_refused_there(name: str) -> None:
     with pytest.raises(AttributeError, match=f"gradcli has no torch.{name}: PyTorch's"):
         getattr(torch, name)
+
+
+@pytest.mark.parametrize("text", ["a.exp(dtype=torch.float64)", "a.argmin(dtype=torch.float64)", "torch.std(a, dtype=torch.float64)"])
+def test_a_dtype_that_a_function_does_not_take_is_refused(text: str) -> None:
+    with pytest.raises(TypeError, match=r"got an unexpected keyword argument 'dtype'"):
+        eval(text, given())

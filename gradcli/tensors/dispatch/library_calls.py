@@ -11,6 +11,7 @@ from gradcli.errors import ArgumentError, AxisError, GradcliError, ShapeError, U
 from gradcli.ops.calling import binding
 from gradcli.ops.calling.dialects import CALLED_OTHERWISE, lookup, names
 from gradcli.ops.calling.prefixes import SCIPY, TORCH
+from gradcli.ops.calling.pytorch_calls import check_of, takes_dtype
 from gradcli.ops.calling.pytorch_types import concerns_floats, is_particular
 from gradcli.ops.calling.signatures import Signature
 from gradcli.ops.recording import numbered
@@ -69,6 +70,10 @@ def call(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str
 
 def _settled(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """The same for arguments that are not taken apart: dtypes are settled first where a function has its own ones."""
+    check = check_of(name) if library == TORCH else None
+    error = None if check is None else check(arguments, keywords)
+    if error is not None:
+        raise error
     if library == TORCH and is_particular(name) and (concerns_floats(name) or not _of_one_float(arguments)):
         if keywords.get("dtype") is None:  # in which it is computed
             check_taken(name, arguments)
@@ -120,6 +125,8 @@ def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[
     if out is not None and (isinstance(out, tuple) or not isinstance(out, Tensor)):
         raise UnreadArgumentError(f"{name} does not support out={type(out).__name__}", help="leave it out, and give the result a name")
     if kind is not None:
+        if library == TORCH and not takes_dtype(name):
+            raise TypeError(f"{name.rpartition('.')[2]}() got an unexpected keyword argument 'dtype'")
         kind = kind if isinstance(kind, dtypes.dtype) else dtypes.of_numpy(dtypes.as_numpy(kind))
         arguments = _of_kind(host, record, name, arguments, kind)
         found_there = _called(name, library, arguments, keywords if out is None else {**keywords, "out": out})

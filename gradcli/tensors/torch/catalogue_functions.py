@@ -23,6 +23,7 @@ from gradcli.tensors.dispatch.apply import apply
 from gradcli.tensors.dispatch.library_calls import call, known, missing
 from gradcli.tensors.dispatch.named_results import named_results
 from gradcli.tensors.torch.bits import BITS
+from gradcli.tensors.torch.cast_methods import CASTS
 from gradcli.tensors.torch.introspection import INTROSPECTION
 from gradcli.tensors.torch.memory_methods import MEMORY
 from gradcli.tensors.torch.random_fills import OF_NETWORKS as RANDOM_OF_NETWORKS
@@ -187,6 +188,7 @@ OWN: dict[str, Callable[..., Any]] = {
     "einsum": einsum, "is_tensor": is_tensor, "result_type": result_type, "promote_types": promote_types, "can_cast": can_cast,
     "broadcast_shapes": broadcast_shapes, "clone": clone_of, "detach": detach, "adaptive_max_pool1d": adaptive_max_pool1d,
     "as_strided": MEMORY["as_strided"],
+    **{name: CASTS[name] for name in ("positive", "resolve_conj", "resolve_neg")},
     **{name: INTROSPECTION[name] for name in (
         "numel", "is_floating_point", "is_complex", "is_inference", "allclose", "isclose", "equal", "all", "any", "nonzero", "unique",
         "count_nonzero", "bincount",

@@ -74,11 +74,15 @@ def _rearranged(name: str) -> Callable[..., Tensor]:
 
 
 def _uniform(x: Tensor, low: float = 0.0, high: float = 1.0, *, generator: Any = None) -> Tensor:
+    if low > high:
+        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
     kind = np.float64 if x.array.dtype == np.float64 else np.float32  # halves are rounded at the end
     return _drawn(x, lambda shape: uniform(shape, kind, generator) * (high - low) + low, "UniformBackward0")
 
 
 def _normal(x: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Tensor:
+    if std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
     kind, whole = x.array.dtype, x.array.flags.c_contiguous
     return _drawn(x, lambda shape: normal(shape, kind, generator, in_blocks=whole) * std + mean, "NormalBackward0")
 
