@@ -272,6 +272,15 @@ CALLS_THAT_ARE_REFUSED = [
     ("a.cumsum(0, dtype=torch.float64).dtype", "torch.float64"),
     ("torch.linalg.vector_norm(a, dtype=torch.float64)", "tensor(3.9243, dtype=torch.float64)"),
     ("torch.softmax(torch.arange(2), 0, dtype=torch.float32)", "tensor([0.2689, 0.7311])"),
+    (
+        "torch.zeros(3).scatter(0, torch.tensor([0]), torch.ones(1, dtype=torch.float64))",
+        "RuntimeError: scatter(): Expected self.dtype to be equal to src.dtype",
+    ),
+    (
+        "torch.zeros(3).scatter_add(0, torch.tensor([0]), torch.ones(1).double())",
+        "RuntimeError: scatter(): Expected self.dtype to be equal to src.dtype",
+    ),
+    ("torch.zeros(3).scatter(0, torch.tensor([0]), 2)", "tensor([2., 0., 0.])"),
 ]
 
 
@@ -319,3 +328,9 @@ def test_what_pytorch_means_otherwise_at_the_top_is_refused_there(name: str) -> 
 def test_a_dtype_that_a_function_does_not_take_is_refused(text: str) -> None:
     with pytest.raises(TypeError, match=r"got an unexpected keyword argument 'dtype'"):
         eval(text, given())
+
+
+@pytest.mark.parametrize(("kind", "mode"), [("uint8", "bilinear"), ("uint8", "bicubic"), ("int64", "nearest"), ("bool", "bilinear")])
+def test_whole_numbers_are_not_interpolated_as_floats(kind: str, mode: str) -> None:
+    with pytest.raises(NotImplementedError, match="interpolation of bytes" if kind == "uint8" else "not implemented for"):
+        F.interpolate(torch.ones(1, 1, 2, 2, dtype=getattr(torch, kind)), scale_factor=2, mode=mode)

@@ -64,6 +64,24 @@ def _no_places(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Excepti
     return None if name == "Long" else RuntimeError(f"take(): Expected a long tensor for index, but got {name}")
 
 
+def _other_source(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
+    kinds = [getattr(part, "dtype", None) for part in (_given(arguments, keywords, 0, "input"), _given(arguments, keywords, 3, "src"))]
+    if None in kinds or kinds[0] is kinds[1]:
+        return None
+    return RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype")
+
+
+def _between_whole_numbers(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
+    """Bytes are pictures, whose nearest ones are chosen; what PyTorch rounds between them is not what floats are."""
+    x, mode = _given(arguments, keywords, 0, "input"), _given(arguments, keywords, 3, "mode") or "nearest"
+    kind = getattr(x, "dtype", None)
+    if kind is None or kind.is_floating_point or (kind.in_messages == "Byte" and mode.startswith("nearest")):
+        return None
+    if kind.in_messages == "Byte":
+        return NotImplementedError(f"gradcli has no interpolation of bytes by the mode {mode!r}; x.float() has one")
+    return NotImplementedError(f"\"upsample_{mode}\" not implemented for '{kind.in_messages}'")
+
+
 def _of_a_number(place: int) -> Check:
     """A tensor without axes has one of its entries along the axis 0, and no other axis."""
 
@@ -78,7 +96,8 @@ def _of_a_number(place: int) -> Check:
 
 
 _CHECKS: Mapping[str, Check] = {
-    **dict.fromkeys(("clamp", "clip"), _no_bounds), "roll": _unpaired, "take": _no_places,
+    **dict.fromkeys(("clamp", "clip"), _no_bounds), "roll": _unpaired, "take": _no_places, "interpolate": _between_whole_numbers,
+    **dict.fromkeys(("scatter", "scatter_add", "scatter_reduce"), _other_source),
     **dict.fromkeys(("quantile", "nanquantile"), _no_share),
     **dict.fromkeys(("sort", "argsort", "argmax", "argmin", "mode", "median", "nanmedian"), _of_a_number(1)),
     **dict.fromkeys(("topk", "kthvalue"), _of_a_number(2)),
