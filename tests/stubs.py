@@ -107,7 +107,7 @@ def names_of_torch() -> list[str]:
         else:
             declared.append(f"{name}: {'builtins.float' if isinstance(value, float) else 'Any'}")
     own = {*namespace.NAMES}
-    functions = {name: result for name, result in catalogue().items() if name not in own}
+    functions = {name: result for name, result in catalogue().items() if name not in own and name in namespace.names()}
     for name, result in sorted(functions.items()):
         declared += folded(name, [ANY_CALL], result)
     for name in sorted({*functions, *own}):

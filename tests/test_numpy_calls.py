@@ -256,3 +256,16 @@ def test_arrays_are_written_to_where_a_mask_holds() -> None:
     assert np.array_equal(out, np.where(mask, np.exp(ARRAYS["x"]), 9.0))
     out += x
     assert out[0, 1] == 9.0 + ARRAYS["x"][0, 1]
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        ("add", ([1.3, 0.4, 0.9],), ()), ("multiply", (), ((0.1, 0.2, 0.3),)), ("concatenate", (), ()),
+        ("interp", ([0.3, 1.2], [0.0, 1.0, 2.0]), ()),
+    ],
+)  # fmt: skip
+def test_lists_are_arrays_of_numpys_floats(name: str, before: tuple[Any, ...], after: tuple[Any, ...]) -> None:
+    at = np.array([0.7, 0.1, 0.3])
+    call = (lambda x: np.concatenate([x, [0.1, 0.2]])) if name == "concatenate" else lambda x: getattr(np, name)(*before, x, *after)
+    assert np.array_equal(call(torch.tensor(at)).numpy(), call(at)), name

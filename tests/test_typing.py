@@ -17,6 +17,7 @@ import pytest
 from stubs import ROOT, catalogue, stubs
 
 import gradcli
+from gradcli.tensors.torch import namespace
 
 HERE = Path(__file__).parent
 CALLS = HERE / "typed" / "calls.py"
@@ -102,7 +103,8 @@ def test_every_name_of_a_stub_is_there(module: str) -> None:
     found: ModuleType = importlib.import_module(module)
     assert len(catalogue()) > 600
     for name in catalogue():
-        assert callable(getattr(found, name)), name
+        if module != "gradcli" or name in namespace.names():  # at the top PyTorch means something else by some
+            assert callable(getattr(found, name)), name
 
 
 def test_names_that_a_prompt_completes() -> None:

@@ -3,14 +3,9 @@
 from typing import TYPE_CHECKING, Any
 
 from gradcli.nn import functional, init
-from gradcli.tensors.core.tensor import Tensor
+from gradcli.tensors.torch.parameters import Parameter
 
 __all__ = ["Parameter", "functional", "init"]
-
-
-def Parameter(data: Tensor, requires_grad: bool = True) -> Tensor:
-    """A leaf of the same memory, which requires grad."""
-    return Tensor(data.array).requires_grad_(requires_grad)
 
 
 if not TYPE_CHECKING:

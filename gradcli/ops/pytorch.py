@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
@@ -30,6 +31,7 @@ class Torch(Fixed):
     refusal   of a composite, what PyTorch raises in the place of an error here: ``refusal(shape, kind, **static)``, of the first
               operand's shape and type; None if that is not it
     copied    of a composite, whether the result is never an operand itself
+    aside     of several results those that no gradient flows through, by their places: the dtype that they have, "" for the others'
     operator  Python's operator that it is, as the methods of numbers name it: "truediv" of ``__truediv__`` and ``__rtruediv__``
     one_dtype whether operands must have one dtype
     refuses   the error for whole numbers and booleans that it is not defined for: ``refuses(dtype, operands)``, of the name of the
@@ -48,6 +50,7 @@ class Torch(Fixed):
     sealed: bool = False
     refusal: Callable[..., Exception | None] | None = None
     copied: bool = False
+    aside: Mapping[int, str] = MappingProxyType({})
     operator: str = ""
     one_dtype: bool = False
     refuses: Callable[..., Exception | None] | None = None
@@ -235,6 +238,21 @@ def by_first(array: str, number: str) -> Callable[..., str]:
 def by_last(name: str) -> Callable[..., str]:
     """Whether the last operand is a number or an array, which makes it the second node of that name."""
     return lambda arrays, static: f"{name}.1" if isinstance(arrays[-1], np.ndarray) else name
+
+
+def by_numbers(name: str, first: str = "1", last: str = "2") -> Callable[..., str]:
+    """Whether one of two operands is a number: PyTorch has a node of its own for either."""
+
+    def node(arrays: Sequence[Any], static: Mapping[str, Any]) -> str:
+        one, other = (isinstance(a, np.ndarray) for a in arrays)
+        return name if one and other else f"{name}.{last if one else first}"
+
+    return node
+
+
+def by_argument(parameter: str, name: str, array: str, other: str) -> Callable[..., str]:
+    """Of a composite: whether an argument is an array, which makes it this one of the nodes of that name."""
+    return lambda given, static: f"{name}.{array if hasattr(given.get(parameter), 'shape') else other}"
 
 
 def node_of_pow(arrays: Sequence[Any], static: Mapping[str, Any]) -> str:

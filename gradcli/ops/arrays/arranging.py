@@ -61,8 +61,8 @@ def _rot90(x: Any, k: int, axes: Any) -> Any:
 
 
 def _torch_flip(x: Any, axis: Any) -> Any:
-    axes = axis if isinstance(axis, tuple) else (axis,)
-    return flip(x, axis=axes_of(axes, len(x.shape))) if x.shape and axes else x
+    axes = axes_of(axis if isinstance(axis, tuple) else (axis,), max(len(x.shape), 1))
+    return flip(x, axis=axes) if x.shape and axes else x
 
 
 def _flipped(name: str, axis: int, doc: str) -> None:

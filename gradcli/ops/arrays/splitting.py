@@ -9,7 +9,7 @@ from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays import refusals
 from gradcli.ops.arrays.shapes import getitem, part_of
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare, signature, with_node
 from gradcli.ops.facts import Function
 from gradcli.ops.registry import composite
 from gradcli.ops.room import nodes_for
@@ -166,7 +166,7 @@ declare(
     split_with_sizes_copy=signature("split_with_sizes", "x, sizes|split_sizes, axis"),
     split_with_sizes=signature("split_with_sizes", "x, sizes|split_sizes, axis"),
     unsafe_chunk=signature("chunk", "x, chunks, axis"),
-    narrow_copy=signature("narrow", "x, axis, start, length"),
+    narrow_copy=with_node(signature("narrow", "x, axis, start, length"), "NarrowCopy"),
     unbind_copy=signature("unbind", "x, axis"),
     select_copy=signature("select", "x, axis, index"),
 )

@@ -21,7 +21,7 @@ _NUMBERS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("clamp", "clip"), ("low", "high")),
     "clamp_min": ("min",), "clamp_max": ("max",),
     "lerp": ("weight",),
-    **dict.fromkeys(("masked_fill", "index_fill"), ("value",)),
+    **dict.fromkeys(("masked_fill", "index_fill", "fill"), ("value",)),
     "scatter": ("source",),
     "normal": ("mean", "std"),
     "quantile": ("q",), "nanquantile": ("q",),
@@ -64,7 +64,7 @@ _FLOATS_ONLY = {
 _NO_BOOLEANS = {
     **dict.fromkeys(("median", "nanmedian"), "median_cpu"), **dict.fromkeys(("dot", "vdot", "tensordot"), "dot"), "matmul": "dot",
     "trace": "trace",
-    "max_pool2d": "max_pool2d",
+    "max_pool2d": "max_pool2d", "max_pool3d": "max_pool3d", "linalg.cross": "cross",
     "bincount": "bincount_cpu", "threshold": "threshold_cpu", "cross": "cross", "addcmul": "addcmul_cpu_out", "einsum": "bmm",
     **dict.fromkeys(("addmm", "mm", "inner", "chain_matmul", "linear"), "addmm_impl_cpu_"),
     **dict.fromkeys(("addmv", "mv"), "addmv_impl_cpu"),
@@ -111,17 +111,18 @@ TRUNCATED: Mapping[str, tuple[str, ...]] = {
     "addcmul": ("value",), **dict.fromkeys(("addmm", "addmv", "addbmm", "baddbmm"), ("alpha", "beta")),
 }  # fmt: skip
 # Functions made of operations on floats whose results are whole numbers again: of the first tensor's dtype, of the operands' common one,
-# or long. Elsewhere, a value that is put into a tensor takes its dtype, or the operands are floats from the beginning, or doubles.
-RESULTS: Mapping[str, Literal["first", "common", "long", "value", "float", "double"]] = {
+# or long. Elsewhere, what is put into a tensor takes its dtype, or the operands are floats from the beginning, or doubles.
+RESULTS: Mapping[str, Literal["first", "common", "long", "value", "source", "float", "double"]] = {
     **dict.fromkeys((
-        "diag", "diagflat", "diagonal_scatter", "pad", "hardtanh", "relu6", "nan_to_num", "diag_embed", "scatter_add", "dropout",
+        "diag", "diagflat", "pad", "hardtanh", "relu6", "nan_to_num", "diag_embed", "scatter_add", "dropout",
         "dropout1d",
-        "dropout2d", "dropout3d", "threshold",
+        "dropout2d", "dropout3d", "threshold", "constant_pad_nd", "max_pool2d", "max_pool3d",
     ), "first"),
-    **dict.fromkeys(("heaviside", "cross", *TRUNCATED), "common"),
+    **dict.fromkeys(("heaviside", "cross", "linalg.cross", "block_diag", *TRUNCATED), "common"),
     **dict.fromkeys(("nansum", "vander", "linalg.vander"), "long"),
-    **dict.fromkeys(("masked_fill", "index_fill", "scatter", "index_add"), "value"),
-    **dict.fromkeys(("cov", "corrcoef"), "float"),
+    **dict.fromkeys(("masked_fill", "index_fill", "scatter", "index_add", "fill"), "value"),
+    **dict.fromkeys(("cov", "corrcoef", "trapezoid", "trapz"), "float"),
+    **dict.fromkeys(("diagonal_scatter", "select_scatter", "slice_scatter"), "source"),
     "float_power": "double",
 }  # fmt: skip
 # Masks, by the functions that select by them.
@@ -163,7 +164,7 @@ def is_particular(name: str) -> bool:
 def concerns_floats(name: str) -> bool:
     """Whether that is so of tensors of one dtype of floats, too."""
     name = name.removeprefix("Tensor.")
-    return name in _RANKS or name in _MASKS or name in _STRICT or RESULTS.get(name) in ("value", "double")
+    return name in _RANKS or name in _MASKS or name in _STRICT or RESULTS.get(name) in ("value", "source", "double")
 
 
 def is_strict(name: str) -> bool:

@@ -243,8 +243,8 @@ torch_sub = composite(
     doc="torch.sub: x - alpha*y.",
 )
 rsub = composite(
-    "rsub", "x y", lambda x, y, alpha: y - _scaled(x, alpha), static={"alpha": 1}, scalars="alpha", backward="Rsub",
-    doc="y - alpha*x, as in PyTorch.",
+    "rsub", "x y", lambda x, y, alpha: y - _scaled(x, alpha), static={"alpha": 1}, scalars="alpha",
+    backward=pytorch.by_argument("y", "Rsub", "0", "1"), doc="y - alpha*x, as in PyTorch.",
 )
 torch_div = composite(
     "torch_div", "x y", _torch_div, static={"rounding_mode": None}, public=False,

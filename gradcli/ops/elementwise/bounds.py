@@ -137,11 +137,11 @@ clip = elementwise(
     },
 )
 clamp_min = composite(
-    "clamp_min", "x min", lambda x, low: clip(x, low, None), backward="ClampMin",
+    "clamp_min", "x min", lambda x, low: clip(x, low, None), backward=pytorch.by_argument("min", "ClampMin", "1", "0"),
     doc="x, or min where x is below it.", kinks=(Kink(lambda x, low: x == low, "x = min", "1 for x"),),
 )
 clamp_max = composite(
-    "clamp_max", "x max", lambda x, high: clip(x, None, high), backward="ClampMax",
+    "clamp_max", "x max", lambda x, high: clip(x, None, high), backward=pytorch.by_argument("max", "ClampMax", "1", "0"),
     doc="x, or max where x is above it.", kinks=(Kink(lambda x, high: x == high, "x = max", "1 for x"),),
 )
 fmax = composite(

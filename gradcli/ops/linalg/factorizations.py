@@ -68,6 +68,7 @@ cholesky = structural(
 
 cholesky_ex = composite(
     "cholesky_ex", "x", lambda x, upper, check_errors: (cholesky(x, upper=upper), no_info(x)), results=("L", "info"),
+    aside={1: "int32"},
     static={"upper": False, "check_errors": False}, doc="The Cholesky factor of a matrix, and zeros.",
 )  # fmt: skip
 

@@ -180,6 +180,7 @@ def _with_info(x: Any, check_errors: bool) -> Any:
 
 inv_ex = composite(
     "inv_ex", "x", _with_info, static={"check_errors": False}, results=("inverse", "info"),
+    aside={1: "int32"},
     doc="The inverse of a matrix, and zeros; of a singular matrix, infinities.",
 )  # fmt: skip
 named_slogdet = composite(

@@ -201,7 +201,7 @@ def _ormqr(x: Any, tau: Any, y: Any, left: bool, transpose: bool) -> Any:
 
 
 matrix_power = composite(
-    "matrix_power", "x", _matrix_power, static={"power": REQUIRED}, examples=("matrix_power(A, 3)",),
+    "matrix_power", "x", _matrix_power, copied=True, static={"power": REQUIRED}, examples=("matrix_power(A, 3)",),
     doc="The product of n copies of a matrix, or of its inverse if n is negative.",
 )  # fmt: skip
 multi_dot = composite(

@@ -92,6 +92,7 @@ torch_solve = composite(
 )  # fmt: skip
 solve_ex = composite(
     "solve_ex", "x y", lambda x, y, left, check_errors: (_torch_solve(x, y, left), no_info(x)), results=("result", "info"),
+    aside={1: "int32"},
     static={"left": True, "check_errors": False}, doc="The z with x @ z = y, or z @ x = y, and zeros.", backward="LinalgSolveEx",
 )  # fmt: skip
 scipy_solve = composite(

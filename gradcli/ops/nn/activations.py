@@ -230,7 +230,7 @@ dropout = composite(
     doc="x itself if nothing is dropped (training=False, or p = 0); what is random is refused.",
 )
 rrelu = composite(
-    "rrelu", "x", _rrelu, static={"lower": 1 / 8, "upper": 1 / 3, "training": False}, backward="LeakyRelu",
+    "rrelu", "x", _rrelu, static={"lower": 1 / 8, "upper": 1 / 3, "training": False}, backward="RreluWithNoise",
     doc="leaky_relu with the mean of the slopes lower and upper; random slopes (training=True) are refused.",
 )
 

@@ -20,7 +20,7 @@ from gradcli.ops.facts import Function
 from gradcli.ops.reductions import carried, extended
 from gradcli.ops.registry import composite, structural
 from gradcli.ops.spec import REQUIRED, Op
-from gradcli.ops.writing import Shape, axes_of, witness
+from gradcli.ops.writing import Shape, axes_of, one_axis, witness
 
 
 def _cumsum(x: Any, axis: int | None) -> Any:
@@ -190,7 +190,12 @@ logcumsumexp = structural(
 
 def _in_place(op: Op) -> Function:
     """PyTorch's: along an axis that must be named, a number staying a number."""
-    return lambda x, axis: op(x, axis=axis) if x.shape else x
+
+    def body(x: Any, axis: int) -> Any:
+        one_axis(axis, max(len(x.shape), 1))
+        return op(x, axis=axis) if x.shape else x
+
+    return body
 
 
 def _without_nan(op: Op, unit: float) -> Function:
@@ -214,10 +219,11 @@ def _initial(op: Op, unit: float) -> Function:
 
 
 torch_cumsum = composite(
-    "torch_cumsum", "x", _in_place(cumsum), static={"axis": REQUIRED}, public=False, backward="Cumsum", doc="torch.cumsum.",
+    "torch_cumsum", "x", _in_place(cumsum), copied=True, static={"axis": REQUIRED}, public=False, backward="Cumsum", doc="torch.cumsum.",
 )
 torch_cumprod = composite(
-    "torch_cumprod", "x", _in_place(cumprod), static={"axis": REQUIRED}, public=False, backward="Cumprod", doc="torch.cumprod.",
+    "torch_cumprod", "x", _in_place(cumprod), copied=True, static={"axis": REQUIRED}, public=False, backward="Cumprod",
+    doc="torch.cumprod.",
 )
 nancumsum = composite("nancumsum", "x", _without_nan(cumsum, 0.0), static={"axis": None}, doc="Running sums, NaN counting as 0.")
 nancumprod = composite("nancumprod", "x", _without_nan(cumprod, 1.0), static={"axis": None}, doc="Running products, NaN counting as 1.")

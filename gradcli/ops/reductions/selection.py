@@ -135,7 +135,9 @@ torch_sort = composite(
     "torch_sort", "x", _sort, static={**_LAST, "descending": False, "stable": False}, results=PAIR, backward="Sort", leads="x",
     kinks=TIES, public=False, doc="torch.sort: the entries in order along an axis, and their indices.",
 )  # fmt: skip
-msort = composite("msort", "x", lambda x: _sort(x, 0, False, True)[0], doc="The entries in ascending order along the first axis.")
+msort = composite(
+    "msort", "x", lambda x: _sort(x, 0, False, True)[0], backward="Sort", doc="The entries in ascending order along the first axis.",
+)
 
 
 def chosen(x: Any, index: Any, axis: int, keepdims: bool) -> Any:
@@ -186,6 +188,7 @@ torch_min = composite(
 
 def _running(choose: Op) -> Function:
     def body(x: Any, axis: int) -> Any:
+        one_axis(axis, max(len(x.shape), 1))
         index = choose(x, axis=axis)
         return take_along(x, index, axis=axis), index
 
@@ -193,11 +196,11 @@ def _running(choose: Op) -> Function:
 
 
 cummax = composite(
-    "cummax", "x", _running(argcummax), static={"axis": REQUIRED}, results=PAIR, backward="Cummax", leads="x",
+    "cummax", "x", _running(argcummax), copied=True, static={"axis": REQUIRED}, results=PAIR, backward="Cummax", leads="x",
     doc="The largest entry so far along an axis, and its index (the last of equal ones).", examples=("cummax(x, 0)[0]",),
 )  # fmt: skip
 cummin = composite(
-    "cummin", "x", _running(argcummin), static={"axis": REQUIRED}, results=PAIR, backward="Cummin", leads="x",
+    "cummin", "x", _running(argcummin), copied=True, static={"axis": REQUIRED}, results=PAIR, backward="Cummin", leads="x",
     doc="The smallest entry so far along an axis, and its index (the last of equal ones).", examples=("cummin(x, 0)[0]",),
 )  # fmt: skip
 
@@ -219,6 +222,7 @@ def _kthvalue(x: Any, k: int, axis: int, keepdims: bool) -> Any:
 
 kthvalue = composite(
     "kthvalue", "x", _kthvalue, static={"k": REQUIRED, "axis": -1, "keepdims": False}, results=PAIR, backward="Kthvalue", leads="x",
+    copied=True,
     kinks=TIES, doc="The k-th smallest entry along an axis, counting from 1, and its index.", examples=("kthvalue(x, 2)[0]",),
 )  # fmt: skip
 
@@ -235,6 +239,7 @@ def _topk(x: Any, k: int, axis: int, largest: bool, sorted: bool) -> Any:
 
 topk = composite(
     "topk", "x", _topk, static={"k": REQUIRED, "axis": -1, "largest": True, "sorted": True}, results=PAIR, backward="Topk", leads="x",
+    copied=True,
     kinks=TIES, doc="The k largest entries along an axis, the largest first, and their indices.", examples=("topk(x, 2)[0]",),
 )  # fmt: skip
 
@@ -262,7 +267,7 @@ argmode = structural(
     doc="The index of the (last) most frequent entry along an axis, of the smallest if several are.",
 )  # fmt: skip
 mode = composite(
-    "mode", "x", _mode, static={"axis": -1, "keepdims": False}, results=PAIR, backward="Mode", leads="x", kinks=TIES,
+    "mode", "x", _mode, copied=True, static={"axis": -1, "keepdims": False}, results=PAIR, backward="Mode", leads="x", kinks=TIES,
     doc="The most frequent entry along an axis, and its index.",
 )  # fmt: skip
 

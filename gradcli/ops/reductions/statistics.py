@@ -91,7 +91,7 @@ torch_cov = composite(
     doc="torch.cov: the covariances of rows, divided by n - correction, with frequencies or weights of observations.",
 )  # fmt: skip
 corrcoef = composite(
-    "corrcoef", "x y?", _corrcoef, static={"rowvar": True}, doc="The correlations of variables, one a row.",
+    "corrcoef", "x y?", _corrcoef, static={"rowvar": True}, backward="Clamp.1", doc="The correlations of variables, one a row.",
 )  # fmt: skip
 
 

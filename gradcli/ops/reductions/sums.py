@@ -278,7 +278,7 @@ for _op in (var, std):
         backward=_op.name.capitalize(), doc=f"torch.{_op.name}: divided by n - correction (1 by default).",
     )  # fmt: skip
     composite(
-        f"{_op.name}_mean", "x", _deviation(_op, True), static=_CORRECTED, scalars="correction",
+        f"{_op.name}_mean", "x", _deviation(_op, True), static=_CORRECTED, scalars="correction", backward=f"{_op.name.capitalize()}Mean",
         doc=f"{_op.name} and mean in one, as in PyTorch.",
     )  # fmt: skip
 

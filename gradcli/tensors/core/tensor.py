@@ -45,6 +45,7 @@ class Tensor(CatalogueMethods):
     )  # fmt: skip
     __array_priority__ = 1000
     _tangents: dict[Any, Tensor] | None = None  # at levels of forward mode (tangents.py)
+    _is_param = False  # whether nn.Parameter made it
 
     def __init__(self, array: Any, requires_grad: bool = False) -> None:
         """Of an array, whose memory it takes. PyTorch's old constructor, too: of nested lists, or of extents."""
@@ -250,6 +251,8 @@ class Tensor(CatalogueMethods):
         if self.node is not None:
             raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.")
         copy = Tensor(self.array.copy(), self._requires_grad)
+        if self._is_param:
+            copy._is_param = True
         if self._grad is not None:
             copy._grad = self._grad.__deepcopy__(memo)
         memo[id(self)] = copy

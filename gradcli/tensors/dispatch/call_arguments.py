@@ -124,17 +124,20 @@ class NumpyHost(Host):
 
     @staticmethod
     def value(argument: Any) -> Any:
-        return _stacked(argument, _common(argument)) if requires_grad(argument) else Host.value(argument)
+        if requires_grad(argument):
+            return _stacked(argument, _common(argument))
+        return Host.value(argument) if _common(argument, None) is not None else as_tensor(np.asarray(argument))
 
     @staticmethod
     def varies(argument: Any) -> bool:
         return requires_grad(argument)
 
 
-def _common(parts: Any) -> Any:
-    """The dtype of the tensors and arrays in nested lists."""
+def _common(parts: Any, without: Any = 0.0) -> Any:
+    """The dtype of the tensors and arrays in nested lists; without any, that of a number, or None."""
     if isinstance(parts, (list, tuple)):
-        return dtypes.result_type([np.empty(0, kind) for part in parts if (kind := _common(part)) is not None] or [0.0])
+        kinds = [np.empty(0, kind) for part in parts if (kind := _common(part, without)) is not None]
+        return dtypes.result_type(kinds or [without]) if kinds or without is not None else None
     return parts.array.dtype if isinstance(parts, Tensor) else getattr(parts, "dtype", None)
 
 

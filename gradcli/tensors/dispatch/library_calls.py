@@ -11,6 +11,7 @@ from gradcli.errors import ArgumentError, AxisError, GradcliError, ShapeError, U
 from gradcli.ops.calling import binding
 from gradcli.ops.calling.dialects import CALLED_OTHERWISE, lookup, names
 from gradcli.ops.calling.prefixes import SCIPY, TORCH
+from gradcli.ops.calling.pytorch_calls import check_of, takes_dtype
 from gradcli.ops.calling.pytorch_types import concerns_floats, is_particular, is_strict
 from gradcli.ops.calling.signatures import Signature
 from gradcli.ops.recording import numbered
@@ -72,15 +73,27 @@ def call(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str
 
 def _settled(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """The same for arguments that are not taken apart: dtypes are settled first where a function has its own ones."""
+    check = check_of(name) if library == TORCH else None
+    error = None if check is None else check(arguments, keywords)
+    if error is not None:
+        raise error
     if library == TORCH and is_particular(name) and (concerns_floats(name) or not _of_one_float(arguments)):
-        check_taken(name, arguments)
+        if keywords.get("dtype") is None:  # in which it is computed
+            check_taken(name, arguments)
         if is_strict(name.removeprefix("Tensor.")):
             refuse_first(name, arguments, keywords)
         settled = settle(name, arguments, keywords)
         if settled is not None:
             result = _called(name, library, settled.arguments, settled.keywords)
-            return result if settled.kind is None else result.to(settled.kind)
+            return result if settled.kind is None else _of_dtype(result, settled.kind)
     return _called(name, library, arguments, keywords)
+
+
+def _of_dtype(result: Any, kind: dtypes.dtype) -> Any:
+    """Floats of a result, or of several, as the whole numbers that they are; places stay what they are."""
+    if isinstance(result, tuple):
+        return type(result)([_of_dtype(part, kind) if part.array.dtype.kind == "f" else part for part in result])
+    return result.to(kind)
 
 
 def _of_one_float(arguments: tuple[Any, ...]) -> bool:
@@ -120,6 +133,8 @@ def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[
     if out is not None and (isinstance(out, tuple) or not isinstance(out, Tensor)):
         raise UnreadArgumentError(f"{name} does not support out={type(out).__name__}", help="leave it out, and give the result a name")
     if kind is not None:
+        if library == TORCH and not takes_dtype(name):
+            raise TypeError(f"{name.rpartition('.')[2]}() got an unexpected keyword argument 'dtype'")
         kind = kind if isinstance(kind, dtypes.dtype) else dtypes.of_numpy(dtypes.as_numpy(kind))
         arguments = _of_kind(host, record, name, arguments, kind)
         found_there = _called(name, library, arguments, keywords if out is None else {**keywords, "out": out})
@@ -150,6 +165,9 @@ def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[
         if out is not None:
             raise UnreadArgumentError(f"{name} does not support out= for several results", help="leave it out, and give the results names")
         result = tuple(_own(record, name, given_tensors, _as_result(part)) for part in result)
+        result = tuple(
+            _aside(record.torch.aside[place], part) if place in record.torch.aside else part for place, part in enumerate(result)
+        )
         for place, part in enumerate(result):
             _relabel(record, given, operands, part, start)
             if record.torch.sealed and isinstance(part, Tensor):
@@ -180,12 +198,19 @@ def _own(record: Op | Composite, name: str, arguments: tuple[Any, ...], result: 
         return result
     if any(isinstance(a, Tensor) and np.may_share_memory(result.array, a.array) for a in arguments):
         return apply(clone, [result], {})
+    result._view = None
     return result
 
 
 def _whole(x: Tensor, name: str) -> Tensor:
     """All of a tensor, as a view."""
     return region(x, x.array.view(), lambda tangent: _whole(tangent, name), name)
+
+
+def _aside(kind: str, part: Any) -> Any:
+    """One of several results, outside of the graph: what LAPACK or the format of floats says in whole numbers."""
+    bare = part.detach() if isinstance(part, Tensor) else part
+    return bare.to(getattr(dtypes, kind)) if kind and isinstance(bare, Tensor) else bare
 
 
 def _shows(result: Tensor, argument: Any) -> bool:

@@ -20,4 +20,4 @@ def _type(name: str, fields: tuple[str, ...]) -> Any:
 
 def named_results(name: str, fields: tuple[str, ...], parts: tuple[Any, ...]) -> Any:
     """The parts under their names."""
-    return _type(name.replace(".", "_"), fields)(*parts)
+    return _type(name.removeprefix("Tensor.").replace(".", "_"), fields)(*parts)

@@ -34,6 +34,8 @@ def settle(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> 
         return _one_hot(arguments, keywords)
     if rule == "value":
         return _of_its_dtype(arguments, keywords)
+    if rule == "source":
+        return _of_its_source(arguments, keywords)
     if rule == "double":
         return Settled(tuple([a.to(dtypes.float64) if isinstance(a, Tensor) else a for a in arguments]), dict(keywords), None)
     tensors = [a.array for a in arguments if isinstance(a, Tensor)]
@@ -57,6 +59,17 @@ def settle(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> 
         kind = tensors[0].dtype if rule == "first" else dtypes.result_type([a.array if isinstance(a, Tensor) else a for a in arguments])
     given = [_as_float(a, name) if isinstance(a, Tensor) and place not in _indices(name) else a for place, a in enumerate(arguments)]
     return Settled(tuple(given), keywords, dtypes.of_numpy(kind))
+
+
+def _of_its_source(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Settled | None:
+    """A part that is put into the first tensor, in the dtype of that; so is the result."""
+    if len(arguments) < 2 or not all(isinstance(a, Tensor) for a in arguments[:2]):
+        return None
+    first, source, *rest = arguments
+    if first.array.dtype.kind == "f":
+        return None if source.dtype is first.dtype else Settled((first, source.to(first.dtype), *rest), dict(keywords), None)
+    floats = [_as_float(a.to(first.dtype), "scatter") for a in (first, source)]
+    return Settled((*floats, *rest), dict(keywords), first.dtype)
 
 
 def _indices(name: str) -> tuple[int, ...]:

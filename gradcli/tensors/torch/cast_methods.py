@@ -58,10 +58,20 @@ def _unchanged(x: Tensor, *_: Any, **__: Any) -> Tensor:
     return x
 
 
+def _itself(x: Tensor) -> Tensor:
+    return x
+
+
+def _positive(x: Tensor) -> Tensor:
+    if x.array.dtype == np.bool_:
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+    return x
+
+
 CASTS: dict[str, Callable[..., Any]] = {
     "to": _to, "astype": _astype, "type": _type, "type_as": _type_as,
     "float": _in(dtypes.float32), "double": _in(dtypes.float64), "half": _in(dtypes.float16), "bfloat16": _in(dtypes.bfloat16),
     "long": _in(dtypes.int64),
     "int": _in(dtypes.int32), "short": _in(dtypes.int16), "bool": _in(dtypes.bool_), "char": _in(dtypes.int8), "byte": _in(dtypes.uint8),
-    "clone": clone_of, "cpu": _unchanged, "pin_memory": _unchanged,
+    "clone": clone_of, "cpu": _unchanged, "pin_memory": _unchanged, "positive": _positive, "resolve_conj": _itself, "resolve_neg": _itself,
 }  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
+from string import ascii_letters
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from gradcli.ops.calling.dialects import names, qualified
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.registry import find, public_names
+from gradcli.ops.spec import Composite
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.batched import Batched
 from gradcli.tensors.core.casts import as_tensor, clone_of
@@ -18,8 +20,10 @@ from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.user_warnings import warn
 from gradcli.tensors.dispatch.apply import apply
 from gradcli.tensors.dispatch.library_calls import call, known, missing
+from gradcli.tensors.dispatch.named_results import named_results
 from gradcli.tensors.dispatch.refusals import in_words, raise_as_pytorch
 from gradcli.tensors.torch.bits import BITS
+from gradcli.tensors.torch.cast_methods import CASTS
 from gradcli.tensors.torch.introspection import INTROSPECTION
 from gradcli.tensors.torch.memory_methods import MEMORY
 from gradcli.tensors.torch.random_fills import OF_NETWORKS as RANDOM_OF_NETWORKS
@@ -27,6 +31,18 @@ from gradcli.tensors.torch.random_fills import RANDOM
 from gradcli.tensors.torch.searching import SEARCHING
 from gradcli.tensors.torch.signal_windows import WINDOWS
 from gradcli.tensors.torch.unrecorded import UNRECORDED
+
+# What PyTorch calls by these names at the top is something else than the function of the catalogue.
+_ELSEWHERE = {
+    "binomial": "PyTorch's draws random numbers; scipy.special.binom is the coefficient",
+    **{
+        name: f"PyTorch's is one of the parts of torch.nn.functional.{name}, with numbers for the reductions; call that"
+        for name in (
+            "binary_cross_entropy_with_logits", "cosine_embedding_loss", "ctc_loss", "hinge_embedding_loss", "kl_div",
+            "margin_ranking_loss", "poisson_nll_loss", "triplet_margin_loss",
+        )
+    },
+}  # fmt: skip
 
 
 @cache
@@ -36,17 +52,21 @@ def function(name: str, where: str = "torch") -> Callable[..., Any]:
     found = known(there)
     if found is None:
         raise AttributeError(missing(name, where))
+    if where == "torch" and name in _ELSEWHERE:
+        raise AttributeError(f"gradcli has no torch.{name}: {_ELSEWHERE[name]}")
     record, signature = found
     leading = bool(signature.parameters) and signature.parameters[0].name in record.operands
+    parts = record.results if where == "torch.linalg" and isinstance(record, Composite) else ()
     single = leading and not record.variadic and len(record.operands) == 1
 
     def run(*arguments: Any, **keywords: Any) -> Any:
         if single and arguments and not isinstance(arguments[0], Tensor):
             raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(arguments[0]).__name__}")
         try:
-            return call(there, TORCH, arguments, keywords)
+            result = call(there, TORCH, arguments, keywords)
         except Exception as error:
             raise_as_pytorch(error, name, where, arguments, keywords)
+        return named_results(f"linalg_{name}", parts, result) if parts and isinstance(result, tuple) else result
 
     run.__name__ = run.__qualname__ = name
     run.__doc__ = record.doc
@@ -54,8 +74,13 @@ def function(name: str, where: str = "torch") -> Callable[..., Any]:
 
 
 def function_names() -> list[str]:
-    """The names under which there are functions."""
+    """The names under which there are functions in PyTorch's parts."""
     return sorted(name for name in {*public_names(), *names()} if "." not in name and known(name) is not None)
+
+
+def names_at_the_top() -> list[str]:
+    """Those that mean the same functions at the top."""
+    return [name for name in function_names() if name not in _ELSEWHERE]
 
 
 def stack(tensors: Any, dim: int = 0) -> Tensor:
@@ -64,7 +89,9 @@ def stack(tensors: Any, dim: int = 0) -> Tensor:
 
 
 def einsum(equation: Any, *operands: Any) -> Any:
-    """Sums of products over named axes."""
+    """Sums of products over named axes; ``einsum(x, [0, 1], y, [1, 2], [0, 2])`` names them by numbers."""
+    if isinstance(equation, Tensor) and operands:
+        equation, operands = _lettered((equation, *operands))
     if isinstance(operands[0] if operands else None, (list, tuple)):
         operands = tuple(operands[0])
     if not operands:
@@ -74,6 +101,8 @@ def einsum(equation: Any, *operands: Any) -> Any:
     if not isinstance(equation, str):
         raise TypeError("einsum(): the first argument is the equation, a string; operands follow")
     tensors = [as_tensor(o) for o in operands]
+    if len(tensors) == 1 and tensors[0].array.dtype.kind in "iub" and _sums(equation):
+        tensors = [tensors[0].to(dtypes.int64)]  # as sums of whole numbers are
     if equation.count(".") > 3:
         check_equation(equation, tensors)
     try:
@@ -81,6 +110,21 @@ def einsum(equation: Any, *operands: Any) -> Any:
     except Exception:
         check_equation(equation, tensors)
         raise
+
+
+def _sums(equation: str) -> bool:
+    """Whether a letter of one term's is not in the result."""
+    term, arrow, result = equation.replace(" ", "").partition("->")
+    letters = set(term) - {"."}
+    return bool(letters - set(result)) if arrow else any(term.count(letter) > 1 for letter in letters)
+
+
+def _lettered(given: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
+    """Tensors that lists of numbers follow, and perhaps a list for the result, as an equation and its operands."""
+    pairs = len(given) // 2
+    terms = ["".join("..." if place is Ellipsis else ascii_letters[place] for place in given[2 * i + 1]) for i in range(pairs)]
+    result = "" if len(given) % 2 == 0 else "->" + "".join("..." if place is Ellipsis else ascii_letters[place] for place in given[-1])
+    return ",".join(terms) + result, given[0 : 2 * pairs : 2]
 
 
 def check_equation(equation: str, tensors: Sequence[Tensor]) -> None:
@@ -115,6 +159,16 @@ _BYTES = (
 def where_of(x: Tensor, condition: Any, other: Any) -> Any:
     """The method: ``x.where(condition, other)``."""
     return where(condition, x, other)
+
+
+def detach(x: Tensor) -> Tensor:
+    """The same memory, outside of the graph."""
+    return x.detach()
+
+
+def adaptive_max_pool1d(x: Tensor, output_size: Any) -> Any:
+    """The largest entries and their places: at the top, PyTorch gives both."""
+    return function("adaptive_max_pool1d", "torch.nn.functional")(x, output_size, return_indices=True)
 
 
 def is_tensor(x: Any) -> bool:
@@ -168,7 +222,9 @@ OF_NETWORKS: dict[str, Callable[..., Any]] = {**RANDOM_OF_NETWORKS, "one_hot": o
 OWN: dict[str, Callable[..., Any]] = {
     **SEARCHING, **RANDOM, **UNRECORDED, **WINDOWS, "dropout": OF_NETWORKS["dropout"], "alpha_dropout": OF_NETWORKS["alpha_dropout"],
     "einsum": einsum, "is_tensor": is_tensor, "result_type": result_type, "promote_types": promote_types, "can_cast": can_cast,
-    "broadcast_shapes": broadcast_shapes, "clone": clone_of, "as_strided": MEMORY["as_strided"],
+    "broadcast_shapes": broadcast_shapes, "clone": clone_of, "detach": detach, "adaptive_max_pool1d": adaptive_max_pool1d,
+    "as_strided": MEMORY["as_strided"],
+    **{name: CASTS[name] for name in ("positive", "resolve_conj", "resolve_neg")},
     **{name: in_words(INTROSPECTION[name], name) for name in (
         "numel", "is_floating_point", "is_complex", "is_inference", "allclose", "isclose", "equal", "all", "any", "nonzero", "unique",
         "count_nonzero", "bincount",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,8 @@ from gradcli.tensors.core.nested_lists import array_of, default_float
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.refusals import in_words
 from gradcli.tensors.torch.fused_multiply_add import fused
+from gradcli.tensors.torch.generator import in_memory_order, permutation, uniform, whole
 from gradcli.tensors.torch.generator import normal as draw_normal
-from gradcli.tensors.torch.generator import permutation, uniform, whole
 
 
 @in_words
@@ -71,6 +72,11 @@ def _number(name: str, parameter: str, value: Any) -> Any:
     return value
 
 
+def _refuse_booleans(name: str, kind: np.dtype[Any]) -> None:
+    if kind.kind == "b":
+        raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
+
+
 def _filled(name: str, value: float) -> Any:
     def make(
         *given: Any, size: Any = None, dtype: Any = None, requires_grad: bool = False, device: Any = None, layout: Any = None,
@@ -87,7 +93,7 @@ def _filled(name: str, value: float) -> Any:
 
     def like(x: Tensor, *, dtype: Any = None, requires_grad: bool = False, device: Any = None, memory_format: Any = None) -> Tensor:
         kind = x.array.dtype if dtype is None else dtypes.as_numpy(dtype)
-        return _made(np.full(x.array.shape, value, kind), requires_grad, device)
+        return _made(np.full_like(x.array, value, kind), requires_grad, device)
 
     return in_words(make, name), in_words(like, f"{name}_like")
 
@@ -115,7 +121,7 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool =
 def full_like(x: Tensor, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
     kind = x.array.dtype if dtype is None else dtypes.as_numpy(dtype)
     value = _number("full_like", "fill_value", fill_value)
-    return _made(np.full(x.array.shape, value.array if isinstance(value, Tensor) else value, kind), requires_grad, device)
+    return _made(np.full_like(x.array, value.array if isinstance(value, Tensor) else value, kind), requires_grad, device)
 
 
 @in_words
@@ -140,6 +146,7 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, req
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     whole = all(isinstance(v, (int, np.integer)) for v in (first, last, by))
     kind = dtypes.as_numpy(dtype) if dtype is not None else np.dtype(np.int64) if whole else default_float()
+    _refuse_booleans("arange", kind)
     count = math.ceil((last - first) / by)
     narrow = kind.kind in dtypes.FLOATS and kind != np.float64
     entries = _float_range(first, by, count, kind) if narrow else first + by * np.arange(count)
@@ -164,6 +171,7 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, requires_gr
     kind = default_float() if dtype is None else dtypes.as_numpy(dtype)
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
+    _refuse_booleans("linspace", kind)
     first, last = float(start), float(end)
     if kind.kind not in dtypes.FLOATS:
         return _made(np.linspace(first, last, steps).astype(kind), requires_grad, device)
@@ -187,6 +195,7 @@ def logspace(
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
     kind = default_float() if dtype is None else dtypes.as_numpy(dtype)
+    _refuse_booleans("logspace", kind)
     return _made(np.power(float(base), np.linspace(float(start), float(end), steps)).astype(kind), requires_grad, device)
 
 
@@ -202,8 +211,15 @@ def _random(name: str, draw: Any, kernel: str) -> Any:
 
     def like(x: Tensor, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
         kind = x.array.dtype if dtype is None else dtypes.as_numpy(dtype)
-        shape = x.array.shape
-        return by_randomness(shape, lambda lead: _made(draw((*lead, *shape), kind, None), requires_grad, device))
+        laid = np.empty_like(x.array, kind)
+        alone = {} if draw is uniform else {"in_blocks": laid.flags.c_contiguous}
+
+        def fill(lead: tuple[int, ...]) -> Tensor:
+            if lead:
+                return _made(draw((*lead, *laid.shape), kind, None), requires_grad, device)
+            return _made(in_memory_order(laid, lambda shape: draw(shape, kind, None, **alone)), requires_grad, device)
+
+        return by_randomness(laid.shape, fill)
 
     return in_words(make, name), in_words(like, f"{name}_like")
 
@@ -216,23 +232,36 @@ def _random(name: str, draw: Any, kernel: str) -> Any:
 
 @in_words
 def randint(
-    low: int, high: Any = None, size: Any = None, *, generator: Any = None, dtype: Any = None, requires_grad: bool = False,
+    low: Any = None, high: Any = None, size: Any = None, *, generator: Any = None, dtype: Any = None, requires_grad: bool = False,
     device: Any = None,
 ) -> Tensor:  # fmt: skip
+    """Whole numbers from low to high: ``randint(3, (2,))`` and ``randint(3, size=(2,))`` begin with 0."""
     if size is None:
         low, high, size = 0, low, high
+    low, high = (0, low) if high is None else (0 if low is None else low, high)
+    if size is None or high is None:
+        raise TypeError("randint(): the end of the range and the size are wanted: randint(high, size), randint(low, high, size)")
     if not isinstance(size, (tuple, list)):
         raise TypeError("a size is wanted")
     kind, shape = np.dtype(np.int64) if dtype is None else dtypes.as_numpy(dtype), size_of((size,))
-    return by_randomness(
-        shape, lambda lead: _made(whole(int(low), int(high), (*lead, *shape), generator).astype(kind), requires_grad, device)
-    )
+    draw = _whole_numbers(low, high, generator, kind)
+    return by_randomness(shape, lambda lead: _made(draw((*lead, *shape)), requires_grad, device))
 
 
 @in_words
 def randint_like(x: Tensor, low: int, high: Any = None, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
     low, high = (0, low) if high is None else (low, high)
-    return randint(low, high, tuple(x.shape), dtype=x.dtype if dtype is None else dtype, requires_grad=requires_grad, device=device)
+    kind, laid = x.dtype if dtype is None else dtype, np.empty_like(x.array, np.bool_)
+
+    def fill(lead: tuple[int, ...]) -> Tensor:
+        draw = _whole_numbers(low, high, None, dtypes.as_numpy(kind))
+        return _made(draw((*lead, *laid.shape)) if lead else in_memory_order(laid, draw), requires_grad, device)
+
+    return by_randomness(laid.shape, fill)
+
+
+def _whole_numbers(low: Any, high: Any, generator: Any, kind: np.dtype[Any]) -> Callable[[tuple[int, ...]], np.ndarray]:
+    return lambda shape: whole(int(low), int(high), shape, generator).astype(kind)
 
 
 @in_words
@@ -270,7 +299,8 @@ def normal(
     _check_normal(mean, std)
     parts = [np.shape(v.array if isinstance(v, Tensor) else v) for v in (mean, std)]
     shape = size_of((size,)) if size is not None else np.broadcast_shapes(*parts)
-    noise = by_randomness(shape, lambda lead: Tensor(draw_normal((*lead, *shape), default_float(), generator)))
+    kind = next((v.array.dtype for v in (mean, std) if isinstance(v, Tensor)), default_float())
+    noise = by_randomness(shape, lambda lead: Tensor(draw_normal((*lead, *shape), kind, generator)))
     with no_grad():
         drawn: Tensor = noise * std + mean
         return drawn.requires_grad_(requires_grad)

@@ -160,7 +160,7 @@ def shown(x: Tensor, *, tensor_contents: Any = None) -> str:
         tangent = tangent_of(x, level)
         if tangent is not None:
             text = f"{text[:-1]}, tangent={tangent!r})"
-    return text
+    return f"Parameter containing:\n{text}" if x._is_param else text
 
 
 def show(array: np.ndarray, grad_fn: str | None, requires_grad: bool, prefix: str = "tensor(") -> str:

@@ -8,6 +8,7 @@ in blocks of 16 whose first eight are radii and last eight angles.
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
@@ -79,8 +80,9 @@ class Generator:
         draws = (self.words(n) & np.uint32((1 << 24) - 1)).astype(np.float32) * np.float32(2.0**-24)
         return draws if dtype == np.float32 else below(1.0, draws.astype(dtype), 0.0)
 
-    def normal(self, n: int, dtype: Any) -> np.ndarray:
-        if n >= 16:
+    def normal(self, n: int, dtype: Any, in_blocks: bool = True) -> np.ndarray:
+        """n draws: in blocks of sixteen, if there are as many, or one by one, as for memory that has gaps."""
+        if n >= 16 and in_blocks:
             few_bits = np.dtype(dtype).itemsize == 2
             return self._blocks(n, np.float64 if dtype == np.float64 else np.float32, n - n % 16 if few_bits else n).astype(dtype)
         return np.array([self._one() for _ in range(n)], np.float64).astype(dtype)
@@ -150,12 +152,20 @@ def _count(shape: tuple[int, ...]) -> int:
     return int(np.prod(shape, dtype=np.int64))
 
 
+def in_memory_order(array: np.ndarray, draw: Callable[[tuple[int, ...]], np.ndarray]) -> np.ndarray:
+    """Numbers for the entries of an array, drawn in the order in which these are in memory, as PyTorch's loops go through them."""
+    if array.flags.c_contiguous:
+        return draw(array.shape)
+    axes = sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis]))
+    return draw(tuple([array.shape[axis] for axis in axes])).transpose(np.argsort(axes))
+
+
 def uniform(shape: tuple[int, ...], dtype: Any, source: Generator | None = None) -> np.ndarray:
     return (source or default_generator).uniform(_count(shape), dtype).reshape(shape)
 
 
-def normal(shape: tuple[int, ...], dtype: Any, source: Generator | None = None) -> np.ndarray:
-    return (source or default_generator).normal(_count(shape), dtype).reshape(shape)
+def normal(shape: tuple[int, ...], dtype: Any, source: Generator | None = None, in_blocks: bool = True) -> np.ndarray:
+    return (source or default_generator).normal(_count(shape), dtype, in_blocks).reshape(shape)
 
 
 def whole(low: int, high: int, shape: tuple[int, ...], source: Generator | None = None) -> np.ndarray:

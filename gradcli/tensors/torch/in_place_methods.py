@@ -9,6 +9,7 @@ import numpy as np
 
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.pytorch import unbroadcastable
+from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.batched import memory_of
 from gradcli.tensors.core.casts import as_tensor
 from gradcli.tensors.core.entry_writing import mismatch, write
@@ -19,7 +20,7 @@ from gradcli.tensors.core.storage import writable
 from gradcli.tensors.core.subscripts import mask_of
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.library_calls import call
-from gradcli.tensors.torch.generator import below, normal, uniform
+from gradcli.tensors.torch.generator import below, in_memory_order, normal, uniform
 from gradcli.tensors.torch.memory_methods import rearranged
 
 
@@ -87,21 +88,27 @@ def _uniform(x: Tensor, low: float = 0.0, high: float = 1.0, *, generator: Any =
     _check_floats(x, "check_uniform_bounds")
     if low > high:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
-    drawn = uniform(x.array.shape, drawn_in(x.array.dtype), generator) * (high - low) + low
-    return _drawn(x, below(high, drawn.astype(x.array.dtype), low) if is_half(x.array.dtype) else drawn, "UniformBackward0")
+    kind = x.array.dtype
+
+    def draw(shape: tuple[int, ...]) -> np.ndarray:
+        drawn = uniform(shape, drawn_in(kind), generator) * (high - low) + low
+        return below(high, drawn.astype(kind), low) if is_half(kind) else drawn
+
+    return _drawn(x, draw, "UniformBackward0")
 
 
 def _normal(x: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Tensor:
     _check_floats(x, "normal_kernel_cpu")
     if std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
-    return _drawn(x, normal(x.array.shape, drawn_in(x.array.dtype), generator) * std + mean, "NormalBackward0")
+    kind, whole = drawn_in(x.array.dtype), x.array.flags.c_contiguous
+    return _drawn(x, lambda shape: normal(shape, kind, generator, in_blocks=whole) * std + mean, "NormalBackward0")
 
 
-def _drawn(x: Tensor, numbers: np.ndarray, label: str) -> Tensor:
+def _drawn(x: Tensor, draw: Callable[[tuple[int, ...]], np.ndarray], label: str) -> Tensor:
     check_writable(x)
     check_places(x)
-    return replace(x, Tensor(numbers.astype(x.array.dtype)), label)
+    return replace(x, Tensor(in_memory_order(x.array, draw).astype(x.array.dtype)), label)
 
 
 IN_PLACE: dict[str, Callable[..., Tensor]] = {

@@ -40,7 +40,7 @@ def _is_complex(x: Tensor) -> bool:
 
 
 def _is_signed(x: Tensor) -> bool:
-    return x.array.dtype.kind != "u"
+    return x.array.dtype.kind not in "ub"
 
 
 def _is_inference(x: Tensor) -> bool:

@@ -103,7 +103,7 @@ def resolve(name: str, where: str = "torch") -> Any:
 
 def names() -> set[str]:
     """PyTorch's names that there are."""
-    return {*NAMES, *catalogue_functions.function_names()}
+    return {*NAMES, *catalogue_functions.names_at_the_top()}
 
 
 __all__ = ["NAMES", "missing", "names", "resolve"]

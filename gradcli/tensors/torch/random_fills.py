@@ -14,7 +14,7 @@ from gradcli.tensors.core.batched import Batched, by_randomness
 from gradcli.tensors.core.in_place import assign, check_places, check_writable, replace
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.refusals import in_words
-from gradcli.tensors.torch.generator import Generator, default_generator
+from gradcli.tensors.torch.generator import Generator, default_generator, in_memory_order
 
 _LARGEST = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}  # the bits of whole numbers that all are there
 _BITS = {"int64": 63, "int32": 31, "int16": 15, "int8": 7, "uint8": 8, "bool": 1}
@@ -25,7 +25,7 @@ def bernoulli(x: Tensor, p: float | None = None, *, generator: Generator | None 
     """1 with the probability that each entry says (or p), else 0."""
     source = generator or default_generator
     if p is not None:
-        return _drawn(x, lambda shape: source.uniform(math.prod(shape), np.float64).reshape(shape) < _probability(p))
+        return _drawn(x.contiguous(), lambda shape: source.uniform(math.prod(shape), np.float64).reshape(shape) < _probability(p))
 
     if x.array.dtype.kind != "f":
         raise NotImplementedError(f"\"bernoulli_tensor_cpu_p_\" not implemented for '{x.dtype.in_messages}'")
@@ -47,7 +47,7 @@ def _made(drawn: np.ndarray, like: Tensor) -> Tensor:
 
 def _drawn(x: Tensor, draw: Callable[[tuple[int, ...]], np.ndarray]) -> Tensor:
     shape = tuple(x.shape)
-    return by_randomness(shape, lambda lead: _made(draw((*lead, *shape)), x))
+    return by_randomness(shape, lambda lead: _made(draw((*lead, *shape)) if lead else in_memory_order(x.array, draw), x))
 
 
 def _probability(p: Any) -> float:
@@ -62,7 +62,13 @@ def _bernoulli_(x: Tensor, p: Any = 0.5, *, generator: Generator | None = None) 
     if isinstance(p, Tensor):
         drawn = bernoulli(Tensor(np.broadcast_to(p.array, x.array.shape).copy()), generator=generator)
         return replace(x, Tensor(drawn.array.astype(x.array.dtype)), "BernoulliBackward1")
-    return replace(x, bernoulli(x, p, generator=generator), "BernoulliBackward2")
+    return replace(x, _chosen(x, p, generator), "BernoulliBackward2")
+
+
+def _chosen(x: Tensor, p: float, generator: Generator | None = None) -> Tensor:
+    """1 with probability p, else 0, drawn for a tensor's entries in the order in which they are in memory."""
+    source = generator or default_generator
+    return _drawn(x, lambda shape: source.uniform(math.prod(shape), np.float64).reshape(shape) < _probability(p))
 
 
 def exponential(shape: tuple[int, ...], source: Generator | None = None) -> np.ndarray:
@@ -121,7 +127,7 @@ def multinomial(x: Tensor, num_samples: int, replacement: bool = False, *, gener
     if not replacement and num_samples > array.shape[-1]:
         raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
     if not replacement or num_samples == 1:
-        races = array / exponential(array.shape, generator).astype(array.dtype)
+        races = array / in_memory_order(array, lambda shape: exponential(shape, generator)).astype(array.dtype)
         return Tensor(np.argsort(-races, axis=-1, kind="stable")[..., :num_samples].astype(np.int64))
     rows = array.reshape(-1, array.shape[-1])
     sums = np.cumsum(rows, axis=-1)
@@ -167,7 +173,7 @@ def _by_channel(axes: int) -> Callable[..., Tensor]:
 
 def _kept(x: Tensor, p: float) -> Tensor:
     """What stays of a tensor; where nothing does, nothing is drawn."""
-    return Tensor(np.zeros(x.shape, x.array.dtype)) if p == 1 else bernoulli(x, 1 - p)
+    return Tensor(np.zeros(x.shape, x.array.dtype)) if p == 1 else _chosen(x, 1 - p)
 
 
 def _masked(x: Tensor, kept: Tensor, p: float, inplace: bool) -> Tensor:
@@ -178,7 +184,7 @@ def _masked(x: Tensor, kept: Tensor, p: float, inplace: bool) -> Tensor:
 
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
     """A sample of the Gumbel-softmax distribution; hard ones are one of the unit vectors, with the gradient of the soft one."""
-    waits = _drawn(logits.detach(), exponential)
+    waits = _drawn(logits.detach().contiguous(), exponential)
     soft: Tensor = softmax((logits - log(waits)) / tau, axis=dim)
     if not hard:
         return soft
