@@ -768,12 +768,12 @@ IDLE = {
                             " = help: leave one of them out"),
     "colours of JSON": ("eval x x=1 --format json --color always", "--format json has no colours\n = help: leave --color out"),
     "another format to save": ("eval x x=1 --save x=g.mat", "--save x=g.mat: '.mat' is no format that is written\n"
-                               " = help: the suffixes are .npy, .npz, .csv, .tsv and .json"),
+                               " = help: the suffixes are .npy, .npz, .csv, .tsv, .json, .zarr, .h5, .hdf5 and .parquet"),
     "two things in one file": ("eval x*y x=1 y=1 --save x=g.npy --save y=./g.npy", "--save x=g.npy: 'g.npy' is named twice\n"
                                " = help: a .npz file takes several"),
     "one thing in two files": ("eval x x=1 --save x=g.npy --save x=h.npy", "--save x=... is given twice"),
     "masks in another format": ("check -e x x=1 --save x=g.txt", "--save x=g.txt: '.txt' is no format that is written\n"
-                                " = help: the suffixes are .npy, .npz, .csv, .tsv and .json"),
+                                " = help: the suffixes are .npy, .npz, .csv, .tsv, .json, .zarr, .h5, .hdf5 and .parquet"),
 }  # fmt: skip
 
 

@@ -85,7 +85,7 @@ def scatter(c: Call) -> Said:
             return out_of_range(c.rank(src), c.rank(src))
         return "Index tensor must have the same number of dimensions as src tensor"
     if src and c.kind() != c.kind(src):
-        return f"{c.name}(): Expected self.dtype to be equal to src.dtype"
+        return "scatter(): Expected self.dtype to be equal to src.dtype"
     reduce = c["reduce"]
     if c.name == "scatter_reduce" and reduce not in ("sum", "prod", "mean", "amax", "amin"):
         return f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}."
