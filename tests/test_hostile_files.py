@@ -132,7 +132,10 @@ SPECIAL: dict[str, list[str]] = {
     "-": ["'@-' is for bindings on the command line", " = help: here, name a file"],
     "gone.npy": ["there is no file 'gone.npy'"],
     "a" * 300 + ".npy:k": [f"cannot read '{'a' * 300}.npy': File name too long"],
-    "d.xyz": ["cannot tell how to read 'd.xyz'", " = help: the formats are .npy, .npz, .csv, .tsv, .txt, .dat, .zarr, .h5, .hdf5, .parquet and .json"],
+    "d.xyz": [
+        "cannot tell how to read 'd.xyz'",
+        " = help: the formats are .npy, .npz, .csv, .tsv, .txt, .dat, .zarr, .h5, .hdf5, .parquet and .json",
+    ],
 }
 ON_THE_COMMAND_LINE = {"zero.csv": ["'zero.csv' is a device, not a file"], "/dev/zero": ["'/dev/zero' is a device, not a file"]}
 UNNAMEABLE = {"a\0b.npy": ["no file can have the name 'a\0b.npy'"], "": ["no file can have the name ''"]}
