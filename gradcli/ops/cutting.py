@@ -85,7 +85,9 @@ def _reduced(fold: str, shapes: Shapes, cuts: Cuts, axis: Any, keepdims: bool) -
 
 
 def _along(name: str, out: Shape, shapes: Shapes, cuts: Cuts, axis: Any) -> Found:
-    """An operation along axes leaves the others alone."""
+    """An operation along axes leaves the others alone, where its operands have the same ones."""
+    if len(set(map(len, shapes))) > 1:
+        raise Uncut(f"{name} needs all chunks at once")
     cut = _same([cut for cut in cuts if cut is not None], name)
     axes = axes_of(axis, len(shapes[0]))
     if cut in axes:
