@@ -85,6 +85,11 @@ class Source:
         return starts
 
 
+def first_line(error: BaseException) -> str:
+    """What a library's error says, in one line: its name, if it says nothing."""
+    return (str(error) or type(error).__name__).partition("\n")[0]
+
+
 def text_lines(text: str, *, keepends: bool = True) -> list[str]:
     """The lines of a text, each with its end. A line ends at ``\\n`` (or ``\\r\\n``) and nowhere else, as in a file.
 

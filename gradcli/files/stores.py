@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import InputError, suggestion
+from gradcli.errors import InputError, first_line, suggestion
 from gradcli.files import npy
 from gradcli.limits import Limits
 
@@ -136,7 +136,7 @@ class _Zarr(Store):
         try:
             found = zarr.open(str(path), mode="r")
         except Exception as error:
-            raise InputError(f"cannot read '{name}': {_first_line(error)}") from None
+            raise InputError(f"cannot read '{name}': {first_line(error)}") from None
         if not hasattr(found, "shape"):
             keys = sorted(place for place, _ in _arrays_of(found))
             if key is None or key not in keys:
@@ -156,7 +156,7 @@ class _Zarr(Store):
         try:
             return np.asarray(self.array[region])
         except (ValueError, RuntimeError, OSError) as error:
-            raise InputError(f"cannot read '{self.name}': {_first_line(error)}") from None
+            raise InputError(f"cannot read '{self.name}': {first_line(error)}") from None
 
 
 def _arrays_of(group: Any, before: str = "") -> Iterator[tuple[str, Any]]:
@@ -194,7 +194,7 @@ class _HDF5(Store):
         try:
             self.file = h5py.File(path, "r")
         except OSError as error:
-            raise InputError(f"cannot read '{name}': {_first_line(error)}") from None
+            raise InputError(f"cannot read '{name}': {first_line(error)}") from None
         names: list[str] = []
         self.file.visititems(lambda place, item: names.append(place) if isinstance(item, h5py.Dataset) else None)
         if key is None and len(names) == 1:
@@ -214,7 +214,7 @@ class _HDF5(Store):
         try:
             return np.asarray(self.array[region])
         except OSError as error:
-            raise InputError(f"cannot read '{self.name}': {_first_line(error)}") from None
+            raise InputError(f"cannot read '{self.name}': {first_line(error)}") from None
 
 
 # -- Parquet -------------------------------------------------------------------------------------------------------------
@@ -227,7 +227,7 @@ class _Parquet(Store):
         try:
             self.file = parquet.ParquetFile(path)
         except (OSError, ValueError) as error:  # pyarrow's errors are both
-            raise InputError(f"cannot read '{name}': {_first_line(error)}") from None
+            raise InputError(f"cannot read '{name}': {first_line(error)}") from None
         columns = self.file.schema_arrow.names
         if key is None and len(columns) == 1:
             (key,) = columns
@@ -255,7 +255,7 @@ class _Parquet(Store):
         try:
             column = self.file.read_row_groups(groups, columns=[self.key]).column(0)
         except (OSError, ValueError) as error:
-            raise InputError(f"cannot read '{self.name}': {_first_line(error)}") from None
+            raise InputError(f"cannot read '{self.name}': {first_line(error)}") from None
         if column.null_count:
             raise InputError(
                 f"the column '{self.key}' of '{self.name}' has missing values among rows {start + 1:,} to {stop:,}",
@@ -282,10 +282,6 @@ class _Npy(Store):
 
     def read(self, region: Region) -> np.ndarray:
         return np.array(self.array[region])
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error) or type(error).__name__).splitlines()[0]
 
 
 _KINDS: dict[str, Callable[[Path, str, str | None, bool], Store]] = {

@@ -72,7 +72,7 @@ class Form(NamedTuple):
 @cache
 def _lines() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
-    for line in (Path(__file__).parent / "forms.txt").read_text("utf-8").splitlines():
+    for line in (Path(__file__).parent / "forms.txt").read_text("utf-8").split("\n"):
         found.setdefault(line.partition("(")[0].partition("=")[0], []).append(line)
     return found
 

@@ -10,7 +10,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from importlib import import_module
 from typing import Any
 
-from gradcli.errors import EvaluationError, GradcliError, InputError, UsageError
+from gradcli.errors import EvaluationError, GradcliError, InputError, UsageError, first_line
 
 Task = tuple[int, Callable[..., Any], tuple[Any, ...]]  # a number that tells it, a function, and its arguments
 _AHEAD = 2  # chunks for each thread that are begun before one is done
@@ -89,7 +89,7 @@ class Cluster(Executor):
                 self.cluster = self.distributed.LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=None, silence_logs=50)
             self.client = self.distributed.Client(self.cluster or address, timeout="10s", set_as_default=False)
         except (OSError, TimeoutError, ValueError) as error:
-            raise InputError(f"no scheduler answers at {address}: {_said(error)}") from None
+            raise InputError(f"no scheduler answers at {address}: {first_line(error)}") from None
         self._hold_versions()
 
     def _hold_versions(self) -> None:
@@ -161,7 +161,7 @@ class Cluster(Executor):
             raise self._gone(error) from None
 
     def _gone(self, error: Exception) -> EvaluationError:
-        kind, said = type(error).__name__, _said(error)
+        kind, said = type(error).__name__, first_line(error)
         if kind == "KilledWorker":
             return EvaluationError(f"a chunk ended {_RETRIES + 1} workers: they may have had too little memory for it")
         if isinstance(error, OSError) or "Cancelled" in kind or "Closed" in kind or "Timeout" in kind:
@@ -176,10 +176,6 @@ class Cluster(Executor):
         if self.cluster is not None:
             with contextlib.suppress(Exception):
                 self.cluster.close(timeout=5)
-
-
-def _said(error: Exception) -> str:
-    return (str(error) or type(error).__name__).splitlines()[0]
 
 
 def _cores() -> int:
