@@ -101,8 +101,9 @@ def interrupted_after(monkeypatch, count):
 
 
 def test_another_run_is_not_gone_on_with(call_cli, files, monkeypatch):
-    interrupted_after(monkeypatch, 1)
-    assert call_cli("eval", "sum(y**2)", "y=@y.npy", "--on", "here", "--save", "y=g.npy").returncode == 130
+    interrupted_after(monkeypatch, 5)
+    monkeypatch.setattr(runs, "AT_ONCE", 1024)
+    assert call_cli("eval", "sum(y**2)", "y=@y.npy", "--on", "here", "--threads", "1", "--save", "y=g.npy").returncode == 130
     interrupted_after(monkeypatch, 10_000)
     done = call_cli("eval", "sum(y**3)", "y=@y.npy", "--resume", "--save", "y=g.npy")
     assert done.returncode == 2

@@ -81,7 +81,8 @@ REFUSED = {
     "two columns of a name": (".csv", "a,a\n1,2\n", "d.csv:a", ["'d.csv' has 2 columns 'a'", " = help: write their numbers, 0 to 1"]),
     "Latin-1": (".csv", b"T in \xb0C\n1\n", "d.csv", ["cannot read 'd.csv': it is not UTF-8 text (byte 6)"]),
     "another suffix": (".xlsx", "1\n", "d.xlsx",
-        ["cannot tell how to read 'd.xlsx'", " = help: the formats are .npy, .npz, .csv, .tsv, .txt, .dat and .json"]),
+        ["cannot tell how to read 'd.xlsx'",
+         " = help: the formats are .npy, .npz, .csv, .tsv, .txt, .dat, .zarr, .h5, .hdf5, .parquet and .json"]),
     "garbage for an array": (".npy", "no array at all\n", "d.npy", ["'d.npy' is not an array in NumPy's format: it begins with b'no arr'"]),
     "nothing for an array": (".npy", "", "d.npy", ["'d.npy' is empty"]),
     "garbage for an archive": (".npz", "no archive\n", "d.npz", ["'d.npz' is not a .npz archive: it begins with b'no a'"]),
@@ -180,7 +181,7 @@ def test_other_derivatives_are_saved_by_their_names(call_cli, tmp_path):
         assert (done.returncode, np.load(tmp_path / "g.npy").tolist()) == (0, wanted)
 
 
-HAVE = " = help: the suffixes are .npy, .npz, .csv, .tsv and .json"
+HAVE = " = help: the suffixes are .npy, .npz, .csv, .tsv, .json, .zarr, .h5, .hdf5 and .parquet"
 UNSAVED = {
     "another suffix": (["x=g.txt"], ["--save x=g.txt: '.txt' is no format that is written", HAVE]),
     "no suffix": (["x=g"], ["--save x=g: a suffix says the format", HAVE]),

@@ -63,7 +63,7 @@ class Here(Executor):
                 if not waiting:
                     return
                 done, _ = wait(waiting, return_when=FIRST_COMPLETED)
-                for future in done:
+                for future in sorted(done, key=lambda future: future.exception() is not None):  # what is done is kept before anything raises
                     yield waiting.pop(future), future.result()
         finally:
             for future in waiting:

@@ -190,11 +190,7 @@ def _own(record: Op | Composite, name: str, arguments: tuple[Any, ...], result: 
         result._view = None  # of something that was made on the way
     if name.startswith("unsafe_") and isinstance(result, Tensor):  # the same memory, and nobody looks after it
         result._view, result._version_counter = None, [0]
-    if not isinstance(result, Tensor):
-        return result
-    if isinstance(record, Composite) and not record.torch.shares and any(result is argument for argument in arguments):
-        return apply(clone, [result], {})  # there was nothing to do
-    if not (record.torch.copied or name.endswith("_copy")):
+    if not isinstance(result, Tensor) or not (record.torch.copied or name.endswith("_copy")):
         return result
     if any(isinstance(a, Tensor) and np.may_share_memory(result.array, a.array) for a in arguments):
         return apply(clone, [result], {})
