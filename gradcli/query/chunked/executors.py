@@ -63,7 +63,7 @@ class Here(Executor):
                 if not waiting:
                     return
                 done, _ = wait(waiting, return_when=FIRST_COMPLETED)
-                for future in sorted(done, key=lambda future: future.exception() is not None):  # what is done is kept before anything raises
+                for future in sorted(done, key=_has_failed):  # what is done is kept before anything raises
                     yield waiting.pop(future), future.result()
         finally:
             for future in waiting:
@@ -71,6 +71,10 @@ class Here(Executor):
 
     def close(self) -> None:
         self.pool.shutdown(cancel_futures=True)
+
+
+def _has_failed(future: Future[Any]) -> bool:
+    return future.exception() is not None
 
 
 class Cluster(Executor):
