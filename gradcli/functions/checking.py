@@ -24,8 +24,9 @@ from gradcli.functions.seeds import DIRECTIONS, Seeds, product, seeds_for
 from gradcli.functions.subject import OUTSIDE, NoValue, Subject
 from gradcli.functions.symmetry import TOLD, reads_one_triangle, symmetrized
 from gradcli.functions.taylor import taylor_order
+from gradcli.functions.tracing.composition import Composition
 from gradcli.functions.tracing.exact import exact
-from gradcli.functions.tracing.runs import run_of
+from gradcli.functions.tracing.runs import runs_of
 from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict
 
 TRACED = "the traced function"
@@ -87,8 +88,8 @@ class Question:
         (seeds,) = seeds_for(subject.value, self.seed, self.state)[:1]
         if not subject.is_scalar and self.seed is None:
             raise ArgumentError("second derivatives are of a number", help="give the vector that the result is multiplied with (seed)")
-        graph = exact(subject, run_of(subject, self.by))
-        if graph is None:
+        graph = exact(subject, runs_of(subject, self.by), {})
+        if graph is None or graph.trace.hidden:
             raise EvaluationError("second derivatives are checked of functions that can be traced, and this one cannot")
         random, checks = np.random.default_rng(self.state), []
         for _ in range(DIRECTIONS):
@@ -146,13 +147,17 @@ class _Truth:
     question: Question
 
     def __post_init__(self) -> None:
-        self.exact = exact(self.subject, run_of(self.subject, self.question.by))
+        self.held: dict[str, None] = {}  # where the code says that a value is a constant
+        self.exact = exact(self.subject, runs_of(self.subject, self.question.by), self.held)
+        self.composed = None if self.exact is None or not self.exact.trace.hidden else Composition(self.subject, self.exact)
 
     def check(self, seeds: Seeds, claims: Floats) -> Check:
         """The verdict on a gradient of the result's sum with these seeds."""
         found = self._traced(seeds, claims)
         if found is None:
             found = {name: self._differences(name, seeds, said) for name, said in claims.items()}
+            if self.held:  # which differences do not hold
+                found = {name: _open(part) for name, part in found.items()}
         told = self._reason(seeds, claims)
         for name, part in found.items():
             if part.verdict is Verdict.MISMATCH and reads_one_triangle(self.subject, name) and self._symmetric(name, seeds, claims[name]):
@@ -167,6 +172,20 @@ class _Truth:
         rtol = self.question.rtol
         if rtol is None:
             rtol = max((_LAST_BITS[str(said.dtype)] for said in claims.values() if str(said.dtype) in _LAST_BITS), default=None)
+        if self.composed is not None:
+            parts = self.composed.check(seeds, claims, self.question.rtol, self.question.atol)
+            if parts is None:
+                self.exact = self.composed = None  # differences of the whole decide
+                return None
+            found = {
+                name: part if claim is None else replace(_part(claim, part, claims[name]), decided_by=part.decided_by)
+                for name, (part, claim) in parts.items()
+            }
+            for name, part in found.items():
+                if part.verdict is Verdict.UNDETERMINED and not self.held:  # steps of the whole may see more
+                    whole = self._differences(name, seeds, claims[name])
+                    found[name] = whole if whole.verdict is Verdict.AGREE else part
+            return found
         check = self.exact.check(self.subject.floats, seeds, claims, rtol, self.question.atol)
         if check is None:
             return None
@@ -186,11 +205,23 @@ class _Truth:
 
     def _reason(self, seeds: Seeds, claims: Floats) -> str | None:
         """What the verdict hangs on beside the numbers."""
+        held = f"held constant where the code detaches it: {', '.join(self.held)}" if self.held else None
         if self.exact is not None:
-            decisions = ", ".join(self.exact.decisions)
-            return f"decided at the tested values: {decisions}" if decisions else None
+            decisions = ", ".join(self.exact.passage.decided(self.exact.trace.hidden))
+            said = [f"decided at the tested values: {decisions}"] if decisions else []
+            return "; ".join([*said, *([held] if held else [])]) or None
+        if held:
+            return f"{held}; and the trace stops elsewhere"
         order = taylor_order(self.subject, seeds, claims)
         return None if order is None else f"Taylor remainder of order {order:.2f} (2 if the gradient is right, 1 if not)"
+
+
+def _open(part: VariableCheck) -> VariableCheck:
+    """What differences say of a function that holds some values constant: nothing against a claim."""
+    if part.verdict is not Verdict.MISMATCH:
+        return part
+    reason = "differences move what the code detaches"
+    return VariableCheck(Verdict.UNDETERMINED, part.decided_by, entries=part.entries, worst=part.worst, reason=reason)
 
 
 def _symmetrizing(name: str, make: Make) -> Make:

@@ -6,52 +6,150 @@ A ``jax.custom_vjp`` is its own function here; its rules play no part, so that t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
+from gradcli.functions.places import Place, chosen, place_in
+from gradcli.functions.tracing.numpy_arrays import Traced
+from gradcli.functions.tracing.passage import Passage
+from gradcli.ops.structure import detach
+
 Rule = Callable[..., Any]
 
 
 class Untraceable(TypeError):
-    """A primitive that has no rule."""
+    """What has no rule."""
 
 
-def evaluated(jaxpr: Any, constants: Sequence[Any], arguments: Sequence[Any]) -> list[Any]:
-    """The results of a program of JAX's at these arguments. Raises Untraceable for a primitive without a rule."""
-    literal = import_module("jax.extend.core").Literal
-    values: dict[Any, Any] = {}
+class Chosen(np.ndarray):
+    """Whole numbers and truths that the arguments have had a part in: what is chosen by them is decided at the tested values."""
 
-    def read(x: Any) -> Any:
-        return np.asarray(x.val)[()] if isinstance(x, literal) else values[x]
 
-    values.update(zip(jaxpr.constvars, map(np.asarray, constants), strict=True))
-    values.update(zip(jaxpr.invars, arguments, strict=True))
-    for equation in jaxpr.eqns:
-        operands = [read(x) for x in equation.invars]
+@dataclass(frozen=True, eq=False)
+class _Run:
+    """One run of a program: it tells the passage of numbers that leave it, and where its code stands.
+
+    custom  whether it is within a custom function, whose rules say what is held constant
+    """
+
+    passage: Passage
+    custom: bool = False
+    place: Callable[[], Place | None] = lambda: None
+
+    def evaluated(self, jaxpr: Any, constants: Sequence[Any], arguments: Sequence[Any]) -> list[Any]:
+        """The results of a program at these arguments."""
+        literal = import_module("jax.extend.core").Literal
+        values: dict[Any, Any] = {}
+
+        def read(x: Any) -> Any:
+            return np.asarray(x.val)[()] if isinstance(x, literal) else values[x]
+
+        values.update(zip(jaxpr.constvars, map(np.asarray, constants), strict=True))
+        values.update(zip(jaxpr.invars, arguments, strict=True))
+        for equation in jaxpr.eqns:
+            self.passage.place = partial(_place, equation, self.place)
+            operands = [read(x) for x in equation.invars]
+            found = self._applied(equation, operands)
+            if any(isinstance(x, (Traced, Chosen)) for x in operands):
+                found = [x if isinstance(x, Traced) else np.asarray(x).view(Chosen) for x in found]
+            values.update(zip(equation.outvars, found, strict=True))
+        return [read(x) for x in jaxpr.outvars]
+
+    def _applied(self, equation: Any, operands: list[Any]) -> Sequence[Any]:
+        """The results of a primitive."""
         name, parameters = equation.primitive.name, equation.params
         inner = next((parameters[key] for key in _INNER if key in parameters), None)
         if inner is not None and name in _CALLS:
-            closed = inner if hasattr(inner, "jaxpr") else None
-            found = evaluated(closed.jaxpr, closed.consts, operands) if closed is not None else evaluated(inner, (), operands)
-        elif name == "cond":
-            index, *rest = operands
-            branch = parameters["branches"][min(max(int(index), 0), len(parameters["branches"]) - 1)]
-            found = evaluated(branch.jaxpr, branch.consts, rest)
-        elif name == "while":
-            found = _while(parameters, operands)
-        elif name == "scan":
-            found = _scan(parameters, operands)
-        elif name in _PLACED:
-            found = [_PLACED[name](equation.primitive, *operands, **parameters)]
-        elif name in RULES:
+            run = replace(self, custom=self.custom or name.startswith("custom"), place=self.passage.place)
+            return run.evaluated(inner.jaxpr, inner.consts, operands) if hasattr(inner, "jaxpr") else run.evaluated(inner, (), operands)
+        if name in _FLOWS:
+            return _FLOWS[name](self, parameters, operands)
+        if name == "stop_gradient":
+            return [operands[0] if self.custom else _held(self.passage, operands[0])]
+        if name in _PLACED:
+            return [_PLACED[name](equation.primitive, *operands, **parameters)]
+        if name not in RULES:
+            return self._outside(equation, operands)
+        try:
             found = RULES[name](*operands, **parameters)
-            found = found if equation.primitive.multiple_results else [found]
-        else:
-            raise Untraceable(f"no rule for JAX's {name}")
-        values.update(zip(equation.outvars, found, strict=True))
-    return [read(x) for x in jaxpr.outvars]
+        except Untraceable:
+            return self._outside(equation, operands)
+        return found if equation.primitive.multiple_results else [found]
+
+    def _outside(self, equation: Any, operands: list[Any]) -> list[Any]:
+        """A primitive without a rule, by JAX itself: what goes in leaves the graph."""
+        numbers = [np.asarray(x) for x in operands]
+        if equation.primitive.name == "pure_callback":
+            found = equation.params["callback"](*numbers)
+            return [np.asarray(part) for part in found]
+        jax = import_module("jax")
+        found = equation.primitive.bind(*map(jax.numpy.asarray, numbers), **equation.params)
+        return [np.asarray(part) for part in (found if equation.primitive.multiple_results else [found])]
+
+    def branched(self, parameters: Any, operands: Sequence[Any]) -> list[Any]:
+        """``cond`` and ``switch``: what the index says, which JAX holds to the branches there are."""
+        index, *rest = operands
+        if isinstance(index, Chosen):
+            self.passage.decide()
+        branches = parameters["branches"]
+        branch = branches[min(max(int(index), 0), len(branches) - 1)]
+        return self.evaluated(branch.jaxpr, branch.consts, rest)
+
+    def looped(self, parameters: Any, operands: Sequence[Any]) -> list[Any]:
+        """``while_loop``: as long as its condition is true."""
+        conditions, bodies = parameters["cond_nconsts"], parameters["body_nconsts"]
+        asked, done, carried = operands[:conditions], operands[conditions : conditions + bodies], list(operands[conditions + bodies :])
+        condition, body = parameters["cond_jaxpr"], parameters["body_jaxpr"]
+        while bool(self.evaluated(condition.jaxpr, condition.consts, [*asked, *carried])[0]):
+            carried = self.evaluated(body.jaxpr, body.consts, [*done, *carried])
+        return carried
+
+    def scanned(self, parameters: Any, operands: Sequence[Any]) -> list[Any]:
+        """``scan``: its body for each row."""
+        constants, carries, body = parameters["num_consts"], parameters["num_carry"], parameters["jaxpr"]
+        fixed, carried, rows = operands[:constants], list(operands[constants : constants + carries]), operands[constants + carries :]
+        order = range(parameters["length"])
+        given: list[list[Any]] = []
+        for i in reversed(order) if parameters["reverse"] else order:
+            found = self.evaluated(body.jaxpr, body.consts, [*fixed, *carried, *(row[i] for row in rows)])
+            carried = found[:carries]
+            given.append(found[carries:])
+        if parameters["reverse"]:
+            given.reverse()
+        return [*carried, *(np.stack(column) for column in zip(*given, strict=True))]
+
+
+_FLOWS: dict[str, Callable[[_Run, Any, Sequence[Any]], list[Any]]] = {"cond": _Run.branched, "while": _Run.looped, "scan": _Run.scanned}
+
+
+def evaluated(jaxpr: Any, constants: Sequence[Any], arguments: Sequence[Any], passage: Passage) -> list[Any]:
+    """The results of a program of JAX's at these arguments, of which those that are traced tell the passage."""
+    return _Run(passage).evaluated(jaxpr, constants, arguments)
+
+
+def _held(passage: Passage, x: Any) -> Any:
+    """A value as a constant."""
+    if not isinstance(x, Traced) or x.dtype.kind != "f":
+        return x
+    passage.hold()
+    return Traced(x.tensor.apply_op(detach, (x.tensor,), {}), passage)
+
+
+def _place(equation: Any, around: Callable[[], Place | None]) -> Place | None:
+    """Where the code stands that a primitive is from; for one within JAX's own functions, where these are called."""
+    traceback = getattr(equation.source_info, "traceback", None)
+    if traceback is None:
+        return around()
+    codes, instructions = traceback.raw_frames()
+    number = chosen([code.co_filename for code in codes[::-1]])
+    if number is None:
+        return around()
+    at = len(codes) - 1 - number
+    return place_in(codes[at], instructions[at], traceback.frames[at].line_num)
 
 
 _INNER = ("jaxpr", "call_jaxpr", "fun_jaxpr")
@@ -59,29 +157,6 @@ _CALLS = frozenset({
     "jit", "pjit", "closed_call", "core_call", "custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr", "remat",
     "remat2", "checkpoint",
 })  # fmt: skip
-
-
-def _while(parameters: Any, operands: Sequence[Any]) -> list[Any]:
-    conditions, bodies = parameters["cond_nconsts"], parameters["body_nconsts"]
-    asked, done, carried = operands[:conditions], operands[conditions : conditions + bodies], list(operands[conditions + bodies :])
-    condition, body = parameters["cond_jaxpr"], parameters["body_jaxpr"]
-    while bool(evaluated(condition.jaxpr, condition.consts, [*asked, *carried])[0]):
-        carried = evaluated(body.jaxpr, body.consts, [*done, *carried])
-    return carried
-
-
-def _scan(parameters: Any, operands: Sequence[Any]) -> list[Any]:
-    constants, carries, body = parameters["num_consts"], parameters["num_carry"], parameters["jaxpr"]
-    fixed, carried, rows = operands[:constants], list(operands[constants : constants + carries]), operands[constants + carries :]
-    order = range(parameters["length"])
-    given: list[list[Any]] = []
-    for i in reversed(order) if parameters["reverse"] else order:
-        found = evaluated(body.jaxpr, body.consts, [*fixed, *carried, *(row[i] for row in rows)])
-        carried = found[:carries]
-        given.append(found[carries:])
-    if parameters["reverse"]:
-        given.reverse()
-    return [*carried, *(np.stack(column) for column in zip(*given, strict=True))]
 
 
 # -- rules: a primitive's operands and parameters ---------------------------------------------------------------------
