@@ -15,14 +15,18 @@ from warnings import catch_warnings, simplefilter
 import numpy as np
 
 from gradcli.check.claims import RTOL
-from gradcli.errors import ArgumentError, EvaluationError, GradcliError
+from gradcli.errors import ArgumentError, EvaluationError, GradcliError, UsageError
 from gradcli.functions.arguments import Floats, Make, claims_in, products_in, rebuilt
 from gradcli.functions.calls import guarded
 from gradcli.functions.differences import by_differences
 from gradcli.functions.frameworks import Framework, framework
+from gradcli.functions.implicit import implicit
+from gradcli.functions.linear import ADJOINT, adjoint_said, by_units, is_operator, parts_of_operator, refuse_nonlinear
 from gradcli.functions.seeds import DIRECTIONS, Seeds, product, seeds_for
 from gradcli.functions.subject import OUTSIDE, NoValue, Subject
 from gradcli.functions.symmetry import TOLD, reads_one_triangle, symmetrized
+from gradcli.functions.tangents import JVP, along, contracted
+from gradcli.functions.tangents import said as tangents_said
 from gradcli.functions.taylor import taylor_order
 from gradcli.functions.tracing.composition import Composition
 from gradcli.functions.tracing.exact import exact
@@ -43,6 +47,8 @@ class Question:
     order  1, or 2: the gradient is a Hessian then, held along random directions
     seed   the vector of the vector-Jacobian product; without one, 1 for a number and random directions for arrays
     state  of these directions
+    kind   what is claimed: a gradient, JVP or ADJOINT
+    solves "residual" or "fixed point", if the function solves an equation: what is given of it
     """
 
     arguments: Mapping[str, Any]
@@ -53,35 +59,78 @@ class Question:
     seed: Any = None
     state: int = 0
     order: int = 1
+    kind: str = "gradient"
+    solves: str | None = None
 
-    def check(self, function: Callable[..., Any], gradient: Callable[..., Any] | None) -> tuple[Check, Any]:
+    def check(
+        self, function: Callable[..., Any], claim: Callable[..., Any] | None, equation: Callable[..., Any] | None = None
+    ) -> tuple[Check, Any]:
         """The verdict, and the function's value.
 
-        Raises NoValue where the function raises, what the gradient raises, and GradcliError for what they may not give.
+        claim     the gradient, JVP or adjoint that somebody wrote; None for that of a framework, and for an operator that has its adjoint
+        equation  what the function solves
+        Raises NoValue where the function raises, what the claim raises, and GradcliError for what they may not give.
         """
+        if claim is None and self.by is None:
+            return self._of_operator(function)
         if self.by is None:
-            return self._checked(Subject(function, self.arguments, self.wrt), None, gradient)
+            return self._checked(Subject(function, self.arguments, self.wrt), None, claim, equation)
         found = framework(self.by)
         with found.setting():
-            return self._checked(Subject(function, self.arguments, self.wrt, found.make), found, None)
+            return self._checked(Subject(function, self.arguments, self.wrt, found.make), found, None, equation)
 
-    def _checked(self, subject: Subject, found: Framework | None, gradient: Callable[..., Any] | None) -> tuple[Check, Any]:
+    def _of_operator(self, operator: Any) -> tuple[Check, Any]:
+        """The verdict on the adjoint that an operator says it has."""
+        if not is_operator(operator):
+            raise UsageError(
+                "there is no gradient to check, and the function is no operator that has an adjoint (matvec and rmatvec)",
+                help="give its gradient, JVP (jvp-of) or adjoint, or a framework (by)",
+            )
+        function, adjoint, arguments = parts_of_operator(operator, self.arguments, self.state)
+        return replace(self, arguments=arguments, wrt=self.wrt or list(arguments), kind=ADJOINT).check(function, adjoint)
+
+    def _checked(
+        self, subject: Subject, found: Framework | None, gradient: Callable[..., Any] | None, equation: Callable[..., Any] | None
+    ) -> tuple[Check, Any]:
         guarded(lambda: subject.value, NoValue, interrupts=False)
         if self.order == 2:
             return self._second(subject, found, gradient)
         directions = seeds_for(subject.value, self.seed, self.state)
+        if self.kind == JVP:
+            assert gradient is not None
+            return self._forward(subject, gradient, directions)
         if found is not None:
             claims = [found.product(subject, seeds, None) for seeds in directions]
         else:
             assert gradient is not None
             claims = [self._said(subject, gradient, seeds) for seeds in directions]
+        if equation is not None and self.solves is not None:
+            found_equation = implicit(subject, equation, self.solves, lambda residual: exact(residual, runs_of(residual, self.by), {}))
+            rtol = RTOL["float64"] if self.rtol is None else self.rtol
+            return _gravest(found_equation.checks(directions, claims, rtol, self._asked_of(found_equation.equation))), _shown(subject)
         truth = _Truth(subject, self)
-        checks = [truth.check(seeds, said) for seeds, said in zip(directions, claims, strict=True)]
-        check = max(checks, key=lambda c: c.verdict)
-        if len(checks) > 1:
-            for part in check.variables.values():
-                part.directions = len(checks)
-        return check, _shown(subject)
+        return _gravest([truth.check(seeds, said) for seeds, said in zip(directions, claims, strict=True)]), _shown(subject)
+
+    def _asked_of(self, subject: Subject) -> Callable[[Seeds, Floats, float], Check]:
+        """The verdict on claims about another function, with so much more room."""
+        truth = _Truth(subject, self)
+
+        def ask(seeds: Seeds, said: Floats, room: float) -> Check:
+            truth.question = replace(self, atol=self.atol + room)
+            return truth.check(seeds, said)
+
+        return ask
+
+    def _forward(self, subject: Subject, jvp: Callable[..., Any], directions: list[Seeds]) -> tuple[Check, Any]:
+        """The verdict on a JVP, along random directions of the arguments."""
+        random, checks = np.random.default_rng([self.state, 3]), []
+        for _ in range(DIRECTIONS):
+            tangents = {name: random.standard_normal(x.shape).astype(x.dtype) for name, x in subject.floats.items()}
+            with np.errstate(all="ignore"):
+                parts = tangents_said(subject, jvp, tangents)
+            truth = _Truth(along(subject, tangents), self)
+            checks += [truth.check(seeds, contracted(parts, seeds)) for seeds in directions]
+        return _gravest(checks), _shown(subject)
 
     def _second(self, subject: Subject, found: Framework | None, gradient: Callable[..., Any] | None) -> tuple[Check, Any]:
         """The verdict on second derivatives, which only a trace has for certain: by their products with random directions."""
@@ -104,16 +153,16 @@ class Question:
                 raise EvaluationError("the reference has no second derivative of this function")
             parts = {claim.of: _part(claim, check.variables.get(claim.of), claims[claim.of]) for claim in check.claims}
             checks.append(Check(max(part.verdict for part in parts.values()), parts))
-        check = max(checks, key=lambda c: c.verdict)
-        for part in check.variables.values():
-            part.directions = DIRECTIONS
-        return check, _shown(subject)
+        return _gravest(checks), _shown(subject)
 
     def _said(self, subject: Subject, gradient: Callable[..., Any], seeds: Seeds) -> Floats:
         """What a gradient says after its function was called there, as a class that keeps what its backward needs wants it.
 
         Before that, both are called elsewhere: a gradient that keeps its first answer, or is of an earlier call, gives itself away.
         """
+        if self.kind == ADJOINT:
+            refuse_nonlinear(subject, self.state)
+            return adjoint_said(subject, gradient, seeds)
         with suppress(*OUTSIDE, GradcliError), np.errstate(all="ignore"):
             random = np.random.default_rng(self.state)
             moved = {name: (x * random.uniform(*_ELSEWHERE, x.shape)).astype(x.dtype) for name, x in subject.floats.items()}
@@ -132,6 +181,15 @@ _ELSEWHERE = (1.001, 1.01)  # times the values of the arguments
 def _copies(subject: Subject, floats: Floats) -> list[Any]:
     """Arguments of their own for a gradient, which may write into them."""
     return [rebuilt(name, value, {**subject.floats, **floats}, subject.make) for name, value in subject.arguments.items()]
+
+
+def _gravest(checks: list[Check]) -> Check:
+    """The gravest of the verdicts along several directions."""
+    check = max(checks, key=lambda c: c.verdict)
+    if len(checks) > 1:
+        for part in check.variables.values():
+            part.directions = len(checks)
+    return check
 
 
 def _shown(subject: Subject) -> Any:
@@ -172,6 +230,8 @@ class _Truth:
         rtol = self.question.rtol
         if rtol is None:
             rtol = max((_LAST_BITS[str(said.dtype)] for said in claims.values() if str(said.dtype) in _LAST_BITS), default=None)
+        if self.composed is not None and self.question.kind == ADJOINT:  # a linear function needs no differences
+            return None
         if self.composed is not None:
             parts = self.composed.check(seeds, claims, self.question.rtol, self.question.atol)
             if parts is None:
@@ -193,6 +253,8 @@ class _Truth:
 
     def _differences(self, name: str, seeds: Seeds, said: np.ndarray) -> VariableCheck:
         rtol = RTOL.get(str(said.dtype), 1e-6) if self.question.rtol is None else self.question.rtol
+        if self.question.kind == ADJOINT:
+            return by_units(self.subject, name, seeds, said, rtol, self.question.atol)
         return by_differences(self.subject, name, seeds, said, rtol, self.question.atol)
 
     def _symmetric(self, name: str, seeds: Seeds, said: np.ndarray) -> bool:
@@ -212,6 +274,8 @@ class _Truth:
             return "; ".join([*said, *([held] if held else [])]) or None
         if held:
             return f"{held}; and the trace stops elsewhere"
+        if self.question.kind == ADJOINT:
+            return None
         order = taylor_order(self.subject, seeds, claims)
         return None if order is None else f"Taylor remainder of order {order:.2f} (2 if the gradient is right, 1 if not)"
 
