@@ -85,6 +85,7 @@ def place_in(code: CodeType, instruction: int, line: int) -> Place | None:
     return Place(code.co_filename, line, span)
 
 
+@lru_cache(maxsize=4096)
 def condition_at(place: Place) -> Place | None:
     """The comparison, or else the condition, that the expression at a place is part of; None if it is part of none."""
     around = _around(place)
@@ -96,6 +97,7 @@ def condition_at(place: Place) -> Place | None:
     return Place(place.path, found.lineno, (found.col_offset, found.end_col_offset or 0) if whole else None)
 
 
+@lru_cache(maxsize=4096)
 def is_dropped(place: Place) -> bool:
     """Whether the expression at a place is part of a statement whose value nobody takes: a call that prints, say."""
     return any(isinstance(node, ast.Expr) for node in _around(place))

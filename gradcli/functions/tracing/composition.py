@@ -28,7 +28,7 @@ from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.sweep import backward
 from gradcli.report.verdicts import Claim, VariableCheck, Verdict
 
-_MOST_ENTRIES, _MOST_STEPS = 2_000, 10_000  # numbers that leave the graph, and of these times steps of the trace: else all is differenced
+_MOST_ENTRIES, _MOST_STEPS = 2_000, 4_000  # numbers that leave the graph, and of these times steps of the trace: else all is differenced
 _MOVE = 2.0**-14  # relative: how far the whole function is moved to confirm its derivative
 _OFF = 1e-4  # relative, of that derivative: what is off by more depends on what the trace has not seen
 _PLACES = 3  # that are told
@@ -102,10 +102,11 @@ class Composition:
             with np.errstate(all="ignore"):
                 adjoints = backward(order, seeds, list(hidden.values()), values.__getitem__)
             weights = {number: np.asarray(adjoints[leaf]) for number, leaf in hidden.items() if leaf in adjoints}
+            epsilon = max(float(np.finfo(array.dtype).eps) for array in (exit.numbers, *(self.exact.trace.constants[n] for n in weights)))
             numbers, errors = np.zeros(exit.numbers.size), np.zeros(exit.numbers.size)
             for entry in range(exit.numbers.size) if any(weight.any() for weight in weights.values()) else ():
                 moved = partial(self._moved, exit, entry, weights)
-                estimate = slope(moved, float(exit.numbers.reshape(-1)[entry]), float(np.finfo(exit.numbers.dtype).eps))
+                estimate = slope(moved, float(exit.numbers.reshape(-1)[entry]), epsilon)
                 if estimate.sides is not None or estimate.noisy or not math.isfinite(estimate.value + estimate.error):
                     return None
                 numbers[entry], errors[entry] = estimate.value, estimate.error + unsure * abs(estimate.value)

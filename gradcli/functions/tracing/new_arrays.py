@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -26,30 +27,41 @@ _OF_OTHERS = ("array", "asarray", "asanyarray", "ascontiguousarray")
 def new_arrays(passage: Passage) -> Iterator[None]:
     """While it lasts, arrays of floats that code of theirs makes by NumPy's functions are traced."""
     before = {name: getattr(np, name) for name in (*_EMPTY, *_OF_OTHERS)}
+    theirs = _Theirs()
     for name, function in before.items():
-        setattr(np, name, (_empty if name in _EMPTY else _of_others)(function, passage))
+        setattr(np, name, wraps(function)((_empty if name in _EMPTY else _of_others)(function, passage, theirs)))
     try:
         yield
     finally:
+        theirs.lasts = False  # a module that was imported meanwhile may have kept what was there
         for name, function in before.items():
             setattr(np, name, function)
 
 
-def _empty(function: Callable[..., Any], passage: Passage) -> Callable[..., Any]:
+class _Theirs:
+    """Whether a maker is called by the code that is asked about, while it runs."""
+
+    lasts = True
+
+    def __call__(self) -> bool:
+        return self.lasts and is_theirs(sys._getframe(2).f_code.co_filename)
+
+
+def _empty(function: Callable[..., Any], passage: Passage, theirs: _Theirs) -> Callable[..., Any]:
     def made(*arguments: Any, **keywords: Any) -> Any:
         found = function(*arguments, **keywords)
         if isinstance(found, Tensor):
             return Traced(found, passage)
-        if isinstance(found, np.ndarray) and found.dtype in (np.float64, np.float32) and _is_called_by_them():
+        if isinstance(found, np.ndarray) and found.dtype in (np.float64, np.float32) and theirs():
             return Traced(Tensor(found), passage)
         return found
 
     return made
 
 
-def _of_others(function: Callable[..., Any], passage: Passage) -> Callable[..., Any]:
+def _of_others(function: Callable[..., Any], passage: Passage, theirs: _Theirs) -> Callable[..., Any]:
     def made(value: Any, dtype: Any = None, *arguments: Any, **keywords: Any) -> Any:
-        if not _is_called_by_them() or not _holds_traced(value) or (dtype is not None and np.dtype(dtype).kind != "f"):
+        if not theirs() or not _holds_traced(value) or (dtype is not None and np.dtype(dtype).kind != "f"):
             return function(value, dtype, *arguments, **keywords)
         found = _stacked(value)
         if function.__name__ == "array" and keywords.get("copy", True):
@@ -57,10 +69,6 @@ def _of_others(function: Callable[..., Any], passage: Passage) -> Callable[..., 
         return found if dtype is None or found.dtype == dtype else found.astype(dtype)
 
     return made
-
-
-def _is_called_by_them() -> bool:
-    return is_theirs(sys._getframe(2).f_code.co_filename)
 
 
 def _holds_traced(value: Any) -> bool:
