@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,57 @@ def test_a_wrong_jvp_is_told_as_one() -> None:
     assert excerpt.endswith("<lambda> with the JVP <lambda>")
 
 
+needs_torch = pytest.mark.skipif(find_spec("torch") is None, reason="PyTorch is not installed")
+needs_jax = pytest.mark.skipif(find_spec("jax") is None, reason="JAX is not installed")
+
+
+@needs_torch
+@pytest.mark.parametrize(("factor", "verdict"), [(1.0, "agree"), (1.0001, "mismatch")])
+def test_forward_mode_of_torch(factor: float, verdict: str) -> None:
+    import torch
+
+    class Exponential(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
+        @staticmethod
+        def forward(x: Any) -> Any:
+            return x.exp()
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            ctx.save_for_forward(output)
+
+        @staticmethod
+        def jvp(ctx: Any, tangent: Any) -> Any:
+            return factor * tangent * ctx.saved_tensors[0]
+
+    check = check_gradient(lambda x: Exponential.apply(x) * x, by="torch", forward=True, at={"x": X})
+    assert (check.verdict.word, source(check)) == (verdict, TRACED)
+
+
+@needs_jax
+@pytest.mark.parametrize(("factor", "verdict"), [(1.0, "agree"), (1.0001, "mismatch")])
+def test_forward_mode_of_jax(factor: float, verdict: str) -> None:
+    import jax
+    import jax.numpy as jnp
+
+    @jax.custom_jvp
+    def exponential(x: Any) -> Any:
+        return jnp.exp(x)
+
+    exponential.defjvp(lambda at, tangents: (exponential(*at), factor * tangents[0] * exponential(*at)))
+    check = check_gradient(lambda x: exponential(x) * x, by="jax", forward=True, at={"x": X})
+    assert (check.verdict.word, source(check)) == (verdict, TRACED)
+
+
+def test_a_jvp_that_keeps_its_first_answer_is_wrong() -> None:
+    kept: list[Any] = []
+
+    def jvp(x: Any, dx: Any) -> Any:
+        kept.append(2 * x)
+        return kept[0] @ dx
+
+    assert check_gradient(lambda x: np.sum(x**2), jvp_of=jvp, at={"x": X}).verdict.word == "mismatch"
+
+
 # -- adjoints -------------------------------------------------------------------------------------------------------------
 
 
@@ -109,13 +161,13 @@ def operator(factor: float) -> Any:
 
 @pytest.mark.parametrize(("factor", "verdict"), [(1.0, "agree"), (-1.0, "mismatch")])
 def test_operators_have_their_own_adjoint_and_argument(factor: float, verdict: str) -> None:
-    assert check_gradient(operator(factor)).verdict.word == verdict
+    assert check_gradient(operator(factor), at={}).verdict.word == verdict
     assert check_gradient(operator(factor), at={"x": X}).verdict.word == verdict
 
 
 def test_a_complex_operator_is_refused() -> None:
     with pytest.raises(GradcliError, match="the operator is complex"):
-        check_gradient(scipy.sparse.linalg.aslinearoperator(M.astype(complex)))
+        check_gradient(scipy.sparse.linalg.aslinearoperator(M.astype(complex)), at={})
 
 
 # -- solvers ----------------------------------------------------------------------------------------------------------------
@@ -203,6 +255,9 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "two equations": ({"gradient": np.cos, "implicit": np.cos, "fixed_point": np.cos}, "implicit and fixed_point exclude each other"),
     "a JVP of a solver": ({"jvp_of": np.cos, "implicit": np.cos}, "jvp_of and implicit exclude each other"),
     "an adjoint of second order": ({"adjoint": np.cos, "order": 2}, "adjoint and order exclude each other"),
+    "forward without a framework": ({"gradient": np.cos, "forward": True}, "forward goes with by torch or jax"),
+    "forward of autograd": ({"by": "autograd", "forward": True}, "forward goes with by torch or jax"),
+    "forward of second order": ({"by": "torch", "forward": True, "order": 2}, "forward and order exclude each other"),
     "an equation alone": ({"implicit": np.cos}, "give one of gradient, jvp_of, adjoint and by"),
     "no function": ({"jvp_of": 3}, "the jvp_of must be a function, not int"),
 }

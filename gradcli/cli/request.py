@@ -120,6 +120,7 @@ class CheckRequest(Request):
     adjoint: str | None = None
     implicit: str | None = None
     fixed_point: str | None = None
+    forward: bool = False
     by: str | None = None
     order: int = 1
     backend: str | None = None

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from gradcli.errors import UsageError
+from gradcli.functions.frameworks import FORWARD
 from gradcli.functions.implicit import FIXED_POINT, RESIDUAL
 from gradcli.functions.linear import ADJOINT
 from gradcli.functions.tangents import JVP
@@ -36,10 +37,13 @@ class Asked(NamedTuple):
         return f"the {what} {name(self.claim)}" if self.claim is not None else f"its own {what}"
 
 
-def asked(given: Mapping[str, Any], by: str | None, order: int, spelled: Callable[[str], str], *, alone: bool) -> Asked:
+def asked(
+    given: Mapping[str, Any], by: str | None, order: int, spelled: Callable[[str], str], *, alone: bool, forward: bool = False
+) -> Asked:
     """What some options ask, of those that are not None. Raises UsageError for what does not go together.
 
     spelled  an option as the user writes it
+    forward  whether a framework's forward mode is held
     alone    whether an object may come without: an operator, which has an adjoint
     """
     claims = [name for name in _KINDS if given[name] is not None]
@@ -52,10 +56,16 @@ def asked(given: Mapping[str, Any], by: str | None, order: int, spelled: Callabl
         )
     if len(equations) > 1:
         raise UsageError(f"{spelled('implicit')} and {spelled('fixed_point')} exclude each other")
-    kind = _KINDS[claims[0]] if claims else GRADIENT if by is not None else ADJOINT
+    if forward and by not in FORWARD:
+        raise UsageError(f"{spelled('forward')} goes with {spelled('by')} {' or '.join(FORWARD)}")
+    own = JVP if forward else GRADIENT
+    kind = _KINDS[claims[0]] if claims else own if by is not None else ADJOINT
     if kind != GRADIENT:
         for name in [*(["order"] if order == 2 else []), *equations]:
-            raise UsageError(f"{spelled(claims[0])} and {spelled(name)} exclude each other", help=f"{spelled(name)} goes with a gradient")
+            raise UsageError(
+                f"{spelled(claims[0] if claims else 'forward')} and {spelled(name)} exclude each other",
+                help=f"{spelled(name)} goes with a gradient",
+            )
     if equations and order == 2:
         raise UsageError(f"{spelled(equations[0])} and {spelled('order')} exclude each other", help="second derivatives are not solved for")
     claim = given[claims[0]] if claims else None

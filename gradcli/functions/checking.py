@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 from warnings import catch_warnings, simplefilter
 
@@ -16,7 +17,7 @@ import numpy as np
 
 from gradcli.check.claims import RTOL
 from gradcli.errors import ArgumentError, EvaluationError, GradcliError, UsageError
-from gradcli.functions.arguments import Floats, Make, claims_in, products_in, rebuilt
+from gradcli.functions.arguments import Floats, claims_in, products_in, rebuilt
 from gradcli.functions.calls import guarded
 from gradcli.functions.differences import by_differences
 from gradcli.functions.frameworks import Framework, framework
@@ -24,7 +25,7 @@ from gradcli.functions.implicit import implicit
 from gradcli.functions.linear import ADJOINT, adjoint_said, by_units, is_operator, parts_of_operator, refuse_nonlinear
 from gradcli.functions.seeds import DIRECTIONS, Seeds, product, seeds_for
 from gradcli.functions.subject import OUTSIDE, NoValue, Subject
-from gradcli.functions.symmetry import TOLD, reads_one_triangle, symmetrized
+from gradcli.functions.symmetry import TOLD, reads_one_triangle, symmetrized, symmetrizing
 from gradcli.functions.tangents import JVP, along, contracted
 from gradcli.functions.tangents import said as tangents_said
 from gradcli.functions.taylor import taylor_order
@@ -97,8 +98,7 @@ class Question:
             return self._second(subject, found, gradient)
         directions = seeds_for(subject.value, self.seed, self.state)
         if self.kind == JVP:
-            assert gradient is not None
-            return self._forward(subject, gradient, directions)
+            return self._forward(subject, found, gradient, directions)
         if found is not None:
             claims = [found.product(subject, seeds, None) for seeds in directions]
         else:
@@ -121,13 +121,19 @@ class Question:
 
         return ask
 
-    def _forward(self, subject: Subject, jvp: Callable[..., Any], directions: list[Seeds]) -> tuple[Check, Any]:
+    def _forward(
+        self, subject: Subject, found: Framework | None, jvp: Callable[..., Any] | None, directions: list[Seeds]
+    ) -> tuple[Check, Any]:
         """The verdict on a JVP, along random directions of the arguments."""
         random, checks = np.random.default_rng([self.state, 3]), []
         for _ in range(DIRECTIONS):
             tangents = {name: random.standard_normal(x.shape).astype(x.dtype) for name, x in subject.floats.items()}
-            with np.errstate(all="ignore"):
-                parts = tangents_said(subject, jvp, tangents)
+            if found is not None:
+                assert found.push is not None
+                parts = found.push(subject, tangents)
+            else:
+                assert jvp is not None
+                parts = self._after_another(subject, partial(tangents_said, subject, jvp, tangents))
             truth = _Truth(along(subject, tangents), self)
             checks += [truth.check(seeds, contracted(parts, seeds)) for seeds in directions]
         return _gravest(checks), _shown(subject)
@@ -156,23 +162,27 @@ class Question:
         return _gravest(checks), _shown(subject)
 
     def _said(self, subject: Subject, gradient: Callable[..., Any], seeds: Seeds) -> Floats:
-        """What a gradient says after its function was called there, as a class that keeps what its backward needs wants it.
-
-        Before that, both are called elsewhere: a gradient that keeps its first answer, or is of an earlier call, gives itself away.
-        """
+        """What a gradient, or an adjoint, says of the result times seeds."""
         if self.kind == ADJOINT:
             refuse_nonlinear(subject, self.state)
             return adjoint_said(subject, gradient, seeds)
+        said = self._after_another(subject, lambda at: product(gradient, _copies(subject, at), seeds, subject.is_scalar))
+        return claims_in(self.arguments, self.wrt, said)
+
+    def _after_another(self, subject: Subject, ask: Callable[[Floats], Any]) -> Any:
+        """What a claim says after its function was called there, as a class that keeps what its backward needs wants it.
+
+        Before that, both are called elsewhere: a claim that keeps its first answer, or is of an earlier call, gives itself away.
+        """
         with suppress(*OUTSIDE, GradcliError), np.errstate(all="ignore"):
             random = np.random.default_rng(self.state)
             moved = {name: (x * random.uniform(*_ELSEWHERE, x.shape)).astype(x.dtype) for name, x in subject.floats.items()}
             subject(moved)
-            product(gradient, _copies(subject, moved), seeds, subject.is_scalar)
+            ask(moved)
         subject()
         with np.errstate(all="ignore"), catch_warnings():
             simplefilter("ignore")
-            said = product(gradient, _copies(subject, {}), seeds, subject.is_scalar)
-        return claims_in(self.arguments, self.wrt, said)
+            return ask({})
 
 
 _ELSEWHERE = (1.001, 1.01)  # times the values of the arguments
@@ -259,7 +269,7 @@ class _Truth:
 
     def _symmetric(self, name: str, seeds: Seeds, said: np.ndarray) -> bool:
         """Whether a gradient by a symmetric matrix is right along the directions in which it stays one."""
-        subject = replace(self.subject, make=_symmetrizing(name, self.subject.make), wrt=[name])
+        subject = replace(self.subject, make=symmetrizing(name, self.subject.make), wrt=[name])
         truth = _Truth(subject, replace(self.question, wrt=[name]))
         claims = {name: symmetrized(said)}
         found = truth._traced(seeds, claims) or {name: truth._differences(name, seeds, claims[name])}
@@ -286,16 +296,6 @@ def _open(part: VariableCheck) -> VariableCheck:
         return part
     reason = "differences move what the code detaches"
     return VariableCheck(Verdict.UNDETERMINED, part.decided_by, entries=part.entries, worst=part.worst, reason=reason)
-
-
-def _symmetrizing(name: str, make: Make) -> Make:
-    """Makes of a matrix its symmetric part before the function sees it."""
-
-    def made(which: str, value: Any, numbers: Any) -> Any:
-        found = make(which, value, numbers)
-        return (found + found.T) / 2 if which == name else found
-
-    return made
 
 
 def _part(claim: Claim, engine: VariableCheck | None, said: np.ndarray) -> VariableCheck:

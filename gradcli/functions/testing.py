@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from inspect import signature
-from typing import Any, TypedDict, Unpack
+from typing import Any, Required, TypedDict, Unpack
 
 import numpy as np
 
@@ -42,7 +42,7 @@ class GradientError(AssertionError):
 class Options(TypedDict, total=False):
     """Those of `check_gradient`, as `assert_gradient` and `gradient_test` hand them on."""
 
-    at: Mapping[str, Any] | None
+    at: Required[Mapping[str, Any]]
     wrt: str | Iterable[str] | None
     by: str | None
     points: int
@@ -55,13 +55,14 @@ class Options(TypedDict, total=False):
     adjoint: Callable[..., Any] | None
     implicit: Callable[..., Any] | None
     fixed_point: Callable[..., Any] | None
+    forward: bool
 
 
 def check_gradient(
     function: Callable[..., Any],
     gradient: Callable[..., Any] | None = None,
     *,
-    at: Mapping[str, Any] | None = None,
+    at: Mapping[str, Any],
     wrt: str | Iterable[str] | None = None,
     by: str | None = None,
     points: int = 1,
@@ -74,6 +75,7 @@ def check_gradient(
     adjoint: Callable[..., Any] | None = None,
     implicit: Callable[..., Any] | None = None,
     fixed_point: Callable[..., Any] | None = None,
+    forward: bool = False,
 ) -> Check:
     """The verdict on the gradient of a function, or on its JVP or adjoint.
 
@@ -89,13 +91,14 @@ def check_gradient(
     order         2 if ``gradient`` is a Hessian, or for the framework's second derivatives; the function has to be one that can be traced
     jvp_of        in the place of a gradient, the JVP that somebody wrote: it takes the arguments, then a tangent for each name of ``wrt``
     adjoint       that of a linear function: it takes a vector for the result, then the arguments that are not of ``wrt``; an operator with
-                  matvec and rmatvec has its own, and needs no argument
+                  matvec and rmatvec has its own, and with at={} an argument, too
     implicit      the residual(x, *arguments) that the function's value x makes zero: the gradient is held to the implicit function theorem
     fixed_point   the same of a function g(x, *arguments) that gives x
+    forward       with by="torch" or "jax": its forward mode is held, along random directions
     Raises a `GradcliError` for what cannot be decided about: a function that raises, a result of another shape.
     """
     given = {"gradient": gradient, "jvp_of": jvp_of, "adjoint": adjoint, "implicit": implicit, "fixed_point": fixed_point}
-    return _checked(function, given, at, wrt, by, points, rtol, atol, seed, random_state, order)[0]
+    return _checked(function, given, at, wrt, by, points, rtol, atol, seed, random_state, order, forward)[0]
 
 
 def assert_gradient(function: Callable[..., Any], gradient: Callable[..., Any] | None = None, **options: Unpack[Options]) -> None:
@@ -143,12 +146,12 @@ _GIVEN = ("jvp_of", "adjoint", "implicit", "fixed_point")  # functions
 
 def _checked(
     function: Any, given: Mapping[str, Any], at: Any, wrt: Any, by: str | None, points: int, rtol: float | None, atol: float, seed: Any,
-    random_state: int, order: int,
+    random_state: int, order: int, forward: bool,
 ) -> tuple[Check, Arguments, Asked]:  # fmt: skip
     """The verdict, the arguments that it is about, and what was asked."""
     if order not in (1, 2):
         raise UsageError(f"order must be 1 or 2, not {order!r}")
-    what = asked(given, by, order, str, alone=is_operator(function))
+    what = asked(given, by, order, str, alone=is_operator(function), forward=forward)
     if by is not None:
         one_of("by", by, FRAMEWORKS)
     functions = {name: one for name, one in given.items() if one is not None}

@@ -76,6 +76,7 @@ def check(
     by: Annotated[
         str | None, typer.Option(metavar="torch|jax|autograd", help="Whose own backward of --function is checked, custom rules in it.")
     ] = None,
+    forward: Annotated[bool, typer.Option("--forward", help="With --by torch or jax: its forward mode is checked.")] = False,
     order: Annotated[int, typer.Option(min=1, max=2, help="2: the gradient of --function is its Hessian.")] = 1,
     at: Annotated[
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="An argument of --function; in the order of its parameters.")
@@ -150,7 +151,7 @@ def check(
         rtol=rtol, atol=atol, convention=convention, over=tuple(over or ()), points=points, jobs=jobs,
         reports=tuple(report or ()), update=update, baseline=baseline, allow_empty=allow_empty, verbose=verbose, cache=cache,
         function=function, gradient=gradient, jvp_of=jvp_of, adjoint=adjoint, implicit=implicit, fixed_point=fixed_point, by=by,
-        order=order, at=tuple(at or ()), config=config, format_given=output_format is not None,
+        forward=forward, order=order, at=tuple(at or ()), config=config, format_given=output_format is not None,
         backend=backend, threads=threads, line=line, budget=budget,
         words=tuple(context.meta[RememberingCommand.key]),
     )  # fmt: skip

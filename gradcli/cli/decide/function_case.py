@@ -47,7 +47,9 @@ class FunctionCase:
             raise UsageError(
                 "whose gradient it is, --function names", help="gradcli check --function pkg.mod:f --gradient pkg.mod:df --at x=1,2"
             )
-        what = asked({name: getattr(request, name) for name in OPTIONS}, request.by, request.order, _option, alone=True)
+        what = asked(
+            {name: getattr(request, name) for name in OPTIONS}, request.by, request.order, _option, alone=True, forward=request.forward
+        )
         if request.by is not None:
             one_of("--by", request.by, FRAMEWORKS)
         policy = self.policies.of(None)

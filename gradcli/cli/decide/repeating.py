@@ -50,6 +50,8 @@ def _of_function(request: CheckRequest) -> Iterator[str]:
         }  # fmt: skip
         yield from (word for option, name in said.items() if name is not None for word in (option, name))
     yield from _each("--at", request.at)
+    if request.forward:
+        yield "--forward"
     if request.order == 2:
         yield from ("--order", "2")
 

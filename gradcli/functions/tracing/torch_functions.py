@@ -33,20 +33,23 @@ _PLACED = frozenset({"device", "layout", "pin_memory", "memory_format", "generat
 @contextmanager
 def torch_functions(passage: Passage) -> Iterator[None]:
     """While it lasts, PyTorch's functions take tensors of ours, which tell the passage what numbers are taken out of them."""
-    ours = {"__torch_function__": classmethod(partial(_dispatched, passage)), **_telling(passage)}
-    before = {name: vars(Tensor).get(name) for name in ours}
-    for name, method in ours.items():
-        setattr(Tensor, name, method)
+    patches: dict[tuple[type, str], Any] = {(Tensor, name): method for name, method in _telling(passage).items()}
+    patches[Tensor, "__torch_function__"] = classmethod(partial(_dispatched, passage))
+    # which wants tensors of PyTorch's, for a rule that plays no part
+    patches[import_module("torch.autograd.function").FunctionCtx, "save_for_forward"] = lambda *_: None
+    before = {(owner, name): vars(owner).get(name) for owner, name in patches}
+    for (owner, name), method in patches.items():
+        setattr(owner, name, method)
     recording = state.change(recorder=_Holding(state.recorder, passage))
     try:
         yield
     finally:
         state.change(**recording)
-        for name, method in before.items():
+        for (owner, name), method in before.items():
             if method is None:
-                delattr(Tensor, name)
+                delattr(owner, name)
             else:
-                setattr(Tensor, name, method)
+                setattr(owner, name, method)
 
 
 class _Holding:
