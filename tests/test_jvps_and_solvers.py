@@ -299,6 +299,7 @@ COMMANDS: dict[str, tuple[int, str]] = {
     "--function mine:root --gradient mine:slope --fixed-point mine:map --at t=2,3": (0, "1 passed"),
     "--function mine:square": (2, "there is no gradient to check, and the function is no operator that has an adjoint"),
     "--function mine:root --implicit mine:residual --at t=2,3": (2, "give one of --gradient, --jvp-of, --adjoint and --by"),
+    "--function mine:square --gradient mine:pushed --forward --at x=1": (2, "--forward goes with --by torch or jax"),
     "--adjoint mine:AT": (2, "whose gradient it is, --function names"),
     "--function mine:M --at x=1": (2, "'mine:M' is no function"),
 }

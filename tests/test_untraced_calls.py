@@ -57,6 +57,15 @@ def filled(x: Any, out: Any) -> Any:
     return np.sum(out**2)
 
 
+def by_rows(x: Any) -> Any:
+    """What is written through a view is written into the matrix."""
+    matrix = np.zeros((2, 3))
+    row = matrix[1]
+    row[:] = 3 * x
+    matrix[:, 1] *= 2
+    return np.sum(matrix**2)
+
+
 def filled_slope(x: Any) -> Any:
     found = np.zeros(3)
     for i in range(3):
@@ -113,6 +122,8 @@ CASES = {
         lambda x: np.sum(np.multiply(x, x, out=zeros(3))) * x[0], lambda x: 2 * x * x[0] + (x @ x) * np.eye(3)[0], X,
         "np.multiply(x, x, out=zeros(3))",
     ),
+    "a new array that is empty": Case(lambda x: filled(x, np.empty(3)), filled_slope, X),
+    "a new matrix, through its rows": Case(by_rows, lambda x: np.array([2 * x[0] * 9, 2 * x[1] * 36, 2 * x[2] * 9]), X),
     "a new array": Case(lambda x: filled(x, np.zeros(3)), filled_slope, X),
     "an array of numbers": Case(lambda x: np.linalg.det(np.array([[x[0], 1], [x[1], x[2]]])), lambda x: np.array([x[2], -1, x[0]]), X),
     "a matrix by columns": Case(
@@ -139,6 +150,12 @@ def test_right_gradients_agree_and_the_record_says_where_differences_were_taken(
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_gradients_that_are_off_by_a_hundred_thousandth_are_mismatches(case: Case) -> None:
     assert checked(case, lambda x: np.asarray(case.gradient(x)) * (1 + 1e-5) + 1e-5).verdict.word == "mismatch"
+
+
+def test_a_gradient_that_stops_where_the_graph_does_is_told_so() -> None:
+    check = check_gradient(lambda x: np.sum(x**2) * math.exp(x[0].item()), lambda x: 2 * x * math.exp(x[0]), at={"x": X})
+    assert check.verdict.word == "mismatch"
+    assert str(check.variables["x"].reason).startswith("it takes for constants what leaves the graph at `x[0].item()` at test_untraced")
 
 
 def test_a_call_with_little_precision_leaves_open_what_it_hides() -> None:

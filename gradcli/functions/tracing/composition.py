@@ -88,7 +88,17 @@ class Composition:
             tolerance = RTOL.get(str(said.dtype), 1e-6) if rtol is None else rtol
             estimates = [Estimate(float(value), float(error), source) for value, error in zip(slopes, errors, strict=True)]
             found[claim.of] = held(said, estimates.__getitem__, tolerance, atol), None
+        if any(part.verdict is Verdict.MISMATCH for part, _ in found.values()):
+            self._explain(root, claims, rtol, atol, {name: part for name, (part, _) in found.items()}, self._places(adjoints))
         return found
+
+    def _explain(self, root: Expr, claims: Floats, rtol: float | None, atol: float, found: dict[str, VariableCheck], places: str) -> None:
+        """Say of wrong gradients that what leaves the graph is a constant to them, if it is that."""
+        judged = self.exact.judged(root, self.subject.floats, claims, rtol, atol)
+        if judged is not None and all(claim.verdict is Verdict.AGREE for claim in judged[0].claims):
+            for part in found.values():
+                if part.verdict is Verdict.MISMATCH:
+                    part.reason = f"it takes for constants what leaves the graph at {places}"
 
     def _adjoints(self, root: Expr) -> list[Adjoint] | None:
         """Those of the exits, the last first; None where differences give none."""

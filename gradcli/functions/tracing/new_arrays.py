@@ -53,6 +53,8 @@ def _empty(function: Callable[..., Any], passage: Passage, theirs: _Theirs) -> C
         if isinstance(found, Tensor):
             return Traced(found, passage)
         if isinstance(found, np.ndarray) and found.dtype in (np.float64, np.float32) and theirs():
+            if function.__name__.startswith("empty"):
+                found.fill(0)  # the same in every run
             return Traced(Tensor(found), passage)
         return found
 
