@@ -258,6 +258,32 @@ def test_what_code_of_torch_detaches_is_held_constant(name: str) -> None:
     assert str(check.reason).startswith(f"held constant where the code detaches it: `{name}` at test_untraced_calls.py:")
 
 
+def of_new_tensors(name: str) -> Callable[[Any], Any]:
+    import torch
+
+    def filled(x: Any) -> Any:
+        out = torch.zeros(3, dtype=x.dtype, device=x.device)
+        for i in range(3):
+            out[i] = x[i] ** 2 * x[i - 1]
+        return (out**2).sum()
+
+    def remembered(x: Any) -> Any:
+        mean = torch.zeros(3, dtype=x.dtype)
+        with torch.no_grad():
+            mean.copy_(x)
+        return ((x - mean) ** 3 + x).sum()
+
+    return {"filled": filled, "of a list": lambda x: torch.tensor(x.tolist(), dtype=x.dtype).sum() * 0 + x.sum(), "kept": remembered}[name]
+
+
+@needs_torch
+@pytest.mark.parametrize("name", ["filled", "of a list", "kept"])
+def test_new_tensors_of_torch_hold_what_is_traced(name: str) -> None:
+    check = check_gradient(of_new_tensors(name), by="torch", at={"x": X})
+    assert check.verdict.word == "agree"
+    assert str(check.variables["x"].decided_by).startswith(TRACED)
+
+
 @needs_torch
 def test_what_torch_branches_on_is_told() -> None:
     check = check_gradient(lambda x: (x * x).sum() if x[0] > 0 else x.sum(), by="torch", at={"x": X})

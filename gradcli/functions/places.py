@@ -20,6 +20,11 @@ _STANDARD = tuple(f"{sysconfig.get_path(name)}{os.sep}" for name in ("stdlib", "
 _INSTALLED = tuple(f"{sysconfig.get_path(name)}{os.sep}" for name in ("purelib", "platlib"))
 
 
+def is_own(path: str) -> bool:
+    """Whether a file is gradcli's."""
+    return path.startswith(_OWN)
+
+
 @cache
 def is_theirs(path: str) -> bool:
     """Whether a file is code that is asked about: neither gradcli's, nor Python's, nor that of a library that is traced."""

@@ -1,15 +1,16 @@
-"""Arrays that NumPy code makes to write into: ``out = np.zeros(3); out[0] = x[0]**2`` keeps what is traced.
+"""Arrays that code makes to write into: ``out = np.zeros(3); out[0] = x[0]**2`` keeps what is traced.
 
 An array of NumPy's cannot hold it. So while a function runs, NumPy's makers of new arrays give traced ones to the code that is asked
-about (and to no library); code that wants an array of C's for it raises, and runs again without this.
+about (and to no library), and PyTorch's give tensors of ours; code that wants the library's own raises, and runs again without this.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import wraps
+from functools import partial, wraps
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -20,22 +21,23 @@ from gradcli.functions.tracing.passage import Passage
 from gradcli.tensors.core.tensor import Tensor
 
 _EMPTY = ("zeros", "ones", "empty", "full", "zeros_like", "ones_like", "empty_like", "full_like", "eye", "identity")
+_OF_TORCH = ("zeros", "ones", "empty", "full", "eye")
 _OF_OTHERS = ("array", "asarray", "asanyarray", "ascontiguousarray")
 
 
 @contextmanager
 def new_arrays(passage: Passage) -> Iterator[None]:
     """While it lasts, arrays of floats that code of theirs makes by NumPy's functions are traced."""
-    before = {name: getattr(np, name) for name in (*_EMPTY, *_OF_OTHERS)}
-    theirs = _Theirs()
-    for name, function in before.items():
-        setattr(np, name, wraps(function)((_empty if name in _EMPTY else _of_others)(function, passage, theirs)))
-    try:
+    makers = {name: partial(_empty, passage) for name in _EMPTY} | {name: partial(_of_others, passage) for name in _OF_OTHERS}
+    with _replaced(np, makers):
         yield
-    finally:
-        theirs.lasts = False  # a module that was imported meanwhile may have kept what was there
-        for name, function in before.items():
-            setattr(np, name, function)
+
+
+@contextmanager
+def new_tensors() -> Iterator[None]:
+    """While it lasts, tensors of floats that code of theirs makes by PyTorch's functions are ours."""
+    with _replaced(import_module("torch"), dict.fromkeys(_OF_TORCH, _tensor)):
+        yield
 
 
 class _Theirs:
@@ -47,7 +49,25 @@ class _Theirs:
         return self.lasts and is_theirs(sys._getframe(2).f_code.co_filename)
 
 
-def _empty(function: Callable[..., Any], passage: Passage, theirs: _Theirs) -> Callable[..., Any]:
+Maker = Callable[[Callable[..., Any], _Theirs], Callable[..., Any]]
+
+
+@contextmanager
+def _replaced(module: Any, makers: Mapping[str, Maker]) -> Iterator[None]:
+    """While it lasts, functions of a module are others."""
+    before = {name: getattr(module, name) for name in makers}
+    theirs = _Theirs()
+    for name, function in before.items():
+        setattr(module, name, wraps(function)(makers[name](function, theirs)))
+    try:
+        yield
+    finally:
+        theirs.lasts = False  # a module that was imported meanwhile may have kept what was there
+        for name, function in before.items():
+            setattr(module, name, function)
+
+
+def _empty(passage: Passage, function: Callable[..., Any], theirs: _Theirs) -> Callable[..., Any]:
     def made(*arguments: Any, **keywords: Any) -> Any:
         found = function(*arguments, **keywords)
         if isinstance(found, Tensor):
@@ -61,7 +81,7 @@ def _empty(function: Callable[..., Any], passage: Passage, theirs: _Theirs) -> C
     return made
 
 
-def _of_others(function: Callable[..., Any], passage: Passage, theirs: _Theirs) -> Callable[..., Any]:
+def _of_others(passage: Passage, function: Callable[..., Any], theirs: _Theirs) -> Callable[..., Any]:
     def made(value: Any, dtype: Any = None, *arguments: Any, **keywords: Any) -> Any:
         if not theirs() or not _holds_traced(value) or (dtype is not None and np.dtype(dtype).kind != "f"):
             return function(value, dtype, *arguments, **keywords)
@@ -69,6 +89,16 @@ def _of_others(function: Callable[..., Any], passage: Passage, theirs: _Theirs) 
         if function.__name__ == "array" and keywords.get("copy", True):
             found = np.copy(found)
         return found if dtype is None or found.dtype == dtype else found.astype(dtype)
+
+    return made
+
+
+def _tensor(function: Callable[..., Any], theirs: _Theirs) -> Callable[..., Any]:
+    def made(*arguments: Any, **keywords: Any) -> Any:
+        found = function(*arguments, **keywords)
+        if not theirs() or not found.is_floating_point() or found.requires_grad:
+            return found
+        return Tensor(np.zeros(found.shape, found.numpy().dtype) if function.__name__ == "empty" else found.numpy())
 
     return made
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from gradcli.functions.places import Place, condition_at, is_dropped, place_here
 from gradcli.graph.nodes import Expr
+from gradcli.ops.structure import detach
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.tensor import Tensor
 
@@ -42,6 +43,7 @@ class Passage:
     decisions: dict[str, None] = field(default_factory=dict)
     held: dict[str, None] = field(default_factory=dict)  # where a value was declared a constant
     place: Callable[[], Place | None] = place_here
+    records: Callable[[], bool] = lambda: True  # whether numbers that leave the graph now are more than constants
 
     def out(self, tensor: Tensor) -> np.ndarray:
         """The numbers of a tensor for code that is not traced: an array of its own."""
@@ -52,6 +54,9 @@ class Passage:
         node = trace.node_of(tensor)
         if node.is_constant:
             return array
+        if not self.records():
+            self.hold()
+            node = trace.graph.apply(detach, [node])
         place = self._place()
         self.exits.append(Exit(node, array, place, len(trace.constants)))
         if place is not None and (condition := condition_at(place)):

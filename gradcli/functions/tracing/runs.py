@@ -10,7 +10,7 @@ import numpy as np
 
 from gradcli.functions.subject import Subject, parts_of
 from gradcli.functions.tracing.exact import Run
-from gradcli.functions.tracing.new_arrays import new_arrays
+from gradcli.functions.tracing.new_arrays import new_arrays, new_tensors
 from gradcli.functions.tracing.numpy_arrays import Traced
 from gradcli.functions.tracing.passage import Passage
 from gradcli.tensors.core.tensor import Tensor
@@ -18,7 +18,7 @@ from gradcli.tensors.core.tensor import Tensor
 
 def runs_of(subject: Subject, by: str | None) -> list[Run]:
     """A function that takes the libraries' own arrays, as one of tensors: ways to run it, the one that says most first."""
-    runs: dict[str | None, list[Callable[[Subject], Run]]] = {"torch": [_torch], "jax": [_jax]}
+    runs: dict[str | None, list[Callable[[Subject], Run]]] = {"torch": [_with_new_tensors, _torch], "jax": [_jax]}
     return [run(subject) for run in runs.get(by, [_with_new_arrays, _numpy])]
 
 
@@ -66,6 +66,17 @@ def _torch(subject: Subject) -> Run:
 
         with torch_functions(passage):
             return [numbers_of(part) for part in parts_of(subject(make=make))]
+
+    return run
+
+
+def _with_new_tensors(subject: Subject) -> Run:
+    """The same, where tensors that the function makes can hold what is traced."""
+    plain = _torch(subject)
+
+    def run(tensors: Mapping[str, Tensor], passage: Passage) -> list[Any]:
+        with new_tensors():
+            return plain(tensors, passage)
 
     return run
 

@@ -6,21 +6,15 @@ detaches, or computes under ``torch.no_grad``, is held constant, but for what th
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
-from types import FrameType
 from typing import Any
 
-import numpy as np
-
 from gradcli.functions.tracing.passage import Passage
+from gradcli.functions.tracing.torch_methods import methods, ours, records
 from gradcli.ops.spec import Op
-from gradcli.ops.structure import detach
-from gradcli.tensors.core import dtypes
-from gradcli.tensors.core.in_place import write
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.torch.namespace import resolve
@@ -33,7 +27,8 @@ _PLACED = frozenset({"device", "layout", "pin_memory", "memory_format", "generat
 @contextmanager
 def torch_functions(passage: Passage) -> Iterator[None]:
     """While it lasts, PyTorch's functions take tensors of ours, which tell the passage what numbers are taken out of them."""
-    patches: dict[tuple[type, str], Any] = {(Tensor, name): method for name, method in _telling(passage).items()}
+    passage.records = records
+    patches: dict[tuple[type, str], Any] = {(Tensor, name): method for name, method in methods(passage).items()}
     patches[Tensor, "__torch_function__"] = classmethod(partial(_dispatched, passage))
     # which wants tensors of PyTorch's, for a rule that plays no part
     patches[import_module("torch.autograd.function").FunctionCtx, "save_for_forward"] = lambda *_: None
@@ -57,12 +52,11 @@ class _Holding:
 
     def __init__(self, trace: Any, passage: Passage) -> None:
         self._trace, self._passage = trace, passage
-        self._records = import_module("torch").is_grad_enabled
 
     def note(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any], result: Any) -> None:
         """An operation was applied."""
         self._trace.note(op, operands, static, result)
-        if self._records() or _in_forward():
+        if self._passage.records():
             return
         self._passage.hold()
         for part in result if isinstance(result, tuple) else (result,):
@@ -71,54 +65,6 @@ class _Holding:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._trace, name)
-
-
-def _telling(passage: Passage) -> dict[str, Callable[..., Any]]:
-    """The methods of tensors by which numbers leave the graph."""
-
-    def detached(x: Tensor) -> Tensor:
-        return x if _in_forward() else _held(passage, x)
-
-    def decided(taken: Callable[[Tensor], Any]) -> Callable[[Tensor], Any]:
-        def take(x: Tensor) -> Any:
-            passage.decide()
-            return taken(x)
-
-        return take
-
-    def detached_in_place(x: Tensor) -> Tensor:
-        write(x, ..., detached(x))
-        return x
-
-    return {
-        "detach": detached,
-        "detach_": detached_in_place,
-        "item": lambda x: passage.out(x).item(),
-        "tolist": lambda x: passage.out(x).tolist(),
-        "numpy": lambda x, **_: passage.out(x),
-        "__array__": lambda x, dtype=None, copy=None: passage.out(x).astype(dtype or x.array.dtype, copy=False),
-        "__float__": lambda x: float(passage.out(x)),
-        "__int__": decided(Tensor.__int__),
-        "__bool__": decided(Tensor.__bool__),
-    }
-
-
-def _held(passage: Passage, x: Tensor) -> Tensor:
-    """A value as a constant."""
-    if x.array.dtype.kind != "f":
-        return x
-    passage.hold()
-    held: Tensor = x.apply_op(detach, (x,), {})
-    return held
-
-
-def _in_forward() -> bool:
-    """Whether the forward of a custom function runs."""
-    apply = import_module("torch").autograd.Function.apply.__func__.__code__
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code is not apply:
-        frame = frame.f_back
-    return frame is not None
 
 
 def _dispatched(
@@ -152,15 +98,15 @@ def _theirs(passage: Passage, value: Any) -> Any:
 
 def _called(function: Any, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> Any:
     name = function.__name__
-    ours = tuple(_ours(a) for a in arguments)
-    named = {key: _ours(value) for key, value in keywords.items() if key not in _PLACED}
+    given = tuple(map(ours, arguments))
+    named = {key: ours(value) for key, value in keywords.items() if key not in _PLACED}
     if name == "__get__":  # of an attribute
-        return getattr(ours[0], _attribute(function))
+        return getattr(given[0], _attribute(function))
     if name == "__set__":
-        return setattr(ours[0], _attribute(function), ours[1])
-    if isinstance(ours[0] if ours else None, Tensor) and _is_method(function) and hasattr(Tensor, name):
-        return getattr(ours[0], name)(*ours[1:], **named)
-    return _found(function, name)(*ours, **named)
+        return setattr(given[0], _attribute(function), given[1])
+    if isinstance(given[0] if given else None, Tensor) and _is_method(function) and hasattr(Tensor, name):
+        return getattr(given[0], name)(*given[1:], **named)
+    return _found(function, name)(*given, **named)
 
 
 def _attribute(function: Any) -> str:
@@ -188,15 +134,3 @@ def _found(function: Any, name: str) -> Callable[..., Any]:
 def numbers_of(part: Any) -> Any:
     """A part of a result; of PyTorch's own tensors the numbers."""
     return part.detach().numpy() if isinstance(part, import_module("torch").Tensor) else part
-
-
-def _ours(value: Any) -> Any:
-    """An argument with PyTorch's tensors and dtypes as ours."""
-    if isinstance(value, (tuple, list)):
-        return type(value)(map(_ours, value))
-    torch = import_module("torch")
-    if isinstance(value, torch.Tensor):
-        return Tensor(np.array(value.detach().numpy()))
-    if isinstance(value, torch.dtype):
-        return dtypes.NAMES[str(value).removeprefix("torch.")]
-    return value
