@@ -301,6 +301,18 @@ def test_what_code_of_jax_detaches_is_held_constant() -> None:
 
 
 @needs_jax
+@pytest.mark.parametrize("name", ["softmax", "solve"])
+def test_what_functions_of_jax_detach_within_passes(name: str) -> None:
+    """They have rules of their own."""
+    import jax
+    import jax.numpy as jnp
+
+    functions = {"softmax": lambda x: jax.nn.softmax(x)[0], "solve": lambda x: jnp.sum(jnp.linalg.solve(jnp.outer(x, x) + jnp.eye(2), x))}
+    check = check_gradient(functions[name], by="jax", at={"x": X[:2]})
+    assert (check.verdict.word, "held" in str(check.reason)) == ("agree", False)
+
+
+@needs_jax
 @pytest.mark.parametrize(("factor", "verdict"), [(1.0, "agree"), (1.0001, "mismatch")])
 def test_a_callback_of_jax_is_differenced_alone(factor: float, verdict: str) -> None:
     import jax

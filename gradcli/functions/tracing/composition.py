@@ -57,7 +57,8 @@ class Composition:
             if exit.before <= max(trace.hidden):  # of numbers that come later, nothing that is hidden is made
                 self.exits.setdefault(exit.node.index, exit)
         entries = sum(exit.numbers.size for exit in self.exits.values())
-        self.feasible = entries <= _MOST_ENTRIES and entries * len(trace.steps) <= _MOST_STEPS
+        steps = len(trace.steps) + self.exact.passage.price * len(self.exact.passage.exits)
+        self.feasible = entries <= _MOST_ENTRIES and entries * steps <= _MOST_STEPS
 
     def check(self, seeds: Seeds, claims: Floats, rtol: float | None, atol: float) -> dict[str, tuple[VariableCheck, Claim | None]] | None:
         """The verdict on each claim, with that of the judge where a kink decides; None where it takes differences of the whole."""

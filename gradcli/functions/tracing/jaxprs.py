@@ -64,7 +64,7 @@ class _Run:
         if name in _FLOWS:
             return _FLOWS[name](self, parameters, operands)
         if name == "stop_gradient":
-            return [operands[0] if self.custom else _held(self.passage, operands[0])]
+            return [operands[0] if self.custom or not _is_declared(equation) else _held(self.passage, operands[0])]
         if name in PLACED:
             return [PLACED[name](equation.primitive, *operands, **parameters)]
         if name not in RULES:
@@ -123,6 +123,7 @@ _FLOWS: dict[str, Callable[[_Run, Any, Sequence[Any]], list[Any]]] = {"cond": _R
 
 def evaluated(jaxpr: Any, constants: Sequence[Any], arguments: Sequence[Any], passage: Passage) -> list[Any]:
     """The results of a program of JAX's at these arguments, of which those that are traced tell the passage."""
+    passage.price = _PRICE
     return _Run(passage).evaluated(jaxpr, constants, arguments)
 
 
@@ -136,17 +137,30 @@ def _held(passage: Passage, x: Any) -> Any:
 
 def _place(equation: Any, around: Callable[[], Place | None]) -> Place | None:
     """Where the code stands that a primitive is from; for one within JAX's own functions, where these are called."""
-    traceback = getattr(equation.source_info, "traceback", None)
-    if traceback is None:
+    at, traceback = _frame(equation), equation.source_info.traceback
+    if at is None:
         return around()
     codes, instructions = traceback.raw_frames()
-    number = chosen([code.co_filename for code in codes[::-1]])
-    if number is None:
-        return around()
-    at = len(codes) - 1 - number
     return place_in(codes[at], instructions[at], traceback.frames[at].line_num)
 
 
+def _is_declared(equation: Any) -> bool:
+    """Whether code of theirs asks for a constant: JAX's own functions do, too, where rules of theirs say what is differentiated."""
+    at = _frame(equation)
+    return at is not None and at > 0 and equation.source_info.traceback.frames[at - 1].function_name == "stop_gradient"
+
+
+def _frame(equation: Any) -> int | None:
+    """Which frame of a primitive's traceback, innermost first, is theirs."""
+    traceback = getattr(equation.source_info, "traceback", None)
+    if traceback is None:
+        return None
+    codes, _ = traceback.raw_frames()
+    number = chosen([code.co_filename for code in codes[::-1]])
+    return None if number is None else len(codes) - 1 - number
+
+
+_PRICE = 50  # of a primitive that JAX computes by itself, in operations of a trace
 _INNER = ("jaxpr", "call_jaxpr", "fun_jaxpr")
 _CALLS = frozenset({
     "jit", "pjit", "closed_call", "core_call", "custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr", "remat",

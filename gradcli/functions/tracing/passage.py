@@ -43,6 +43,7 @@ class Passage:
     decisions: dict[str, None] = field(default_factory=dict)
     held: dict[str, None] = field(default_factory=dict)  # where a value was declared a constant
     place: Callable[[], Place | None] = place_here
+    price: int = 1  # of the code that an exit leads to, in operations of a trace
     records: Callable[[], bool] = lambda: True  # whether numbers that leave the graph now are more than constants
 
     def out(self, tensor: Tensor) -> np.ndarray:
