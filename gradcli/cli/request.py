@@ -119,6 +119,11 @@ class CheckRequest(Request):
     cache: bool = True
     function: str | None = None
     gradient: str | None = None
+    jvp_of: str | None = None
+    adjoint: str | None = None
+    implicit: str | None = None
+    fixed_point: str | None = None
+    forward: bool = False
     by: str | None = None
     order: int = 1
     backend: str | None = None

@@ -19,6 +19,8 @@ from gradcli.graph.nodes import Expr
 from gradcli.report.verdicts import Claim, Verdict
 from gradcli.tensors.core import dtypes
 
+# The format in which something was computed, and whether sums of 16 bits round their partial sums to these.
+Narrow = tuple[Format, bool]
 _WIDE = 0.5  # of the gradient's length: a claim within more may be anything
 
 
@@ -55,9 +57,7 @@ def epsilon_of(kind: np.dtype[Any]) -> float:
     return float(dtypes.limits(kind).eps) if kind.kind in dtypes.FLOATS else 0.0
 
 
-def precision_of(
-    subject: Subject, claims: Iterable[np.ndarray], inside: Iterable[np.dtype[Any]], by: str | None
-) -> tuple[Format, bool] | None:
+def precision_of(subject: Subject, claims: Iterable[np.ndarray], inside: Iterable[np.dtype[Any]], by: str | None) -> Narrow | None:
     """The format with the fewest digits among those of arguments, results, claims and of what the function computes; None for float64.
 
     And whether sums of 16 bits round their partial sums to these: what people write may, frameworks add up in float32.

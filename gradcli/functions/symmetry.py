@@ -7,9 +7,11 @@ matrix has. Its gradient is right if it is so along symmetric directions, in whi
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
+from gradcli.functions.arguments import Make
 from gradcli.functions.subject import OUTSIDE, Subject
 
 TOLD = "right along symmetric directions: the function reads one triangle of '{}'"
@@ -28,6 +30,16 @@ def reads_one_triangle(subject: Subject, name: str) -> bool:
 def symmetrized(slopes: np.ndarray) -> np.ndarray:
     """The slopes along symmetric directions, shared evenly by both entries."""
     return np.asarray((slopes + slopes.T) / 2)
+
+
+def symmetrizing(name: str, make: Make) -> Make:
+    """Makes of a matrix its symmetric part before the function sees it."""
+
+    def made(which: str, value: Any, numbers: Any) -> Any:
+        found = make(which, value, numbers)
+        return (found + found.T) / 2 if which == name else found
+
+    return made
 
 
 _TRIANGLES: tuple[Callable[[np.ndarray], np.ndarray], ...] = (lambda x: np.triu(x, 1), lambda x: np.tril(x, -1))
