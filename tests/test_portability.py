@@ -217,18 +217,18 @@ def test_code_is_read_once(cache: Path, tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_the_key_has_the_format_of_long_doubles(monkeypatch: pytest.MonkeyPatch) -> None:
     bits = np.finfo(np.longdouble).nmant
-    verdict_cache._versions.cache_clear()
-    assert f"long double of {bits} bits" in verdict_cache._versions()
-    verdict_cache._versions.cache_clear()
+    verdict_cache.versions.cache_clear()
+    assert f"long double of {bits} bits" in verdict_cache.versions()
+    verdict_cache.versions.cache_clear()
 
 
 def test_the_key_has_the_platform(monkeypatch: pytest.MonkeyPatch) -> None:
     found = []
     for system in ("Linux", "Darwin"):
         monkeypatch.setattr(verdict_cache.platform, "system", lambda system=system: system)
-        verdict_cache._versions.cache_clear()
-        found.append(verdict_cache._versions())
-    verdict_cache._versions.cache_clear()
+        verdict_cache.versions.cache_clear()
+        found.append(verdict_cache.versions())
+    verdict_cache.versions.cache_clear()
     assert len(set(found)) == 2
 
 

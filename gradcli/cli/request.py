@@ -117,6 +117,8 @@ class CheckRequest(Request):
     function: str | None = None
     gradient: str | None = None
     by: str | None = None
+    functions: bool = False  # those of the settings, too
+    changed_since: str | None = None
     order: int = 1
     backend: str | None = None
     threads: int | None = None

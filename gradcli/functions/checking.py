@@ -17,7 +17,7 @@ import numpy as np
 from gradcli.check.claims import RTOL
 from gradcli.errors import ArgumentError, EvaluationError, GradcliError
 from gradcli.functions.arguments import Floats, Make, claims_in, products_in, rebuilt
-from gradcli.functions.calls import guarded
+from gradcli.functions.calls import guarded, refuse_arguments
 from gradcli.functions.differences import by_differences
 from gradcli.functions.frameworks import Framework, framework
 from gradcli.functions.seeds import DIRECTIONS, Seeds, product, seeds_for
@@ -58,6 +58,7 @@ class Question:
 
         Raises NoValue where the function raises, what the gradient raises, and GradcliError for what they may not give.
         """
+        refuse_arguments(function, list(self.arguments))
         if self.by is None:
             return self._checked(Subject(function, self.arguments, self.wrt), None, gradient)
         found = framework(self.by)

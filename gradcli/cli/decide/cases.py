@@ -45,6 +45,7 @@ from gradcli.query.unused_names import UsedNames, refuse_unknown_in
 from gradcli.report.identities import given_of
 from gradcli.report.outcomes import Outcome
 from gradcli.report.records import Record
+from gradcli.storage.current_folder import here
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -71,13 +72,21 @@ def cases_of(request: CheckRequest) -> Cases:
     policy = policies.of(None)
     for path in inputs.files:
         policies.of(path)  # what is wrong in a project's settings is said before anything is done
+    unchanged = 0
+    if request.changed_since is not None:
+        from gradcli.cli.decide.changes import Changes, Left
+
+        left = Left(Changes(request.changed_since, here())).files(inputs, policies.settings)
+        unchanged, inputs = len(inputs.files) - len(left), replace(inputs, files=left)
     programs = programs_of(inputs, limits, request.dtype, policy.state, request.dialect)
     if inputs.expression is not None and not inputs.files:
         refuse_unknown_in(inputs.expression, policy.options, programs.values, programs.limits, free=True)
     processes = min(policies.settings().jobs or 1, most_processes()) if request.line is None else 1
     budget = Budget(None if request.update else policies.settings().budget)
     records = CheckedRecords(request.rtol, request.atol)
-    return Cases(inputs, programs, policies, processes, _claims_of(request, programs, targets), records, budget, request.line)
+    cases = Cases(inputs, programs, policies, processes, _claims_of(request, programs, targets), records, budget, request.line)
+    cases.unchanged = unchanged
+    return cases
 
 
 def _claims_of(request: CheckRequest, programs: Programs, targets: dict[str, str]) -> Claims:
@@ -106,7 +115,7 @@ class Cases:
         self.inputs, self.programs, self.policies, self.processes, self.claims = inputs, programs, policies, processes, claims
         self.budget = budget
         self.line = line  # of the one file, if all else is left out
-        self.names = UsedNames()
+        self.names, self.unchanged = UsedNames(), 0
         self.begin: Callable[[int], object] = nobody
         self.record_lines = RecordLines(programs, self.names, records)
 
