@@ -131,9 +131,11 @@ def test_what_misbehaves_is_an_error_of_its_own_in_every_report(run_cli: Callabl
         assert not words or (words in text and words in "".join(part.text or "" for part in body)), name
         place = record["source"]["file"], record["source"]["line"]
         where = "pyproject.toml" if record["expr"].startswith(("absent", "lacking", "ending", "unread")) else "mine.py"
-        assert place[0] == (where if words not in ("'(' is never closed", "'@../x.npy' leads out of the folder", "--wrt: --at has no 'z'") else "pyproject.toml"), (
-            name
-        )
+        assert place[0] == (
+            where
+            if words not in ("'(' is never closed", "'@../x.npy' leads out of the folder", "--wrt: --at has no 'z'")
+            else "pyproject.toml"
+        ), name
         source = (project / place[0]).read_text("utf-8").split("\n")[place[1] - 1]
         assert source.startswith(("def ", "class ")) or f'id = "{name}"' in source, f"{name} is said to be at {source!r}"
     assert "standard output" in done.stderr, "what a function prints is a message"

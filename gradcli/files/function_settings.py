@@ -44,6 +44,11 @@ class FunctionSetting:
         return self.id or self.function
 
 
+def line_of_function(function: FunctionSetting, lines: list[str]) -> int:
+    """The line of the settings that names a function."""
+    return next((number for number, line in enumerate(lines, 1) if f'"{function.name}"' in line or f"'{function.name}'" in line), 1)
+
+
 def functions_of(what: str, given: Any) -> tuple[FunctionSetting, ...]:
     """The functions that a file of settings lists. Raises UsageError, which begins with ``what``."""
     if not isinstance(given, list) or not given or not all(isinstance(entry, dict) for entry in given):

@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from gradcli.cli.decide.budget import Budget
-from gradcli.cli.decide.function_process import Definition, FunctionProcess, Late, refuse_unnamed
+from gradcli.cli.decide.function_process import FunctionProcess, Late
 from gradcli.cli.decide.repeating import Repeating
 from gradcli.cli.inputs.option_values import assignments
 from gradcli.cli.inputs.positionals import Inputs
 from gradcli.cli.request import CheckRequest
-from gradcli.errors import GradcliError, UsageError, one_of, suggestion
-from gradcli.files.settings import shown
+from gradcli.errors import GradcliError, UsageError, one_of
+from gradcli.functions.asking import arguments_of, differentiated, placed, smallest_of, title_of
 from gradcli.functions.checking import Question
 from gradcli.functions.frameworks import FRAMEWORKS
-from gradcli.functions.points import gravest, text_of
+from gradcli.functions.loading import Definition, refuse_unnamed
+from gradcli.functions.points import gravest
 from gradcli.functions.remembering import Answer, key_of, recalled, remember
 from gradcli.inert import shell_command
 from gradcli.limits import Limits
-from gradcli.query.options import Options
 from gradcli.query.outcome import left_undecided, outcome_of
 from gradcli.query.policy import Policy
 from gradcli.query.programs import Programs
@@ -56,13 +53,11 @@ class FunctionCase:
         self.folder = folder
         self.function, self.gradient = request.function, request.gradient
         arguments = self._drawn(self.state)
-        self.wrt = _differentiated(list(arguments), policy.options)
+        self.wrt = differentiated(list(arguments), policy.options)
         self.question = Question(
             arguments, self.wrt, policy.options.rtol, policy.options.atol, request.by, self._seed(), self.state, request.order
         )
-        what = "gradient" if request.order == 1 else "Hessian"
-        whose = f"the {what} {request.gradient}" if request.by is None else f"{request.by}'s own {what}"
-        self.title = f"{request.function} with {whose}"
+        self.title = title_of(request.function, request.gradient, request.by, request.order)
         self.given = given_of([*request.at, list(self.wrt)])
 
     def outcome(self, name: str, xfail: str | None = None) -> Outcome:
@@ -83,9 +78,9 @@ class FunctionCase:
         outcome = outcome_of(record, name, time.perf_counter() - started, self.policy.fail_on)
         outcome.memory = memory
         if smallest is not None:
-            outcome.details.append(f"at {' '.join(_at(smallest))}")
+            outcome.details.append(f"at {' '.join(smallest_of(smallest))}")
         if outcome.bad:
-            once = self.request if smallest is None else self.request.but(at=tuple(_at(smallest)), points=None)
+            once = self.request if smallest is None else self.request.but(at=tuple(smallest_of(smallest)), points=None)
             outcome.repeat = repeated(once, self.folder)
         return outcome
 
@@ -98,12 +93,12 @@ class FunctionCase:
             answer = recalled(key, folder)
             if answer is not None:
                 record.check, record.value, record.points = answer.check, answer.value, self.request.points or 0
-                _place(record, Definition(answer.file, answer.line))
+                placed(record, Definition(answer.file, answer.line))
                 return "remembered", None
         left = [seconds for seconds in (self.policy.options.timeout, self.budget.left) if seconds is not None]
         with FunctionProcess(self.function, self.gradient, min(left, default=None), folder, watched=key is not None) as process:
             definition = process.load()
-            _place(record, definition)
+            placed(record, definition)
             smallest = self._ask(process, record)
             if key is None or record.check is None:
                 return None, smallest
@@ -128,7 +123,9 @@ class FunctionCase:
         return arguments if record.check.verdict is Verdict.MISMATCH else None
 
     def _drawn(self, state: int) -> dict[str, Any]:
-        return _arguments(self.request.at, Programs(self.limits, self.request.dtype), state, self.request.dtype, self.folder)
+        return arguments_of(
+            assignments("--at", self.request.at), Programs(self.limits, self.request.dtype), state, self.request.dtype, self.folder
+        )
 
     def _seed(self) -> Any:
         seed = self.request.seed
@@ -141,50 +138,7 @@ def repeated(request: CheckRequest, folder: Path | None) -> str | None:
     return command if command is None or folder in (None, here()) else f"{shell_command('cd', str(folder))} && {command}"
 
 
-def _place(record: Record, definition: Definition) -> None:
-    """The record stands where its function does."""
-    if definition.file is not None and os.path.isfile(definition.file):
-        record.file, record.line = shown(Path(definition.file)), definition.line
-
-
-def _at(arguments: Mapping[str, Any]) -> list[str]:
-    return [f"{name}={text_of(value)}" for name, value in arguments.items()]
-
-
 def _undetermined(names: list[str], reason: str) -> Check:
     """What is said of a gradient by some names, of which nothing was heard in time."""
     variables = {name: VariableCheck(Verdict.UNDETERMINED, reason=reason) for name in names}
     return Check(Verdict.UNDETERMINED, variables, reason=reason)
-
-
-def _arguments(texts: tuple[str, ...], programs: Programs, state: int, dtype: str, folder: Path | None) -> dict[str, Any]:
-    """The arguments by their names, in the order in which the function takes them; whole numbers stay whole."""
-    given = assignments("--at", texts)
-    if not given:
-        raise UsageError("--function needs its arguments", help="--at x='randn(5)' --at y=2, in the order of its parameters")
-    load, calculator = programs.loader(folder), programs.fresh(state)
-    found = {name: load(value[1:]) if value.startswith("@") else calculator.constant(value, f"<{name}>") for name, value in given.items()}
-    return {name: _as_argument(value, dtype) for name, value in found.items()}
-
-
-def _as_argument(value: Any, dtype: str) -> Any:
-    """A value as a function is called with it: Python's numbers, and arrays in the precision that is asked for."""
-    array = np.asarray(value)
-    if array.dtype.kind == "f" and (array.ndim or dtype != "float64"):
-        return array.astype(dtype) if array.ndim else array.astype(dtype)[()]
-    return array.item() if not array.ndim else array
-
-
-def _differentiated(names: list[str], options: Options) -> list[str]:
-    """The arguments that the gradient is by. Raises UsageError for a name that is none of them."""
-    for option, given in (("--wrt", options.wrt or ()), ("--freeze", options.freeze)):
-        for name in given:
-            if name not in names:
-                close = suggestion(name, names)
-                help = f"did you mean '{close}'?" if close else f"the arguments are {', '.join(names)}"
-                raise UsageError(f"{option}: --at has no '{name}'", help=help)
-    wanted = names if options.wrt is None else list(dict.fromkeys(options.wrt))
-    left = [name for name in wanted if name not in options.freeze]
-    if not left:
-        raise UsageError("--freeze leaves nothing to differentiate with respect to")
-    return left

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 from gradcli.cli.decide.budget import Budget
@@ -14,12 +13,12 @@ from gradcli.cli.inputs.option_values import check_options, limits_of
 from gradcli.cli.inputs.positionals import Inputs, function_inputs
 from gradcli.cli.request import REPORTS, CheckRequest
 from gradcli.errors import GradcliError, UsageError
-from gradcli.files.function_settings import FunctionSetting
+from gradcli.files.function_settings import FunctionSetting, line_of_function
 from gradcli.files.settings import Configuration, shown
+from gradcli.functions.asking import judged
 from gradcli.query.evaluate import failed
-from gradcli.query.options import names_of
 from gradcli.query.outcome import left_undecided, outcome_of
-from gradcli.query.policy import CHECKING, Policy
+from gradcli.query.policy import CHECKING
 from gradcli.query.unused_names import UsedNames
 from gradcli.report.outcomes import Outcome
 from gradcli.report.records import Record
@@ -68,6 +67,7 @@ class ListedFunctions:
                 raise UsageError(f"--functions is about the functions of the settings: {where}", help=example)
         self.listed = settings.functions or ()
         self.path = settings.path
+        self._flags = {name for name in ("rtol", "atol", "timeout", "random_state") if getattr(request, name) is not None}
         self.folder = here() if settings.path is None else settings.path.parent
         self.left: Sequence[int] = range(len(self.listed))  # the numbers of those that are decided
         if request.changed_since is not None:
@@ -100,7 +100,7 @@ class ListedFunctions:
         else:
             try:
                 case = FunctionCase(
-                    _asked(self.request, setting), self.limits, _judged(policy, setting, self.request), self.budget, self.folder
+                    _asked(self.request, setting), self.limits, judged(policy, setting, self._flags), self.budget, self.folder
                 )
                 outcome = case.outcome(setting.name, setting.xfail)
             except GradcliError as error:
@@ -122,7 +122,7 @@ class ListedFunctions:
             lines = [] if self.path is None else self.path.read_text("utf-8").split("\n")
         except (OSError, ValueError):
             lines = []
-        return next((number for number, line in enumerate(lines, 1) if f'"{setting.name}"' in line or f"'{setting.name}'" in line), 1)
+        return line_of_function(setting, lines)
 
 
 def _with(record: Record, error: GradcliError) -> Record:
@@ -135,23 +135,10 @@ def _asked(request: CheckRequest, setting: FunctionSetting) -> CheckRequest:
     """What the command line would be that asks for one function: its options win, as against all settings."""
     own: dict[str, Any] = {
         "function": setting.function, "gradient": setting.gradient, "by": setting.by, "at": setting.at, "order": setting.order,
-        "wrt": request.wrt or setting.wrt, "seed": request.seed or setting.seed, "points": request.points or setting.points,
+        "wrt": setting.wrt, "seed": setting.seed, "points": request.points or setting.points,
         "rtol": setting.rtol if request.rtol is None else request.rtol, "atol": setting.atol if request.atol is None else request.atol,
         "random_state": setting.random_state if request.random_state is None else request.random_state,
         "timeout": setting.timeout if request.timeout is None else request.timeout,
         "dtype": setting.dtype or request.dtype,
     }  # fmt: skip
     return request.but(**own)
-
-
-def _judged(policy: Policy, setting: FunctionSetting, request: CheckRequest) -> Policy:
-    """The policy of a function: that of its settings, but for what it says itself."""
-    options = policy.options
-    said: dict[str, Any] = {
-        name: value
-        for name, value in (("rtol", setting.rtol), ("atol", setting.atol), ("timeout", setting.timeout))
-        if value is not None and getattr(request, name) is None
-    }
-    options = replace(options, wrt=names_of(request.wrt or setting.wrt), **said)
-    state = policy.state if setting.random_state is None or request.random_state is not None else setting.random_state
-    return replace(policy, options=options, state=state)
