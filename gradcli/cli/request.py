@@ -9,7 +9,7 @@ FORMULA_FORMATS = ("text", "json", "jsonl", "latex")  # of `diff`
 EXPLAIN_FORMATS = ("text", "json", "jsonl", "dot", "mermaid", "svg", "html", "latex")  # of `explain`
 BOUND_FORMATS = ("text", "json", "jsonl")  # of `bound`
 PLOT_FORMATS = ("text", "csv", "json", "jsonl")  # of `plot`
-REPORTS = ("text", "json", "jsonl", "junit", "github", "gitlab", "sarif", "markdown")  # of `check`
+REPORTS = ("text", "json", "jsonl", "junit", "github", "gitlab", "sarif", "markdown", "html")  # of `check`
 
 
 class Request(Fixed):

@@ -12,6 +12,7 @@ from gradcli.errors import GradcliError
 from gradcli.report.short_repr import Short
 
 if TYPE_CHECKING:
+    from gradcli.report.explanation import Explanation
     from gradcli.report.uncertainty import Uncertainty
     from gradcli.report.verdicts import Check, Worst
 
@@ -116,6 +117,7 @@ class Record(Short):
     uncertainty: Uncertainty | None = None  # of the value, where values are not exact
     points: int = 0  # at how many points the case was checked
     meta: dict[str, Any] | None = None  # what a JSON Lines record says beside the case, for others
+    explanation: Explanation | None = None  # of a case that is wrong, where a report shows it
     given: str | None = None  # a digest of the claims and the like that identify the case beside its text
 
     def _told(self) -> list[str]:

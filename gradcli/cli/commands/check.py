@@ -105,7 +105,7 @@ def check(
     ] = None,
     report: Annotated[
         list[str] | None,
-        typer.Option(metavar="KIND=FILE", help="A report: text, json, jsonl, junit, github, gitlab, sarif or markdown; - is stdout."),
+        typer.Option(metavar="KIND=FILE", help="A report: text, json, jsonl, junit, github, gitlab, sarif, markdown or html; - is stdout."),
     ] = None,
     output_format: Annotated[
         str | None, typer.Option("--format", metavar="KIND", help="The report on standard output (default text).")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -26,12 +27,14 @@ from gradcli.cli.decide.pieces import (
 from gradcli.cli.inputs.option_values import assignment, check_options, limits_of
 from gradcli.cli.inputs.positionals import Inputs, check_inputs, is_stream, programs_of
 from gradcli.cli.request import REPORTS, CheckRequest
+from gradcli.cli.write.reports import wanted_kinds
 from gradcli.cli.write.saving import save_masks, targets_of
 from gradcli.containment import contained
 from gradcli.errors import GradcliError, Source, UsageError, text_lines
 from gradcli.files.opening import folder_of
 from gradcli.files.settings import Configuration
-from gradcli.language.run import Program, statements
+from gradcli.graph.nodes import Expr
+from gradcli.language.run import Lowered, Program, statements
 from gradcli.language.statements import parse_statements
 from gradcli.language.tree import Assertion, Query, Statement
 from gradcli.query.checked_records import CheckedRecords, claimed
@@ -45,6 +48,7 @@ from gradcli.query.unused_names import UsedNames, refuse_unknown_in
 from gradcli.report.identities import given_of
 from gradcli.report.outcomes import Outcome
 from gradcli.report.records import Record
+from gradcli.report.verdicts import Verdict
 from gradcli.storage.current_folder import here
 
 
@@ -68,6 +72,8 @@ def cases_of(request: CheckRequest) -> Cases:
         from gradcli.cli.inputs.box import box_of
 
         checking = replace(checking, over=box_of(request.over, limits))
+    if "html" in wanted_kinds(request, configuration.of()):
+        checking = replace(checking, observer=_explain_what_is_wrong)
     policies = FilePolicies(request, checking, configuration)
     policy = policies.of(None)
     for path in inputs.files:
@@ -87,6 +93,15 @@ def cases_of(request: CheckRequest) -> Cases:
     cases = Cases(inputs, programs, policies, processes, _claims_of(request, programs, targets), records, budget, request.line)
     cases.unchanged = unchanged
     return cases
+
+
+def _explain_what_is_wrong(program: Program, lowered: Lowered, wrt: Mapping[str, Expr], record: Record) -> None:
+    """Add the explanation of the right gradient to a record whose verdict is another."""
+    if record.check is not None and record.check.worst is not Verdict.AGREE:
+        from gradcli.explanations.explaining import AskedExplanation, explained
+
+        with suppress(Exception):  # the verdict is told without it
+            record.explanation = explained(program, lowered, wrt, record, AskedExplanation(steps=True))
 
 
 def _claims_of(request: CheckRequest, programs: Programs, targets: dict[str, str]) -> Claims:
