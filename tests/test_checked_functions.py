@@ -155,6 +155,28 @@ def test_a_whole_report(call_cli: Callable[..., Any], project: Path) -> None:
     )
 
 
+def test_what_was_drawn_is_said_with_its_seed(call_cli: Callable[..., Any], project: Path) -> None:
+    asked = ["check", "--function", "mine:right", "--at", "x=randn(3)", "--random-state", "4"]
+    done = call_cli(*asked, "--gradient", "mine:double", "--points", "2", "-v")
+    assert done.stdout.splitlines()[0].endswith("agree, 2 points, --random-state 4")
+    (record,) = json.loads(call_cli(*asked, "--gradient", "mine:half", "--format", "json").stdout)
+    assert record["outcome"]["drawn"] == "--random-state 4"
+    assert record["outcome"]["details"][-1] == "drawn: --random-state 4"
+    assert "--random-state 4" in record["outcome"]["repeat"]
+
+
+def test_where_there_is_no_value(call_cli: Callable[..., Any], project: Path) -> None:
+    (project / "logs.py").write_text("import numpy as np\ndef f(x): return np.sum(np.log(x))\ndef g(x): return 1/x\n", "utf-8")
+    done = call_cli("check", "--function", "logs:f", "--gradient", "logs:g", "--at", "x=-1,2")
+    assert done.stdout.startswith("undefined: d/dx: undefined, the function has no finite value there\n  --> logs.py:2 (logs:f)\n")
+
+
+def test_a_derivative_entry_by_entry_is_no_jacobian(call_cli: Callable[..., Any], project: Path) -> None:
+    (project / "logs.py").write_text("import numpy as np\ndef f(x): return np.log(x)\ndef g(x): return 1/x\n", "utf-8")
+    done = call_cli("check", "--function", "logs:f", "--gradient", "logs:g", "--at", "x=1,2")
+    assert done.stdout.startswith("error[shape]: a gradient of shape (2,) is no Jacobian of a result of that shape\n")
+
+
 def test_functions_run_where_somebody_says_so(call_cli: Callable[..., Any], project: Path) -> None:
     """A file of settings may come from anybody: gradcli check alone reads it and runs nothing that it names."""
     (project / "pyproject.toml").write_text('[tool.gradcli]\nfiles = ["a.grad"]\n' + entry("right", {}), "utf-8")

@@ -45,8 +45,8 @@ def notes(outcome: Outcome) -> list[str]:
 
 
 def remark(outcome: Outcome) -> str:
-    """What a list of cases says of one: a reason of its own, or the verdict, with how it was decided; and whether it is remembered."""
-    return ", ".join(part for part in (_remark(outcome), outcome.memory) if part)
+    """What a list of cases says of one: a reason of its own, or the verdict and how it was decided; what was drawn, and is remembered."""
+    return ", ".join(part for part in (_remark(outcome), outcome.drawn, outcome.memory) if part)
 
 
 def _remark(outcome: Outcome) -> str:

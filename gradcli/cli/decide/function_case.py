@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from gradcli.cli.decide.budget import Budget
 from gradcli.cli.decide.function_process import FunctionProcess, Late
 from gradcli.cli.decide.repeating import Repeating
@@ -76,10 +78,11 @@ class FunctionCase:
             else:
                 record.check = _undetermined(self.wrt, REACHED if late.place is None else f"{REACHED} at {late.place}")
         outcome = outcome_of(record, name, time.perf_counter() - started, self.policy.fail_on)
-        outcome.memory = memory
+        outcome.memory, outcome.drawn = memory, self._seed_of_draws()
         if smallest is not None:
             outcome.details.append(f"at {' '.join(smallest_of(smallest))}")
         if outcome.bad:
+            outcome.details += [] if outcome.drawn is None else [f"drawn: {outcome.drawn}"]
             once = self.request if smallest is None else self.request.but(at=tuple(smallest_of(smallest)), points=None)
             outcome.repeat = repeated(once, self.folder)
         return outcome
@@ -100,6 +103,7 @@ class FunctionCase:
             definition = process.load()
             placed(record, definition)
             smallest = self._ask(process, record)
+            _say_where_nothing_is(record)
             if key is None or record.check is None:
                 return None, smallest
             found = process.dependencies()
@@ -127,6 +131,13 @@ class FunctionCase:
             assignments("--at", self.request.at), Programs(self.limits, self.request.dtype), state, self.request.dtype, self.folder
         )
 
+    def _seed_of_draws(self) -> str | None:
+        """How what was drawn is drawn again."""
+        if not any("rand" in text for text in self.request.at):
+            return None
+        count = "" if self.request.points is None else f"{self.request.points} point{'s' * (self.request.points != 1)}, "
+        return f"{count}--random-state {self.state}"
+
     def _seed(self) -> Any:
         seed = self.request.seed
         return None if seed is None else Programs(self.limits, self.request.dtype).fresh(self.state).constant(seed, "<--seed>")
@@ -136,6 +147,14 @@ def repeated(request: CheckRequest, folder: Path | None) -> str | None:
     """The command that repeats a function's check, from where its modules are found."""
     command = Repeating(request, Inputs(None, {}, [])).command(Record(request.function or ""))
     return command if command is None or folder in (None, here()) else f"{shell_command('cd', str(folder))} && {command}"
+
+
+def _say_where_nothing_is(record: Record) -> None:
+    """Say why a gradient is undefined where the function itself has no value."""
+    if record.check is not None and record.value is not None and not np.isfinite(record.value).all():
+        for part in record.check.variables.values():
+            if part.verdict is Verdict.UNDEFINED and part.reason is None:
+                part.reason = "the function has no finite value there"
 
 
 def _undetermined(names: list[str], reason: str) -> Check:
