@@ -448,8 +448,20 @@ def test_points_outside_of_the_domain_are_passed_over() -> None:
         return np.sum(np.log(x))
 
     assert check_gradient(logarithm, lambda x: 1 / x, at={"x": "randn(2)"}, points=5).verdict.word == "agree"
-    with pytest.raises(GradcliError, match="a logarithm of nothing"):
+    assert check_gradient(logarithm, lambda x: 1 / x, at={"x": "randn(12)"}, points=5).verdict.word == "agree", "all 12 are positive"
+    with pytest.raises(GradcliError, match="a value at none of 30 points that were drawn: ValueError: a logarithm of nothing"):
         check_gradient(logarithm, lambda x: 1 / x, at={"x": "-rand(2) - 1"}, points=3)
+
+
+def test_a_point_elsewhere_might_have_been_drawn() -> None:
+    seen: list[float] = []
+
+    def below_half(x: Any) -> Any:
+        seen.extend(np.ravel(np.asarray(x)).tolist() if isinstance(x, np.ndarray) else [])
+        return np.sum(np.arcsin(2 * x))
+
+    assert check_gradient(below_half, lambda x: 2 / np.sqrt(1 - 4 * x**2), at={"x": "rand(6)"}, points=3).verdict.word == "agree"
+    assert 0 <= min(seen) <= max(seen) <= 1.01, "the function is asked at numbers such as rand gives"
 
 
 def test_a_gradient_that_raises_at_some_points_is_not_passed_over() -> None:

@@ -18,7 +18,7 @@ import numpy as np
 from gradcli.check.claims import RTOL
 from gradcli.errors import ArgumentError, EvaluationError, GradcliError, UsageError
 from gradcli.functions.arguments import Floats, claims_in, products_in, rebuilt
-from gradcli.functions.calls import guarded
+from gradcli.functions.calls import guarded, refuse_arguments
 from gradcli.functions.differences import by_differences
 from gradcli.functions.frameworks import Framework, framework
 from gradcli.functions.implicit import implicit
@@ -72,6 +72,7 @@ class Question:
         """
         if claim is None and self.by is None:
             return self._of_operator(function)
+        refuse_arguments(function, list(self.arguments))
         if self.by is None:
             return self._checked(Subject(function, self.arguments, self.wrt), None, claim, equation)
         found = framework(self.by)

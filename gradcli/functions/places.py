@@ -16,8 +16,15 @@ from typing import NamedTuple
 
 _OWN = f"{Path(__file__).parent.parent}{os.sep}"
 _LIBRARIES = ("numpy", "scipy", "torch", "jax", "jaxlib", "autograd")  # which the functions that are asked about are written with
-_STANDARD = tuple(f"{sysconfig.get_path(name)}{os.sep}" for name in ("stdlib", "platstdlib"))
-_INSTALLED = tuple(f"{sysconfig.get_path(name)}{os.sep}" for name in ("purelib", "platlib"))
+
+
+def _folders_of(*names: str) -> tuple[str, ...]:
+    """Folders of Python's by their names, and where links of theirs lead to."""
+    paths = [sysconfig.get_path(name) for name in names]
+    return tuple(dict.fromkeys(f"{path}{os.sep}" for path in (*paths, *map(os.path.realpath, paths))))
+
+
+_STANDARD, _INSTALLED = _folders_of("stdlib", "platstdlib"), _folders_of("purelib", "platlib")
 
 
 def is_own(path: str) -> bool:
@@ -33,6 +40,16 @@ def is_theirs(path: str) -> bool:
     if path.startswith(_STANDARD) and not path.startswith(_INSTALLED) and not {"site-packages", "dist-packages"} & set(Path(path).parts):
         return False
     return not path.startswith(tuple(_folders()))
+
+
+def is_of_project(path: str) -> bool:
+    """Whether a file is code of the people whose function it is: not gradcli's, nor Python's, nor that of a package they installed."""
+    return not path.startswith(("<", _OWN)) and not is_installed(path)
+
+
+def is_installed(path: str) -> bool:
+    """Whether a file is of Python itself, or of a package that was installed."""
+    return path.startswith((*_STANDARD, *_INSTALLED)) or "site-packages" in path or "dist-packages" in path
 
 
 def _folders() -> Iterator[str]:

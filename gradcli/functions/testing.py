@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from inspect import signature
 from typing import Any, Required, TypedDict, Unpack
@@ -106,6 +108,7 @@ def check_gradient(
 
 def assert_gradient(function: Callable[..., Any], gradient: Callable[..., Any] | None = None, **options: Unpack[Options]) -> None:
     """Raise GradientError, with the report of ``gradcli check``, unless a gradient is right: `check_gradient` with its options."""
+    __tracebackhide__ = True  # pytest shows the line that asks
     strange = next((name for name in options if name not in _DEFAULTS), None)
     if strange is not None:
         raise TypeError(f"assert_gradient() got an unexpected keyword argument '{strange}'; it takes {', '.join(_DEFAULTS)}")
@@ -116,6 +119,11 @@ def assert_gradient(function: Callable[..., Any], gradient: Callable[..., Any] |
     record = Record(title, id=_name(function), check=check)
     record.file, record.line = _place(function)
     outcome = outcome_of(record, _name(function), fail_on=FAIL_ON)
+    listener = _LISTENER.get()
+    if listener is not None:
+        source = "" if record.file is None else f"{record.file}:{record.line}"
+        for said in (("verdict", check.verdict.word), ("seed", str(options.get("random_state", 0))), ("source", source)):
+            listener(said)
     if outcome.bad:
         outcome.details.append("at " + " ".join(f"{name}={text_of(value)}" for name, value in arguments.items()))
         raise GradientError(block(outcome), check)
@@ -124,17 +132,36 @@ def assert_gradient(function: Callable[..., Any], gradient: Callable[..., Any] |
 def gradient_test(
     gradient: Callable[..., Any] | None = None, **options: Unpack[Options]
 ) -> Callable[[Callable[..., Any]], Callable[[], None]]:
-    """A decorator that makes of a function the test that its gradient is right: `assert_gradient` with these options."""
+    """A decorator that makes of a function the test that its gradient is right: `assert_gradient` with these options.
+
+    pytest has the seed of what is drawn (``random_state``) in its name: ``test_loss[seed 0]``.
+    """
 
     def decorated(function: Callable[..., Any]) -> Callable[[], None]:
         def test() -> None:
+            __tracebackhide__ = True
             assert_gradient(function, gradient, **options)
 
         test.__name__, test.__qualname__, test.__module__ = function.__name__, function.__qualname__, function.__module__
         test.__doc__ = function.__doc__
+        test.gradcli_seed = options.get("random_state", 0)  # type: ignore[attr-defined]  # in its name, where pytest runs it
         return test
 
     return decorated
+
+
+Listener = Callable[[tuple[str, object]], object]
+_LISTENER: ContextVar[Listener | None] = ContextVar("listener", default=None)
+
+
+@contextmanager
+def heard_by(listener: Listener) -> Iterator[None]:
+    """Let somebody hear what gradients are found to be meanwhile: pairs of a name and a text."""
+    token = _LISTENER.set(listener)
+    try:
+        yield
+    finally:
+        _LISTENER.reset(token)
 
 
 _DEFAULTS: dict[str, Any] = {  # of all options; the arguments have none, and are asked for in words
