@@ -15,14 +15,14 @@ from warnings import catch_warnings, simplefilter
 import numpy as np
 
 from gradcli.check.claims import RTOL
-from gradcli.errors import ArgumentError, EvaluationError, GradcliError
-from gradcli.functions.arguments import Floats, Make, claims_in, products_in, rebuilt
+from gradcli.errors import ArgumentError, EvaluationError
+from gradcli.functions.arguments import Floats, Make, as_given, claims_in, products_in, rebuilt
 from gradcli.functions.calls import guarded
 from gradcli.functions.differences import by_differences
 from gradcli.functions.frameworks import Framework, framework
 from gradcli.functions.seeds import DIRECTIONS, Seeds, product, seeds_for
-from gradcli.functions.subject import OUTSIDE, NoValue, Subject
-from gradcli.functions.symmetry import TOLD, reads_one_triangle, symmetrized
+from gradcli.functions.subject import NoValue, Subject
+from gradcli.functions.symmetry import TOLD, is_of_symmetric, symmetrized
 from gradcli.functions.taylor import taylor_order
 from gradcli.functions.tracing.exact import exact
 from gradcli.functions.tracing.runs import run_of
@@ -65,6 +65,7 @@ class Question:
             return self._checked(Subject(function, self.arguments, self.wrt, found.make), found, None)
 
     def _checked(self, subject: Subject, found: Framework | None, gradient: Callable[..., Any] | None) -> tuple[Check, Any]:
+        self._warm(subject, found, gradient)
         guarded(lambda: subject.value, NoValue, interrupts=False)
         if self.order == 2:
             return self._second(subject, found, gradient)
@@ -97,7 +98,7 @@ class Question:
                 claims = found.product(subject, seeds, along)
             else:
                 assert gradient is not None
-                claims = products_in(self.arguments, self.wrt, gradient(*_copies(subject, {})), along)
+                claims = products_in(self.arguments, self.wrt, gradient(*_copies(subject)), along)
             check = graph.check(subject.floats, seeds, claims, self.rtol, self.atol, along)
             if check is None:
                 raise EvaluationError("the reference has no second derivative of this function")
@@ -108,29 +109,35 @@ class Question:
             part.directions = DIRECTIONS
         return check, _shown(subject)
 
-    def _said(self, subject: Subject, gradient: Callable[..., Any], seeds: Seeds) -> Floats:
-        """What a gradient says after its function was called there, as a class that keeps what its backward needs wants it.
+    def _warm(self, subject: Subject, found: Framework | None, gradient: Callable[..., Any] | None) -> None:
+        """Call both at other values first: what keeps its first answer, or is of an earlier call, gives itself away afterwards."""
+        random = np.random.default_rng(self.state)
+        moved = {name: (x * random.uniform(*_ELSEWHERE, x.shape)).astype(x.dtype) for name, x in subject.floats.items()}
+        arguments = {name: rebuilt(name, value, moved, as_given) for name, value in subject.arguments.items()}
+        there = replace(subject, arguments=arguments)
+        with suppress(Exception, SystemExit), np.errstate(all="ignore"), catch_warnings():
+            simplefilter("ignore")
+            (seeds, *_) = seeds_for(there.value, self.seed, self.state)
+            if found is not None:
+                found.product(there, seeds, None)
+            elif gradient is not None:
+                product(gradient, _copies(there), seeds, there.is_scalar)
 
-        Before that, both are called elsewhere: a gradient that keeps its first answer, or is of an earlier call, gives itself away.
-        """
-        with suppress(*OUTSIDE, GradcliError), np.errstate(all="ignore"):
-            random = np.random.default_rng(self.state)
-            moved = {name: (x * random.uniform(*_ELSEWHERE, x.shape)).astype(x.dtype) for name, x in subject.floats.items()}
-            subject(moved)
-            product(gradient, _copies(subject, moved), seeds, subject.is_scalar)
+    def _said(self, subject: Subject, gradient: Callable[..., Any], seeds: Seeds) -> Floats:
+        """What a gradient says after its function was called there, as a class that keeps what its backward needs wants it."""
         subject()
         with np.errstate(all="ignore"), catch_warnings():
             simplefilter("ignore")
-            said = product(gradient, _copies(subject, {}), seeds, subject.is_scalar)
+            said = product(gradient, _copies(subject), seeds, subject.is_scalar)
         return claims_in(self.arguments, self.wrt, said)
 
 
 _ELSEWHERE = (1.001, 1.01)  # times the values of the arguments
 
 
-def _copies(subject: Subject, floats: Floats) -> list[Any]:
+def _copies(subject: Subject) -> list[Any]:
     """Arguments of their own for a gradient, which may write into them."""
-    return [rebuilt(name, value, {**subject.floats, **floats}, subject.make) for name, value in subject.arguments.items()]
+    return [rebuilt(name, value, subject.floats, subject.make) for name, value in subject.arguments.items()]
 
 
 def _shown(subject: Subject) -> Any:
@@ -152,10 +159,10 @@ class _Truth:
         """The verdict on a gradient of the result's sum with these seeds."""
         found = self._traced(seeds, claims)
         if found is None:
-            found = {name: self._differences(name, seeds, said) for name, said in claims.items()}
+            found = self._without_value(claims) or {name: self._differences(name, seeds, said) for name, said in claims.items()}
         told = self._reason(seeds, claims)
         for name, part in found.items():
-            if part.verdict is Verdict.MISMATCH and reads_one_triangle(self.subject, name) and self._symmetric(name, seeds, claims[name]):
+            if part.verdict is Verdict.MISMATCH and is_of_symmetric(self.subject, name) and self._symmetric(name, seeds, claims[name]):
                 found[name] = VariableCheck(Verdict.AGREE, part.decided_by, entries=part.entries, reason=TOLD.format(name))
                 told = TOLD.format(name)
         worst = max((part.verdict for part in found.values()), default=Verdict.AGREE)
@@ -171,6 +178,12 @@ class _Truth:
         if check is None:
             return None
         return {claim.of: _part(claim, check.variables.get(claim.of), claims[claim.of]) for claim in check.claims}
+
+    def _without_value(self, claims: Floats) -> dict[str, VariableCheck] | None:
+        """The verdict where the function has no finite value, which has no derivative."""
+        if all(np.isfinite(part).all() for part in self.subject.value):
+            return None
+        return {name: VariableCheck(Verdict.UNDEFINED, reason="the function has no finite value here") for name in claims}
 
     def _differences(self, name: str, seeds: Seeds, said: np.ndarray) -> VariableCheck:
         rtol = RTOL.get(str(said.dtype), 1e-6) if self.question.rtol is None else self.question.rtol

@@ -113,5 +113,6 @@ def _serve(pipe: Connection[Any, Any], function: str, gradient: str | None) -> N
                 answer: Any = guarded(partial(question.check, *functions))
             except GradcliError as error:
                 answer = error
-            sys.stdout.flush()  # what it has printed stands before what is said of it
+            if sys.stdout is not None:
+                sys.stdout.flush()  # what it has printed stands before what is said of it
             pipe.send(answer)
