@@ -394,7 +394,7 @@ def test_custom_rules_of_jax(factor: float, verdict: str) -> None:
 
 
 @needs_jax
-def test_a_loop_of_jax_is_followed_and_has_no_place() -> None:
+def test_a_loop_of_jax_is_followed() -> None:
     import jax
     import jax.numpy as jnp
 
@@ -404,7 +404,8 @@ def test_a_loop_of_jax_is_followed_and_has_no_place() -> None:
 
     halved.defvjp(lambda x: (halved(x), None), lambda _, seed: (seed / 4,))
     check = check_gradient(lambda x: jnp.sum(halved(x) ** 2), by="jax", at={"x": np.array([1.0, 2.0, 0.5])})
-    assert (check.verdict.word, check.variables["x"].decided_by, check.reason) == ("agree", TRACED, None)
+    assert (check.verdict.word, check.variables["x"].decided_by) == ("agree", TRACED)
+    assert str(check.reason).startswith("decided at the tested values: `jnp.sum(y) > 1.0` at test_function_gradients.py:")
 
 
 @needs_jax

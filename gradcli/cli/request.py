@@ -116,6 +116,10 @@ class CheckRequest(Request):
     cache: bool = True
     function: str | None = None
     gradient: str | None = None
+    jvp_of: str | None = None
+    adjoint: str | None = None
+    implicit: str | None = None
+    fixed_point: str | None = None
     by: str | None = None
     order: int = 1
     backend: str | None = None

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from gradcli.errors import EvaluationError, GradcliError
+from gradcli.functions.places import chosen
 
-_OWN = f"{Path(__file__).parent.parent}{os.sep}"
 _LONGEST = 500  # characters of a message
 
 
@@ -40,9 +39,8 @@ def _told(error: BaseException) -> str:
         text = f"the function calls itself without end: {name}: {error}"
     else:
         text = f"{name}: {error}" if str(error) else name
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__, limit=-200) if not frame.filename.startswith(_OWN)]
-    theirs = [frame for frame in frames if "site-packages" not in frame.filename and not frame.filename.startswith("<")]
-    if not theirs:
+    frames = list(traceback.extract_tb(error.__traceback__, limit=-200))
+    last = chosen([frame.filename for frame in frames])
+    if last is None:
         return text[:_LONGEST]
-    last = theirs[-1]
-    return f"{text[:_LONGEST]} (at {Path(last.filename).name}:{last.lineno}, in {last.name})"
+    return f"{text[:_LONGEST]} (at {Path(frames[last].filename).name}:{frames[last].lineno}, in {frames[last].name})"

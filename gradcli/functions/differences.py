@@ -7,7 +7,7 @@ G. Trapp, SIAM Review 40, 1998); it is believed only where differences agree wit
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,6 +59,11 @@ class Estimate:
 
 def by_differences(subject: Subject, name: str, seeds: Seeds, claimed: np.ndarray, rtol: float, atol: float) -> VariableCheck:
     """The verdict on a claimed gradient by one of the arrays of a function's arguments."""
+    return held(claimed, lambda i: derivative(subject, name, seeds, i), rtol, atol)
+
+
+def held(claimed: np.ndarray, estimate_of: Callable[[int], Estimate], rtol: float, atol: float) -> VariableCheck:
+    """The verdict on claimed derivatives, each held to its estimate; of very many, a sample."""
     size = claimed.size
     entries: Sequence[int] = range(size)
     if size > _MOST:
@@ -67,7 +72,7 @@ def by_differences(subject: Subject, name: str, seeds: Seeds, claimed: np.ndarra
     worst, largest = -1.0, float(np.abs(claimed[np.isfinite(claimed)]).max(initial=0.0))
     for i in entries:
         said = float(claimed.reshape(-1)[i])
-        estimate = derivative(subject, name, seeds, i)
+        estimate = estimate_of(i)
         off = abs(said - estimate.value)
         verdict = estimate.verdict(said, rtol, atol, largest)
         check.decided_by = estimate.source if check.decided_by in (None, estimate.source) else "complex step and differences"
@@ -118,7 +123,7 @@ def _complex_step(subject: Subject, name: str, seeds: Seeds, i: int) -> tuple[fl
     for near in (0, 1, -2, 3):
         moved = _moved(array, i, near * math.ulp(x) + 1j * step)
         try:
-            parts = [np.asarray(part) for part in parts_of(subject({name: moved}, _complex))]
+            parts = [np.asarray(part) for part in parts_of(subject({name: moved}, _complex, whole=True))]
         except Exception:  # not for complex numbers
             return math.nan, math.inf
         if [part.shape for part in parts] != [seed.shape for seed in seeds] or any(part.dtype.kind != "c" for part in parts):

@@ -60,6 +60,19 @@ def check(
         str | None, typer.Option(metavar="MODULE:NAME", help="Check a Python function whose gradient is --gradient, or is computed --by.")
     ] = None,
     gradient: Annotated[str | None, typer.Option(metavar="MODULE:NAME", help="The gradient of --function.")] = None,
+    jvp_of: Annotated[
+        str | None,
+        typer.Option(metavar="MODULE:NAME", help="The JVP of --function: takes its arguments, then a tangent for each of --wrt."),
+    ] = None,
+    adjoint: Annotated[
+        str | None, typer.Option(metavar="MODULE:NAME", help="The adjoint of a linear --function; an operator with rmatvec needs none.")
+    ] = None,
+    implicit: Annotated[
+        str | None, typer.Option(metavar="MODULE:NAME", help="residual(x, ...) that --function solves: implicit differentiation decides.")
+    ] = None,
+    fixed_point: Annotated[
+        str | None, typer.Option(metavar="MODULE:NAME", help="The same of g(x, ...) whose fixed point --function gives.")
+    ] = None,
     by: Annotated[
         str | None, typer.Option(metavar="torch|jax|autograd", help="Whose own backward of --function is checked, custom rules in it.")
     ] = None,
@@ -136,7 +149,8 @@ def check(
         expression=expression, grad=tuple(grad or ()), grad_formula=tuple(grad_formula or ()), fail_on=fail_on,
         rtol=rtol, atol=atol, convention=convention, over=tuple(over or ()), points=points, jobs=jobs,
         reports=tuple(report or ()), update=update, baseline=baseline, allow_empty=allow_empty, verbose=verbose, cache=cache,
-        function=function, gradient=gradient, by=by, order=order, at=tuple(at or ()), config=config, format_given=output_format is not None,
+        function=function, gradient=gradient, jvp_of=jvp_of, adjoint=adjoint, implicit=implicit, fixed_point=fixed_point, by=by,
+        order=order, at=tuple(at or ()), config=config, format_given=output_format is not None,
         backend=backend, threads=threads, line=line, budget=budget,
         words=tuple(context.meta[RememberingCommand.key]),
     )  # fmt: skip
@@ -185,7 +199,7 @@ def run(request: CheckRequest) -> int:
 
 def _work(request: CheckRequest) -> "Work":
     """What there is to decide: files and expressions, or a Python function."""
-    if request.function or request.gradient or request.by:
+    if request.function or request.gradient or request.by or request.jvp_of or request.adjoint or request.implicit or request.fixed_point:
         from gradcli.cli.decide.function_case import FunctionCase
 
         return FunctionCase(request)

@@ -19,6 +19,7 @@ from gradcli.cli.inputs.positionals import function_inputs
 from gradcli.cli.request import REPORTS, CheckRequest
 from gradcli.errors import GradcliError, UsageError, one_of, suggestion
 from gradcli.files.settings import Configuration
+from gradcli.functions.asked import OPTIONS, asked
 from gradcli.functions.checking import Question
 from gradcli.functions.frameworks import FRAMEWORKS
 from gradcli.functions.points import gravest, text_of
@@ -42,25 +43,27 @@ class FunctionCase:
         self.inputs, self.names, self.processes = function_inputs(request), UsedNames(), 1
         self.begin: Callable[[int], object] = nobody
         self.policies = FilePolicies(request, check_options(request, CHECKING), Configuration(request.config))
-        if not request.function or (request.gradient is None) == (request.by is None):
-            example = "gradcli check --function pkg.mod:f --gradient pkg.mod:df --at x=1,2, or --by torch for PyTorch's own"
-            raise UsageError("--function goes with --gradient or with --by, one of them", help=example)
+        if not request.function:
+            raise UsageError(
+                "whose gradient it is, --function names", help="gradcli check --function pkg.mod:f --gradient pkg.mod:df --at x=1,2"
+            )
+        what = asked({name: getattr(request, name) for name in OPTIONS}, request.by, request.order, _option, alone=True)
         if request.by is not None:
             one_of("--by", request.by, FRAMEWORKS)
         policy = self.policies.of(None)
         self.budget = Budget(self.policies.settings().budget)
         self.request, self.limits, self.state = request, limits, policy.state
-        self.function, self.gradient = request.function, request.gradient
+        self.functions = request.function, what.claim, what.equation
         limits_in_time = [seconds for seconds in (policy.options.timeout, self.budget.seconds) if seconds is not None]
         self.seconds = min(limits_in_time, default=None)
+        self.is_alone = what.claim is None and request.by is None
         arguments = self._drawn(self.state)
-        self.wrt = _differentiated(list(arguments), policy.options)
+        self.wrt = _differentiated(list(arguments), policy.options) if arguments else []
         self.question = Question(
-            arguments, self.wrt, policy.options.rtol, policy.options.atol, request.by, self._seed(), self.state, request.order
-        )
-        what = "gradient" if request.order == 1 else "Hessian"
-        whose = f"the {what} {request.gradient}" if request.by is None else f"{request.by}'s own {what}"
-        self.title = f"{request.function} with {whose}"
+            arguments, self.wrt, policy.options.rtol, policy.options.atol, request.by, self._seed(), self.state, request.order,
+            what.kind, what.solves,
+        )  # fmt: skip
+        self.title = f"{request.function} with {what.title(request.by, request.order, str)}"
         self.name, self.given = request.function, given_of([*request.at, list(self.wrt)])
 
     def pieces(self) -> Iterator[Piece]:
@@ -75,7 +78,7 @@ class FunctionCase:
         smallest: Mapping[str, Any] | None = None
         started = time.perf_counter()
         try:
-            with FunctionProcess(self.function, self.gradient, self.seconds) as process:
+            with FunctionProcess(self.functions, self.seconds) as process:
                 process.load()
                 smallest = self._decide(process, record)
         except UsageError:
@@ -109,11 +112,17 @@ class FunctionCase:
         return arguments if record.check.verdict is Verdict.MISMATCH else None
 
     def _drawn(self, state: int) -> dict[str, Any]:
+        if self.is_alone and not self.request.at:
+            return {}  # an operator knows its own
         return _arguments(self.request.at, Programs(self.limits, self.request.dtype), state, self.request.dtype)
 
     def _seed(self) -> Any:
         seed = self.request.seed
         return None if seed is None else Programs(self.limits, self.request.dtype).fresh(self.state).constant(seed, "<--seed>")
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def _at(arguments: Mapping[str, Any]) -> list[str]:

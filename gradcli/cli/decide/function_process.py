@@ -6,7 +6,7 @@ import importlib
 import multiprocessing
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from multiprocessing.connection import Connection
@@ -17,6 +17,7 @@ from gradcli.cli.decide.workers import ending_of, held_back, live_with_parent
 from gradcli.errors import EvaluationError, GradcliError, UsageError
 from gradcli.functions.calls import guarded
 from gradcli.functions.checking import Question
+from gradcli.functions.linear import is_operator
 from gradcli.report.verdicts import Check
 from gradcli.storage.current_folder import here
 
@@ -28,12 +29,12 @@ class Late(Exception):
 
 
 class FunctionProcess:
-    """The process of a function and its gradient; it is ended with the block, whatever they are at."""
+    """The process of a function, of what is claimed about it, and of what it solves; it is ended with the block, whatever they are at."""
 
-    def __init__(self, function: str, gradient: str | None, seconds: float | None) -> None:
+    def __init__(self, functions: Sequence[str | None], seconds: float | None) -> None:
         self._seconds = seconds if seconds is not None and seconds < _LONGEST else None
         self._pipe, self._theirs = multiprocessing.Pipe()
-        self._process = multiprocessing.Process(target=_serve, args=(self._theirs, function, gradient))
+        self._process = multiprocessing.Process(target=_serve, args=(self._theirs, functions))
 
     def __enter__(self) -> FunctionProcess:
         with held_back():
@@ -81,7 +82,7 @@ def loaded(path: str) -> Callable[..., Any]:
         raise UsageError(f"cannot find '{path}': {error.message}") from None
     finally:
         sys.path.pop(0)
-    if not callable(found):
+    if not callable(found) and not is_operator(found):
         raise UsageError(f"'{path}' is no function")
     function: Callable[..., Any] = found
     return function
@@ -97,12 +98,12 @@ def _found(module: str, name: str) -> Any:
 # -- in the process ------------------------------------------------------------------------------------------------------
 
 
-def _serve(pipe: Connection[Any, Any], function: str, gradient: str | None) -> None:
+def _serve(pipe: Connection[Any, Any], names: Sequence[str | None]) -> None:
     live_with_parent()
     os.dup2(2, 1)  # what it prints is no result
     with suppress(OSError, EOFError):  # nobody listens any more
         try:
-            functions = loaded(function), None if gradient is None else loaded(gradient)
+            functions = [None if name is None else loaded(name) for name in names]
             pipe.send(None)
         except GradcliError as error:
             pipe.send(error)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from gradcli.errors import GradcliError
 from gradcli.functions.arguments import Floats
 from gradcli.functions.seeds import Seeds
 from gradcli.functions.subject import OUTSIDE, Subject
+from gradcli.functions.tracing.passage import Passage
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.sweep import backward
@@ -30,17 +31,23 @@ from gradcli.tensors.core.trace import Trace, traced
 _NEARBY = 2.0**-20  # relative: values at which a constant that hides a dependence is another, and no branch
 _ALIKE = 1e-9  # relative, of what the function gives to its own libraries and to tensors
 
-# A function that takes tensors: its arguments, and the places at which it branches on them.
-Run = Callable[[Mapping[str, Tensor]], tuple[list[Any], Sequence[str]]]
+# A function that takes tensors: its arguments, and what its run says beside the results.
+Run = Callable[[Mapping[str, Tensor], Passage], list[Any]]
+# whatever a function, or a library, raises that was not made for tensors of ours, or not for these numbers
+REFUSED = (GradcliError, *OUTSIDE, TypeError, AttributeError, LookupError, RuntimeError)
 
 
 @dataclass(frozen=True, eq=False)
 class Exact:
-    """A function as a graph: its leaves by name, the nodes of its results, and what its branches were decided by."""
+    """A function as a graph: its leaves by name, the nodes of its results, and what its run has said.
 
+    Constants that hide a dependence are leaves, too (``trace.hidden``): what they depend on, the graph does not say.
+    """
+
+    run: Run
     trace: Trace
     results: list[Expr]
-    decisions: Sequence[str]
+    passage: Passage
 
     def check(
         self, floats: Floats, seeds: Seeds, claims: Floats, rtol: float | None, atol: float, along: Floats | None = None
@@ -49,36 +56,51 @@ class Exact:
 
         along  a direction, by names: then the claims are about the Hessian times it
         """
-        precision = "float32" if all(array.dtype == np.float32 for array in floats.values()) else "float64"
-        scope = Scope(precision=precision)
-        scope.graph = self.trace.graph
-        for name, array in floats.items():
-            scope.values[self.trace.leaves[name]] = array[()]
-            scope.names[name] = self.trace.leaves[name]
         try:
-            root = self._sum(seeds) if along is None else self._slope(self._sum(seeds), along)
-            values = forward([root], scope.values, precision)
-            with np.errstate(all="ignore"):
-                found = backward(reachable([root]), {root: np.float64(1)}, list(self.trace.leaves.values()), values.__getitem__)
-            grad = {name: np.broadcast_to(np.asarray(found.get(x, 0.0)), x.shape)[()] for name, x in self.trace.leaves.items()}
-            record = Record("", value=values[root], seed=np.float64(1), grad=grad)
-            given = [Given(name, numbers=numbers, rtol=rtol, atol=atol) for name, numbers in claims.items()]
-            check = cross_check(scope, root, dict(self.trace.leaves), record, None, given)
+            root = self.sum(seeds) if along is None else self._slope(self.sum(seeds), along)
         except (GradcliError, *OUTSIDE):
             return None
-        return check if len(check.claims) == len(claims) else None
+        found = self.judged(root, floats, claims, rtol, atol)
+        return None if found is None else found[0]
 
-    def _sum(self, seeds: Seeds) -> Expr:
+    def judged(self, root: Expr, floats: Floats, claims: Floats, rtol: float | None, atol: float) -> tuple[Check, Floats] | None:
+        """The verdict on claims about the gradient of a node that is one number, and that gradient; None where there is none."""
+        scope = self.scope(floats)
+        leaves = self.trace.leaves
+        try:
+            values = forward([root], scope.values, scope.precision)
+            with np.errstate(all="ignore"):
+                found = backward(reachable([root]), {root: np.float64(1)}, list(leaves.values()), values.__getitem__)
+            grad = {name: np.broadcast_to(np.asarray(found.get(x, 0.0)), x.shape)[()] for name, x in leaves.items()}
+            record = Record("", value=values[root], seed=np.float64(1), grad=grad)
+            given = [Given(name, numbers=numbers, rtol=rtol, atol=atol) for name, numbers in claims.items()]
+            check = cross_check(scope, root, dict(leaves), record, None, given)
+        except (GradcliError, *OUTSIDE):
+            return None
+        return (check, grad) if len(check.claims) == len(claims) else None
+
+    def scope(self, floats: Floats) -> Scope:
+        """The values of the leaves, at these numbers of the arguments."""
+        scope = Scope(precision="float32" if all(array.dtype == np.float32 for array in floats.values()) else "float64")
+        scope.graph = self.trace.graph
+        leaves = {self.trace.leaves[name]: array for name, array in floats.items()}
+        leaves |= {leaf: self.trace.constants[number] for number, leaf in self.trace.hidden.items()}
+        for leaf, array in leaves.items():
+            scope.values[leaf] = array[()]
+            scope.names[leaf.payload.name] = leaf
+        return scope
+
+    def sum(self, seeds: Seeds) -> Expr:
         """The one number that the gradient is of."""
-        return self._added(zip(self.results, seeds, strict=True))
+        return self.added(zip(self.results, seeds, strict=True))
 
     def _slope(self, root: Expr, along: Floats) -> Expr:
         """The derivative of that number in a direction, whose gradient is the Hessian times the direction."""
         leaves = self.trace.leaves
         slopes = ((derive("vjp", root, leaves[name], ones_like(root)), direction) for name, direction in along.items())
-        return self._added(slopes)
+        return self.added(slopes)
 
-    def _added(self, terms: Iterable[tuple[Expr, np.ndarray]]) -> Expr:
+    def added(self, terms: Iterable[tuple[Expr, np.ndarray]]) -> Expr:
         """The sum of all entries of nodes with weights."""
         add, total = find("sum"), None
         for node, weights in terms:
@@ -89,39 +111,85 @@ class Exact:
         return total
 
 
-def exact(subject: Subject, run: Run) -> Exact | None:
-    """The function's graph at its arguments, if it can be traced: if it gives tensors what it gives its own libraries, here and nearby."""
-    floats = subject.floats
-    try:
-        here = _traced(subject, run, floats)
-        if here is None:
-            return None
-        random = np.random.default_rng(5)
-        nearby = {name: (array * (1 + _NEARBY * random.uniform(-1, 1, array.shape))).astype(array.dtype) for name, array in floats.items()}
-        there = _traced(subject, run, nearby)
-    except (GradcliError, *OUTSIDE, TypeError, AttributeError, LookupError, RuntimeError):
-        return None  # whatever a function, or a library, raises that was not made for tensors of ours
-    if there is None or not here.trace.same_steps(there.trace):
+def exact(subject: Subject, runs: Sequence[Run], held: dict[str, None]) -> Exact | None:
+    """The function's graph at its arguments, by the first way to run it in which it can be traced.
+
+    It can, if it gives tensors what it gives its own libraries, here and nearby.
+    held  is told where the code declares values to be constants, whatever becomes of the trace
+    """
+    for run in runs:
+        try:
+            found = _exact(subject, run, held)
+        except REFUSED:
+            continue
+        if found is not None:
+            return found
+    return None
+
+
+def _exact(subject: Subject, run: Run, held: dict[str, None]) -> Exact | None:
+    here = _believed(subject, run, subject.floats, held)
+    if here is None:
         return None
-    return here
+    found = [_hidden(subject, here, floats) for floats in _nearby(subject.floats)]
+    known = [numbers for numbers in found if numbers is not None]
+    if not known:
+        return None
+    hidden = sorted({number for numbers in known for number in numbers})
+    if not hidden:
+        return here
+    return _believed(subject, run, subject.floats, held, hidden) if here.passage.exits else None
 
 
-def _traced(subject: Subject, run: Run, floats: Floats) -> Exact | None:
-    wanted = subject.numbers(floats)
+def _hidden(subject: Subject, here: Exact, floats: Floats) -> list[int] | None:
+    """The constants of a trace that are others at these numbers; None if the function does something else there."""
+    try:
+        there = _believed(subject, here.run, floats, {})
+    except REFUSED:
+        return None
+    return None if there is None else here.trace.differing(there.trace)
+
+
+def _nearby(floats: Floats) -> list[Floats]:
+    """Numbers close by; zeros, at which branches are common, are moved up once and once down."""
+    random = np.random.default_rng(5)
+    moves = {name: _NEARBY * random.uniform(-1, 1, array.shape) for name, array in floats.items()}
+    sides = (1, -1) if any((array == 0).any() for array in floats.values()) else (1,)
+    return [
+        {name: (x + np.where(x == 0, side * np.abs(moves[name]), x * moves[name])).astype(x.dtype) for name, x in floats.items()}
+        for side in sides
+    ]
+
+
+def run_at(
+    subject: Subject, run: Run, floats: Floats, passage: Passage, hiding: Collection[int] = ()
+) -> tuple[list[Any], list[Expr], Trace]:
+    """The results of a run at these numbers, their nodes, and its trace. Raises what the function raises."""
     inputs = {name: Tensor(np.array(array), True) for name, array in floats.items()}
 
-    def whole(*_: Any) -> tuple[list[Any], Sequence[str]]:
+    def whole(*_: Any) -> list[Any]:
         # copies: a function may write into its arguments, which leaves refuse
-        return run({name: x.apply_op(clone, (x,), {}) for name, x in inputs.items()})
+        return run({name: x.apply_op(clone, (x,), {}) for name, x in inputs.items()}, passage)
 
     with enable_grad():
-        (results, decisions), trace = traced(whole, [], list(inputs.values()), list(inputs))
+        results, trace = traced(whole, [], list(inputs.values()), list(inputs), hiding)
+    return results, [trace.node_of(result) for result in results], trace
+
+
+def _believed(subject: Subject, run: Run, floats: Floats, held: dict[str, None], hiding: Collection[int] = ()) -> Exact | None:
+    """The trace at these numbers, if it gives the function's own value."""
+    wanted, passage = subject.numbers(floats), Passage()
+    try:
+        results, nodes, trace = run_at(subject, run, floats, passage, hiding)
+    finally:
+        held |= passage.held
     if trace.opaque or len(results) != len(wanted):
         return None
     for result, right in zip(results, wanted, strict=True):
-        if not isinstance(result, Tensor) or result.array.shape != right.shape or not _alike(result.array, right):
+        array = result.array if isinstance(result, Tensor) else np.asarray(result)
+        if array.shape != right.shape or array.dtype.kind not in "fiub" or not _alike(array, right):
             return None
-    return Exact(trace, [trace.node_of(result) for result in results], decisions)
+    return Exact(run, trace, nodes, passage)
 
 
 def _alike(one: np.ndarray, other: np.ndarray) -> bool:

@@ -6,52 +6,169 @@ A ``jax.custom_vjp`` is its own function here; its rules play no part, so that t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
+from gradcli.functions.places import Place, chosen, place_in
+from gradcli.functions.tracing.jax_matrices import FACTORS, MATRICES
+from gradcli.functions.tracing.jax_windows import WINDOWS
+from gradcli.functions.tracing.numpy_arrays import Traced
+from gradcli.functions.tracing.passage import Passage
+from gradcli.ops.structure import detach
+
 Rule = Callable[..., Any]
 
 
 class Untraceable(TypeError):
-    """A primitive that has no rule."""
+    """What has no rule."""
 
 
-def evaluated(jaxpr: Any, constants: Sequence[Any], arguments: Sequence[Any]) -> list[Any]:
-    """The results of a program of JAX's at these arguments. Raises Untraceable for a primitive without a rule."""
-    literal = import_module("jax.extend.core").Literal
-    values: dict[Any, Any] = {}
+class Chosen(np.ndarray):
+    """Whole numbers and truths that the arguments have had a part in: what is chosen by them is decided at the tested values."""
 
-    def read(x: Any) -> Any:
-        return np.asarray(x.val)[()] if isinstance(x, literal) else values[x]
 
-    values.update(zip(jaxpr.constvars, map(np.asarray, constants), strict=True))
-    values.update(zip(jaxpr.invars, arguments, strict=True))
-    for equation in jaxpr.eqns:
-        operands = [read(x) for x in equation.invars]
+@dataclass(frozen=True, eq=False)
+class _Run:
+    """One run of a program: it tells the passage of numbers that leave it, and where its code stands.
+
+    custom  whether it is within a custom function, whose rules say what is held constant
+    """
+
+    passage: Passage
+    custom: bool = False
+    place: Callable[[], Place | None] = lambda: None
+
+    def evaluated(self, jaxpr: Any, constants: Sequence[Any], arguments: Sequence[Any]) -> list[Any]:
+        """The results of a program at these arguments."""
+        literal = import_module("jax.extend.core").Literal
+        values: dict[Any, Any] = {}
+
+        def read(x: Any) -> Any:
+            return np.asarray(x.val)[()] if isinstance(x, literal) else values[x]
+
+        values.update(zip(jaxpr.constvars, map(np.asarray, constants), strict=True))
+        values.update(zip(jaxpr.invars, arguments, strict=True))
+        for equation in jaxpr.eqns:
+            self.passage.place = partial(_place, equation, self.place)
+            operands = [read(x) for x in equation.invars]
+            found = self._applied(equation, operands)
+            if any(isinstance(x, (Traced, Chosen)) for x in operands):
+                found = [x if isinstance(x, Traced) else np.asarray(x).view(Chosen) for x in found]
+            values.update(zip(equation.outvars, found, strict=True))
+        return [read(x) for x in jaxpr.outvars]
+
+    def _applied(self, equation: Any, operands: list[Any]) -> Sequence[Any]:
+        """The results of a primitive."""
         name, parameters = equation.primitive.name, equation.params
         inner = next((parameters[key] for key in _INNER if key in parameters), None)
         if inner is not None and name in _CALLS:
-            closed = inner if hasattr(inner, "jaxpr") else None
-            found = evaluated(closed.jaxpr, closed.consts, operands) if closed is not None else evaluated(inner, (), operands)
-        elif name == "cond":
-            index, *rest = operands
-            branch = parameters["branches"][min(max(int(index), 0), len(parameters["branches"]) - 1)]
-            found = evaluated(branch.jaxpr, branch.consts, rest)
-        elif name == "while":
-            found = _while(parameters, operands)
-        elif name == "scan":
-            found = _scan(parameters, operands)
-        elif name in _PLACED:
-            found = [_PLACED[name](equation.primitive, *operands, **parameters)]
-        elif name in RULES:
+            run = replace(self, custom=self.custom or name.startswith("custom"), place=self.passage.place)
+            return run.evaluated(inner.jaxpr, inner.consts, operands) if hasattr(inner, "jaxpr") else run.evaluated(inner, (), operands)
+        if name in _FLOWS:
+            return _FLOWS[name](self, parameters, operands)
+        if name == "stop_gradient":
+            return [operands[0] if self.custom else _held(self.passage, operands[0])]
+        if name in _PLACED:
+            return [_PLACED[name](equation.primitive, *operands, **parameters)]
+        if name in FACTORS and isinstance(operands[0], Traced):
+            return list(FACTORS[name](equation.primitive, *operands, **parameters))
+        if name not in RULES:
+            return self._outside(equation, operands)
+        try:
             found = RULES[name](*operands, **parameters)
-            found = found if equation.primitive.multiple_results else [found]
-        else:
-            raise Untraceable(f"no rule for JAX's {name}")
-        values.update(zip(equation.outvars, found, strict=True))
-    return [read(x) for x in jaxpr.outvars]
+        except Untraceable:
+            return self._outside(equation, operands)
+        return found if equation.primitive.multiple_results else [found]
+
+    def _outside(self, equation: Any, operands: list[Any]) -> list[Any]:
+        """A primitive without a rule, by JAX itself: what goes in leaves the graph."""
+        operands = [_plain(x) for x in operands]
+        if equation.primitive.name == "pure_callback":
+            found = equation.params["callback"](*operands)
+            return [np.asarray(part) for part in found]
+        jax = import_module("jax")
+        given = [jax.numpy.asarray(x) if isinstance(x, np.ndarray) else x for x in operands]
+        found = equation.primitive.bind(*given, **equation.params)
+        return [_plain(part) for part in (found if equation.primitive.multiple_results else [found])]
+
+    def branched(self, parameters: Any, operands: Sequence[Any]) -> list[Any]:
+        """``cond`` and ``switch``: what the index says, which JAX holds to the branches there are."""
+        index, *rest = operands
+        if isinstance(index, Chosen):
+            self.passage.decide()
+        branches = parameters["branches"]
+        branch = branches[min(max(int(index), 0), len(branches) - 1)]
+        return self.evaluated(branch.jaxpr, branch.consts, rest)
+
+    def looped(self, parameters: Any, operands: Sequence[Any]) -> list[Any]:
+        """``while_loop``: as long as its condition is true."""
+        conditions, bodies = parameters["cond_nconsts"], parameters["body_nconsts"]
+        asked, done, carried = operands[:conditions], operands[conditions : conditions + bodies], list(operands[conditions + bodies :])
+        condition, body = parameters["cond_jaxpr"], parameters["body_jaxpr"]
+        while bool(self.evaluated(condition.jaxpr, condition.consts, [*asked, *carried])[0]):
+            carried = self.evaluated(body.jaxpr, body.consts, [*done, *carried])
+        return carried
+
+    def scanned(self, parameters: Any, operands: Sequence[Any]) -> list[Any]:
+        """``scan``: its body for each row."""
+        constants, carries, body = parameters["num_consts"], parameters["num_carry"], parameters["jaxpr"]
+        fixed, carried, rows = operands[:constants], list(operands[constants : constants + carries]), operands[constants + carries :]
+        order = range(parameters["length"])
+        given: list[list[Any]] = []
+        for i in reversed(order) if parameters["reverse"] else order:
+            found = self.evaluated(body.jaxpr, body.consts, [*fixed, *carried, *(row[i] for row in rows)])
+            carried = found[:carries]
+            given.append(found[carries:])
+        if parameters["reverse"]:
+            given.reverse()
+        return [*carried, *(np.stack(column) for column in zip(*given, strict=True))]
+
+    def solved(self, parameters: Any, operands: Sequence[Any]) -> list[Any]:
+        """``custom_linear_solve``: as its own solver does, of what it keeps for that."""
+        counts, solve = parameters["const_lengths"], parameters["jaxprs"].solve
+        begin = counts.matvec + counts.vecmat
+        kept, right = operands[begin : begin + counts.solve], operands[begin + counts.solve + counts.transpose_solve :]
+        return self.evaluated(solve.jaxpr, solve.consts, [*kept, *right])
+
+
+_FLOWS: dict[str, Callable[[_Run, Any, Sequence[Any]], list[Any]]] = {
+    "cond": _Run.branched, "while": _Run.looped, "scan": _Run.scanned, "linear_solve": _Run.solved, "custom_linear_solve": _Run.solved,
+}  # fmt: skip
+
+
+def evaluated(jaxpr: Any, constants: Sequence[Any], arguments: Sequence[Any], passage: Passage) -> list[Any]:
+    """The results of a program of JAX's at these arguments, of which those that are traced tell the passage."""
+    return _Run(passage).evaluated(jaxpr, constants, arguments)
+
+
+def _plain(x: Any) -> Any:
+    """An array of NumPy's; keys of random numbers, which are none, as they are."""
+    return x if str(getattr(x, "dtype", "")).startswith("key<") else np.asarray(x)
+
+
+def _held(passage: Passage, x: Any) -> Any:
+    """A value as a constant."""
+    if not isinstance(x, Traced) or x.dtype.kind != "f":
+        return x
+    passage.hold()
+    return Traced(x.tensor.apply_op(detach, (x.tensor,), {}), passage)
+
+
+def _place(equation: Any, around: Callable[[], Place | None]) -> Place | None:
+    """Where the code stands that a primitive is from; for one within JAX's own functions, where these are called."""
+    traceback = getattr(equation.source_info, "traceback", None)
+    if traceback is None:
+        return around()
+    codes, instructions = traceback.raw_frames()
+    number = chosen([code.co_filename for code in codes[::-1]])
+    if number is None:
+        return around()
+    at = len(codes) - 1 - number
+    return place_in(codes[at], instructions[at], traceback.frames[at].line_num)
 
 
 _INNER = ("jaxpr", "call_jaxpr", "fun_jaxpr")
@@ -59,29 +176,6 @@ _CALLS = frozenset({
     "jit", "pjit", "closed_call", "core_call", "custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr", "remat",
     "remat2", "checkpoint",
 })  # fmt: skip
-
-
-def _while(parameters: Any, operands: Sequence[Any]) -> list[Any]:
-    conditions, bodies = parameters["cond_nconsts"], parameters["body_nconsts"]
-    asked, done, carried = operands[:conditions], operands[conditions : conditions + bodies], list(operands[conditions + bodies :])
-    condition, body = parameters["cond_jaxpr"], parameters["body_jaxpr"]
-    while bool(evaluated(condition.jaxpr, condition.consts, [*asked, *carried])[0]):
-        carried = evaluated(body.jaxpr, body.consts, [*done, *carried])
-    return carried
-
-
-def _scan(parameters: Any, operands: Sequence[Any]) -> list[Any]:
-    constants, carries, body = parameters["num_consts"], parameters["num_carry"], parameters["jaxpr"]
-    fixed, carried, rows = operands[:constants], list(operands[constants : constants + carries]), operands[constants + carries :]
-    order = range(parameters["length"])
-    given: list[list[Any]] = []
-    for i in reversed(order) if parameters["reverse"] else order:
-        found = evaluated(body.jaxpr, body.consts, [*fixed, *carried, *(row[i] for row in rows)])
-        carried = found[:carries]
-        given.append(found[carries:])
-    if parameters["reverse"]:
-        given.reverse()
-    return [*carried, *(np.stack(column) for column in zip(*given, strict=True))]
 
 
 # -- rules: a primitive's operands and parameters ---------------------------------------------------------------------
@@ -143,12 +237,6 @@ def _select(which: Any, *cases: Any, **_: Any) -> Any:
     return found
 
 
-def _pad(x: Any, value: Any, padding_config: Any, **_: Any) -> Any:
-    if any(low < 0 or high < 0 or inner for low, high, inner in padding_config):
-        raise Untraceable("no rule for negative or inner padding")
-    return np.pad(x, [(low, high) for low, high, _ in padding_config], constant_values=float(value))
-
-
 def _running(function: Callable[..., Any]) -> Rule:
     """A running total, from the other end where it is reversed."""
 
@@ -156,12 +244,6 @@ def _running(function: Callable[..., Any]) -> Rule:
         return np.flip(function(np.flip(x, axis), axis), axis) if reverse else function(x, axis)
 
     return run
-
-
-def _sort(*xs: Any, dimension: int, **_: Any) -> list[Any]:
-    if len(xs) > 1:
-        raise Untraceable("no rule for sorting by keys")
-    return [np.sort(xs[0], axis=dimension)]
 
 
 def _of_truths(function: Callable[..., Any]) -> Rule:
@@ -175,12 +257,18 @@ def _of_truths(function: Callable[..., Any]) -> Rule:
     return rule
 
 
+def _divided(x: Any, y: Any, **_: Any) -> Any:
+    if np.asarray(x).dtype.kind in "iu":  # which JAX rounds towards zero
+        return np.abs(x) // np.abs(y) * np.sign(x) * np.sign(y)
+    return x / y
+
+
 def _power(x: Any, y: Any, **_: Any) -> Any:
     return x**y
 
 
 RULES: dict[str, Rule] = {
-    "add": _of(np.add), "add_any": _of(np.add), "sub": _of(np.subtract), "mul": _of(np.multiply), "div": _of(np.divide),
+    "add": _of(np.add), "add_any": _of(np.add), "sub": _of(np.subtract), "mul": _of(np.multiply), "div": _divided,
     "neg": _of(np.negative), "rem": _of(np.fmod), "pow": _power, "integer_pow": _power, "square": _of(np.square), "sqrt": _of(np.sqrt),
     "rsqrt": _of(lambda x: 1 / np.sqrt(x)), "cbrt": _of(np.cbrt), "exp": _of(np.exp), "exp2": _of(np.exp2), "expm1": _of(np.expm1),
     "log": _of(np.log), "log1p": _of(np.log1p), "sin": _of(np.sin), "cos": _of(np.cos), "tan": _of(np.tan), "asin": _of(np.arcsin),
@@ -191,6 +279,7 @@ RULES: dict[str, Rule] = {
     "logistic": _special("expit"), "erf": _special("erf"), "erfc": _special("erfc"),
     "erf_inv": _special("erfinv"), "lgamma": _special("gammaln"), "digamma": _special("digamma"),
     "eq": _of(np.equal), "ne": _of(np.not_equal), "lt": _of(np.less), "le": _of(np.less_equal), "gt": _of(np.greater),
+    "lt_to": _of(np.less), "le_to": _of(np.less_equal),
     "ge": _of(np.greater_equal), "and": _of_truths(np.logical_and), "or": _of_truths(np.logical_or),
     "not": _of_truths(np.logical_not), "is_finite": _of(np.isfinite), "clamp": _of(lambda low, x, high: np.clip(x, low, high)),
     "select_n": _select, "stop_gradient": _of(lambda x: x), "copy": _of(np.copy), "copy_p": _of(np.copy),
@@ -204,10 +293,10 @@ RULES: dict[str, Rule] = {
     "argmin": lambda x, axes, **_: np.argmin(np.asarray(x), axis=axes[0]),
     "cumsum": _running(np.cumsum), "cumprod": _running(np.cumprod),
     "concatenate": lambda *xs, dimension, **_: np.concatenate(xs, dimension),
-    "slice": _slice, "dynamic_slice": _dynamic_slice, "pad": _pad, "iota": lambda *, dtype, shape, dimension, **_: np.broadcast_to(
+    "slice": _slice, "dynamic_slice": _dynamic_slice, "iota": lambda *, dtype, shape, dimension, **_: np.broadcast_to(
         np.reshape(np.arange(shape[dimension], dtype=dtype), [-1 if i == dimension else 1 for i in range(len(shape))]), shape),
-    "sort": _sort,
     "cholesky": lambda x, **_: np.linalg.cholesky(x),
+    **WINDOWS, **MATRICES,
 }  # fmt: skip
 
 
