@@ -391,6 +391,6 @@ ENTRIES: list[Entry] = [
     *held("jax", {"image": some(4, 4), "places": np.array([[0.3, 2.2], [1.4, 2.9]])}, named([sampled_image])),
     *held("jax", {"mean": some(3), **S}, named([normal_density])),
     *held("jax", X, {"called back": of(called)}, {"called back, of its square": of(called_wrongly)}),
-    *held("jax", X, wrong={"a stopped gradient": stopped, "a stopped baseline": stopped_baseline}),
+    *held("jax", X, {"a stopped gradient": stopped, "a stopped baseline": stopped_baseline}),
     *held("jax", {"p": {"w": some(2, 3), "b": [some(3), positive(2)]}}, {"a tree": nested}),
 ]  # fmt: skip

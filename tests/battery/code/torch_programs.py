@@ -219,9 +219,8 @@ def tanh_of_numpy(x):
 
 
 ENTRIES: list[Entry] = [
-    *held("torch", X, {"a scale": whole_scale, "a norm": scaled_by_norm}, {
-        "a detached scale": detached_scale, "a norm by item()": scaled_by_item, "written by .data": written_by_data,
-        "under no_grad": under_no_grad, "a rebuilt tensor": rebuilt_tensor, "a hook that clips": hooked,
+    *held("torch", X, {"a scale": whole_scale, "a norm": scaled_by_norm, "a detached scale": detached_scale, "under no_grad": under_no_grad}, {
+        "a norm by item()": scaled_by_item, "written by .data": written_by_data, "a rebuilt tensor": rebuilt_tensor, "a hook that clips": hooked,
     }),
     *held("torch", X, {
         "weighted by a softmax": softmax_weighted, "clipped": clipped_value, "a loop": loop, "filled entry by entry": filled, "a branch": branched,
