@@ -16,8 +16,8 @@ from warnings import catch_warnings, simplefilter
 import numpy as np
 
 from gradcli.check.claims import RTOL
-from gradcli.errors import ArgumentError, EvaluationError, GradcliError, UsageError
-from gradcli.functions.arguments import Floats, claims_in, products_in, rebuilt
+from gradcli.errors import ArgumentError, EvaluationError, UsageError
+from gradcli.functions.arguments import Floats, as_given, claims_in, products_in, rebuilt
 from gradcli.functions.calls import guarded, refuse_arguments
 from gradcli.functions.differences import by_differences
 from gradcli.functions.frameworks import Framework, framework
@@ -25,8 +25,8 @@ from gradcli.functions.implicit import implicit
 from gradcli.functions.linear import ADJOINT, adjoint_said, by_units, is_operator, parts_of_operator, refuse_nonlinear
 from gradcli.functions.precision import precision_of, widened
 from gradcli.functions.seeds import DIRECTIONS, Seeds, product, seeds_for
-from gradcli.functions.subject import OUTSIDE, NoValue, Subject
-from gradcli.functions.symmetry import TOLD, reads_one_triangle, symmetrized, symmetrizing
+from gradcli.functions.subject import NoValue, Subject
+from gradcli.functions.symmetry import TOLD, is_of_symmetric, symmetrized, symmetrizing
 from gradcli.functions.tangents import JVP, along, contracted
 from gradcli.functions.tangents import said as tangents_said
 from gradcli.functions.taylor import taylor_order
@@ -36,6 +36,7 @@ from gradcli.functions.tracing.runs import runs_of
 from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict
 
 TRACED = "the traced function"
+_FEW = 64  # entries of a claim that are looked at from both sides, where it does not fit the branch that was taken
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +93,7 @@ class Question:
     def _checked(
         self, subject: Subject, found: Framework | None, gradient: Callable[..., Any] | None, equation: Callable[..., Any] | None
     ) -> tuple[Check, Any]:
+        self._warm(subject, found, gradient)
         guarded(lambda: subject.value, NoValue, interrupts=False)
         if self.order == 2:
             return self._second(subject, found, gradient)
@@ -132,7 +134,7 @@ class Question:
                 parts = found.push(subject, tangents)
             else:
                 assert jvp is not None
-                parts = self._after_another(subject, partial(tangents_said, subject, jvp, tangents))
+                parts = _after_call(subject, partial(tangents_said, subject, jvp, tangents))
             truth = _Truth(along(_in_float64(subject), tangents), self)
             checks += [truth.check(seeds, contracted(parts, seeds)) for seeds in directions]
         return _gravest(checks), _shown(subject)
@@ -152,7 +154,7 @@ class Question:
                 claims = found.product(subject, seeds, along)
             else:
                 assert gradient is not None
-                claims = products_in(self.arguments, self.wrt, gradient(*_copies(subject, {})), along)
+                claims = products_in(self.arguments, self.wrt, gradient(*_copies(subject)), along)
             narrow = precision_of(subject, claims.values(), graph.trace.kinds, self.by)
             check = graph.check(subject.floats, seeds, claims, self.rtol, self.atol, along, narrow)
             if check is None:
@@ -161,36 +163,47 @@ class Question:
             checks.append(Check(max(part.verdict for part in parts.values()), parts))
         return _gravest(checks), _shown(subject)
 
+    def _warm(self, subject: Subject, found: Framework | None, claim: Callable[..., Any] | None) -> None:
+        """Call both at other values first: what keeps its first answer, or is of an earlier call, gives itself away afterwards."""
+        random = np.random.default_rng(self.state)
+        moved = {name: (x * random.uniform(*_ELSEWHERE, x.shape)).astype(x.dtype) for name, x in subject.floats.items()}
+        arguments = {name: rebuilt(name, value, moved, as_given) for name, value in subject.arguments.items()}
+        there = replace(subject, arguments=arguments)
+        with suppress(Exception, SystemExit), np.errstate(all="ignore"), catch_warnings():
+            simplefilter("ignore")
+            (seeds, *_) = seeds_for(there.value, self.seed, self.state)
+            if found is not None:
+                found.product(there, seeds, None)
+            elif claim is not None and self.kind == JVP:
+                tangents_said(there, claim, moved)
+            elif claim is not None and self.kind == ADJOINT:
+                adjoint_said(there, claim, seeds)
+            elif claim is not None:
+                product(claim, _copies(there), seeds, there.is_scalar)
+
     def _said(self, subject: Subject, gradient: Callable[..., Any], seeds: Seeds) -> Floats:
         """What a gradient, or an adjoint, says of the result times seeds."""
         if self.kind == ADJOINT:
             refuse_nonlinear(subject, self.state)
             return adjoint_said(subject, gradient, seeds)
-        said = self._after_another(subject, lambda at: product(gradient, _copies(subject, at), seeds, subject.is_scalar))
+        said = _after_call(subject, lambda: product(gradient, _copies(subject), seeds, subject.is_scalar))
         return claims_in(self.arguments, self.wrt, said)
 
-    def _after_another(self, subject: Subject, ask: Callable[[Floats], Any]) -> Any:
-        """What a claim says after its function was called there, as a class that keeps what its backward needs wants it.
 
-        Before that, both are called elsewhere: a claim that keeps its first answer, or is of an earlier call, gives itself away.
-        """
-        with suppress(*OUTSIDE, GradcliError), np.errstate(all="ignore"):
-            random = np.random.default_rng(self.state)
-            moved = {name: (x * random.uniform(*_ELSEWHERE, x.shape)).astype(x.dtype) for name, x in subject.floats.items()}
-            subject(moved)
-            ask(moved)
-        subject()
-        with np.errstate(all="ignore"), catch_warnings():
-            simplefilter("ignore")
-            return ask({})
+def _after_call(subject: Subject, ask: Callable[[], Any]) -> Any:
+    """What a claim says after its function was called there, as a class that keeps what its backward needs wants it."""
+    subject()
+    with np.errstate(all="ignore"), catch_warnings():
+        simplefilter("ignore")
+        return ask()
 
 
 _ELSEWHERE = (1.001, 1.01)  # times the values of the arguments
 
 
-def _copies(subject: Subject, floats: Floats) -> list[Any]:
+def _copies(subject: Subject) -> list[Any]:
     """Arguments of their own for a gradient, which may write into them."""
-    return [rebuilt(name, value, {**subject.floats, **floats}, subject.make) for name, value in subject.arguments.items()]
+    return [rebuilt(name, value, subject.floats, subject.make) for name, value in subject.arguments.items()]
 
 
 def _gravest(checks: list[Check]) -> Check:
@@ -223,14 +236,17 @@ class _Truth:
         """The verdict on a gradient of the result's sum with these seeds."""
         found = self._traced(seeds, claims)
         if found is None:
-            found = {name: self._differences(name, seeds, said) for name, said in claims.items()}
+            found = self._without_value(claims) or {name: self._differences(name, seeds, said) for name, said in claims.items()}
             if self.held:  # which differences do not hold
                 found = {name: _open(part) for name, part in found.items()}
         told = self._reason(seeds, claims)
         for name, part in found.items():
-            if part.verdict is Verdict.MISMATCH and reads_one_triangle(self.subject, name) and self._symmetric(name, seeds, claims[name]):
+            if part.verdict is Verdict.MISMATCH and is_of_symmetric(self.subject, name) and self._symmetric(name, seeds, claims[name]):
                 found[name] = VariableCheck(Verdict.AGREE, part.decided_by, entries=part.entries, reason=TOLD.format(name))
                 told = TOLD.format(name)
+            elif part.verdict is Verdict.MISMATCH and self._decided() and claims[name].size <= _FEW:
+                beside = self._differences(name, seeds, claims[name])  # the point may be where a branch begins
+                found[name] = beside if beside.verdict is Verdict.KINK else part
         worst = max((part.verdict for part in found.values()), default=Verdict.AGREE)
         return Check(worst, found, reason=told)
 
@@ -259,6 +275,12 @@ class _Truth:
             return None
         return {claim.of: _part(claim, check.variables.get(claim.of), claims[claim.of]) for claim in check.claims}
 
+    def _without_value(self, claims: Floats) -> dict[str, VariableCheck] | None:
+        """The verdict where the function has no finite value, which has no derivative."""
+        if all(np.isfinite(part).all() for part in self.subject.value):
+            return None
+        return {name: VariableCheck(Verdict.UNDEFINED, reason="the function has no finite value here") for name in claims}
+
     def _differences(self, name: str, seeds: Seeds, said: np.ndarray) -> VariableCheck:
         rtol = RTOL.get(str(said.dtype), 1e-6) if self.question.rtol is None else self.question.rtol
         if self.question.kind == ADJOINT:
@@ -277,11 +299,15 @@ class _Truth:
         found = truth._traced(seeds, claims) or {name: truth._differences(name, seeds, claims[name])}
         return found[name].verdict is Verdict.AGREE
 
+    def _decided(self) -> list[str]:
+        """What the control flow of the traced function depended on."""
+        return [] if self.exact is None else list(self.exact.passage.decided(self.exact.trace.hidden))
+
     def _reason(self, seeds: Seeds, claims: Floats) -> str | None:
         """What the verdict hangs on beside the numbers."""
         held = f"held constant where the code detaches it: {', '.join(self.held)}" if self.held else None
         if self.exact is not None:
-            decisions = ", ".join(self.exact.passage.decided(self.exact.trace.hidden))
+            decisions = ", ".join(self._decided())
             said = [f"decided at the tested values: {decisions}"] if decisions else []
             return "; ".join([*said, *([held] if held else [])]) or None
         if held:

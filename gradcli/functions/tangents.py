@@ -32,14 +32,12 @@ def along(subject: Subject, directions: Floats) -> Subject:
     return Subject(function, {JVP: 0.0}, [JVP], subject.make)
 
 
-def said(subject: Subject, jvp: Callable[..., Any], directions: Floats, at: Floats) -> list[np.ndarray]:
+def said(subject: Subject, jvp: Callable[..., Any], directions: Floats) -> list[np.ndarray]:
     """What a JVP that somebody wrote gives for directions: it takes the arguments, then a tangent for each that it is by.
 
-    at  the numbers that are others than the subject's
     Raises ArgumentError for what has not the form of the function's result.
     """
-    floats = {**subject.floats, **at}
-    arguments = [rebuilt(name, value, floats, subject.make) for name, value in subject.arguments.items()]
+    arguments = [rebuilt(name, value, subject.floats, subject.make) for name, value in subject.arguments.items()]
     tangents = [rebuilt(name, subject.arguments[name], directions, subject.make) for name in subject.wrt]
     found = [real(part, "the JVP must give") for part in parts_of(jvp(*arguments, *tangents))]
     shapes, wanted = ([part.shape for part in parts] for parts in (found, subject.value))

@@ -29,7 +29,7 @@ from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.sweep import backward
 from gradcli.report.verdicts import Claim, VariableCheck, Verdict
 
-_MOST_ENTRIES, _MOST_STEPS = 2_000, 4_000  # numbers that leave the graph, and of these times steps of the trace: else all is differenced
+_MOST_ENTRIES, _MOST_STEPS = 2_000, 300  # numbers that leave the graph, and of these times steps of the trace: else all is differenced
 _MOVE = 2.0**-14  # relative: how far the whole function is moved to confirm its derivative
 _OFF = 1e-4  # relative, of that derivative: what is off by more depends on what the trace has not seen
 _PLACES = 3  # that are told

@@ -8,6 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.functions.tracing.jax_matrices import MATRICES
+from gradcli.functions.tracing.jax_windows import WINDOWS
+
 Rule = Callable[..., Any]
 
 
@@ -71,12 +74,6 @@ def _select(which: Any, *cases: Any, **_: Any) -> Any:
     return found
 
 
-def _pad(x: Any, value: Any, padding_config: Any, **_: Any) -> Any:
-    if any(low < 0 or high < 0 or inner for low, high, inner in padding_config):
-        raise Untraceable("no rule for negative or inner padding")
-    return np.pad(x, [(low, high) for low, high, _ in padding_config], constant_values=float(value))
-
-
 def _running(function: Callable[..., Any]) -> Rule:
     """A running total, from the other end where it is reversed."""
 
@@ -84,12 +81,6 @@ def _running(function: Callable[..., Any]) -> Rule:
         return np.flip(function(np.flip(x, axis), axis), axis) if reverse else function(x, axis)
 
     return run
-
-
-def _sort(*xs: Any, dimension: int, **_: Any) -> list[Any]:
-    if len(xs) > 1:
-        raise Untraceable("no rule for sorting by keys")
-    return [np.sort(xs[0], axis=dimension)]
 
 
 def _of_truths(function: Callable[..., Any]) -> Rule:
@@ -103,12 +94,18 @@ def _of_truths(function: Callable[..., Any]) -> Rule:
     return rule
 
 
+def _divided(x: Any, y: Any, **_: Any) -> Any:
+    if np.asarray(x).dtype.kind in "iu":  # which JAX rounds towards zero
+        return np.abs(x) // np.abs(y) * np.sign(x) * np.sign(y)
+    return x / y
+
+
 def _power(x: Any, y: Any, **_: Any) -> Any:
     return x**y
 
 
 RULES: dict[str, Rule] = {
-    "add": _of(np.add), "add_any": _of(np.add), "sub": _of(np.subtract), "mul": _of(np.multiply), "div": _of(np.divide),
+    "add": _of(np.add), "add_any": _of(np.add), "sub": _of(np.subtract), "mul": _of(np.multiply), "div": _divided,
     "neg": _of(np.negative), "rem": _of(np.fmod), "pow": _power, "integer_pow": _power, "square": _of(np.square), "sqrt": _of(np.sqrt),
     "rsqrt": _of(lambda x: 1 / np.sqrt(x)), "cbrt": _of(np.cbrt), "exp": _of(np.exp), "exp2": _of(np.exp2), "expm1": _of(np.expm1),
     "log": _of(np.log), "log1p": _of(np.log1p), "sin": _of(np.sin), "cos": _of(np.cos), "tan": _of(np.tan), "asin": _of(np.arcsin),
@@ -119,6 +116,7 @@ RULES: dict[str, Rule] = {
     "logistic": _special("expit"), "erf": _special("erf"), "erfc": _special("erfc"),
     "erf_inv": _special("erfinv"), "lgamma": _special("gammaln"), "digamma": _special("digamma"),
     "eq": _of(np.equal), "ne": _of(np.not_equal), "lt": _of(np.less), "le": _of(np.less_equal), "gt": _of(np.greater),
+    "lt_to": _of(np.less), "le_to": _of(np.less_equal),
     "ge": _of(np.greater_equal), "and": _of_truths(np.logical_and), "or": _of_truths(np.logical_or),
     "not": _of_truths(np.logical_not), "is_finite": _of(np.isfinite), "clamp": _of(lambda low, x, high: np.clip(x, low, high)),
     "select_n": _select, "stop_gradient": _of(lambda x: x), "copy": _of(np.copy), "copy_p": _of(np.copy),
@@ -132,10 +130,10 @@ RULES: dict[str, Rule] = {
     "argmin": lambda x, axes, **_: np.argmin(np.asarray(x), axis=axes[0]),
     "cumsum": _running(np.cumsum), "cumprod": _running(np.cumprod),
     "concatenate": lambda *xs, dimension, **_: np.concatenate(xs, dimension),
-    "slice": _slice, "dynamic_slice": _dynamic_slice, "pad": _pad, "iota": lambda *, dtype, shape, dimension, **_: np.broadcast_to(
+    "slice": _slice, "dynamic_slice": _dynamic_slice, "iota": lambda *, dtype, shape, dimension, **_: np.broadcast_to(
         np.reshape(np.arange(shape[dimension], dtype=dtype), [-1 if i == dimension else 1 for i in range(len(shape))]), shape),
-    "sort": _sort,
     "cholesky": lambda x, **_: np.linalg.cholesky(x),
+    **WINDOWS, **MATRICES,
 }  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.functions.places import Place, chosen, place_in
+from gradcli.functions.tracing.jax_matrices import FACTORS
 from gradcli.functions.tracing.jax_rules import PLACED, RULES, Untraceable
 from gradcli.functions.tracing.numpy_arrays import Traced
 from gradcli.functions.tracing.passage import Passage
@@ -67,6 +68,8 @@ class _Run:
             return [operands[0] if self.custom or not _is_declared(equation) else _held(self.passage, operands[0])]
         if name in PLACED:
             return [PLACED[name](equation.primitive, *operands, **parameters)]
+        if name in FACTORS and isinstance(operands[0], Traced):
+            return list(FACTORS[name](equation.primitive, *operands, **parameters))
         if name not in RULES:
             return self._outside(equation, operands)
         try:
@@ -77,13 +80,14 @@ class _Run:
 
     def _outside(self, equation: Any, operands: list[Any]) -> list[Any]:
         """A primitive without a rule, by JAX itself: what goes in leaves the graph."""
-        numbers = [np.asarray(x) for x in operands]
+        operands = [_plain(x) for x in operands]
         if equation.primitive.name == "pure_callback":
-            found = equation.params["callback"](*numbers)
+            found = equation.params["callback"](*operands)
             return [np.asarray(part) for part in found]
         jax = import_module("jax")
-        found = equation.primitive.bind(*map(jax.numpy.asarray, numbers), **equation.params)
-        return [np.asarray(part) for part in (found if equation.primitive.multiple_results else [found])]
+        given = [jax.numpy.asarray(x) if isinstance(x, np.ndarray) else x for x in operands]
+        found = equation.primitive.bind(*given, **equation.params)
+        return [_plain(part) for part in (found if equation.primitive.multiple_results else [found])]
 
     def branched(self, parameters: Any, operands: Sequence[Any]) -> list[Any]:
         """``cond`` and ``switch``: what the index says, which JAX holds to the branches there are."""
@@ -117,14 +121,28 @@ class _Run:
             given.reverse()
         return [*carried, *(np.stack(column) for column in zip(*given, strict=True))]
 
+    def solved(self, parameters: Any, operands: Sequence[Any]) -> list[Any]:
+        """``custom_linear_solve``: as its own solver does, of what it keeps for that."""
+        counts, solve = parameters["const_lengths"], parameters["jaxprs"].solve
+        begin = counts.matvec + counts.vecmat
+        kept, right = operands[begin : begin + counts.solve], operands[begin + counts.solve + counts.transpose_solve :]
+        return self.evaluated(solve.jaxpr, solve.consts, [*kept, *right])
 
-_FLOWS: dict[str, Callable[[_Run, Any, Sequence[Any]], list[Any]]] = {"cond": _Run.branched, "while": _Run.looped, "scan": _Run.scanned}
+
+_FLOWS: dict[str, Callable[[_Run, Any, Sequence[Any]], list[Any]]] = {
+    "cond": _Run.branched, "while": _Run.looped, "scan": _Run.scanned, "linear_solve": _Run.solved, "custom_linear_solve": _Run.solved,
+}  # fmt: skip
 
 
 def evaluated(jaxpr: Any, constants: Sequence[Any], arguments: Sequence[Any], passage: Passage) -> list[Any]:
     """The results of a program of JAX's at these arguments, of which those that are traced tell the passage."""
     passage.price = _PRICE
     return _Run(passage).evaluated(jaxpr, constants, arguments)
+
+
+def _plain(x: Any) -> Any:
+    """An array of NumPy's; keys of random numbers, which are none, as they are."""
+    return x if str(getattr(x, "dtype", "")).startswith("key<") else np.asarray(x)
 
 
 def _held(passage: Passage, x: Any) -> Any:
