@@ -234,9 +234,9 @@ class _Truth:
 
     def check(self, seeds: Seeds, claims: Floats) -> Check:
         """The verdict on a gradient of the result's sum with these seeds."""
-        found = self._traced(seeds, claims)
+        found = self._without_value(claims) or self._traced(seeds, claims)
         if found is None:
-            found = self._without_value(claims) or {name: self._differences(name, seeds, said) for name, said in claims.items()}
+            found = {name: self._differences(name, seeds, said) for name, said in claims.items()}
             if self.held:  # which differences do not hold
                 found = {name: _open(part) for name, part in found.items()}
         told = self._reason(seeds, claims)
@@ -276,8 +276,10 @@ class _Truth:
         return {claim.of: _part(claim, check.variables.get(claim.of), claims[claim.of]) for claim in check.claims}
 
     def _without_value(self, claims: Floats) -> dict[str, VariableCheck] | None:
-        """The verdict where the function has no finite value, which has no derivative."""
+        """The verdict where the function has no finite value, which has no derivative, and no formula that says more."""
         if all(np.isfinite(part).all() for part in self.subject.value):
+            return None
+        if self.exact is not None and not all(node.is_constant for node in self.exact.results):
             return None
         return {name: VariableCheck(Verdict.UNDEFINED, reason="the function has no finite value here") for name in claims}
 
@@ -285,7 +287,11 @@ class _Truth:
         rtol = RTOL.get(str(said.dtype), 1e-6) if self.question.rtol is None else self.question.rtol
         if self.question.kind == ADJOINT:
             return by_units(self.subject, name, seeds, said, rtol, self.question.atol)
-        return by_differences(self._wide, name, seeds, said, rtol, self.question.atol)
+        found = by_differences(self._wide, name, seeds, said, rtol, self.question.atol)
+        if found.verdict is not Verdict.UNDETERMINED or self._wide is self.subject:
+            return found
+        own = by_differences(self.subject, name, seeds, said, rtol, self.question.atol)  # it may compute in few bits, whatever it is given
+        return found if own.verdict is Verdict.UNDETERMINED else own
 
     @cached_property
     def _wide(self) -> Subject:

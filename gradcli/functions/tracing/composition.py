@@ -73,7 +73,7 @@ class Composition:
         root, floats = self.exact.sum(seeds), self.subject.floats
         if rtol is None and narrow is not None:
             rtol = RTOL[narrow[0].name]
-        adjoints = self._adjoints(root)
+        adjoints = self._adjoints(root, 0.0 if narrow is None else 2 * narrow[0].unit)
         if adjoints is None:
             return None
         whole = self.exact.added([(root, np.ones(())), *((adjoint.exit.node, adjoint.numbers) for adjoint in adjoints)])
@@ -112,8 +112,11 @@ class Composition:
                 if part.verdict is Verdict.MISMATCH:
                     part.reason = f"it takes for constants what leaves the graph at {places}"
 
-    def _adjoints(self, root: Expr) -> list[Adjoint] | None:
-        """Those of the exits, the last first; None where differences give none."""
+    def _adjoints(self, root: Expr, coarse: float) -> list[Adjoint] | None:
+        """Those of the exits, the last first; None where differences give none.
+
+        coarse  the distance of numbers, relative, in the format of the claims, in which the calls may compute whatever they are given
+        """
         hidden, scope, found = self.exact.trace.hidden, self.exact.scope(self.subject.floats), list[Adjoint]()
         nodes = [root, *(exit.node for exit in self.exits.values())]
         order, values = reachable(nodes), forward(nodes, scope.values)
@@ -128,7 +131,12 @@ class Composition:
             numbers, errors = np.zeros(exit.numbers.size), np.zeros(exit.numbers.size)
             for entry in range(exit.numbers.size) if any(weight.any() for weight in weights.values()) else ():
                 moved = partial(self._moved, exit, entry, weights)
-                estimate = slope(moved, float(exit.numbers.reshape(-1)[entry]), epsilon)
+                at = float(exit.numbers.reshape(-1)[entry])
+                estimate = slope(moved, at, epsilon)
+                if coarse > epsilon and not estimate.error <= _OFF * abs(estimate.value):
+                    estimate = min(
+                        estimate, slope(moved, at, coarse), key=lambda found: (found.noisy, not math.isfinite(found.error), found.error)
+                    )
                 if estimate.sides is not None or estimate.noisy or not math.isfinite(estimate.value + estimate.error):
                     return None
                 numbers[entry], errors[entry] = estimate.value, estimate.error + unsure * abs(estimate.value)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.functions.arguments import of_torch
-from gradcli.functions.places import is_theirs
+from gradcli.functions.places import is_theirs, name_called
 from gradcli.functions.tracing.numpy_arrays import Traced
 from gradcli.functions.tracing.passage import Passage
 from gradcli.tensors.core.tensor import Tensor
@@ -42,12 +42,13 @@ def new_tensors() -> Iterator[None]:
 
 
 class _Theirs:
-    """Whether a maker is called by the code that is asked about, while it runs."""
+    """Whether a maker of this name is called by the code that is asked about, while it runs: not by compiled code that this one calls."""
 
     lasts = True
 
-    def __call__(self) -> bool:
-        return self.lasts and is_theirs(sys._getframe(2).f_code.co_filename)
+    def __call__(self, name: str) -> bool:
+        frame = sys._getframe(2)
+        return self.lasts and is_theirs(frame.f_code.co_filename) and name_called(frame.f_code, frame.f_lasti) == name
 
 
 Maker = Callable[[Callable[..., Any], _Theirs], Callable[..., Any]]
@@ -73,7 +74,7 @@ def _empty(passage: Passage, function: Callable[..., Any], theirs: _Theirs) -> C
         found = function(*arguments, **keywords)
         if isinstance(found, Tensor):
             return Traced(found, passage)
-        if isinstance(found, np.ndarray) and found.dtype in (np.float64, np.float32) and theirs():
+        if isinstance(found, np.ndarray) and found.dtype in (np.float64, np.float32) and theirs(function.__name__):
             if function.__name__.startswith("empty"):
                 found.fill(0)  # the same in every run
             return Traced(Tensor(found), passage)
@@ -84,7 +85,7 @@ def _empty(passage: Passage, function: Callable[..., Any], theirs: _Theirs) -> C
 
 def _of_others(passage: Passage, function: Callable[..., Any], theirs: _Theirs) -> Callable[..., Any]:
     def made(value: Any, dtype: Any = None, *arguments: Any, **keywords: Any) -> Any:
-        if not theirs() or not _holds_traced(value) or (dtype is not None and np.dtype(dtype).kind != "f"):
+        if not _holds_traced(value) or (dtype is not None and np.dtype(dtype).kind != "f") or not theirs(function.__name__):
             return function(value, dtype, *arguments, **keywords)
         found = _stacked(value)
         if function.__name__ == "array" and keywords.get("copy", True):
@@ -97,7 +98,7 @@ def _of_others(passage: Passage, function: Callable[..., Any], theirs: _Theirs) 
 def _tensor(function: Callable[..., Any], theirs: _Theirs) -> Callable[..., Any]:
     def made(*arguments: Any, **keywords: Any) -> Any:
         found = function(*arguments, **keywords)
-        if not theirs() or not found.is_floating_point() or found.requires_grad:
+        if not found.is_floating_point() or found.requires_grad or not theirs(function.__name__):
             return found
         numbers = of_torch(found)
         return Tensor(np.zeros_like(numbers) if function.__name__ == "empty" else numbers)
