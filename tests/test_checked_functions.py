@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ import pytest
 
 from gradcli.errors import UsageError
 from gradcli.files.settings import read
+from gradcli.functions.listed import ListedCase
+from gradcli.query.policy import policy_of
 
 FUNCTIONS = """
 import os, signal, subprocess, sys, time
@@ -330,6 +333,86 @@ def test_other_options_and_versions_are_other_questions(
     finally:
         monkeypatch.undo()
         verdict_cache.versions.cache_clear()
+
+
+SLOPES = """
+import numpy as np
+def f(x): return np.tanh(x)
+def slope(x): return 1 - np.tanh(x)**2
+def twice(x): return 2*(1 - np.tanh(x)**2)
+def jvp(x, t): return slope(x)*t
+def back(x, g): return slope(x)*g
+def residual(y, x): return np.arctanh(y) - x
+def other(y, x): return np.arctanh(y) - 2*x
+def map(y, x): return y - residual(y, x)
+"""
+OTHERS = {  # claims about one function at the same arguments, the first of each pair of which is right
+    "implicit": (["--gradient", "mine:back", "--implicit", "mine:residual"], ["--gradient", "mine:back", "--implicit", "mine:other"]),
+    "fixed point": (["--gradient", "mine:back", "--fixed-point", "mine:map"], ["--gradient", "mine:twice", "--fixed-point", "mine:map"]),
+    "jvp": (["--gradient", "mine:back"], ["--jvp-of", "mine:twice"]),
+    "order": (["--jvp-of", "mine:jvp"], ["--adjoint", "mine:jvp"]),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_what_is_claimed_is_part_of_the_question(call_cli: Callable[..., Any], project: Path, name: str) -> None:
+    """What is remembered of one claim says nothing of another."""
+    (project / "mine.py").write_text(SLOPES, "utf-8")
+
+    def ask(further: list[str]) -> tuple[Any, Any]:
+        (record,) = json.loads(call_cli("check", "--function", "mine:f", "--at", "x=0.5,0.2", *further, "--format", "json").stdout)
+        return record["check"] and record["check"]["verdict"], record["outcome"].get("memory")
+
+    right, wrong = OTHERS[name]
+    assert [ask(right), ask(right)] == [("agree", None), ("agree", "remembered")]
+    verdict, memory = ask(wrong)
+    assert (verdict != "agree", memory) == (True, None)
+
+
+LISTED = """
+[[tool.gradcli.functions]]
+id = "jvp"
+function = "mine:f"
+jvp-of = "mine:jvp"
+at = {x = [0.5, 0.2]}
+[[tool.gradcli.functions]]
+id = "wrong"
+function = "mine:f"
+jvp-of = "mine:twice_jvp"
+at = {x = [0.5, 0.2]}
+[[tool.gradcli.functions]]
+id = "adjoint"
+function = "mine:doubled"
+adjoint = "mine:doubled"
+at = {x = [0.5, 0.2]}
+[[tool.gradcli.functions]]
+id = "solved"
+function = "mine:f"
+gradient = "mine:back"
+implicit = "mine:residual"
+at = {x = [0.5, 0.2]}
+[[tool.gradcli.functions]]
+id = "refused"
+function = "mine:f"
+jvp-of = "mine:jvp"
+implicit = "mine:residual"
+at = {x = [0.5, 0.2]}
+"""
+
+
+def test_more_than_gradients_is_listed(call_cli: Callable[..., Any], project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the command line, and as tests of pytest's."""
+    (project / "mine.py").write_text(f"{SLOPES}def twice_jvp(x, t): return 2*jvp(x, t)\ndef doubled(x): return 2*x\n", "utf-8")
+    (project / "pyproject.toml").write_text(LISTED, "utf-8")
+    found = json.loads(call_cli("check", "--functions", "--format", "json", "--no-cache").stdout)
+    assert {record["id"]: record["outcome"]["status"] for record in found} == {
+        "jvp": "passed", "wrong": "failed", "adjoint": "passed", "solved": "passed", "refused": "error",
+    }  # fmt: skip
+    monkeypatch.delitem(sys.modules, "mine", raising=False)
+    settings = read(project / "pyproject.toml")
+    cases = [ListedCase(setting, project / "pyproject.toml", 1, policy_of(settings)) for setting in settings.functions or ()]
+    assert [case.outcome("it").status for case in cases] == [record["outcome"]["status"] for record in found]
+    monkeypatch.delitem(sys.modules, "mine")
 
 
 READING = {  # what a function hangs on beside its code, and why its verdict is not remembered then

@@ -147,6 +147,25 @@ def test_a_symmetric_claim_about_a_general_function_is_no_excuse() -> None:
     assert checked(half, half.gradient).verdict.word == "mismatch"
 
 
+def cosine(x: Any, y: Any) -> Any:
+    return np.sum(x * y) / (np.sqrt(np.sum(x**2)) * np.sqrt(np.sum(y**2)))
+
+
+def cosine_slopes(x: Any, y: Any) -> Any:
+    a, b, dot = np.sqrt(np.sum(x**2)), np.sqrt(np.sum(y**2)), np.sum(x * y)
+    return y / (a * b) - dot * x / (a**3 * b), x / (a * b) - dot * y / (b**3 * a)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(("off", "verdicts"), [(0.0, ("agree", "undetermined")), (1e-4, ("mismatch",))])
+def test_terms_that_cancel_leave_their_rounding(dtype: Any, off: float, verdicts: tuple[str, ...]) -> None:
+    """The angle between two numbers is zero whatever they are: the slope is the rounding of 25 - 25, where it is not exactly nothing."""
+    x, y = np.array([0.1], dtype), np.array([0.4], dtype)
+    assert np.any(cosine_slopes(x, y)[0]) or dtype == np.float32
+    check = check_gradient(cosine, lambda x, y: (cosine_slopes(x, y)[0] + dtype(off), cosine_slopes(x, y)[1]), at={"x": x, "y": y})
+    assert check.verdict.word in (verdicts if dtype == np.float32 else verdicts[:1])
+
+
 # -- several results ----------------------------------------------------------------------------------------------------
 
 
