@@ -85,7 +85,7 @@ class Question:
         if not is_operator(operator):
             raise UsageError(
                 "there is no gradient to check, and the function is no operator that has an adjoint (matvec and rmatvec)",
-                help="give its gradient, JVP (jvp-of) or adjoint, or a framework (by)",
+                help="give one of --gradient, --jvp-of and --adjoint, or a framework: --by",
             )
         function, adjoint, arguments = parts_of_operator(operator, self.arguments, self.state)
         return replace(self, arguments=arguments, wrt=self.wrt or list(arguments), kind=ADJOINT).check(function, adjoint)

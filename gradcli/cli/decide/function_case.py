@@ -77,6 +77,8 @@ class FunctionCase:
         smallest: Mapping[str, Any] | None = None
         try:
             memory, smallest = self._decide(record)
+        except UsageError:  # of the request, which only the function itself shows: it is no operator
+            raise
         except GradcliError as error:
             record.error = Failure.of(error)
         except Late as late:

@@ -35,6 +35,19 @@ def methods(passage: Passage) -> dict[str, Any]:
 
         return take
 
+    by_data: set[str] = set()  # the places that have read it
+
+    def read(x: Tensor) -> Tensor:
+        before = set(passage.held)
+        found = detached(x)
+        by_data.update(set(passage.held) - before)
+        return found
+
+    def written(_: Tensor, __: Any) -> None:
+        for place in by_data:  # what is put back behind the graph's back was no constant
+            passage.held.pop(place, None)
+        raise AttributeError("no trace follows what is written to .data")
+
     def detached_in_place(x: Tensor) -> Tensor:
         write(x, ..., detached(x))
         return x
@@ -46,7 +59,7 @@ def methods(passage: Passage) -> dict[str, Any]:
         **{name: with_theirs(getattr(Tensor, name)) for name in _OF_DTYPES},
         "dtype": property(_dtype),
         "device": property(_device),
-        "data": property(detached),
+        "data": property(read, written),
         "detach": detached,
         "detach_": detached_in_place,
         "item": lambda x: passage.out(x).item(),
