@@ -1,4 +1,4 @@
-"""pytest collects ``*.grad`` files, and JSON Lines that a pattern names: an item for each case, decided as by ``gradcli check``.
+"""pytest collects ``*.grad`` files, JSON Lines that a pattern names, and the functions that a pyproject.toml lists: an item for each case.
 
 Every pytest of an environment imports this module, so that gradcli itself is imported when such a file is collected.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 _FILES = ["*.grad"]
 _RECORDS = (".jsonl", ".ndjson")
+_SETTINGS = "pyproject.toml"
 _CONFIGURATION = pytest.StashKey["Configuration"]()
 _WRONG = pytest.StashKey[dict[str, None]]()  # what is wrong with settings, as messages
 
@@ -43,6 +45,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    if file_path.name == _SETTINGS:
+        return FunctionFile.from_parent(parent, path=file_path) if _lists_functions(file_path) else None
     if not _is_checked(file_path, parent):
         return None
     kind = RecordFile if file_path.suffix in _RECORDS else GradFile
@@ -60,6 +64,16 @@ def _is_checked(path: Path, parent: pytest.Collector) -> bool:
     return any(_matcher(glob)(shown) for glob in globs)
 
 
+def _lists_functions(path: Path) -> bool:
+    """Whether settings list functions; what cannot be read is the affair of whoever needs it."""
+    import tomllib
+
+    try:
+        return bool(tomllib.loads(path.read_text("utf-8-sig"))["tool"]["gradcli"]["functions"])
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return False
+
+
 @cache
 def _matcher(glob: str) -> Callable[[str], Any]:
     """A glob as a pattern of paths: ``*`` stays within a folder, ``**/`` is any folders; without a slash, it is of names anywhere."""
@@ -67,6 +81,40 @@ def _matcher(glob: str) -> Callable[[str], Any]:
     parts = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
     pattern = "".join(parts.get(part) or re.escape(part) for part in re.split(r"(\*\*/|\*\*|\*|\?)", text) if part)
     return re.compile(f"(?s:{pattern})\\Z").match
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test that was made of a function has its seed in its name."""
+    seed = getattr(metafunc.function, "gradcli_seed", None)
+    if isinstance(seed, int):
+        metafunc.fixturenames.append("gradcli_seed")
+        metafunc.parametrize("gradcli_seed", [seed], ids=[f"seed {seed}"])
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """What gradients are found to be while a test runs stands among its properties, in JUnit's report of the run, too."""
+    testing = sys.modules.get("gradcli.functions.testing")
+    if testing is None:  # nobody has asked for a gradient
+        yield
+        return
+
+    def hear(pair: tuple[str, object]) -> None:
+        if pair not in item.user_properties:  # a test may ask many times
+            item.user_properties.append(pair)
+
+    with testing.heard_by(hear):
+        yield
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    """A test that is made of a function has no lines of its own to show: its failure is the report."""
+    outcome: Any = yield
+    testing = sys.modules.get("gradcli.functions.testing")
+    made = hasattr(getattr(item, "function", None), "gradcli_seed")
+    if testing is not None and made and call.excinfo is not None and isinstance(call.excinfo.value, testing.GradientError):
+        outcome.get_result().longrepr = str(call.excinfo.value)
 
 
 @pytest.fixture
@@ -178,6 +226,21 @@ class RecordFile(CheckedFile):
             yield GradItem.of(
                 self, name(title), RecordCase(reader, self.path, file, number, line, policy), marks, Known(baseline, texts[text])
             )
+
+
+class FunctionFile(CheckedFile):
+    """The functions of a project's settings, which run in this process."""
+
+    def items(self, policy: Policy, baseline: Baseline) -> Iterator[pytest.Item]:
+        from gradcli.files.function_settings import line_of_function
+        from gradcli.functions.listed import ListedCase
+        from gradcli.query.single_cases import Known
+
+        lines = self.path.read_text("utf-8-sig").split("\n")
+        for function in _configuration(self.config).of(str(self.path)).functions or ():
+            case = ListedCase(function, self.path, line_of_function(function, lines), policy)
+            marks = function.skip, function.xfail
+            yield GradItem.of(self, f"{_in_node(function.name)}[seed {case.seed}]", case, marks, Known(baseline, 1))
 
 
 class GradItem(pytest.Function):

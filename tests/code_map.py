@@ -15,7 +15,7 @@ GUIDE = Path(__file__).parent.parent / "CONTRIBUTING.md"  # of the checkout, whi
 BEGIN, END = "<!-- code map -->\n", "<!-- end of the code map -->"
 ROOMS = (  # from the lowest up
     "storage", "ops", "graph", "formulas", "plans", "chunks", "language", "tensors", "reference", "exports", "report", "files", "batch",
-    "check", "plots", "query", "functions", "explanations", "cli", "autograd", "func", "nn",
+    "check", "plots", "query", "functions", "explanations", "cli", "autograd", "func", "nn", "testing",
 )  # fmt: skip
 
 

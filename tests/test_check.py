@@ -395,9 +395,6 @@ REFUSED = {
     "a function without arguments": (["--function", "math:sin", "--gradient", "math:cos"], "--at"),
     "a function and an expression": (["--function", "math:sin", "--gradient", "math:cos", "--at", "x=1", "-e", "x"], "alone"),
     "a function without a module": (["--function", "sin", "--gradient", "math:cos", "--at", "x=1"], "MODULE:NAME"),
-    "no such module": (["--function", "nowhere.m:f", "--gradient", "math:cos", "--at", "x=1"], "nowhere"),
-    "no such function": (["--function", "math:sine", "--gradient", "math:cos", "--at", "x=1"], "sine"),
-    "no function": (["--function", "math:pi", "--gradient", "math:cos", "--at", "x=1"], "no function"),
     "a broken argument": (["--function", "math:sin", "--gradient", "math:cos", "--at", "x=1 +"], "ends"),
     "an unreadable baseline": (["-e", "x", "x=1", "--baseline", "."], "baseline"),
     "an update of nothing": (["-e", "x", "x=1", "--update"], "neither"),
@@ -411,6 +408,20 @@ def test_refusals(call_cli, arguments, fragment):
     done = call_cli("check", *arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert fragment in done.stderr
+
+
+UNFOUND = {
+    "nowhere.m:f": "there is no module 'nowhere' in ",
+    "math:sine": "'math:sine' names nothing: the module 'math' has no 'sine'\n",
+    "math:pi": "'math:pi' is no function but the class 'float'\n",
+}
+
+
+@pytest.mark.parametrize(("function", "message"), UNFOUND.items(), ids=UNFOUND)
+def test_a_function_that_cannot_be_found_is_an_error_of_its_case(call_cli, function, message):
+    done = call_cli("check", "--function", function, "--gradient", "math:cos", "--at", "x=1")
+    assert (done.returncode, done.stderr) == (2, "")
+    assert done.stdout.startswith(f"error[unknown-name]: {message}")
 
 
 def test_a_report_never_overwrites_what_is_checked(call_cli, files):
@@ -453,7 +464,7 @@ def test_the_hook_of_pre_commit_takes_files_without_cases(call_cli, files):
     hooks = Path(__file__).parents[1] / ".pre-commit-hooks.yaml"
     if not hooks.exists():
         pytest.skip("the hook stands in a checkout only")
-    (entry,) = re.findall("^  entry: gradcli (.*)$", hooks.read_text(), re.M)
+    entry = re.findall("^  entry: gradcli (.*)$", hooks.read_text(), re.M)[0]  # tests/test_ci_files.py has the other
     files(model__grad="# nothing yet\n")
     assert call_cli(*entry.split(), "model.grad").returncode == 0
 
@@ -703,13 +714,13 @@ def endless(w):
 def deadly(w):
     os._exit(7)
 """
-OUT_OF_TIME = "d/dw: undetermined, the time limit that was given (--timeout) was reached\n"
+OUT_OF_TIME = "d/dw: undetermined, the time limit that was given (--timeout) was reached at mine.py:14, in endless\n"
 LIMITED = {
     "in time": ("loss", "loss_grad", "60", 0, "1 passed"),
     "never, and deaf to signals": ("endless", "loss_grad", "0.5", 1, OUT_OF_TIME),
     "a gradient that never returns": ("loss", "endless", "0.5", 1, OUT_OF_TIME),
     "an end of its own": ("deadly", "loss_grad", "60", 2, "the process in which it was called came to its end (exit code 7)\n"),
-    "no such function": ("missing", "loss_grad", "60", 2, "error[usage]: cannot find 'mine:missing': AttributeError"),
+    "no such function": ("missing", "loss_grad", "60", 2, "error[unknown-name]: 'mine:missing' names nothing: "),
 }
 
 

@@ -88,7 +88,8 @@ def test_the_cache(call_cli, tmp_path, monkeypatch):
     (kept / "ab").mkdir(parents=True)
     (kept / "mine.txt").write_text("not ours")
     (kept / "ab" / "notes.md").write_text("not ours")
-    nothing = [str(kept), "verdicts: 0 files, 0.0 kB", "compiled code: 0 files, 0.0 kB", "digests of gradcli's own code: 0 files, 0.0 kB"]
+    stores = ("verdicts", "verdicts about functions", "compiled code", "digests of gradcli's own code")
+    nothing = [str(kept), *(f"{store}: 0 files, 0.0 kB" for store in stores)]
     assert call_cli("cache").stdout.splitlines() == nothing
     assert call_cli("check", "-e", "x**2*sin(x)", "x=2").returncode == 0
     count = int(call_cli("cache").stdout.splitlines()[1].split()[1])

@@ -74,7 +74,7 @@ def tables(name: str) -> list[str]:
 # took from the records could not vouch for them.
 WITNESSES = ("gradcli.reference.reading.", "gradcli.reference.ranges.", "gradcli.reference.pairs.")
 # Primitives of JAX's programs, which are told in NumPy's functions: some bear the name of an operation.
-OTHER_PEOPLES = ("gradcli.functions.tracing.jaxprs",)
+OTHER_PEOPLES = ("gradcli.functions.tracing.jax",)
 
 
 def modules() -> list[str]:

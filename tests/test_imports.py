@@ -65,10 +65,10 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "scipy": ("tensors",),
     "special": ("tensors",),
     "api": ("query.interface", "explanations.interface"),
-    "testing": ("functions.testing",),
+    "testing": ("functions.testing", "functions.strategies"),
     "__init__": ("api", "errors", "query.compiled", "tensors.torch.namespace"),
     "__main__": ("cli.main", "cli.interrupts"),
-    "pytest_plugin": ("testing", *BELOW_CLI),
+    "pytest_plugin": ("testing", "functions.listed", *BELOW_CLI),
 }  # fmt: skip
 ONLY_IN = {
     "sympy": "reference",

@@ -87,7 +87,8 @@ def test_the_sdist_has_what_its_tests_read(archives: tuple[Path, Path]) -> None:
     with tarfile.open(archives[1]) as found:
         names = {name.partition("/")[2] for name in found.getnames()}
     wanted = {"README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "CITATION.cff", "NOTICE", "LICENSE", "pyproject.toml"}
-    wanted |= {"hatch_build.py", "mkdocs.yml", ".pre-commit-hooks.yaml", ".ci/lowest.py", ".ci/processors.py", ".ci/run"}
+    wanted |= {"hatch_build.py", "mkdocs.yml", ".pre-commit-hooks.yaml", "action.yml", "templates/gradcli.yml"}
+    wanted |= {".ci/lowest.py", ".ci/processors.py", ".ci/run"}
     for folder in ("tests", "samples", "docs", "benchmarks"):
         inside = [path for path in (ROOT / folder).rglob("*") if path.is_file() and "__pycache__" not in path.parts]
         wanted |= {path.relative_to(ROOT).as_posix() for path in inside}

@@ -111,10 +111,10 @@ ASKED = CheckRequest(
     arguments=[], files=[], input_format=None, wrt=None, freeze=[], seed=None, save=[], timeout=None, output_format="text", dtype="float64",
     random_state=None, fail_fast=False, limit=[], dialect=None, quiet=False, color="auto", expression="x**2", function="m:f", by="torch",
 )  # fmt: skip
-OTHER = {"str": "other", "int": 2, "float": 0.5, "tuple": ("other=1",), "list": ["other=1"]}  # than usual
+OTHER = {"str": "other", "int": 2, "float": 0.5, "bool": True, "tuple": ("other=1",), "list": ["other=1"]}  # than usual
 OF_THE_WHOLE_RUN = {
     "arguments", "files", "line",  # where a case stands is the record's to say, and bindings are the inputs'
-    "jobs", "on", "fail_fast", "budget", "baseline", "update", "allow_empty", "cache", "save",
+    "functions", "changed_since", "jobs", "on", "on", "fail_fast", "budget", "baseline", "update", "allow_empty", "cache", "save",
     "output_format", "format_given", "reports", "verbose", "quiet", "color", "words",
 }  # fmt: skip
 

@@ -243,6 +243,8 @@ def test_nothing_to_check(kind):
         assert valid_sarif(text)["results"] == []
     elif kind == "junit":
         assert ET.fromstring(text)[0].get("tests") == "0"
+    elif kind == "html":
+        assert "<p>nothing to check in 0.42 s</p>" in text
     else:
         assert text == EMPTY[kind]
 
@@ -359,7 +361,7 @@ def test_json_of_records_holds_what_json_can():
 
 
 def test_every_kind_has_its_class():
-    assert list(KINDS) == ["text", "json", "jsonl", "junit", "github", "gitlab", "sarif", "markdown"]
+    assert list(KINDS) == ["text", "json", "jsonl", "junit", "github", "gitlab", "sarif", "markdown", "html"]
     assert all(type(make(kind, io.StringIO())) is report for kind, report in KINDS.items())
 
 

@@ -14,7 +14,7 @@ WRONG = {
     "fail_on = 'kink'": "has no setting 'fail_on'\n = help: did you mean 'fail-on'?",
     "verbose = true": "has no setting 'verbose'\n"
     " = help: it has fail-on, convention, rtol, atol, points, random-state, timeout, jobs, budget, threads, "
-    "files, report, baseline, dialect, backend",
+    "files, functions, report, baseline, dialect, backend",
     "backend = 'nativ'": "backend must be one of auto, numpy, native, not 'nativ'\n = help: did you mean 'native'?",
     "backend = 'gpu'": "backend must be one of auto, numpy, native, not 'gpu'",
     "backend = true": 'backend cannot be True\n = help: write backend = "numpy"',

@@ -25,6 +25,7 @@ _BESIDE = 2.0  # ulps
 _FINE = 1e-5  # of a scale: steps that leave of a smooth function its slope only
 _STEEPER = 3  # how much steeper finer difference quotients are where the coarser have missed something
 _SEEN = 0.01  # of a kink, the error up to which it is one
+_WIDE = 1e-3  # of the coarsest scale: one at which a function that does not move is flat, and not rounded
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,10 @@ def slope(
     if not lively:
         return min(found, key=lambda s: s.error, default=Slope(math.nan, math.inf))
     best = min(lively, key=lambda s: s.error)
+    if found[-1].flat and best.error > _CREDIBLE * abs(best.value):  # a plain, with something far off that moves
+        plain = next(i for i in range(len(found)) if all(s.flat for s in found[i:]))
+        if found[plain].scale >= _WIDE * found[0].scale:
+            return found[plain]
     finer = [here for here in found if here.scale < best.scale and _contradicts(here, best)]
     finest = finer[-2:]
     if finest and (finest[-1].zero or (len(finest) == 2 and not any(s.flat for s in finest) and not _contradicts(*finest))):

@@ -59,7 +59,7 @@ class Moved(Operand):
         return len(self.shape)
 
     def is_zero(self) -> bool:
-        return not np.any(self.value)
+        return not np.any(self.value) and not np.any(self.moved)  # what is zero by luck is moved, too
 
     def apply_op(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
         return self.arithmetic.apply(op, operands, static)
@@ -196,7 +196,8 @@ def reaches(
 
 def _not_by_luck(far: np.ndarray, size: np.ndarray) -> np.ndarray:
     """Of many entries some are moved little in all passes: none is taken for better than half as uncertain as most are."""
-    shares = (far / size)[(size > 0) & np.isfinite(far)]
+    known = (size > 0) & np.isfinite(far)
+    shares = far[known] / size[known]
     return far if not shares.size else np.maximum(far, np.median(shares) / 2 * size)
 
 

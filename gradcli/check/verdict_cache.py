@@ -32,7 +32,8 @@ _FORMAT = "3"
 
 
 @cache
-def _versions() -> str:
+def versions() -> str:
+    """What every verdict depends on beside what was asked: the libraries, gradcli's own code, and the machine."""
     from importlib.metadata import PackageNotFoundError, version
 
     found = [_FORMAT]
@@ -69,7 +70,7 @@ def key_of(
     convention: str | None, in_passing: bool,
 ) -> str:  # fmt: skip
     """The key of a verdict."""
-    digest = hashlib.sha256(_versions().encode())
+    digest = hashlib.sha256(versions().encode())
     formulas = [claim.formula for claim in claims if claim.formula is not None]
     order = definition_order(root, [*wrt.values(), *formulas])
     places = {node: i for i, node in enumerate(order)}
@@ -114,21 +115,22 @@ def recalled(key: str) -> Check | None:
     """The verdict of that key, if it is remembered and can be read."""
     content = VERDICTS.read(key)
     with suppress(ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        return None if content is None else _check(json.loads(content))
+        return None if content is None else check_of(json.loads(content))
     return None
 
 
 def remember(key: str, check: Check) -> None:
     """Keep a verdict, if there is room and permission; what depends on time limits is not kept."""
     if check.worst not in (Verdict.UNDETERMINED, Verdict.SKIPPED):
-        VERDICTS.keep(key, json.dumps(asdict(check), default=_forgotten).encode())
+        VERDICTS.keep(key, json.dumps(asdict(check), default=forgotten).encode())
 
 
-def _forgotten(mask: Any) -> None:
+def forgotten(mask: Any) -> None:
     """Masks of wrong entries are as large as the arrays: they are not kept."""
 
 
-def _check(data: dict[str, Any]) -> Check:
+def check_of(data: dict[str, Any]) -> Check:
+    """A verdict from what was kept of it."""
     value = None if data["value"] is None else _variable(data["value"])
     variables = {name: _variable(part) for name, part in data["variables"].items()}
     claims = [_claim(part) for part in data["claims"]]

@@ -9,7 +9,7 @@ FORMULA_FORMATS = ("text", "json", "jsonl", "latex")  # of `diff`
 EXPLAIN_FORMATS = ("text", "json", "jsonl", "dot", "mermaid", "svg", "html", "latex")  # of `explain`
 BOUND_FORMATS = ("text", "json", "jsonl")  # of `bound`
 PLOT_FORMATS = ("text", "csv", "json", "jsonl")  # of `plot`
-REPORTS = ("text", "json", "jsonl", "junit", "github", "gitlab", "sarif", "markdown")  # of `check`
+REPORTS = ("text", "json", "jsonl", "junit", "github", "gitlab", "sarif", "markdown", "html")  # of `check`
 
 
 class Request(Fixed):
@@ -119,7 +119,14 @@ class CheckRequest(Request):
     cache: bool = True
     function: str | None = None
     gradient: str | None = None
+    jvp_of: str | None = None
+    adjoint: str | None = None
+    implicit: str | None = None
+    fixed_point: str | None = None
+    forward: bool = False
     by: str | None = None
+    functions: bool = False  # those of the settings, too
+    changed_since: str | None = None
     order: int = 1
     backend: str | None = None
     threads: int | None = None

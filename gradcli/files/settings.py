@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from gradcli.errors import GradcliError, UsageError, one_of, suggestion
+from gradcli.files.function_settings import FunctionSetting, functions_of
 from gradcli.files.opening import is_handed_over, opened, unreadable
 from gradcli.ops.calling.prefixes import DIALECTS
 from gradcli.plans.backend import BACKENDS
@@ -50,6 +51,7 @@ class Settings:
     budget: float | None = None  # this and the next two are about a whole run, too
     baseline: str | None = None
     files: tuple[str, ...] | None = None  # what is checked where nothing is named
+    functions: tuple[FunctionSetting, ...] | None = None  # what is checked where functions are asked for
 
     def overridden(self, flags: Settings) -> Settings:
         """These settings, but for what flags say."""
@@ -83,7 +85,7 @@ NUMBERS = {
     "threads": Number(whole=True, least=1),
 }  # fmt: skip
 _WORDS = {"convention": CONVENTIONS, "dialect": DIALECTS, "backend": BACKENDS}
-KEYS = ("fail-on", "convention", *NUMBERS, "files", "report", "baseline", "dialect", "backend")
+KEYS = ("fail-on", "convention", *NUMBERS, "files", "functions", "report", "baseline", "dialect", "backend")
 
 
 class Configuration:
@@ -170,6 +172,8 @@ def _checked(key: str, value: Any, path: Path) -> Any:
         if not NUMBERS[key].holds(value):
             raise UsageError(f"{what} cannot be {value!r}", help=f"write {_example(key, value) or NUMBERS[key]}")
         return value
+    if key == "functions":
+        return functions_of(what, value)
     words = _listed(value)
     if key in _WORDS and isinstance(value, str):
         return one_of(what, value, _WORDS[key])

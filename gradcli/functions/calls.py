@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
+import inspect
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from gradcli.errors import EvaluationError, GradcliError
+from gradcli.errors import ArgumentError, EvaluationError, GradcliError
+from gradcli.functions.places import chosen
 
-_OWN = f"{Path(__file__).parent.parent}{os.sep}"
 _LONGEST = 500  # characters of a message
 
 
@@ -26,23 +26,59 @@ def guarded(call: Callable[[], Any], kind: type[EvaluationError] = EvaluationErr
     except KeyboardInterrupt as error:
         if not interrupts:
             raise
-        raise kind(_told(error)) from None
+        raise kind(told(error)) from None
     except BaseException as error:
-        raise kind(_told(error)) from None
+        raise kind(told(error)) from None
 
 
-def _told(error: BaseException) -> str:
+def told(error: BaseException, who: str = "the function") -> str:
     """What was raised, and the line of other people's code in which it was."""
     name = type(error).__name__
+    said = _words(error)
     if isinstance(error, SystemExit):
-        text = f"the function ends the program: SystemExit: {error.code}"
+        text = f"{who} ends the program: SystemExit: {said}"
     elif isinstance(error, RecursionError):
-        text = f"the function calls itself without end: {name}: {error}"
+        text = f"{who} calls itself without end: {name}: {said}"
     else:
-        text = f"{name}: {error}" if str(error) else name
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__, limit=-200) if not frame.filename.startswith(_OWN)]
-    theirs = [frame for frame in frames if "site-packages" not in frame.filename and not frame.filename.startswith("<")]
-    if not theirs:
-        return text[:_LONGEST]
-    last = theirs[-1]
-    return f"{text[:_LONGEST]} (at {Path(last.filename).name}:{last.lineno}, in {last.name})"
+        text = f"{name}: {said}" if said else name
+    place = _unreadable_line(error) or _last_line(error)
+    return text[:_LONGEST] if place is None else f"{text[:_LONGEST]} (at {place})"
+
+
+def _words(error: BaseException) -> str:
+    if isinstance(error, SyntaxError) and error.msg:
+        return error.msg
+    try:
+        return str(error.code) if isinstance(error, SystemExit) else str(error)
+    except Exception:  # it is theirs, too
+        return "its message cannot be made"
+
+
+def _unreadable_line(error: BaseException) -> str | None:
+    """Where a module is no Python."""
+    if isinstance(error, SyntaxError) and error.filename and error.lineno:
+        return f"{Path(error.filename).name}:{error.lineno}"
+    return None
+
+
+def _last_line(error: BaseException) -> str | None:
+    frames = list(traceback.extract_tb(error.__traceback__, limit=-200))
+    last = chosen([frame.filename for frame in frames])
+    return None if last is None else f"{Path(frames[last].filename).name}:{frames[last].lineno}, in {frames[last].name}"
+
+
+def refuse_arguments(function: Callable[..., Any], names: Sequence[str]) -> None:
+    """Raise ArgumentError for arguments that a function cannot be called with, or that others of its parameters would be taken for."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # of C
+        return
+    takes = f"it takes {signature}: its arguments are given in this order"
+    try:
+        signature.bind(*names)
+    except TypeError as error:
+        raise ArgumentError(f"the function cannot be called with {', '.join(names)}: {error}", help=takes) from None
+    places = [p.name for p in signature.parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    for name, parameter in zip(names, places, strict=False):
+        if name != parameter and name in signature.parameters:
+            raise ArgumentError(f"the argument '{name}' stands where the function takes '{parameter}'", help=takes)

@@ -9,28 +9,34 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 from warnings import catch_warnings, simplefilter
 
 import numpy as np
 
 from gradcli.check.claims import RTOL
-from gradcli.errors import ArgumentError, EvaluationError, GradcliError
-from gradcli.functions.arguments import Floats, Make, claims_in, products_in, rebuilt
-from gradcli.functions.calls import guarded
+from gradcli.errors import ArgumentError, EvaluationError, UsageError
+from gradcli.functions.arguments import Floats, as_given, claims_in, products_in, rebuilt
+from gradcli.functions.calls import guarded, refuse_arguments
 from gradcli.functions.differences import by_differences
 from gradcli.functions.frameworks import Framework, framework
+from gradcli.functions.implicit import implicit
+from gradcli.functions.linear import ADJOINT, adjoint_said, by_units, is_operator, parts_of_operator, refuse_nonlinear
 from gradcli.functions.precision import precision_of, widened
 from gradcli.functions.seeds import DIRECTIONS, Seeds, product, seeds_for
-from gradcli.functions.subject import OUTSIDE, NoValue, Subject
-from gradcli.functions.symmetry import TOLD, reads_one_triangle, symmetrized
+from gradcli.functions.subject import NoValue, Subject
+from gradcli.functions.symmetry import TOLD, is_of_symmetric, symmetrized, symmetrizing
+from gradcli.functions.tangents import JVP, along, contracted
+from gradcli.functions.tangents import said as tangents_said
 from gradcli.functions.taylor import taylor_order
+from gradcli.functions.tracing.composition import Composition
 from gradcli.functions.tracing.exact import Exact, exact
-from gradcli.functions.tracing.runs import run_of
+from gradcli.functions.tracing.runs import runs_of
 from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict
 
 TRACED = "the traced function"
+_FEW = 64  # entries of a claim that are looked at from both sides, where it does not fit the branch that was taken
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +47,8 @@ class Question:
     order  1, or 2: the gradient is a Hessian then, held along random directions
     seed   the vector of the vector-Jacobian product; without one, 1 for a number and random directions for arrays
     state  of these directions
+    kind   what is claimed: a gradient, JVP or ADJOINT
+    solves "residual" or "fixed point", if the function solves an equation: what is given of it
     """
 
     arguments: Mapping[str, Any]
@@ -51,43 +59,93 @@ class Question:
     seed: Any = None
     state: int = 0
     order: int = 1
+    kind: str = "gradient"
+    solves: str | None = None
 
-    def check(self, function: Callable[..., Any], gradient: Callable[..., Any] | None) -> tuple[Check, Any]:
+    def check(
+        self, function: Callable[..., Any], claim: Callable[..., Any] | None, equation: Callable[..., Any] | None = None
+    ) -> tuple[Check, Any]:
         """The verdict, and the function's value.
 
-        Raises NoValue where the function raises, what the gradient raises, and GradcliError for what they may not give.
+        claim     the gradient, JVP or adjoint that somebody wrote; None for that of a framework, and for an operator that has its adjoint
+        equation  what the function solves
+        Raises NoValue where the function raises, what the claim raises, and GradcliError for what they may not give.
         """
+        if claim is None and self.by is None:
+            return self._of_operator(function)
+        refuse_arguments(function, list(self.arguments))
         if self.by is None:
-            return self._checked(Subject(function, self.arguments, self.wrt), None, gradient)
+            return self._checked(Subject(function, self.arguments, self.wrt), None, claim, equation)
         found = framework(self.by)
         with found.setting():
-            return self._checked(Subject(function, self.arguments, self.wrt, found.make), found, None)
+            return self._checked(Subject(function, self.arguments, self.wrt, found.make), found, None, equation)
 
-    def _checked(self, subject: Subject, found: Framework | None, gradient: Callable[..., Any] | None) -> tuple[Check, Any]:
+    def _of_operator(self, operator: Any) -> tuple[Check, Any]:
+        """The verdict on the adjoint that an operator says it has."""
+        if not is_operator(operator):
+            raise UsageError(
+                "there is no gradient to check, and the function is no operator that has an adjoint (matvec and rmatvec)",
+                help="give one of --gradient, --jvp-of and --adjoint, or a framework: --by",
+            )
+        function, adjoint, arguments = parts_of_operator(operator, self.arguments, self.state)
+        return replace(self, arguments=arguments, wrt=self.wrt or list(arguments), kind=ADJOINT).check(function, adjoint)
+
+    def _checked(
+        self, subject: Subject, found: Framework | None, gradient: Callable[..., Any] | None, equation: Callable[..., Any] | None
+    ) -> tuple[Check, Any]:
+        self._warm(subject, found, gradient)
         guarded(lambda: subject.value, NoValue, interrupts=False)
         if self.order == 2:
             return self._second(subject, found, gradient)
         directions = seeds_for(subject.value, self.seed, self.state)
+        if self.kind == JVP:
+            return self._forward(subject, found, gradient, directions)
         if found is not None:
             claims = [found.product(subject, seeds, None) for seeds in directions]
         else:
             assert gradient is not None
             claims = [self._said(subject, gradient, seeds) for seeds in directions]
+        if equation is not None and self.solves is not None:
+            found_equation = implicit(subject, equation, self.solves, lambda residual: traced(residual, self.by, {}))
+            rtol = RTOL["float64"] if self.rtol is None else self.rtol
+            return _gravest(found_equation.checks(directions, claims, rtol, self._asked_of(found_equation.equation))), _shown(subject)
         truth = _Truth(subject, self)
-        checks = [truth.check(seeds, said) for seeds, said in zip(directions, claims, strict=True)]
-        check = max(checks, key=lambda c: c.verdict)
-        if len(checks) > 1:
-            for part in check.variables.values():
-                part.directions = len(checks)
-        return check, _shown(subject)
+        return _gravest([truth.check(seeds, said) for seeds, said in zip(directions, claims, strict=True)]), _shown(subject)
+
+    def _asked_of(self, subject: Subject) -> Callable[[Seeds, Floats, float], Check]:
+        """The verdict on claims about another function, with so much more room."""
+        truth = _Truth(subject, self)
+
+        def ask(seeds: Seeds, said: Floats, room: float) -> Check:
+            truth.question = replace(self, atol=self.atol + room)
+            return truth.check(seeds, said)
+
+        return ask
+
+    def _forward(
+        self, subject: Subject, found: Framework | None, jvp: Callable[..., Any] | None, directions: list[Seeds]
+    ) -> tuple[Check, Any]:
+        """The verdict on a JVP, along random directions of the arguments."""
+        random, checks = np.random.default_rng([self.state, 3]), []
+        for _ in range(DIRECTIONS):
+            tangents = {name: random.standard_normal(x.shape).astype(x.dtype) for name, x in subject.floats.items()}
+            if found is not None:
+                assert found.push is not None
+                parts = found.push(subject, tangents)
+            else:
+                assert jvp is not None
+                parts = _after_call(subject, partial(tangents_said, subject, jvp, tangents))
+            truth = _Truth(along(_in_float64(subject), tangents), self)
+            checks += [truth.check(seeds, contracted(parts, seeds)) for seeds in directions]
+        return _gravest(checks), _shown(subject)
 
     def _second(self, subject: Subject, found: Framework | None, gradient: Callable[..., Any] | None) -> tuple[Check, Any]:
         """The verdict on second derivatives, which only a trace has for certain: by their products with random directions."""
         (seeds,) = seeds_for(subject.value, self.seed, self.state)[:1]
         if not subject.is_scalar and self.seed is None:
             raise ArgumentError("second derivatives are of a number", help="give the vector that the result is multiplied with (seed)")
-        graph = traced(subject, self.by)
-        if graph is None:
+        graph = traced(subject, self.by, {})
+        if graph is None or graph.trace.hidden:
             raise EvaluationError("second derivatives are checked of functions that can be traced, and this one cannot")
         random, checks = np.random.default_rng(self.state), []
         for _ in range(DIRECTIONS):
@@ -96,41 +154,65 @@ class Question:
                 claims = found.product(subject, seeds, along)
             else:
                 assert gradient is not None
-                claims = products_in(self.arguments, self.wrt, gradient(*_copies(subject, {})), along)
+                claims = products_in(self.arguments, self.wrt, gradient(*_copies(subject)), along)
             narrow = precision_of(subject, claims.values(), graph.trace.kinds, self.by)
             check = graph.check(subject.floats, seeds, claims, self.rtol, self.atol, along, narrow)
             if check is None:
                 raise EvaluationError("the reference has no second derivative of this function")
             parts = {claim.of: _part(claim, check.variables.get(claim.of), claims[claim.of]) for claim in check.claims}
             checks.append(Check(max(part.verdict for part in parts.values()), parts))
-        check = max(checks, key=lambda c: c.verdict)
-        for part in check.variables.values():
-            part.directions = DIRECTIONS
-        return check, _shown(subject)
+        return _gravest(checks), _shown(subject)
+
+    def _warm(self, subject: Subject, found: Framework | None, claim: Callable[..., Any] | None) -> None:
+        """Call both at other values first: what keeps its first answer, or is of an earlier call, gives itself away afterwards."""
+        random = np.random.default_rng(self.state)
+        moved = {name: (x * random.uniform(*_ELSEWHERE, x.shape)).astype(x.dtype) for name, x in subject.floats.items()}
+        arguments = {name: rebuilt(name, value, moved, as_given) for name, value in subject.arguments.items()}
+        there = replace(subject, arguments=arguments)
+        with suppress(Exception, SystemExit), np.errstate(all="ignore"), catch_warnings():
+            simplefilter("ignore")
+            (seeds, *_) = seeds_for(there.value, self.seed, self.state)
+            if found is not None:
+                found.product(there, seeds, None)
+            elif claim is not None and self.kind == JVP:
+                tangents_said(there, claim, moved)
+            elif claim is not None and self.kind == ADJOINT:
+                adjoint_said(there, claim, seeds)
+            elif claim is not None:
+                product(claim, _copies(there), seeds, there.is_scalar)
 
     def _said(self, subject: Subject, gradient: Callable[..., Any], seeds: Seeds) -> Floats:
-        """What a gradient says after its function was called there, as a class that keeps what its backward needs wants it.
-
-        Before that, both are called elsewhere: a gradient that keeps its first answer, or is of an earlier call, gives itself away.
-        """
-        with suppress(*OUTSIDE, GradcliError), np.errstate(all="ignore"):
-            random = np.random.default_rng(self.state)
-            moved = {name: (x * random.uniform(*_ELSEWHERE, x.shape)).astype(x.dtype) for name, x in subject.floats.items()}
-            subject(moved)
-            product(gradient, _copies(subject, moved), seeds, subject.is_scalar)
-        subject()
-        with np.errstate(all="ignore"), catch_warnings():
-            simplefilter("ignore")
-            said = product(gradient, _copies(subject, {}), seeds, subject.is_scalar)
+        """What a gradient, or an adjoint, says of the result times seeds."""
+        if self.kind == ADJOINT:
+            refuse_nonlinear(subject, self.state)
+            return adjoint_said(subject, gradient, seeds)
+        said = _after_call(subject, lambda: product(gradient, _copies(subject), seeds, subject.is_scalar))
         return claims_in(self.arguments, self.wrt, said)
+
+
+def _after_call(subject: Subject, ask: Callable[[], Any]) -> Any:
+    """What a claim says after its function was called there, as a class that keeps what its backward needs wants it."""
+    subject()
+    with np.errstate(all="ignore"), catch_warnings():
+        simplefilter("ignore")
+        return ask()
 
 
 _ELSEWHERE = (1.001, 1.01)  # times the values of the arguments
 
 
-def _copies(subject: Subject, floats: Floats) -> list[Any]:
+def _copies(subject: Subject) -> list[Any]:
     """Arguments of their own for a gradient, which may write into them."""
-    return [rebuilt(name, value, {**subject.floats, **floats}, subject.make) for name, value in subject.arguments.items()]
+    return [rebuilt(name, value, subject.floats, subject.make) for name, value in subject.arguments.items()]
+
+
+def _gravest(checks: list[Check]) -> Check:
+    """The gravest of the verdicts along several directions."""
+    check = max(checks, key=lambda c: c.verdict)
+    if len(checks) > 1:
+        for part in check.variables.values():
+            part.directions = len(checks)
+    return check
 
 
 def _shown(subject: Subject) -> Any:
@@ -146,18 +228,25 @@ class _Truth:
     question: Question
 
     def __post_init__(self) -> None:
-        self.exact = traced(self.subject, self.question.by)
+        self.held: dict[str, None] = {}  # where the code says that a value is a constant
+        self.exact = traced(self.subject, self.question.by, self.held)
+        self.composed = None if self.exact is None or not self.exact.trace.hidden else Composition(self.exact)
 
     def check(self, seeds: Seeds, claims: Floats) -> Check:
         """The verdict on a gradient of the result's sum with these seeds."""
-        found = self._traced(seeds, claims)
+        found = self._without_value(claims) or self._traced(seeds, claims)
         if found is None:
             found = {name: self._differences(name, seeds, said) for name, said in claims.items()}
+            if self.held:  # which differences do not hold
+                found = {name: _open(part) for name, part in found.items()}
         told = self._reason(seeds, claims)
         for name, part in found.items():
-            if part.verdict is Verdict.MISMATCH and reads_one_triangle(self.subject, name) and self._symmetric(name, seeds, claims[name]):
+            if part.verdict is Verdict.MISMATCH and is_of_symmetric(self.subject, name) and self._symmetric(name, seeds, claims[name]):
                 found[name] = VariableCheck(Verdict.AGREE, part.decided_by, entries=part.entries, reason=TOLD.format(name))
                 told = TOLD.format(name)
+            elif part.verdict is Verdict.MISMATCH and self._decided() and claims[name].size <= _FEW:
+                beside = self._differences(name, seeds, claims[name])  # the point may be where a branch begins
+                found[name] = beside if beside.verdict is Verdict.KINK else part
         worst = max((part.verdict for part in found.values()), default=Verdict.AGREE)
         return Check(worst, found, reason=told)
 
@@ -165,56 +254,101 @@ class _Truth:
         if self.exact is None:
             return None
         narrow = precision_of(self.subject, claims.values(), self.exact.trace.kinds, self.question.by)
+        if self.composed is not None and self.question.kind == ADJOINT:  # a linear function needs no differences
+            return None
+        if self.composed is not None:
+            parts = self.composed.check(seeds, claims, self.question.rtol, self.question.atol, narrow)
+            if parts is None:
+                self.exact = self.composed = None  # differences of the whole decide
+                return None
+            found = {
+                name: part if claim is None else replace(_part(claim, part, claims[name]), decided_by=part.decided_by)
+                for name, (part, claim) in parts.items()
+            }
+            for name, part in found.items():
+                if part.verdict is Verdict.UNDETERMINED and not self.held:  # steps of the whole may see more
+                    whole = self._differences(name, seeds, claims[name])
+                    found[name] = whole if whole.verdict is Verdict.AGREE else part
+            return found
         check = self.exact.check(self.subject.floats, seeds, claims, self.question.rtol, self.question.atol, narrow=narrow)
         if check is None:
             return None
         return {claim.of: _part(claim, check.variables.get(claim.of), claims[claim.of]) for claim in check.claims}
 
+    def _without_value(self, claims: Floats) -> dict[str, VariableCheck] | None:
+        """The verdict where the function has no finite value, which has no derivative, and no formula that says more."""
+        if all(np.isfinite(part).all() for part in self.subject.value):
+            return None
+        if self.exact is not None and not all(node.is_constant for node in self.exact.results):
+            return None
+        return {name: VariableCheck(Verdict.UNDEFINED, reason="the function has no finite value here") for name in claims}
+
     def _differences(self, name: str, seeds: Seeds, said: np.ndarray) -> VariableCheck:
         rtol = RTOL.get(str(said.dtype), 1e-6) if self.question.rtol is None else self.question.rtol
-        return by_differences(self._wide, name, seeds, said, rtol, self.question.atol)
+        if self.question.kind == ADJOINT:
+            return by_units(self.subject, name, seeds, said, rtol, self.question.atol)
+        found = by_differences(self._wide, name, seeds, said, rtol, self.question.atol)
+        if found.verdict is not Verdict.UNDETERMINED or self._wide is self.subject:
+            return found
+        own = by_differences(self.subject, name, seeds, said, rtol, self.question.atol)  # it may compute in few bits, whatever it is given
+        return found if own.verdict is Verdict.UNDETERMINED else own
 
     @cached_property
     def _wide(self) -> Subject:
-        """The function at the same arguments in float64, where it takes them: its differences have digits."""
-        wide = widened(self.subject)
-        with suppress(Exception):  # of whatever kind: a function of few bits alone
-            if [(x.shape, str(x.dtype)) for x in wide.value] == [(x.shape, "float64") for x in self.subject.value]:
-                return wide
-        return self.subject
+        return _in_float64(self.subject)
 
     def _symmetric(self, name: str, seeds: Seeds, said: np.ndarray) -> bool:
         """Whether a gradient by a symmetric matrix is right along the directions in which it stays one."""
-        subject = replace(self.subject, make=_symmetrizing(name, self.subject.make), wrt=[name])
+        subject = replace(self.subject, make=symmetrizing(name, self.subject.make), wrt=[name])
         truth = _Truth(subject, replace(self.question, wrt=[name]))
         claims = {name: symmetrized(said)}
         found = truth._traced(seeds, claims) or {name: truth._differences(name, seeds, claims[name])}
         return found[name].verdict is Verdict.AGREE
 
+    def _decided(self) -> list[str]:
+        """What the control flow of the traced function depended on."""
+        return [] if self.exact is None else list(self.exact.passage.decided(self.exact.trace.hidden))
+
     def _reason(self, seeds: Seeds, claims: Floats) -> str | None:
         """What the verdict hangs on beside the numbers."""
+        held = f"held constant where the code detaches it: {', '.join(self.held)}" if self.held else None
         if self.exact is not None:
-            decisions = ", ".join(self.exact.decisions)
-            return f"decided at the tested values: {decisions}" if decisions else None
+            decisions = ", ".join(self._decided())
+            said = [f"decided at the tested values: {decisions}"] if decisions else []
+            return "; ".join([*said, *([held] if held else [])]) or None
+        if held:
+            return f"{held}; and the trace stops elsewhere"
+        if self.question.kind == ADJOINT:
+            return None
         order = taylor_order(self._wide, seeds, claims)
         return None if order is None else f"Taylor remainder of order {order:.2f} (2 if the gradient is right, 1 if not)"
 
 
-def traced(subject: Subject, by: str | None) -> Exact | None:
-    """A function as a graph, if it can be traced: in float64, unless it takes fewer bits alone."""
+def traced(subject: Subject, by: str | None, held: dict[str, None]) -> Exact | None:
+    """A function as a graph, if it can be traced: in float64, unless it takes fewer bits alone.
+
+    held  is told where the code declares values to be constants
+    """
     wide = widened(subject)
-    found = exact(wide, run_of(wide, by))
-    return found if found is not None or wide is subject else exact(subject, run_of(subject, by))
+    found = exact(wide, runs_of(wide, by), held)
+    return found if found is not None or wide is subject else exact(subject, runs_of(subject, by), held)
 
 
-def _symmetrizing(name: str, make: Make) -> Make:
-    """Makes of a matrix its symmetric part before the function sees it."""
+def _in_float64(subject: Subject) -> Subject:
+    """The function at the same arguments in float64, where it takes them: its differences have digits."""
+    wide = widened(subject)
+    with suppress(Exception):  # of whatever kind: a function of few bits alone
+        if [(x.shape, str(x.dtype)) for x in wide.value] == [(x.shape, "float64") for x in subject.value]:
+            return wide
+    return subject
 
-    def made(which: str, value: Any, numbers: Any) -> Any:
-        found = make(which, value, numbers)
-        return (found + found.T) / 2 if which == name else found
 
-    return made
+def _open(part: VariableCheck) -> VariableCheck:
+    """What differences say of a function that holds some values constant: nothing against a claim."""
+    if part.verdict is not Verdict.MISMATCH:
+        return part
+    reason = "differences move what the code detaches"
+    return VariableCheck(Verdict.UNDETERMINED, part.decided_by, entries=part.entries, worst=part.worst, reason=reason)
 
 
 def _part(claim: Claim, engine: VariableCheck | None, said: np.ndarray) -> VariableCheck:

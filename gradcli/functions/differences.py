@@ -7,7 +7,7 @@ G. Trapp, SIAM Review 40, 1998); it is believed only where differences agree wit
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,7 @@ _STEP = 1e-30  # of the complex step, relative
 _MOST = 2_000  # entries that are differentiated one by one; beyond, a sample of them
 _UNSURE = 100  # how far off an estimate that is no better than the tolerance a claim may be, in the estimate's own errors
 _SLIGHT = 1e-9  # of the function's difference quotients: a slope that counts as none
+_LOST = 1e-12  # of the largest entry of a claim: entries that count as none where the estimate says none
 _LIKE = 1e-3  # how near to another possible derivative
 
 
@@ -37,8 +38,8 @@ class Estimate:
     sides: tuple[float, float] | None = None
     others: tuple[float, ...] = ()  # other derivatives that cannot be excluded
 
-    def verdict(self, said: float, rtol: float, atol: float) -> Verdict:
-        """The verdict on a claimed derivative."""
+    def verdict(self, said: float, rtol: float, atol: float, largest: float = 0.0) -> Verdict:
+        """The verdict on a claimed derivative, which is an entry of a gradient with this largest one."""
         if not math.isfinite(self.value):
             return Verdict.UNDETERMINED
         if not math.isfinite(said):
@@ -50,6 +51,7 @@ class Estimate:
             return Verdict.KINK if low - room <= said <= high + room else Verdict.MISMATCH
         off = abs(said - self.value)
         none = said == self.value == 0 or (said == 0 and off <= 4 * self.error <= _SLIGHT * self.size)
+        none |= max(abs(said), off) <= 4 * self.error <= _LOST * largest
         if none or self.error <= allowed:
             return Verdict.AGREE if off <= allowed + 4 * self.error else Verdict.MISMATCH
         possible = off <= allowed + _UNSURE * self.error or any(abs(said - v) <= _LIKE * max(abs(said), abs(v)) for v in self.others)
@@ -58,17 +60,22 @@ class Estimate:
 
 def by_differences(subject: Subject, name: str, seeds: Seeds, claimed: np.ndarray, rtol: float, atol: float) -> VariableCheck:
     """The verdict on a claimed gradient by one of the arrays of a function's arguments."""
+    return held(claimed, lambda i: derivative(subject, name, seeds, i), rtol, atol)
+
+
+def held(claimed: np.ndarray, estimate_of: Callable[[int], Estimate], rtol: float, atol: float) -> VariableCheck:
+    """The verdict on claimed derivatives, each held to its estimate; of very many, a sample."""
     size = claimed.size
     entries: Sequence[int] = range(size)
     if size > _MOST:
         entries = sorted(np.random.default_rng(0).choice(size, _MOST, replace=False).tolist())
     check = VariableCheck(Verdict.AGREE, entries=(len(entries), size))
-    worst = -1.0
+    worst, largest = -1.0, float(np.abs(claimed[np.isfinite(claimed)]).max(initial=0.0))
     for i in entries:
         said = float(claimed.reshape(-1)[i])
-        estimate = derivative(subject, name, seeds, i)
+        estimate = estimate_of(i)
         off = abs(said - estimate.value)
-        verdict = estimate.verdict(said, rtol, atol)
+        verdict = estimate.verdict(said, rtol, atol, largest)
         check.decided_by = estimate.source if check.decided_by in (None, estimate.source) else "complex step and differences"
         check.wrong += verdict is Verdict.MISMATCH
         relative = off / (abs(estimate.value) or 1e-300)
@@ -117,7 +124,7 @@ def _complex_step(subject: Subject, name: str, seeds: Seeds, i: int) -> tuple[fl
     for near in (0, 1, -2, 3):
         moved = _moved(array, i, near * math.ulp(x) + 1j * step)
         try:
-            parts = [np.asarray(part) for part in parts_of(subject({name: moved}, _complex))]
+            parts = [np.asarray(part) for part in parts_of(subject({name: moved}, _complex, whole=True))]
         except Exception:  # not for complex numbers
             return math.nan, math.inf
         if [part.shape for part in parts] != [seed.shape for seed in seeds] or any(part.dtype.kind != "c" for part in parts):

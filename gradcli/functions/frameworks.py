@@ -24,6 +24,7 @@ class Framework(NamedTuple):
     package  by which it is imported and installed
     make     its arrays of numbers
     product  the gradients of the result's sum with seeds; or, along a direction, those of its derivative in that direction
+    push     the derivative of the results in a direction, by forward mode, if it has one
     setting  what has to be set while its functions run
     """
 
@@ -31,6 +32,7 @@ class Framework(NamedTuple):
     make: Make
     product: Callable[[Subject, Seeds, Floats | None], Floats]
     setting: Callable[[], AbstractContextManager[None]] = nullcontext
+    push: Callable[[Subject, Floats], list[np.ndarray]] | None = None
 
 
 def framework(name: str) -> Framework:
@@ -74,6 +76,18 @@ def _by_torch(subject: Subject, seeds: Seeds, along: Floats | None) -> Floats:
         slopes = [(g * to_torch(torch, along[name])).sum() for name, g in zip(leaves, found, strict=True) if _requires_grad(g)]
         found = torch.autograd.grad(slopes, ends[1], allow_unused=True) if slopes else [None] * len(leaves)
     return {name: of_torch(torch.zeros_like(x) if g is None else g) for (name, x), g in zip(leaves.items(), found, strict=True)}
+
+
+def _pushed_by_torch(subject: Subject, along: Floats) -> list[np.ndarray]:
+    dual = import_module("torch.autograd.forward_ad")
+
+    def made(name: str, value: Any, numbers: np.ndarray) -> Any:
+        tensor = _tensor(name, value, numbers)
+        return dual.make_dual(tensor, _tensor(name, value, along[name])) if name in along else tensor
+
+    with dual.dual_level():
+        ends = [dual.unpack_dual(part) for part in parts_of(subject(make=made))]
+        return [np.zeros(end.primal.shape) if end.tangent is None else end.tangent.numpy() for end in ends]
 
 
 def _requires_grad(part: Any) -> bool:
@@ -120,6 +134,14 @@ def _by_jax(subject: Subject, seeds: Seeds, along: Floats | None) -> Floats:
     return {name: np.asarray(part) for name, part in found.items()}
 
 
+def _pushed_by_jax(subject: Subject, along: Floats) -> list[np.ndarray]:
+    jax = import_module("jax")
+    numbers = {name: jax.numpy.asarray(array) for name, array in subject.floats.items()}
+    tangents = {name: jax.numpy.asarray(along[name], x.dtype) for name, x in numbers.items()}
+    _, found = jax.jvp(lambda given: _parts(subject, given), (numbers,), (tangents,))
+    return [np.asarray(part) for part in found]
+
+
 def _parts(subject: Subject, given: Mapping[str, Any]) -> list[Any]:
     """The arrays of a result at traced numbers."""
     return parts_of(subject(given, lambda name, value, numbers: numbers if name in given else subject.make(name, value, numbers)))
@@ -145,7 +167,8 @@ def _by_autograd(subject: Subject, seeds: Seeds, along: Floats | None) -> Floats
 
 
 FRAMEWORKS = {
-    "torch": Framework("torch", _tensor, _by_torch),
-    "jax": Framework("jax", _jax_array, _by_jax, _doubles),
+    "torch": Framework("torch", _tensor, _by_torch, push=_pushed_by_torch),
+    "jax": Framework("jax", _jax_array, _by_jax, _doubles, _pushed_by_jax),
     "autograd": Framework("autograd", as_given, _by_autograd),
 }
+FORWARD = tuple(name for name, found in FRAMEWORKS.items() if found.push is not None)

@@ -23,19 +23,23 @@ _DECIMALS = (0, 1, 2)
 def gravest(draw: Callable[[int], Arguments], ask: Ask, points: int) -> tuple[Arguments, Check, Any]:
     """The gravest verdict at so many points of the domain, drawn one after the other; the first mismatch, and then the smallest like it.
 
-    A point at which the function raises, or has no finite value, is outside of its domain. Raises NoValue if all are, and at once
-    whatever else is wrong: a gradient that raises where the function does not, or has another shape.
+    A point at which the function raises, or has no finite value, is outside of its domain, and it is asked elsewhere: at another that is
+    made of what was drawn, or drawn anew. Raises NoValue if all are outside, and at once whatever else is wrong: a gradient that raises
+    where the function does not, or has another shape.
     """
     found: list[tuple[Arguments, Check, Any]] = []
-    outside = NoValue("the function has no finite value at any of the points that were drawn")
+    why, asked = "it has no finite value", 0
     for number in range(points * _OUTSIDE):
-        arguments = draw(number)
-        try:
-            check, value = ask(arguments)
-        except NoValue as error:
-            outside = error
-            continue
-        if value is not None and not np.isfinite(value).all():
+        for arguments in _around(draw, number):
+            asked += 1
+            try:
+                check, value = ask(arguments)
+            except NoValue as error:
+                why = error.message
+                continue
+            if value is None or np.isfinite(value).all():
+                break
+        else:
             continue
         if check.verdict is Verdict.MISMATCH:
             return _reduced(arguments, ask)
@@ -43,8 +47,33 @@ def gravest(draw: Callable[[int], Arguments], ask: Ask, points: int) -> tuple[Ar
         if len(found) == points:
             break
     if not found:
-        raise outside
+        help = "draw its arguments from its domain: --at 'x=1+rand(5)'"
+        raise NoValue(f"the function has a value at none of {asked} points that were drawn: {why}", help=help)
     return max(found, key=lambda one: one[1].verdict)
+
+
+def _around(draw: Callable[[int], Arguments], number: int) -> Iterator[Arguments]:
+    """A point, and others where a function may be defined that is not there: of positive numbers, of small ones, of those above 1.
+
+    They are such as might have been drawn: no number is outside of the range of those that are.
+    """
+    drawn = draw(number)
+    yield drawn
+    others = [draw(number + k) for k in range(1, _DRAWS)]
+    random = [name for name, value in drawn.items() if _is_float(value) and not np.array_equal(value, others[0][name])]
+    ranges = {name: (np.min([at[name] for at in others]), np.max([at[name] for at in others])) for name in random}
+    for move in _ELSEWHERE if random else ():
+        moved = {name: move(drawn[name]) for name in random}
+        if all(low <= np.min(moved[name]) and np.max(moved[name]) <= high for name, (low, high) in ranges.items()):
+            yield {**drawn, **moved}
+
+
+_DRAWS = 9  # by which the range of what is drawn is known
+_ELSEWHERE: tuple[Callable[[Any], Any], ...] = (abs, lambda x: x / 10, lambda x: abs(x) / 10, lambda x: 1 + abs(x))
+
+
+def _is_float(value: Any) -> bool:
+    return isinstance(value, (np.ndarray, float)) and np.asarray(value).dtype.kind in FLOATS
 
 
 def _reduced(arguments: Arguments, ask: Ask) -> tuple[Arguments, Check, Any]:
@@ -88,7 +117,7 @@ def _cut(value: Any, length: int, kept: int) -> Any:
 
 def _rounder(arguments: Arguments) -> Iterator[Arguments]:
     for name, value in arguments.items():
-        if isinstance(value, (np.ndarray, float)) and np.asarray(value).dtype.kind in FLOATS:
+        if _is_float(value):
             for decimals in _DECIMALS:
                 array = np.asarray(value)
                 rounded = (np.round(array.astype(float), decimals) + 0.0).astype(array.dtype)  # no negative zeros

@@ -19,6 +19,10 @@ from gradcli.graph.nodes import Expr
 from gradcli.report.verdicts import Claim, Verdict
 from gradcli.tensors.core import dtypes
 
+# The format in which something was computed, and whether sums of 16 bits round their partial sums to these.
+Narrow = tuple[Format, bool]
+_FLOAT32 = Format("float32", 2.0**-24, float(np.finfo(np.float32).smallest_normal), float(np.finfo(np.float32).max))
+_PROPORTION = 2.0**-29  # the unit roundoff of float64 by that of float32
 _WIDE = 0.5  # of the gradient's length: a claim within more may be anything
 
 
@@ -50,14 +54,29 @@ def room_of(
     return Room(kind, found, right, overflows)
 
 
+def forgiven(
+    root: Expr, wrt: Mapping[str, Expr], leaves: Mapping[Expr, Any], right: Mapping[str, np.ndarray], claims: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    """Claims in float64 with the right numbers in the place of those that differ from these by nothing but rounding of terms that cancel.
+
+    Where a derivative is no larger than what the roundings of its own terms explain, as one that is zero, its formula says something
+    that is no larger, either. To first order roundings are proportional to those of float32, which are propagated.
+    """
+    room, _ = reaches(root, wrt, leaves, _FLOAT32, accumulates=False)
+    found = {}
+    for name, said in claims.items():
+        rounding = room[name] * _PROPORTION
+        nothing = (np.abs(right[name]) <= rounding) & (np.abs(said - right[name]) <= rounding)
+        found[name] = np.where(nothing, right[name], said)
+    return found
+
+
 def epsilon_of(kind: np.dtype[Any]) -> float:
     """The distance from 1 to the next number of a dtype of floats; that of whole numbers and truths is none."""
     return float(dtypes.limits(kind).eps) if kind.kind in dtypes.FLOATS else 0.0
 
 
-def precision_of(
-    subject: Subject, claims: Iterable[np.ndarray], inside: Iterable[np.dtype[Any]], by: str | None
-) -> tuple[Format, bool] | None:
+def precision_of(subject: Subject, claims: Iterable[np.ndarray], inside: Iterable[np.dtype[Any]], by: str | None) -> Narrow | None:
     """The format with the fewest digits among those of arguments, results, claims and of what the function computes; None for float64.
 
     And whether sums of 16 bits round their partial sums to these: what people write may, frameworks add up in float32.

@@ -38,6 +38,11 @@ def product(gradient: Callable[..., Any], arguments: Sequence[Any], seeds: Seeds
     if takes(gradient, len(arguments) + 1):
         return gradient(*arguments, seeds[0] if len(seeds) == 1 else tuple(seeds))
     found = gradient(*arguments)
+    if not scalar and len(seeds) == 1 and np.shape(found) == seeds[0].shape != () and len(arguments) == 1 and np.ndim(arguments[0]):
+        raise ShapeError(
+            f"a gradient of shape {np.shape(found)} is no Jacobian of a result of that shape",
+            help="of a function entry by entry, let the gradient take the seed and return seed times it, or sum the function",
+        )
     return found if scalar else _contracted(found, seeds)
 
 

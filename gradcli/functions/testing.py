@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from inspect import signature
 from typing import Any, Required, TypedDict, Unpack
@@ -17,9 +19,11 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, InputTypeError, UsageError, one_of
 from gradcli.functions.arguments import as_arrays
+from gradcli.functions.asked import Asked, asked
 from gradcli.functions.calls import guarded
 from gradcli.functions.checking import Question
 from gradcli.functions.frameworks import FRAMEWORKS
+from gradcli.functions.linear import is_operator
 from gradcli.functions.points import Arguments, gravest, text_of
 from gradcli.query.bindings import by_form, count_of, names_given, state_of
 from gradcli.query.outcome import outcome_of
@@ -50,6 +54,11 @@ class Options(TypedDict, total=False):
     seed: Any
     random_state: int
     order: int
+    jvp_of: Callable[..., Any] | None
+    adjoint: Callable[..., Any] | None
+    implicit: Callable[..., Any] | None
+    fixed_point: Callable[..., Any] | None
+    forward: bool
 
 
 def check_gradient(
@@ -65,8 +74,13 @@ def check_gradient(
     seed: Any = None,
     random_state: int = 0,
     order: int = 1,
+    jvp_of: Callable[..., Any] | None = None,
+    adjoint: Callable[..., Any] | None = None,
+    implicit: Callable[..., Any] | None = None,
+    fixed_point: Callable[..., Any] | None = None,
+    forward: bool = False,
 ) -> Check:
-    """The verdict on the gradient of a function.
+    """The verdict on the gradient of a function, or on its JVP or adjoint.
 
     gradient      what somebody wrote: one array for each name of ``wrt``, or a dictionary of these; that of a function of several results
                   takes a seed after the arguments, or gives the Jacobian
@@ -80,21 +94,36 @@ def check_gradient(
                   precision of the arguments, carried through the function
     seed          the vector of the vector-Jacobian product; of several results, random ones by default
     order         2 if ``gradient`` is a Hessian, or for the framework's second derivatives; the function has to be one that can be traced
+    jvp_of        in the place of a gradient, the JVP that somebody wrote: it takes the arguments, then a tangent for each name of ``wrt``
+    adjoint       that of a linear function: it takes a vector for the result, then the arguments that are not of ``wrt``; an operator with
+                  matvec and rmatvec has its own, and with at={} an argument, too
+    implicit      the residual(x, *arguments) that the function's value x makes zero: the gradient is held to the implicit function theorem
+    fixed_point   the same of a function g(x, *arguments) that gives x
+    forward       with by="torch" or "jax": its forward mode is held, along random directions
     Raises a `GradcliError` for what cannot be decided about: a function that raises, a result of another shape.
     """
-    return _checked(function, gradient, at, wrt, by, points, rtol, atol, seed, random_state, order)[0]
+    given = {"gradient": gradient, "jvp_of": jvp_of, "adjoint": adjoint, "implicit": implicit, "fixed_point": fixed_point}
+    return _checked(function, given, at, wrt, by, points, rtol, atol, seed, random_state, order, forward)[0]
 
 
 def assert_gradient(function: Callable[..., Any], gradient: Callable[..., Any] | None = None, **options: Unpack[Options]) -> None:
     """Raise GradientError, with the report of ``gradcli check``, unless a gradient is right: `check_gradient` with its options."""
+    __tracebackhide__ = True  # pytest shows the line that asks
     strange = next((name for name in options if name not in _DEFAULTS), None)
     if strange is not None:
         raise TypeError(f"assert_gradient() got an unexpected keyword argument '{strange}'; it takes {', '.join(_DEFAULTS)}")
-    check, arguments = _checked(function, gradient, **{**_DEFAULTS, **options})
-    whose = f"{options['by']}'s own gradient" if options.get("by") else f"the gradient {_name(gradient)}"
-    record = Record(f"{_name(function)} with {whose}", id=_name(function), check=check)
+    whole: dict[str, Any] = {**_DEFAULTS, **options}
+    given = {"gradient": gradient, **{name: whole.pop(name) for name in _GIVEN}}
+    check, arguments, what = _checked(function, given, **whole)
+    title = f"{_name(function)} with {what.title(whole['by'], whole['order'], _name)}"
+    record = Record(title, id=_name(function), check=check)
     record.file, record.line = _place(function)
     outcome = outcome_of(record, _name(function), fail_on=FAIL_ON)
+    listener = _LISTENER.get()
+    if listener is not None:
+        source = "" if record.file is None else f"{record.file}:{record.line}"
+        for said in (("verdict", check.verdict.word), ("seed", str(options.get("random_state", 0))), ("source", source)):
+            listener(said)
     if outcome.bad:
         outcome.details.append("at " + " ".join(f"{name}={text_of(value)}" for name, value in arguments.items()))
         raise GradientError(block(outcome), check)
@@ -103,17 +132,36 @@ def assert_gradient(function: Callable[..., Any], gradient: Callable[..., Any] |
 def gradient_test(
     gradient: Callable[..., Any] | None = None, **options: Unpack[Options]
 ) -> Callable[[Callable[..., Any]], Callable[[], None]]:
-    """A decorator that makes of a function the test that its gradient is right: `assert_gradient` with these options."""
+    """A decorator that makes of a function the test that its gradient is right: `assert_gradient` with these options.
+
+    pytest has the seed of what is drawn (``random_state``) in its name: ``test_loss[seed 0]``.
+    """
 
     def decorated(function: Callable[..., Any]) -> Callable[[], None]:
         def test() -> None:
+            __tracebackhide__ = True
             assert_gradient(function, gradient, **options)
 
         test.__name__, test.__qualname__, test.__module__ = function.__name__, function.__qualname__, function.__module__
         test.__doc__ = function.__doc__
+        test.gradcli_seed = options.get("random_state", 0)  # type: ignore[attr-defined]  # in its name, where pytest runs it
         return test
 
     return decorated
+
+
+Listener = Callable[[tuple[str, object]], object]
+_LISTENER: ContextVar[Listener | None] = ContextVar("listener", default=None)
+
+
+@contextmanager
+def heard_by(listener: Listener) -> Iterator[None]:
+    """Let somebody hear what gradients are found to be meanwhile: pairs of a name and a text."""
+    token = _LISTENER.set(listener)
+    try:
+        yield
+    finally:
+        _LISTENER.reset(token)
 
 
 _DEFAULTS: dict[str, Any] = {  # of all options; the arguments have none, and are asked for in words
@@ -123,45 +171,49 @@ _DEFAULTS: dict[str, Any] = {  # of all options; the arguments have none, and ar
 }
 
 
+_GIVEN = ("jvp_of", "adjoint", "implicit", "fixed_point")  # functions
+
+
 def _checked(
-    function: Callable[..., Any], gradient: Callable[..., Any] | None, at: Any, wrt: Any, by: str | None, points: int,
-    rtol: float | None, atol: float, seed: Any, random_state: int, order: int,
-) -> tuple[Check, Arguments]:  # fmt: skip
-    """The verdict, and the arguments that it is about."""
-    if (gradient is None) == (by is None):
-        raise UsageError("a gradient is somebody's or a framework's: give gradient, or by='torch'")
-    if by is not None:
-        one_of("by", by, FRAMEWORKS)
-    for what, given in {"function": function, **({} if gradient is None else {"gradient": gradient})}.items():
-        if not callable(given):
-            raise InputTypeError(f"the {what} must be a function, not {type(given).__name__}")
+    function: Any, given: Mapping[str, Any], at: Any, wrt: Any, by: str | None, points: int, rtol: float | None, atol: float, seed: Any,
+    random_state: int, order: int, forward: bool,
+) -> tuple[Check, Arguments, Asked]:  # fmt: skip
+    """The verdict, the arguments that it is about, and what was asked."""
     if order not in (1, 2):
         raise UsageError(f"order must be 1 or 2, not {order!r}")
+    what = asked(given, by, order, str, alone=is_operator(function), forward=forward)
+    if by is not None:
+        one_of("by", by, FRAMEWORKS)
+    functions = {name: one for name, one in given.items() if one is not None}
+    for name, one in functions.items() if is_operator(function) and not functions else {"function": function, **functions}.items():
+        if not callable(one):
+            raise InputTypeError(f"the {name} must be a function, not {type(one).__name__}")
     help = "at={'x': [1.0, 2.0], 'y': 'randn(5)'}, in the order of its parameters"
     if at is not None and not isinstance(at, Mapping):
         raise InputTypeError(f"'at' must map the names of arguments to values, not {type(at).__name__}", help=help)
-    if not at:
+    if not at and (functions or by is not None):
         raise ArgumentError("the function needs its arguments", help=help)
-    at = by_form("at", at)
+    at = by_form("at", at or {})
     points, random_state = count_of("points", points), state_of(random_state)
     rtol, atol = None if rtol is None else _tolerance("rtol", rtol), _tolerance("atol", atol)
     names = list(at) if wrt is None else list(names_given("wrt", wrt, at) or ())
-    if not names:
+    if not names and at:
         raise ArgumentError("wrt: no argument to differentiate by", help=f"the arguments are {', '.join(at)}")
     missing = next((name for name in names if name not in at), None)
     if missing is not None:
         raise ArgumentError(f"wrt: at has no '{missing}'", help=f"the arguments are {', '.join(at)}")
-    question = Question({}, names, rtol, atol, by, seed, random_state, order)
+    question = Question({}, names, rtol, atol, by, seed, random_state, order, what.kind, what.solves)
 
     def ask(arguments: Arguments) -> tuple[Check, Any]:
-        answer: tuple[Check, Any] = guarded(lambda: replace(question, arguments=arguments).check(function, gradient), interrupts=False)
+        at_these = replace(question, arguments=arguments)
+        answer: tuple[Check, Any] = guarded(lambda: at_these.check(function, what.claim, what.equation), interrupts=False)
         return answer
 
     if points == 1:
         drawn = _drawn(at, random_state, by)
-        return ask(drawn)[0], drawn
+        return ask(drawn)[0], drawn, what
     arguments, check, _ = gravest(lambda number: _drawn(at, random_state + number, by), ask, points)
-    return check, arguments
+    return check, arguments, what
 
 
 def _drawn(at: Mapping[str, Any], state: int, by: str | None) -> dict[str, Any]:

@@ -86,7 +86,7 @@ def _claim_line(claim: Claim) -> str:
 
 
 def _variable_line(name: str, part: VariableCheck) -> str:
-    what = "the value" if name == "value" else f"d/d{name}"
+    what = {"value": "the value", "jvp": "the JVP"}.get(name, f"d/d{name}")
     parts = [part.verdict.word] if part.verdict is not Verdict.MISMATCH else []
     if part.worst is not None and part.verdict is Verdict.MISMATCH:
         parts.append(_both(part.worst, "computed"))

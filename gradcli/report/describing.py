@@ -45,7 +45,11 @@ def notes(outcome: Outcome) -> list[str]:
 
 
 def remark(outcome: Outcome) -> str:
-    """What a list of cases says of one: a reason of its own, or the verdict, with how formulas that were claimed were decided."""
+    """What a list of cases says of one: a reason of its own, or the verdict and how it was decided; what was drawn, and is remembered."""
+    return ", ".join(part for part in (_remark(outcome), outcome.drawn, outcome.memory) if part)
+
+
+def _remark(outcome: Outcome) -> str:
     if outcome.reason or outcome.verdict is None:
         return outcome.reason or ""
     check = outcome.record.check

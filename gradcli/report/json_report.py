@@ -14,6 +14,10 @@ def outcome_dict(outcome: Outcome) -> dict[str, Any]:
     decided: dict[str, Any] = {"name": outcome.name, "status": outcome.status, "reason": outcome.reason, "details": outcome.details}
     if outcome.repeat is not None:
         decided["repeat"] = outcome.repeat
+    if outcome.drawn is not None:
+        decided["drawn"] = outcome.drawn
+    if outcome.memory is not None:
+        decided["memory"] = outcome.memory
     if not outcome.reached:
         decided["reached"] = False
     return {**as_dict(outcome.record), "outcome": decided}

@@ -6,6 +6,7 @@ from typing import TextIO
 
 from gradcli.report.github import GitHubReport
 from gradcli.report.gitlab import GitLabReport
+from gradcli.report.html_report import HtmlReport
 from gradcli.report.json_report import JsonLinesReport, JsonReport
 from gradcli.report.junit import JUnitReport
 from gradcli.report.markdown import MarkdownReport
@@ -22,6 +23,7 @@ KINDS: dict[str, type[Report]] = {
     "gitlab": GitLabReport,
     "sarif": SarifReport,
     "markdown": MarkdownReport,
+    "html": HtmlReport,
 }
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TextIO
 
 from gradcli.errors import InternalError
+from gradcli.inert import printable
 from gradcli.report.records import Record
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ class Outcome:
     details: list[str] = field(default_factory=list)  # lines that explain a failure: what, where, both values, diagnosis
     identity: Identity | None = None  # what it is known by from run to run
     repeat: str | None = None  # of one that is wrong: a command that repeats it
+    drawn: str | None = None  # of arguments that were drawn at random: how many points, and from which seed on
+    memory: str | None = None  # of a Python function: that its verdict was remembered, or why it cannot be
 
     @property
     def bad(self) -> bool:
@@ -104,6 +107,8 @@ class Summary:
     seconds: float = 0.0
     interrupted: bool = False
     unreached: int = 0  # cases for which no time was left
+    unchanged: int = 0  # files and functions that were left out, since nothing of them changed
+    since: str | None = None  # when
 
     def add(self, outcome: Outcome) -> None:
         self.counts[outcome.status] += 1
@@ -124,7 +129,8 @@ class Summary:
         order = (FAILED, ERROR, XPASSED, PASSED, SKIPPED, XFAILED)
         parts = [f"{self.counts[s]} {s}" for s in order if self.counts[s]] or ["nothing to check"]
         unreached = f" ({self.unreached:,} not reached)" if self.unreached else ""
-        return f"{', '.join(parts)} in {self.seconds:.2f} s{unreached}{' (interrupted: partial)' if self.interrupted else ''}"
+        unchanged = f" ({self.unchanged:,} unchanged since {printable(self.since or '')})" if self.unchanged else ""
+        return f"{', '.join(parts)} in {self.seconds:.2f} s{unchanged}{unreached}{' (interrupted: partial)' if self.interrupted else ''}"
 
 
 class Report:

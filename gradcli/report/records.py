@@ -116,6 +116,7 @@ class Record(Short):
     uncertainty: Uncertainty | None = None  # of the value, where values are not exact
     points: int = 0  # at how many points the case was checked
     meta: dict[str, Any] | None = None  # what a JSON Lines record says beside the case, for others
+    explanation: Short | None = None  # the Explanation of a case that is wrong, where a report shows it
     given: str | None = None  # a digest of the claims and the like that identify the case beside its text
 
     def _told(self) -> list[str]:

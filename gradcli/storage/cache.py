@@ -257,6 +257,7 @@ def _open(there: os.stat_result) -> bool:
 
 
 VERDICTS = Entries("verdicts", "verdicts", shards=256, most=128, room=1 << 20, largest=64 << 10)
+FUNCTIONS = Entries("functions", "verdicts about functions", shards=256, most=64, room=2 << 20, largest=256 << 10)
 NATIVE = Libraries("native", "compiled code", shards=1, most=4096, room=256 << 20, largest=64 << 20)
 SOURCES = Entries("sources", "digests of gradcli's own code", shards=1, most=128, room=1 << 20, largest=1 << 10)
-STORES = (VERDICTS, NATIVE, SOURCES)
+STORES = (VERDICTS, FUNCTIONS, NATIVE, SOURCES)

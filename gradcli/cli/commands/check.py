@@ -60,12 +60,30 @@ def check(
         str | None, typer.Option(metavar="MODULE:NAME", help="Check a Python function whose gradient is --gradient, or is computed --by.")
     ] = None,
     gradient: Annotated[str | None, typer.Option(metavar="MODULE:NAME", help="The gradient of --function.")] = None,
+    jvp_of: Annotated[
+        str | None,
+        typer.Option(metavar="MODULE:NAME", help="The JVP of --function: takes its arguments, then a tangent for each of --wrt."),
+    ] = None,
+    adjoint: Annotated[
+        str | None, typer.Option(metavar="MODULE:NAME", help="The adjoint of a linear --function; an operator with rmatvec needs none.")
+    ] = None,
+    implicit: Annotated[
+        str | None, typer.Option(metavar="MODULE:NAME", help="residual(x, ...) that --function solves: implicit differentiation decides.")
+    ] = None,
+    fixed_point: Annotated[
+        str | None, typer.Option(metavar="MODULE:NAME", help="The same of g(x, ...) whose fixed point --function gives.")
+    ] = None,
     by: Annotated[
         str | None, typer.Option(metavar="torch|jax|autograd", help="Whose own backward of --function is checked, custom rules in it.")
     ] = None,
+    forward: Annotated[bool, typer.Option("--forward", help="With --by torch or jax: its forward mode is checked.")] = False,
+    functions: Annotated[bool, typer.Option("--functions", help="Check the functions that the settings list, too: it runs them.")] = False,
     order: Annotated[int, typer.Option(min=1, max=2, help="2: the gradient of --function is its Hessian.")] = 1,
     at: Annotated[
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="An argument of --function; in the order of its parameters.")
+    ] = None,
+    changed_since: Annotated[
+        str | None, typer.Option(metavar="REF", help="Only files and functions whose sources changed since a commit or branch of git.")
     ] = None,
     file: Annotated[list[str] | None, typer.Option("--file", "-f", metavar="FILE", help="Another file to check.")] = None,
     input_format: Annotated[
@@ -102,7 +120,7 @@ def check(
     ] = None,
     report: Annotated[
         list[str] | None,
-        typer.Option(metavar="KIND=FILE", help="A report: text, json, jsonl, junit, github, gitlab, sarif or markdown; - is stdout."),
+        typer.Option(metavar="KIND=FILE", help="A report: text, json, jsonl, junit, github, gitlab, sarif, markdown or html; - is stdout."),
     ] = None,
     output_format: Annotated[
         str | None, typer.Option("--format", metavar="KIND", help="The report on standard output (default text).")
@@ -139,8 +157,9 @@ def check(
         expression=expression, grad=tuple(grad or ()), grad_formula=tuple(grad_formula or ()), fail_on=fail_on,
         rtol=rtol, atol=atol, convention=convention, over=tuple(over or ()), points=points, jobs=jobs, on=on,
         reports=tuple(report or ()), update=update, baseline=baseline, allow_empty=allow_empty, verbose=verbose, cache=cache,
-        function=function, gradient=gradient, by=by, order=order, at=tuple(at or ()), config=config, format_given=output_format is not None,
-        backend=backend, threads=threads, line=line, budget=budget,
+        function=function, gradient=gradient, jvp_of=jvp_of, adjoint=adjoint, implicit=implicit, fixed_point=fixed_point, by=by,
+        forward=forward, order=order, at=tuple(at or ()), config=config, format_given=output_format is not None,
+        functions=functions, changed_since=changed_since, backend=backend, threads=threads, line=line, budget=budget,
         words=tuple(context.meta[RememberingCommand.key]),
     )  # fmt: skip
     return partial(run, request)
@@ -150,11 +169,12 @@ def run(request: CheckRequest) -> int:
     """Check everything that was asked for, write the reports, and give the exit code. Raises GradcliError for what is wrong there."""
     from gradcli.cli.decide.repeating import Repeating
     from gradcli.cli.decide.results import Results
+    from gradcli.cli.decide.work import work_of
     from gradcli.cli.write.progress import Progress
     from gradcli.cli.write.reports import Reports
     from gradcli.query.baseline import Baseline
 
-    work = _work(request)
+    work = work_of(request)
     settings = work.policies.settings()
     known = settings.baseline if request.line is None else None
     _refuse_update(request, known, work.inputs)
@@ -163,6 +183,7 @@ def run(request: CheckRequest) -> int:
     reports = Reports(request, settings, work.inputs.files)
     _say_who_is_lenient(work)
     results = Results(baseline, Repeating(request, work.inputs))
+    results.summary.unchanged, results.summary.since = work.unchanged, request.changed_since
     try:
         with closing(_outcomes(work, request)) as outcomes, Progress(_shows_progress(request)) as progress:
             for outcome in outcomes:
@@ -176,25 +197,14 @@ def run(request: CheckRequest) -> int:
                 results.met(say_remarks(work.remarks))
     except KeyboardInterrupt:
         results.interrupt()
-    results.end(partial=request.fail_fast and results.code != FINE)
+    results.end(partial=work.unchanged > 0 or (request.fail_fast and results.code != FINE))
     results.met(INTERNAL if reports.unwritten else FINE)
     reports.close(results.summary)
-    if results.is_empty and not request.allow_empty:
+    if results.is_empty and not request.allow_empty and not work.unchanged:
         if request.line is not None:
             raise UsageError(f"there is nothing to check in line {request.line} of '{work.inputs.files[0]}'")
         raise UsageError("nothing to check; --allow-empty makes that fine")
     return results.code
-
-
-def _work(request: CheckRequest) -> "Work":
-    """What there is to decide: files and expressions, or a Python function."""
-    if request.function or request.gradient or request.by:
-        from gradcli.cli.decide.function_case import FunctionCase
-
-        return FunctionCase(request)
-    from gradcli.cli.decide.cases import cases_of
-
-    return cases_of(request)
 
 
 def _outcomes(work: "Work", request: CheckRequest) -> Generator["Outcome", None, None]:
@@ -202,11 +212,12 @@ def _outcomes(work: "Work", request: CheckRequest) -> Generator["Outcome", None,
         from gradcli.cli.decide.on_cluster import on_cluster
         from gradcli.query.chunked.executors import cluster_on
 
-        return on_cluster(work, request, cluster_on(request.on))
+        return on_cluster(work, request.but(changed_since=None), cluster_on(request.on))
     if work.processes > 1:
         from gradcli.cli.decide.parallel import in_parallel
+        from gradcli.cli.decide.work import work_of
 
-        return in_parallel(work, request)
+        return in_parallel(work, request.but(changed_since=None), work_of)
     return (outcome for piece in work.pieces() for outcome in work.outcomes(piece))
 
 
@@ -215,7 +226,12 @@ def _refuse_update(request: CheckRequest, baseline: str | None, inputs: "Inputs"
         return
     if os.environ.get("CI", "").lower() not in ("", "0", "false"):
         raise UsageError("--update is refused under CI: expectations are recorded by people, for review")
-    for option, given in (("--fail-fast", request.fail_fast), ("--budget", request.budget is not None)):
+    partial = {
+        "--fail-fast": request.fail_fast,
+        "--budget": request.budget is not None,
+        "--changed-since": request.changed_since is not None,
+    }
+    for option, given in partial.items():
         if given:
             raise UsageError(f"--update and {option} exclude each other", help=f"leave {option} out: all cases are recorded")
     if baseline is None and not inputs.record_files():

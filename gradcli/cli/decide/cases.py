@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -26,12 +27,14 @@ from gradcli.cli.decide.pieces import (
 from gradcli.cli.inputs.option_values import assignment, check_options, limits_of
 from gradcli.cli.inputs.positionals import Inputs, check_inputs, is_stream, programs_of
 from gradcli.cli.request import REPORTS, CheckRequest
+from gradcli.cli.write.reports import wanted_kinds
 from gradcli.cli.write.saving import save_masks, targets_of
 from gradcli.containment import contained
 from gradcli.errors import GradcliError, Source, UsageError, text_lines
 from gradcli.files.opening import folder_of
 from gradcli.files.settings import Configuration
-from gradcli.language.run import Program, statements
+from gradcli.graph.nodes import Expr
+from gradcli.language.run import Lowered, Program, statements
 from gradcli.language.statements import parse_statements
 from gradcli.language.tree import Assertion, Query, Statement
 from gradcli.query.checked_records import CheckedRecords, claimed
@@ -45,6 +48,8 @@ from gradcli.query.unused_names import UsedNames, refuse_unknown_in
 from gradcli.report.identities import given_of
 from gradcli.report.outcomes import Outcome
 from gradcli.report.records import Record
+from gradcli.report.verdicts import Verdict
+from gradcli.storage.current_folder import here
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,17 +72,36 @@ def cases_of(request: CheckRequest) -> Cases:
         from gradcli.cli.inputs.box import box_of
 
         checking = replace(checking, over=box_of(request.over, limits))
+    if "html" in wanted_kinds(request, configuration.of()):
+        checking = replace(checking, observer=_explain_what_is_wrong)
     policies = FilePolicies(request, checking, configuration)
     policy = policies.of(None)
     for path in inputs.files:
         policies.of(path)  # what is wrong in a project's settings is said before anything is done
+    unchanged = 0
+    if request.changed_since is not None:
+        from gradcli.cli.decide.changes import Changes, Left
+
+        left = Left(Changes(request.changed_since, here())).files(inputs, policies.settings)
+        unchanged, inputs = len(inputs.files) - len(left), replace(inputs, files=left)
     programs = programs_of(inputs, limits, request.dtype, policy.state, request.dialect)
     if inputs.expression is not None and not inputs.files:
         refuse_unknown_in(inputs.expression, policy.options, programs.values, programs.limits, free=True)
     processes = min(policies.settings().jobs or 1, most_processes()) if request.line is None else 1
     budget = Budget(None if request.update else policies.settings().budget)
     records = CheckedRecords(request.rtol, request.atol)
-    return Cases(inputs, programs, policies, processes, _claims_of(request, programs, targets), records, budget, request.line)
+    cases = Cases(inputs, programs, policies, processes, _claims_of(request, programs, targets), records, budget, request.line)
+    cases.unchanged = unchanged
+    return cases
+
+
+def _explain_what_is_wrong(program: Program, lowered: Lowered, wrt: Mapping[str, Expr], record: Record) -> None:
+    """Add the explanation of the right gradient to a record whose verdict is another."""
+    if record.check is not None and record.check.worst is not Verdict.AGREE:
+        from gradcli.explanations.explaining import AskedExplanation, explained
+
+        with suppress(Exception):  # the verdict is told without it
+            record.explanation = explained(program, lowered, wrt, record, AskedExplanation(steps=True))
 
 
 def _claims_of(request: CheckRequest, programs: Programs, targets: dict[str, str]) -> Claims:
@@ -106,7 +130,7 @@ class Cases:
         self.inputs, self.programs, self.policies, self.processes, self.claims = inputs, programs, policies, processes, claims
         self.budget = budget
         self.line = line  # of the one file, if all else is left out
-        self.names = UsedNames()
+        self.names, self.unchanged = UsedNames(), 0
         self.begin: Callable[[int], object] = nobody
         self.record_lines = RecordLines(programs, self.names, records)
 

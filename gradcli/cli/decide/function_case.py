@@ -1,101 +1,127 @@
-"""``gradcli check --function``: Python functions named on the command line, and only there."""
+"""``gradcli check --function``: one Python function and its gradient, at the arguments of ``--at``."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from gradcli.cli.decide.budget import Budget
-from gradcli.cli.decide.file_policies import FilePolicies
 from gradcli.cli.decide.function_process import FunctionProcess, Late
-from gradcli.cli.decide.pieces import Alone, Piece, nobody
 from gradcli.cli.decide.repeating import Repeating
-from gradcli.cli.inputs.option_values import assignments, check_options, limits_of
-from gradcli.cli.inputs.positionals import function_inputs
-from gradcli.cli.request import REPORTS, CheckRequest
-from gradcli.errors import GradcliError, UsageError, one_of, suggestion
-from gradcli.files.settings import Configuration
-from gradcli.functions.arguments import PRECISIONS, in_format
+from gradcli.cli.inputs.option_values import assignments
+from gradcli.cli.inputs.positionals import Inputs
+from gradcli.cli.request import CheckRequest
+from gradcli.errors import GradcliError, UsageError, one_of
+from gradcli.functions.arguments import PRECISIONS
+from gradcli.functions.asked import OPTIONS, asked
+from gradcli.functions.asking import arguments_of, differentiated, placed, smallest_of
 from gradcli.functions.checking import Question
 from gradcli.functions.frameworks import FRAMEWORKS
-from gradcli.functions.points import gravest, text_of
-from gradcli.query.options import Options
+from gradcli.functions.loading import Definition, refuse_unnamed
+from gradcli.functions.points import gravest
+from gradcli.functions.remembering import Answer, key_of, recalled, remember
+from gradcli.inert import shell_command
+from gradcli.limits import Limits
 from gradcli.query.outcome import left_undecided, outcome_of
-from gradcli.query.policy import CHECKING
+from gradcli.query.policy import Policy
 from gradcli.query.programs import Programs
-from gradcli.query.unused_names import UsedNames
 from gradcli.reference.deadline import REACHED
 from gradcli.report.identities import given_of
 from gradcli.report.outcomes import Outcome
 from gradcli.report.records import Failure, Record
 from gradcli.report.verdicts import Check, VariableCheck, Verdict
+from gradcli.storage.current_folder import here
 
 
 class FunctionCase:
-    """One Python function and its gradient, at the arguments of ``--at``. Raises GradcliError for what is wrong with the request."""
+    """One Python function and its gradient. Raises GradcliError for what is wrong with the request.
 
-    def __init__(self, request: CheckRequest) -> None:
-        limits = limits_of(request, REPORTS, PRECISIONS)
-        self.inputs, self.names, self.processes = function_inputs(request), UsedNames(), 1
-        self.begin: Callable[[int], object] = nobody
-        self.policies = FilePolicies(request, check_options(request, CHECKING), Configuration(request.config))
-        if not request.function or (request.gradient is None) == (request.by is None):
+    folder  whose modules are found first, and whose data alone arguments may name; without one, the current folder, and any data
+    """
+
+    def __init__(self, request: CheckRequest, limits: Limits, policy: Policy, budget: Budget, folder: Path | None = None) -> None:
+        if not request.function:
             example = "gradcli check --function pkg.mod:f --gradient pkg.mod:df --at x=1,2, or --by torch for PyTorch's own"
-            raise UsageError("--function goes with --gradient or with --by, one of them", help=example)
+            raise UsageError("whose gradient it is, --function names", help=example)
+        what = asked(
+            {name: getattr(request, name) for name in OPTIONS}, request.by, request.order, _option, alone=True, forward=request.forward
+        )
         if request.by is not None:
             one_of("--by", request.by, FRAMEWORKS)
-        policy = self.policies.of(None)
-        self.budget = Budget(self.policies.settings().budget)
-        self.request, self.limits, self.state = request, limits, policy.state
-        self.function, self.gradient = request.function, request.gradient
-        limits_in_time = [seconds for seconds in (policy.options.timeout, self.budget.seconds) if seconds is not None]
-        self.seconds = min(limits_in_time, default=None)
+        one_of("--dtype", request.dtype, PRECISIONS)
+        self.functions = request.function, what.claim, what.equation
+        for path in self.functions:
+            if path is not None:
+                refuse_unnamed(path)
+        self.request, self.limits, self.policy, self.budget, self.state = request, limits, policy, budget, policy.state
+        self.folder, self.is_alone = folder, what.claim is None and request.by is None
         arguments = self._drawn(self.state)
-        self.wrt = _differentiated(list(arguments), policy.options)
+        self.wrt = differentiated(list(arguments), policy.options) if arguments else []
         self.question = Question(
-            arguments, self.wrt, policy.options.rtol, policy.options.atol, request.by, self._seed(), self.state, request.order
-        )
-        what = "gradient" if request.order == 1 else "Hessian"
-        whose = f"the {what} {request.gradient}" if request.by is None else f"{request.by}'s own {what}"
-        self.title = f"{request.function} with {whose}"
-        self.name, self.given = request.function, given_of([*request.at, list(self.wrt)])
+            arguments, self.wrt, policy.options.rtol, policy.options.atol, request.by, self._seed(), self.state, request.order,
+            what.kind, what.solves,
+        )  # fmt: skip
+        self.title = f"{request.function} with {what.title(request.by, request.order, str)}"
+        self.given = given_of([*request.at, list(self.wrt)])
 
-    def pieces(self) -> Iterator[Piece]:
-        yield Alone()
-
-    def remarks(self) -> list[str]:
-        return []  # its arguments are its own affair
-
-    def outcomes(self, piece: Piece, without: Collection[int | None] = ()) -> Iterator[Outcome]:
-        policy = self.policies.of(None)
-        record = Record(self.title, id=self.name, given=self.given)
-        smallest: Mapping[str, Any] | None = None
+    def outcome(self, name: str, xfail: str | None = None) -> Outcome:
+        """What becomes of it, by the name that it has among others."""
         started = time.perf_counter()
+        record = Record(self.title, id=name, given=self.given, record_line=True, xfail=xfail)
+        memory: str | None = None
+        smallest: Mapping[str, Any] | None = None
         try:
-            with FunctionProcess(self.function, self.gradient, self.seconds) as process:
-                process.load()
-                smallest = self._decide(process, record)
-        except UsageError:
+            memory, smallest = self._decide(record)
+        except UsageError:  # of the request, which only the function itself shows: it is no operator
             raise
         except GradcliError as error:
             record.error = Failure.of(error)
-        except Late:
+        except Late as late:
             if self.budget.left == 0:
                 left_undecided(record, self.budget.reason)
             else:
-                record.check = _undetermined(self.wrt)
-        outcome = outcome_of(record, self.name, time.perf_counter() - started, policy.fail_on)
+                record.check = _undetermined(self.wrt, REACHED if late.place is None else f"{REACHED} at {late.place}")
+        outcome = outcome_of(record, name, time.perf_counter() - started, self.policy.fail_on)
+        outcome.memory, outcome.drawn = memory, self._seed_of_draws()
         if smallest is not None:
-            outcome.details.append(f"at {' '.join(_at(smallest))}")
-            once = self.request.but(at=tuple(_at(smallest)), points=None)
-            outcome.repeat = Repeating(once, self.inputs).command(record)
-        yield outcome
+            outcome.details.append(f"at {' '.join(smallest_of(smallest))}")
+        if outcome.bad:
+            outcome.details += [] if outcome.drawn is None else [f"drawn: {outcome.drawn}"]
+            once = self.request if smallest is None else self.request.but(at=tuple(smallest_of(smallest)), points=None)
+            outcome.repeat = repeated(once, self.folder)
+        return outcome
 
-    def _decide(self, process: FunctionProcess, record: Record) -> Mapping[str, Any] | None:
+    def _decide(self, record: Record) -> tuple[str | None, Mapping[str, Any] | None]:
+        """Fill in the verdict; gives what is said of its memory, and the smallest arguments that fail, if some were looked for."""
+        folder = here() if self.folder is None else self.folder
+        key = None
+        if self.policy.options.remembering:
+            key = key_of(self.functions, self.question, (self.request.at, self.request.points, self.request.dtype))
+            answer = recalled(key, folder)
+            if answer is not None:
+                record.check, record.value, record.points = answer.check, answer.value, self.request.points or 0
+                placed(record, Definition(answer.file, answer.line))
+                return "remembered", None
+        left = [seconds for seconds in (self.policy.options.timeout, self.budget.left) if seconds is not None]
+        with FunctionProcess(self.functions, min(left, default=None), folder, watched=key is not None) as process:
+            definition = process.load()
+            placed(record, definition)
+            smallest = self._ask(process, record)
+            _say_where_nothing_is(record)
+            if key is None or record.check is None:
+                return None, smallest
+            found = process.dependencies()
+            if isinstance(found, str):
+                return f"not remembered: {found}", smallest
+            remember(key, folder, Answer(record.check, record.value, definition.file, definition.line), found)
+        return None, smallest
+
+    def _ask(self, process: FunctionProcess, record: Record) -> Mapping[str, Any] | None:
         """The verdict at one point, or the gravest of several; then the smallest arguments that fail, if some do."""
         points = self.request.points
         if points is None:
@@ -110,52 +136,41 @@ class FunctionCase:
         return arguments if record.check.verdict is Verdict.MISMATCH else None
 
     def _drawn(self, state: int) -> dict[str, Any]:
-        return _arguments(self.request.at, Programs(self.limits), state, self.request.dtype)
+        if self.is_alone and not self.request.at:
+            return {}  # an operator knows its own
+        return arguments_of(assignments("--at", self.request.at), Programs(self.limits), state, self.request.dtype, self.folder)
+
+    def _seed_of_draws(self) -> str | None:
+        """How what was drawn is drawn again."""
+        if not any("rand" in text for text in self.request.at):
+            return None
+        count = "" if self.request.points is None else f"{self.request.points} point{'s' * (self.request.points != 1)}, "
+        return f"{count}--random-state {self.state}"
 
     def _seed(self) -> Any:
         seed = self.request.seed
         return None if seed is None else Programs(self.limits).fresh(self.state).constant(seed, "<--seed>")
 
 
-def _at(arguments: Mapping[str, Any]) -> list[str]:
-    return [f"{name}={text_of(value)}" for name, value in arguments.items()]
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
-def _undetermined(names: list[str]) -> Check:
+def repeated(request: CheckRequest, folder: Path | None) -> str | None:
+    """The command that repeats a function's check, from where its modules are found."""
+    command = Repeating(request, Inputs(None, {}, [])).command(Record(request.function or ""))
+    return command if command is None or folder in (None, here()) else f"{shell_command('cd', str(folder))} && {command}"
+
+
+def _say_where_nothing_is(record: Record) -> None:
+    """Say why a gradient is undefined where the function itself has no value."""
+    if record.check is not None and record.value is not None and not np.isfinite(record.value).all():
+        for part in record.check.variables.values():
+            if part.verdict is Verdict.UNDEFINED and part.reason is None:
+                part.reason = "the function has no finite value there"
+
+
+def _undetermined(names: list[str], reason: str) -> Check:
     """What is said of a gradient by some names, of which nothing was heard in time."""
-    variables = {name: VariableCheck(Verdict.UNDETERMINED, reason=REACHED) for name in names}
-    return Check(Verdict.UNDETERMINED, variables, reason=REACHED)
-
-
-def _arguments(texts: tuple[str, ...], programs: Programs, state: int, dtype: str) -> dict[str, Any]:
-    """The arguments by their names, in the order in which the function takes them; whole numbers stay whole."""
-    given = assignments("--at", texts)
-    if not given:
-        raise UsageError("--function needs its arguments", help="--at x='randn(5)' --at y=2, in the order of its parameters")
-    load, calculator = programs.loader(), programs.fresh(state)
-    found = {name: load(value[1:]) if value.startswith("@") else calculator.constant(value, f"<{name}>") for name, value in given.items()}
-    return {name: _as_argument(value, dtype) for name, value in found.items()}
-
-
-def _as_argument(value: Any, dtype: str) -> Any:
-    """A value as a function is called with it: Python's numbers, and arrays in the precision that is asked for."""
-    array = np.asarray(value)
-    if array.dtype.kind == "f" and (array.ndim or dtype != "float64"):
-        rounded = in_format(array, dtype)
-        return rounded if array.ndim else rounded[()]
-    return array.item() if not array.ndim else array
-
-
-def _differentiated(names: list[str], options: Options) -> list[str]:
-    """The arguments that the gradient is by. Raises UsageError for a name that is none of them."""
-    for option, given in (("--wrt", options.wrt or ()), ("--freeze", options.freeze)):
-        for name in given:
-            if name not in names:
-                close = suggestion(name, names)
-                help = f"did you mean '{close}'?" if close else f"the arguments are {', '.join(names)}"
-                raise UsageError(f"{option}: --at has no '{name}'", help=help)
-    wanted = names if options.wrt is None else list(dict.fromkeys(options.wrt))
-    left = [name for name in wanted if name not in options.freeze]
-    if not left:
-        raise UsageError("--freeze leaves nothing to differentiate with respect to")
-    return left
+    variables = {name: VariableCheck(Verdict.UNDETERMINED, reason=reason) for name in names}
+    return Check(Verdict.UNDETERMINED, variables, reason=reason)

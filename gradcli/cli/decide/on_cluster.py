@@ -10,9 +10,9 @@ import threading
 from collections.abc import Generator, Iterator
 from typing import Any
 
-from gradcli.cli.decide.cases import cases_of
 from gradcli.cli.decide.parallel import of_death
 from gradcli.cli.decide.pieces import Piece, Whole, Work
+from gradcli.cli.decide.work import work_of
 from gradcli.cli.request import CheckRequest
 from gradcli.containment import contained
 from gradcli.errors import EvaluationError, GradcliError
@@ -84,5 +84,5 @@ def _work_of(request: CheckRequest) -> Any:
     """The work as this thread has read it; a request that is asked again is not read again."""
     told = repr(request)
     if getattr(_here, "told", None) != told:
-        _here.told, _here.work = told, cases_of(request)
+        _here.told, _here.work = told, work_of(request)
     return _here.work

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter, deque
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import suppress
+from functools import partial
 from itertools import chain, islice
 from typing import Any
 
@@ -100,14 +101,14 @@ def of_death(piece: Piece, line: int | None, ending: str, fail_on: tuple[str, ..
     return outcome_of(record, name_of(record), fail_on=fail_on)
 
 
-def in_parallel(work: Work, request: CheckRequest) -> Generator[Outcome, None, None]:
+def in_parallel(work: Work, request: CheckRequest, make: Callable[[CheckRequest], Work]) -> Generator[Outcome, None, None]:
     """The outcomes of all pieces, in the order of the pieces; nothing runs any more when it ends, in any way.
 
     The processes, no more than pieces, begin before anything else is done, while there are no other threads.
     """
     pieces = work.pieces()
     first = list(islice(pieces, work.processes))
-    run, in_order = _Run(work, request, max(len(first), 1)), False
+    run, in_order = _Run(work, partial(Worker, request, make), max(len(first), 1)), False
     try:
         run.begin()
         yield from run.outcomes(chain(first, pieces))
@@ -119,15 +120,15 @@ def in_parallel(work: Work, request: CheckRequest) -> Generator[Outcome, None, N
 class _Run:
     """The processes of a run, and the tasks that they have."""
 
-    def __init__(self, work: Work, request: CheckRequest, processes: int) -> None:
-        self.work, self.request, self.processes = work, request, processes
+    def __init__(self, work: Work, start: Callable[[list[Worker]], Worker], processes: int) -> None:
+        self.work, self.start, self.processes = work, start, processes
         self.busy: dict[Worker, Task] = {}
         self.idle: list[Worker] = []
         self.waiting: deque[Task] = deque()
 
     def begin(self) -> None:
         for _ in range(self.processes):
-            Worker(self.request, self.idle)
+            self.start(self.idle)
 
     def outcomes(self, pieces: Iterable[Piece]) -> Iterator[Outcome]:
         tasks: deque[Task] = deque()
@@ -177,7 +178,7 @@ class _Run:
                 worker.end()
                 if not task.done:
                     self.waiting.appendleft(task)
-                Worker(self.request, self.idle)
+                self.start(self.idle)
             else:
                 if task.done:
                     del self.busy[worker]

@@ -59,11 +59,18 @@ class Alone(NamedTuple):
     path: None = None
 
 
-Piece = Whole | Stretch | Batch | Unread | Alone
+class Called(NamedTuple):
+    """A Python function: the command line's, or one of those that a file of settings lists."""
+
+    number: int
+    path: str | None = None  # of the settings
+
+
+Piece = Whole | Stretch | Batch | Unread | Alone | Called
 
 
 class Work(Protocol):
-    """What is decided piece by piece: files and expressions, or a Python function."""
+    """What is decided piece by piece: files and expressions, and Python functions."""
 
     inputs: Inputs
     policies: FilePolicies
@@ -71,6 +78,7 @@ class Work(Protocol):
     processes: int  # that share it
     budget: Budget
     begin: Callable[[int], object]  # told of each line before it is decided
+    unchanged: int  # files and functions that are left out, as nothing of them has changed
 
     def pieces(self) -> Iterator[Piece]:
         """The work, cut for so many processes, in order."""

@@ -43,9 +43,15 @@ def _of_expression(request: CheckRequest) -> Iterator[str]:
 
 def _of_function(request: CheckRequest) -> Iterator[str]:
     if request.function is not None:
-        who = ("--by", request.by) if request.gradient is None else ("--gradient", request.gradient)
-        yield from ("--function", request.function, *(word or "" for word in who))
+        yield from ("--function", request.function)
+        said = {
+            "--gradient": request.gradient, "--jvp-of": request.jvp_of, "--adjoint": request.adjoint, "--by": request.by,
+            "--implicit": request.implicit, "--fixed-point": request.fixed_point,
+        }  # fmt: skip
+        yield from (word for option, name in said.items() if name is not None for word in (option, name))
     yield from _each("--at", request.at)
+    if request.forward:
+        yield "--forward"
     if request.order == 2:
         yield from ("--order", "2")
 

@@ -6,13 +6,12 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-from gradcli.cli.decide.cases import cases_of
 from gradcli.cli.decide.pieces import Piece, Work
 from gradcli.cli.request import CheckRequest
 from gradcli.containment import contained
@@ -23,11 +22,11 @@ _SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP
 
 
 class Worker:
-    """A process, as its parent sees it; one of those that its run ends."""
+    """A process, as its parent sees it; one of those that its run ends. What it decides is made there of the request."""
 
-    def __init__(self, request: CheckRequest, among: list[Worker]) -> None:
+    def __init__(self, request: CheckRequest, make: Callable[[CheckRequest], Work], among: list[Worker]) -> None:
         self.pipe, theirs = multiprocessing.Pipe()
-        self.process = multiprocessing.Process(target=_serve, args=(theirs, request))
+        self.process = multiprocessing.Process(target=_serve, args=(theirs, request, make))
         with held_back():
             among.append(self)
             self.process.start()
@@ -105,12 +104,12 @@ def held_back() -> Iterator[None]:
 # -- in the process ------------------------------------------------------------------------------------------------------
 
 
-def _serve(pipe: Connection[Any, Any], request: CheckRequest) -> None:
+def _serve(pipe: Connection[Any, Any], request: CheckRequest, make: Callable[[CheckRequest], Work]) -> None:
     """Read the request, and answer pieces: the number of a line before it is decided, outcomes, and at the end the names that were met."""
     live_with_parent()
     with suppress(OSError, EOFError):  # nobody listens any more
         try:
-            _answer_all(pipe, cases_of(request))
+            _answer_all(pipe, make(request))
         except (OSError, EOFError):
             raise
         except Exception as error:

@@ -220,6 +220,15 @@ def _refuse_idle_in_check(request: CheckRequest) -> None:
     for option, is_given in (("--update", request.update), ("--baseline", request.baseline is not None)):
         if is_given and request.line is not None:
             raise UsageError(f"{option} is about all cases, and --line about one", help="leave one of them out")
+    if request.functions:
+        own = {
+            "--function": request.function, "--gradient": request.gradient, "--by": request.by, "--at": request.at,
+            "--wrt": request.wrt, "--freeze": request.freeze, "--seed": request.seed, "--line": request.line,
+            "--update": request.update or None,
+        }  # fmt: skip
+        for option, value in own.items():
+            if value not in (None, (), []):
+                raise UsageError(f"{option} is not about the functions of the settings, which say theirs", help=f"leave {option} out")
     if request.function is None and request.gradient is None and request.by is None:
         if request.order != 1:
             raise UsageError("--order is about --function", help="leave it out")

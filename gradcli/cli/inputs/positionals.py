@@ -118,7 +118,9 @@ def check_inputs(request: CheckRequest, usual: Settings) -> Inputs:
     if request.expression is None and not files and usual.files:
         files = matching(usual.files, usual.path)
     if request.expression is None and not files:
-        raise UsageError("nothing to check", help="name files, or give an expression: gradcli check -e 'x**2*sin(x)'")
+        help = "name files, or give an expression: gradcli check -e 'x**2*sin(x)'"
+        listed = "the settings list functions: gradcli check --functions imports and runs them"
+        raise UsageError("nothing to check", help=listed if usual.functions else help)
     given = Inputs(request.expression, bindings, files, request.input_format)
     paths = found_in(given.files, request.allow_empty)
     if request.line is not None and (request.expression is not None or len(paths) != 1):

@@ -109,6 +109,11 @@ def _shown(kind: str, request: CheckRequest) -> Report:
     return TextReport(sys.stdout, request.verbose, request.quiet)
 
 
+def wanted_kinds(request: CheckRequest, settings: Settings) -> set[str]:
+    """The kinds of all reports. Raises UsageError for one that there is not."""
+    return {kind for kind, _ in _wanted(request, settings)}
+
+
 def _wanted(request: CheckRequest, settings: Settings) -> list[tuple[str, str]]:
     """Kinds and files; a ``--format`` wins against a setting, and is refused elsewhere beside a --report on standard output."""
     wanted = [assignment("--report", text) for text in request.reports or settings.report or ()]

@@ -1,21 +1,18 @@
 """Arrays that NumPy's functions take for their own, and that record what is done with them.
 
 A traced array has NumPy's operators, methods and attributes, with NumPy's meaning, on a tensor. Where a number is taken out of it (a
-branch, `float(x)`, a library in C) it gives the number: the trace shows afterwards whether anything depended on it.
+branch, `float(x)`, a library in C) it gives the number, and its passage is told.
 """
 
 from __future__ import annotations
 
-import linecache
-import os
-import sys
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from gradcli.functions.tracing.passage import Passage
 from gradcli.tensors.core.casts import cast
 from gradcli.tensors.core.entry_writing import write
 from gradcli.tensors.core.subscripts import get, rows
@@ -23,21 +20,20 @@ from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.torch.numpy_protocols import function_on_tensors
 from gradcli.tensors.torch.ufunc_calls import ufunc_on_tensors
 
-_OWN = f"{Path(__file__).parent}{os.sep}"
-_NUMPY = f"{Path(np.__file__).parent}{os.sep}"
 _IN_PLACE = ("partition", "put", "resize", "sort")  # methods of arrays that are not NumPy's function of their name
+
+_ORDERED = ("ravel", "reshape")  # which take an order, as methods do
 
 
 class Traced(np.lib.mixins.NDArrayOperatorsMixin):
     """An array whose operations are recorded."""
 
-    __slots__ = ("decisions", "tensor")
+    __slots__ = ("passage", "tensor")
     __array_priority__ = 2000
 
-    def __init__(self, tensor: Tensor, decisions: dict[str, None]) -> None:
-        """Of a tensor; ``decisions`` is told the places in the user's code that branch on it."""
+    def __init__(self, tensor: Tensor, passage: Passage) -> None:
         self.tensor = tensor
-        self.decisions = decisions
+        self.passage = passage
 
     # -- NumPy's functions -------------------------------------------------------------------------------------------
 
@@ -56,12 +52,14 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
         return target
 
     def __array_function__(self, function: Any, types: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        if keywords.get("order") is not None and function.__name__ in _ORDERED and isinstance(arguments[0], Traced):
+            return getattr(arguments[0], function.__name__)(*arguments[1:], **keywords)
         plain = _plain(arguments), {name: _plain(value) for name, value in keywords.items()}
         return self._traced(function_on_tensors(self.tensor, function, types, *plain))
 
     def _traced(self, result: Any) -> Any:
         if isinstance(result, Tensor):
-            return Traced(result, self.decisions)
+            return Traced(result, self.passage)
         if isinstance(result, (tuple, list)):
             return type(result)(*map(self._traced, result)) if hasattr(result, "_fields") else type(result)(map(self._traced, result))
         return result
@@ -69,34 +67,35 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
     # -- entries -----------------------------------------------------------------------------------------------------
 
     def __getitem__(self, index: Any) -> Traced:
-        return Traced(get(self.tensor, _plain(index)), self.decisions)
+        return Traced(get(self.tensor, _plain(index)), self.passage)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         write(self.tensor, _plain(index), _plain(value))
 
     def __iter__(self) -> Iterator[Traced]:
-        return (Traced(row, self.decisions) for row in rows(self.tensor))
+        return (Traced(row, self.passage) for row in rows(self.tensor))
 
     def __len__(self) -> int:
         return len(self.tensor)
 
-    # -- numbers taken out of it: the trace shows whether something depends on them -------------------------------------
+    # -- numbers taken out of it ---------------------------------------------------------------------------------------
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        return np.array(self.tensor.array, dtype)
+        return self.passage.out(self.tensor).astype(dtype or self.dtype, copy=False)
 
     def __bool__(self) -> bool:
-        if place := _place():
-            self.decisions[place] = None
+        self.passage.decide()
         return bool(self.tensor.array)
 
     def __float__(self) -> float:
-        return float(self.tensor.array)
+        return float(self.passage.out(self.tensor))
 
     def __int__(self) -> int:
+        self.passage.decide()
         return int(self.tensor.array)
 
     def __index__(self) -> int:
+        self.passage.decide()
         return self.tensor.__index__()
 
     def __format__(self, spec: str) -> str:
@@ -106,10 +105,10 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
         return repr(self.tensor.array)
 
     def item(self, *index: Any) -> Any:
-        return self.tensor.array.item(*index)
+        return self.passage.out(self.tensor).item(*index)
 
     def tolist(self) -> Any:
-        return self.tensor.array.tolist()
+        return self.passage.out(self.tensor).tolist()
 
     # -- NumPy's attributes and methods --------------------------------------------------------------------------------
 
@@ -138,20 +137,37 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
         return np.transpose(self)
 
     def copy(self, order: str = "C") -> Any:
-        return np.copy(self)
+        return np.copy(self)  # whose layout no operation asks for
 
     def flatten(self, order: str = "C") -> Any:
-        return np.copy(np.ravel(self))
+        return np.copy(self.ravel(order))
+
+    def ravel(self, order: str = "C") -> Any:
+        return np.ravel(np.transpose(self) if self._by_columns(order) else self)
 
     def astype(self, dtype: Any, **keywords: Any) -> Any:
         kind = np.dtype(dtype)
-        return Traced(cast(self.tensor, kind), self.decisions) if kind.kind == "f" else self.tensor.array.astype(kind)
+        if kind.kind == "f":
+            return Traced(cast(self.tensor, kind), self.passage)
+        if self.dtype.kind == "f":
+            self.passage.decide()
+        return self.tensor.array.astype(kind)
 
     def fill(self, value: Any) -> None:
         self[...] = value
 
-    def reshape(self, *shape: Any, **keywords: Any) -> Any:
-        return np.reshape(self, shape if len(shape) > 1 else shape[0], **keywords)
+    def reshape(self, *shape: Any, order: str = "C", **keywords: Any) -> Any:
+        wanted = shape if len(shape) > 1 else shape[0]
+        if not self._by_columns(order):
+            return np.reshape(self, wanted, **keywords)
+        return np.transpose(np.reshape(np.transpose(self), tuple(wanted)[::-1] if np.iterable(wanted) else wanted, **keywords))
+
+    def _by_columns(self, order: str) -> bool:
+        """Whether entries are read with the first index moving first. Raises ValueError where that hangs on strides."""
+        flags = self.tensor.array.flags
+        if order == "K" and not flags.forc:
+            raise ValueError("the order of the memory of a traced array that is neither C's nor Fortran's")
+        return order == "F" or (order in ("A", "K") and flags.fnc)
 
     def transpose(self, *axes: Any) -> Any:
         return np.transpose(self, axes if len(axes) > 1 else axes[0] if axes else None)
@@ -170,20 +186,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (tuple, list)) and any(isinstance(part, (Traced, tuple, list)) for part in value):
         return type(value)(*map(_plain, value)) if hasattr(value, "_fields") else type(value)(map(_plain, value))
     return value
-
-
-def _place() -> str | None:
-    """Where the user's code asks for a truth: the text and the line. A loop of JAX's, which jaxprs.py runs, has no place there."""
-    frame = sys._getframe(2)
-    while frame.f_code.co_filename.startswith(("<", _NUMPY)):
-        if frame.f_back is None:
-            return None
-        frame = frame.f_back
-    name, line = frame.f_code.co_filename, frame.f_lineno
-    if name.startswith(_OWN):
-        return None
-    text = linecache.getline(name, line).strip()
-    place = list(frame.f_code.co_positions())[frame.f_lasti // 2]
-    if text and place[0] == place[1] == line and place[2] is not None and place[3] is not None:
-        text = linecache.getline(name, line).encode()[place[2] : place[3]].decode("utf-8", "replace").strip()
-    return f"`{text}` at {Path(name).name}:{line}" if text else None

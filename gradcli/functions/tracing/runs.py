@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
@@ -10,35 +10,44 @@ import numpy as np
 
 from gradcli.functions.subject import Subject, parts_of
 from gradcli.functions.tracing.exact import Run
+from gradcli.functions.tracing.new_arrays import new_arrays, new_tensors
 from gradcli.functions.tracing.numpy_arrays import Traced
+from gradcli.functions.tracing.passage import Passage
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.tensor import Tensor
 
-Decisions = dict[str, None]
 
-
-def run_of(subject: Subject, by: str | None) -> Run:
-    """A function that takes the libraries' own arrays, as one of tensors."""
-    runs = {"torch": _torch, "jax": _jax}
-    return runs.get(by or "", _numpy)(subject)
+def runs_of(subject: Subject, by: str | None) -> list[Run]:
+    """A function that takes the libraries' own arrays, as one of tensors: ways to run it, the one that says most first."""
+    runs: dict[str | None, list[Callable[[Subject], Run]]] = {"torch": [_with_new_tensors, _torch], "jax": [_jax]}
+    return [run(subject) for run in runs.get(by, [_with_new_arrays, _numpy])]
 
 
 def _numpy(subject: Subject) -> Run:
     """NumPy's functions take traced arrays, and so do autograd's, which call them."""
 
-    def run(tensors: Mapping[str, Tensor]) -> tuple[list[Any], Sequence[str]]:
-        decisions: Decisions = {}
-
+    def run(tensors: Mapping[str, Tensor], passage: Passage) -> list[Any]:
         def make(name: str, value: Any, numbers: np.ndarray) -> Any:
-            return Traced(tensors[name], decisions) if name in tensors else numbers.copy()
+            return Traced(tensors[name], passage) if name in tensors else numbers.copy()
 
         result = subject(make=make)
-        return [part.tensor if isinstance(part, Traced) else part for part in _together(parts_of(result), decisions)], list(decisions)
+        return [part.tensor if isinstance(part, Traced) else part for part in _together(parts_of(result), passage)]
 
     return run
 
 
-def _together(parts: list[Any], decisions: Decisions) -> list[Any]:
+def _with_new_arrays(subject: Subject) -> Run:
+    """The same, where arrays that the function makes can hold what is traced."""
+    plain = _numpy(subject)
+
+    def run(tensors: Mapping[str, Tensor], passage: Passage) -> list[Any]:
+        with new_arrays(passage):
+            return plain(tensors, passage)
+
+    return run
+
+
+def _together(parts: list[Any], passage: Passage) -> list[Any]:
     """Parts of a result; an array of objects that NumPy has made of traced numbers is an array of these."""
     found = []
     for part in parts:
@@ -50,17 +59,28 @@ def _together(parts: list[Any], decisions: Decisions) -> list[Any]:
 
 
 def _torch(subject: Subject) -> Run:
-    from gradcli.functions.tracing.torch_functions import torch_functions
+    from gradcli.functions.tracing.torch_functions import numbers_of, torch_functions
 
-    def run(tensors: Mapping[str, Tensor]) -> tuple[list[Any], Sequence[str]]:
+    def run(tensors: Mapping[str, Tensor], passage: Passage) -> list[Any]:
         def make(name: str, value: Any, numbers: np.ndarray) -> Any:
             return tensors[name] if name in tensors else subject.make(name, value, numbers)
 
-        with torch_functions() as chosen:
-            result = parts_of(subject(make=make))
+        with torch_functions(passage) as chosen:
+            result = [numbers_of(part) for part in parts_of(subject(make=make))]
         if state.recorder is not None:
             state.recorder.further |= chosen
-        return result, ()
+        return result
+
+    return run
+
+
+def _with_new_tensors(subject: Subject) -> Run:
+    """The same, where tensors that the function makes can hold what is traced."""
+    plain = _torch(subject)
+
+    def run(tensors: Mapping[str, Tensor], passage: Passage) -> list[Any]:
+        with new_tensors():
+            return plain(tensors, passage)
 
     return run
 
@@ -68,9 +88,10 @@ def _torch(subject: Subject) -> Run:
 def _jax(subject: Subject) -> Run:
     from gradcli.functions.tracing.jaxprs import evaluated
 
-    def run(tensors: Mapping[str, Tensor]) -> tuple[list[Any], Sequence[str]]:
+    programs: list[Any] = []
+
+    def run(tensors: Mapping[str, Tensor], passage: Passage) -> list[Any]:
         jax = import_module("jax")
-        decisions: Decisions = {}
 
         def flat(given: dict[str, Any]) -> list[Any]:
             def make(name: str, value: Any, numbers: Any) -> Any:
@@ -78,9 +99,11 @@ def _jax(subject: Subject) -> Run:
 
             return parts_of(subject(given, make))
 
-        program = jax.make_jaxpr(flat)({name: jax.numpy.asarray(x.array) for name, x in tensors.items()})
+        if not programs:  # which is the same for all numbers
+            programs.append(jax.make_jaxpr(flat)({name: jax.numpy.asarray(x.array) for name, x in tensors.items()}))
+        (program,) = programs
         # JAX sorts a dictionary by its names
-        found = evaluated(program.jaxpr, program.consts, [Traced(tensors[name], decisions) for name in sorted(tensors)])
-        return [part.tensor if isinstance(part, Traced) else part for part in found], list(decisions)
+        found = evaluated(program.jaxpr, program.consts, [Traced(tensors[name], passage) for name in sorted(tensors)], passage)
+        return [part.tensor if isinstance(part, Traced) else part for part in found]
 
     return run

@@ -1,20 +1,25 @@
 """PyTorch's functions on tensors of ours: ``torch.sin(x)`` records gradcli's operation of that name, by ``__torch_function__``.
 
-The forward of a custom ``torch.autograd.Function`` runs as it is; its backward plays no part, so that it can be judged.
+The forward of a custom ``torch.autograd.Function`` runs as it is; its backward plays no part, so that it can be judged. What the code
+detaches, or computes under ``torch.no_grad``, is held constant, but for what that forward does, in which nothing is recorded anyway.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from gradcli.functions.arguments import of_torch
+from gradcli.functions.arguments import of_torch, to_torch
+from gradcli.functions.tracing.passage import Passage
+from gradcli.functions.tracing.torch_methods import methods, ours, records
+from gradcli.ops.spec import Op
 from gradcli.tensors.core import dtypes
+from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.torch.namespace import resolve
 
@@ -24,8 +29,11 @@ _PLACED = frozenset({"device", "layout", "pin_memory", "memory_format", "generat
 
 
 @contextmanager
-def torch_functions() -> Iterator[set[np.dtype[Any]]]:
-    """While it lasts, PyTorch's functions take tensors of ours, whose dtypes are its own to whom asks; the dtypes that autocast chooses."""
+def torch_functions(passage: Passage) -> Iterator[set[np.dtype[Any]]]:
+    """While it lasts, PyTorch's functions take tensors of ours, which tell the passage what numbers are taken out of them.
+
+    Gives the dtypes that autocast chooses, which the tensors do not show.
+    """
     autocast = import_module("torch").autocast
     entered, chosen = autocast.__enter__, set()
 
@@ -34,36 +42,87 @@ def torch_functions() -> Iterator[set[np.dtype[Any]]]:
             chosen.add(dtypes.as_numpy(self.fast_dtype))
         return entered(self)
 
-    Tensor.__torch_function__ = classmethod(_dispatched)  # type: ignore[attr-defined]  # of no use but here
-    Tensor.dtype, autocast.__enter__ = property(_dtype), noted  # type: ignore[assignment, method-assign]
+    passage.records = records
+    patches: dict[tuple[type, str], Any] = {(Tensor, name): method for name, method in methods(passage).items()}
+    patches[Tensor, "__torch_function__"] = classmethod(partial(_dispatched, passage))
+    patches[autocast, "__enter__"] = noted
+    # which wants tensors of PyTorch's, for a rule that plays no part
+    patches[import_module("torch.autograd.function").FunctionCtx, "save_for_forward"] = lambda *_: None
+    before = {(owner, name): vars(owner).get(name) for owner, name in patches}
+    for (owner, name), method in patches.items():
+        setattr(owner, name, method)
+    recording = state.change(recorder=_Holding(state.recorder, passage))
     try:
         yield chosen
     finally:
-        del Tensor.__torch_function__, Tensor.dtype  # type: ignore[attr-defined]
-        autocast.__enter__ = entered
+        state.change(**recording)
+        for (owner, name), method in before.items():
+            if method is None:
+                delattr(owner, name)
+            else:
+                setattr(owner, name, method)
 
 
-def _dtype(x: Tensor) -> Any:
-    """PyTorch's dtype for a function of its, which hands it on to PyTorch; ours for us."""
-    own = dtypes.of_numpy(x.array.dtype)
-    asks = str(sys._getframe(1).f_globals.get("__name__", ""))
-    return own if asks.partition(".")[0] == "gradcli" else getattr(import_module("torch"), own.name)
+class _Holding:
+    """The trace, which holds constant what is computed where PyTorch records nothing."""
+
+    def __init__(self, trace: Any, passage: Passage) -> None:
+        self._trace, self._passage = trace, passage
+
+    def note(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any], result: Any) -> None:
+        """An operation was applied."""
+        self._trace.note(op, operands, static, result)
+        if self._passage.records():
+            return
+        self._passage.hold()
+        for part in result if isinstance(result, tuple) else (result,):
+            if part.array.dtype.kind in dtypes.FLOATS:
+                self._trace.hold(part)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._trace, name)
 
 
 def _dispatched(
-    cls: type[Tensor], function: Any, types: Any, arguments: tuple[Any, ...] = (), keywords: Mapping[str, Any] | None = None
-) -> Any:
+    passage: Passage, cls: type[Tensor], function: Any, types: Any, arguments: tuple[Any, ...] = (),
+    keywords: Mapping[str, Any] | None = None,
+) -> Any:  # fmt: skip
     """What a function of PyTorch's is of these arguments, among which is a tensor of ours."""
+    torch = import_module("torch")
+    if arguments and isinstance(arguments[0], torch.Tensor) and _writes(function.__name__):
+        # a tensor of PyTorch's own is written into, which cannot hold what is recorded
+        with torch._C.DisableTorchFunctionSubclass():
+            return function(*_theirs(passage, arguments), **_theirs(passage, dict(keywords or {})))
+    return _called(function, arguments, keywords or {})
+
+
+def _writes(name: str) -> bool:
+    return name == "__setitem__" or (name.endswith("_") and not name.endswith("__")) or name in _IN_PLACE
+
+
+_IN_PLACE = frozenset(f"__i{name}__" for name in ("add", "sub", "mul", "truediv", "pow"))
+
+
+def _theirs(passage: Passage, value: Any) -> Any:
+    """An argument with PyTorch's tensors in the place of ours: numbers that leave the graph."""
+    if isinstance(value, Tensor):
+        return to_torch(import_module("torch"), passage.out(value))
+    if isinstance(value, (tuple, list)):
+        return type(value)(_theirs(passage, part) for part in value)
+    return {name: _theirs(passage, part) for name, part in value.items()} if isinstance(value, dict) else value
+
+
+def _called(function: Any, arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> Any:
     name = function.__name__
-    ours = tuple(_ours(a) for a in arguments)
-    named = {key: _ours(value) for key, value in (keywords or {}).items() if key not in _PLACED}
+    given = tuple(map(ours, arguments))
+    named = {key: ours(value) for key, value in keywords.items() if key not in _PLACED}
     if name == "__get__":  # of an attribute
-        return getattr(ours[0], _attribute(function))
+        return getattr(given[0], _attribute(function))
     if name == "__set__":
-        return setattr(ours[0], _attribute(function), ours[1])
-    if isinstance(ours[0] if ours else None, Tensor) and _is_method(function) and hasattr(Tensor, name):
-        return getattr(ours[0], name)(*ours[1:], **named)
-    return _found(function, name)(*ours, **named)
+        return setattr(given[0], _attribute(function), given[1])
+    if isinstance(given[0] if given else None, Tensor) and _is_method(function) and hasattr(Tensor, name):
+        return getattr(given[0], name)(*given[1:], **named)
+    return _found(function, name)(*given, **named)
 
 
 def _attribute(function: Any) -> str:
@@ -88,13 +147,6 @@ def _found(function: Any, name: str) -> Callable[..., Any]:
     return there
 
 
-def _ours(value: Any) -> Any:
-    """An argument with PyTorch's tensors and dtypes as ours."""
-    if isinstance(value, (tuple, list)):
-        return type(value)(map(_ours, value))
-    torch = import_module("torch")
-    if isinstance(value, torch.Tensor):
-        return Tensor(np.array(of_torch(value)))
-    if isinstance(value, torch.dtype):
-        return dtypes.NAMES[str(value).removeprefix("torch.")]
-    return value
+def numbers_of(part: Any) -> Any:
+    """A part of a result; of PyTorch's own tensors the numbers."""
+    return of_torch(part) if isinstance(part, import_module("torch").Tensor) else part

@@ -1,0 +1,170 @@
+"""``--changed-since REF``: which files are others than git has them at a commit, by their contents, uncommitted changes among them."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import tomllib
+from collections.abc import Iterable
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from gradcli.cli.inputs.positionals import Inputs, is_stream
+from gradcli.errors import UsageError, suggestion
+from gradcli.files.settings import Settings
+from gradcli.functions.sources import sources_of
+from gradcli.report.places import repository
+from gradcli.storage.current_folder import real
+
+_DATA = re.compile(rb"""@([^\s"'@,;()\[\]{}]+?\.(?:npy|npz|csv|json))(?![\w.])""")  # in programs and records
+_LARGEST = 1 << 24  # bytes of a file that is looked through for the names of data
+_SAME = "R100"
+
+
+class Changes:
+    """What has changed since a commit, in the repository of the current folder. Raises UsageError where that cannot be told."""
+
+    def __init__(self, ref: str, folder: Path) -> None:
+        self.ref = ref
+        found = repository(folder)
+        if found is None:
+            raise UsageError(f"--changed-since {ref}: '{folder}' is in no repository of git", help="leave it out: everything is checked")
+        self.root = Path(os.path.realpath(found))
+        self.commit = self._commit()
+
+    def of(self, paths: Iterable[Path]) -> bool:
+        """Whether one of these files has changed, came or went; files outside of the repository count as changed."""
+        return any(self._has_changed(Path(real(path)) if path.exists() else path.absolute()) for path in paths)
+
+    def _has_changed(self, path: Path) -> bool:
+        if not path.is_relative_to(self.root):
+            path = Path(os.path.realpath(path.parent)) / path.name
+        if not path.is_relative_to(self.root):
+            return path.exists()
+        name = path.relative_to(self.root).as_posix()
+        return name in self._changed or (path.exists() and name not in self._known)
+
+    @cached_property
+    def _changed(self) -> set[str]:
+        """The names of files with other contents, old and new ones, but for those that were moved as they are."""
+        words = self._git("diff", "--no-ext-diff", "--no-textconv", "--find-renames", "--name-status", "-z", self.commit, "--").split("\0")
+        changed: set[str] = set()
+        left = iter(words)
+        for status in left:
+            if status.startswith("R"):
+                changed.add(next(left))
+                (self._moved if status == _SAME else changed).add(next(left))
+            elif status:
+                changed.add(next(left))
+        return changed
+
+    @cached_property
+    def _moved(self) -> set[str]:
+        return set()
+
+    @cached_property
+    def _known(self) -> set[str]:
+        """The names of files that the commit has, and of those that were moved since."""
+        self._changed  # noqa: B018 - finds what was moved
+        return {*self._git("ls-tree", "-r", "-z", "--name-only", "--full-tree", self.commit).split("\0"), *self._moved}
+
+    def before(self, path: Path) -> bytes | None:
+        """What a file held at the commit; None where it was not there."""
+        name = Path(real(path)).relative_to(self.root).as_posix()
+        done = self._run("cat-file", "blob", f"{self.commit}:{name}")
+        return done.stdout if done.returncode == 0 else None
+
+    def _commit(self) -> str:
+        done = self._run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{self.ref}^{{commit}}")
+        if done.returncode == 0:
+            return done.stdout.decode().strip()
+        what = f"--changed-since {self.ref}: git knows no such commit or branch"
+        if self._git("rev-parse", "--is-shallow-repository").strip() == "true":
+            help = "check out with fetch-depth: 0 (GitHub), GIT_DEPTH: 0 (GitLab), or git fetch --unshallow"
+            raise UsageError(f"{what}, and only a part of the history is here", help=help)
+        names = self._git("for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/remotes", "refs/tags").split("\n")
+        close = next((name for name in names if name.endswith(f"/{self.ref}")), None) or suggestion(self.ref, names, 0.7)
+        raise UsageError(what, help=f"did you mean '{close}'?" if close else "write a branch, a tag or a commit: --changed-since HEAD~1")
+
+    def _git(self, *words: str) -> str:
+        done = self._run(*words)
+        if done.returncode != 0:
+            said = done.stderr.decode("utf-8", "replace").strip().split("\n")[-1]
+            raise UsageError(f"--changed-since {self.ref}: git says: {said}")
+        return os.fsdecode(done.stdout)
+
+    def _run(self, *words: str) -> subprocess.CompletedProcess[bytes]:
+        command = ["git", "-c", "core.fsmonitor=false", "-c", "core.fileMode=false", "-c", "core.quotePath=false", *words]
+        try:
+            return subprocess.run(command, cwd=self.root, capture_output=True, stdin=subprocess.DEVNULL, check=False)
+        except OSError:
+            help = "install it, or leave --changed-since out: everything is checked"
+            raise UsageError(f"--changed-since {self.ref} needs git, which is not to be found", help=help) from None
+
+
+class Left:
+    """Which files and functions of a run have to be decided, and how many do not."""
+
+    def __init__(self, changes: Changes) -> None:
+        self.changes = changes
+        self._judged: dict[Path | None, bool] = {}
+
+    def files(self, inputs: Inputs, settings_of: Any) -> list[str]:
+        """The files that have changed, or the data that they read, or how they are judged; streams are read, whatever they hold."""
+        bound = [Path(text[1:].partition(":")[0]) for text in inputs.bindings.values() if text.startswith("@") and text != "@-"]
+        if bound and self.changes.of(bound):
+            return inputs.files
+        return [path for path in inputs.files if is_stream(path) or self._is_judged_anew(settings_of(path)) or self._reads_changed(path)]
+
+    def functions(self, settings: Settings, folder: Path) -> list[int]:
+        """The numbers of the functions whose sources, data or words in the settings have changed."""
+        listed = settings.functions or ()
+        if self._is_judged_anew(settings):
+            return list(range(len(listed)))
+        before = self._before(settings.path).get("functions", []) if settings.path is not None else []
+        now = _table(settings.path.read_bytes()).get("functions", []) if settings.path is not None else []
+        found = []
+        for number, function in enumerate(listed):
+            files = {path for name in function.functions for path in sources_of(name.partition(":")[0], folder)}
+            files |= {folder / text.partition("=@")[2].partition(":")[0] for text in function.at if "=@" in text}
+            if now[number] not in before or self.changes.of(files):
+                found.append(number)
+        return found
+
+    def function(self, names: Iterable[str | None], texts: Iterable[str], folder: Path) -> bool:
+        """Whether a function of the command line has to be decided."""
+        files = {path for name in names if name for path in sources_of(name.partition(":")[0], folder)}
+        return self.changes.of(files | {Path(text.partition("=@")[2].partition(":")[0]) for text in texts if "=@" in text})
+
+    def _reads_changed(self, path: str) -> bool:
+        file = Path(path)
+        if self.changes.of([file]):
+            return True
+        with file.open("rb") as stream:
+            text = stream.read(_LARGEST + 1)
+        names = {os.fsdecode(name) for name in _DATA.findall(text)}
+        return len(text) > _LARGEST or self.changes.of(file.parent / name for name in names)
+
+    def _is_judged_anew(self, settings: Settings) -> bool:
+        """Whether the settings say something else about verdicts than they did."""
+        path = settings.path
+        if path not in self._judged:
+            self._judged[path] = False
+            if path is not None and self.changes.of([path]):
+                now, before = ({**table, "functions": None} for table in (_table(path.read_bytes()), self._before(path)))
+                self._judged[path] = now != before
+        return self._judged[path]
+
+    def _before(self, path: Path) -> dict[str, Any]:
+        return _table(self.changes.before(path) or b"")
+
+
+def _table(content: bytes) -> dict[str, Any]:
+    """What [tool.gradcli] said in a file; nothing, if that cannot be read."""
+    try:
+        found = tomllib.loads(content.removeprefix(b"\xef\xbb\xbf").decode("utf-8")).get("tool", {}).get("gradcli", {})
+    except (ValueError, AttributeError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,200 @@
+"""Derivatives of functions whose trace stops in places: differences at the calls alone that are not traced, composed with the exact rest.
+
+Where a trace stops, numbers leave the graph (an exit), and what is made of them comes back as constants. The function runs again with
+one of these numbers moved and all others as they were, so that the constants move by what lies between them alone. Times their adjoints
+in the graph, that is the adjoint of the exit, whose node the graph has: the judge decides about the sum with these exits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from gradcli.check.claims import RTOL
+from gradcli.check.extrapolation import slope
+from gradcli.functions.arguments import Floats
+from gradcli.functions.differences import Estimate, held
+from gradcli.functions.precision import Narrow, epsilon_of
+from gradcli.functions.seeds import Seeds
+from gradcli.functions.subject import OUTSIDE
+from gradcli.functions.tracing.exact import REFUSED, Exact, run_at
+from gradcli.functions.tracing.passage import Exit, Passage
+from gradcli.graph.interpret import forward
+from gradcli.graph.nodes import Expr, reachable
+from gradcli.graph.sweep import backward
+from gradcli.report.verdicts import Claim, VariableCheck, Verdict
+
+_MOST_ENTRIES, _MOST_STEPS = 2_000, 300  # numbers that leave the graph, and of these times steps of the trace: else all is differenced
+_MOVE = 2.0**-14  # relative: how far the whole function is moved to confirm its derivative
+_OFF = 1e-4  # relative, of that derivative: what is off by more depends on what the trace has not seen
+_PLACES = 3  # that are told
+
+
+@dataclass(frozen=True, eq=False)
+class Adjoint:
+    """That of numbers that leave the graph, by differences, and its errors."""
+
+    exit: Exit
+    numbers: np.ndarray
+    errors: np.ndarray
+
+
+@dataclass(eq=False)
+class Composition:
+    """A function whose trace has leaves in the places of constants that hide a dependence."""
+
+    exact: Exact
+
+    def __post_init__(self) -> None:
+        self.subject, trace = self.exact.subject, self.exact.trace
+        self.exits: dict[int, Exit] = {}  # by the index of their nodes, each once, as often as code asks for its numbers
+        for exit in self.exact.passage.exits:
+            if exit.before <= max(trace.hidden):  # of numbers that come later, nothing that is hidden is made
+                self.exits.setdefault(exit.node.index, exit)
+        entries = sum(exit.numbers.size for exit in self.exits.values())
+        steps = len(trace.steps) + self.exact.passage.price * len(self.exact.passage.exits)
+        self.feasible = entries <= _MOST_ENTRIES and entries * steps <= _MOST_STEPS
+
+    def check(
+        self, seeds: Seeds, claims: Floats, rtol: float | None, atol: float, narrow: Narrow | None
+    ) -> dict[str, tuple[VariableCheck, Claim | None]] | None:
+        """The verdict on each claim, with that of the judge where a kink decides; None where it takes differences of the whole.
+
+        narrow  the format of the claims, if that has few bits: what it rounds in the calls that are not traced is not known, and is
+                given the room of a tolerance
+        """
+        if not self.feasible:
+            return None
+        root, floats = self.exact.sum(seeds), self.subject.floats
+        if rtol is None and narrow is not None:
+            rtol = RTOL[narrow[0].name]
+        adjoints = self._adjoints(root, 0.0 if narrow is None else 2 * narrow[0].unit)
+        if adjoints is None:
+            return None
+        whole = self.exact.added([(root, np.ones(())), *((adjoint.exit.node, adjoint.numbers) for adjoint in adjoints)])
+        room = self._errors(adjoints)
+        judged = self.exact.judged(whole, floats, claims, rtol, atol + max(float(part.max(initial=0.0)) for part in room.values()), narrow)
+        if judged is None:
+            return None
+        check, grad = judged
+        if not self.exact.passage.held and not self._confirmed(seeds, grad, room):
+            return None
+        found: dict[str, tuple[VariableCheck, Claim | None]] = {}
+        source = f"the traced function, with differences at {self._places(adjoints)}"
+        for claim in check.claims:
+            part, said = check.variables[claim.of], claims[claim.of]
+            if part.verdict is not Verdict.AGREE:
+                part.decided_by = source
+                found[claim.of] = part, claim
+                continue
+            errors = np.ravel(room[claim.of]) + (part.max_abs_error or 0.0)
+            slopes = np.ravel(grad[claim.of])
+            tolerance = RTOL.get(str(said.dtype), 1e-6) if rtol is None else rtol
+            estimates = [Estimate(float(value), float(error), source) for value, error in zip(slopes, errors, strict=True)]
+            found[claim.of] = held(said, estimates.__getitem__, tolerance, atol), None
+        if any(part.verdict is Verdict.MISMATCH for part, _ in found.values()):
+            self._explain(root, claims, rtol, atol, narrow, {name: part for name, (part, _) in found.items()}, self._places(adjoints))
+        return found
+
+    def _explain(
+        self, root: Expr, claims: Floats, rtol: float | None, atol: float, narrow: Narrow | None, found: dict[str, VariableCheck],
+        places: str,
+    ) -> None:  # fmt: skip
+        """Say of wrong gradients that what leaves the graph is a constant to them, if it is that."""
+        judged = self.exact.judged(root, self.subject.floats, claims, rtol, atol, narrow)
+        if judged is not None and all(claim.verdict is Verdict.AGREE for claim in judged[0].claims):
+            for part in found.values():
+                if part.verdict is Verdict.MISMATCH:
+                    part.reason = f"it takes for constants what leaves the graph at {places}"
+
+    def _adjoints(self, root: Expr, coarse: float) -> list[Adjoint] | None:
+        """Those of the exits, the last first; None where differences give none.
+
+        coarse  the distance of numbers, relative, in the format of the claims, in which the calls may compute whatever they are given
+        """
+        hidden, scope, found = self.exact.trace.hidden, self.exact.scope(self.subject.floats), list[Adjoint]()
+        nodes = [root, *(exit.node for exit in self.exits.values())]
+        order, values = reachable(nodes), forward(nodes, scope.values)
+        unsure = 0.0  # the relative error of adjoints that come later, which those before are made of
+        for exit in reversed(self.exits.values()):
+            seeds: dict[Expr, Any] = {later.exit.node: later.numbers for later in found}
+            seeds[root] = seeds.get(root, 0.0) + np.float64(1)
+            with np.errstate(all="ignore"):
+                adjoints = backward(order, seeds, list(hidden.values()), values.__getitem__)
+            weights = {number: np.asarray(adjoints[leaf]) for number, leaf in hidden.items() if leaf in adjoints}
+            epsilon = max(epsilon_of(array.dtype) for array in (exit.numbers, *(self.exact.trace.constants[n] for n in weights)))
+            numbers, errors = np.zeros(exit.numbers.size), np.zeros(exit.numbers.size)
+            for entry in range(exit.numbers.size) if any(weight.any() for weight in weights.values()) else ():
+                moved = partial(self._moved, exit, entry, weights)
+                at = float(exit.numbers.reshape(-1)[entry])
+                estimate = slope(moved, at, epsilon)
+                if coarse > epsilon and not estimate.error <= _OFF * abs(estimate.value):
+                    estimate = min(
+                        estimate, slope(moved, at, coarse), key=lambda found: (found.noisy, not math.isfinite(found.error), found.error)
+                    )
+                if estimate.sides is not None or estimate.noisy or not math.isfinite(estimate.value + estimate.error):
+                    return None
+                numbers[entry], errors[entry] = estimate.value, estimate.error + unsure * abs(estimate.value)
+            if numbers.any():
+                unsure = max(unsure, float(errors.max() / np.abs(numbers).max()))
+            found.append(Adjoint(exit, numbers.reshape(exit.node.shape), errors.reshape(exit.node.shape)))
+        return found
+
+    def _errors(self, adjoints: list[Adjoint]) -> Floats:
+        """How far the errors of adjoints may take each entry of the gradient."""
+        leaves, scope = self.exact.trace.leaves, self.exact.scope(self.subject.floats)
+        room = {name: np.zeros(leaf.shape) for name, leaf in leaves.items()}
+        nodes = [adjoint.exit.node for adjoint in adjoints]
+        order, values = reachable(nodes), forward(nodes, scope.values)
+        for node, adjoint in zip(nodes, adjoints, strict=True):
+            for entry in np.flatnonzero(adjoint.errors):
+                seed = np.zeros(adjoint.errors.size)
+                seed[entry] = adjoint.errors.reshape(-1)[entry]
+                with np.errstate(all="ignore"):
+                    moved = backward(order, {node: seed.reshape(node.shape)}, list(leaves.values()), values.__getitem__)
+                for name, leaf in leaves.items():
+                    room[name] += np.abs(moved.get(leaf, 0.0))
+        return room
+
+    def _confirmed(self, seeds: Seeds, grad: Floats, room: Floats) -> bool:
+        """Whether the function moves along a direction as this gradient says: nothing has left the graph unseen."""
+        random = np.random.default_rng(7)
+        along = {name: _MOVE * random.uniform(-1, 1, x.shape) * np.where(x == 0, 1.0, x) for name, x in self.subject.floats.items()}
+        ends = [{name: (x + side * along[name]).astype(x.dtype) for name, x in self.subject.floats.items()} for side in (1, -1)]
+        try:
+            up, down = (np.asarray(self.subject.along(seeds, end)) for end in ends)
+        except OUTSIDE:
+            return True
+        if not (np.isfinite(up).all() and np.isfinite(down).all()):
+            return True  # the end of the domain is near
+        said = [np.ravel(grad[name] * (ends[0][name] - ends[1][name])) for name in grad]
+        unsure = sum(float((np.abs(along[name]) * errors).sum()) for name, errors in room.items())
+        size = float(np.abs(np.concatenate(said)).sum())
+        epsilon = max(epsilon_of(x.dtype) for x in self.subject.floats.values())
+        rounding = 64 * epsilon * float(np.abs(up).sum() + np.abs(down).sum())
+        return abs(float(up.sum() - down.sum()) - float(np.concatenate(said).sum())) <= _OFF * size + 2 * unsure + rounding
+
+    def _moved(self, exit: Exit, entry: int, weights: Mapping[int, np.ndarray], step: float) -> list[float]:
+        """The hidden constants times their weights, with one number of an exit moved and all others as they were."""
+        instead = {index: other.numbers for index, other in self.exits.items()}
+        instead[exit.node.index] = moved = np.array(exit.numbers)
+        moved.reshape(-1)[entry] += step
+        hidden = list(self.exact.trace.hidden)
+        try:
+            _, _, trace = run_at(self.subject, self.exact.run, self.subject.floats, Passage(instead, placing=False), hidden)
+        except REFUSED:
+            trace = None
+        if trace is None or trace.differing(self.exact.trace) is None:  # it does something else there
+            return [math.nan] * sum(weight.size for weight in weights.values())
+        return [term for number, weight in weights.items() for term in np.ravel(trace.constants[number] * weight).tolist()]
+
+    def _places(self, adjoints: list[Adjoint]) -> str:
+        exits = [adjoint.exit for adjoint in reversed(adjoints) if adjoint.numbers.any()]
+        places = list(dict.fromkeys(str(exit.place or "a call that is not traced") for exit in exits or self.exits.values()))
+        more = f" and {len(places) - _PLACES} more places" if len(places) > _PLACES else ""
+        return ", ".join(places[:_PLACES]) + more

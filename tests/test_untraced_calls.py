@@ -1,0 +1,338 @@
+"""Functions whose trace stops in places: exact but at these calls, decided at the tested values, held constant where the code says so."""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import math
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+import scipy.interpolate
+import scipy.optimize
+import scipy.special
+from numpy import zeros
+
+from gradcli.functions.checking import TRACED
+from gradcli.report.verdicts import Check
+from gradcli.testing import check_gradient
+
+X = np.array([0.3, -1.2, 2.0])
+M = np.arange(6.0).reshape(2, 3) / 5 + 0.1
+SPLINE = scipy.interpolate.CubicSpline([0.0, 1, 2, 3], [0.0, 1, 4, 9])
+
+
+class Case(NamedTuple):
+    """A function and its gradient by hand; the text of the code at which numbers leave the graph, if they do."""
+
+    function: Callable[..., Any]
+    gradient: Callable[..., Any]
+    at: Any
+    place: str | None = None
+
+
+def libm_erf() -> Callable[[float], float]:
+    erf = ctypes.CDLL(ctypes.util.find_library("m")).erf
+    erf.restype, erf.argtypes = ctypes.c_double, [ctypes.c_double]
+    found: Callable[[float], float] = erf
+    return found
+
+
+def of_c(x: Any) -> Any:
+    erf, y = libm_erf(), np.tanh(x)
+    return sum(erf(float(v)) for v in y) * np.sum(y)
+
+
+def of_c_slope(x: Any) -> Any:
+    y = np.tanh(x)
+    return (1 - y**2) * (2 / math.sqrt(math.pi) * np.exp(-(y**2)) * y.sum() + sum(map(math.erf, y)))
+
+
+def filled(x: Any, out: Any) -> Any:
+    for i in range(3):
+        out[i] = x[i] ** 2 * x[i - 1]
+    return np.sum(out**2)
+
+
+def by_rows(x: Any) -> Any:
+    """What is written through a view is written into the matrix."""
+    matrix = np.zeros((2, 3))
+    row = matrix[1]
+    row[:] = 3 * x
+    matrix[:, 1] *= 2
+    return np.sum(matrix**2)
+
+
+def filled_slope(x: Any) -> Any:
+    found = np.zeros(3)
+    for i in range(3):
+        product = x[i] ** 2 * x[i - 1]
+        found[i] += 2 * product * 2 * x[i] * x[i - 1]
+        found[i - 1] += 2 * product * x[i] ** 2
+    return found
+
+
+def in_a_row(x: Any) -> Any:
+    """Two calls, of which the second depends on the first through what is traced."""
+    return math.sin(math.exp(float(x)) * x) * x + math.log(float(np.cos(x)))
+
+
+def in_a_row_slope(x: float) -> float:
+    e = math.exp(x)
+    return math.sin(e * x) + x * math.cos(e * x) * e * (1 + x) - math.tan(x)
+
+
+def rooted(x: Any) -> Any:
+    """A solver of C's that asks for the same number as often as it likes."""
+    r = scipy.optimize.brentq(lambda t: t**3 + t - float(x), -10, 10, xtol=1e-14)
+    return r * r * x
+
+
+def rooted_slope(x: float) -> float:
+    r = scipy.optimize.brentq(lambda t: t**3 + t - x, -10, 10, xtol=1e-14)
+    return r * r + 2 * r * x / (3 * r * r + 1)
+
+
+def places(m: Any) -> Any:
+    return np.sum(m.flatten(order="F") * np.arange(6.0)) + m.ravel("F")[1] + np.sum(m.reshape(3, 2, order="F")[:, 1])
+
+
+CASES = {
+    "C code in a loop": Case(of_c, of_c_slope, X, "float(v)"),
+    "a function of C's for arrays": Case(
+        lambda x: scipy.special.logsumexp(np.asarray(x) * 2) * np.sum(x),
+        lambda x: 2 * np.exp(2 * x) / np.exp(2 * x).sum() * x.sum() + scipy.special.logsumexp(2 * x),
+        X,
+        "scipy.special.logsumexp(np.asarray(x) * 2)",
+    ),
+    "an interpolation": Case(
+        lambda x: float(SPLINE(np.asarray(x**2)).sum()), lambda x: SPLINE(x**2, 1) * 2 * x, np.array([0.5, 1.5]), "SPLINE(np.asarray(x**2))"
+    ),
+    "float()": Case(lambda x: math.exp(float(x)) * x, lambda x: math.exp(x) * (1 + x), 0.7, "float(x)"),
+    "float() of zero": Case(lambda x: math.exp(float(x)), lambda x: 1.0, 0.0, "float(x)"),
+    "item()": Case(lambda x: np.sum(x) * math.exp(x[0].item()), lambda x: math.exp(x[0]) * (1 + x.sum() * np.eye(3)[0]), X, "x[0].item()"),
+    "tolist()": Case(lambda x: math.fsum(x.tolist()) * x[0], lambda x: x[0] + x.sum() * np.eye(3)[0], X, "x.tolist()"),
+    "calls in a row": Case(in_a_row, in_a_row_slope, 0.7, "float(x)"),
+    "a solver": Case(rooted, rooted_slope, 1.5, "float(x)"),
+    "a new array of a name of its own": Case(lambda x: filled(x, zeros(3)), filled_slope, X, "out[i]"),
+    "an array for the result": Case(
+        lambda x: np.sum(np.multiply(x, x, out=zeros(3))) * x[0], lambda x: 2 * x * x[0] + (x @ x) * np.eye(3)[0], X,
+        "np.multiply(x, x, out=zeros(3))",
+    ),
+    "a new array that is empty": Case(lambda x: filled(x, np.empty(3)), filled_slope, X),
+    "a new matrix, through its rows": Case(by_rows, lambda x: np.array([2 * x[0] * 9, 2 * x[1] * 36, 2 * x[2] * 9]), X),
+    "a new array": Case(lambda x: filled(x, np.zeros(3)), filled_slope, X),
+    "an array of numbers": Case(lambda x: np.linalg.det(np.array([[x[0], 1], [x[1], x[2]]])), lambda x: np.array([x[2], -1, x[0]]), X),
+    "a matrix by columns": Case(
+        places, lambda m: np.arange(6.0).reshape(3, 2).T + np.array([[0.0, 0, 1], [0, 1, 1]]) + np.array([[0.0, 0, 0], [1, 0, 0]]), M
+    ),
+}  # fmt: skip
+
+
+def checked(case: Case, gradient: Callable[..., Any]) -> Check:
+    return check_gradient(case.function, gradient, at={"x": case.at})
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_right_gradients_agree_and_the_record_says_where_differences_were_taken(case: Case) -> None:
+    check = checked(case, case.gradient)
+    assert check.verdict.word == "agree", check
+    source = str(check.variables["x"].decided_by)
+    if case.place is None:
+        assert source == TRACED
+    else:
+        assert source.startswith(f"the traced function, with differences at `{case.place}` at test_untraced_calls.py:")
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_gradients_that_are_off_by_a_hundred_thousandth_are_mismatches(case: Case) -> None:
+    assert checked(case, lambda x: np.asarray(case.gradient(x)) * (1 + 1e-5) + 1e-5).verdict.word == "mismatch"
+
+
+def test_a_gradient_that_stops_where_the_graph_does_is_told_so() -> None:
+    check = check_gradient(lambda x: np.sum(x**2) * math.exp(x[0].item()), lambda x: 2 * x * math.exp(x[0]), at={"x": X})
+    assert check.verdict.word == "mismatch"
+    assert str(check.variables["x"].reason).startswith("it takes for constants what leaves the graph at `x[0].item()` at test_untraced")
+
+
+def test_a_call_with_little_precision_leaves_open_what_it_hides() -> None:
+    """The numbers go through single precision: a claim within its error is neither right nor wrong, one far off is wrong."""
+
+    def coarse(x: Any) -> Any:
+        return float(np.float32(math.sin(float(x[0])))) * np.sum(x)
+
+    def slope(x: Any) -> Any:
+        return np.sin(x[0]) + np.cos(x[0]) * x.sum() * np.eye(3)[0]
+
+    right, wrong = (check_gradient(coarse, lambda x, f=f: slope(x) * f, at={"x": X}) for f in (1, 1e4))
+    assert right.verdict.word in ("agree", "undetermined")
+    assert wrong.verdict.word == "mismatch"
+
+
+def test_a_hidden_constant_that_no_exit_explains_is_no_trace() -> None:
+    """Through the text of a number nothing is known: differences of the whole decide."""
+    check = check_gradient(lambda x: float(repr(x)) * 2 * x, lambda x: 4 * x, at={"x": 0.7})
+    assert (check.verdict.word, check.variables["x"].decided_by) == ("agree", "differences")
+
+
+@pytest.mark.parametrize("place", ["float(x[0]) > 0", "int(x[2])", "x[0] > 0"])
+def test_what_is_decided_by_numbers_that_are_taken_out_is_told(place: str) -> None:
+    functions = {
+        "float(x[0]) > 0": lambda x: np.sum(x**2) if float(x[0]) > 0 else np.sum(x),
+        "int(x[2])": lambda x: np.sum(x**2) * int(x[2]) / 2,
+        "x[0] > 0": lambda x: np.sum(x**2) if x[0] > 0 else np.sum(x),
+    }
+    check = check_gradient(functions[place], lambda x: 2 * x, at={"x": X})
+    assert (check.verdict.word, check.variables["x"].decided_by) == ("agree", TRACED)
+    assert str(check.reason).startswith(f"decided at the tested values: `{place}` at test_untraced_calls.py:")
+
+
+def test_what_is_only_printed_decides_nothing() -> None:
+    def talks(x: Any) -> Any:
+        print(float(x[0]))
+        return np.sum(x**2)
+
+    assert check_gradient(talks, lambda x: 2 * x, at={"x": X}).reason is None
+
+
+def test_makers_of_arrays_are_left_as_they_were() -> None:
+    before = np.zeros, np.array, np.asarray
+    check_gradient(lambda x: filled(x, np.zeros(3)), filled_slope, at={"x": X})
+    assert (np.zeros, np.array, np.asarray) == before
+
+
+# -- frameworks -------------------------------------------------------------------------------------------------------------
+
+needs_torch = pytest.mark.skipif(find_spec("torch") is None, reason="PyTorch is not installed")
+needs_jax = pytest.mark.skipif(find_spec("jax") is None, reason="JAX is not installed")
+
+
+def of_torch(name: str, factor: float) -> Callable[[Any], Any]:
+    """Custom functions whose forward detaches, or leaves the graph."""
+    import torch
+
+    class Exponential(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            y = x.detach().exp() if name == "detaches" else torch.from_numpy(np.exp(x.detach().numpy()))
+            ctx.save_for_backward(y)
+            return y
+
+        @staticmethod
+        def backward(ctx: Any, seed: Any) -> Any:
+            return factor * seed * ctx.saved_tensors[0]
+
+    return lambda x: (Exponential.apply(x) ** 2).sum() * x.sum()
+
+
+@needs_torch
+@pytest.mark.parametrize(("factor", "verdict"), [(1.0, "agree"), (1.0001, "mismatch")])
+@pytest.mark.parametrize(("name", "source"), [("detaches", TRACED), ("by NumPy", f"{TRACED}, with differences at `x.detach().numpy()`")])
+def test_what_a_custom_forward_detaches_passes(name: str, source: str, factor: float, verdict: str) -> None:
+    check = check_gradient(of_torch(name, factor), by="torch", at={"x": X})
+    assert check.verdict.word == verdict
+    assert str(check.variables["x"].decided_by).startswith(source)
+    assert check.reason is None
+
+
+@needs_torch
+@pytest.mark.parametrize("name", ["x.detach()", "(x.round() - x).detach()", "x.sum()"])
+def test_what_code_of_torch_detaches_is_held_constant(name: str) -> None:
+    import torch
+
+    def unrecorded(x: Any) -> Any:
+        with torch.no_grad():
+            total = x.sum()
+        return (x**2).sum() * total
+
+    functions = {
+        "x.detach()": lambda x: (x * x.detach()).sum(),
+        "(x.round() - x).detach()": lambda x: ((x + (x.round() - x).detach()) ** 2).sum(),
+        "x.sum()": unrecorded,
+    }
+    check = check_gradient(functions[name], by="torch", at={"x": X})
+    assert (check.verdict.word, check.variables["x"].decided_by) == ("agree", TRACED)
+    assert str(check.reason).startswith(f"held constant where the code detaches it: `{name}` at test_untraced_calls.py:")
+
+
+def of_new_tensors(name: str) -> Callable[[Any], Any]:
+    import torch
+
+    def filled(x: Any) -> Any:
+        out = torch.zeros(3, dtype=x.dtype, device=x.device)
+        for i in range(3):
+            out[i] = x[i] ** 2 * x[i - 1]
+        return (out**2).sum()
+
+    def remembered(x: Any) -> Any:
+        mean = torch.zeros(3, dtype=x.dtype)
+        with torch.no_grad():
+            mean.copy_(x)
+        return ((x - mean) ** 3 + x).sum()
+
+    return {"filled": filled, "of a list": lambda x: torch.tensor(x.tolist(), dtype=x.dtype).sum() * 0 + x.sum(), "kept": remembered}[name]
+
+
+@needs_torch
+@pytest.mark.parametrize("name", ["filled", "of a list", "kept"])
+def test_new_tensors_of_torch_hold_what_is_traced(name: str) -> None:
+    check = check_gradient(of_new_tensors(name), by="torch", at={"x": X})
+    assert check.verdict.word == "agree"
+    assert str(check.variables["x"].decided_by).startswith(TRACED)
+
+
+@needs_torch
+def test_what_torch_branches_on_is_told() -> None:
+    check = check_gradient(lambda x: (x * x).sum() if x[0] > 0 else x.sum(), by="torch", at={"x": X})
+    assert str(check.reason).startswith("decided at the tested values: `x[0] > 0` at test_untraced_calls.py:")
+
+
+@needs_jax
+def test_what_code_of_jax_detaches_is_held_constant() -> None:
+    import jax
+    import jax.numpy as jnp
+
+    check = check_gradient(lambda x: jnp.sum(x * jax.lax.stop_gradient(x)), by="jax", at={"x": X})
+    assert (check.verdict.word, check.variables["x"].decided_by) == ("agree", TRACED)
+    assert str(check.reason).startswith("held constant where the code detaches it: `jax.lax.stop_gradient(x)` at test_untraced_calls.py:")
+
+
+@needs_jax
+@pytest.mark.parametrize("name", ["softmax", "solve"])
+def test_what_functions_of_jax_detach_within_passes(name: str) -> None:
+    """They have rules of their own."""
+    import jax
+    import jax.numpy as jnp
+
+    functions = {"softmax": lambda x: jax.nn.softmax(x)[0], "solve": lambda x: jnp.sum(jnp.linalg.solve(jnp.outer(x, x) + jnp.eye(2), x))}
+    check = check_gradient(functions[name], by="jax", at={"x": X[:2]})
+    assert (check.verdict.word, "held" in str(check.reason)) == ("agree", False)
+
+
+@needs_jax
+@pytest.mark.parametrize(("factor", "verdict"), [(1.0, "agree"), (1.0001, "mismatch")])
+def test_a_callback_of_jax_is_differenced_alone(factor: float, verdict: str) -> None:
+    import jax
+    import jax.numpy as jnp
+
+    @jax.custom_vjp
+    def sine(x: Any) -> Any:
+        return jax.pure_callback(lambda v: np.sin(np.asarray(v)), jax.ShapeDtypeStruct(x.shape, x.dtype), x)
+
+    sine.defvjp(lambda x: (sine(x), x), lambda x, seed: (factor * seed * jnp.cos(x),))
+    check = check_gradient(lambda x: jnp.sum(sine(x**2) * x), by="jax", at={"x": X[:2]})
+    assert check.verdict.word == verdict
+    assert str(check.variables["x"].decided_by).startswith("the traced function, with differences at `jax.pure_callback(")
+
+
+@needs_jax
+def test_what_jax_branches_on_is_told() -> None:
+    import jax
+    import jax.numpy as jnp
+
+    check = check_gradient(lambda x: jax.lax.cond(x[0] > 0, lambda y: jnp.sum(y**2), jnp.sum, x), by="jax", at={"x": X})
+    assert check.verdict.word == "agree"
+    assert str(check.reason).startswith("decided at the tested values: `jax.lax.cond(x[0] > 0, ")
