@@ -224,7 +224,7 @@ def _refuse_idle_in_check(request: CheckRequest) -> None:
         own = {
             "--function": request.function, "--gradient": request.gradient, "--by": request.by, "--at": request.at,
             "--wrt": request.wrt, "--freeze": request.freeze, "--seed": request.seed, "--line": request.line,
-            "--update": request.update or None,
+            "--update": request.update or None, "--on": request.on,
         }  # fmt: skip
         for option, value in own.items():
             if value not in (None, (), []):
@@ -236,7 +236,7 @@ def _refuse_idle_in_check(request: CheckRequest) -> None:
     idle = {
         "--input": request.input_format, "--grad": request.grad, "--grad-formula": request.grad_formula,
         "--convention": request.convention, "--save": request.save, "--backend": request.backend, "--threads": request.threads,
-        "--line": request.line,
+        "--line": request.line, "--on": request.on,
     }  # fmt: skip
     for option, value in idle.items():
         if value not in (None, (), []):
