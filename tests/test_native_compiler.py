@@ -393,7 +393,13 @@ def test_folders_that_others_can_write_to_are_left_alone(
     assert loaded
     assert not any(path.is_relative_to(kept) or path.exists() for path in loaded)
     assert before == [(path.name, path.stat().st_mtime_ns) for path in kept.iterdir()]
-    assert "not yours alone" in call_cli("cache").stdout.splitlines()[4]
+    assert "not yours alone" in of_compiled_code(call_cli("cache").stdout, 2)
+
+
+def of_compiled_code(shown: str, further: int = 0) -> str:
+    """What ``gradcli cache`` says of compiled code: its line, or one further."""
+    lines = shown.splitlines()
+    return lines[next(i for i, line in enumerate(lines) if line.startswith("compiled code")) + further]
 
 
 def full(*_: Any, **__: Any) -> None:
@@ -522,15 +528,15 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path: Path, kept: Path) -> None:
 
 @needs_compiler
 def test_the_cache_is_shown_and_emptied(call_cli: Any, kept: Path) -> None:
-    assert call_cli("cache").stdout.splitlines()[2] == "compiled code: 0 files, 0.0 kB"
+    assert of_compiled_code(call_cli("cache").stdout) == "compiled code: 0 files, 0.0 kB"
     assert twice_of_4() == 8
     (kept / "mine-1-2.so").touch()
     found = compiler.found()
     assert found is not None
     size = sum(path.stat().st_size for path in kept.iterdir()) / 1024
-    assert call_cli("cache").stdout.splitlines()[2] == f"compiled code: 2 files, {size:.1f} kB by {found.short}"
-    assert call_cli("cache", "--clear").stdout.splitlines()[2].startswith("compiled code: removed 2 files, ")
-    assert call_cli("cache").stdout.splitlines()[2] == "compiled code: 0 files, 0.0 kB"
+    assert of_compiled_code(call_cli("cache").stdout) == f"compiled code: 2 files, {size:.1f} kB by {found.short}"
+    assert of_compiled_code(call_cli("cache", "--clear").stdout).startswith("compiled code: removed 2 files, ")
+    assert of_compiled_code(call_cli("cache").stdout) == "compiled code: 0 files, 0.0 kB"
     assert [path.name for path in kept.iterdir()] == ["mine-1-2.so"]
     anew()
     assert twice_of_4() == 8
