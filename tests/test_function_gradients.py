@@ -16,9 +16,10 @@ import scipy.special
 from scipy.special import expit
 
 from gradcli.errors import GradcliError
-from gradcli.functions.checking import TRACED, Question
+from gradcli.functions.checking import Question
 from gradcli.functions.points import smallest
 from gradcli.functions.testing import Options
+from gradcli.functions.truth import TRACED
 from gradcli.report.verdicts import Check
 from gradcli.testing import GradientError, assert_gradient, check_gradient, gradient_test
 

@@ -16,7 +16,7 @@ import scipy.optimize
 import scipy.special
 from numpy import zeros
 
-from gradcli.functions.checking import TRACED
+from gradcli.functions.truth import TRACED
 from gradcli.report.verdicts import Check
 from gradcli.testing import check_gradient
 

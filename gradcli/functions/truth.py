@@ -1,0 +1,182 @@
+"""What the derivative of a function in Python is: asked of its trace, of differences at the calls where that stops, or of the whole."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from gradcli.check.claims import RTOL
+from gradcli.functions.arguments import Floats
+from gradcli.functions.differences import by_differences
+from gradcli.functions.linear import ADJOINT, by_units
+from gradcli.functions.precision import precision_of, widened
+from gradcli.functions.seeds import Seeds
+from gradcli.functions.subject import Subject
+from gradcli.functions.symmetry import TOLD, is_of_symmetric, symmetrized, symmetrizing
+from gradcli.functions.taylor import taylor_order
+from gradcli.functions.tracing.composition import Composition
+from gradcli.functions.tracing.exact import Exact, exact
+from gradcli.functions.tracing.runs import runs_of
+from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict
+
+TRACED = "the traced function"
+_FEW = 64  # entries of a claim that are looked at from both sides, where it does not fit the branch that was taken
+
+
+class Asked(Protocol):
+    """What of a question the truth depends on."""
+
+    @property
+    def by(self) -> str | None: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def rtol(self) -> float | None: ...
+    @property
+    def atol(self) -> float: ...
+
+
+@dataclass(eq=False)
+class Truth:
+    """What the derivative of a function is: asked of its trace, or of differences."""
+
+    subject: Subject
+    question: Asked
+
+    def __post_init__(self) -> None:
+        self.held: dict[str, None] = {}  # where the code says that a value is a constant
+        self.exact = traced(self.subject, self.question.by, self.held)
+        self.composed = None if self.exact is None or not self.exact.trace.hidden else Composition(self.exact)
+
+    def check(self, seeds: Seeds, claims: Floats) -> Check:
+        """The verdict on a gradient of the result's sum with these seeds."""
+        found = self._without_value(claims) or self._traced(seeds, claims)
+        if found is None:
+            found = {name: self._differences(name, seeds, said) for name, said in claims.items()}
+            if self.held:  # which differences do not hold
+                found = {name: _open(part) for name, part in found.items()}
+        told = self._reason(seeds, claims)
+        for name, part in found.items():
+            if part.verdict is Verdict.MISMATCH and is_of_symmetric(self.subject, name) and self._symmetric(name, seeds, claims[name]):
+                found[name] = VariableCheck(Verdict.AGREE, part.decided_by, entries=part.entries, reason=TOLD.format(name))
+                told = TOLD.format(name)
+            elif part.verdict is Verdict.MISMATCH and self._decided() and claims[name].size <= _FEW:
+                beside = self._differences(name, seeds, claims[name])  # the point may be where a branch begins
+                found[name] = beside if beside.verdict is Verdict.KINK else part
+        worst = max((part.verdict for part in found.values()), default=Verdict.AGREE)
+        return Check(worst, found, reason=told)
+
+    def _traced(self, seeds: Seeds, claims: Floats) -> dict[str, VariableCheck] | None:
+        if self.exact is None:
+            return None
+        narrow = precision_of(self.subject, claims.values(), self.exact.trace.kinds, self.question.by)
+        if self.composed is not None and self.question.kind == ADJOINT:  # a linear function needs no differences
+            return None
+        if self.composed is not None:
+            parts = self.composed.check(seeds, claims, self.question.rtol, self.question.atol, narrow)
+            if parts is None:
+                self.exact = self.composed = None  # differences of the whole decide
+                return None
+            found = {
+                name: part if claim is None else replace(part_of(claim, part, claims[name]), decided_by=part.decided_by)
+                for name, (part, claim) in parts.items()
+            }
+            for name, part in found.items():
+                if part.verdict is Verdict.UNDETERMINED and not self.held:  # steps of the whole may see more
+                    whole = self._differences(name, seeds, claims[name])
+                    found[name] = whole if whole.verdict is Verdict.AGREE else part
+            return found
+        check = self.exact.check(self.subject.floats, seeds, claims, self.question.rtol, self.question.atol, narrow=narrow)
+        if check is None:
+            return None
+        return {claim.of: part_of(claim, check.variables.get(claim.of), claims[claim.of]) for claim in check.claims}
+
+    def _without_value(self, claims: Floats) -> dict[str, VariableCheck] | None:
+        """The verdict where the function has no finite value, which has no derivative, and no formula that says more."""
+        if all(np.isfinite(part).all() for part in self.subject.value):
+            return None
+        if self.exact is not None and not all(node.is_constant for node in self.exact.results):
+            return None
+        return {name: VariableCheck(Verdict.UNDEFINED, reason="the function has no finite value here") for name in claims}
+
+    def _differences(self, name: str, seeds: Seeds, said: np.ndarray) -> VariableCheck:
+        rtol = RTOL.get(str(said.dtype), 1e-6) if self.question.rtol is None else self.question.rtol
+        if self.question.kind == ADJOINT:
+            return by_units(self.subject, name, seeds, said, rtol, self.question.atol)
+        found = by_differences(self._wide, name, seeds, said, rtol, self.question.atol)
+        if found.verdict is not Verdict.UNDETERMINED or self._wide is self.subject:
+            return found
+        own = by_differences(self.subject, name, seeds, said, rtol, self.question.atol)  # it may compute in few bits, whatever it is given
+        return found if own.verdict is Verdict.UNDETERMINED else own
+
+    @cached_property
+    def _wide(self) -> Subject:
+        return in_float64(self.subject)
+
+    def _symmetric(self, name: str, seeds: Seeds, said: np.ndarray) -> bool:
+        """Whether a gradient by a symmetric matrix is right along the directions in which it stays one."""
+        subject = replace(self.subject, make=symmetrizing(name, self.subject.make), wrt=[name])
+        truth = Truth(subject, self.question)
+        claims = {name: symmetrized(said)}
+        found = truth._traced(seeds, claims) or {name: truth._differences(name, seeds, claims[name])}
+        return found[name].verdict is Verdict.AGREE
+
+    def _decided(self) -> list[str]:
+        """What the control flow of the traced function depended on."""
+        return [] if self.exact is None else list(self.exact.passage.decided(self.exact.trace.hidden))
+
+    def _reason(self, seeds: Seeds, claims: Floats) -> str | None:
+        """What the verdict hangs on beside the numbers."""
+        held = f"held constant where the code detaches it: {', '.join(self.held)}" if self.held else None
+        if self.exact is not None:
+            decisions = ", ".join(self._decided())
+            said = [f"decided at the tested values: {decisions}"] if decisions else []
+            return "; ".join([*said, *([held] if held else [])]) or None
+        if held:
+            return f"{held}; and the trace stops elsewhere"
+        if self.question.kind == ADJOINT:
+            return None
+        order = taylor_order(self._wide, seeds, claims)
+        return None if order is None else f"Taylor remainder of order {order:.2f} (2 if the gradient is right, 1 if not)"
+
+
+def traced(subject: Subject, by: str | None, held: dict[str, None]) -> Exact | None:
+    """A function as a graph, if it can be traced: in float64, unless it takes fewer bits alone.
+
+    held  is told where the code declares values to be constants
+    """
+    wide = widened(subject)
+    found = exact(wide, runs_of(wide, by), held)
+    return found if found is not None or wide is subject else exact(subject, runs_of(subject, by), held)
+
+
+def in_float64(subject: Subject) -> Subject:
+    """The function at the same arguments in float64, where it takes them: its differences have digits."""
+    wide = widened(subject)
+    with suppress(Exception):  # of whatever kind: a function of few bits alone
+        if [(x.shape, str(x.dtype)) for x in wide.value] == [(x.shape, "float64") for x in subject.value]:
+            return wide
+    return subject
+
+
+def _open(part: VariableCheck) -> VariableCheck:
+    """What differences say of a function that holds some values constant: nothing against a claim."""
+    if part.verdict is not Verdict.MISMATCH:
+        return part
+    reason = "differences move what the code detaches"
+    return VariableCheck(Verdict.UNDETERMINED, part.decided_by, entries=part.entries, worst=part.worst, reason=reason)
+
+
+def part_of(claim: Claim, engine: VariableCheck | None, said: np.ndarray) -> VariableCheck:
+    """The verdict on a claim, as that on the gradient by a name."""
+    part = VariableCheck(claim.verdict, TRACED, entries=(said.size, said.size), worst=claim.worst, reason=claim.reason, mask=claim.mask)
+    part.wrong = 0 if claim.wrong is None else claim.wrong[0]
+    if engine is not None:
+        part.certified, part.kinks = engine.certified, engine.kinks if claim.verdict is Verdict.KINK else []
+        if claim.verdict is Verdict.UNDETERMINED and part.reason is None:
+            part.reason = engine.reason
+    return part
