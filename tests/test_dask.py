@@ -209,8 +209,8 @@ def test_checks_on_a_cluster_are_in_order_and_outlive_a_worker(cluster, tmp_path
     process = subprocess.Popen(command, cwd=tmp_path, env=plain_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     first = process.stdout.readline()
     cluster.kill(cluster.workers[0])
-    rest, said = process.communicate(timeout=240)
-    assert process.returncode == one.returncode == 1, said
+    rest, said = process.stdout.read(), process.stderr.read()
+    assert process.wait(timeout=240) == one.returncode == 1, said
 
     def told(text):
         return [(line["file"], line["line"], line["status"]) for line in map(json.loads, text.splitlines()) if "status" in line]

@@ -21,7 +21,8 @@ from gradcli.tensors.core import dtypes
 
 # The format in which something was computed, and whether sums of 16 bits round their partial sums to these.
 Narrow = tuple[Format, bool]
-_FLOAT32 = Format("float32", 2.0**-24, float(np.finfo(np.float32).smallest_normal), float(np.finfo(np.float32).max))
+# of float32 the unit roundoff alone: what is small, or large, is so in float64
+_FLOAT32 = Format("float32", 2.0**-24, float(np.finfo(np.float64).smallest_normal), float(np.finfo(np.float64).max))
 _PROPORTION = 2.0**-29  # the unit roundoff of float64 by that of float32
 _WIDE = 0.5  # of the gradient's length: a claim within more may be anything
 

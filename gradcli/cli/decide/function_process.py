@@ -130,6 +130,7 @@ def _serve(
 ) -> None:  # fmt: skip
     live_with_parent()
     _apart()
+    sys.dont_write_bytecode = True  # which would be run again for a source that changes within the second, to the same size
     sys.path.insert(0, str(folder))
     watch = Watch(folder) if watched else None
     if seconds is not None and os.name != "nt":
@@ -141,17 +142,23 @@ def _serve(
             pipe.send(definition_of(called))
             functions = [called, *(None if name is None else loaded(name, folder) for name in others)]
         except GradcliError as error:
-            pipe.send(error)
+            pipe.send(_alone(error))
             return
         while True:
             question = pipe.recv()
             try:
                 answer: Any = watch and watch.found() if question is None else guarded(partial(question.check, *functions))
             except GradcliError as error:
-                answer = error
+                answer = _alone(error)
             with suppress(Exception):  # it may have closed it, or put something else in its place
                 sys.stdout.flush()  # what it has printed stands before what is said of it
             pipe.send(answer)
+
+
+def _alone(error: GradcliError) -> GradcliError:
+    """An error without the frames and errors that it came from, which some libraries teach pickle to take along, however deep they are."""
+    error.__cause__ = error.__context__ = None
+    return error.with_traceback(None)
 
 
 def _apart() -> None:
