@@ -35,7 +35,7 @@ def chunked_record(request: EvalRequest, inputs: Inputs, targets: dict[str, str]
         values = _values(inputs, executor, limits, request)
         wrt = names_of(request.wrt)
         function = Function(expression, wrt, request.dtype, limits, request.dialect, request.backend, 1, request.random_state or 0)
-        seed = None if request.seed is None else np.asarray(Programs(limits, request.dtype).fresh(0).uncertain(request.seed, "the seed")[0])
+        seed = None if request.seed is None else _exact(Programs(limits, request.dtype).fresh(0), request.seed, "the seed")
         run = ChunkRun(function, values, seed, request.random_state or 0)
         return _Kept(run, targets, limits, resume=request.resume).record(executor, expression, seed, quiet=not sys.stderr.isatty())
 
@@ -46,6 +46,7 @@ def _only_expression(request: EvalRequest, inputs: Inputs) -> str:
     idle = {
         "--jacobian": request.jacobian, "--hessian": request.hessian, "--jvp": request.jvp, "--hvp": request.hvp, "--cov": request.cov,
         "--formula": request.formula, "--precision": request.precision, "--freeze": request.freeze, "--timeout": request.timeout,
+        "--backend": request.backend != "auto",
     }  # fmt: skip
     for option, given in idle.items():
         if given:
@@ -66,8 +67,16 @@ def _values(inputs: Inputs, executor: Executor, limits: Limits, request: EvalReq
         elif text.startswith("@"):
             values[name] = load_array(text[1:], limits)
         else:
-            values[name] = np.asarray(calculator.uncertain(text, name)[0])
+            values[name] = _exact(calculator, text, name)
     return values
+
+
+def _exact(calculator: Any, text: str, name: str) -> np.ndarray:
+    """A value without a standard deviation, which chunks do not carry on."""
+    found, deviation = calculator.uncertain(text, name)
+    if deviation is not None:
+        raise UsageError(f"'{name}' is uncertain, and what is computed chunk by chunk is exact", help="leave ±, or --on and --resume, out")
+    return np.asarray(found)
 
 
 class _Kept:
