@@ -44,31 +44,27 @@ class Changes:
         if not path.is_relative_to(self.root):
             return path.exists()
         name = path.relative_to(self.root).as_posix()
-        return name in self._changed or (path.exists() and name not in self._known)
+        return name in self._differing[0] or (path.exists() and name not in self._known)
 
     @cached_property
-    def _changed(self) -> set[str]:
-        """The names of files with other contents, old and new ones, but for those that were moved as they are."""
+    def _differing(self) -> tuple[set[str], set[str]]:
+        """The names of files with other contents, old and new ones, and of those that were moved as they are."""
         words = self._git("diff", "--no-ext-diff", "--no-textconv", "--find-renames", "--name-status", "-z", self.commit, "--").split("\0")
         changed: set[str] = set()
+        moved: set[str] = set()
         left = iter(words)
         for status in left:
             if status.startswith("R"):
                 changed.add(next(left))
-                (self._moved if status == _SAME else changed).add(next(left))
+                (moved if status == _SAME else changed).add(next(left))
             elif status:
                 changed.add(next(left))
-        return changed
-
-    @cached_property
-    def _moved(self) -> set[str]:
-        return set()
+        return changed, moved
 
     @cached_property
     def _known(self) -> set[str]:
         """The names of files that the commit has, and of those that were moved since."""
-        self._changed  # noqa: B018 - finds what was moved
-        return {*self._git("ls-tree", "-r", "-z", "--name-only", "--full-tree", self.commit).split("\0"), *self._moved}
+        return {*self._git("ls-tree", "-r", "-z", "--name-only", "--full-tree", self.commit).split("\0"), *self._differing[1]}
 
     def before(self, path: Path) -> bytes | None:
         """What a file held at the commit; None where it was not there."""
