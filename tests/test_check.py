@@ -938,7 +938,8 @@ def test_memory_does_not_grow_with_the_number_of_records(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     peak(10)
     first = peak(2200)  # by then Python's own lists of free objects are full: 2,000 tuples of each length
-    assert peak(4400) < first + 100_000
+    # Python's dictionary of interned strings may be made larger meanwhile, by megabytes in a process that has run long: not twice in a row.
+    assert any(peak(4400) < first + 100_000 for _ in range(2))
 
 
 FORMULAS_AT_EXTREMES = (

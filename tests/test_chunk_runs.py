@@ -13,6 +13,7 @@ from conftest import COMMAND, plain_environment
 
 import gradcli
 from gradcli.query.chunked import runs
+from gradcli.query.chunked.executors import Here
 from gradcli.query.chunked.sources import Slice
 
 X = np.random.default_rng(0).normal(size=(1000, 3))
@@ -24,7 +25,7 @@ OF_CHUNK = runs._of_chunk
 
 @pytest.fixture
 def files(tmp_path, monkeypatch):
-    monkeypatch.setattr(runs, "AT_ONCE", 4096)  # some forty rows
+    monkeypatch.setattr(Here, "at_once", 4096)  # some forty rows
     np.save(tmp_path / "x.npy", X)
     np.save(tmp_path / "y.npy", Y)
     return tmp_path
@@ -102,7 +103,7 @@ def interrupted_after(monkeypatch, count):
 
 def test_another_run_is_not_gone_on_with(call_cli, files, monkeypatch):
     interrupted_after(monkeypatch, 5)
-    monkeypatch.setattr(runs, "AT_ONCE", 1024)
+    monkeypatch.setattr(Here, "at_once", 1024)
     assert call_cli("eval", "sum(y**2)", "y=@y.npy", "--on", "here", "--threads", "1", "--save", "y=g.npy").returncode == 130
     interrupted_after(monkeypatch, 10_000)
     done = call_cli("eval", "sum(y**3)", "y=@y.npy", "--resume", "--save", "y=g.npy")

@@ -213,15 +213,16 @@ def test_checks_on_a_cluster_are_in_order_and_outlive_a_worker(cluster, tmp_path
     assert process.wait(timeout=240) == one.returncode == 1, said
 
     def told(text):
-        return [(line["file"], line["line"], line["status"]) for line in map(json.loads, text.splitlines()) if "status" in line]
+        return [(line["source"]["file"], line["source"]["line"], line["outcome"]["status"]) for line in map(json.loads, text.splitlines())]
 
     assert told(first + rest) == told(one.stdout)
+    assert len(told(one.stdout)) == 248
 
 
 def test_a_scheduler_that_is_gone_loses_nothing(cluster, tmp_path):
     """What was written is kept, and another run goes on from there."""
     np.save(tmp_path / "y.npy", np.random.default_rng(0).normal(size=8_000_000))
-    command = [*COMMAND, "eval", "sum(softmax(y)*sin(y))", "y=@y.npy", "--save", "y=g.npy"]
+    command = [*COMMAND, "eval", "sum(softmax(y)*sin(y))", "y=@y.npy", "--save", "y=g.npy", "--limit", "memory=128M"]
     process = subprocess.Popen(
         [*command, "--on", cluster.address],
         cwd=tmp_path,
@@ -242,7 +243,7 @@ def test_a_scheduler_that_is_gone_loses_nothing(cluster, tmp_path):
     assert f"the scheduler at {cluster.address} is gone" in said
     assert "--resume" in said
     assert journal.exists()
-    done = ended(*command[len(COMMAND) :], "--resume", cwd=tmp_path)
+    done = ended(*command[len(COMMAND) : -2], "--resume", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert np.load(tmp_path / "g.npy").shape == (8_000_000,)
     gone = ended("eval", "sum(y)", "y=@y.npy", "--on", cluster.address, cwd=tmp_path)

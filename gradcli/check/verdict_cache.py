@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gradcli.check.recalling import hand_on
 from gradcli.graph.nodes import Expr
 from gradcli.graph.transforms import Derivation, definition_order
 from gradcli.ops.arrays.shapes import StaticArray
@@ -114,15 +115,21 @@ def _array(digest: Any, say: Any, what: str, value: Any) -> None:
 def recalled(key: str) -> Check | None:
     """The verdict of that key, if it is remembered and can be read."""
     content = VERDICTS.read(key)
+    if content is None:
+        return None
     with suppress(ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        return None if content is None else check_of(json.loads(content))
+        found = check_of(json.loads(content))
+        hand_on(key, content)
+        return found
     return None
 
 
 def remember(key: str, check: Check) -> None:
     """Keep a verdict, if there is room and permission; what depends on time limits is not kept."""
     if check.worst not in (Verdict.UNDETERMINED, Verdict.SKIPPED):
-        VERDICTS.keep(key, json.dumps(asdict(check), default=forgotten).encode())
+        content = json.dumps(asdict(check), default=forgotten).encode()
+        VERDICTS.keep(key, content)
+        hand_on(key, content)
 
 
 def forgotten(mask: Any) -> None:

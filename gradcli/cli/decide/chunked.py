@@ -18,7 +18,7 @@ from gradcli.files.arrays import load_array, split_reference
 from gradcli.files.sinks import SUFFIXES, Sink, partial_of
 from gradcli.limits import Limits
 from gradcli.query.chunked.executors import Executor, executor_on
-from gradcli.query.chunked.journal import Journal
+from gradcli.query.chunked.journal import Journal, chunks_of
 from gradcli.query.chunked.runs import ChunkRun, Target
 from gradcli.query.chunked.sources import described
 from gradcli.query.functions import Function
@@ -26,6 +26,8 @@ from gradcli.query.options import names_of
 from gradcli.query.programs import Programs
 from gradcli.report.records import Record
 from gradcli.storage.current_folder import real
+
+_OF_MEMORY = 64  # chunks that the limit on memory would hold: a thread has some at once, read, computed and written
 
 
 def chunked_record(request: EvalRequest, inputs: Inputs, targets: dict[str, str], limits: Limits) -> Record:
@@ -36,8 +38,18 @@ def chunked_record(request: EvalRequest, inputs: Inputs, targets: dict[str, str]
         wrt = names_of(request.wrt)
         function = Function(expression, wrt, request.dtype, limits, request.dialect, request.backend, 1, request.random_state or 0)
         seed = None if request.seed is None else _exact(Programs(limits, request.dtype).fresh(0), request.seed, "the seed")
-        run = ChunkRun(function, values, seed, request.random_state or 0)
+        at_once = (_begun_with(targets) if request.resume else None) or min(executor.at_once, limits.memory // _OF_MEMORY)
+        run = ChunkRun(function, values, seed, request.random_state or 0, at_once)
         return _Kept(run, targets, limits, resume=request.resume).record(executor, expression, seed, quiet=not sys.stderr.isatty())
+
+
+def _begun_with(targets: dict[str, str]) -> int | None:
+    """The bytes of a chunk of the run that was interrupted."""
+    return next((chunks_of(_journal(Path(real(path)))) for path in targets.values()), None)
+
+
+def _journal(path: Path) -> Path:
+    return partial_of(path) / "journal"
 
 
 def _only_expression(request: EvalRequest, inputs: Inputs) -> str:
@@ -93,7 +105,8 @@ class _Kept:
         self.journal: Journal | None = None
         if self.folders:
             self.folders[0].mkdir(exist_ok=True)
-            self.journal = Journal(self.folders[0] / "journal", run.digest(), resume=resume)
+            first = next(iter(self.paths.values()))
+            self.journal = Journal(_journal(first), run.digest(), run.at_once, resume=resume)
         self.targets: dict[str, Target] = {}
         self.arrays: dict[str, np.ndarray] = {}
         for name, (shape, axis) in run.results().items():

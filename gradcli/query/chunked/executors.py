@@ -18,7 +18,12 @@ _RETRIES = 3  # on other workers
 
 
 class Executor(ABC):
-    """Computes tasks, some at once, and gives their results as they come."""
+    """Computes tasks, some at once, and gives their results as they come.
+
+    at_once  bytes of a chunk, so many that computing takes longer than what a task costs beside, if memory allows as many
+    """
+
+    at_once: int
 
     @abstractmethod
     def once(self, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -45,6 +50,8 @@ class Executor(ABC):
 
 class Here(Executor):
     """Threads of this process."""
+
+    at_once = 1 << 24
 
     def __init__(self, threads: int) -> None:
         self.threads, self.pool = threads, ThreadPoolExecutor(threads)
@@ -79,6 +86,8 @@ def _has_failed(future: Future[Any]) -> bool:
 
 class Cluster(Executor):
     """The workers of a Dask cluster: one that runs, by the address of its scheduler, or one of this machine, which ends with the work."""
+
+    at_once = 1 << 26
 
     def __init__(self, address: str, threads: int | None = None) -> None:
         try:
@@ -123,21 +132,21 @@ class Cluster(Executor):
 
     def each(self, tasks: Iterable[Task], *, died: bool = False) -> Iterator[tuple[int, Any]]:
         """``died``: whether a task that workers die of has the error as its result."""
-        rest, numbers = iter(tasks), {}
+        numbers: dict[str, int] = {}
+        rest = iter(tasks)
+        ahead = _AHEAD * max(1, self.hands)
         with self._told():
             with self.client.as_current():
                 waiting = self.distributed.as_completed()
 
             def begin() -> None:
-                task = next(rest, None)
-                if task is not None:
+                while len(numbers) < ahead and (task := next(rest, None)) is not None:
                     number, function, arguments = task
                     future = self.client.submit(function, *arguments, pure=False, retries=_RETRIES)
                     numbers[future.key] = number
                     waiting.add(future)
 
-            for _ in range(_AHEAD * max(1, self.hands)):
-                begin()
+            begin()
             for future in waiting:
                 number = numbers.pop(future.key)
                 try:
@@ -147,8 +156,8 @@ class Cluster(Executor):
                         raise
                     result = self._gone(error)
                 future.release()
+                yield number, result  # whoever takes it may have more to do
                 begin()
-                yield number, result
 
     def everywhere(self, value: Any) -> Any:
         with self._told():

@@ -14,7 +14,7 @@ import numpy as np
 from gradcli.errors import UsageError
 
 _HEAD = struct.Struct("<qqqq")  # stage, chunk, how many arrays, and bytes of these
-_FIRST = 64  # bytes of the digest of what is computed
+_FIRST = struct.Struct("<64sq")  # the digest of what is computed, and the bytes of a chunk
 
 
 class Journal:
@@ -23,7 +23,7 @@ class Journal:
     done  by stage and chunk, the arrays that chunks came together with
     """
 
-    def __init__(self, path: Path, digest: str, *, resume: bool) -> None:
+    def __init__(self, path: Path, digest: str, at_once: int, *, resume: bool) -> None:
         """``digest`` is of the program, its values and its chunks. Raises UsageError for a journal of something else."""
         self.done: dict[tuple[int, int], list[Any]] = {}
         size = 0
@@ -35,14 +35,14 @@ class Journal:
             self.file.truncate(size)  # what the interrupted run had not finished
             self.file.seek(size)
         else:
-            self.file.write(digest.encode().ljust(_FIRST))
+            self.file.write(_FIRST.pack(digest.encode(), at_once))
             self.file.flush()
 
     def _read(self, file: io.BufferedReader, digest: str, path: Path) -> int:
-        first = file.read(_FIRST)
-        if len(first) < _FIRST:
+        first = file.read(_FIRST.size)
+        if len(first) < _FIRST.size:
             return 0
-        if first.decode("latin-1").strip() != digest:
+        if _FIRST.unpack(first)[0] != digest.encode():
             raise UsageError(
                 f"'{path.parent}' is of another run: the expression, its values, its files or their chunks were others",
                 help="remove that folder to begin anew",
@@ -71,3 +71,13 @@ class Journal:
 
     def close(self) -> None:
         self.file.close()
+
+
+def chunks_of(path: Path) -> int | None:
+    """The bytes of a chunk of the run that a journal is of, if there is one: whoever goes on cuts alike."""
+    try:
+        with path.open("rb") as file:
+            first = file.read(_FIRST.size)
+    except OSError:
+        return None
+    return int(_FIRST.unpack(first)[1]) if len(first) == _FIRST.size else None

@@ -11,6 +11,7 @@ import numpy as np
 
 from gradcli.errors import UsageError
 from gradcli.graph.nodes import Expr
+from gradcli.limits import Limits
 from gradcli.ops.cutting import Uncut
 from gradcli.query.chunked.executors import Executor, Task
 from gradcli.query.chunked.journal import Journal
@@ -18,8 +19,6 @@ from gradcli.query.chunked.programs import Program, Value, program_of
 from gradcli.query.chunked.results import folded_all, in_common, of_chunk
 from gradcli.query.chunked.sources import Described, Slice
 from gradcli.query.instances import Asked
-
-AT_ONCE = 1 << 24  # bytes of a chunk: of what is read for it, and as much of what it gives
 
 
 class Target(Protocol):
@@ -34,9 +33,9 @@ class ChunkRun:
     extents  of the chunks
     """
 
-    def __init__(self, function: Asked, values: Mapping[str, Any], seed: Any, state: int) -> None:
-        """Raises UsageError for what needs all chunks at once."""
-        self.function, self.values, self.seed = function, dict(values), seed
+    def __init__(self, function: Asked, values: Mapping[str, Any], seed: Any, state: int, at_once: int) -> None:
+        """``at_once``: bytes that are read for a chunk, and as many that it gives. Raises UsageError for what needs all chunks at once."""
+        self.function, self.values, self.seed, self.at_once = function, dict(values), seed, at_once
         stores = {name: value for name, value in values.items() if isinstance(value, Described) and value.shape}
         if not stores:
             raise UsageError("there is no array to go through chunk by chunk", help="bind one that a file holds: x=@x.zarr")
@@ -71,14 +70,15 @@ class ChunkRun:
         cut = {value.name: value.axis for value in self.program.values if value.axis is not None}
         row = sum(math.prod(stores[name].shape) * 8 // max(1, stores[name].shape[axis]) for name, axis in cut.items())
         steps = max([stores[name].chunks[axis] for name, axis in cut.items()], default=1)
-        most = max(1, AT_ONCE // max(1, row))
+        most = max(1, self.at_once // max(1, row))
         step = max(1, most // steps) * steps if steps <= most else most
         length = self.program.length
         return [min(step, length - start) for start in range(0, length, step)] or [0]
 
     def digest(self) -> str:
-        """What tells this run from others."""
-        parts = [repr(self.program.made_of), repr(self.program.values), repr(self.extents), self.program.version]
+        """What tells this run from others, which may be held to other limits."""
+        made_of = [part for part in self.program.made_of if not isinstance(part, Limits)]
+        parts = [repr(made_of), repr(self.program.values), repr(self.extents), self.program.version]
         for name, value in self.values.items():
             told = value.told() if isinstance(value, Described) else hashlib.sha256(value.tobytes()).hexdigest()
             parts.append(f"{name} {told}")
