@@ -12,6 +12,7 @@ import pytest
 from conftest import COMMAND, plain_environment
 
 import gradcli
+from gradcli.cli.decide import chunked
 from gradcli.query.chunked import runs
 from gradcli.query.chunked.executors import Here
 from gradcli.query.chunked.sources import Slice
@@ -99,6 +100,18 @@ def interrupted_after(monkeypatch, count):
 
     monkeypatch.setattr(runs, "_of_chunk", computing)
     return computed
+
+
+@pytest.mark.parametrize(
+    ("count", "memory", "many", "chunks"),
+    [(1 << 20, "4GiB", 10_000, 1), (1 << 23, "4GiB", 10_000, 4), (1 << 23, "256MiB", 10_000, 16), (1 << 23, "4GiB", 2, 2)],
+)
+def test_chunks_are_as_large_as_memory_allows(call_cli, tmp_path, monkeypatch, count, memory, many, chunks):
+    """16 MB, more where there would be very many, and a 64th of the limit at most."""
+    monkeypatch.setattr(chunked, "_MANY", many)
+    np.lib.format.open_memmap(tmp_path / "y.npy", "w+", np.float64, (count,))
+    done = call_cli("eval", "sum(y)*w", "y=@y.npy", "w=2", "--on", "here", "--wrt", "w", "--limit", f"memory={memory}", "--format", "jsonl")
+    assert f"computed in {chunks} chunks" in done.stdout, done.stderr
 
 
 def test_another_run_is_not_gone_on_with(call_cli, files, monkeypatch):

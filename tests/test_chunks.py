@@ -47,7 +47,7 @@ def chunk_by_chunk(expression, cut, bounds, seed=None):
             for given_ in stage.inputs:
                 value = taken[given_.node] if given_.node in taken and staged.axis_of(given_.node) is not None else common([given_.node])[0]
                 inputs.append(value if given_.axis is None else np.take(value, range(start, stop), axis=given_.axis))
-            found.append(of_chunk(program, number, stop - start, inputs))
+            found.append(of_chunk(program, number, {program.length: stop - start}, inputs))
         known.update(zip(stage.folds, folded_all(list(stage.folds.values()), [f[: len(stage.folds)] for f in found]), strict=True))
         for place, node in enumerate(stage.cut, len(stage.folds)):
             parts[node] = np.concatenate([f[place] for f in found], axis=staged.axis_of(node))

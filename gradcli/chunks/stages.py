@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from gradcli.chunks.layouts import aligned, layout_of
+from gradcli.chunks.layouts import across, aligned, layout_of
 from gradcli.graph.interpret import Transcription, interpret, rebuild
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.limits import Limits
@@ -26,6 +26,9 @@ from gradcli.plans.plan import Plan
 from gradcli.plans.subjects import Nodes
 
 _HELD = 1 << 24  # entries of an array that every process can hold
+_SMALL = 1 << 12  # entries of what is taken out of an array and is not worth cutting
+
+Extents = Mapping[int, int]  # of a chunk, along axes that are cut, by the length of the axis
 
 
 @dataclass(frozen=True)
@@ -43,12 +46,17 @@ class Splitting(Transcription[Expr]):
 
     cut     the axes of the leaves that are
     length  of this axis
+    moves   whether entries may go from chunk to chunk
     spread  entries from which on what all chunks have in common, repeated along an axis as long as the cut, is taken for cut
     folds   nodes in which all chunks come together, and by which operation
+    moved   nodes whose entries come from other chunks
+    lengths of the axes that are cut: an array has one, which parts of it and what is made longer have not
     """
 
-    def __init__(self, graph: Graph, cut: Mapping[Expr, int], length: int, spread: int) -> None:
-        self.graph, self.cut, self.length, self.spread = graph, cut, length, spread
+    def __init__(self, graph: Graph, cut: Mapping[Expr, int], length: int, spread: int, *, moves: bool) -> None:
+        self.graph, self.cut, self.spread, self.moves = graph, cut, spread, moves
+        self.lengths = {length}
+        self.moved: dict[Expr, None] = {}
         self.layouts: dict[Expr, Layout] = {}
         self.folds: dict[Expr, str] = {}
 
@@ -67,7 +75,7 @@ class Splitting(Transcription[Expr]):
         try:
             self._note_all(made)
         except Uncut:
-            if op.loops.parts is None:
+            if op.loops.parts is None or made in self.moved:
                 raise
             made = op.loops.parts(*operands, **node.static)
             self._note_all(made)
@@ -94,12 +102,35 @@ class Splitting(Transcription[Expr]):
             return
         cuts = self.cuts(node)
         if all(cut is None for cut in cuts):
-            self.layouts[node] = Layout(self._spread(node), stage)
+            if self._grows(node):
+                self._move(node, across(node, cuts), stage)
+            else:
+                self.layouts[node] = Layout(self._spread(node), stage)
             return
-        found: Found = layout_of(node, cuts)
+        try:
+            found: Found = layout_of(node, cuts)
+        except Uncut:
+            if not self.moves or node.op.loops.across is None:
+                raise
+            self._move(node, across(node, cuts), stage)
+            return
         if found.fold:
             self.folds[node] = found.fold
         self.layouts[node] = Layout(found.axis, stage + bool(found.fold))
+
+    def _move(self, node: Expr, axis: int | None, stage: int) -> None:
+        """Note a node whose entries come from other chunks, which are to be known before."""
+        axis = None if math.prod(node.shape) < _SMALL else axis
+        self.moved[node] = None
+        self.layouts[node] = Layout(axis, stage + 1)
+        if axis is not None:
+            self.lengths.add(node.shape[axis])
+
+    def _grows(self, node: Expr) -> bool:
+        """Whether what all chunks have in common is put into an array that chunks are to have."""
+        size = math.prod(node.shape)
+        made_of = sum(math.prod(o.shape) for o in node.operands if o is not None)
+        return self.moves and node.op is not None and node.op.loops.across is not None and size >= max(_SMALL, self.spread, 2 * made_of)
 
     def _spread(self, node: Expr) -> int | None:
         """The axis along which what all chunks have in common is repeated to be as long as they are together: no chunk needs it all."""
@@ -107,7 +138,7 @@ class Splitting(Transcription[Expr]):
             return None
         lead = len(node.shape) - len(node.operand.shape)
         for axis, extent in enumerate(node.shape):
-            if extent == self.length and (axis < lead or node.operand.shape[axis - lead] != extent):
+            if extent in self.lengths and (axis < lead or node.operand.shape[axis - lead] != extent):
                 return axis
         return None
 
@@ -124,11 +155,13 @@ class Input:
 class Stage:
     """What chunks compute at once.
 
+    moved   what is made before, of all chunks
     folds   what all chunks come together to, by which operation
-    cut     results that chunks have parts of
+    cut     results that chunks have parts of, and what is moved in later stages
     inputs  of the plan for a chunk
     """
 
+    moved: list[Expr] = field(default_factory=list)
     folds: dict[Expr, str] = field(default_factory=dict)
     cut: list[Expr] = field(default_factory=list)
     inputs: list[Input] = field(default_factory=list)
@@ -145,9 +178,14 @@ class Staged:
     leaves   the nodes that take values, by the leaves that they stand for
     """
 
-    def __init__(self, roots: Sequence[Expr], cut: Mapping[Expr, int], length: int, precision: str, limits: Limits) -> None:
-        """Of nodes over leaves some of which are cut. Raises Uncut for an operation that needs all chunks at once."""
-        self.precision, self.limits, self.length = precision, limits, length
+    def __init__(
+        self, roots: Sequence[Expr], cut: Mapping[Expr, int], length: int, precision: str, limits: Limits, *, moves: bool = False
+    ) -> None:
+        """Of nodes over leaves some of which are cut; ``moves``: whether entries may go from chunk to chunk between stages.
+
+        Raises Uncut for an operation that needs all chunks at once.
+        """
+        self.precision, self.limits, self.length, self.moves = precision, limits, length, moves
         try:
             self.splitting, table = self._split(roots, cut, 0)
         except Uncut:  # an axis may be as long as the cut by chance
@@ -158,7 +196,7 @@ class Staged:
         self._plans: dict[tuple[int, ...], Plan] = {}
 
     def _split(self, roots: Sequence[Expr], cut: Mapping[Expr, int], spread: int) -> tuple[Splitting, dict[Expr, Expr]]:
-        splitting = Splitting(Graph(self.limits), cut, self.length, spread)
+        splitting = Splitting(Graph(self.limits), cut, self.length, spread, moves=self.moves)
         return splitting, interpret(reachable(roots), splitting)
 
     def _stages(self) -> list[Stage]:
@@ -172,9 +210,12 @@ class Staged:
         for node in reachable(self.results):
             if node in self.splitting.folds:
                 at(layouts[node].stage - 1).folds[node] = self.splitting.folds[node]
-        for root in dict.fromkeys(self.results):
-            if layouts[root].axis is not None:
-                at(layouts[root].stage).cut.append(root)
+        wanted = dict.fromkeys(root for root in self.results if layouts[root].axis is not None)
+        for node in self.splitting.moved:
+            at(layouts[node].stage).moved.append(node)
+            wanted |= dict.fromkeys(o for o in node.operands if o is not None and layouts[o].axis is not None and not self._is_given(o))
+        for node in wanted:
+            at(layouts[node].stage).cut.append(node)
         for stage in stages:
             stage.inputs = self._inputs(stage)
         return stages
@@ -182,7 +223,7 @@ class Staged:
     def _inputs(self, stage: Stage) -> list[Input]:
         found: dict[tuple[Expr, int | None], Input] = {}
         for node in self._of_chunks(stage.outputs):
-            if node.op is None:
+            if self._is_given(node):
                 found[node, self.splitting.layouts[node].axis] = Input(node, self.splitting.layouts[node].axis)
                 continue
             for operand, axis in self._common(node):
@@ -194,42 +235,50 @@ class Staged:
         """The nodes that chunks compute for these, each after its operands."""
         layouts, found, stack = self.splitting.layouts, set(outputs), list(outputs)
         while stack:
-            for operand in stack.pop().operands:
+            node = stack.pop()
+            for operand in () if self._is_given(node) else node.operands:
                 if operand is not None and operand not in found and layouts[operand].axis is not None:
                     found.add(operand)
                     stack.append(operand)
         return sorted(found, key=lambda node: node.index)
+
+    def _is_given(self, node: Expr) -> bool:
+        """Whether chunks take a node, which they do not compute."""
+        return node.op is None or node in self.splitting.moved
 
     def _common(self, node: Expr) -> list[tuple[Expr, int | None]]:
         """The operands of a node of chunks that all chunks have in common, and the axis along which each takes a slice."""
         cuts = self.splitting.cuts(node)
         if all(cut is None for cut in cuts):  # repeated
             return [(o, None) for o in node.operands if o is not None]
-        return [
-            (o, aligned(node, cuts, place, self.length)) for place, o in enumerate(node.operands) if o is not None and cuts[place] is None
-        ]
+        return [(o, aligned(node, cuts, place)) for place, o in enumerate(node.operands) if o is not None and cuts[place] is None]
 
     # -- plans ---------------------------------------------------------------------------------------------------------
 
-    def chunk_plan(self, number: int, extent: int) -> Plan:
+    @property
+    def lengths(self) -> list[int]:
+        """The lengths of the axes that are cut."""
+        return sorted(self.splitting.lengths)
+
+    def chunk_plan(self, number: int, extents: Extents) -> Plan:
         """The plan of a stage for a chunk of so many entries along the cut. It takes the stage's inputs, and gives its outputs."""
-        key = number, extent
+        key = (number, *(extents[length] for length in self.lengths))
         found = self._plans.get(key)
         if found is None:
-            found = self._plans[key] = self._chunk_plan(self.stages[number], extent)
+            found = self._plans[key] = self._chunk_plan(self.stages[number], extents)
         return found
 
-    def _chunk_plan(self, stage: Stage, extent: int) -> Plan:
+    def _chunk_plan(self, stage: Stage, extents: Extents) -> Plan:
         graph = Graph(self.limits)
         layouts = self.splitting.layouts
         leaves: dict[tuple[Expr, int | None], Expr] = {}
         for given in stage.inputs:
-            shape = _with(given.node.shape, given.axis, extent)
+            shape = _of_chunk(given.node.shape, given.axis, extents)
             leaves[given.node, given.axis] = graph.leaf(f"input {len(leaves)}", shape, given.node.kind)
         done: dict[Expr, Expr] = {}
         for node in self._of_chunks(stage.outputs):
             axis = layouts[node].axis
-            if node.op is None:
+            if self._is_given(node):
                 done[node] = leaves[node, axis]
                 continue
             along = dict(self._common(node))
@@ -242,9 +291,10 @@ class Staged:
             ]  # fmt: skip
             static = node.static
             if "shape" in static and axis is not None:
-                static = {**static, "shape": _with(node.shape, axis, extent)}
+                static = {**static, "shape": _of_chunk(node.shape, axis, extents)}
+            assert node.op is not None
             done[node] = made = graph.apply(node.op, operands, static)
-            assert made.shape == _with(node.shape, axis, extent), (node, made)
+            assert made.shape == _of_chunk(node.shape, axis, extents), (node, made)
         return Plan(Nodes([done[node] for node in stage.outputs]), list(leaves.values()), self.precision, threads=1, calls=OFTEN)
 
     def common_plan(self, wanted: Sequence[Expr], known: Sequence[Expr]) -> Plan:
@@ -282,6 +332,6 @@ class Staged:
         return {node.index: node for node in self.splitting.layouts}
 
 
-def _with(shape: tuple[int, ...], axis: int | None, extent: int) -> tuple[int, ...]:
-    """A shape with another extent along one axis."""
-    return shape if axis is None else (*shape[:axis], extent, *shape[axis + 1 :])
+def _of_chunk(shape: tuple[int, ...], axis: int | None, extents: Extents) -> tuple[int, ...]:
+    """The shape of the part that a chunk has of an array which is cut along an axis."""
+    return shape if axis is None else (*shape[:axis], extents[shape[axis]], *shape[axis + 1 :])

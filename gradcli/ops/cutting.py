@@ -184,6 +184,43 @@ def unindexed(out: Shape, shapes: Shapes, cuts: Cuts, index: Sequence[Any], shap
     return Found(places.index(_only(cuts)))
 
 
+# -- entries that go from chunk to chunk ---------------------------------------------------------------------------------
+
+
+def turned(out: Shape, shapes: Shapes, cuts: Cuts, **_: Any) -> int | None:
+    """Of entries in another order along axes, or of arrays in a row: the axis stays."""
+    return _same([cut for cut in cuts if cut is not None], "what joins arrays")
+
+
+def moved(out: Shape, shapes: Shapes, cuts: Cuts, axis: Any, **_: Any) -> int | None:
+    """The same along an axis, or among all entries of a vector."""
+    return turned(out, shapes, cuts) if axis is not None or len(shapes[0]) == 1 else regrouped(out, shapes, cuts)
+
+
+def regrouped(out: Shape, shapes: Shapes, cuts: Cuts, **_: Any) -> int | None:
+    """Of the same entries in another shape: the longest axis is cut."""
+    return max(range(len(out)), key=lambda axis: out[axis], default=None)
+
+
+def sliced(out: Shape, shapes: Shapes, cuts: Cuts, index: Sequence[Any]) -> int | None:
+    """Of a subscript by slices and numbers; a number along the cut leaves none."""
+    return _sliced(index, len(shapes[0]))[_only(cuts)]
+
+
+def unsliced(out: Shape, shapes: Shapes, cuts: Cuts, index: Sequence[Any], shape: Shape) -> int | None:
+    """The way back; a part that is not cut comes into an array along whose longest axis it is chosen."""
+    places = _sliced(index, len(out))
+    (cut,) = cuts
+    return regrouped(out, shapes, cuts) if cut is None else places.index(cut)
+
+
+def _sliced(index: Sequence[Any], rank: int) -> list[int | None]:
+    """For each axis of an array, that of its subscripted result to which it leads; None if there is none."""
+    if any(part is Ellipsis or hasattr(part, "array") for part in index):
+        raise Uncut("a subscript by arrays, or with an ellipsis, needs all chunks at once")
+    return _places([_WHOLE if isinstance(part, tuple) else part for part in index], rank)
+
+
 def stacked(out: Shape, shapes: Shapes, cuts: Cuts, axis: int) -> Found:
     """Of arrays along a new axis."""
     cut = _same([cut for cut in cuts if cut is not None], "stack")

@@ -44,6 +44,7 @@ class Loops(Fixed):
     parts   ``parts(*operands, **static)``: the same made of operations that loops can do, as exactly where all is finite
     raised  ``raised(*operands, **static)``: the exponential of the result, where it takes less than that of any number
     cut     ``cut(out, shapes, cuts, **static)``: where it leaves the axis along which operands are cut into chunks (cutting.py)
+    across  ``across(out, shapes, cuts, **static)``: the same where entries go from chunk to chunk, and ``forward`` takes arrays of chunks
     less    ``less(**static)``: the operation, with its parameters, that the exponential of the operand less the result is
     """
 
@@ -52,6 +53,7 @@ class Loops(Fixed):
     raised: Function | None = None
     less: Function | None = None
     cut: Function | None = None
+    across: Function | None = None
 
 
 def along(fold: Fold) -> Function:

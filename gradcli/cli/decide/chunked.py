@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import sys
@@ -20,13 +21,14 @@ from gradcli.limits import Limits
 from gradcli.query.chunked.executors import Executor, executor_on
 from gradcli.query.chunked.journal import Journal, chunks_of
 from gradcli.query.chunked.runs import ChunkRun, Target
-from gradcli.query.chunked.sources import described
+from gradcli.query.chunked.sources import Described, described
 from gradcli.query.functions import Function
 from gradcli.query.options import names_of
 from gradcli.query.programs import Programs
 from gradcli.report.records import Record
 from gradcli.storage.current_folder import real
 
+_MANY = 10_000  # chunks: more of them keep a scheduler busy that could be larger
 _OF_MEMORY = 64  # chunks that the limit on memory would hold: a thread has some at once, read, computed and written
 
 
@@ -38,9 +40,15 @@ def chunked_record(request: EvalRequest, inputs: Inputs, targets: dict[str, str]
         wrt = names_of(request.wrt)
         function = Function(expression, wrt, request.dtype, limits, request.dialect, request.backend, 1, request.random_state or 0)
         seed = None if request.seed is None else _exact(Programs(limits, request.dtype).fresh(0), request.seed, "the seed")
-        at_once = (_begun_with(targets) if request.resume else None) or min(executor.at_once, limits.memory // _OF_MEMORY)
+        at_once = (_begun_with(targets) if request.resume else None) or _at_once(executor, values, limits)
         run = ChunkRun(function, values, seed, request.random_state or 0, at_once)
         return _Kept(run, targets, limits, resume=request.resume).record(executor, expression, seed, quiet=not sys.stderr.isatty())
+
+
+def _at_once(executor: Executor, values: dict[str, Any], limits: Limits) -> int:
+    """The bytes of a chunk."""
+    whole = sum(8 * math.prod(value.shape) for value in values.values() if isinstance(value, Described))
+    return min(max(executor.at_once, whole // _MANY), limits.memory // _OF_MEMORY)
 
 
 def _begun_with(targets: dict[str, str]) -> int | None:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
+from gradcli.ops import cutting
 from gradcli.ops.arrays import refusals
 from gradcli.ops.arrays.reshaping import inverse, permuted
 from gradcli.ops.arrays.shapes import StaticArray, flip, getitem, reshape, scatter_add, swapaxes
@@ -41,7 +42,7 @@ roll: Op = structural(
     "roll", "x", _roll, witness("moving.roll"), shape=_roll_shape, static={"shift": REQUIRED, "axis": None}, linear=True,
     result="same", ulps=0, vjp=lambda wanted, cotangent, out, x, shift, axis: (roll(cotangent, shift=_back(shift), axis=axis),),
     doc="The entries moved along axes (in order, if there is no axis), those beyond the end to the start.",
-    extended=Whole("moving.ROLLED"), examples=("roll(x, 1)",),
+    extended=Whole("moving.ROLLED"), examples=("roll(x, 1)",), across=cutting.moved,
     numpy=lambda shapes, shift, axis: f"np.roll({{0}}, {shift!r}, {axis!r})",
 )  # fmt: skip
 

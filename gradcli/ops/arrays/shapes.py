@@ -99,7 +99,7 @@ reshape: Op = structural(
     integral=True, extended=extended.RESHAPED, result="same", doc="The same entries in another shape; one extent may be -1.",
     examples=("reshape(x, (2, -1))",), ulps=0, backward=pytorch.node_of_reshape, shares="view", misfit=pytorch.unreshapable,
     written="reshape({x}, {shape})", reshapes=True, on_objects=True, simpler=same_shape,
-    axes=looping.reshaped, cut=cutting.reshaped, batched=lambda lead, x, shape: reshape(x, shape=(*lead, *shape)),
+    axes=looping.reshaped, cut=cutting.reshaped, across=cutting.regrouped, batched=lambda lead, x, shape: reshape(x, shape=(*lead, *shape)),
     numpy=lambda shapes, shape: f"np.reshape({{0}}, {shape!r})",
 )
 
@@ -210,7 +210,7 @@ swapaxes: Op = structural(
 
 
 def _getitem(x: Any, index: Index) -> Any:
-    return np.asarray(x)[numpy_index(index)]
+    return (x if hasattr(x, "dtype") else np.asarray(x))[numpy_index(index)]
 
 
 def _simpler_getitem(out: Any, x: Any, index: Index) -> Any:
@@ -258,7 +258,7 @@ getitem: Op = structural(
     "getitem", "x", _getitem, witness("moving.getitem"), vjp=_getitem_vjp, shape=_getitem_shape, static={"index": ()},
     linear=True, integral=True, result="same", extended=extended.ENTRIES, public=False, doc="x[index], as in NumPy.", ulps=0,
     backward=pytorch.node_of_getitem, shares="view", written=indexed, latex=indexed_in_latex, on_objects=True, simpler=_simpler_getitem,
-    axes=looping.indexed, cut=cutting.indexed, batched=_getitem_on_batch,
+    axes=looping.indexed, cut=cutting.indexed, across=cutting.sliced, batched=_getitem_on_batch,
     numpy=lambda shapes, index: f"{{0:base}}[{subscript_text(index)}]",
     torch=lambda shapes, index: (
         f"_taken({{0}}, numpy.s_[{subscript_text(index)}])" if runs_backwards(index) else f"{{0:base}}[{subscript_text(index)}]"
@@ -267,7 +267,7 @@ getitem: Op = structural(
 
 
 def _scatter_add(x: Any, index: Index, shape: Shape) -> Any:
-    out = np.zeros(shape, dtype=np.asarray(x).dtype)
+    out = np.zeros_like(x, shape=shape)  # of the library that has the chunks of x
     place = numpy_index(index)
     if any(isinstance(part, StaticArray) for part in index):
         np.add.at(out, place, x)
@@ -287,7 +287,7 @@ scatter_add: Op = structural(
     shape=lambda old, index, shape: shape, static={"index": (), "shape": ()}, linear=True, public=False, ulps=1, rounding="terms",
     backward="Index", extended=Whole("moving.ADDED"),
     doc="An array of zeros into which x is added at an index: the transpose of indexing.", on_objects=True, simpler=_simpler_scatter,
-    axes=looping.unindexed, cut=cutting.unindexed, batched=_scatter_on_batch,
+    axes=looping.unindexed, cut=cutting.unindexed, across=cutting.unsliced, batched=_scatter_on_batch,
     numpy=lambda shapes, index, shape: f"_scatter_add({{0}}, np.s_[{subscript_text(index)}], {shape!r})",
     torch=lambda shapes, index, shape: f"_scatter_add({{0}}, numpy.s_[{subscript_text(index)}], {shape!r})",
 )  # fmt: skip
@@ -330,7 +330,7 @@ def _flip_shape(old: Shape, axis: Any) -> Shape:
 flip: Op = structural(
     "flip", "x", _flip, witness("moving.flip"), vjp=lambda wanted, cotangent, out, x, axis: (flip(cotangent, axis=axis),),
     shape=_flip_shape, static={"axis": None}, linear=True, result="same", ulps=0, on_objects=True,
-    doc="The entries in reverse order along axes.", extended=extended.REVERSED,
+    doc="The entries in reverse order along axes.", extended=extended.REVERSED, across=cutting.turned,
     numpy=lambda shapes, axis: f"np.flip({{0}}, {axes_of(axis, len(shapes[0]))!r})",
 )  # fmt: skip
 

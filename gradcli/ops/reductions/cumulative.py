@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ShapeError
+from gradcli.ops import cutting
 from gradcli.ops.arrays.concatenation import concatenate
 from gradcli.ops.arrays.shapes import flip, getitem, reshape, transpose
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
@@ -41,7 +42,7 @@ def _cumsum_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: int | None)
 cumsum = structural(
     "cumsum", "x", _cumsum, witness("reducing.cumsum"), vjp=_cumsum_vjp, shape=_running_shape, static={"axis": None}, linear=True,
     doc="Running sums along an axis (of all entries in order by default).", rounding="partial sums", ulps=8, integral=True,
-    extended=extended.CUMSUM,
+    extended=extended.CUMSUM, across=cutting.moved,
     numpy=lambda shapes, axis: f"np.cumsum({{0}}, {axis})" if axis is not None and shapes[0] else "np.cumsum(np.ravel({0}), 0)",
 )  # fmt: skip
 

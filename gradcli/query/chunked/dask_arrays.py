@@ -21,12 +21,14 @@ from gradcli.query.instances import Asked
 
 Given = dict[str, Any]
 _SEED = ""  # its name among those of the values
+_IN_ONE = "rechunk(-1) of the arrays makes one chunk, if memory holds it"
 
 
 def lazily(function: Asked, bindings: Mapping[str, Any], seed: Any = None, state: int | None = None) -> tuple[Any, dict[str, Any]]:
     """The value of a function and its gradients, as arrays of Dask's.
 
-    One axis is cut, in every array that has it. Raises UsageError for arrays that are cut otherwise, and for what needs all chunks at once.
+    One axis is cut, in every array that has it; what moves entries along it, Dask does. Raises UsageError for arrays that are cut
+    otherwise, and for what needs all chunks at once.
     """
     given = {name: _as_floats(value, function.float_dtype) for name, value in bindings.items()}
     if seed is not None:
@@ -34,6 +36,7 @@ def lazily(function: Asked, bindings: Mapping[str, Any], seed: Any = None, state
     axes = _axes(given)
     given, extents = _unified(given, axes)
     program = _program(function, given, axes, sum(extents), state)
+    _hold_lengths(program, extents, axes)
     lowered, tasks = program.lowered, _Tasks(program, extents)
     for leaf, value in _by_leaf(lowered, given):
         (tasks.cut if lowered.staged.axis_of(leaf) is not None else tasks.known)[leaf] = value
@@ -116,7 +119,7 @@ def _program(function: Asked, given: Given, axes: Mapping[str, int], length: int
     seed = (tuple(given[_SEED].shape), axes.get(_SEED)) if _SEED in given else None
     known = {name: value for name, value in given.items() if name != _SEED and not is_lazy(name, value)}
     try:
-        return program_of(function, values, length, seed, state, known)
+        return program_of(function, values, length, seed, state, known, moves=True)
     except Uncut as reason:
         help = _other_chunks(function, values, state, known)
         raise UsageError(f"this cannot be computed chunk by chunk: {reason}", help=help) from None
@@ -131,9 +134,18 @@ def _other_chunks(function: Asked, values: Sequence[Value], state: int | None, k
                 continue
             others = [value._replace(axis=axis) if value is first else value for value in values]
             with suppress(Uncut, GradcliError):
-                program_of(function, others, extent, None, state, known)
+                program_of(function, others, extent, None, state, known, moves=True)
                 return f'{first.name}.rechunk({{{first.axis}: -1, {axis}: "auto"}}) is cut where it can be'
     return f"{cut[0].name if cut else 'seed'}.rechunk(-1) is one chunk, if memory holds it"
+
+
+def _hold_lengths(program: Program, extents: Sequence[int], axes: Mapping[str, int]) -> None:
+    """Raise UsageError if there are fewer entries somewhere along the cut than chunks."""
+    shortest = min(program.lowered.staged.lengths)
+    if axes and shortest < len(extents):
+        name = next(iter(axes))
+        what = f"{len(extents)} chunks, and {shortest} entries along the cut that are computed with"
+        raise UsageError(f"there are {what}", help=f"{name or 'seed'}.rechunk({{{axes[name]}: ...}}) has fewer, or -1 in one chunk")
 
 
 def _by_leaf(lowered: Lowered, given: Given) -> list[tuple[Expr, Any]]:
@@ -146,6 +158,13 @@ def _by_leaf(lowered: Lowered, given: Given) -> list[tuple[Expr, Any]]:
 
 
 # -- tasks ---------------------------------------------------------------------------------------------------------------
+
+
+def _parts(length: int, extents: Sequence[int]) -> tuple[int, ...]:
+    """The extents of chunks along an axis of another length, in the same proportions."""
+    whole = sum(extents)
+    ends = [end * length // whole for end in accumulate(extents)] if whole else list(extents)
+    return tuple(end - start for start, end in zip([0, *ends], ends, strict=False))
 
 
 class _Tasks:
@@ -164,15 +183,18 @@ class _Tasks:
         self.results: dict[Expr, list[Any]] = {}
         self.delayed = import_module("dask").delayed
         self.told = self.delayed(program, pure=True)
-        self.starts = [0, *accumulate(extents[:-1])]
+        self.parts = {length: _parts(length, extents) for length in self.staged.lengths}
+        self.of_chunks = [{length: parts[i] for length, parts in self.parts.items()} for i in range(len(extents))]
 
     def run_stages(self) -> None:
         for number, stage in enumerate(self.staged.stages):
+            for node in stage.moved:
+                self._move(node)
             if not stage.outputs:
                 continue
             columns = [self._inputs_of_chunks(given.node, given.axis) for given in stage.inputs]
             task = self.delayed(of_chunk, pure=True, nout=len(stage.outputs))
-            found = [task(self.told, number, extent, [column[i] for column in columns]) for i, extent in enumerate(self.extents)]
+            found = [task(self.told, number, own, [column[i] for column in columns]) for i, own in enumerate(self.of_chunks)]
             for place, node in enumerate(stage.cut, len(stage.folds)):
                 self.results[node] = [chunk[place] for chunk in found]
             if stage.folds:
@@ -194,8 +216,28 @@ class _Tasks:
         (value,) = self.common([node])
         if axis is None:
             return [value] * len(self.extents)
+        extents = self.parts[node.shape[axis]]
+        starts = [0, *accumulate(extents[:-1])]
         index = (slice(None),) * axis
-        return [value[(*index, slice(start, start + extent))] for start, extent in zip(self.starts, self.extents, strict=True)]
+        return [value[(*index, slice(start, start + extent))] for start, extent in zip(starts, extents, strict=True)]
+
+    def _move(self, node: Expr) -> None:
+        """What moves entries from chunk to chunk, by functions of NumPy's, which Dask takes over. Raises UsageError where it does not."""
+        assert node.op is not None
+        dtype = self.program.lowered.made.dtype
+        operands = [self.cut[o] if o in self.cut else self.result(o, dtype) for o in node.operands if o is not None]
+        size = max(1, math.prod(node.shape) * dtype.itemsize // len(self.of_chunks))
+        with import_module("dask").config.set({"array.chunk-size": size}):  # of arrays of zeros
+            try:
+                moved = node.op.forward(*operands, **node.static)
+            except NotImplementedError as error:
+                raise UsageError(f"Dask has no {node.op.name} of such chunks: {str(error).strip().splitlines()[0]}", help=_IN_ONE) from None
+        axis = self.staged.axis_of(node)
+        if axis is None:
+            self.known[node] = moved
+        else:
+            whole = dict.fromkeys(range(len(node.shape)), -1)
+            self.cut[node] = moved.rechunk({**whole, axis: self.parts[node.shape[axis]]})
 
     def common(self, wanted: Sequence[Expr]) -> list[Any]:
         """Tasks for nodes that all chunks have in common."""
@@ -223,6 +265,6 @@ class _Tasks:
         if axis is None:
             (value,) = self.common([node])
             return da.from_delayed(value, node.shape, dtype)
-        shapes = [(*node.shape[:axis], extent, *node.shape[axis + 1 :]) for extent in self.extents]
+        shapes = [(*node.shape[:axis], extent, *node.shape[axis + 1 :]) for extent in self.parts[node.shape[axis]]]
         chunks = [da.from_delayed(chunk, shape, dtype) for chunk, shape in zip(self.results[node], shapes, strict=True)]
         return da.concatenate(chunks, axis)

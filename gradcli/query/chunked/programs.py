@@ -45,6 +45,7 @@ class Program:
     length    of the axis that is cut
     seed      the shape of the vector of the vector-Jacobian product, and the axis along which it is cut; None without one
     state     of random numbers
+    moves     whether entries may go from chunk to chunk
     version   of gradcli where it was made
     """
 
@@ -54,6 +55,7 @@ class Program:
     length: int
     seed: tuple[tuple[int, ...], int | None] | None = None
     state: int | None = None
+    moves: bool = False
     version: str = ""
 
     @cached_property
@@ -79,13 +81,15 @@ def program_of(
     seed: tuple[tuple[int, ...], int | None] | None,
     state: int | None,
     known: Mapping[str, Any],
+    *,
+    moves: bool = False,
 ) -> Program:
     """A program that has stages; values that are known become part of it where they decide what is computed.
 
     Raises Uncut for what needs all chunks at once, and GradcliError for what has no result.
     """
     version = import_module("gradcli").__version__
-    program = Program(function.made_of, function, tuple(values), length, seed, state, version)
+    program = Program(function.made_of, function, tuple(values), length, seed, state, moves, version)
     try:
         program.hold()
     except UsageError:
@@ -121,7 +125,7 @@ class Lowered:
                 help="give a seed of that shape, e.g. seed=np.ones(...)",
             )
         roots = Gradients(made.root, list(made.wrt.values()), seed).roots
-        self.staged = Staged(roots, cut, program.length, function.dtype, made.scope.limits)
+        self.staged = Staged(roots, cut, program.length, function.dtype, made.scope.limits, moves=program.moves)
         given = [*made.leaves, *([] if seed is None else [seed])]
         self.leaves = [self.staged.leaves.get(leaf) for leaf in given]  # None for what no result depends on
 

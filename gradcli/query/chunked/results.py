@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.chunks.stages import Extents
 from gradcli.ops.registry import find
 from gradcli.ops.spec import Op
 from gradcli.query.chunked.programs import Program
@@ -14,14 +15,14 @@ from gradcli.query.chunked.programs import Program
 TOGETHER = 8  # results of chunks that come together at once
 
 
-def of_chunk(program: Program, stage: int, extent: int, values: Sequence[Any]) -> list[Any]:
+def of_chunk(program: Program, stage: int, extents: Extents, values: Sequence[Any]) -> list[Any]:
     """What a chunk gives to a stage, folds first; ``values`` are the stage's inputs, cut to the chunk."""
     lowered = program.lowered
     dtype = lowered.made.dtype
     values = [np.asarray(value) for value in values]
     values = [value if value.dtype.kind == "b" else value.astype(dtype, copy=False) for value in values]
     with np.errstate(all="ignore"):
-        found = lowered.staged.chunk_plan(stage, extent)([value[()] for value in values])
+        found = lowered.staged.chunk_plan(stage, extents)([value[()] for value in values])
     return [np.array(part) for part in found]  # a plan writes into its arrays again
 
 

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from gradcli.chunks.stages import Extents
 from gradcli.errors import UsageError
 from gradcli.graph.nodes import Expr
 from gradcli.limits import Limits
@@ -170,7 +171,7 @@ class ChunkRun:
                     inputs.append(sent[given.node])
                 else:
                     inputs.append(common[given.node][(slice(None),) * given.axis + (slice(start, start + extent),)])
-            yield chunk, _of_chunk, (self.program, number, extent, *inputs)
+            yield chunk, _of_chunk, (self.program, number, {self.program.length: extent}, *inputs)
 
     def _region(self, axis: int | None, chunk: int, rank: int) -> tuple[slice, ...]:
         assert axis is not None
@@ -178,9 +179,9 @@ class ChunkRun:
         return (slice(None),) * axis + (slice(start, start + extent),) + (slice(None),) * (rank - axis - 1)
 
 
-def _of_chunk(program: Program, stage: int, extent: int, *inputs: Any) -> list[Any]:
+def _of_chunk(program: Program, stage: int, extents: Extents, *inputs: Any) -> list[Any]:
     """The results of a chunk, wherever it is computed: what it takes from stores is read there."""
-    return of_chunk(program, stage, extent, [given.read() if isinstance(given, Slice) else given for given in inputs])
+    return of_chunk(program, stage, extents, [given.read() if isinstance(given, Slice) else given for given in inputs])
 
 
 def _axis_of(store: Described, length: int) -> int | None:
