@@ -111,7 +111,7 @@ def test_chunks_are_as_large_as_memory_allows(call_cli, tmp_path, monkeypatch, c
     monkeypatch.setattr(chunked, "_MANY", many)
     np.lib.format.open_memmap(tmp_path / "y.npy", "w+", np.float64, (count,))
     done = call_cli("eval", "sum(y)*w", "y=@y.npy", "w=2", "--on", "here", "--wrt", "w", "--limit", f"memory={memory}", "--format", "jsonl")
-    assert f"computed in {chunks} chunks" in done.stdout, done.stderr
+    assert f"computed in {chunks} chunk" in done.stdout, done.stderr
 
 
 def test_another_run_is_not_gone_on_with(call_cli, files, monkeypatch):

@@ -163,7 +163,8 @@ class _Kept:
                 target.finish()
                 record.warnings.append(f"{'the value' if name == 'value' else f'the gradient of {name}'} is in {self.shown[name]}")
         self._remove()
-        record.warnings.append(f"computed in {len(self.run.extents)} chunks, and not cross-checked")
+        count = len(self.run.extents)
+        record.warnings.append(f"computed in {count} chunk{'s' * (count != 1)}, and not cross-checked")
         return record
 
     def _remove(self) -> None:
