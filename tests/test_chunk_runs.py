@@ -9,6 +9,7 @@ import time
 
 import numpy as np
 import pytest
+from checking import partial, planted, times
 from conftest import COMMAND, plain_environment
 
 import gradcli
@@ -44,8 +45,34 @@ def test_the_result_is_that_of_the_whole(call_cli, files):
     for name, gradient in gradients.items():
         np.testing.assert_allclose(found["grad"][name], gradient, rtol=1e-12)
     (note,) = found["warnings"]
-    assert note.startswith("computed in ")
-    assert note.endswith(" chunks, and not cross-checked")
+    assert note == "computed in 8 chunks; cross-checked on the first 256 of 1,000 entries along the cut: agree"
+    assert found["check"] is None
+
+
+def test_without_a_check_it_is_said(call_cli, files):
+    found = record(call_cli("eval", "sum(y)*s", "y=@y.npy", "s=2", "--wrt", "s", "--on", "here", "--no-check", "--format", "jsonl"))
+    assert found["warnings"] == ["computed in 2 chunks; not cross-checked"]
+
+
+def test_a_wrong_rule_is_found_before_the_work(call_cli, files):
+    with planted("tanh", **partial(0, times(1.001))):
+        done = call_cli("eval", "sum(tanh(y))", "y=@y.npy", "--on", "here", "--save", "y=g.npy", "--format", "jsonl")
+    assert done.returncode == 1
+    found = json.loads(done.stdout)
+    assert found["check"]["verdict"] == "mismatch"
+    assert found["warnings"][-1] == "computed in 2 chunks; cross-checked on the first 1,000 of 1,000 entries along the cut: mismatch"
+
+
+def test_chunks_that_come_together_wrongly_are_found(call_cli, files, monkeypatch):
+    monkeypatch.setattr(runs, "folded_all", lambda names, parts: list(parts[0]) if names else [])
+    done = call_cli("eval", "sum(y**2)*s", "y=@y.npy", "s=2", "--wrt", "s", "--on", "here", "--format", "jsonl")
+    assert done.returncode == 1
+    assert "the value of the first 1,000 entries is another in chunks than at once" in done.stdout
+
+
+def test_what_cannot_be_held_says_why(call_cli, files):
+    found = record(call_cli("eval", "sum(y > 0)", "y=@y.npy", "--on", "here", "--format", "jsonl"))
+    assert found["warnings"][0].startswith("computed in 2 chunks; ")
 
 
 @pytest.mark.parametrize("suffix", ["npy", "zarr", "h5", "parquet"])
@@ -69,7 +96,7 @@ def _loaded(path):
 
 def test_a_run_goes_on_where_it_was_interrupted(call_cli, files, monkeypatch):
     """Of two stages, in the middle of the second; no chunk is computed twice, and the bits are those of one run."""
-    arguments = ("eval", "sum(softmax(y)*x[:, 0])", "x=@x.npy", "y=@y.npy", "--on", "here", "--threads", "1")
+    arguments = ("eval", "sum(softmax(y)*x[:, 0])", "x=@x.npy", "y=@y.npy", "--on", "here", "--threads", "1", "--no-check")
     saved = ("--save", "x=g.npy", "--save", "y=h.npy")
     assert call_cli(*arguments, "--save", "x=one.npy", "--save", "y=other.npy").returncode == 0
     computed = interrupted_after(monkeypatch, 18)

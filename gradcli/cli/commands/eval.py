@@ -189,7 +189,7 @@ def _chunk_by_chunk(request: EvalRequest, inputs: "Inputs", limits: "Limits") ->
     whole = {name: path for name, path in targets.items() if name == "value" or name in (record.grad or {})}
     with closing(writer_of(request, SavedArrays(whole).save if whole else None)) as writer:
         writer.write(record)
-    return code_of(record.error.error) if record.error else FINE
+    return code_of(record.error.error) if record.error else FOUND if record.failed else FINE
 
 
 def _saved_arrays(texts: list[str]) -> "SavedArrays | None":

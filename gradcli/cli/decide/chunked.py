@@ -21,11 +21,13 @@ from gradcli.limits import Limits
 from gradcli.query.chunked.executors import Executor, executor_on
 from gradcli.query.chunked.journal import Journal, chunks_of
 from gradcli.query.chunked.runs import ChunkRun, Target
+from gradcli.query.chunked.sampling import Entries, NotHeld, check_of_first
 from gradcli.query.chunked.sources import Described, described
 from gradcli.query.functions import Function
 from gradcli.query.options import names_of
 from gradcli.query.programs import Programs
 from gradcli.report.records import Record
+from gradcli.report.verdicts import Check, Verdict
 from gradcli.storage.current_folder import real
 
 _MANY = 10_000  # chunks: more of them keep a scheduler busy that could be larger
@@ -42,7 +44,23 @@ def chunked_record(request: EvalRequest, inputs: Inputs, targets: dict[str, str]
         seed = None if request.seed is None else _exact(Programs(limits, request.dtype).fresh(0), request.seed, "the seed")
         at_once = (_begun_with(targets) if request.resume else None) or _at_once(executor, values, limits)
         run = ChunkRun(function, values, seed, request.random_state or 0, at_once)
-        return _Kept(run, targets, limits, resume=request.resume).record(executor, expression, seed, quiet=not sys.stderr.isatty())
+        kept = _Kept(run, targets, limits, resume=request.resume)
+        said, check = _held(run, expression, executor, request, wrt) if request.check else ("not cross-checked", None)
+        record = kept.record(executor, expression, seed, quiet=not sys.stderr.isatty())
+        count = len(run.extents)
+        record.warnings.append(f"computed in {count} chunk{'s' * (count != 1)}; {said}")
+        record.check = check
+        return record
+
+
+def _held(run: ChunkRun, expression: str, executor: Executor, request: EvalRequest, wrt: Any) -> tuple[str, Check | None]:
+    """What is said of the cross-check, which is done before the work, on a part of it; and its verdict, if it is not that all is right."""
+    try:
+        count, check = check_of_first(run, expression, executor, wrt, request.dialect)
+    except NotHeld as reason:
+        return f"not cross-checked: {reason}", None
+    said = f"cross-checked on the first {count:,} of {run.program.length:,} entries along the cut: {check.worst.word}"
+    return said, None if check.worst is Verdict.AGREE else check
 
 
 def _at_once(executor: Executor, values: dict[str, Any], limits: Limits) -> int:
@@ -125,7 +143,7 @@ class _Kept:
             else:
                 limits.check_array(shape)
                 self.arrays[name] = np.empty(shape, run.function.float_dtype)
-                self.targets[name] = _InMemory(self.arrays[name])
+                self.targets[name] = Entries(self.arrays[name])
 
     def _hold(self) -> None:
         """Raise UsageError, or OutputError, for files that the results cannot go to."""
@@ -163,8 +181,6 @@ class _Kept:
                 target.finish()
                 record.warnings.append(f"{'the value' if name == 'value' else f'the gradient of {name}'} is in {self.shown[name]}")
         self._remove()
-        count = len(self.run.extents)
-        record.warnings.append(f"computed in {count} chunk{'s' * (count != 1)}, and not cross-checked")
         return record
 
     def _remove(self) -> None:
@@ -172,11 +188,3 @@ class _Kept:
             self.journal.close()
         for folder in self.folders:
             shutil.rmtree(folder, ignore_errors=True)
-
-
-class _InMemory:
-    def __init__(self, array: np.ndarray) -> None:
-        self.array = array
-
-    def write(self, region: tuple[slice, ...], array: np.ndarray) -> None:
-        self.array[region] = array

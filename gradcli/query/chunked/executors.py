@@ -210,5 +210,5 @@ def executor_on(place: str, threads: int | None) -> Executor:
 def cluster_on(place: str, threads: int | None = None) -> Cluster:
     """The cluster that is meant by ``local`` or the address of a scheduler. Raises UsageError."""
     if place != "local" and "://" not in place:
-        raise UsageError(f"--on {place}: there is no such place", help="write local, or the address of a scheduler: tcp://HOST:8786; eval --on here needs none")
+        raise UsageError(f"--on {place}: there is no such place", help="write local, or the address of a scheduler: tcp://HOST:8786")
     return Cluster(place, threads)

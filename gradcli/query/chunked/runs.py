@@ -36,7 +36,7 @@ class ChunkRun:
 
     def __init__(self, function: Asked, values: Mapping[str, Any], seed: Any, state: int, at_once: int) -> None:
         """``at_once``: bytes that are read for a chunk, and as many that it gives. Raises UsageError for what needs all chunks at once."""
-        self.function, self.values, self.seed, self.at_once = function, dict(values), seed, at_once
+        self.function, self.values, self.seed, self.state, self.at_once = function, dict(values), seed, state, at_once
         stores = {name: value for name, value in values.items() if isinstance(value, Described) and value.shape}
         if not stores:
             raise UsageError("there is no array to go through chunk by chunk", help="bind one that a file holds: x=@x.zarr")
