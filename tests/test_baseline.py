@@ -61,14 +61,14 @@ def test_two_records_of_one_id(against):
 
 
 @pytest.mark.parametrize("project", ["pyproject.toml", ".git", None])
-def test_every_way_to_a_file(run_cli, tmp_path, project):
+def test_every_way_to_a_file(call_cli, tmp_path, project):
     (tmp_path / "in").mkdir()
     if project:
         (tmp_path / project).write_text("gitdir: elsewhere" if project == ".git" else "")
     (tmp_path / "m.grad").write_text("assert 1 == 2\n")
-    run_cli("check", "m.grad", "--baseline", "known.json", "--update")
+    call_cli("check", "m.grad", "--baseline", "known.json", "--update")
     for folder, file in ((".", "./m.grad"), (".", f"{tmp_path}/m.grad"), ("in", "../m.grad")):
-        done = run_cli("check", file, "--baseline", f"{tmp_path}/known.json", cwd=tmp_path / folder)
+        done = call_cli("check", file, "--baseline", f"{tmp_path}/known.json", cwd=tmp_path / folder)
         assert (done.returncode, done.stderr) == (0, "")
     assert json.loads((tmp_path / "known.json").read_text()) == {
         "version": 2, "known": [{"file": "m.grad", "text": "assert 1 == 2", "rule": "assert"}],

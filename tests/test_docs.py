@@ -5,9 +5,12 @@ from __future__ import annotations
 import doctest
 import os
 import re
+import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import function_table
 import pytest
@@ -43,18 +46,35 @@ def run(command: str, folder: Path) -> str:
     return done.stdout.decode().strip("\n")
 
 
+def words_of(command: str) -> list[str] | None:
+    """The arguments of a command of gradcli's; None where a shell has more to do than to take its quotes away."""
+    reader = shlex.shlex(command, posix=True, punctuation_chars=True)
+    reader.whitespace_split = True
+    program, *words = reader
+    return None if program != "gradcli" or any(set(word) <= set(reader.punctuation_chars) for word in words) else words
+
+
 def digits_apart(text: str) -> str:
     """Output with the digit counts of verdicts and the widths of enclosures left open, which differ between platforms, and with times."""
     counted = re.sub(r"within 1e-\d+", "within #", re.sub(r"to \d+ digits", "to # digits", text))
     return re.sub(r" in \d+\.\d\d s$", " in # s", counted, flags=re.MULTILINE)
 
 
-EXAMPLES = [example for page in PAGES for example in examples(page.read_text(encoding="utf-8"))]
+OF_README = examples(README.read_text("utf-8"))
+OF_PAGES = dict.fromkeys(example for page in PAGES for example in examples(page.read_text("utf-8")) if example not in OF_README)
 
 
-@pytest.mark.parametrize(("command", "output"), dict.fromkeys(EXAMPLES), ids=lambda value: str(value)[:60])
-def test_command(command: str, output: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("command", "output"), OF_README, ids=lambda value: str(value)[:60])
+def test_command_as_typed(command: str, output: str, tmp_path: Path) -> None:
     assert digits_apart(run(command, tmp_path)) == digits_apart(output)
+
+
+@pytest.mark.parametrize(("command", "output"), OF_PAGES, ids=lambda value: str(value)[:60])
+def test_command(command: str, output: str, tmp_path: Path, call_cli: Callable[..., Any]) -> None:
+    """In a process of its own only where the shell has a part in it."""
+    words = words_of(command)
+    printed = run(command, tmp_path) if words is None else call_cli(*words, cwd=ROOT, together=True).stdout.strip("\n")
+    assert digits_apart(printed) == digits_apart(output)
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if ">>> " in page.read_text("utf-8")], ids=lambda page: page.name)
