@@ -269,3 +269,30 @@ def test_lists_are_arrays_of_numpys_floats(name: str, before: tuple[Any, ...], a
     at = np.array([0.7, 0.1, 0.3])
     call = (lambda x: np.concatenate([x, [0.1, 0.2]])) if name == "concatenate" else lambda x: getattr(np, name)(*before, x, *after)
     assert np.array_equal(call(torch.tensor(at)).numpy(), call(at)), name
+
+
+@pytest.mark.parametrize("name", ["sin", "sqrt", "exp2", "arctan", "cbrt", "true_divide", "logaddexp", "mean", "std", "var", "hypot"])
+@pytest.mark.parametrize("kind", ["int64", "int32"])
+def test_whole_numbers_are_computed_with_in_doubles(name: str, kind: str) -> None:
+    """As NumPy does, where PyTorch's own functions take floats of its default dtype."""
+    entries, function = np.array([3, 1, 2], kind), getattr(np, name)
+    count = function.nin if isinstance(function, np.ufunc) else 1
+    found = function(*[torch.tensor(entries)] * count)
+    assert found.dtype == torch.float64
+    assert found.numpy() == pytest.approx(function(*[entries] * count), rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    "text", ["np.split(v, [2, 3])", "np.array_split(v, 2)", "np.hsplit(x, 3)", "np.vsplit(x, 2)", "np.dsplit(np.stack([x, x], 2), 2)"]
+)
+def test_parts_are_lists(text: str) -> None:
+    wanted, found = run(text, copies()), run(text, {name: torch.tensor(array) for name, array in copies().items()})
+    assert isinstance(found, list)
+    assert [part.tolist() for part in found] == [part.tolist() for part in wanted]
+
+
+def test_eigenvectors_of_either_triangle_have_numpys_signs() -> None:
+    matrices = np.random.default_rng(8).normal(size=(3, 5, 5))
+    for triangle in "LU":
+        found, wanted = np.linalg.eigh(torch.tensor(matrices), triangle), np.linalg.eigh(matrices, triangle)
+        assert found.eigenvectors.numpy() == pytest.approx(wanted.eigenvectors, abs=1e-12), triangle

@@ -89,3 +89,17 @@ def test_ufuncs_of_scipy_are_recorded() -> None:
 def test_what_is_refused(text: str, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         of(torch.scipy, text, {name: torch.tensor(array) for name, array in copies().items()})
+
+
+@pytest.mark.parametrize("given", [1.7, np.float64(1.7), [1.7, 2], np.array([1, 2]), 3])
+def test_numbers_alone_are_doubles(given: Any) -> None:
+    found = torch.scipy.special.psi(given)
+    assert found.dtype == torch.float64
+    assert found.numpy() == pytest.approx(scipy.special.psi(np.asarray(given, float)), rel=1e-14)
+
+
+def test_random_numbers_are_those_of_scipy() -> None:
+    found = torch.scipy.stats.norm.rvs(torch.tensor([1.0, -2.0]), scale=0.5, size=2, random_state=3)
+    assert np.array_equal(found, scipy.stats.norm.rvs([1.0, -2.0], scale=0.5, size=2, random_state=3))
+    with pytest.raises(TypeError, match=r"stats\.gamma\.rvs: random numbers have no gradients by the parameters"):
+        torch.scipy.stats.gamma.rvs(torch.tensor(2.0, requires_grad=True))

@@ -52,6 +52,11 @@ def _split_in_depth(x: Any, indices_or_sections: Any) -> Any:
     return np.split(x, indices_or_sections, 2)
 
 
+def _parts(name: str) -> Callable[..., Any]:
+    """Parts along an axis, in a list as NumPy has them."""
+    return lambda ary, indices_or_sections, *axis, **keywords: list(by_name(name, ary, indices_or_sections, *axis, **keywords))
+
+
 def _steps(x: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     parts = [np.diff(np.ravel(tensor_of(x)))]
     if to_begin is not None:
@@ -202,10 +207,13 @@ def _of_triangle(name: str) -> Callable[..., Any]:
     def run(a: Any, UPLO: str = "L") -> Any:
         if UPLO.upper() not in ("L", "U"):
             raise ValueError("UPLO argument must be 'L' or 'U'")
-        given = tensor_of(a)
+        given, function = tensor_of(a), getattr(np.linalg, name)
         part, strict = (np.tril(given), np.tril(given, -1)) if UPLO.upper() == "L" else (np.triu(given), np.triu(given, 1))
-        whole = part + np.swapaxes(strict, -1, -2)
-        return called(name, (whole,), {}, getattr(np.linalg, name))
+        found: Any = called(name, (part + np.swapaxes(strict, -1, -2),), {}, function)
+        if UPLO.upper() == "L" or not isinstance(found, tuple):
+            return found
+        same = np.sum(function(plain(given), "U").eigenvectors * plain(found[1]), axis=-2, keepdims=True) >= 0
+        return type(found)(found[0], found[1] * np.where(same, 1.0, -1.0))  # LAPACK leaves their signs open, and has others there
 
     return run
 
@@ -215,5 +223,5 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "apply_along_axis": _along_axis, "apply_over_axes": _over_axes, "astype": _astype, "real": _real, "real_if_close": _real_if_close,
     "imag": _imaginary, "linspace": _spaced, "logspace": _log_spaced, "geomspace": _geometric, "poly": _polynomial_of_roots,
     "linalg.eigh": _of_triangle("eigh"), "linalg.eigvalsh": _of_triangle("eigvalsh"), "polyfit": _fitted, "interp": _interpolated,
-    "concat": _concatenated, "unstack": _unstacked,
+    "concat": _concatenated, "unstack": _unstacked, **{name: _parts(name) for name in ("split", "array_split", "hsplit", "vsplit")},
 }  # fmt: skip

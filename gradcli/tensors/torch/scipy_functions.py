@@ -157,4 +157,18 @@ class _Distribution(SimpleNamespace):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return scipy_function(f"{self.path}.{name}")
+        return _draws(self.path) if name == "rvs" else scipy_function(f"{self.path}.{name}")
+
+
+def _draws(path: str) -> Callable[..., Any]:
+    """Random numbers of a distribution, SciPy's own: no gradient passes through them."""
+
+    def rvs(*arguments: Any, **keywords: Any) -> Any:
+        import scipy.stats
+
+        if any(isinstance(given, Tensor) and given.requires_grad for given in (*arguments, *keywords.values())):
+            raise TypeError(f"{path}.rvs: random numbers have no gradients by the parameters of their distribution")
+        distribution = getattr(scipy.stats, path.rpartition(".")[2])
+        return distribution.rvs(*map(plain, arguments), **{key: plain(value) for key, value in keywords.items()})
+
+    return rvs
