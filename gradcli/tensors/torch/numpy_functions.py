@@ -209,11 +209,12 @@ def _of_triangle(name: str) -> Callable[..., Any]:
             raise ValueError("UPLO argument must be 'L' or 'U'")
         given, function = tensor_of(a), getattr(np.linalg, name)
         part, strict = (np.tril(given), np.tril(given, -1)) if UPLO.upper() == "L" else (np.triu(given), np.triu(given, 1))
-        found: Any = called(name, (part + np.swapaxes(strict, -1, -2),), {}, function)
+        found = called(name, (part + np.swapaxes(strict, -1, -2),), {}, function)
         if UPLO.upper() == "L" or not isinstance(found, tuple):
             return found
         same = np.sum(function(plain(given), "U").eigenvectors * plain(found[1]), axis=-2, keepdims=True) >= 0
-        return type(found)(found[0], found[1] * np.where(same, 1.0, -1.0))  # LAPACK leaves their signs open, and has others there
+        kind: Any = type(found)
+        return kind(found[0], found[1] * np.where(same, 1.0, -1.0))  # LAPACK leaves their signs open, and has others there
 
     return run
 
