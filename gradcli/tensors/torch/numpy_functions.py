@@ -13,6 +13,7 @@ from gradcli.tensors.core.casts import clone_of
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.torch.numpy_calls import by_name, called, plain, refuse, tensor_of
 from gradcli.tensors.torch.numpy_places import PLACES
+from gradcli.tensors.torch.numpy_reductions import REDUCTIONS
 from gradcli.tensors.torch.numpy_selection import SELECTION
 
 # -- arrays put together ----------------------------------------------------------------------------------------
@@ -156,7 +157,9 @@ def _geometric(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtyp
     first, last = tensor_of(start), tensor_of(stop)
     if np.any(np.sign(plain(first)) != np.sign(plain(last))) or np.any(plain(first) == 0):
         raise ValueError("Geometric sequence cannot include zero, nor numbers of both signs")
-    made = np.sign(plain(first)) * np.exp(_spaced(np.log(np.abs(first)), np.log(np.abs(last)), num, endpoint, axis=axis))
+    signs = np.sign(plain(first))
+    signs = np.expand_dims(np.broadcast_arrays(signs, plain(last))[0], axis) if np.ndim(first) or np.ndim(last) else signs
+    made = signs * np.exp(_spaced(np.log(np.abs(first)), np.log(np.abs(last)), num, endpoint, axis=axis))
     return made if dtype is None else _astype(made, dtype)
 
 
@@ -220,7 +223,8 @@ def _of_triangle(name: str) -> Callable[..., Any]:
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    **PLACES, **SELECTION, "transpose": _transpose, "roll": _roll, "block": _block, "dsplit": _split_in_depth, "ediff1d": _steps,
+    **PLACES, **SELECTION, **REDUCTIONS,
+    "transpose": _transpose, "roll": _roll, "block": _block, "dsplit": _split_in_depth, "ediff1d": _steps,
     "apply_along_axis": _along_axis, "apply_over_axes": _over_axes, "astype": _astype, "real": _real, "real_if_close": _real_if_close,
     "imag": _imaginary, "linspace": _spaced, "logspace": _log_spaced, "geomspace": _geometric, "poly": _polynomial_of_roots,
     "linalg.eigh": _of_triangle("eigh"), "linalg.eigvalsh": _of_triangle("eigvalsh"), "polyfit": _fitted, "interp": _interpolated,
