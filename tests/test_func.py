@@ -114,6 +114,31 @@ def test_levels_are_told_apart(outer: Any, inner: Any) -> None:
     assert outer(lambda x: x * inner(lambda y: x * y)(torch.tensor(5.0)))(x).item() == 6
 
 
+def pushed(f: Any) -> Any:
+    return lambda x: jvp(f, (x,), (torch.ones_like(x),))[1]
+
+
+def pulled(f: Any) -> Any:
+    """By a product that is asked for after the function's value has been released."""
+
+    def derivative(x: Any) -> Any:
+        value, products = vjp(f, x)
+        return products(torch.ones_like(value))[0]
+
+    return derivative
+
+
+@pytest.mark.parametrize("third", [grad, jacfwd, pushed, pulled])
+@pytest.mark.parametrize("second", [grad, jacfwd, pushed, pulled])
+@pytest.mark.parametrize("first", [grad, jacfwd, pushed, pulled])
+def test_three_levels_around_what_the_innermost_meets(first: Any, second: Any, third: Any) -> None:
+    """d2/dx2 (x d/dy (x y)) = 2, although the innermost function is of the outer variables, whose tangents are its results', too."""
+    x = torch.tensor(3.0)
+    found = third(second(lambda x: x * first(lambda y: x * y)(torch.tensor(5.0))))(x)
+    assert found.item() == 2
+    assert not found.requires_grad
+
+
 def test_a_third_derivative() -> None:
     x = torch.tensor(0.7, dtype=torch.float64)
     assert grad(grad(grad(torch.sin)))(x).item() == pytest.approx(-np.cos(0.7), rel=1e-15)
@@ -185,6 +210,13 @@ def test_what_takes_entries_is_refused() -> None:
         vmap(lambda x: x if x.item() > 0 else -x)(X)
     with pytest.raises(RuntimeError, match="inside of a function being transformed"):
         grad(lambda x: x.requires_grad_().sum())(X)
+    for taken in (
+        lambda x: torch.from_numpy(x.numpy()),
+        lambda x: torch.tensor(np.array([x[0], x[1]])),
+        lambda x: torch.as_tensor(np.r_[x]),
+    ):
+        with pytest.raises(RuntimeError, match="Cannot access data pointer of Tensor that doesn't have storage"):
+            jvp(taken, (X,), (X,))
 
 
 # -- dual levels ------------------------------------------------------------------------------------------------

@@ -269,3 +269,77 @@ def test_lists_are_arrays_of_numpys_floats(name: str, before: tuple[Any, ...], a
     at = np.array([0.7, 0.1, 0.3])
     call = (lambda x: np.concatenate([x, [0.1, 0.2]])) if name == "concatenate" else lambda x: getattr(np, name)(*before, x, *after)
     assert np.array_equal(call(torch.tensor(at)).numpy(), call(at)), name
+
+
+@pytest.mark.parametrize("name", ["sin", "sqrt", "exp2", "arctan", "cbrt", "true_divide", "logaddexp", "mean", "std", "var", "hypot"])
+@pytest.mark.parametrize("kind", ["int64", "int32"])
+def test_whole_numbers_are_computed_with_in_doubles(name: str, kind: str) -> None:
+    """As NumPy does, where PyTorch's own functions take floats of its default dtype."""
+    entries, function = np.array([3, 1, 2], kind), getattr(np, name)
+    count = function.nin if isinstance(function, np.ufunc) else 1
+    found = function(*[torch.tensor(entries)] * count)
+    assert found.dtype == torch.float64
+    assert found.numpy() == pytest.approx(function(*[entries] * count), rel=1e-15)
+
+
+@pytest.mark.parametrize(
+    "text", ["np.split(v, [2, 3])", "np.array_split(v, 2)", "np.hsplit(x, 3)", "np.vsplit(x, 2)", "np.dsplit(np.stack([x, x], 2), 2)"]
+)
+def test_parts_are_lists(text: str) -> None:
+    wanted, found = run(text, copies()), run(text, {name: torch.tensor(array) for name, array in copies().items()})
+    assert isinstance(found, list)
+    assert [part.tolist() for part in found] == [part.tolist() for part in wanted]
+
+
+def test_eigenvectors_of_either_triangle_have_numpys_signs() -> None:
+    matrices = np.random.default_rng(8).normal(size=(3, 5, 5))
+    for triangle in "LU":
+        found, wanted = np.linalg.eigh(torch.tensor(matrices), triangle), np.linalg.eigh(matrices, triangle)
+        assert found.eigenvectors.numpy() == pytest.approx(wanted.eigenvectors, abs=1e-12), triangle
+
+
+N = ARRAYS["x"].copy()
+N[0, 1] = np.nan
+WHOLE = np.array([6, 4, 9])
+# More than the catalogue's functions of these names have, which NumPy's keywords, axes and dtypes mean.
+FURTHER = [
+    (lambda i: np.bitwise_and(i, [3, 5, 1]), WHOLE), (lambda i: np.array([1, 2, 4]) | i, WHOLE), (np.invert, WHOLE),
+    (lambda i: np.left_shift(i, 2), WHOLE), (lambda i: np.gcd(i, 6), WHOLE), (lambda i: np.lcm(4, i), WHOLE),
+    (lambda b: np.array([True, False, True]) ^ b, WHOLE > 4), (np.bitwise_count, WHOLE), (np.reciprocal, WHOLE),
+    (lambda i: np.float_power(i, -i), WHOLE), (np.average, WHOLE), (lambda i: np.average(i, weights=i), WHOLE), (np.cov, WHOLE),
+    (lambda i: np.add(i, [i[0], 0.1, 2]), WHOLE), (lambda i: np.insert(i, [1, 1], [7.13, 2]), WHOLE),
+    (lambda x: np.insert(x, 1, [0.1, 0.2], axis=1), ARRAYS["x"].astype(np.float32)),
+    (lambda x: np.nanprod(x, axis=0, initial=2.0, where=[[True], [False]]), N), (lambda x: np.nanmax(x, axis=1, initial=0.3), N),
+    (lambda x: np.nanmin(x, initial=5.0, where=np.array([True, True, False])), N),
+    (lambda x: np.nansum(x, where=np.array([1, 1, 0]) > 0), N),
+    (lambda x: np.angle(x, deg=True), ARRAYS["x"]), (lambda x: np.trace(x, 1, dtype=np.float32), ARRAYS["x"]),
+    (lambda x: np.trapezoid(x, np.array([0.0, 0.5, 2.0]), dx=3.0), ARRAYS["x"]),
+    (lambda x: np.vecdot(x, np.cos(np.arange(6.0)).reshape(2, 1, 3), axis=0), ARRAYS["x"]),
+    (lambda x: np.ldexp(x, np.array([3, -2, 0])), ARRAYS["x"]),
+    (lambda x: np.ldexp(x, np.array([1024, 2045, -2045])), np.array([0.5, 2.3e-308, 1.7e308])),
+    (lambda x: np.geomspace(x, [[64.0], [0.5]], 4, endpoint=False, axis=-1), np.abs(ARRAYS["x"]) + 1.0),
+    (lambda x: np.geomspace(-1.0, -x, 3), np.abs(ARRAYS["x"]) + 1.0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("function", "array"), FURTHER, ids=[str(place) for place in range(len(FURTHER))])
+def test_what_keywords_axes_and_dtypes_mean_to_numpy(function: Any, array: np.ndarray) -> None:
+    found, wanted = function(torch.tensor(array)), function(array)
+    assert found.numpy() == pytest.approx(wanted, rel=1e-6 if array.dtype == np.float32 else 1e-13)
+    assert found.dtype.is_floating_point == (np.asarray(wanted).dtype.kind == "f")
+    if array.dtype != np.float64 or np.isnan(array).any() or array.max() > 1e300:
+        return
+    leaf = torch.tensor(array, requires_grad=True)
+    result = function(leaf)
+    seed = np.cos(np.arange(result.numel()) + 1.0).reshape(result.shape)
+    (result * torch.tensor(seed)).sum().backward()
+    for place in np.ndindex(array.shape):
+        step = np.zeros_like(array)
+        step[place] = 1e-3 if np.asarray(wanted).dtype == np.float32 else 1e-6
+        slope_there = ((function(array + step) - function(array - step)) * seed).sum() / (2 * step[place])
+        assert leaf.grad[place].item() == pytest.approx(slope_there, rel=1e-3 if step[place] == 1e-3 else 1e-6, abs=1e-7)
+
+
+def test_whole_numbers_take_no_floats_that_require_grad() -> None:
+    with pytest.raises(GradcliError, match="insert: floats that require grad cannot be put into whole numbers"):
+        np.insert(torch.tensor(WHOLE), 1, torch.tensor(2.5, requires_grad=True))

@@ -89,3 +89,36 @@ def test_ufuncs_of_scipy_are_recorded() -> None:
 def test_what_is_refused(text: str, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         of(torch.scipy, text, {name: torch.tensor(array) for name, array in copies().items()})
+
+
+@pytest.mark.parametrize("given", [1.7, np.float64(1.7), [1.7, 2], np.array([1, 2]), 3])
+def test_numbers_alone_are_doubles(given: Any) -> None:
+    found = torch.scipy.special.psi(given)
+    assert found.dtype == torch.float64
+    assert found.numpy() == pytest.approx(scipy.special.psi(np.asarray(given, float)), rel=1e-14)
+
+
+def test_random_numbers_are_those_of_scipy() -> None:
+    found = torch.scipy.stats.norm.rvs(torch.tensor([1.0, -2.0]), scale=0.5, size=2, random_state=3)
+    assert np.array_equal(found, scipy.stats.norm.rvs([1.0, -2.0], scale=0.5, size=2, random_state=3))
+    with pytest.raises(TypeError, match=r"stats\.gamma\.rvs: random numbers have no gradients by the parameters"):
+        torch.scipy.stats.gamma.rvs(torch.tensor(2.0, requires_grad=True))
+
+
+@pytest.mark.parametrize("name", ["comb", "perm", "factorial"])
+def test_counts_of_what_cannot_be_counted_are_zero(name: str) -> None:
+    """Where the functions of real numbers have values, or none, SciPy has zero: 2.3 things of which 3 are taken, -0.7!."""
+    n, k = np.array([5.5, 3.0, -1.0, -1.5, 2.3, 7.0, 4.0, -0.7]), np.array([2.0, 1.5, 0.0, 2.0, 3.0, -1.0, 4.0, -0.5])
+    arguments = (n,) if name == "factorial" else (n, k)
+    leaf = torch.tensor(n, requires_grad=True)
+    found = getattr(torch.scipy.special, name)(leaf, *arguments[1:])
+    wanted = getattr(scipy.special, name)(*arguments)
+    assert found.detach().numpy() == pytest.approx(wanted, rel=1e-12)
+    found.sum().backward()
+    assert (leaf.grad.numpy()[wanted == 0] == 0).all()
+    assert np.isfinite(leaf.grad.numpy()).all()
+
+
+def test_combinations_with_repetition() -> None:
+    found = torch.scipy.special.comb(torch.tensor([[5.0], [4.0]]), torch.tensor([2.0, 1.0, 0.0]), repetition=True)
+    assert np.array_equal(found.numpy(), scipy.special.comb([[5], [4]], [2, 1, 0], repetition=True))

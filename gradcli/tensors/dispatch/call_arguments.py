@@ -126,7 +126,12 @@ class NumpyHost(Host):
     def value(argument: Any) -> Any:
         if requires_grad(argument):
             return _stacked(argument, _common(argument))
-        return Host.value(argument) if _common(argument, None) is not None else as_tensor(np.asarray(argument))
+        kind = _common(argument, None)
+        if kind is None:
+            return as_tensor(np.asarray(argument))
+        made = Host.value(argument)
+        floats_among_others = isinstance(argument, (list, tuple)) and kind.kind not in dtypes.FLOATS and made.dtype.is_floating_point
+        return as_tensor(argument, dtypes.float64) if floats_among_others else made
 
     @staticmethod
     def varies(argument: Any) -> bool:

@@ -112,7 +112,7 @@ def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[
     """The same for arguments whose dtypes are settled."""
     if not keywords and all(isinstance(argument, Tensor) for argument in arguments):
         alone = direct(name, library, len(arguments))
-        if alone is not None:
+        if alone is not None and (library == TORCH or any(argument.array.dtype.kind in dtypes.FLOATS for argument in arguments)):
             return apply(alone[0], arguments, alone[1])
     found = known(name, library)
     if found is None:
@@ -217,15 +217,20 @@ def _shows(result: Tensor, argument: Any) -> bool:
 
 
 def _applied(host: Any, record: Op | Composite, name: str, signature: Signature, operands: list[Any], static: dict[str, Any]) -> Any:
-    """A record applied; constants in the body of one made of operations are floats of the dtype that it computes with."""
-    if isinstance(record, Op):
+    """A record applied; constants in the body of one made of operations are floats of the dtype that it computes with.
+
+    What NumPy and SciPy make of whole numbers, and of Python's alone, are doubles.
+    """
+    if isinstance(record, Op) and host is HOST:
         return binding.applied(host, record, name, signature, operands, static)
     common = _float_among(operands)
-    if common is not None and is_half(common):
+    if common is not None and is_half(common) and not isinstance(record, Op):
         result = in_float32(record, operands, lambda wide: _applied(host, record, name, signature, wide, static))
         if result is not None:
             return result
-    before = dtypes.set_constants(common or (dtypes.float64.numpy if host is not HOST else None))
+    before = dtypes.set_constants(common)
+    if common is None:  # inside of another function, the floats that it computes with
+        dtypes.set_constants(before or (dtypes.get_default_dtype() if host is HOST else dtypes.float64).numpy)
     try:
         return binding.applied(host, record, name, signature, operands, static)
     finally:

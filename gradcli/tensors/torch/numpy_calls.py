@@ -15,6 +15,9 @@ from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.call_arguments import NUMPY_HOST
 from gradcli.tensors.dispatch.library_calls import call, known
 
+# What NumPy computes in doubles, where PyTorch keeps whole numbers, or refuses them.
+_IN_DOUBLES = frozenset({"average", "corrcoef", "cov", "fabs", "float_power", "modf", "rint"})
+
 
 def called(name: str, arguments: tuple[Any, ...], keywords: dict[str, Any], function: Any) -> Any:
     """A function of NumPy's, by its name or by that in a part of it. Raises TypeError, by name, for what there is not."""
@@ -23,6 +26,9 @@ def called(name: str, arguments: tuple[Any, ...], keywords: dict[str, Any], func
         module = getattr(function, "__module__", None) or "numpy"
         raise TypeError(f"gradcli has no {module}.{function.__name__} on tensors; tensor.detach().numpy() is the array")
     record = found[0]
+    if name in _IN_DOUBLES:
+        arguments = tuple([_float(a) for a in arguments])
+        keywords = {key: value if key == "out" else _float(value) for key, value in keywords.items()}
     if isinstance(record, Op) and record.torch.refuses is not None and not record.facts.integral:
         arguments = tuple([_float(a) for a in arguments])
         if keywords.get("dtype") is not None and np.dtype(keywords["dtype"]).kind not in dtypes.FLOATS:

@@ -13,6 +13,7 @@ from gradcli.tensors.core.casts import clone_of
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.torch.numpy_calls import by_name, called, plain, refuse, tensor_of
 from gradcli.tensors.torch.numpy_places import PLACES
+from gradcli.tensors.torch.numpy_reductions import REDUCTIONS
 from gradcli.tensors.torch.numpy_selection import SELECTION
 
 # -- arrays put together ----------------------------------------------------------------------------------------
@@ -50,6 +51,11 @@ def _split_in_depth(x: Any, indices_or_sections: Any) -> Any:
     if np.ndim(x) < 3:
         raise ValueError("dsplit only works on arrays of 3 or more dimensions")
     return np.split(x, indices_or_sections, 2)
+
+
+def _parts(name: str) -> Callable[..., Any]:
+    """Parts along an axis, in a list as NumPy has them."""
+    return lambda ary, indices_or_sections, *axis, **keywords: list(by_name(name, ary, indices_or_sections, *axis, **keywords))
 
 
 def _steps(x: Any, to_end: Any = None, to_begin: Any = None) -> Any:
@@ -151,7 +157,9 @@ def _geometric(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtyp
     first, last = tensor_of(start), tensor_of(stop)
     if np.any(np.sign(plain(first)) != np.sign(plain(last))) or np.any(plain(first) == 0):
         raise ValueError("Geometric sequence cannot include zero, nor numbers of both signs")
-    made = np.sign(plain(first)) * np.exp(_spaced(np.log(np.abs(first)), np.log(np.abs(last)), num, endpoint, axis=axis))
+    signs = np.sign(plain(first))
+    signs = np.expand_dims(np.broadcast_arrays(signs, plain(last))[0], axis) if np.ndim(first) or np.ndim(last) else signs
+    made = signs * np.exp(_spaced(np.log(np.abs(first)), np.log(np.abs(last)), num, endpoint, axis=axis))
     return made if dtype is None else _astype(made, dtype)
 
 
@@ -202,18 +210,23 @@ def _of_triangle(name: str) -> Callable[..., Any]:
     def run(a: Any, UPLO: str = "L") -> Any:
         if UPLO.upper() not in ("L", "U"):
             raise ValueError("UPLO argument must be 'L' or 'U'")
-        given = tensor_of(a)
+        given, function = tensor_of(a), getattr(np.linalg, name)
         part, strict = (np.tril(given), np.tril(given, -1)) if UPLO.upper() == "L" else (np.triu(given), np.triu(given, 1))
-        whole = part + np.swapaxes(strict, -1, -2)
-        return called(name, (whole,), {}, getattr(np.linalg, name))
+        found = called(name, (part + np.swapaxes(strict, -1, -2),), {}, function)
+        if UPLO.upper() == "L" or not isinstance(found, tuple):
+            return found
+        same = np.sum(function(plain(given), "U").eigenvectors * plain(found[1]), axis=-2, keepdims=True) >= 0
+        kind: Any = type(found)
+        return kind(found[0], found[1] * np.where(same, 1.0, -1.0))  # LAPACK leaves their signs open, and has others there
 
     return run
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    **PLACES, **SELECTION, "transpose": _transpose, "roll": _roll, "block": _block, "dsplit": _split_in_depth, "ediff1d": _steps,
+    **PLACES, **SELECTION, **REDUCTIONS,
+    "transpose": _transpose, "roll": _roll, "block": _block, "dsplit": _split_in_depth, "ediff1d": _steps,
     "apply_along_axis": _along_axis, "apply_over_axes": _over_axes, "astype": _astype, "real": _real, "real_if_close": _real_if_close,
     "imag": _imaginary, "linspace": _spaced, "logspace": _log_spaced, "geomspace": _geometric, "poly": _polynomial_of_roots,
     "linalg.eigh": _of_triangle("eigh"), "linalg.eigvalsh": _of_triangle("eigvalsh"), "polyfit": _fitted, "interp": _interpolated,
-    "concat": _concatenated, "unstack": _unstacked,
+    "concat": _concatenated, "unstack": _unstacked, **{name: _parts(name) for name in ("split", "array_split", "hsplit", "vsplit")},
 }  # fmt: skip

@@ -23,7 +23,7 @@ _NAMES = (
     "argwhere", "flatnonzero", "argpartition", "nanargmax", "nanargmin", "lexsort", "searchsorted", "digitize", "histogram2d",
     "histogramdd", "histogram_bin_edges", "isin", "array_equiv", "iscomplex", "isreal", "common_type", "can_cast", "min_scalar_type",
     "any", "all", "count_nonzero", "nonzero", "result_type", "may_share_memory", "shares_memory", "ravel_multi_index", "unravel_index",
-    "tril_indices_from", "triu_indices_from", "diag_indices_from",
+    "tril_indices_from", "triu_indices_from", "diag_indices_from", "einsum_path",
 )  # fmt: skip
 
 PLACES: dict[str, Callable[..., Any]] = {

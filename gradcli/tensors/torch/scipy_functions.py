@@ -40,6 +40,40 @@ def _scaled_second_bessel(v: Any, z: Any) -> Any:
     return call("kv", SCIPY, (tensor_of(v), z), {}) * np.exp(z)
 
 
+def _combinations(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Any:
+    """None of fewer than no things, nor of more than there are, which the function of real numbers knows nothing of."""
+    _refuse_exact("comb", exact)
+    if repetition:
+        return _combinations(np.add(tensor_of(N), np.subtract(tensor_of(k), 1)), k)
+    return _where_counted("binom", N, k)
+
+
+def _permutations(N: Any, k: Any, exact: bool = False) -> Any:
+    _refuse_exact("perm", exact)
+    return _where_counted("perm", N, k)
+
+
+def _factorial(n: Any, exact: bool = False) -> Any:
+    """Zero below zero."""
+    _refuse_exact("factorial", exact)
+    count = tensor_of(n)
+    below = plain(count) < 0
+    return np.where(below, 0.0, call("factorial", SCIPY, (np.where(below, 1.0, count),), {}))
+
+
+def _where_counted(name: str, N: Any, k: Any) -> Any:
+    total, count = np.broadcast_arrays(tensor_of(N), tensor_of(k))
+    n, m = plain(total), plain(count)
+    outside = (n < 0) | (m < 0) | (m > n)
+    inner = [np.where(outside, 1.0, part) for part in (total, count)]
+    return np.where(outside, 0.0, call(name, SCIPY, tuple(inner), {}))
+
+
+def _refuse_exact(name: str, exact: bool) -> None:
+    if exact:
+        raise UnreadArgumentError(f"{name} of tensors does not support exact=True", help="leave it out")
+
+
 # -- scipy.signal -----------------------------------------------------------------------------------------------
 
 
@@ -119,6 +153,7 @@ def _banded(l_and_u: Any, ab: Any, b: Any, overwrite_ab: bool = False, overwrite
 
 
 MADE: dict[str, Callable[..., Any]] = {
+    "special.comb": _combinations, "special.perm": _permutations, "special.factorial": _factorial,
     "special.gammasgn": _sign_of_gamma, "special.ive": _scaled_bessel, "special.kve": _scaled_second_bessel,
     "signal.convolve": _convolve, "linalg.solve_sylvester": _sylvester, "linalg.sqrtm": _square_root, "linalg.solve_banded": _banded,
 }  # fmt: skip
@@ -157,4 +192,18 @@ class _Distribution(SimpleNamespace):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return scipy_function(f"{self.path}.{name}")
+        return _draws(self.path) if name == "rvs" else scipy_function(f"{self.path}.{name}")
+
+
+def _draws(path: str) -> Callable[..., Any]:
+    """Random numbers of a distribution, SciPy's own: no gradient passes through them."""
+
+    def rvs(*arguments: Any, **keywords: Any) -> Any:
+        import scipy.stats
+
+        if any(isinstance(given, Tensor) and given.requires_grad for given in (*arguments, *keywords.values())):
+            raise TypeError(f"{path}.rvs: random numbers have no gradients by the parameters of their distribution")
+        distribution = getattr(scipy.stats, path.rpartition(".")[2])
+        return distribution.rvs(*map(plain, arguments), **{key: plain(value) for key, value in keywords.items()})
+
+    return rvs

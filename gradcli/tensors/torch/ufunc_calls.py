@@ -17,9 +17,13 @@ from gradcli.ops.spec import Op
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.library_calls import known
-from gradcli.tensors.torch.numpy_calls import called, tensor_of
+from gradcli.tensors.torch.numpy_calls import called, plain, tensor_of
+from gradcli.tensors.torch.numpy_reductions import inner_products
 from gradcli.tensors.torch.scipy_functions import UFUNCS
 
+_OF_WHOLE_NUMBERS = frozenset({
+    "bitwise_and", "bitwise_or", "bitwise_xor", "invert", "left_shift", "right_shift", "bitwise_count", "gcd", "lcm",
+})  # fmt: skip
 _CONJUGATE = {"conjugate": "positive"}  # a ufunc's result is a new array
 _NO_GRADIENT = "functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad."
 _CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
@@ -62,6 +66,10 @@ def _written(out: np.ndarray, result: Any, mask: Any) -> np.ndarray:
 
 def _call(ufunc: Any, *inputs: Any, order: str = "K", casting: Any = "same_kind", subok: bool = True, **keywords: Any) -> Any:
     name = ufunc.__name__
+    if name in _OF_WHOLE_NUMBERS or (name == "reciprocal" and _is_whole(inputs[0])):
+        return Tensor(np.asarray(ufunc(*map(plain, inputs), order=order, casting=casting, subok=subok, **keywords)))
+    if name == "ldexp" and not keywords:
+        return _scaled(*inputs)
     if casting not in _CASTINGS or order not in ("K", "A", "C", "F"):
         raise ValueError(f"np.{name}: casting must be one of {', '.join(_CASTINGS)}, order of K, A, C, F, not {casting!r}, {order!r}")
     if order == "F":
@@ -74,10 +82,26 @@ def _call(ufunc: Any, *inputs: Any, order: str = "K", casting: Any = "same_kind"
                 raise TypeError(
                     f"Cannot cast ufunc '{name}' input from {found.dtype!r} to {np.dtype(kind)!r} with casting rule {casting!r}"
                 )
+    if name == "vecdot" and np.ndim(inputs[0]) != np.ndim(inputs[1]) and keywords.get("axis", -1) != -1:
+        return inner_products(*inputs, **keywords)
     made = UFUNCS.get(name)
     if made is not None and not keywords:
         return made(*inputs)
     return called(_CONJUGATE.get(name, name), inputs, keywords, ufunc)
+
+
+def _is_whole(x: Any) -> bool:
+    return isinstance(x, Tensor) and x.array.dtype.kind in "iu"
+
+
+def _scaled(x: Any, exponents: Any) -> Any:
+    """x * 2**n by two powers, as 2**n alone may be too large or too small for a float."""
+    if isinstance(exponents, Tensor) and exponents.array.dtype.kind in dtypes.FLOATS:
+        raise TypeError("np.ldexp: the second argument is of whole numbers")
+    x, whole = tensor_of(x), np.asarray(plain(exponents))
+    half = whole // 2
+    kind = x.array.dtype if x.array.dtype.kind in dtypes.FLOATS else np.dtype(np.float64)
+    return np.multiply(np.multiply(x, np.exp2(half.astype(kind))), np.exp2((whole - half).astype(kind)))
 
 
 def _reduce(

@@ -104,9 +104,15 @@ class Own:
         return self._with_released_tangents(detached(x))
 
     def _with_released_tangents(self, x: Tensor) -> Tensor:
-        if x._tangents is not None:
-            x._tangents = {level: self.released(tangent) for level, tangent in x._tangents.items()}
-        return x
+        """The tensor itself keeps its tangents as they are: who made it may ask for their derivatives later."""
+        if x._tangents is None:
+            return x
+        found = {level: self.released(tangent) for level, tangent in x._tangents.items()}
+        if all(tangent is x._tangents[level] for level, tangent in found.items()):
+            return x
+        alias: Tensor = broadcast_to(x, shape=tuple(x.shape))
+        alias._view, alias._tangents = None, found
+        return alias
 
 
 def detached(x: Tensor) -> Tensor:
