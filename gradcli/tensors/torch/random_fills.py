@@ -139,8 +139,7 @@ def multinomial(x: Tensor, num_samples: int, replacement: bool = False, *, gener
 
 def dropout(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Each entry zero with probability p, the others larger by 1/(1 - p)."""
-    if not 0 <= p <= 1:
-        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    _check_probability(p)
     if not training or p == 0:
         return x
     return _masked(x, _kept(x.detach(), p), p, inplace)
@@ -156,19 +155,27 @@ def _by_channel(axes: int) -> Callable[..., Tensor]:
     """The same for whole channels."""
 
     def drop(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-        if not 0 <= p <= 1:
-            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+        _check_probability(p)
         if axes == 1 and x.ndim not in (2, 3):
             raise RuntimeError(_RANKS.format(x.ndim))
         if not training or p == 0:
             return x
         lead = 2 if axes == 2 or x.ndim == axes + 2 else 1  # PyTorch takes what has another rank as one example, but in two dimensions
-        if x.ndim < lead:
-            raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
-        kept = _kept(Tensor(np.zeros((*x.shape[:lead], *(1,) * (x.ndim - lead)), x.array.dtype)), p)
-        return _masked(x, kept, p, inplace)
+        return _masked(x, _kept_channels(x, p, lead), p, inplace)
 
     return drop
+
+
+def _kept_channels(x: Tensor, p: float, lead: int = 2) -> Tensor:
+    """What stays of channels, which stand along the last of so many axes."""
+    if x.ndim < lead:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+    return _kept(Tensor(np.zeros((*x.shape[:lead], *(1,) * (x.ndim - lead)), x.array.dtype)), p)
+
+
+def _check_probability(p: float) -> None:
+    if not 0 <= p <= 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
 def _kept(x: Tensor, p: float) -> Tensor:
@@ -196,11 +203,18 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
 
 def alpha_dropout(x: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Each entry the negative saturation of selu with probability p; then mean and variance are those of before."""
-    if not 0 <= p <= 1:
-        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-    if not training or p == 0:
-        return x
-    kept, saturation = _kept(x.detach(), p), _SATURATION
+    _check_probability(p)
+    return x if not training or p == 0 else _saturated(x, _kept(x.detach(), p), p, inplace)
+
+
+def feature_alpha_dropout(x: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """The same for whole channels."""
+    _check_probability(p)
+    return x if not training or p == 0 else _saturated(x, _kept_channels(x, p), p, inplace)
+
+
+def _saturated(x: Tensor, kept: Tensor, p: float, inplace: bool) -> Tensor:
+    saturation = _SATURATION
     scale = 0.0 if p == 1 else 1 / math.sqrt((saturation**2 * p + 1) * (1 - p))
     result: Tensor = x * (kept * scale) + ((kept - 1) * (saturation * scale) + saturation * scale * p)
     return assign(x, result) if inplace else result
@@ -254,4 +268,5 @@ RANDOM_IN_PLACE: dict[str, Callable[..., Tensor]] = {
 OF_NETWORKS: dict[str, Callable[..., Tensor]] = {
     "dropout": dropout, "dropout1d": _by_channel(1), "dropout2d": _by_channel(2), "dropout3d": _by_channel(3),
     "gumbel_softmax": gumbel_softmax, "alpha_dropout": alpha_dropout,
+    "feature_alpha_dropout": feature_alpha_dropout,
 }  # fmt: skip
