@@ -27,7 +27,7 @@ _OWN = (
     "clone", "einsum", "logical_not", "bitwise_not", "dropout", "gcd", "lcm",
     "detach_copy", "dequantize", "from_dlpack", "get_device", "hash_tensor", "is_distributed", "is_signed", "slice_copy", "slice_inverse",
     "smm", "sspaddmm", "to_dlpack", "geqrf", "histogramdd", "norm_except_dim", "histogram", "feature_dropout", "alpha_dropout",
-    "feature_alpha_dropout", "native_channel_shuffle", "svd_lowrank", "pca_lowrank", *SPECIAL,
+    "feature_alpha_dropout", "native_channel_shuffle", "native_dropout", "view_copy", "svd_lowrank", "pca_lowrank", *SPECIAL,
 )  # fmt: skip
 
 

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import Any
 
 from gradcli.tensors.dispatch.refusals import in_words
+
+
+def refuse_misfit(key: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
+    """Raise for arguments that fit none of the forms of PyTorch's function of this key."""
+    from gradcli.ops.refusals.forms import misfit  # a table of PyTorch's, which calls that fail read, too
+
+    error = misfit(key, arguments, keywords)
+    if error is not None:
+        raise error
 
 
 def parsed(function: Callable[..., Any], name: str, where: str = "torch", key: str = "") -> Callable[..., Any]:
@@ -17,11 +26,7 @@ def parsed(function: Callable[..., Any], name: str, where: str = "torch", key: s
 
     @wraps(function)
     def run(*arguments: Any, **keywords: Any) -> Any:
-        from gradcli.ops.refusals.forms import misfit  # a table of PyTorch's, which calls that fail read, too
-
-        error = misfit(key, arguments[owned:], keywords)
-        if error is not None:
-            raise error
+        refuse_misfit(key, arguments[owned:], keywords)
         return spoken(*arguments, **keywords)
 
     return run

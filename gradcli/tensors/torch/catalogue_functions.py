@@ -21,6 +21,7 @@ from gradcli.tensors.core.user_warnings import warn
 from gradcli.tensors.dispatch.apply import apply
 from gradcli.tensors.dispatch.library_calls import call, known, missing
 from gradcli.tensors.dispatch.named_results import named_results
+from gradcli.tensors.dispatch.parsed_calls import refuse_misfit
 from gradcli.tensors.dispatch.refusals import in_words, raise_as_pytorch
 from gradcli.tensors.torch.bits import BITS
 from gradcli.tensors.torch.cast_methods import CASTS
@@ -28,6 +29,7 @@ from gradcli.tensors.torch.counts import COUNTS
 from gradcli.tensors.torch.dense import DENSE
 from gradcli.tensors.torch.further_functions import FURTHER
 from gradcli.tensors.torch.hashes import HASHES
+from gradcli.tensors.torch.histograms import HISTOGRAMS
 from gradcli.tensors.torch.introspection import INTROSPECTION
 from gradcli.tensors.torch.library_losses import LIBRARY_LOSSES
 from gradcli.tensors.torch.low_rank import LOW_RANK
@@ -49,12 +51,19 @@ def function(name: str, where: str = "torch") -> Callable[..., Any]:
         raise AttributeError(missing(name, where))
     record, signature = found
     leading = bool(signature.parameters) and signature.parameters[0].name in record.operands
+    words = [p.name for p in signature.parameters]
+    writes = words.index("inplace") if where == "torch.nn.functional" and "inplace" in words else None
     parts = record.results if where == "torch.linalg" and isinstance(record, Composite) else ()
     single = leading and not record.variadic and len(record.operands) == 1
 
     def run(*arguments: Any, **keywords: Any) -> Any:
         if single and arguments and not isinstance(arguments[0], Tensor):
             raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(arguments[0]).__name__}")
+        if writes is not None and len(arguments) == writes + 1:
+            arguments, keywords = arguments[:writes], {**keywords, "inplace": arguments[writes]}
+        if writes is not None and "inplace" in keywords:  # whatever is true, as in Python
+            keywords["inplace"] = bool(keywords["inplace"])
+            refuse_misfit(f"F.{name}", arguments, keywords)
         try:
             result = call(there, TORCH, arguments, keywords)
         except Exception as error:
@@ -213,9 +222,8 @@ def in_place(name: str) -> Callable[..., Any] | None:
 
 OF_NETWORKS: dict[str, Callable[..., Any]] = {**RANDOM_OF_NETWORKS, "one_hot": one_hot}
 OWN: dict[str, Callable[..., Any]] = {
-    **SEARCHING, **RANDOM, **UNRECORDED, **WINDOWS, "dropout": OF_NETWORKS["dropout"], "alpha_dropout": OF_NETWORKS["alpha_dropout"],
-    "feature_alpha_dropout": OF_NETWORKS["feature_alpha_dropout"],
-    "einsum": einsum, "is_tensor": is_tensor, "result_type": result_type, "promote_types": promote_types, "can_cast": can_cast,
+    **SEARCHING, **RANDOM, **UNRECORDED, **WINDOWS, "einsum": einsum, "is_tensor": is_tensor,
+    "result_type": result_type, "promote_types": promote_types, "can_cast": can_cast,
     "broadcast_shapes": broadcast_shapes, "clone": clone_of, "detach": detach, "adaptive_max_pool1d": adaptive_max_pool1d,
     "as_strided": MEMORY["as_strided"],
     **{name: CASTS[name] for name in ("positive", "resolve_conj", "resolve_neg")},
@@ -224,5 +232,5 @@ OWN: dict[str, Callable[..., Any]] = {
         "count_nonzero", "bincount",
     )},
     "get_device": in_words(INTROSPECTION["get_device"], "get_device"), "is_signed": in_words(INTROSPECTION["is_signed"], "is_signed"),
-    **BITS, **COUNTS, **DENSE, **FURTHER, **HASHES, **LIBRARY_LOSSES, **LOW_RANK, **SLICES,
+    **BITS, **COUNTS, **DENSE, **FURTHER, **HASHES, **HISTOGRAMS, **LIBRARY_LOSSES, **LOW_RANK, **SLICES,
 }  # fmt: skip

@@ -9,12 +9,14 @@ import numpy as np
 
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.refusals.calls import out_of_range
+from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.batched import by_example
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.library_calls import call
 from gradcli.tensors.dispatch.named_results import named_results
 from gradcli.tensors.dispatch.parsed_calls import all_parsed, parsed
 from gradcli.tensors.torch.no_derivatives import to_be_derived
+from gradcli.tensors.torch.random_fills import OF_NETWORKS
 
 
 def _norm_except_dim(v: Any, pow: int = 2, dim: int = 0) -> Any:
@@ -53,6 +55,36 @@ def _geqrf(x: Tensor) -> Any:
     return named_results("geqrf", ("a", "tau"), to_be_derived("geqrf", "GeqrfBackward0", parts, [x]))
 
 
+def _adjoint(x: Any) -> Any:
+    """The transposed matrix, whose numbers are real ones; a number is its own."""
+    if x.ndim == 1:
+        raise RuntimeError("tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor.")
+    return x.mT if x.ndim else x
+
+
+def _view_copy(x: Any, *size: Any, dtype: Any = None) -> Any:
+    """The entries in another shape, or their memory as another dtype, copied; PyTorch's graph does not follow the latter."""
+    kind = dtype if dtype is not None else size[0] if len(size) == 1 and isinstance(size[0], dtypes.dtype) else None
+    if kind is None:
+        return call("view_copy", TORCH, (x, *size), {})
+    return x.detach().view(kind).clone()
+
+
+def _dropout(name: str) -> Callable[..., Tensor]:
+    """One of PyTorch's functions at the top, of which every argument is given: the one of torch.nn.functional in training or not."""
+
+    def drop(input: Tensor, p: float, train: bool) -> Tensor:
+        return OF_NETWORKS[name](input, p, train)
+
+    return drop
+
+
+def _native_dropout(input: Any, p: float, train: bool | None) -> Any:
+    """The result, and which entries are kept."""
+    kept = OF_NETWORKS["dropout"](Tensor(np.ones(input.shape, input.array.dtype)), p, train is not False)
+    return input * kept, kept.detach() != 0
+
+
 def _native_channel_shuffle(input: Tensor, groups: int) -> Tensor:
     if groups <= 0:
         raise RuntimeError(f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
@@ -80,8 +112,13 @@ def _prepare_multiprocessing_environment(path: str) -> None:
 
 
 FURTHER: dict[str, Callable[..., Any]] = {
-    **all_parsed({"norm_except_dim": _norm_except_dim, "native_channel_shuffle": _native_channel_shuffle}),
+    **all_parsed({"norm_except_dim": _norm_except_dim, "native_channel_shuffle": _native_channel_shuffle, "view_copy": _view_copy,
+        "dropout": _dropout("dropout"), "alpha_dropout": _dropout("alpha_dropout"), "native_dropout": _native_dropout,
+        "feature_alpha_dropout": _dropout("feature_alpha_dropout"), "feature_dropout": _dropout("dropout2d"), "adjoint": _adjoint}),
     "geqrf": parsed(by_example(_geqrf), "geqrf"),
     "classproperty": classproperty, "prepare_multiprocessing_environment": _prepare_multiprocessing_environment,
 }  # fmt: skip
-FURTHER_METHODS: dict[str, Callable[..., Any]] = {"geqrf": parsed(by_example(_geqrf), "geqrf", "Tensor")}
+FURTHER_METHODS: dict[str, Callable[..., Any]] = {
+    "geqrf": parsed(by_example(_geqrf), "geqrf", "Tensor"),
+    "adjoint": parsed(_adjoint, "adjoint", "Tensor"),
+}

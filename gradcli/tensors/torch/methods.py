@@ -29,6 +29,7 @@ from gradcli.tensors.torch.dense import DENSE_METHODS
 from gradcli.tensors.torch.display import shown
 from gradcli.tensors.torch.further_functions import FURTHER_METHODS
 from gradcli.tensors.torch.hashes import HASH_METHODS
+from gradcli.tensors.torch.histograms import HISTOGRAM_METHODS
 from gradcli.tensors.torch.in_place_methods import IN_PLACE
 from gradcli.tensors.torch.introspection import INTROSPECTION, OF_ENTRIES
 from gradcli.tensors.torch.memory_methods import MEMORY
@@ -70,6 +71,7 @@ OWN: dict[str, Callable[..., Any]] = {
     **DENSE_METHODS,
     **FURTHER_METHODS,
     **HASH_METHODS,
+    **HISTOGRAM_METHODS,
     **SLICE_METHODS,
     "new_zeros": _new(creation.zeros),
     "new_ones": _new(creation.ones),

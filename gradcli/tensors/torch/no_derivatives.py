@@ -10,6 +10,7 @@ import numpy as np
 
 from gradcli.ops.spec import Op
 from gradcli.tensors.core.anomaly import remember
+from gradcli.tensors.core.batched import Batched
 from gradcli.tensors.core.dtypes import FLOATS
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.node import Node, Shaped, node_class, node_of_part
@@ -37,6 +38,8 @@ def _with_node(made: Tensor | tuple[Tensor, ...], operands: Sequence[Any], label
     if state.inference or not state.recording or sources.count(None) == len(sources):
         return made
     parts = made if isinstance(made, tuple) else (made,)
+    if any(isinstance(part, Batched) for part in parts):
+        return made
     forms = [p.array.shape for p in parts], [p.array.dtype for p in parts]
     shape, dtype = (tuple(forms[0]), tuple(forms[1])) if isinstance(made, tuple) else (forms[0][0], forms[1][0])
     op = _record(len(sources), len(parts), said.__class__, str(said))  # type: ignore[arg-type]  # a class, which is hashable

@@ -15,6 +15,7 @@ from gradcli.tensors.core.in_place import assign, check_places, check_writable, 
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.refusals import in_words
 from gradcli.tensors.torch.generator import Generator, default_generator, in_memory_order
+from gradcli.tensors.torch.no_derivatives import flat, underived
 
 _LARGEST = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}  # the bits of whole numbers that all are there
 _BITS = {"int64": 63, "int32": 31, "int16": 15, "int8": 7, "uint8": 8, "bool": 1}
@@ -25,7 +26,9 @@ def bernoulli(x: Tensor, p: float | None = None, *, generator: Generator | None 
     """1 with the probability that each entry says (or p), else 0."""
     source = generator or default_generator
     if p is not None:
-        return _drawn(x.contiguous(), lambda shape: source.uniform(math.prod(shape), np.float64).reshape(shape) < _probability(p))
+        drawn = _drawn(x.detach().contiguous(), lambda shape: source.uniform(math.prod(shape), np.float64).reshape(shape) < _probability(p))
+        chosen: Tensor = underived("aten::bernoulli", drawn, [x])
+        return chosen
 
     if x.array.dtype.kind != "f":
         raise NotImplementedError(f"\"bernoulli_tensor_cpu_p_\" not implemented for '{x.dtype.in_messages}'")
@@ -38,7 +41,7 @@ def bernoulli(x: Tensor, p: float | None = None, *, generator: Generator | None 
         found: np.ndarray = source.uniform(probabilities.size, kind).reshape(probabilities.shape) < probabilities
         return found
 
-    return Batched(_made(draw(()), x), x.levels) if isinstance(x, Batched) else _made(draw(()), x)
+    return Batched(_made(draw(()), x), x.levels) if isinstance(x, Batched) else flat("BernoulliBackward0", _made(draw(()), x), [x])
 
 
 def _made(drawn: np.ndarray, like: Tensor) -> Tensor:
@@ -154,23 +157,28 @@ _RANKS = (
 def _by_channel(axes: int) -> Callable[..., Tensor]:
     """The same for whole channels."""
 
-    def drop(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    def drop(x: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
         _check_probability(p)
         if axes == 1 and x.ndim not in (2, 3):
             raise RuntimeError(_RANKS.format(x.ndim))
-        if not training or p == 0:
-            return x
-        lead = 2 if axes == 2 or x.ndim == axes + 2 else 1  # PyTorch takes what has another rank as one example, but in two dimensions
-        return _masked(x, _kept_channels(x, p, lead), p, inplace)
+        if axes == 2 or x.ndim == axes + 2:  # PyTorch takes what has another rank as one example, but in two dimensions
+            return _dropped(x, p, training, inplace)
+        return _dropped(x.unsqueeze(0), p, training, inplace).squeeze(0)
 
     return drop
 
 
-def _kept_channels(x: Tensor, p: float, lead: int = 2) -> Tensor:
-    """What stays of channels, which stand along the last of so many axes."""
-    if x.ndim < lead:
+def _dropped(x: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
+    if not training or p == 0 or 0 in x.shape:
+        return x
+    return _masked(x, _kept_channels(x, p) if p < 1 else _kept(x, p), p, inplace)
+
+
+def _kept_channels(x: Tensor, p: float) -> Tensor:
+    """What stays of channels, which stand along the second axis."""
+    if x.ndim < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
-    return _kept(Tensor(np.zeros((*x.shape[:lead], *(1,) * (x.ndim - lead)), x.array.dtype)), p)
+    return _kept(Tensor(np.zeros((*x.shape[:2], *(1,) * (x.ndim - 2)), x.array.dtype)), p)
 
 
 def _check_probability(p: float) -> None:

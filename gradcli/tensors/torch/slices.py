@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gradcli.ops.arrays.shapes import getitem
+from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.refusals.calls import out_of_range
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import clone, overwrite
@@ -14,7 +15,9 @@ from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.node import Node, Shaped, node_class
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.apply import apply
+from gradcli.tensors.dispatch.library_calls import call
 from gradcli.tensors.dispatch.parsed_calls import all_parsed
+from gradcli.tensors.dispatch.refusals import in_words
 from gradcli.tensors.dispatch.regions import region
 
 Bound = int | None
@@ -89,5 +92,19 @@ def _index_of(x: Tensor, positions: Any, dims: Any) -> Tensor:
 
 
 _index_of.__qualname__ = "Tensor.index"
+
+
+def _split_along(name: str) -> Callable[..., Any]:
+    """The method, which takes indices one by one, too."""
+
+    def split(x: Tensor, *given: Any, **named: Any) -> Any:
+        one_by_one = len(given) > 1 and all(isinstance(index, int) for index in given)
+        return call(name, TORCH, (x, *([list(given)] if one_by_one else given)), named)
+
+    return split
+
+
 SLICES: dict[str, Callable[..., Any]] = all_parsed({"slice_copy": _slice_copy, "slice_inverse": _slice_inverse})
-SLICE_METHODS: dict[str, Callable[..., Any]] = all_parsed({"slice_inverse": _slice_inverse, "index": _index_of}, "Tensor")
+SLICE_METHODS: dict[str, Callable[..., Any]] = all_parsed({"slice_inverse": _slice_inverse, "index": _index_of}, "Tensor") | {
+    name: in_words(_split_along(name), name, "Tensor") for name in ("hsplit", "vsplit", "dsplit")
+}  # fmt: skip

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.ops.pytorch import unbroadcastable
 from gradcli.ops.room import nodes_for
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.batched import by_example
@@ -55,15 +56,18 @@ def _polynomial(name: str, first: Callable[[Any], Any], step: Callable[[int, Any
 
     def run(x: Any, n: Any, *, out: Tensor | None = None) -> Tensor:
         kind = _float_of(name, x, n)
+        said = unbroadcastable([v.array.shape for v in (x, n) if isinstance(v, Tensor)])
+        if said is not None:
+            raise RuntimeError(said)
         places, degrees = np.broadcast_arrays(*(np.asarray(v.array if isinstance(v, Tensor) else v) for v in (x, n)))
         places, degrees = places.astype(kind), degrees.astype(np.int64)
-        found = np.zeros(places.shape, kind)
+        found = np.zeros_like(places)
         with np.errstate(all="ignore"):
             nodes_for(4 * int(degrees.max(initial=0)), name)
             before, value = np.ones_like(places), first(places).astype(kind)
             found[degrees == 0] = 1
             for k in range(1, int(degrees.max(initial=0)) + 1):
-                found = np.where(degrees == k, value, found)
+                np.copyto(found, value, where=degrees == k)
                 if not (degrees > k).any():
                     break
                 before, value = value, step(k, places, value, before).astype(kind)
