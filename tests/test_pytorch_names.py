@@ -36,3 +36,20 @@ def test_a_call_gives_what_pytorch_gives(line: str) -> None:
         assert kinds.get(found[:-1], found[:-1]) == wanted[:-1]
     else:
         assert the_same(found, wanted), f"{line}\n  gives   {found}\n  PyTorch {wanted}"
+
+
+@pytest.mark.parametrize(("name", "why"), [
+    ("Linear", "has parameters of its own, which are drawn at random; bind them, and write F.linear"),
+    ("Sequential", "is a container of modules"),
+    ("BatchNorm2d", "has parameters of its own; write F.batch_norm"),
+    ("Nonesuch", "it has the functions of torch.nn.functional"),
+])  # fmt: skip
+def test_a_class_with_parameters_is_refused_with_what_to_write(name: str, why: str) -> None:
+    with pytest.raises(AttributeError, match=f"gradcli has no torch.nn.{name}: .*{why}"):
+        getattr(gradcli.nn, name)
+
+
+def test_every_class_of_modules_txt_can_be_made_and_says_what_it_is() -> None:
+    made = [getattr(gradcli.nn, name) for name in dir(gradcli.nn) if name[0].isupper() and name != "Parameter"]
+    assert len(made) > 90
+    assert all(cls.__name__ in repr(cls) for cls in made)
