@@ -198,8 +198,13 @@ def _function(record: Class) -> Callable[..., Any]:
     return OF_NETWORKS[name] if name in OF_NETWORKS else function(name, "torch.nn.functional")
 
 
+@cache
 def _has_training(record: Class) -> bool:
-    return record.methods[CALL].endswith(("dropout", "dropout1d", "dropout2d", "dropout3d")) or record.name == "RReLU"
+    """Whether the function is told if there is training."""
+    name = record.methods[CALL]
+    if name in OF_NETWORKS:
+        return "training" in inspect.signature(OF_NETWORKS[name]).parameters
+    return "training" in [parameter.name for parameter in getattr(lookup(name, TORCH), "parameters", ())]
 
 
 @cache
