@@ -318,12 +318,6 @@ def test_results_print_as_pytorchs_do(text: str, wanted: str) -> None:
     assert wanted in printed(text)
 
 
-@pytest.mark.parametrize("name", ["binomial", "kl_div", "hinge_embedding_loss", "triplet_margin_loss"])
-def test_what_pytorch_means_otherwise_at_the_top_is_refused_there(name: str) -> None:
-    with pytest.raises(AttributeError, match=f"gradcli has no torch.{name}: PyTorch's"):
-        getattr(torch, name)
-
-
 _UNTAKEN = r"unexpected keyword argument 'dtype'|takes no keyword arguments|invalid combination of arguments"
 
 

@@ -1,4 +1,4 @@
-"""PyTorch's ``torch.nn``: the functions in `functional` and `init`; there are no modules."""
+"""PyTorch's ``torch.nn``: the functions in `functional` and `init`, and classes of functions that keep arguments; none with parameters."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -11,5 +11,13 @@ __all__ = ["Parameter", "functional", "init"]
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        help = "it has the functions of torch.nn.functional, on tensors with requires_grad=True"
-        raise AttributeError(f"gradcli has no torch.nn.{name}: {help}")
+        from gradcli.tensors.torch.modules import module
+
+        if name.startswith("__"):
+            raise AttributeError(f"module 'gradcli.nn' has no attribute {name!r}")
+        return module(name)
+
+    def __dir__() -> list[str]:
+        from gradcli.tensors.torch.modules import names
+
+        return sorted({*__all__, *names()})

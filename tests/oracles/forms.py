@@ -13,6 +13,7 @@ from typing import Any
 
 import gradcli
 from gradcli.tensors.torch.catalogue_functions import function_names
+from gradcli.tensors.torch.underived_functions import SPECIAL
 
 WRITTEN = Path(gradcli.__file__).parent / "ops" / "refusals" / "forms.txt"
 _MODULES = {"": "torch", "linalg.": "torch.linalg", "special.": "torch.special", "F.": "torch.nn.functional"}
@@ -24,6 +25,9 @@ _OWN = (
     "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "result_type", "scalar_tensor", "searchsorted",
     "tril_indices", "triu_indices", "unique", "where", "zeros", "zeros_like", "argwhere", "unique_consecutive", "as_strided",
     "clone", "einsum", "logical_not", "bitwise_not", "dropout", "gcd", "lcm",
+    "detach_copy", "dequantize", "from_dlpack", "get_device", "hash_tensor", "is_distributed", "is_signed", "slice_copy", "slice_inverse",
+    "smm", "sspaddmm", "to_dlpack", "geqrf", "histogramdd", "norm_except_dim", "histogram", "feature_dropout", "alpha_dropout",
+    "feature_alpha_dropout", "native_channel_shuffle", "native_dropout", "view_copy", "svd_lowrank", "pca_lowrank", *SPECIAL,
 )  # fmt: skip
 
 
@@ -37,7 +41,7 @@ def typed(text: str) -> str:
 def form(schema: Any, method: bool) -> str | None:
     """One form; None of those that write into a given tensor, which the others take as out."""
     inside = re.sub(r"\([a-z] -> \*\)", "", str(schema).partition("(")[2].rpartition(") ->")[0])
-    if "!" in (inside.partition(",")[2] if schema.name.endswith("_") else inside) or "complex" in inside:
+    if "!" in (inside.partition(",")[2] if schema.name.endswith("_") else inside) or re.search("complex|Dict", inside):
         return None
     if re.search(r"(?<!Tensor) [ab]\b", inside) or not re.search("Tensor|Scalar", inside):
         return None  # a function of TorchScript's
@@ -82,7 +86,7 @@ def written(key: str, function: Any, name: str, torch: Any) -> Iterator[str]:
 
 def lines(torch: Any) -> list[str]:
     found: list[str] = []
-    names = sorted(name for name in {*function_names(), *_OWN} if not name.endswith("_copy"))
+    names = sorted({name for name in function_names() if not name.endswith("_copy")} | {*_OWN})
     for prefix, path in _MODULES.items():
         module = eval(path, {"torch": torch})
         for name in names:
@@ -97,7 +101,10 @@ def lines(torch: Any) -> list[str]:
 
 
 # What PyTorch has no schema of.
-_BESIDE = ("tensor(object data, *, dtype? dtype=, Device? device=, bool requires_grad=, bool pin_memory=)",)
+_BESIDE = (
+    "tensor(object data, *, dtype? dtype=, Device? device=, bool requires_grad=, bool pin_memory=)",
+    "Tensor.const_data_ptr()",
+)
 
 
 def main() -> None:

@@ -269,6 +269,7 @@ declare(
     **dict.fromkeys(("swapaxes", "swapdims", "transpose", "transpose_copy"), _SWAPPED),
     **dict.fromkeys(("permute", "permute_copy"), signature("transpose", "x, axes+")),
     view_copy=signature("reshape", "x, shape|size+"),
+    broadcast_to=signature("expand", "x, shape|size+"),
     squeeze_copy=signature("torch_squeeze", "x, axis+"),
     unsqueeze_copy=signature(expand_dims.name, "x, axis"),
     t_copy=signature("t", "x"),

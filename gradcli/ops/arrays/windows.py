@@ -53,6 +53,8 @@ def strided(length: int, windows: int, size: int, stride: int, before: int, dila
 def adaptive(length: int, windows: int) -> Table:
     """The table of windows that cover all entries, as evenly as whole numbers allow."""
     room_for(3, windows, max(1, -(-length // max(1, windows)) + 1))
+    if not windows:
+        return np.zeros((0, 1), int)
     first = np.arange(windows)[:, None] * length // windows
     last = -(-(np.arange(1, windows + 1)[:, None] * length) // windows)
     table = first + np.arange(max(1, (last - first).max(initial=0)))

@@ -27,7 +27,7 @@ _NUMBERS: Mapping[str, tuple[str, ...]] = {
     "quantile": ("q",), "nanquantile": ("q",),
     **dict.fromkeys(("addcmul", "addcdiv"), ("value",)),
     **dict.fromkeys(("trapezoid", "trapz", "cumulative_trapezoid"), ("dx",)),
-    "gaussian_nll_loss": ("var",), "gradient": ("f", "spacing"), "zeta": ("x", "q"),
+    "gaussian_nll_loss": ("target", "var"), "multilabel_soft_margin_loss": ("target",), "gradient": ("f", "spacing"), "zeta": ("x", "q"),
 }  # fmt: skip
 
 # Functions that PyTorch does not have, whose operands may be numbers as in other libraries.
@@ -59,6 +59,8 @@ _FLOATS_ONLY = {
     "lu": "lu_cpu", "max_pool1d": "max_pool1d_impl", "avg_pool1d": "avg_pool2d", "avg_pool2d": "avg_pool2d",
     "adaptive_max_pool1d": "adaptive_max_pool2d",
 }  # fmt: skip
+
+_ALSO_LONG = frozenset({"avg_pool1d", "avg_pool2d"})  # which have one of int64, too
 
 # Kernels that there are none of for booleans.
 _NO_BOOLEANS = {
@@ -111,12 +113,13 @@ TRUNCATED: Mapping[str, tuple[str, ...]] = {
     "addcmul": ("value",), **dict.fromkeys(("addmm", "addmv", "addbmm", "baddbmm"), ("alpha", "beta")),
 }  # fmt: skip
 # Functions made of operations on floats whose results are whole numbers again: of the first tensor's dtype, of the operands' common one,
-# or long. Elsewhere, what is put into a tensor takes its dtype, or the operands are floats from the beginning, or doubles.
-RESULTS: Mapping[str, Literal["first", "common", "long", "value", "source", "float", "double"]] = {
+# or long. Elsewhere, what is put into a tensor takes its dtype, or the operands are floats from the
+# beginning, doubles, or of their common dtype.
+RESULTS: Mapping[str, Literal["first", "common", "long", "value", "source", "float", "double", "promoted"]] = {
     **dict.fromkeys((
         "diag", "diagflat", "pad", "hardtanh", "relu6", "nan_to_num", "diag_embed", "scatter_add", "dropout",
         "dropout1d",
-        "dropout2d", "dropout3d", "threshold", "constant_pad_nd", "max_pool2d", "max_pool3d",
+        "dropout2d", "dropout3d", "threshold", "constant_pad_nd", "max_pool2d", "max_pool3d", *_ALSO_LONG,
     ), "first"),
     **dict.fromkeys(("heaviside", "cross", "linalg.cross", "block_diag", *TRUNCATED), "common"),
     **dict.fromkeys(("nansum", "vander", "linalg.vander"), "long"),
@@ -124,6 +127,7 @@ RESULTS: Mapping[str, Literal["first", "common", "long", "value", "source", "flo
     **dict.fromkeys(("cov", "corrcoef", "trapezoid", "trapz"), "float"),
     **dict.fromkeys(("diagonal_scatter", "select_scatter", "slice_scatter"), "source"),
     "float_power": "double",
+    **dict.fromkeys(("mse_loss", "smooth_l1_loss", "huber_loss", "soft_margin_loss"), "promoted"),
 }  # fmt: skip
 # Masks, by the functions that select by them.
 _MASKS = {
@@ -209,6 +213,8 @@ def refused(name: str, dtype: str) -> Exception | None:
     if dtype in FLOATS:
         return None
     name = name.removeprefix("Tensor.")
+    if dtype == "Long" and name in _ALSO_LONG:
+        return None
     kernel = _FLOATS_ONLY.get(name) or (_NO_BOOLEANS.get(name) if dtype == "Bool" else None)
     if kernel is not None:
         return NotImplementedError(f"\"{kernel}\" not implemented for '{dtype}'")

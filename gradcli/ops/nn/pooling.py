@@ -101,7 +101,7 @@ def _covering(name: str, x: Any, n: int, output_size: Any) -> list[Table]:
     wanted = tuple(output_size) if isinstance(output_size, tuple) else (output_size,) * n
     if len(wanted) == n:
         wanted = tuple(length if w is None else w for w, length in zip(wanted, lengths, strict=True))
-    return [adaptive(*pair) for pair in zip(lengths, each(name, "output_size", wanted, n, 1), strict=True)]
+    return [adaptive(*pair) for pair in zip(lengths, each(name, "output_size", wanted, n), strict=True)]
 
 
 def _adaptive_average(n: int) -> Function:

@@ -61,14 +61,18 @@ int8 = dtype("int8", np.int8, "CharTensor")
 int16 = short = dtype("int16", np.int16, "ShortTensor")
 int32 = dtype("int32", np.int32, "IntTensor")
 int64 = long = dtype("int64", np.int64, "LongTensor")
+uint16 = dtype("uint16", np.uint16, "UInt16Tensor")
+uint32 = dtype("uint32", np.uint32, "UInt32Tensor")
+uint64 = dtype("uint64", np.uint64, "UInt64Tensor")
 bool_ = dtype("bool", np.bool_, "BoolTensor")
 
 NAMES = {
     "float16": float16, "half": float16, "bfloat16": bfloat16, "float32": float32, "float": float32, "float64": float64, "double": float64,
-    "uint8": uint8, "int8": int8, "int16": int16, "short": int16, "int32": int32, "int": int32, "int64": int64, "long": int64,
+    "uint8": uint8, "uint16": uint16, "uint32": uint32, "uint64": uint64, "int8": int8,
+    "int16": int16, "short": int16, "int32": int32, "int": int32, "int64": int64, "long": int64,
     "bool": bool_,
 }  # fmt: skip
-_BY_NUMPY: dict[np.dtype[Any], dtype] = {d.numpy: d for d in (float16, float32, float64, uint8, int8, int16, int32, int64, bool_)}
+_BY_NUMPY: dict[np.dtype[Any], dtype] = {d.numpy: d for d in set(NAMES.values()) if d is not bfloat16}
 
 
 def _named(name: str) -> dtype:
@@ -137,7 +141,7 @@ def of_numpy(numpy: np.dtype[Any]) -> dtype:
             return bfloat16
         raise TypeError(
             f"can't convert np.ndarray of type numpy.{numpy}. The supported types are: float64, float32, float16, int64, int32, "
-            "int16, int8, uint8, and bool"
+            "int16, int8, uint64, uint32, uint16, uint8, and bool"
         ) from None
 
 
@@ -221,7 +225,18 @@ def joined(x: np.dtype[Any], y: np.dtype[Any]) -> np.dtype[Any]:
         return max(x, y, key=lambda d: _RANK[d.kind])  # whole numbers never widen a float
     if {x.kind, y.kind} == set(FLOATS) and x.itemsize == y.itemsize:
         return float32.numpy  # neither of float16 and bfloat16 holds the other one
+    if x != y and (x in _BARE or y in _BARE):
+        raise RuntimeError(
+            f"Promotion for uint16, uint32, uint64 types is not supported, attempted to promote {_named_of(x)} and {_named_of(y)}"
+        )
     return np.promote_types(x, y)
+
+
+_BARE = frozenset({uint16.numpy, uint32.numpy, uint64.numpy})  # whole numbers that no others are promoted to
+
+
+def _named_of(numpy: np.dtype[Any]) -> str:
+    return of_numpy(numpy).tensor_type.removesuffix("Tensor")
 
 
 def can_cast(found: np.dtype[Any], wanted: np.dtype[Any]) -> bool:

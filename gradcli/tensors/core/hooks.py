@@ -5,20 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-Hooks = dict["Handle", Callable[..., Any]]  # in the order in which they were registered
+Hooks = dict["RemovableHandle", Callable[..., Any]]  # in the order in which they were registered
 
 
-class Handle:
+class RemovableHandle:
     """Removes a hook."""
 
     def __init__(self, hooks: Hooks, hook: Callable[..., Any]) -> None:
         self._hooks = hooks
         hooks[self] = hook
 
+    def __repr__(self) -> str:
+        return f"<torch.utils.hooks.RemovableHandle object at {hex(id(self))}>"
+
     def remove(self) -> None:
         self._hooks.pop(self, None)
 
-    def __enter__(self) -> Handle:
+    def __enter__(self) -> RemovableHandle:
         return self
 
     def __exit__(self, *exception: object) -> None:

@@ -12,7 +12,7 @@ from gradcli.ops.structure import clone, overwrite
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.batched import Batched, NotBatchedError, in_front, levels_of, memory_of
 from gradcli.tensors.core.levels import part_of, set_tangent, tangent_of
-from gradcli.tensors.core.modes import state
+from gradcli.tensors.core.modes import Mode, state
 from gradcli.tensors.core.storage import repeats, writable
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.user_warnings import warn
@@ -173,6 +173,9 @@ def _carry(x: Tensor, result: Tensor) -> None:
 
 def update(x: Tensor, name: str, arguments: Sequence[Any], keywords: dict[str, Any]) -> Tensor:
     """``x.name_(...)``: the method without the underscore, written back."""
+    if name.startswith("logical_"):  # which PyTorch's graph does not see
+        with Mode(recording=False):
+            return assign(x, getattr(before(x, kept=not state.usual), name)(*arguments, **keywords))
     followed = check_writable(x, *arguments, *keywords.values())
     if repeats(memory_of(x)):
         if name not in _TO_SOME_PLACES:

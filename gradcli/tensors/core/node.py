@@ -17,9 +17,9 @@ from weakref import ref
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import output
 from gradcli.tensors.core.entries import Entries
-from gradcli.tensors.core.hooks import Handle, Hooks
+from gradcli.tensors.core.hooks import Hooks, RemovableHandle
 
-_OF_THE_ENGINE = frozenset({"AccumulateGrad", "CopyBackwards", "CopySlices"})  # which no operation has given its name
+_OF_THE_ENGINE = frozenset({"AccumulateGrad", "CopyBackwards", "CopySlices", "NotImplemented"})  # which no operation has given its name
 next_index = itertools.count(1).__next__
 
 
@@ -148,13 +148,13 @@ class Node:
         """What anybody wants to keep with the node."""
         return self.watched().metadata
 
-    def register_hook(self, hook: Callable[..., Any]) -> Handle:
+    def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call hook(grad_inputs, grad_outputs) after the node has run; what it returns replaces what the node passes on."""
-        return Handle(self.watched().after, hook)
+        return RemovableHandle(self.watched().after, hook)
 
-    def register_prehook(self, hook: Callable[..., Any]) -> Handle:
+    def register_prehook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call hook(grad_outputs) before the node runs; what it returns replaces them."""
-        return Handle(self.watched().before, hook)
+        return RemovableHandle(self.watched().before, hook)
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from gradcli.tensors.core.dtypes import FLOATS
 from gradcli.tensors.core.entries import Entries
-from gradcli.tensors.core.hooks import Handle
+from gradcli.tensors.core.hooks import RemovableHandle
 from gradcli.tensors.core.modes import check_untransformed, state
 from gradcli.tensors.core.nested_lists import legacy
 from gradcli.tensors.core.node import AccumulateGrad, Node
@@ -205,16 +205,16 @@ class Tensor(CatalogueMethods):
         if self.node is not None and self.node.watched().retained is None:
             self.node.watched().retained = weakref.ref(self)
 
-    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Handle:
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
         """Call the hook with this tensor's gradient when it is complete; what it returns replaces the gradient."""
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         node = self.gradient_node()
         if self.node is None:
             self._keep(node)
-        return Handle(node.watched().hooks, hook)
+        return RemovableHandle(node.watched().hooks, hook)
 
-    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> Handle:
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
         """Call the hook with this leaf after its ``grad`` has been added to."""
         if self.node is not None:
             raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
@@ -222,7 +222,7 @@ class Tensor(CatalogueMethods):
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         node = self.gradient_node()
         self._keep(node)
-        return Handle(node.watched().accumulated, hook)
+        return RemovableHandle(node.watched().accumulated, hook)
 
     def _keep(self, node: Node) -> None:
         """A leaf's node outlives its graphs once it has hooks."""

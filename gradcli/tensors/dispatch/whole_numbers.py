@@ -39,6 +39,11 @@ def settle(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> 
     if rule == "double":
         return Settled(tuple([a.to(dtypes.float64) if isinstance(a, Tensor) else a for a in arguments]), dict(keywords), None)
     tensors = [a.array for a in arguments if isinstance(a, Tensor)]
+    if rule == "promoted":
+        common = dtypes.of_numpy(dtypes.result_type(tensors)) if tensors else None
+        if common is None or not common.is_floating_point:
+            return None
+        return Settled(tuple([a.to(common) if isinstance(a, Tensor) else a for a in arguments]), dict(keywords), None)
     if scales(name):
         return _scaled(name, arguments, keywords)
     if rule is None or not tensors or any(a.dtype.kind in dtypes.FLOATS for a in tensors):

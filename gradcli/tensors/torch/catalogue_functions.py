@@ -21,28 +21,25 @@ from gradcli.tensors.core.user_warnings import warn
 from gradcli.tensors.dispatch.apply import apply
 from gradcli.tensors.dispatch.library_calls import call, known, missing
 from gradcli.tensors.dispatch.named_results import named_results
+from gradcli.tensors.dispatch.parsed_calls import refuse_misfit
 from gradcli.tensors.dispatch.refusals import in_words, raise_as_pytorch
 from gradcli.tensors.torch.bits import BITS
 from gradcli.tensors.torch.cast_methods import CASTS
+from gradcli.tensors.torch.counts import COUNTS
+from gradcli.tensors.torch.dense import DENSE
+from gradcli.tensors.torch.further_functions import FURTHER
+from gradcli.tensors.torch.hashes import HASHES
+from gradcli.tensors.torch.histograms import HISTOGRAMS
 from gradcli.tensors.torch.introspection import INTROSPECTION
+from gradcli.tensors.torch.library_losses import LIBRARY_LOSSES
+from gradcli.tensors.torch.low_rank import LOW_RANK
 from gradcli.tensors.torch.memory_methods import MEMORY
 from gradcli.tensors.torch.random_fills import OF_NETWORKS as RANDOM_OF_NETWORKS
 from gradcli.tensors.torch.random_fills import RANDOM
 from gradcli.tensors.torch.searching import SEARCHING
 from gradcli.tensors.torch.signal_windows import WINDOWS
+from gradcli.tensors.torch.slices import SLICES
 from gradcli.tensors.torch.unrecorded import UNRECORDED
-
-# What PyTorch calls by these names at the top is something else than the function of the catalogue.
-_ELSEWHERE = {
-    "binomial": "PyTorch's draws random numbers; scipy.special.binom is the coefficient",
-    **{
-        name: f"PyTorch's is one of the parts of torch.nn.functional.{name}, with numbers for the reductions; call that"
-        for name in (
-            "binary_cross_entropy_with_logits", "cosine_embedding_loss", "ctc_loss", "hinge_embedding_loss", "kl_div",
-            "margin_ranking_loss", "poisson_nll_loss", "triplet_margin_loss",
-        )
-    },
-}  # fmt: skip
 
 
 @cache
@@ -52,16 +49,21 @@ def function(name: str, where: str = "torch") -> Callable[..., Any]:
     found = known(there)
     if found is None:
         raise AttributeError(missing(name, where))
-    if where == "torch" and name in _ELSEWHERE:
-        raise AttributeError(f"gradcli has no torch.{name}: {_ELSEWHERE[name]}")
     record, signature = found
     leading = bool(signature.parameters) and signature.parameters[0].name in record.operands
+    words = [p.name for p in signature.parameters]
+    writes = words.index("inplace") if where == "torch.nn.functional" and "inplace" in words else None
     parts = record.results if where == "torch.linalg" and isinstance(record, Composite) else ()
     single = leading and not record.variadic and len(record.operands) == 1
 
     def run(*arguments: Any, **keywords: Any) -> Any:
         if single and arguments and not isinstance(arguments[0], Tensor):
             raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(arguments[0]).__name__}")
+        if writes is not None and len(arguments) == writes + 1:
+            arguments, keywords = arguments[:writes], {**keywords, "inplace": arguments[writes]}
+        if writes is not None and "inplace" in keywords:  # whatever is true, as in Python
+            keywords["inplace"] = bool(keywords["inplace"])
+            refuse_misfit(f"F.{name}", arguments, keywords)
         try:
             result = call(there, TORCH, arguments, keywords)
         except Exception as error:
@@ -80,7 +82,7 @@ def function_names() -> list[str]:
 
 def names_at_the_top() -> list[str]:
     """Those that mean the same functions at the top."""
-    return [name for name in function_names() if name not in _ELSEWHERE]
+    return function_names()
 
 
 def stack(tensors: Any, dim: int = 0) -> Tensor:
@@ -220,8 +222,8 @@ def in_place(name: str) -> Callable[..., Any] | None:
 
 OF_NETWORKS: dict[str, Callable[..., Any]] = {**RANDOM_OF_NETWORKS, "one_hot": one_hot}
 OWN: dict[str, Callable[..., Any]] = {
-    **SEARCHING, **RANDOM, **UNRECORDED, **WINDOWS, "dropout": OF_NETWORKS["dropout"], "alpha_dropout": OF_NETWORKS["alpha_dropout"],
-    "einsum": einsum, "is_tensor": is_tensor, "result_type": result_type, "promote_types": promote_types, "can_cast": can_cast,
+    **SEARCHING, **RANDOM, **UNRECORDED, **WINDOWS, "einsum": einsum, "is_tensor": is_tensor,
+    "result_type": result_type, "promote_types": promote_types, "can_cast": can_cast,
     "broadcast_shapes": broadcast_shapes, "clone": clone_of, "detach": detach, "adaptive_max_pool1d": adaptive_max_pool1d,
     "as_strided": MEMORY["as_strided"],
     **{name: CASTS[name] for name in ("positive", "resolve_conj", "resolve_neg")},
@@ -229,5 +231,6 @@ OWN: dict[str, Callable[..., Any]] = {
         "numel", "is_floating_point", "is_complex", "is_inference", "allclose", "isclose", "equal", "all", "any", "nonzero", "unique",
         "count_nonzero", "bincount",
     )},
-    **BITS,
+    "get_device": in_words(INTROSPECTION["get_device"], "get_device"), "is_signed": in_words(INTROSPECTION["is_signed"], "is_signed"),
+    **BITS, **COUNTS, **DENSE, **FURTHER, **HASHES, **HISTOGRAMS, **LIBRARY_LOSSES, **LOW_RANK, **SLICES,
 }  # fmt: skip

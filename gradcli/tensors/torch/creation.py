@@ -21,6 +21,7 @@ from gradcli.tensors.dispatch.refusals import in_words
 from gradcli.tensors.torch.fused_multiply_add import fused
 from gradcli.tensors.torch.generator import in_memory_order, permutation, uniform, whole
 from gradcli.tensors.torch.generator import normal as draw_normal
+from gradcli.tensors.torch.no_derivatives import flat
 
 
 @in_words
@@ -70,6 +71,17 @@ def _number(name: str, parameter: str, value: Any) -> Any:
     if isinstance(value, (list, tuple)) or (isinstance(value, Tensor) and (value.array.ndim or value.requires_grad)):
         raise TypeError(f"{name}(): argument '{parameter}' must be Number, not {type(value).__name__}")
     return value
+
+
+def _end(name: str, parameter: str, value: Any) -> Any:
+    """A number, or a tensor that is one: PyTorch has functions of both, which no gradient goes through."""
+    if isinstance(value, Tensor):
+        if value.array.ndim:
+            raise RuntimeError(
+                f"{name} only supports 0-dimensional start and end tensors, but got {parameter} with {value.array.ndim} dimension(s)."
+            )
+        return value.item()
+    return _number(name, parameter, value)
 
 
 def _refuse_booleans(name: str, kind: np.dtype[Any]) -> None:
@@ -166,8 +178,7 @@ def _float_range(first: float, step: float, count: int, kind: np.dtype[Any]) -> 
 @in_words
 def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
     """Evenly spaced numbers, rounded as PyTorch rounds them: from both ends to the middle, each by one fused operation."""
-    for name, given in (("start", start), ("end", end)):
-        _number("linspace", name, given)
+    start, end = (_end("linspace", name, given) for name, given in (("start", start), ("end", end)))
     kind = default_float() if dtype is None else dtypes.as_numpy(dtype)
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
@@ -190,8 +201,8 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, requires_gr
 def logspace(
     start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any = None, requires_grad: bool = False, device: Any = None
 ) -> Tensor:
-    for name, given in (("start", start), ("end", end), ("base", base)):
-        _number("logspace", name, given)
+    start, end = (_end("logspace", name, given) for name, given in (("start", start), ("end", end)))
+    _number("logspace", "base", base)
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
     kind = default_float() if dtype is None else dtypes.as_numpy(dtype)
@@ -303,4 +314,6 @@ def normal(
     noise = by_randomness(shape, lambda lead: Tensor(draw_normal((*lead, *shape), kind, generator)))
     with no_grad():
         drawn: Tensor = noise * std + mean
-        return drawn.requires_grad_(requires_grad)
+    if requires_grad:
+        return drawn.requires_grad_()
+    return flat(f"NormalBackward{isinstance(mean, Tensor) + 2 * isinstance(std, Tensor)}", drawn, [mean, std])

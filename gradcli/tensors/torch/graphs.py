@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
 
-from gradcli.tensors.core.hooks import Handle
+from gradcli.tensors.core.hooks import RemovableHandle
 from gradcli.tensors.core.modes import Mode, state
 from gradcli.tensors.core.node import GradientEdge
 from gradcli.tensors.core.saved_hooks import Disabled, Hooks
@@ -37,7 +37,7 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
 class _Handles:
     """Removes several hooks."""
 
-    def __init__(self, handles: Sequence[Handle]) -> None:
+    def __init__(self, handles: Sequence[RemovableHandle]) -> None:
         self.handles = tuple(handles)
 
     def remove(self) -> None:

@@ -53,6 +53,7 @@ _ELSEWHERE = {  # what people look for at the top, and where it is
 }
 
 
+_SAME = {"dsmm": "mm", "spmm": "mm"}  # what PyTorch has under a second name, which says that a matrix may be sparse
 _COMPLEX = "its numbers are complex, and tensors of gradcli hold real ones"
 _RECURRENT = "it is a kernel behind torch.nn's recurrent modules, which gradcli does not have"
 _WITHOUT = {  # what is not here, and why
@@ -63,12 +64,11 @@ _WITHOUT = {  # what is not here, and why
         "chalf", "imag", "is_complex_", "fft",
     ), _COMPLEX),
     **dict.fromkeys(("lstm", "gru", "rnn_tanh", "rnn_relu", "lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell"), _RECURRENT),
-    **dict.fromkeys(("pca_lowrank", "svd_lowrank", "lobpcg"), "it is random or iterated; torch.linalg.svd and eigh are exact"),
-    **dict.fromkeys(("poisson",), "its random numbers are not those of PyTorch's generator here; torch.bernoulli and multinomial are"),
+    "lobpcg": "it iterates from random vectors; torch.linalg.eigh is exact",
     **dict.fromkeys(("ldl_factor", "ldl_factor_ex", "ldl_solve"), "torch.linalg.solve and lu_factor are for every regular matrix"),
-    **dict.fromkeys(("geqrf", "segment_reduce", "conv_tbc", "hash_tensor"), "gradcli has no derivative of it"),
+    **dict.fromkeys(("segment_reduce", "conv_tbc"), "gradcli has no derivative of it"),
     **dict.fromkeys(("embedding_bag",), "F.embedding and a sum, a mean or a maximum along the axis of each bag are"),
-    **dict.fromkeys(("fractional_max_pool2d", "fractional_max_pool3d", "feature_alpha_dropout"), "its windows or masks are random"),
+    **dict.fromkeys(("fractional_max_pool2d", "fractional_max_pool3d"), "its windows are random"),
     **dict.fromkeys(("set_num_threads", "set_num_interop_threads"), "threads are those of NumPy's BLAS: set OMP_NUM_THREADS"),
     **dict.fromkeys(("set_float32_matmul_precision", "set_flush_denormal"), "float32 is computed as it is"),
     **dict.fromkeys(("channels_last", "channels_last_3d", "sparse_coo"), "tensors of gradcli are dense and strided"),
@@ -98,7 +98,7 @@ def resolve(name: str, where: str = "torch") -> Any:
         return writing
     if name in _ELSEWHERE:
         raise AttributeError(f"gradcli has no {name}: {_ELSEWHERE[name].format(name=name)}")
-    return catalogue_functions.function(name, where)
+    return catalogue_functions.function(_SAME.get(name, name), where)
 
 
 def names() -> set[str]:

@@ -15,6 +15,7 @@ from gradcli.tensors.core.in_place import assign, check_places, check_writable, 
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.refusals import in_words
 from gradcli.tensors.torch.generator import Generator, default_generator, in_memory_order
+from gradcli.tensors.torch.no_derivatives import flat, underived
 
 _LARGEST = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}  # the bits of whole numbers that all are there
 _BITS = {"int64": 63, "int32": 31, "int16": 15, "int8": 7, "uint8": 8, "bool": 1}
@@ -25,7 +26,9 @@ def bernoulli(x: Tensor, p: float | None = None, *, generator: Generator | None 
     """1 with the probability that each entry says (or p), else 0."""
     source = generator or default_generator
     if p is not None:
-        return _drawn(x.contiguous(), lambda shape: source.uniform(math.prod(shape), np.float64).reshape(shape) < _probability(p))
+        drawn = _drawn(x.detach().contiguous(), lambda shape: source.uniform(math.prod(shape), np.float64).reshape(shape) < _probability(p))
+        chosen: Tensor = underived("aten::bernoulli", drawn, [x])
+        return chosen
 
     if x.array.dtype.kind != "f":
         raise NotImplementedError(f"\"bernoulli_tensor_cpu_p_\" not implemented for '{x.dtype.in_messages}'")
@@ -38,7 +41,7 @@ def bernoulli(x: Tensor, p: float | None = None, *, generator: Generator | None 
         found: np.ndarray = source.uniform(probabilities.size, kind).reshape(probabilities.shape) < probabilities
         return found
 
-    return Batched(_made(draw(()), x), x.levels) if isinstance(x, Batched) else _made(draw(()), x)
+    return Batched(_made(draw(()), x), x.levels) if isinstance(x, Batched) else flat("BernoulliBackward0", _made(draw(()), x), [x])
 
 
 def _made(drawn: np.ndarray, like: Tensor) -> Tensor:
@@ -139,8 +142,7 @@ def multinomial(x: Tensor, num_samples: int, replacement: bool = False, *, gener
 
 def dropout(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Each entry zero with probability p, the others larger by 1/(1 - p)."""
-    if not 0 <= p <= 1:
-        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    _check_probability(p)
     if not training or p == 0:
         return x
     return _masked(x, _kept(x.detach(), p), p, inplace)
@@ -155,20 +157,33 @@ _RANKS = (
 def _by_channel(axes: int) -> Callable[..., Tensor]:
     """The same for whole channels."""
 
-    def drop(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-        if not 0 <= p <= 1:
-            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    def drop(x: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+        _check_probability(p)
         if axes == 1 and x.ndim not in (2, 3):
             raise RuntimeError(_RANKS.format(x.ndim))
-        if not training or p == 0:
-            return x
-        lead = 2 if axes == 2 or x.ndim == axes + 2 else 1  # PyTorch takes what has another rank as one example, but in two dimensions
-        if x.ndim < lead:
-            raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
-        kept = _kept(Tensor(np.zeros((*x.shape[:lead], *(1,) * (x.ndim - lead)), x.array.dtype)), p)
-        return _masked(x, kept, p, inplace)
+        if axes == 2 or x.ndim == axes + 2:  # PyTorch takes what has another rank as one example, but in two dimensions
+            return _dropped(x, p, training, inplace)
+        return _dropped(x.unsqueeze(0), p, training, inplace).squeeze(0)
 
     return drop
+
+
+def _dropped(x: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
+    if not training or p == 0 or 0 in x.shape:
+        return x
+    return _masked(x, _kept_channels(x, p) if p < 1 else _kept(x, p), p, inplace)
+
+
+def _kept_channels(x: Tensor, p: float) -> Tensor:
+    """What stays of channels, which stand along the second axis."""
+    if x.ndim < 2:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+    return _kept(Tensor(np.zeros((*x.shape[:2], *(1,) * (x.ndim - 2)), x.array.dtype)), p)
+
+
+def _check_probability(p: float) -> None:
+    if not 0 <= p <= 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
 def _kept(x: Tensor, p: float) -> Tensor:
@@ -196,11 +211,18 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
 
 def alpha_dropout(x: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Each entry the negative saturation of selu with probability p; then mean and variance are those of before."""
-    if not 0 <= p <= 1:
-        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-    if not training or p == 0:
-        return x
-    kept, saturation = _kept(x.detach(), p), _SATURATION
+    _check_probability(p)
+    return x if not training or p == 0 else _saturated(x, _kept(x.detach(), p), p, inplace)
+
+
+def feature_alpha_dropout(x: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """The same for whole channels."""
+    _check_probability(p)
+    return x if not training or p == 0 else _saturated(x, _kept_channels(x, p), p, inplace)
+
+
+def _saturated(x: Tensor, kept: Tensor, p: float, inplace: bool) -> Tensor:
+    saturation = _SATURATION
     scale = 0.0 if p == 1 else 1 / math.sqrt((saturation**2 * p + 1) * (1 - p))
     result: Tensor = x * (kept * scale) + ((kept - 1) * (saturation * scale) + saturation * scale * p)
     return assign(x, result) if inplace else result
@@ -254,4 +276,5 @@ RANDOM_IN_PLACE: dict[str, Callable[..., Tensor]] = {
 OF_NETWORKS: dict[str, Callable[..., Tensor]] = {
     "dropout": dropout, "dropout1d": _by_channel(1), "dropout2d": _by_channel(2), "dropout3d": _by_channel(3),
     "gumbel_softmax": gumbel_softmax, "alpha_dropout": alpha_dropout,
+    "feature_alpha_dropout": feature_alpha_dropout,
 }  # fmt: skip

@@ -59,7 +59,9 @@ def _argwhere(x: Tensor) -> Tensor:
 
 def _unique_consecutive(x: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
     rows = x.array.reshape(-1) if dim is None else np.moveaxis(x.array, dim, 0)
-    flat = rows.reshape(len(rows), -1)
+    if len(rows) and not rows.size:
+        raise RuntimeError("There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
+    flat = rows.reshape(len(rows), rows.size // max(len(rows), 1))
     new = np.ones(len(rows), bool)
     new[1:] = (flat[1:] != flat[:-1]).any(1)
     entries = rows[new] if dim is None else np.moveaxis(rows[new], 0, dim)
@@ -70,16 +72,6 @@ def _unique_consecutive(x: Tensor, return_inverse: bool = False, return_counts: 
     if return_counts:
         parts.append(Tensor(np.diff([*starts, len(rows)]).astype(np.int64)))
     return parts[0] if len(parts) == 1 else tuple(parts)
-
-
-def _histc(x: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
-    low, high = (x.array.min(), x.array.max()) if min == max and x.array.size else (min, max)
-    if low == high:
-        low, high = low - 1, high + 1
-    if bins <= 0 or not low < high:
-        at_least = f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0"
-        raise RuntimeError(at_least if bins <= 0 else "torch.histc: max must be larger than min")
-    return Tensor(np.histogram(x.array, bins, (float(low), float(high)))[0].astype(x.array.dtype))
 
 
 def _triangle(indices: Callable[..., Any]) -> Callable[..., Tensor]:
@@ -155,11 +147,11 @@ def _new(x: Tensor, *given: Any) -> Tensor:
 SEARCHING: dict[str, Callable[..., Any]] = {
     **{name: in_words(by_example(function), name) for name, function in (
         ("isin", _isin), ("searchsorted", _searchsorted), ("bucketize", _bucketize), ("argwhere", _argwhere),
-        ("unique_consecutive", _unique_consecutive), ("histc", _histc),
+        ("unique_consecutive", _unique_consecutive),
     )},
     "tril_indices": _triangle(np.tril_indices), "triu_indices": _triangle(np.triu_indices), "finfo": finfo, "iinfo": iinfo,
 }  # fmt: skip
 SEARCHING_METHODS: dict[str, Callable[..., Any]] = {
-    **{name: SEARCHING[name] for name in ("isin", "argwhere", "unique_consecutive", "histc", "bucketize")},
+    **{name: SEARCHING[name] for name in ("isin", "argwhere", "unique_consecutive", "bucketize")},
     "fill_diagonal_": _fill_diagonal_, "new": _new,
 }  # fmt: skip

@@ -34,5 +34,7 @@ class _TensorType(type):
 
 
 TYPES: dict[str, Any] = {
-    kind.tensor_type: _TensorType(kind.tensor_type, (), {"dtype": kind}) for kind in dict.fromkeys(dtypes.NAMES.values())
+    kind.tensor_type: _TensorType(kind.tensor_type, (), {"dtype": kind})
+    for kind in dict.fromkeys(dtypes.NAMES.values())
+    if kind.name not in ("uint16", "uint32", "uint64")  # of which PyTorch has none
 }

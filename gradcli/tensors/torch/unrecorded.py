@@ -70,19 +70,6 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     return tuple(reversed(found))
 
 
-def _histogram(
-    x: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: bool = False
-) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """How many entries (or which weights of them) lie between edges, and the edges."""
-    edges = bins.array if isinstance(bins, Tensor) else bins
-    limits = range
-    if limits is None and not isinstance(bins, Tensor):
-        limits = (float(x.array.min()), float(x.array.max())) if x.array.size else (0.0, 1.0)
-        limits = limits if limits[0] < limits[1] else (limits[0] - 0.5, limits[1] + 0.5)
-    counts, found = np.histogram(x.array, edges, limits, density=density, weights=None if weight is None else weight.array)
-    return Tensor(counts.astype(x.array.dtype)), Tensor(found.astype(x.array.dtype))
-
-
 def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
     """A tensor that shares memory with something that has bytes."""
     if not len(buffer):
@@ -125,7 +112,7 @@ def _replaced(x: Tensor, entries: Sequence[Any]) -> Tensor:
 
 
 _METHODS: dict[str, Callable[..., Any]] = {
-    **_of_examples({"is_nonzero": _is_nonzero, "nonzero_static": _nonzero_static, "histogram": _histogram}),
+    **_of_examples({"is_nonzero": _is_nonzero, "nonzero_static": _nonzero_static}),
     "is_same_size": _is_same_size, "isreal": _is_real, "is_conj": _nowhere, "is_neg": _nowhere,
 }  # fmt: skip
 UNRECORDED: dict[str, Callable[..., Any]] = {

@@ -34,7 +34,7 @@ def vmap(
         raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
 
     @functools.wraps(func)
-    def run(*arguments: Any, **keywords: Any) -> Any:
+    def wrapped(*arguments: Any, **keywords: Any) -> Any:
         size, dims, ends, spec = _inputs(name, in_dims, arguments)
         if chunk_size is None or chunk_size >= size:
             return _run(func, name, size, dims, ends, spec, keywords, out_dims, randomness)
@@ -45,7 +45,7 @@ def vmap(
             parts.append(_run(func, name, min(chunk_size, size - start), dims, chunk, spec, keywords, out_dims, randomness))
         return _joined(parts, out_dims)
 
-    return run
+    return wrapped
 
 
 def _check_out_dim(end: Any, name: str, out_dims: Any) -> None:

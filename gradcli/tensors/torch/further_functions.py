@@ -1,0 +1,124 @@
+"""Functions of PyTorch's beside the catalogue: norms of slices, Householder's factors, channels in another order, names of Python's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradcli.ops.calling.prefixes import TORCH
+from gradcli.ops.refusals.calls import out_of_range
+from gradcli.tensors.core import dtypes
+from gradcli.tensors.core.batched import by_example
+from gradcli.tensors.core.tensor import Tensor
+from gradcli.tensors.dispatch.library_calls import call
+from gradcli.tensors.dispatch.named_results import named_results
+from gradcli.tensors.dispatch.parsed_calls import all_parsed, parsed
+from gradcli.tensors.torch.no_derivatives import to_be_derived
+from gradcli.tensors.torch.random_fills import OF_NETWORKS
+
+
+def _norm_except_dim(v: Any, pow: int = 2, dim: int = 0) -> Any:
+    """The norms of the slices at each place along an axis, which keep that axis; for -1 one norm of all."""
+    if dim == -1:
+        return v.norm(pow)
+    rank = v.ndim
+    if not rank:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    if not -rank <= dim < rank:
+        raise out_of_range(dim, rank)
+    if dim == 0:
+        return v.contiguous().view(v.shape[0], -1).norm(pow, 1).view(v.shape[0], *(1,) * (rank - 1))
+    if dim == rank - 1:
+        return v.contiguous().view(-1, v.shape[dim]).norm(pow, 0).view(*(1,) * (rank - 1), v.shape[dim])
+    return _norm_except_dim(v.transpose(0, dim), pow, 0).transpose(0, dim)
+
+
+def _geqrf(x: Tensor) -> Any:
+    """Householder's factors as LAPACK has them: the triangle with the reflections under it, and their weights. PyTorch has no rule."""
+    from scipy.linalg import lapack
+
+    array = x.array
+    if array.dtype.kind != "f" or array.dtype.itemsize == 2:
+        raise NotImplementedError(f"\"geqrf_cpu\" not implemented for '{x.dtype.in_messages}'")
+    if array.ndim < 2:
+        raise RuntimeError("torch.geqrf: input must have at least 2 dimensions.")
+    *lead, m, n = array.shape
+    factor = lapack.sgeqrf if array.dtype == np.float32 else lapack.dgeqrf
+    factors, weights = np.empty((*lead, n, m), array.dtype), np.empty((*lead, min(m, n)), array.dtype)
+    if array.size:
+        for place in np.ndindex(*lead):
+            found = factor(np.asfortranarray(array[place]))
+            factors[place], weights[place] = found[0].T, found[1]
+    parts = (Tensor(factors.swapaxes(-1, -2)), Tensor(weights))  # by columns, as LAPACK leaves them
+    return named_results("geqrf", ("a", "tau"), to_be_derived("geqrf", "GeqrfBackward0", parts, [x]))
+
+
+def _adjoint(x: Any) -> Any:
+    """The transposed matrix, whose numbers are real ones; a number is its own."""
+    if x.ndim == 1:
+        raise RuntimeError("tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor.")
+    return x.mT if x.ndim else x
+
+
+def _view_copy(x: Any, *size: Any, dtype: Any = None) -> Any:
+    """The entries in another shape, or their memory as another dtype, copied; PyTorch's graph does not follow the latter."""
+    kind = dtype if dtype is not None else size[0] if len(size) == 1 and isinstance(size[0], dtypes.dtype) else None
+    if kind is None:
+        return call("view_copy", TORCH, (x, *size), {})
+    return x.detach().view(kind).clone()
+
+
+def _dropout(name: str) -> Callable[..., Tensor]:
+    """One of PyTorch's functions at the top, of which every argument is given: the one of torch.nn.functional in training or not."""
+
+    def drop(input: Tensor, p: float, train: bool) -> Tensor:
+        return OF_NETWORKS[name](input, p, train)
+
+    return drop
+
+
+def _native_dropout(input: Any, p: float, train: bool | None) -> Any:
+    """The result, and which entries are kept."""
+    kept = OF_NETWORKS["dropout"](Tensor(np.ones(input.shape, input.array.dtype)), p, train is not False)
+    return input * kept, kept.detach() != 0
+
+
+def _native_channel_shuffle(input: Tensor, groups: int) -> Tensor:
+    if groups <= 0:
+        raise RuntimeError(f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
+    shuffled: Tensor = call("channel_shuffle", TORCH, (input, groups), {})
+    return shuffled
+
+
+class classproperty:
+    """A property of a class, which its instances have, too."""
+
+    def __new__(cls, func: Any) -> Any:
+        return _ClassPropertyDescriptor(func if isinstance(func, (classmethod, staticmethod)) else classmethod(func))
+
+
+class _ClassPropertyDescriptor:
+    def __init__(self, getter: Any) -> None:
+        self.fget = getter
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self.fget.__get__(instance, type(instance) if owner is None else owner)()
+
+
+def _prepare_multiprocessing_environment(path: str) -> None:
+    """What PyTorch has for its own builds; there is nothing to prepare."""
+
+
+FURTHER: dict[str, Callable[..., Any]] = {
+    **all_parsed({"norm_except_dim": _norm_except_dim, "native_channel_shuffle": _native_channel_shuffle, "view_copy": _view_copy,
+        "dropout": _dropout("dropout"), "alpha_dropout": _dropout("alpha_dropout"), "native_dropout": _native_dropout,
+        "feature_alpha_dropout": _dropout("feature_alpha_dropout"), "feature_dropout": _dropout("dropout2d"), "adjoint": _adjoint}),
+    "geqrf": parsed(by_example(_geqrf), "geqrf"),
+    "classproperty": classproperty, "prepare_multiprocessing_environment": _prepare_multiprocessing_environment,
+}  # fmt: skip
+FURTHER_METHODS: dict[str, Callable[..., Any]] = {
+    "geqrf": parsed(by_example(_geqrf), "geqrf", "Tensor"),
+    "adjoint": parsed(_adjoint, "adjoint", "Tensor"),
+}

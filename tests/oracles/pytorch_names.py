@@ -1,0 +1,44 @@
+"""What PyTorch prints of calls of functions that are about tensors: ``python -m oracles.pytorch_names`` in tests/ asks it and writes that.
+
+Each line of ``data/pytorch_names.txt`` is statements and an expression, with ``;`` between them, run with the seed 0;
+``data/pytorch_names.json`` has what PyTorch printed of the expression, or the type of the error.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from pathlib import Path
+from typing import Any
+
+DATA = Path(__file__).parent.parent / "data"
+CASES, WRITTEN = DATA / "pytorch_names.txt", DATA / "pytorch_names.json"
+
+
+def lines() -> list[str]:
+    return [line for line in CASES.read_text("utf-8").splitlines() if line and not line.startswith("#")]
+
+
+def printed(line: str, torch: Any, functional: Any) -> str:
+    """What is printed of a line's expression."""
+    *statements, expression = line.split(";")
+    names = {"torch": torch, "F": functional, "nan": float("nan"), "inf": float("inf")}
+    torch.manual_seed(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            exec("\n".join(part.strip() for part in statements), names)
+            return repr(eval(expression.strip(), names))
+        except Exception as error:
+            return f"{type(error).__name__}!"
+
+
+def main() -> None:
+    import torch
+
+    found = {line: printed(line, torch, torch.nn.functional) for line in lines()}
+    WRITTEN.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+"""Functions and methods of PyTorch's that are about tensors, each call beside what PyTorch 2.13 printed of it."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from oracles.pytorch_names import WRITTEN, lines, printed
+
+import gradcli
+from gradcli.nn import functional
+
+WANTED = json.loads(WRITTEN.read_text("utf-8"))
+NUMBER = re.compile(r"-?(?:\d+\.?\d*(?:e[-+]?\d+)?|nan|inf)")
+
+
+def the_same(found: str, wanted: str) -> bool:
+    """Whether texts differ by rounding alone, in the last digits that are printed."""
+    if NUMBER.sub("#", found) != NUMBER.sub("#", wanted):
+        return False
+    pairs = zip(NUMBER.findall(found), NUMBER.findall(wanted), strict=True)
+    return all(a == b or abs(float(a) - float(b)) <= 1e-6 * abs(float(b)) + 2e-4 * ("." in a) for a, b in pairs)
+
+
+def test_every_line_is_recorded() -> None:
+    assert sorted(WANTED) == sorted(lines()), "python -m oracles.pytorch_names in tests/ records them"
+
+
+@pytest.mark.parametrize("line", lines())
+def test_a_call_gives_what_pytorch_gives(line: str) -> None:
+    found, wanted = printed(line, gradcli, functional), WANTED[line]
+    if wanted.endswith("!"):
+        assert found.endswith("!"), f"PyTorch raises {wanted[:-1]}, and this gives {found}"
+        kinds = {"PlaceError": "IndexError"}
+        assert kinds.get(found[:-1], found[:-1]) == wanted[:-1]
+    else:
+        assert the_same(found, wanted), f"{line}\n  gives   {found}\n  PyTorch {wanted}"
+
+
+@pytest.mark.parametrize(("name", "why"), [
+    ("Linear", "has parameters of its own, which are drawn at random; bind them, and write F.linear"),
+    ("Sequential", "is a container of modules"),
+    ("BatchNorm2d", "has parameters of its own; write F.batch_norm"),
+    ("Nonesuch", "it has the functions of torch.nn.functional"),
+])  # fmt: skip
+def test_a_class_with_parameters_is_refused_with_what_to_write(name: str, why: str) -> None:
+    with pytest.raises(AttributeError, match=f"gradcli has no torch.nn.{name}: .*{why}"):
+        getattr(gradcli.nn, name)
+
+
+def test_every_class_of_modules_txt_can_be_made_and_says_what_it_is() -> None:
+    made = [getattr(gradcli.nn, name) for name in dir(gradcli.nn) if name[0].isupper() and name != "Parameter"]
+    assert len(made) > 90
+    assert all(cls.__name__ in repr(cls) for cls in made)
