@@ -10,7 +10,7 @@ def __getattr__(name: str) -> Any:
     if name in OF_NETWORKS:
         return OF_NETWORKS[name]
     without(name, "torch.nn.functional")
-    return in_place(name) or function(name, "torch.nn.functional")
+    return in_place(name, "torch.nn.functional") or function(name, "torch.nn.functional")
 
 
 def __dir__() -> list[str]:

@@ -77,12 +77,14 @@ def written(key: str, function: Any, name: str, torch: Any) -> Iterator[str]:
         text = form(schema, method)
         if text is not None and not (method and "self" not in str(schema)):
             more = ("Tensor out=" if "*" in text else "*, Tensor out=") if outs else ""
+            if "layout? layout=" in text and name != "to":
+                text += ", bool requires_grad="
             yield f"{key}{'' if name == key.rpartition('.')[2] else f'={name}'}({', '.join(filter(None, (text, more)))})"
 
 
 def lines(torch: Any) -> list[str]:
     found: list[str] = []
-    names = sorted(name for name in {*function_names(), *_OWN} if not name.endswith("_copy"))
+    names = sorted(name for name in {*function_names(), *_OWN})
     for prefix, path in _MODULES.items():
         module = eval(path, {"torch": torch})
         for name in names:

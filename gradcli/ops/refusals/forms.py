@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 # PyTorch's functions that had other forms once: of those that they have, all are listed even where it is one.
@@ -61,6 +62,10 @@ class Form(NamedTuple):
     def fewest(self) -> int:
         return sum(not p.optional for p in self.parameters)
 
+    def in_place(self) -> Form:
+        """The same of the function that writes into its first tensor."""
+        return self._replace(name=f"{self.name}_", parameters=tuple(p for p in self.parameters if p.name != "out"))
+
     def written(self) -> str:
         parts = [p.written() for p in self.parameters]
         names = [p.by_name for p in self.parameters]
@@ -81,8 +86,8 @@ def _lines() -> dict[str, list[str]]:
 def forms(key: str) -> tuple[Form, ...]:
     """The forms of a function, by its name under ``torch``; those of its parts and of methods as "linalg.inv", "F.relu", "Tensor.sum"."""
     lines = _lines().get(key)
-    if lines is None and key.startswith("Tensor.") and key.endswith("_"):
-        return tuple(form._replace(name=f"{form.name}_") for form in forms(key[:-1]))
+    if lines is None and key.endswith("_"):
+        return tuple(form.in_place() for form in forms(key[:-1]))
     return tuple(map(_form, lines or ()))
 
 
@@ -117,6 +122,27 @@ def misfit(key: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> E
     given = len(arguments) + len(keywords)
     plausible = [error for form, error in zip(found, errors, strict=True) if form.fewest <= given <= len(form.parameters)]
     return plausible[0] if len(plausible) == 1 else TypeError(_no_form(found, arguments, keywords))
+
+
+class _AnyTensor:
+    """Stands for tensors of which nothing is known: no number can be read of it."""
+
+    requires_grad = True
+    array = SimpleNamespace(ndim=1, dtype=SimpleNamespace(kind="f"))
+
+
+_ANY_TENSOR = _AnyTensor()
+
+
+def fits_whatever(key: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> bool:
+    """Whether arguments fit for their types alone, whichever tensors these are."""
+    return misfit(key, [_any(a) for a in arguments], {word: _any(value) for word, value in keywords.items()}) is None
+
+
+def _any(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_any(part) for part in value]
+    return _ANY_TENSOR if _is_tensor(value) else value
 
 
 def _no_form(found: Sequence[Form], arguments: Sequence[Any], keywords: Mapping[str, Any]) -> str:

@@ -31,6 +31,42 @@ def raise_as_pytorch(
     raise said from None
 
 
+class Parser:
+    """Refuses calls of a function whose arguments are of other types than PyTorch's takes; what fits for its types is known again."""
+
+    __slots__ = ("fitting", "key")
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        self.fitting: set[Any] = set()
+
+    def check(self, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
+        kinds: Any = tuple([_kind(a) for a in arguments])
+        if keywords:
+            kinds = kinds, tuple([(word, _kind(value)) for word, value in keywords.items()])
+        if kinds in self.fitting:
+            return
+        from gradcli.ops.refusals.forms import fits_whatever, misfit
+
+        if fits_whatever(self.key, arguments, keywords):
+            self.fitting.add(kinds)
+            return
+        error = misfit(self.key, arguments, keywords)
+        if error is not None:
+            raise error
+
+
+def _kind(argument: Any) -> Any:
+    """The type of an argument, and those in a list."""
+    kind = type(argument)
+    return (kind, *map(type, argument[:8])) if kind is tuple or kind is list else kind
+
+
+def parser(name: str, where: str) -> Parser:
+    """The parser of a function of a part of PyTorch, or of tensors' methods."""
+    return Parser(f"Tensor.{name}" if where == "Tensor" else f"{_PARTS.get(where, '')}{name}")
+
+
 def refuse_first(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
     """Raise what PyTorch raises for values and shapes of a function that could be computed."""
     from gradcli.ops.refusals.telling import told
@@ -46,10 +82,12 @@ def refuse_first(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any
 def in_words(function: _Function, name: str = "", where: str = "torch") -> _Function:
     """A function, or a method, whose errors are PyTorch's."""
     name, owned = name or function.__name__, where == "Tensor"
+    check = parser(name, where).check
 
     @wraps(function)
     def run(*arguments: Any, **keywords: Any) -> Any:
         try:
+            check(arguments[1:] if owned else arguments, keywords)
             return function(*arguments, **keywords)
         except Exception as error:
             if owned:

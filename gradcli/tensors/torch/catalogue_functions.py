@@ -21,7 +21,7 @@ from gradcli.tensors.core.user_warnings import warn
 from gradcli.tensors.dispatch.apply import apply
 from gradcli.tensors.dispatch.library_calls import call, known, missing
 from gradcli.tensors.dispatch.named_results import named_results
-from gradcli.tensors.dispatch.refusals import in_words, raise_as_pytorch
+from gradcli.tensors.dispatch.refusals import in_words, parser, raise_as_pytorch
 from gradcli.tensors.torch.bits import BITS
 from gradcli.tensors.torch.cast_methods import CASTS
 from gradcli.tensors.torch.introspection import INTROSPECTION
@@ -58,11 +58,14 @@ def function(name: str, where: str = "torch") -> Callable[..., Any]:
     leading = bool(signature.parameters) and signature.parameters[0].name in record.operands
     parts = record.results if where == "torch.linalg" and isinstance(record, Composite) else ()
     single = leading and not record.variadic and len(record.operands) == 1
+    check = parser(name, where).check
 
     def run(*arguments: Any, **keywords: Any) -> Any:
         if single and arguments and not isinstance(arguments[0], Tensor):
             raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(arguments[0]).__name__}")
         try:
+            if keywords or len(arguments) != 1:
+                check(arguments, keywords)
             result = call(there, TORCH, arguments, keywords)
         except Exception as error:
             raise_as_pytorch(error, name, where, arguments, keywords)
@@ -211,11 +214,11 @@ def one_hot(x: Tensor, num_classes: int = -1) -> Tensor:
     return hot if isinstance(hot, Batched) else hot.to(dtypes.int64)
 
 
-def in_place(name: str) -> Callable[..., Any] | None:
+def in_place(name: str, where: str = "torch") -> Callable[..., Any] | None:
     """The function whose name ends with an underscore: the method, which writes its result into the first argument."""
     if not name.endswith("_") or name.startswith("_") or known(name[:-1]) is None:
         return None
-    return lambda x, *arguments, **keywords: getattr(x, name)(*arguments, **keywords)
+    return in_words(lambda x, *arguments, **keywords: getattr(x, name)(*arguments, **keywords), name, where)
 
 
 OF_NETWORKS: dict[str, Callable[..., Any]] = {**RANDOM_OF_NETWORKS, "one_hot": one_hot}

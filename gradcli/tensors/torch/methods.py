@@ -20,7 +20,7 @@ from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.apply import apply
 from gradcli.tensors.dispatch.interpreter import interpret
 from gradcli.tensors.dispatch.library_calls import call, direct, known
-from gradcli.tensors.dispatch.refusals import in_words, raise_as_pytorch
+from gradcli.tensors.dispatch.refusals import in_words, parser, raise_as_pytorch
 from gradcli.tensors.torch import creation
 from gradcli.tensors.torch.bits import BITS
 from gradcli.tensors.torch.cast_methods import CASTS
@@ -104,12 +104,14 @@ class _Unbound:
 
 def _method(name: str) -> Callable[..., Any]:
     own = OWN.get(name)
+    check = parser(name, "Tensor").check
     if own is not None:
         return in_words(own, name, "Tensor") if name in OF_ENTRIES or name in RANDOM or name.startswith("new_") else own
     if name.endswith("_"):
 
         def write_result(x: Tensor, *arguments: Any, **keywords: Any) -> Any:
             try:
+                check(arguments, keywords)
                 return update(x, name[:-1], arguments, keywords)
             except Exception as error:
                 raise_as_pytorch(error, name, "Tensor", arguments, keywords, x)
@@ -121,6 +123,7 @@ def _method(name: str) -> Callable[..., Any]:
     def run(x: Tensor, *arguments: Any, **keywords: Any) -> Any:
         try:
             if op is None or arguments or keywords:
+                check(arguments, keywords)
                 return call(function, TORCH, (x, *arguments), keywords)
             return apply(op, (x,), static)
         except Exception as error:

@@ -93,7 +93,7 @@ def resolve(name: str, where: str = "torch") -> Any:
         return getattr(serialization, name)
     if name.startswith("_"):
         raise AttributeError(f"module 'gradcli' has no attribute {name!r}")
-    writing = catalogue_functions.in_place(name) or ((lambda x: x.zero_()) if name == "zero_" else None)
+    writing = catalogue_functions.in_place(name, where) or ((lambda x: x.zero_()) if name == "zero_" else None)
     if writing is not None:
         return writing
     if name in _ELSEWHERE:
