@@ -15,12 +15,20 @@ from typing import Any, NamedTuple
 # PyTorch's functions that had other forms once: of those that they have, all are listed even where it is one.
 _ONCE_OTHERWISE = frozenset({"add", "sub", "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "baddbmm"})
 # Functions in which a number is taken for a tensor.
-_NUMBERS_ARE_TENSORS = frozenset({"add", "sub", "mul", "div", "subtract", "multiply", "divide", "true_divide", "floor_divide", "rsub"})
+_NUMBERS_ARE_TENSORS = frozenset({
+    "add", "sub", "mul", "div", "subtract", "multiply", "divide",
+    "true_divide", "floor_divide", "rsub", "copy",
+})  # fmt: skip
 _SHOWN = {
     "Tensor[]": "tuple of Tensors", "float[]": "tuple of floats", "dtype": "torch.dtype", "Device": "torch.device",
     "layout": "torch.layout", "memory_format": "torch.memory_format", "Generator": "torch.Generator",
 }  # fmt: skip
 _ALSO = {"dim": ("axis",), "keepdim": ("keepdims",), "input": ("x", "a", "x1"), "other": ("x2",)}  # NumPy's words, which PyTorch takes
+
+
+# A tensor of which no number can be read, and something that is taken everywhere.
+ANY_TENSOR: Any = type("Tensor", (), {"requires_grad": True, "array": SimpleNamespace(ndim=1, dtype=SimpleNamespace(kind="f"))})()
+ANYTHING: Any = object()
 
 
 class Parameter(NamedTuple):
@@ -124,25 +132,11 @@ def misfit(key: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> E
     return plausible[0] if len(plausible) == 1 else TypeError(_no_form(found, arguments, keywords))
 
 
-class _AnyTensor:
-    """Stands for tensors of which nothing is known: no number can be read of it."""
-
-    requires_grad = True
-    array = SimpleNamespace(ndim=1, dtype=SimpleNamespace(kind="f"))
-
-
-_ANY_TENSOR = _AnyTensor()
-
-
-def fits_whatever(key: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> bool:
-    """Whether arguments fit for their types alone, whichever tensors these are."""
-    return misfit(key, [_any(a) for a in arguments], {word: _any(value) for word, value in keywords.items()}) is None
-
-
-def _any(value: Any) -> Any:
+def any_tensors(value: Any) -> Any:
+    """The same with tensors of which nothing is known in the place of those that there are."""
     if isinstance(value, (list, tuple)):
-        return [_any(part) for part in value]
-    return _ANY_TENSOR if _is_tensor(value) else value
+        return [any_tensors(part) for part in value]
+    return ANY_TENSOR if _is_tensor(value) else value
 
 
 def _no_form(found: Sequence[Form], arguments: Sequence[Any], keywords: Mapping[str, Any]) -> str:
@@ -226,6 +220,8 @@ def _is_number(value: Any) -> bool:
 
 def _fits(form: Form, parameter: Parameter, value: Any) -> bool:
     kind = parameter.type
+    if value is ANYTHING:
+        return True
     if kind == "Tensor":
         if parameter.name == "out" and isinstance(value, (tuple, list)):
             return True  # for each of several results
@@ -245,7 +241,9 @@ def _fits(form: Form, parameter: Parameter, value: Any) -> bool:
         return kind[kind.index("[") + 1] != "]" and fits(value)
     if kind in ("str", "name"):
         return isinstance(value, str)
-    return kind not in ("dtype", "Generator") or type(value).__name__ == kind
+    if kind == "Device":
+        return isinstance(value, str) or type(value) is int or type(value).__name__ == "device"
+    return kind not in ("dtype", "Generator") or type(value).__name__ == kind or (kind == "dtype" and value in (float, int, bool))
 
 
 def _in_python(form: Form, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:

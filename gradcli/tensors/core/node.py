@@ -19,7 +19,7 @@ from gradcli.ops.structure import output
 from gradcli.tensors.core.entries import Entries
 from gradcli.tensors.core.hooks import Handle, Hooks
 
-_OF_THE_ENGINE = frozenset({"AccumulateGrad", "CopyBackwards", "CopySlices"})  # which no operation has given its name
+_OF_THE_ENGINE = frozenset({"AccumulateGrad", "CopyBackwards", "CopySlices", "NotImplemented"})  # which no operation has given its name
 next_index = itertools.count(1).__next__
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
+from functools import cache, wraps
 from typing import Any, NoReturn, TypeVar, cast
 
 from gradcli.errors import ArgumentError, GradcliError, TypeMismatchError
@@ -46,12 +46,12 @@ class Parser:
             kinds = kinds, tuple([(word, _kind(value)) for word, value in keywords.items()])
         if kinds in self.fitting:
             return
-        from gradcli.ops.refusals.forms import fits_whatever, misfit
+        from gradcli.ops.refusals.handed import fits_whatever, refusal
 
         if fits_whatever(self.key, arguments, keywords):
             self.fitting.add(kinds)
             return
-        error = misfit(self.key, arguments, keywords)
+        error = refusal(self.key, arguments, keywords)
         if error is not None:
             raise error
 
@@ -62,7 +62,8 @@ def _kind(argument: Any) -> Any:
     return (kind, *map(type, argument[:8])) if kind is tuple or kind is list else kind
 
 
-def parser(name: str, where: str) -> Parser:
+@cache
+def parser(name: str, where: str = "torch") -> Parser:
     """The parser of a function of a part of PyTorch, or of tensors' methods."""
     return Parser(f"Tensor.{name}" if where == "Tensor" else f"{_PARTS.get(where, '')}{name}")
 
@@ -87,7 +88,8 @@ def in_words(function: _Function, name: str = "", where: str = "torch") -> _Func
     @wraps(function)
     def run(*arguments: Any, **keywords: Any) -> Any:
         try:
-            check(arguments[1:] if owned else arguments, keywords)
+            if keywords or len(arguments) > owned:
+                check(arguments[1:] if owned else arguments, keywords)
             return function(*arguments, **keywords)
         except Exception as error:
             if owned:

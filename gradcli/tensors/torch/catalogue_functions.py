@@ -22,6 +22,7 @@ from gradcli.tensors.dispatch.apply import apply
 from gradcli.tensors.dispatch.library_calls import call, known, missing
 from gradcli.tensors.dispatch.named_results import named_results
 from gradcli.tensors.dispatch.refusals import in_words, parser, raise_as_pytorch
+from gradcli.tensors.dispatch.underivable import limited
 from gradcli.tensors.torch.bits import BITS
 from gradcli.tensors.torch.cast_methods import CASTS
 from gradcli.tensors.torch.introspection import INTROSPECTION
@@ -58,14 +59,16 @@ def function(name: str, where: str = "torch") -> Callable[..., Any]:
     leading = bool(signature.parameters) and signature.parameters[0].name in record.operands
     parts = record.results if where == "torch.linalg" and isinstance(record, Composite) else ()
     single = leading and not record.variadic and len(record.operands) == 1
-    check = parser(name, where).check
+    check, alone = parser(name, where).check, False  # whether one tensor is known to be enough
 
     def run(*arguments: Any, **keywords: Any) -> Any:
         if single and arguments and not isinstance(arguments[0], Tensor):
             raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(arguments[0]).__name__}")
+        nonlocal alone
         try:
-            if keywords or len(arguments) != 1:
+            if keywords or len(arguments) != 1 or not alone:
                 check(arguments, keywords)
+                alone = alone or (len(arguments) == 1 and not keywords)
             result = call(there, TORCH, arguments, keywords)
         except Exception as error:
             raise_as_pytorch(error, name, where, arguments, keywords)
@@ -73,7 +76,7 @@ def function(name: str, where: str = "torch") -> Callable[..., Any]:
 
     run.__name__ = run.__qualname__ = name
     run.__doc__ = record.doc
-    return run
+    return limited(name, run)
 
 
 def function_names() -> list[str]:
@@ -221,9 +224,21 @@ def in_place(name: str, where: str = "torch") -> Callable[..., Any] | None:
     return in_words(lambda x, *arguments, **keywords: getattr(x, name)(*arguments, **keywords), name, where)
 
 
-OF_NETWORKS: dict[str, Callable[..., Any]] = {**RANDOM_OF_NETWORKS, "one_hot": one_hot}
+def _at_the_top(name: str) -> Callable[..., Tensor]:
+    """The native function behind one of torch.nn.functional, whose parameters have no defaults."""
+
+    def run(input: Tensor, p: float, train: bool) -> Tensor:
+        result: Tensor = OF_NETWORKS[name](input, p, train)
+        return result
+
+    return in_words(run, name)
+
+
+OF_NETWORKS: dict[str, Callable[..., Any]] = {
+    name: in_words(function, name, "torch.nn.functional") for name, function in {**RANDOM_OF_NETWORKS, "one_hot": one_hot}.items()
+}
 OWN: dict[str, Callable[..., Any]] = {
-    **SEARCHING, **RANDOM, **UNRECORDED, **WINDOWS, "dropout": OF_NETWORKS["dropout"], "alpha_dropout": OF_NETWORKS["alpha_dropout"],
+    **SEARCHING, **RANDOM, **UNRECORDED, **WINDOWS,
     "einsum": einsum, "is_tensor": is_tensor, "result_type": result_type, "promote_types": promote_types, "can_cast": can_cast,
     "broadcast_shapes": broadcast_shapes, "clone": clone_of, "detach": detach, "adaptive_max_pool1d": adaptive_max_pool1d,
     "as_strided": MEMORY["as_strided"],
@@ -232,5 +247,6 @@ OWN: dict[str, Callable[..., Any]] = {
         "numel", "is_floating_point", "is_complex", "is_inference", "allclose", "isclose", "equal", "all", "any", "nonzero", "unique",
         "count_nonzero", "bincount",
     )},
-    **BITS,
+    **{name: _at_the_top(name) for name in ("dropout", "alpha_dropout")},
+    **{name: in_words(function, name) for name, function in BITS.items()},
 }  # fmt: skip

@@ -13,6 +13,7 @@ from gradcli.ops.calling.inputs import unmasked
 from gradcli.ops.pytorch import unbroadcastable
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.batched import by_randomness
+from gradcli.tensors.core.casts import as_tensor
 from gradcli.tensors.core.device import check_device
 from gradcli.tensors.core.modes import no_grad
 from gradcli.tensors.core.nested_lists import array_of, default_float
@@ -31,6 +32,23 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
     if requires_grad and array.dtype.kind not in dtypes.FLOATS:
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     return Tensor(array).requires_grad_(requires_grad)
+
+
+@in_words
+def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool | None = None) -> Tensor:
+    """A tensor of anything, which shares its memory unless a copy is asked for or there must be one."""
+    made = as_tensor(obj, dtype, device)
+    if copy is False:
+        kind = as_tensor(obj).dtype
+        if not isinstance(obj, (Tensor, np.ndarray)):
+            raise ValueError("can't alias arbitrary sequence into a tensor.")
+        if kind != made.dtype:
+            raise ValueError(f"can't alias tensor with dtype '{kind.in_messages}' into dtype '{made.dtype.in_messages}'.")
+    if copy:
+        made = made.clone()
+    if requires_grad is False:
+        return made.detach()
+    return made.detach().requires_grad_(True) if requires_grad and not made.requires_grad else made
 
 
 def from_numpy(array: np.ndarray) -> Tensor:

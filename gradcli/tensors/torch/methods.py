@@ -21,13 +21,14 @@ from gradcli.tensors.dispatch.apply import apply
 from gradcli.tensors.dispatch.interpreter import interpret
 from gradcli.tensors.dispatch.library_calls import call, direct, known
 from gradcli.tensors.dispatch.refusals import in_words, parser, raise_as_pytorch
+from gradcli.tensors.dispatch.underivable import limited
 from gradcli.tensors.torch import creation
 from gradcli.tensors.torch.bits import BITS
 from gradcli.tensors.torch.cast_methods import CASTS
 from gradcli.tensors.torch.catalogue_functions import where_of
 from gradcli.tensors.torch.display import shown
 from gradcli.tensors.torch.in_place_methods import IN_PLACE
-from gradcli.tensors.torch.introspection import INTROSPECTION, OF_ENTRIES
+from gradcli.tensors.torch.introspection import INTROSPECTION
 from gradcli.tensors.torch.memory_methods import MEMORY
 from gradcli.tensors.torch.numpy_protocols import function_on_tensors
 from gradcli.tensors.torch.operators import OPERATORS
@@ -104,9 +105,9 @@ class _Unbound:
 
 def _method(name: str) -> Callable[..., Any]:
     own = OWN.get(name)
-    check = parser(name, "Tensor").check
     if own is not None:
-        return in_words(own, name, "Tensor") if name in OF_ENTRIES or name in RANDOM or name.startswith("new_") else own
+        return in_words(own, name, "Tensor")
+    check = parser(name, "Tensor").check
     if name.endswith("_"):
 
         def write_result(x: Tensor, *arguments: Any, **keywords: Any) -> Any:
@@ -120,16 +121,20 @@ def _method(name: str) -> Callable[..., Any]:
     function = name if known(f"Tensor.{name}") is None else f"Tensor.{name}"  # which is declared where it is not the function of that name
     op, static = (None if is_particular(name) else direct(function, TORCH, 1)) or (None, {})
 
+    alone = False  # whether the tensor is known to be enough
+
     def run(x: Tensor, *arguments: Any, **keywords: Any) -> Any:
+        nonlocal alone
         try:
-            if op is None or arguments or keywords:
+            if not alone or op is None or arguments or keywords:
                 check(arguments, keywords)
+                alone = alone or not (arguments or keywords)
                 return call(function, TORCH, (x, *arguments), keywords)
             return apply(op, (x,), static)
         except Exception as error:
             raise_as_pytorch(error, name, "Tensor", arguments, keywords, x)
 
-    return run
+    return limited(name, run)
 
 
 @cache

@@ -3,7 +3,6 @@
 import builtins
 from typing import Any
 
-from gradcli.tensors.core.casts import as_tensor as as_tensor
 from gradcli.tensors.core.device import device as device
 from gradcli.tensors.core.dtypes import (
     Size as Size,
@@ -34,7 +33,6 @@ from gradcli.tensors.core.modes import (
     set_grad_enabled as set_grad_enabled,
 )
 from gradcli.tensors.core.tensor import Tensor as Tensor
-from gradcli.tensors.torch.bits import bitwise_not as bitwise_not
 from gradcli.tensors.torch.catalogue_functions import (
     adaptive_max_pool1d as adaptive_max_pool1d,
     broadcast_shapes as broadcast_shapes,
@@ -48,6 +46,7 @@ from gradcli.tensors.torch.catalogue_functions import (
 )
 from gradcli.tensors.torch.creation import (
     arange as arange,
+    asarray as asarray,
     empty as empty,
     empty_like as empty_like,
     eye as eye,
@@ -94,12 +93,7 @@ from gradcli.tensors.torch.process_settings import (
     set_default_tensor_type as set_default_tensor_type,
     use_deterministic_algorithms as use_deterministic_algorithms,
 )
-from gradcli.tensors.torch.random_fills import (
-    alpha_dropout as alpha_dropout,
-    bernoulli as bernoulli,
-    dropout as dropout,
-    multinomial as multinomial,
-)
+from gradcli.tensors.torch.random_fills import bernoulli as bernoulli, multinomial as multinomial
 from gradcli.tensors.torch.searching import finfo as finfo, iinfo as iinfo
 from gradcli.tensors.torch.unrecorded import frombuffer as frombuffer, typename as typename, unravel_index as unravel_index
 from gradcli.tensors.transforms.vectorizing import vmap as vmap
@@ -158,6 +152,9 @@ def nonzero(*arguments: Any, **keywords: Any) -> Any: ...
 def unique(*arguments: Any, **keywords: Any) -> Any: ...
 def count_nonzero(*arguments: Any, **keywords: Any) -> Tensor: ...
 def bincount(*arguments: Any, **keywords: Any) -> Tensor: ...
+def dropout(*arguments: Any, **keywords: Any) -> Tensor: ...
+def alpha_dropout(*arguments: Any, **keywords: Any) -> Tensor: ...
+def bitwise_not(*arguments: Any, **keywords: Any) -> Tensor: ...
 def bitwise_and(*arguments: Any, **keywords: Any) -> Tensor: ...
 def bitwise_or(*arguments: Any, **keywords: Any) -> Tensor: ...
 def bitwise_xor(*arguments: Any, **keywords: Any) -> Tensor: ...
@@ -165,7 +162,7 @@ def bitwise_left_shift(*arguments: Any, **keywords: Any) -> Tensor: ...
 def bitwise_right_shift(*arguments: Any, **keywords: Any) -> Tensor: ...
 def gcd(*arguments: Any, **keywords: Any) -> Tensor: ...
 def lcm(*arguments: Any, **keywords: Any) -> Tensor: ...
-def asarray(*arguments: Any, **keywords: Any) -> Tensor: ...
+def as_tensor(*arguments: Any, **keywords: Any) -> Tensor: ...
 pi: builtins.float
 e: builtins.float
 inf: builtins.float

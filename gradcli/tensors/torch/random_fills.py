@@ -13,7 +13,7 @@ from gradcli.ops.nn.softmax import softmax
 from gradcli.tensors.core.batched import Batched, by_randomness
 from gradcli.tensors.core.in_place import assign, check_places, check_writable, replace
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.dispatch.refusals import in_words
+from gradcli.tensors.dispatch.refusals import in_words, parser
 from gradcli.tensors.torch.generator import Generator, default_generator, in_memory_order
 
 _LARGEST = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}  # the bits of whole numbers that all are there
@@ -137,10 +137,15 @@ def multinomial(x: Tensor, num_samples: int, replacement: bool = False, *, gener
     return Tensor(np.array(places, np.int64).reshape(*array.shape[:-1], num_samples))
 
 
-def dropout(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Each entry zero with probability p, the others larger by 1/(1 - p)."""
+def _check_dropout(name: str, x: Tensor, p: float, training: bool, inplace: bool) -> None:
     if not 0 <= p <= 1:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    parser(f"{name}_" if inplace else name).check((x, p, training), {})
+
+
+def dropout(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Each entry zero with probability p, the others larger by 1/(1 - p)."""
+    _check_dropout("dropout", x, p, training, inplace)
     if not training or p == 0:
         return x
     return _masked(x, _kept(x.detach(), p), p, inplace)
@@ -156,8 +161,7 @@ def _by_channel(axes: int) -> Callable[..., Tensor]:
     """The same for whole channels."""
 
     def drop(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-        if not 0 <= p <= 1:
-            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+        _check_dropout("feature_dropout", x, p, training, inplace)
         if axes == 1 and x.ndim not in (2, 3):
             raise RuntimeError(_RANKS.format(x.ndim))
         if not training or p == 0:
@@ -196,8 +200,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
 
 def alpha_dropout(x: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Each entry the negative saturation of selu with probability p; then mean and variance are those of before."""
-    if not 0 <= p <= 1:
-        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    _check_dropout("alpha_dropout", x, p, training, inplace)
     if not training or p == 0:
         return x
     kept, saturation = _kept(x.detach(), p), _SATURATION

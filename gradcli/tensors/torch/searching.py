@@ -14,6 +14,7 @@ from gradcli.tensors.core.device import check_device
 from gradcli.tensors.core.in_place import assign, before, check_writable
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.refusals import in_words
+from gradcli.tensors.dispatch.underivable import in_graph
 
 
 def _array(x: Any) -> np.ndarray:
@@ -64,7 +65,7 @@ def _unique_consecutive(x: Tensor, return_inverse: bool = False, return_counts: 
     new[1:] = (flat[1:] != flat[:-1]).any(1)
     entries = rows[new] if dim is None else np.moveaxis(rows[new], 0, dim)
     inverse, starts = np.cumsum(new) - 1, np.flatnonzero(new)
-    parts = [Tensor(np.ascontiguousarray(entries))]
+    parts = [in_graph(x, "unique_consecutive", Tensor(np.ascontiguousarray(entries)))]
     if return_inverse:
         parts.append(Tensor((inverse.reshape(x.array.shape) if dim is None else inverse).astype(np.int64)))
     if return_counts:
