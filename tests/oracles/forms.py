@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import gradcli
-from gradcli.ops.refusals.forms import forms
 from gradcli.ops.refusals.handed import native
 from gradcli.tensors.torch.catalogue_functions import function_names
 
@@ -27,6 +26,7 @@ _OWN = (
     "tril_indices", "triu_indices", "unique", "where", "zeros", "zeros_like", "argwhere", "unique_consecutive", "as_strided",
     "clone", "einsum", "logical_not", "bitwise_not", "dropout", "alpha_dropout", "feature_dropout", "gcd", "lcm",
     "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift",
+    "matrix_rank", "histogram",
 )  # fmt: skip
 
 
@@ -100,9 +100,10 @@ def lines(torch: Any) -> list[str]:
             found += [line.replace("(self, ", "(") for line in written(f"Tensor.{name}", method, name, torch)]
         if type(method).__name__ == "method_descriptor" and not (name.endswith("_") and hasattr(torch.Tensor, name[:-1])):
             found += written(f"Tensor.{name}", method, name, torch)
-    for key in sorted(native()):
+    there = {line.partition("(")[0].partition("=")[0] for line in found}
+    for key in sorted(native() - there):
         part, _, name = key.rpartition(".")
-        if part in ("_nn", "_VF") or not forms(key):
+        if part in ("_nn", "_VF", ""):
             found += written(key, getattr(torch._C._nn if part == "_nn" else torch._C._VariableFunctions, name), name, torch)
     return found
 
@@ -115,6 +116,7 @@ _BESIDE = (
     "unique=def unique(input, sorted=, return_inverse=, return_counts=, dim=)",
     "unique_consecutive=def unique_consecutive(input, return_inverse=, return_counts=, dim=)",
     "Tensor.new_tensor(object data, *, dtype? dtype=, Device? device=, bool requires_grad=, bool pin_memory=)",
+    "lu=def lu(A, pivot=, get_infos=, out=)",
     "Tensor.to(Device? device=, dtype? dtype=, bool non_blocking=, bool copy=, *, memory_format? memory_format=)",
     "Tensor.to(dtype dtype, bool non_blocking=, bool copy=, *, memory_format? memory_format=)",
     "Tensor.to(Tensor tensor, bool non_blocking=, bool copy=, *, memory_format? memory_format=)",

@@ -31,7 +31,7 @@ _STEPS: Mapping[str, str] = {
     **{f"F.max_pool{n}d": f"max_pool{n}d(input, kernel_size, stride, padding, dilation, ceil_mode)" for n in (1, 2, 3)},
     "F.max_pool1d_with_indices": "max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)",
     **dict.fromkeys(("F.adaptive_max_pool1d", "F.adaptive_max_pool1d_with_indices"), "adaptive_max_pool1d(input, output_size)"),
-    "tensordot": "b.dim",
+    "tensordot": "b.dim", "lu": "_lu_with_info(A, pivot=pivot)",
     "unique": "bool(return_inverse); _unique2(input, sorted=sorted, return_inverse=return_inverse, return_counts=return_counts)",
     "unique of dim": "bool(return_inverse); "
     "unique_dim(input, dim, sorted=sorted, return_inverse=return_inverse, return_counts=return_counts)",

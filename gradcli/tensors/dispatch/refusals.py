@@ -7,6 +7,7 @@ from functools import cache, wraps
 from typing import Any, NoReturn, TypeVar, cast
 
 from gradcli.errors import ArgumentError, GradcliError, TypeMismatchError
+from gradcli.tensors.core.user_warnings import warn, warn_once
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _PARTS = {"torch": "", "torch.linalg": "linalg.", "torch.special": "special.", "torch.nn.functional": "F."}
@@ -22,8 +23,14 @@ def raise_as_pytorch(
         raise error  # what PyTorch says of dtypes, before it looks at anything else
     from gradcli.ops.refusals.telling import told
 
-    key = f"Tensor.{name}" if owner is not None else f"{_PARTS.get(where, '')}{name}"
-    said = told(key, arguments, keywords, owner, isinstance(error, _OF_KINDS), type(error) is not TypeError)
+    said = told(
+        _key(name, "Tensor" if owner is not None else where),
+        arguments,
+        keywords,
+        owner,
+        isinstance(error, _OF_KINDS),
+        type(error) is not TypeError,
+    )
     if said is None or (type(said) is type(error) and str(said) == str(error)):
         raise error
     if isinstance(error, GradcliError) and error.help:
@@ -65,7 +72,49 @@ def _kind(argument: Any) -> Any:
 @cache
 def parser(name: str, where: str = "torch") -> Parser:
     """The parser of a function of a part of PyTorch, or of tensors' methods."""
-    return Parser(f"Tensor.{name}" if where == "Tensor" else f"{_PARTS.get(where, '')}{name}")
+    return Parser(_key(name, where))
+
+
+def _key(name: str, where: str) -> str:
+    return f"Tensor.{name}" if where == "Tensor" else f"{_PARTS.get(where, '')}{name}"
+
+
+def with_old_forms(function: _Function, name: str, where: str = "torch") -> _Function:
+    """A function that also takes arguments in the order which they had once."""
+    from gradcli.ops.refusals.old_forms import had_others, rearranged
+
+    key, owned = _key(name, where), int(where == "Tensor")
+    if not had_others(key) or where not in ("Tensor", "torch"):
+        return function
+
+    @wraps(function)
+    def run(*arguments: Any, **keywords: Any) -> Any:
+        found = rearranged(key, arguments[owned:]) if len(arguments) > 2 else None
+        if found is None:
+            return function(*arguments, **keywords)
+        now, numbers, said = found
+        warn_once(said)
+        return function(*arguments[:owned], *now, **numbers, **keywords)
+
+    return cast(_Function, run)
+
+
+def with_warnings(function: _Function, name: str, where: str = "torch") -> _Function:
+    """A function that warns as PyTorch does."""
+    from gradcli.ops.refusals.warned import is_said_once, is_warned_of, warnings_of
+
+    key, owned = _key(name, where), where == "Tensor"
+    if not is_warned_of(key):
+        return function
+
+    @wraps(function)
+    def run(*arguments: Any, **keywords: Any) -> Any:
+        owner, given = (arguments[0], arguments[1:]) if owned else (None, arguments)
+        for text in warnings_of(key, given, keywords, owner):
+            (warn_once if is_said_once(text) else warn)(text)
+        return function(*arguments, **keywords)
+
+    return cast(_Function, run)
 
 
 def refuse_first(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:

@@ -13,7 +13,6 @@ from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.node import Node, node_class
 from gradcli.tensors.core.tensor import Tensor
 
-
 _SAVED: Any = vars(Node)["saved"]
 
 

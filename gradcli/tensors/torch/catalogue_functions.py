@@ -16,12 +16,13 @@ from gradcli.ops.spec import Composite
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.batched import Batched
 from gradcli.tensors.core.casts import as_tensor, clone_of
+from gradcli.tensors.core.in_place import update
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.user_warnings import warn
 from gradcli.tensors.dispatch.apply import apply
 from gradcli.tensors.dispatch.library_calls import call, known, missing
 from gradcli.tensors.dispatch.named_results import named_results
-from gradcli.tensors.dispatch.refusals import in_words, parser, raise_as_pytorch
+from gradcli.tensors.dispatch.refusals import in_words, parser, raise_as_pytorch, with_old_forms, with_warnings
 from gradcli.tensors.dispatch.underivable import limited
 from gradcli.tensors.torch.bits import BITS
 from gradcli.tensors.torch.cast_methods import CASTS
@@ -76,7 +77,15 @@ def function(name: str, where: str = "torch") -> Callable[..., Any]:
 
     run.__name__ = run.__qualname__ = name
     run.__doc__ = record.doc
-    return limited(name, run)
+    return with_old_forms(with_warnings(limited(name, run), name, where), name, where)
+
+
+@cache
+def network_function(name: str) -> Callable[..., Any]:
+    """A function of torch.nn.functional's. Raises AttributeError if there is none."""
+    where = "torch.nn.functional"
+    own = OF_NETWORKS.get(name)
+    return (in_place(name, where) or function(name, where)) if own is None else with_warnings(own, name, where)
 
 
 def function_names() -> list[str]:
@@ -221,7 +230,18 @@ def in_place(name: str, where: str = "torch") -> Callable[..., Any] | None:
     """The function whose name ends with an underscore: the method, which writes its result into the first argument."""
     if not name.endswith("_") or name.startswith("_") or known(name[:-1]) is None:
         return None
-    return in_words(lambda x, *arguments, **keywords: getattr(x, name)(*arguments, **keywords), name, where)
+    if not hasattr(Tensor, name) and name not in _IN_PLACE:
+        return None
+
+    def write(x: Tensor, *arguments: Any, **keywords: Any) -> Tensor:
+        written: Tensor = getattr(x, name)(*arguments, **keywords) if hasattr(x, name) else update(x, name[:-1], arguments, keywords)
+        return written
+
+    return in_words(write, name, where)
+
+
+# Those that are no methods.
+_IN_PLACE = ("celu_", "elu_", "hardtanh_", "leaky_relu_", "rrelu_", "selu_", "threshold_")
 
 
 def _at_the_top(name: str) -> Callable[..., Tensor]:

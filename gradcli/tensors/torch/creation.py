@@ -18,16 +18,29 @@ from gradcli.tensors.core.device import check_device
 from gradcli.tensors.core.modes import no_grad
 from gradcli.tensors.core.nested_lists import array_of, default_float
 from gradcli.tensors.core.tensor import Tensor
+from gradcli.tensors.core.user_warnings import warn
 from gradcli.tensors.dispatch.refusals import in_words
 from gradcli.tensors.torch.fused_multiply_add import fused
 from gradcli.tensors.torch.generator import in_memory_order, permutation, uniform, whole
 from gradcli.tensors.torch.generator import normal as draw_normal
+
+COPIED = (
+    "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+    "sourceTensor.detach().clone().requires_grad_(True), rather than {}(sourceTensor)."
+)
 
 
 @in_words
 def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     """A tensor of its own entries, copied from nested lists, numbers or an array."""
     check_device(device)
+    if isinstance(data, Tensor):
+        warn(COPIED.format("torch.tensor"))
+    return copied(data, dtype, requires_grad)
+
+
+def copied(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    """A tensor of its own entries."""
     array = np.array(array_of(data, dtype))
     if requires_grad and array.dtype.kind not in dtypes.FLOATS:
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")

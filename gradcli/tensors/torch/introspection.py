@@ -48,11 +48,18 @@ def _is_inference(x: Tensor) -> bool:
     return x._inference
 
 
+def _check_alike(x: Tensor, other: Tensor) -> None:
+    if x.dtype != other.dtype:
+        raise RuntimeError(f"{x.dtype.in_messages} did not match {other.dtype.in_messages}")
+
+
 def _all_close(x: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
+    _check_alike(x, other)
     return bool(np.allclose(x.array, other.array, rtol, atol, equal_nan))
 
 
 def _is_close(x: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
+    _check_alike(x, other)
     return Tensor(np.asarray(np.isclose(x.array, other.array, rtol, atol, equal_nan)))
 
 
@@ -86,8 +93,9 @@ def _unique(x: Tensor, sorted: bool = True, return_inverse: bool = False, return
     return (entries, *([inverse] if return_inverse else []), *([counts] if return_counts else []))
 
 
-def _count_nonzero(x: Tensor, dim: int | None = None) -> Tensor:
-    return Tensor(np.asarray(np.count_nonzero(x.array, axis=dim)))
+def _count_nonzero(x: Tensor, *dims: Any, dim: Any = None) -> Tensor:
+    axis = dim if not dims else dims[0] if len(dims) == 1 else dims
+    return Tensor(np.asarray(np.count_nonzero(x.array, axis=tuple(axis) if isinstance(axis, list) else axis)))
 
 
 def _bincount(x: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:

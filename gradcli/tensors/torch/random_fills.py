@@ -167,6 +167,8 @@ def _by_channel(axes: int) -> Callable[..., Tensor]:
         if not training or p == 0:
             return x
         lead = 2 if axes == 2 or x.ndim == axes + 2 else 1  # PyTorch takes what has another rank as one example, but in two dimensions
+        if x.array.dtype.kind in "iub" and p < 1:
+            raise RuntimeError(f"result type Float can't be cast to the desired output type {x.dtype.in_messages}")
         if x.ndim < lead:
             raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
         kept = _kept(Tensor(np.zeros((*x.shape[:lead], *(1,) * (x.ndim - lead)), x.array.dtype)), p)

@@ -12,6 +12,7 @@ from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.batched import by_example
 from gradcli.tensors.core.nested_lists import default_float
 from gradcli.tensors.core.tensor import Tensor
+from gradcli.tensors.dispatch.error_messages import in_c
 from gradcli.tensors.dispatch.refusals import in_words
 
 
@@ -70,11 +71,31 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     return tuple(reversed(found))
 
 
+def _check_edges(x: Tensor, edges: Tensor) -> None:
+    if edges.dtype != x.dtype:
+        kinds = [in_c(part.array.dtype) for part in (x, edges)]
+        raise RuntimeError(
+            "torch.histogramdd: input tensor and bins tensors should have the same dtype, but got input with dtype "
+            f"{kinds[0]} and bins for dimension 0 with dtype {kinds[1]}"
+        )
+    if edges.array.ndim != 1:
+        raise RuntimeError(
+            f"torch.histogramdd: bins tensor should have one dimension, but got {edges.array.ndim} dimensions in the bins tensor for "
+            "dimension 0"
+        )
+
+
 def _histogram(
     x: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: bool = False
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """How many entries (or which weights of them) lie between edges, and the edges."""
     edges = bins.array if isinstance(bins, Tensor) else bins
+    if x.array.dtype.kind not in "f" or x.array.dtype.itemsize < 4:
+        raise NotImplementedError(f"\"histogramdd\" not implemented for '{x.dtype.in_messages}'")
+    if isinstance(bins, Tensor):
+        _check_edges(x, bins)
+    elif bins <= 0:
+        raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
     limits = range
     if limits is None and not isinstance(bins, Tensor):
         limits = (float(x.array.min()), float(x.array.max())) if x.array.size else (0.0, 1.0)
@@ -134,4 +155,6 @@ UNRECORDED: dict[str, Callable[..., Any]] = {
 UNRECORDED_METHODS: dict[str, Callable[..., Any]] = {
     **_METHODS, "is_pinned": _nowhere, "is_shared": _nowhere, "apply_": _by_entry, "map_": _by_entries,
 }  # fmt: skip
-OF_MATRICES: dict[str, Any] = {**_of_examples({"matrix_rank": _matrix_rank}), "LinAlgError": LinAlgError}
+OF_MATRICES: dict[str, Any] = {
+    "matrix_rank": in_words(by_example(_matrix_rank), "matrix_rank", "torch.linalg"), "LinAlgError": LinAlgError,
+}  # fmt: skip
