@@ -60,7 +60,7 @@ def rosenbrock(x: Any) -> Any:
 
 def mixed(x: Any) -> Any:
     rows = np.stack([x, np.flip(x), np.roll(x, 1)])
-    ordered = np.sort(np.concatenate([x, x**2]))[::-1][:3]
+    ordered = np.flip(np.sort(np.concatenate([x, x**2])))[:3]
     return np.sum(np.outer(x, x) @ np.linalg.inv(np.eye(3) + rows.T @ rows)) + np.prod(ordered) + np.linalg.norm(x) + np.std(x, ddof=1)
 
 

@@ -2,15 +2,14 @@
 
 from typing import Any
 
-from gradcli.tensors.torch.catalogue_functions import OF_NETWORKS, function, function_names, in_place
+from gradcli.tensors.torch.catalogue_functions import OF_NETWORKS, function_names, network_function
 from gradcli.tensors.torch.namespace import without
 
 
 def __getattr__(name: str) -> Any:
-    if name in OF_NETWORKS:
-        return OF_NETWORKS[name]
-    without(name, "torch.nn.functional")
-    return in_place(name) or function(name, "torch.nn.functional")
+    if name not in OF_NETWORKS:
+        without(name, "torch.nn.functional")
+    return network_function(name)
 
 
 def __dir__() -> list[str]:

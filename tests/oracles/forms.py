@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import gradcli
+from gradcli.ops.refusals.handed import native
 from gradcli.tensors.torch.catalogue_functions import function_names
 from gradcli.tensors.torch.underived_functions import SPECIAL
 
@@ -24,9 +25,10 @@ _OWN = (
     "linspace", "logspace", "multinomial", "nonzero", "normal", "numel", "ones", "ones_like", "poisson", "promote_types", "rand",
     "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "result_type", "scalar_tensor", "searchsorted",
     "tril_indices", "triu_indices", "unique", "where", "zeros", "zeros_like", "argwhere", "unique_consecutive", "as_strided",
-    "clone", "einsum", "logical_not", "bitwise_not", "dropout", "gcd", "lcm",
+    "clone", "einsum", "logical_not", "bitwise_not", "dropout", "alpha_dropout", "feature_dropout", "gcd", "lcm",
+    "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift", "matrix_rank", "histogram",
     "detach_copy", "dequantize", "from_dlpack", "get_device", "hash_tensor", "is_distributed", "is_signed", "slice_copy", "slice_inverse",
-    "smm", "sspaddmm", "to_dlpack", "geqrf", "histogramdd", "norm_except_dim", "histogram", "feature_dropout", "alpha_dropout",
+    "smm", "sspaddmm", "to_dlpack", "geqrf", "histogramdd", "norm_except_dim",
     "feature_alpha_dropout", "native_channel_shuffle", "native_dropout", "view_copy", "svd_lowrank", "pca_lowrank", *SPECIAL,
 )  # fmt: skip
 
@@ -81,12 +83,14 @@ def written(key: str, function: Any, name: str, torch: Any) -> Iterator[str]:
         text = form(schema, method)
         if text is not None and not (method and "self" not in str(schema)):
             more = ("Tensor out=" if "*" in text else "*, Tensor out=") if outs else ""
+            if "layout? layout=" in text and name != "to":
+                text += ", bool requires_grad="
             yield f"{key}{'' if name == key.rpartition('.')[2] else f'={name}'}({', '.join(filter(None, (text, more)))})"
 
 
 def lines(torch: Any) -> list[str]:
     found: list[str] = []
-    names = sorted({name for name in function_names() if not name.endswith("_copy")} | {*_OWN})
+    names = sorted(name for name in {*function_names(), *_OWN})
     for prefix, path in _MODULES.items():
         module = eval(path, {"torch": torch})
         for name in names:
@@ -95,22 +99,43 @@ def lines(torch: Any) -> list[str]:
                 found += written(f"{prefix}{name}", function, getattr(function, "__name__", name), torch)
     for name in sorted({*names, *(n for n in dir(torch.Tensor) if hasattr(gradcli.Tensor, n))}):
         method = getattr(torch.Tensor, name, None)
+        if name in _IN_PYTHON:
+            found += [line.replace("(self, ", "(") for line in written(f"Tensor.{name}", method, name, torch)]
         if type(method).__name__ == "method_descriptor" and not (name.endswith("_") and hasattr(torch.Tensor, name[:-1])):
             found += written(f"Tensor.{name}", method, name, torch)
+    there = {line.partition("(")[0].partition("=")[0] for line in found}
+    for key in sorted(native() - there):
+        part, _, name = key.rpartition(".")
+        if part in ("_nn", "_VF", ""):
+            found += written(key, getattr(torch._C._nn if part == "_nn" else torch._C._VariableFunctions, name), name, torch)
     return found
 
 
-# What PyTorch has no schema of.
+# What PyTorch has no schema or no signature of.
 _BESIDE = (
     "tensor(object data, *, dtype? dtype=, Device? device=, bool requires_grad=, bool pin_memory=)",
     "Tensor.const_data_ptr()",
+    "as_tensor(object data, *, dtype? dtype=, Device? device=)",
+    "asarray(object obj, *, dtype? dtype=, Device? device=, bool? copy=, bool requires_grad=)",
+    "unique=def unique(input, sorted=, return_inverse=, return_counts=, dim=)",
+    "unique_consecutive=def unique_consecutive(input, return_inverse=, return_counts=, dim=)",
+    "Tensor.new_tensor(object data, *, dtype? dtype=, Device? device=, bool requires_grad=, bool pin_memory=)",
+    "lu=def lu(A, pivot=, get_infos=, out=)",
+    "Tensor.to(Device? device=, dtype? dtype=, bool non_blocking=, bool copy=, *, memory_format? memory_format=)",
+    "Tensor.to(dtype dtype, bool non_blocking=, bool copy=, *, memory_format? memory_format=)",
+    "Tensor.to(Tensor tensor, bool non_blocking=, bool copy=, *, memory_format? memory_format=)",
+    "Tensor.copy_(Tensor other, bool non_blocking=)",
+    "Tensor.is_contiguous(*, memory_format memory_format=)",
 )
+_IN_PYTHON = ("norm", "split", "unique", "unique_consecutive", "unflatten")  # methods
 
 
 def main() -> None:
     import torch
 
-    WRITTEN.write_text("\n".join([*_BESIDE, *lines(torch)]) + "\n")
+    beside = {line.partition("(")[0].partition("=")[0] for line in _BESIDE}
+    found = [line for line in lines(torch) if line.partition("(")[0].partition("=")[0] not in beside]
+    WRITTEN.write_text("\n".join([*_BESIDE, *dict.fromkeys(found)]) + "\n")
 
 
 if __name__ == "__main__":

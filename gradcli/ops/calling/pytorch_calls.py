@@ -23,7 +23,8 @@ def takes_dtype(name: str) -> bool:
 @cache
 def check_of(name: str) -> Check | None:
     """What is asked of the arguments of a function of PyTorch's, if anything is."""
-    return _CHECKS.get(name.removeprefix("Tensor.").rstrip("_"))
+    bare = name.removeprefix("Tensor.").rstrip("_")
+    return None if name != bare and bare in _OTHER_METHODS else _CHECKS.get(bare)
 
 
 def _given(arguments: Sequence[Any], keywords: Mapping[str, Any], place: int, *names: str) -> Any:
@@ -95,10 +96,63 @@ def _of_a_number(place: int) -> Check:
     return check
 
 
+def _truths_for_shares(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
+    """Labels of the input's shape are shares of the classes, which are no truths."""
+    x, target = _given(arguments, keywords, 0, "input"), _given(arguments, keywords, 1, "target")
+    kind = getattr(target, "dtype", None)
+    if kind is None or kind.in_messages != "Bool" or x.shape != target.shape:
+        return None
+    return RuntimeError("Expected floating point type for target with class probabilities, got Bool")
+
+
+def _negative_variance(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
+    var = _given(arguments, keywords, 2, "var")
+    if type(var) is int:
+        return TypeError("any() received an invalid combination of arguments - got (bool), but expected one of: a tensor")
+    array = getattr(var, "array", None)
+    negative = bool((array < 0).any()) if array is not None else isinstance(var, float) and var < 0
+    return ValueError("var has negative entry/entries") if negative else None
+
+
+def _truths_for_exponents(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
+    x, other = _given(arguments, keywords, 0, "input"), _given(arguments, keywords, 1, "other")
+    kind, power = getattr(x, "dtype", None), getattr(other, "dtype", None)
+    if kind is None or power is None or power.in_messages != "Bool" or not kind.is_floating_point:
+        return None
+    return NotImplementedError("\"ldexp_cpu_exp\" not implemented for 'Bool'")
+
+
+def _folded_whole_numbers(kernel: str) -> Check:
+    def check(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
+        kind = getattr(_given(arguments, keywords, 0, "input"), "dtype", None)
+        if kind is None or kind.is_floating_point or kind.in_messages == "Bool":
+            return None
+        return NotImplementedError(f"\"{kernel}\" not implemented for '{kind.in_messages}'")
+
+    return check
+
+
+def _too_few_axes(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
+    """Reflecting and the like are there for so many of the last axes as a tensor of such a rank has."""
+    x, padding = _given(arguments, keywords, 0, "input"), _given(arguments, keywords, 1, "pad")
+    mode, rank = _given(arguments, keywords, 2, "mode") or "constant", getattr(x, "ndim", None)
+    if rank is None or not isinstance(padding, (tuple, list)) or mode not in ("reflect", "replicate", "circular"):
+        return None
+    axes = len(padding) // 2
+    if len(padding) % 2 == 0 and axes <= rank and rank not in (axes + 1, axes + 2):
+        return NotImplementedError(f"Padding size {len(padding)} is not supported for {rank}D input tensor.")
+    if x.dtype.in_messages == "Bool" and mode != "circular":
+        return NotImplementedError(f"\"{'reflection' if mode == 'reflect' else 'replication'}_pad{axes}d\" not implemented for 'Bool'")
+    return None
+
+
+_OTHER_METHODS = frozenset({"unfold"})  # methods that are something else than the function of their name
 _CHECKS: Mapping[str, Check] = {
     **dict.fromkeys(("clamp", "clip"), _no_bounds), "roll": _unpaired, "take": _no_places, "interpolate": _between_whole_numbers,
     **dict.fromkeys(("scatter", "scatter_add", "scatter_reduce"), _other_source),
     **dict.fromkeys(("quantile", "nanquantile"), _no_share),
     **dict.fromkeys(("sort", "argsort", "argmax", "argmin", "mode", "median", "nanmedian"), _of_a_number(1)),
-    **dict.fromkeys(("topk", "kthvalue"), _of_a_number(2)),
+    **dict.fromkeys(("topk", "kthvalue", "linalg.vector_norm"), _of_a_number(2)), "flatten": _of_a_number(1),
+    "cross_entropy": _truths_for_shares, "gaussian_nll_loss": _negative_variance, "ldexp": _truths_for_exponents,
+    "unfold": _folded_whole_numbers("im2col_out_cpu"), "pad": _too_few_axes,
 }  # fmt: skip

@@ -138,7 +138,10 @@ _MASKS = {
 # What is said of tensors of several dtypes, by functions that do not promote them.
 _ONE_DTYPE = {
     "heaviside": "heaviside is not yet implemented for tensors with different dtypes.",
-    "lerp": "expected dtype {} for `end` but got dtype {}",
+    "lerp": "expected dtype {} for `end` but got dtype {}", "inner": "both inputs should have same dtype",
+    "linear": "expected m1 and m2 to have the same dtype, but got: {} != {}",
+    **dict.fromkeys(("cross", "linalg.cross"), "expected scalar type {2} but found {3}"),
+    **dict.fromkeys(("cartesian_prod", "meshgrid"), "meshgrid expects all tensors to have the same dtype"),
 }
 # How many axes operands have, and what is said of those with others.
 _RANKS: Mapping[str, tuple[Callable[[int], bool], str]] = {
@@ -155,6 +158,22 @@ _BY_NAME = {
     *_ONE_DTYPE, *_SCALING, *_FLOATS_ONLY, *_NO_BOOLEANS, *_WHOLE, *_BOOLEAN, *RESULTS, *_RANKS, *_MASKS, "div", "divide",
     "true_divide", "one_hot",
 }  # fmt: skip
+# The methods that PyTorch has in place, too; but those that are computed otherwise there.
+_IN_PLACE_TOO = frozenset({
+    "abs", "absolute", "acos", "acosh", "add", "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "arccos", "arccosh", "arcsin",
+    "arcsinh", "arctan2", "arctan", "arctanh", "asin", "asinh", "atan2", "atan", "atanh", "baddbmm", "bitwise_and",
+    "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "ceil", "clamp", "clamp_max", "clamp_min",
+    "clip", "conj_physical", "copysign", "cos", "cosh", "cumprod", "cumsum", "deg2rad", "detach", "digamma", "div", "divide", "eq",
+    "erf", "erfc", "erfinv", "exp2", "exp", "expm1", "fix", "floor", "floor_divide", "fmod", "frac", "gcd", "ge",
+    "greater", "greater_equal", "gt", "heaviside", "hypot", "i0", "igamma", "igammac", "index_add", "index_copy", "index_fill",
+    "index_reduce", "lcm", "ldexp", "le", "lerp", "less", "less_equal", "lgamma", "log10", "log1p", "log2", "log", "logical_and",
+    "logical_not", "logical_or", "logical_xor", "logit", "lt", "masked_fill", "masked_scatter", "mul", "multiply", "mvlgamma",
+    "nan_to_num", "ne", "neg", "negative", "nextafter", "not_equal", "polygamma", "pow", "put", "rad2deg", "reciprocal", "relu",
+    "remainder", "renorm", "rsqrt", "round", "scatter", "scatter_add", "scatter_reduce", "sgn", "sigmoid", "sign", "sin", "sinc",
+    "sinh", "sqrt", "square", "sub", "subtract", "tan", "tanh", "tril", "triu", "true_divide", "trunc", "xlogy",
+})  # fmt: skip
+# Functions that are no methods in PyTorch.
+_NO_METHODS = ("isin", "rsub")
 _SPELLED = {"x": "input", "y": "other"}
 
 
@@ -169,6 +188,15 @@ def concerns_floats(name: str) -> bool:
     """Whether that is so of tensors of one dtype of floats, too."""
     name = name.removeprefix("Tensor.")
     return name in _RANKS or name in _MASKS or name in _STRICT or RESULTS.get(name) in ("value", "source", "double")
+
+
+def is_in_place_too(name: str) -> bool:
+    """Whether PyTorch has a method in place, too, by a name with an underscore."""
+    return name in _IN_PLACE_TOO
+
+
+def is_method(name: str) -> bool:
+    return name not in _NO_METHODS
 
 
 def is_strict(name: str) -> bool:
@@ -191,10 +219,10 @@ def no_mask(name: str, dtype: str) -> Exception | None:
     return None if said is None or dtype == "bool" else RuntimeError(said.format(dtype))
 
 
-def differing(name: str, first: str, second: str) -> Exception | None:
-    """PyTorch's error for tensors of different dtypes, of these names in C."""
+def differing(name: str, *kinds: str) -> Exception | None:
+    """PyTorch's error for two tensors of different dtypes, of these names in C, and in messages."""
     said = _ONE_DTYPE.get(name)
-    return None if said is None else RuntimeError(said.format(first, second))
+    return None if said is None else RuntimeError(said.format(*kinds))
 
 
 def misplaced(name: str, rank: int) -> Exception | None:

@@ -73,7 +73,7 @@ binary_cross_entropy = loss(
 
 def _reduce(losses: Any, reduction: str) -> Any:
     check_reduction(reduction)
-    return losses if reduction == "none" else np.sum(losses) if reduction == "sum" else np.mean(losses)
+    return losses if reduction == "none" else np.sum(losses) / (1 if reduction == "sum" else np.asarray(losses.size, losses.dtype))
 
 
 def _bce(x: Any, y: Any, weight: Any, pos_weight: Any, *, reduction: str) -> Any:

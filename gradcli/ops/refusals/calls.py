@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from gradcli.ops.refusals.forms import Form, forms, misfit, refused
+from gradcli.ops.refusals.forms import Form, forms, refused
+from gradcli.ops.refusals.handed import refusal
 
 Said = str | Exception | None  # a sentence is a RuntimeError's
 Check = Callable[["Call"], Said]
@@ -139,7 +140,7 @@ def told(
     parse  whether its parser of arguments is asked, first: the failure may be about their kinds
     check  whether values and shapes are looked at: it may be about them
     """
-    error = misfit(key, arguments, keywords) if parse else None
+    error = refusal(key, arguments, keywords) if parse else None
     if error is not None:
         return error
     call = bound(key, arguments, keywords)

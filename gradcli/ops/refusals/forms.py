@@ -9,17 +9,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 # PyTorch's functions that had other forms once: of those that they have, all are listed even where it is one.
 _ONCE_OTHERWISE = frozenset({"add", "sub", "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "baddbmm"})
 # Functions in which a number is taken for a tensor.
-_NUMBERS_ARE_TENSORS = frozenset({"add", "sub", "mul", "div", "subtract", "multiply", "divide", "true_divide", "floor_divide", "rsub"})
+_NUMBERS_ARE_TENSORS = frozenset({
+    "add", "sub", "mul", "div", "subtract", "multiply", "divide",
+    "true_divide", "floor_divide", "rsub", "copy",
+})  # fmt: skip
 _SHOWN = {
     "Tensor[]": "tuple of Tensors", "float[]": "tuple of floats", "dtype": "torch.dtype", "Device": "torch.device",
     "layout": "torch.layout", "memory_format": "torch.memory_format", "Generator": "torch.Generator",
 }  # fmt: skip
 _ALSO = {"dim": ("axis",), "keepdim": ("keepdims",), "input": ("x", "a", "x1"), "other": ("x2",)}  # NumPy's words, which PyTorch takes
+
+
+# A tensor of which no number can be read, and something that is taken everywhere.
+ANY_TENSOR: Any = type("Tensor", (), {"requires_grad": True, "array": SimpleNamespace(ndim=1, dtype=SimpleNamespace(kind="f"))})()
+ANYTHING: Any = object()
 
 
 class Parameter(NamedTuple):
@@ -61,6 +70,10 @@ class Form(NamedTuple):
     def fewest(self) -> int:
         return sum(not p.optional for p in self.parameters)
 
+    def in_place(self) -> Form:
+        """The same of the function that writes into its first tensor."""
+        return self._replace(name=f"{self.name}_", parameters=tuple(p for p in self.parameters if p.name != "out"))
+
     def written(self) -> str:
         parts = [p.written() for p in self.parameters]
         names = [p.by_name for p in self.parameters]
@@ -81,8 +94,8 @@ def _lines() -> dict[str, list[str]]:
 def forms(key: str) -> tuple[Form, ...]:
     """The forms of a function, by its name under ``torch``; those of its parts and of methods as "linalg.inv", "F.relu", "Tensor.sum"."""
     lines = _lines().get(key)
-    if lines is None and key.startswith("Tensor.") and key.endswith("_"):
-        return tuple(form._replace(name=f"{form.name}_") for form in forms(key[:-1]))
+    if lines is None and key.endswith("_"):
+        return tuple(form.in_place() for form in forms(key[:-1]))
     return tuple(map(_form, lines or ()))
 
 
@@ -117,6 +130,13 @@ def misfit(key: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> E
     given = len(arguments) + len(keywords)
     plausible = [error for form, error in zip(found, errors, strict=True) if form.fewest <= given <= len(form.parameters)]
     return plausible[0] if len(plausible) == 1 else TypeError(_no_form(found, arguments, keywords))
+
+
+def any_tensors(value: Any) -> Any:
+    """The same with tensors of which nothing is known in the place of those that there are."""
+    if isinstance(value, (list, tuple)):
+        return [any_tensors(part) for part in value]
+    return ANY_TENSOR if _is_tensor(value) else value
 
 
 def _no_form(found: Sequence[Form], arguments: Sequence[Any], keywords: Mapping[str, Any]) -> str:
@@ -200,6 +220,8 @@ def _is_number(value: Any) -> bool:
 
 def _fits(form: Form, parameter: Parameter, value: Any) -> bool:
     kind = parameter.type
+    if value is ANYTHING:
+        return True
     if kind == "Tensor":
         if parameter.name == "out" and isinstance(value, (tuple, list)):
             return True  # for each of several results
@@ -219,7 +241,9 @@ def _fits(form: Form, parameter: Parameter, value: Any) -> bool:
         return kind[kind.index("[") + 1] != "]" and fits(value)
     if kind in ("str", "name"):
         return isinstance(value, str)
-    return kind not in ("dtype", "Generator") or type(value).__name__ == kind
+    if kind == "Device":
+        return isinstance(value, str) or type(value) is int or type(value).__name__ == "device"
+    return kind not in ("dtype", "Generator") or type(value).__name__ == kind or (kind == "dtype" and value in (float, int, bool))
 
 
 def _in_python(form: Form, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.errors import ShapeError
 from gradcli.ops.arrays.shapes import getitem, numpy_index, reshape
 from gradcli.ops.pytorch import unexpandable
 from gradcli.ops.structure import overwrite
@@ -36,6 +37,8 @@ def write(x: Tensor, index: Any, value: Any) -> None:
         return
     subscript = Subscript(x, index)
     new = value if isinstance(value, Tensor) else as_tensor(value, x.dtype)
+    if new.array.size == 1 and _is_one_mask_of_bytes(index):
+        raise RuntimeError("masked_fill_ only supports boolean masks, but got mask with dtype unsigned char")
     if new.array.dtype != x.array.dtype:
         if subscript.chosen is not None and new.array.ndim:
             _check_fits(new.array, np.shape(subscript.region_of_array(x.array)[numpy_index(subscript.chosen)]))
@@ -51,8 +54,14 @@ def write(x: Tensor, index: Any, value: Any) -> None:
             x._version_counter[0] += 1
         else:
             _write(subscript.region(x), subscript.chosen, new)
-    except IndexError as error:
+    except (IndexError, ShapeError) as error:
         raise IndexError(explained(x, index, str(error))) from None
+
+
+def _is_one_mask_of_bytes(index: Any) -> bool:
+    """Whether bytes alone choose the entries, which PyTorch then fills by their mask."""
+    chosen = [part for part in (index if isinstance(index, tuple) else (index,)) if isinstance(part, (Tensor, list, np.ndarray))]
+    return len(chosen) == 1 and isinstance(chosen[0], Tensor) and chosen[0].array.dtype == np.uint8 and chosen[0].array.ndim > 0
 
 
 def mismatch(x: Tensor, new: Tensor) -> str:

@@ -168,6 +168,8 @@ def _part(part: Any) -> Any:
             raise TypeError("slice indices must be integers or None or have an __index__ method")
         if part.step is not None and not operator.index(part.step):
             raise ValueError("slice step cannot be zero")
+        if part.step is not None and operator.index(part.step) < 0 and state.recorder is None:  # a function that is read may be NumPy's
+            raise ValueError("step must be greater than zero")
         return tuple(None if bound is None else operator.index(bound) for bound in bounds)
     if isinstance(part, (bool, np.bool_)):
         return StaticArray(np.asarray(part))

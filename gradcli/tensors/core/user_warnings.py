@@ -5,6 +5,15 @@ from __future__ import annotations
 import sys
 import warnings
 
+_said: set[str] = set()
+
+
+def warn_once(message: str) -> None:
+    """Warn of something for the first time only."""
+    if message not in _said:
+        _said.add(message)
+        warn(message)
+
 
 def warn(message: str) -> None:
     """Warn of the line that called into this package."""

@@ -74,7 +74,8 @@ _C_NAMES = {
 }  # fmt: skip
 
 
-def _in_c(kind: np.dtype[Any]) -> str:
+def in_c(kind: np.dtype[Any]) -> str:
+    """A dtype as C calls it."""
     return _C_NAMES.get(kind.name, kind.name)
 
 
@@ -94,9 +95,9 @@ def check_taken(name: str, arguments: Sequence[Any]) -> None:
         first, second = arrays[0].dtype, arrays[1].dtype
         error = None
         if takes_mask(name) and second.kind != "b":
-            error = no_mask(name, _in_c(second))
+            error = no_mask(name, in_c(second))
         elif takes_one_dtype(name) and first != second:
-            error = differing(name, _in_c(first), _in_c(second))
+            error = differing(name, in_c(first), in_c(second), *[dtypes.of_numpy(kind).in_messages for kind in (first, second)])
         if error is not None:
             raise error
     for array in arrays:

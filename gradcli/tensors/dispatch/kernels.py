@@ -43,7 +43,8 @@ def as_array(op: Op, result: Any, dtype: np.dtype[Any] | None) -> np.ndarray:
         return out
     floats = out.dtype.kind in FLOATS or (dtype is not None and dtype.kind not in FLOATS)
     if dtype is not None and out.dtype != dtype and floats and op.result not in ("bool", "int"):
-        return out.astype(dtype)
+        with np.errstate(all="ignore"):  # what is too large is infinite
+            return out.astype(dtype)
     return out.astype(np.int64) if out.dtype == np.uint64 else out
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
+from functools import cache, wraps
 from typing import Any, NoReturn, TypeVar, cast
 
 from gradcli.errors import ArgumentError, GradcliError, TypeMismatchError
+from gradcli.tensors.core.user_warnings import warn, warn_once
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _PARTS = {"torch": "", "torch.linalg": "linalg.", "torch.special": "special.", "torch.nn.functional": "F."}
@@ -22,13 +23,98 @@ def raise_as_pytorch(
         raise error  # what PyTorch says of dtypes, before it looks at anything else
     from gradcli.ops.refusals.telling import told
 
-    key = f"Tensor.{name}" if owner is not None else f"{_PARTS.get(where, '')}{name}"
-    said = told(key, arguments, keywords, owner, isinstance(error, _OF_KINDS), type(error) is not TypeError)
+    said = told(
+        _key(name, "Tensor" if owner is not None else where),
+        arguments,
+        keywords,
+        owner,
+        isinstance(error, _OF_KINDS),
+        type(error) is not TypeError,
+    )
     if said is None or (type(said) is type(error) and str(said) == str(error)):
         raise error
     if isinstance(error, GradcliError) and error.help:
         said.add_note(f"help: {error.help}")
     raise said from None
+
+
+class Parser:
+    """Refuses calls of a function whose arguments are of other types than PyTorch's takes; what fits for its types is known again."""
+
+    __slots__ = ("fitting", "key")
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        self.fitting: set[Any] = set()
+
+    def check(self, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
+        kinds: Any = tuple([_kind(a) for a in arguments])
+        if keywords:
+            kinds = kinds, tuple([(word, _kind(value)) for word, value in keywords.items()])
+        if kinds in self.fitting:
+            return
+        from gradcli.ops.refusals.handed import fits_whatever, refusal
+
+        if fits_whatever(self.key, arguments, keywords):
+            self.fitting.add(kinds)
+            return
+        error = refusal(self.key, arguments, keywords)
+        if error is not None:
+            raise error
+
+
+def _kind(argument: Any) -> Any:
+    """The type of an argument, and those in a list."""
+    kind = type(argument)
+    return (kind, *map(type, argument[:8])) if kind is tuple or kind is list else kind
+
+
+@cache
+def parser(name: str, where: str = "torch") -> Parser:
+    """The parser of a function of a part of PyTorch, or of tensors' methods."""
+    return Parser(_key(name, where))
+
+
+def _key(name: str, where: str) -> str:
+    return f"Tensor.{name}" if where == "Tensor" else f"{_PARTS.get(where, '')}{name}"
+
+
+def with_old_forms(function: _Function, name: str, where: str = "torch") -> _Function:
+    """A function that also takes arguments in the order which they had once."""
+    from gradcli.ops.refusals.old_forms import had_others, rearranged
+
+    key, owned = _key(name, where), int(where == "Tensor")
+    if not had_others(key) or where not in ("Tensor", "torch"):
+        return function
+
+    @wraps(function)
+    def run(*arguments: Any, **keywords: Any) -> Any:
+        found = rearranged(key, arguments[owned:]) if len(arguments) > 2 else None
+        if found is None:
+            return function(*arguments, **keywords)
+        now, numbers, said = found
+        warn_once(said)
+        return function(*arguments[:owned], *now, **numbers, **keywords)
+
+    return cast(_Function, run)
+
+
+def with_warnings(function: _Function, name: str, where: str = "torch") -> _Function:
+    """A function that warns as PyTorch does."""
+    from gradcli.ops.refusals.warned import is_said_once, is_warned_of, warnings_of
+
+    key, owned = _key(name, where), where == "Tensor"
+    if not is_warned_of(key):
+        return function
+
+    @wraps(function)
+    def run(*arguments: Any, **keywords: Any) -> Any:
+        owner, given = (arguments[0], arguments[1:]) if owned else (None, arguments)
+        for text in warnings_of(key, given, keywords, owner):
+            (warn_once if is_said_once(text) else warn)(text)
+        return function(*arguments, **keywords)
+
+    return cast(_Function, run)
 
 
 def refuse_first(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
@@ -46,10 +132,13 @@ def refuse_first(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any
 def in_words(function: _Function, name: str = "", where: str = "torch") -> _Function:
     """A function, or a method, whose errors are PyTorch's."""
     name, owned = name or function.__name__, where == "Tensor"
+    check = parser(name, where).check
 
     @wraps(function)
     def run(*arguments: Any, **keywords: Any) -> Any:
         try:
+            if keywords or len(arguments) > owned:
+                check(arguments[1:] if owned else arguments, keywords)
             return function(*arguments, **keywords)
         except Exception as error:
             if owned:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.ops.pytorch import unbroadcastable
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.batched import by_example
 from gradcli.tensors.core.in_place import update
@@ -19,6 +20,9 @@ def _promoted(kernel: str, booleans: bool, x: Any, y: Any) -> tuple[np.ndarray, 
     kind = dtypes.result_type(arrays)
     if kind.kind in dtypes.FLOATS or (kind.kind == "b" and not booleans):
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{dtypes.of_numpy(kind).in_messages}'")
+    said = unbroadcastable([np.shape(a) for a in arrays])
+    if said:
+        raise RuntimeError(said)
     left, right = (np.asarray(a).astype(kind) for a in arrays)  # which wraps around
     return left, right
 

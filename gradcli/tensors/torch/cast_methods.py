@@ -36,6 +36,8 @@ def _type(x: Tensor, dtype: Any = None) -> Any:
         if found is None:
             raise ValueError(f"invalid type: {dtype!r}")
         return _to(x, found)
+    if not (dtype is None or isinstance(dtype, (type, dtypes.dtype)) or dtypes.of_pytorch(dtype) is not None):
+        raise TypeError("dtype must be a type, str, or dtype object")
     return f"torch.{x.dtype.tensor_type}" if dtype is None else _to(x, dtype)
 
 

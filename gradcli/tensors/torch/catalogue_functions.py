@@ -16,13 +16,14 @@ from gradcli.ops.spec import Composite
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.batched import Batched
 from gradcli.tensors.core.casts import as_tensor, clone_of
+from gradcli.tensors.core.in_place import update
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.user_warnings import warn
 from gradcli.tensors.dispatch.apply import apply
 from gradcli.tensors.dispatch.library_calls import call, known, missing
 from gradcli.tensors.dispatch.named_results import named_results
-from gradcli.tensors.dispatch.parsed_calls import refuse_misfit
-from gradcli.tensors.dispatch.refusals import in_words, raise_as_pytorch
+from gradcli.tensors.dispatch.refusals import in_words, parser, raise_as_pytorch, with_old_forms, with_warnings
+from gradcli.tensors.dispatch.underivable import limited
 from gradcli.tensors.torch.bits import BITS
 from gradcli.tensors.torch.cast_methods import CASTS
 from gradcli.tensors.torch.counts import COUNTS
@@ -55,16 +56,20 @@ def function(name: str, where: str = "torch") -> Callable[..., Any]:
     writes = words.index("inplace") if where == "torch.nn.functional" and "inplace" in words else None
     parts = record.results if where == "torch.linalg" and isinstance(record, Composite) else ()
     single = leading and not record.variadic and len(record.operands) == 1
+    check, alone = parser(name, where).check, False  # whether one tensor is known to be enough
 
     def run(*arguments: Any, **keywords: Any) -> Any:
         if single and arguments and not isinstance(arguments[0], Tensor):
             raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(arguments[0]).__name__}")
+        nonlocal alone
         if writes is not None and len(arguments) == writes + 1:
             arguments, keywords = arguments[:writes], {**keywords, "inplace": arguments[writes]}
         if writes is not None and "inplace" in keywords:  # whatever is true, as in Python
             keywords["inplace"] = bool(keywords["inplace"])
-            refuse_misfit(f"F.{name}", arguments, keywords)
         try:
+            if keywords or len(arguments) != 1 or not alone:
+                check(arguments, keywords)
+                alone = alone or (len(arguments) == 1 and not keywords)
             result = call(there, TORCH, arguments, keywords)
         except Exception as error:
             raise_as_pytorch(error, name, where, arguments, keywords)
@@ -72,7 +77,15 @@ def function(name: str, where: str = "torch") -> Callable[..., Any]:
 
     run.__name__ = run.__qualname__ = name
     run.__doc__ = record.doc
-    return run
+    return with_old_forms(with_warnings(limited(name, run), name, where), name, where)
+
+
+@cache
+def network_function(name: str) -> Callable[..., Any]:
+    """A function of torch.nn.functional's. Raises AttributeError if there is none."""
+    where = "torch.nn.functional"
+    own = OF_NETWORKS.get(name)
+    return (in_place(name, where) or function(name, where)) if own is None else with_warnings(own, name, where)
 
 
 def function_names() -> list[str]:
@@ -213,17 +226,40 @@ def one_hot(x: Tensor, num_classes: int = -1) -> Tensor:
     return hot if isinstance(hot, Batched) else hot.to(dtypes.int64)
 
 
-def in_place(name: str) -> Callable[..., Any] | None:
+def in_place(name: str, where: str = "torch") -> Callable[..., Any] | None:
     """The function whose name ends with an underscore: the method, which writes its result into the first argument."""
     if not name.endswith("_") or name.startswith("_") or known(name[:-1]) is None:
         return None
-    return lambda x, *arguments, **keywords: getattr(x, name)(*arguments, **keywords)
+    if not hasattr(Tensor, name) and name not in _IN_PLACE:
+        return None
+
+    def write(x: Tensor, *arguments: Any, **keywords: Any) -> Tensor:
+        written: Tensor = getattr(x, name)(*arguments, **keywords) if hasattr(x, name) else update(x, name[:-1], arguments, keywords)
+        return written
+
+    return in_words(write, name, where)
 
 
-OF_NETWORKS: dict[str, Callable[..., Any]] = {**RANDOM_OF_NETWORKS, "one_hot": one_hot}
+# Those that are no methods.
+_IN_PLACE = ("celu_", "elu_", "hardtanh_", "leaky_relu_", "rrelu_", "selu_", "threshold_")
+
+
+def _at_the_top(name: str) -> Callable[..., Tensor]:
+    """The native function behind one of torch.nn.functional, whose parameters have no defaults."""
+
+    def run(input: Tensor, p: float, train: bool) -> Tensor:
+        result: Tensor = OF_NETWORKS[name](input, p, train)
+        return result
+
+    return in_words(run, name)
+
+
+OF_NETWORKS: dict[str, Callable[..., Any]] = {
+    name: in_words(function, name, "torch.nn.functional") for name, function in {**RANDOM_OF_NETWORKS, "one_hot": one_hot}.items()
+}
 OWN: dict[str, Callable[..., Any]] = {
-    **SEARCHING, **RANDOM, **UNRECORDED, **WINDOWS, "einsum": einsum, "is_tensor": is_tensor,
-    "result_type": result_type, "promote_types": promote_types, "can_cast": can_cast,
+    **SEARCHING, **RANDOM, **UNRECORDED, **WINDOWS,
+    "einsum": einsum, "is_tensor": is_tensor, "result_type": result_type, "promote_types": promote_types, "can_cast": can_cast,
     "broadcast_shapes": broadcast_shapes, "clone": clone_of, "detach": detach, "adaptive_max_pool1d": adaptive_max_pool1d,
     "as_strided": MEMORY["as_strided"],
     **{name: CASTS[name] for name in ("positive", "resolve_conj", "resolve_neg")},
@@ -232,5 +268,7 @@ OWN: dict[str, Callable[..., Any]] = {
         "count_nonzero", "bincount",
     )},
     "get_device": in_words(INTROSPECTION["get_device"], "get_device"), "is_signed": in_words(INTROSPECTION["is_signed"], "is_signed"),
-    **BITS, **COUNTS, **DENSE, **FURTHER, **HASHES, **HISTOGRAMS, **LIBRARY_LOSSES, **LOW_RANK, **SLICES,
+    **COUNTS, **DENSE, **FURTHER, **HASHES, **HISTOGRAMS, **LIBRARY_LOSSES, **LOW_RANK, **SLICES,
+    **{name: _at_the_top(name) for name in ("dropout", "alpha_dropout")},
+    **{name: in_words(function, name) for name, function in BITS.items()},
 }  # fmt: skip

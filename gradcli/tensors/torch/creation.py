@@ -13,25 +13,56 @@ from gradcli.ops.calling.inputs import unmasked
 from gradcli.ops.pytorch import unbroadcastable
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.batched import by_randomness
+from gradcli.tensors.core.casts import as_tensor
 from gradcli.tensors.core.device import check_device
 from gradcli.tensors.core.modes import no_grad
 from gradcli.tensors.core.nested_lists import array_of, default_float
 from gradcli.tensors.core.tensor import Tensor
+from gradcli.tensors.core.user_warnings import warn
 from gradcli.tensors.dispatch.refusals import in_words
 from gradcli.tensors.torch.fused_multiply_add import fused
 from gradcli.tensors.torch.generator import in_memory_order, permutation, uniform, whole
 from gradcli.tensors.torch.generator import normal as draw_normal
 from gradcli.tensors.torch.no_derivatives import flat
 
+COPIED = (
+    "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+    "sourceTensor.detach().clone().requires_grad_(True), rather than {}(sourceTensor)."
+)
+
 
 @in_words
 def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     """A tensor of its own entries, copied from nested lists, numbers or an array."""
     check_device(device)
+    if isinstance(data, Tensor):
+        warn(COPIED.format("torch.tensor"))
+    return copied(data, dtype, requires_grad)
+
+
+def copied(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
+    """A tensor of its own entries."""
     array = np.array(array_of(data, dtype))
     if requires_grad and array.dtype.kind not in dtypes.FLOATS:
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     return Tensor(array).requires_grad_(requires_grad)
+
+
+@in_words
+def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool | None = None) -> Tensor:
+    """A tensor of anything, which shares its memory unless a copy is asked for or there must be one."""
+    made = as_tensor(obj, dtype, device)
+    if copy is False:
+        kind = as_tensor(obj).dtype
+        if not isinstance(obj, (Tensor, np.ndarray)):
+            raise ValueError("can't alias arbitrary sequence into a tensor.")
+        if kind != made.dtype:
+            raise ValueError(f"can't alias tensor with dtype '{kind.in_messages}' into dtype '{made.dtype.in_messages}'.")
+    if copy:
+        made = made.clone()
+    if requires_grad is False:
+        return made.detach()
+    return made.detach().requires_grad_(True) if requires_grad and not made.requires_grad else made
 
 
 def from_numpy(array: np.ndarray) -> Tensor:

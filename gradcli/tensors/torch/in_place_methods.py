@@ -111,6 +111,13 @@ def _drawn(x: Tensor, draw: Callable[[tuple[int, ...]], np.ndarray], label: str)
     return replace(x, Tensor(in_memory_order(x.array, draw).astype(x.array.dtype)), label)
 
 
+def _float_power(x: Tensor, exponent: Any) -> Tensor:
+    if x.dtype != dtypes.float64:
+        kind = x.dtype.in_messages
+        raise RuntimeError(f"the base given to float_power_ has dtype {kind} but the operation's result requires dtype Double")
+    return update(x, "float_power", (exponent,), {})
+
+
 IN_PLACE: dict[str, Callable[..., Tensor]] = {
     "copy_": _copy,
     "index_put_": _index_put,
@@ -118,5 +125,6 @@ IN_PLACE: dict[str, Callable[..., Tensor]] = {
     "zero_": _zeroed,
     "uniform_": _uniform,
     "normal_": _normal,
+    "float_power_": _float_power,
     **{f"{name}_": _rearranged(name) for name in ("t", "squeeze", "unsqueeze", "transpose", "swapaxes", "swapdims")},
 }

@@ -9,6 +9,7 @@ import numpy as np
 
 from gradcli.tensors.core.batched import by_example
 from gradcli.tensors.core.tensor import Tensor
+from gradcli.tensors.dispatch.underivable import in_graph
 
 
 def _size(x: Tensor, dim: int | None = None) -> Any:
@@ -47,11 +48,18 @@ def _is_inference(x: Tensor) -> bool:
     return x._inference
 
 
+def _check_alike(x: Tensor, other: Tensor) -> None:
+    if x.dtype != other.dtype:
+        raise RuntimeError(f"{x.dtype.in_messages} did not match {other.dtype.in_messages}")
+
+
 def _all_close(x: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
+    _check_alike(x, other)
     return bool(np.allclose(x.array, other.array, rtol, atol, equal_nan))
 
 
 def _is_close(x: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
+    _check_alike(x, other)
     return Tensor(np.asarray(np.isclose(x.array, other.array, rtol, atol, equal_nan)))
 
 
@@ -79,13 +87,15 @@ def _nonzero(x: Tensor, *, as_tuple: bool = False) -> Any:
 
 def _unique(x: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
     if not (return_inverse or return_counts):
-        return Tensor(np.unique(x.array, axis=dim))
+        return in_graph(x, "unique" if dim is None else "unique_dim", Tensor(np.unique(x.array, axis=dim)))
     entries, inverse, counts = (Tensor(part) for part in np.unique(x.array, return_inverse=True, return_counts=True, axis=dim))
+    in_graph(x, "unique" if dim is None else "unique_dim", entries)
     return (entries, *([inverse] if return_inverse else []), *([counts] if return_counts else []))
 
 
-def _count_nonzero(x: Tensor, dim: int | None = None) -> Tensor:
-    return Tensor(np.asarray(np.count_nonzero(x.array, axis=dim)))
+def _count_nonzero(x: Tensor, *dims: Any, dim: Any = None) -> Tensor:
+    axis = dim if not dims else dims[0] if len(dims) == 1 else dims
+    return Tensor(np.asarray(np.count_nonzero(x.array, axis=tuple(axis) if isinstance(axis, list) else axis)))
 
 
 def _bincount(x: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:

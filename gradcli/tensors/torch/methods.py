@@ -7,20 +7,23 @@ from functools import cache
 from types import MethodType
 from typing import Any
 
-from gradcli.ops.calling.dialects import names
+from gradcli.ops.calling import dialects
 from gradcli.ops.calling.prefixes import TORCH
-from gradcli.ops.calling.pytorch_types import is_particular
+from gradcli.ops.calling.pytorch_types import is_in_place_too, is_method, is_particular
 from gradcli.ops.registry import public_names
 from gradcli.tensors.core.backward import backward_of
 from gradcli.tensors.core.batched import levels_of, own_entries
+from gradcli.tensors.core.device import check_device
 from gradcli.tensors.core.entry_writing import write
 from gradcli.tensors.core.in_place import update
 from gradcli.tensors.core.subscripts import get, rows
 from gradcli.tensors.core.tensor import Tensor
+from gradcli.tensors.core.user_warnings import warn
 from gradcli.tensors.dispatch.apply import apply
 from gradcli.tensors.dispatch.interpreter import interpret
 from gradcli.tensors.dispatch.library_calls import call, direct, known
-from gradcli.tensors.dispatch.refusals import in_words, raise_as_pytorch
+from gradcli.tensors.dispatch.refusals import in_words, parser, raise_as_pytorch, with_old_forms, with_warnings
+from gradcli.tensors.dispatch.underivable import limited
 from gradcli.tensors.torch import creation
 from gradcli.tensors.torch.bits import BITS
 from gradcli.tensors.torch.cast_methods import CASTS
@@ -31,7 +34,7 @@ from gradcli.tensors.torch.further_functions import FURTHER_METHODS
 from gradcli.tensors.torch.hashes import HASH_METHODS
 from gradcli.tensors.torch.histograms import HISTOGRAM_METHODS
 from gradcli.tensors.torch.in_place_methods import IN_PLACE
-from gradcli.tensors.torch.introspection import INTROSPECTION, OF_ENTRIES
+from gradcli.tensors.torch.introspection import INTROSPECTION
 from gradcli.tensors.torch.memory_methods import MEMORY
 from gradcli.tensors.torch.numpy_protocols import function_on_tensors
 from gradcli.tensors.torch.operators import OPERATORS
@@ -52,8 +55,11 @@ def _new(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return new
 
 
-def _new_tensor(x: Tensor, data: Any, **keywords: Any) -> Tensor:
-    return creation.tensor(data, **{"dtype": x.dtype, **keywords})
+def _new_tensor(x: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    check_device(device)
+    if isinstance(data, Tensor):
+        warn(creation.COPIED.format("tensor.new_tensor"))
+    return creation.copied(data, dtype or x.dtype, requires_grad)
 
 
 # What is no function of the catalogue: entries, dtypes, memory.
@@ -115,42 +121,50 @@ class _Unbound:
 def _method(name: str) -> Callable[..., Any]:
     own = OWN.get(name)
     if own is not None:
-        return in_words(own, name, "Tensor") if name in OF_ENTRIES or name in RANDOM or name.startswith("new_") else own
+        return in_words(own, name, "Tensor")
+    check = parser(name, "Tensor").check
     if name.endswith("_"):
 
         def write_result(x: Tensor, *arguments: Any, **keywords: Any) -> Any:
             try:
+                check(arguments, keywords)
                 return update(x, name[:-1], arguments, keywords)
             except Exception as error:
                 raise_as_pytorch(error, name, "Tensor", arguments, keywords, x)
 
-        return write_result
+        return with_old_forms(write_result, name, "Tensor")
     function = name if known(f"Tensor.{name}") is None else f"Tensor.{name}"  # which is declared where it is not the function of that name
     op, static = (None if is_particular(name) else direct(function, TORCH, 1)) or (None, {})
 
+    alone = False  # whether the tensor is known to be enough
+
     def run(x: Tensor, *arguments: Any, **keywords: Any) -> Any:
+        nonlocal alone
         try:
-            if op is None or arguments or keywords:
+            if not alone or op is None or arguments or keywords:
+                check(arguments, keywords)
+                alone = alone or not (arguments or keywords)
                 return call(function, TORCH, (x, *arguments), keywords)
             return apply(op, (x,), static)
         except Exception as error:
             raise_as_pytorch(error, name, "Tensor", arguments, keywords, x)
 
-    return run
+    return with_old_forms(with_warnings(limited(name, run), name, "Tensor"), name, "Tensor")
 
 
 @cache
 def functions() -> tuple[str, ...]:
     """The functions of the catalogue that are methods."""
-    plain = {name for name in [*public_names(), *names()] if "." not in name}
+    plain = {name for name in [*public_names(), *dialects.names()] if "." not in name}
     return tuple(name for name in plain if known(name) or known(f"Tensor.{name}"))
 
 
 def _install() -> None:
     """Give tensors their methods. A class that looks for them by `__getattr__` would be slower to read any field of."""
-    for name, method in SPECIAL.items():
-        setattr(Tensor, name, method)
-    for name in {*OWN, *functions(), *(f"{name}_" for name in [*OWN, *functions()])}:
+    for special, method in SPECIAL.items():
+        setattr(Tensor, special, method)
+    names = {*OWN, *functions()}
+    for name in {*filter(is_method, names), *(f"{name}_" for name in names if is_in_place_too(name))}:
         if not hasattr(Tensor, name):
             setattr(Tensor, name, _Unbound(name))
 

@@ -10,6 +10,7 @@ from gradcli.tensors.core import casts, dtypes, modes
 from gradcli.tensors.core.device import device
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.library_calls import missing
+from gradcli.tensors.dispatch.refusals import in_words
 from gradcli.tensors.torch import catalogue_functions, creation, display, generator, tensor_types
 from gradcli.tensors.torch.process_settings import SETTINGS
 from gradcli.tensors.transforms import vectorizing
@@ -18,9 +19,8 @@ _PUBLIC = {
     creation: (
         "tensor", "from_numpy", "zeros", "ones", "empty", "zeros_like", "ones_like", "empty_like", "full", "full_like", "eye", "arange",
         "linspace", "logspace", "rand", "randn", "rand_like", "randn_like", "randint", "randint_like", "randperm", "normal",
-        "scalar_tensor",
+        "scalar_tensor", "asarray",
     ),
-    casts: ("as_tensor",),
     vectorizing: ("vmap",),
     modes: (
         "no_grad", "enable_grad", "inference_mode", "set_grad_enabled", "is_grad_enabled", "is_inference_mode_enabled",
@@ -33,7 +33,7 @@ NAMES: dict[str, Any] = {
     **SETTINGS,
     **{name: getattr(module, name) for module, names in _PUBLIC.items() for name in names},
     **tensor_types.TYPES, **dtypes.NAMES, **catalogue_functions.OWN, "Tensor": Tensor, "device": device,
-    "where": catalogue_functions.where, "asarray": casts.as_tensor,
+    "where": catalogue_functions.where, "as_tensor": in_words(casts.as_tensor),
     "pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "newaxis": None, "strided": "torch.strided",
     "cuda": SimpleNamespace(is_available=lambda: False, device_count=lambda: 0),
 }  # fmt: skip
@@ -93,7 +93,7 @@ def resolve(name: str, where: str = "torch") -> Any:
         return getattr(serialization, name)
     if name.startswith("_"):
         raise AttributeError(f"module 'gradcli' has no attribute {name!r}")
-    writing = catalogue_functions.in_place(name) or ((lambda x: x.zero_()) if name == "zero_" else None)
+    writing = catalogue_functions.in_place(name, where) or ((lambda x: x.zero_()) if name == "zero_" else None)
     if writing is not None:
         return writing
     if name in _ELSEWHERE:

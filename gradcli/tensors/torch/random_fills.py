@@ -13,7 +13,7 @@ from gradcli.ops.nn.softmax import softmax
 from gradcli.tensors.core.batched import Batched, by_randomness
 from gradcli.tensors.core.in_place import assign, check_places, check_writable, replace
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.dispatch.refusals import in_words
+from gradcli.tensors.dispatch.refusals import in_words, parser
 from gradcli.tensors.torch.generator import Generator, default_generator, in_memory_order
 from gradcli.tensors.torch.no_derivatives import flat, underived
 
@@ -140,9 +140,15 @@ def multinomial(x: Tensor, num_samples: int, replacement: bool = False, *, gener
     return Tensor(np.array(places, np.int64).reshape(*array.shape[:-1], num_samples))
 
 
+def _check_dropout(name: str, x: Tensor, p: float, training: bool, inplace: bool) -> None:
+    if not 0 <= p <= 1:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    parser(f"{name}_" if inplace else name).check((x, p, training), {})
+
+
 def dropout(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Each entry zero with probability p, the others larger by 1/(1 - p)."""
-    _check_probability(p)
+    _check_dropout("dropout", x, p, training, inplace)
     if not training or p == 0:
         return x
     return _masked(x, _kept(x.detach(), p), p, inplace)
@@ -157,8 +163,8 @@ _RANKS = (
 def _by_channel(axes: int) -> Callable[..., Tensor]:
     """The same for whole channels."""
 
-    def drop(x: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
-        _check_probability(p)
+    def drop(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+        _check_dropout("feature_dropout", x, p, training, inplace)
         if axes == 1 and x.ndim not in (2, 3):
             raise RuntimeError(_RANKS.format(x.ndim))
         if axes == 2 or x.ndim == axes + 2:  # PyTorch takes what has another rank as one example, but in two dimensions
@@ -179,11 +185,6 @@ def _kept_channels(x: Tensor, p: float) -> Tensor:
     if x.ndim < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     return _kept(Tensor(np.zeros((*x.shape[:2], *(1,) * (x.ndim - 2)), x.array.dtype)), p)
-
-
-def _check_probability(p: float) -> None:
-    if not 0 <= p <= 1:
-        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
 def _kept(x: Tensor, p: float) -> Tensor:
@@ -211,13 +212,13 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
 
 def alpha_dropout(x: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Each entry the negative saturation of selu with probability p; then mean and variance are those of before."""
-    _check_probability(p)
+    _check_dropout("alpha_dropout", x, p, training, inplace)
     return x if not training or p == 0 else _saturated(x, _kept(x.detach(), p), p, inplace)
 
 
 def feature_alpha_dropout(x: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """The same for whole channels."""
-    _check_probability(p)
+    _check_dropout("feature_alpha_dropout", x, p, training, inplace)
     return x if not training or p == 0 else _saturated(x, _kept_channels(x, p), p, inplace)
 
 

@@ -14,6 +14,7 @@ from gradcli.tensors.core.device import check_device
 from gradcli.tensors.core.in_place import assign, before, check_writable
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.refusals import in_words
+from gradcli.tensors.dispatch.underivable import in_graph
 
 
 def _array(x: Any) -> np.ndarray:
@@ -50,6 +51,8 @@ def _searchsorted(
 
 
 def _bucketize(x: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
+    if boundaries.array.ndim != 1:
+        raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.array.ndim})")
     return _searchsorted(boundaries, x, out_int32=out_int32, right=right)
 
 
@@ -66,7 +69,7 @@ def _unique_consecutive(x: Tensor, return_inverse: bool = False, return_counts: 
     new[1:] = (flat[1:] != flat[:-1]).any(1)
     entries = rows[new] if dim is None else np.moveaxis(rows[new], 0, dim)
     inverse, starts = np.cumsum(new) - 1, np.flatnonzero(new)
-    parts = [Tensor(np.ascontiguousarray(entries))]
+    parts = [in_graph(x, "unique_consecutive", Tensor(np.ascontiguousarray(entries)))]
     if return_inverse:
         parts.append(Tensor((inverse.reshape(x.array.shape) if dim is None else inverse).astype(np.int64)))
     if return_counts:
@@ -138,10 +141,22 @@ def _new(x: Tensor, *given: Any) -> Tensor:
     """PyTorch's old constructor: a tensor of the same dtype, of extents or entries."""
     if not given:
         return Tensor(np.empty(0, x.array.dtype))
-    if all(isinstance(n, int) for n in given) or isinstance(given[0], dtypes.Size):
-        shape = tuple(given[0]) if isinstance(given[0], dtypes.Size) else given
+    first = given[0]
+    if type(first) is int or isinstance(first, dtypes.Size):
+        shape = tuple(first) if isinstance(first, dtypes.Size) else given
+        for place, extent in enumerate(shape, 1):
+            if type(extent) is not int:
+                kind = type(extent).__name__
+                said = f'failed to unpack the object at pos {place} with error "type must be tuple of ints,but got {kind}"'
+                raise TypeError(f"new(): argument 'size' {said}")
         return Tensor(np.zeros(shape, x.array.dtype))
-    return as_tensor(given[0], x.dtype)
+    if len(given) > 1 or not isinstance(first, (Tensor, list, tuple, np.ndarray)):
+        got = ", ".join(type(part).__name__ for part in given)
+        raise TypeError(f"new() received an invalid combination of arguments - got ({got}), but expected one of: sizes, data, or a tensor")
+    if isinstance(first, Tensor) and first.dtype != x.dtype:
+        kinds = [f"TensorOptions(dtype={kind.name.removeprefix('torch.')}, device=cpu)" for kind in (x.dtype, first.dtype)]
+        raise TypeError(f"expected {kinds[0]} (got {kinds[1]})")
+    return as_tensor(first, x.dtype)
 
 
 SEARCHING: dict[str, Callable[..., Any]] = {
@@ -152,6 +167,6 @@ SEARCHING: dict[str, Callable[..., Any]] = {
     "tril_indices": _triangle(np.tril_indices), "triu_indices": _triangle(np.triu_indices), "finfo": finfo, "iinfo": iinfo,
 }  # fmt: skip
 SEARCHING_METHODS: dict[str, Callable[..., Any]] = {
-    **{name: SEARCHING[name] for name in ("isin", "argwhere", "unique_consecutive", "bucketize")},
+    **{name: SEARCHING[name] for name in ("argwhere", "unique_consecutive")},
     "fill_diagonal_": _fill_diagonal_, "new": _new,
 }  # fmt: skip

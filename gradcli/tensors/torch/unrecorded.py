@@ -121,4 +121,6 @@ UNRECORDED: dict[str, Callable[..., Any]] = {
 UNRECORDED_METHODS: dict[str, Callable[..., Any]] = {
     **_METHODS, "is_pinned": _nowhere, "is_shared": _nowhere, "apply_": _by_entry, "map_": _by_entries,
 }  # fmt: skip
-OF_MATRICES: dict[str, Any] = {**_of_examples({"matrix_rank": _matrix_rank}), "LinAlgError": LinAlgError}
+OF_MATRICES: dict[str, Any] = {
+    "matrix_rank": in_words(by_example(_matrix_rank), "matrix_rank", "torch.linalg"), "LinAlgError": LinAlgError,
+}  # fmt: skip
