@@ -29,8 +29,15 @@ def strides(array: np.ndarray) -> tuple[int, ...]:
         return in_order(array.shape)
     for n, step in zip(reversed(array.shape), reversed(array.strides), strict=True):
         found.append(after if n == 1 and not step else step // array.itemsize)
-        after = found[-1] * max(n, 1)
+        after = found[-1] * n
     return tuple(reversed(found))
+
+
+def stepped(array: np.ndarray) -> np.ndarray:
+    """An array without entries, with the steps that PyTorch has between them; NumPy's are zero."""
+    if any(array.strides):
+        return array
+    return np.ndarray(array.shape, array.dtype, np.empty(1, array.dtype), 0, [s * array.itemsize for s in in_order(array.shape)])
 
 
 def in_order(shape: tuple[int, ...]) -> tuple[int, ...]:

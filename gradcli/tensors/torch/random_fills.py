@@ -166,7 +166,10 @@ def _by_channel(axes: int) -> Callable[..., Tensor]:
         if x.ndim < lead:
             raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
         kept = _kept(Tensor(np.zeros((*x.shape[:lead], *(1,) * (x.ndim - lead)), x.array.dtype)), p)
-        return _masked(x, kept, p, inplace)
+        result = _masked(x, kept, p, inplace)
+        if lead == 1 and not inplace and result.node is not None:
+            result.node.label = "SqueezeBackward1"  # PyTorch takes one example for a batch of one
+        return result
 
     return drop
 

@@ -14,6 +14,7 @@ from gradcli.tensors.core.device import check_device
 from gradcli.tensors.core.in_place import assign, before, check_writable
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.refusals import in_words
+from gradcli.tensors.torch.introspection import INTROSPECTION
 
 
 def _array(x: Any) -> np.ndarray:
@@ -54,7 +55,8 @@ def _bucketize(x: Any, boundaries: Tensor, *, out_int32: bool = False, right: bo
 
 
 def _argwhere(x: Tensor) -> Tensor:
-    return Tensor(np.argwhere(x.array))
+    found: Tensor = INTROSPECTION["nonzero"](x)
+    return found
 
 
 def _unique_consecutive(x: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
