@@ -99,6 +99,11 @@ def repeats(array: np.ndarray) -> bool:
     return 0 in array.strides and array.size > 1 and any(n > 1 and not s for n, s in zip(array.shape, array.strides, strict=True))
 
 
+def crowded(array: np.ndarray) -> bool:
+    """Whether there are more entries than places in memory, although no axis stands still."""
+    return array.size > last_place(array.shape, strides(array)) + 1 and not repeats(array)
+
+
 class Storage:
     """All of a tensor's memory: PyTorch's ``untyped_storage()``, in bytes, and ``storage()``, in entries."""
 
