@@ -38,6 +38,7 @@ class Torch(Fixed):
     one_dtype whether operands must have one dtype
     refuses   the error for whole numbers and booleans that it is not defined for: ``refuses(dtype, operands)``, of the name of the
               operands' common dtype and of the operands, arrays and numbers; None if it takes them
+    counts    whether booleans are taken as the numbers 0 and 1, and give whole numbers
     floats    whether the result is a float although whole operands give whole numbers
     misfit    what is said of shapes that do not fit: ``misfit(shapes, static)``, None if that is not it
     numbers   whether a Python number beside floats of 16 bits is taken as it is ("wide"), or is rounded to one of them first
@@ -57,6 +58,7 @@ class Torch(Fixed):
     operator: str = ""
     one_dtype: bool = False
     refuses: Callable[..., Exception | None] | None = None
+    counts: bool = False
     floats: bool = False
     misfit: Callable[..., str | None] | None = None
     format: bool = False

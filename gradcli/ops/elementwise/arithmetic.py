@@ -204,7 +204,7 @@ fmod: Op = elementwise(
 )
 square = elementwise(
     "square", "x", np.square, lambda m, x: x * x, lambda out, x: 2 * x, kind="piecewise", saves=("x",), power=2, called="power", doc="x**2",
-    integral=True, exact=True, extended=Entrywise((lambda x: 2 * x,)), backward="Pow", on_floats="{0} * {0}", algebra="square",
+    integral=True, exact=True, extended=Entrywise((lambda x: 2 * x,)), backward="Pow", on_floats="{0} * {0}", algebra="square", counts=True,
     carries=lambda m, out, x, e: e * (2 * m.abs(x) + e),
     c="g_square({0})",
 )

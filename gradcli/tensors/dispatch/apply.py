@@ -191,6 +191,8 @@ def _promoted(op: Op, operands: Sequence[Any], arrays: list[Any]) -> np.dtype[An
     if not deciding:
         return dtypes.constant_float() if op.result == "float" else None
     target, whole = dtypes.result_type(deciding), None
+    if op.torch.counts and target.kind == "b":
+        target = dtypes.int64.numpy
     error = None if op.torch.refuses is None else op.torch.refuses(dtypes.of_numpy(target).in_messages, arrays)
     if error is not None:
         raise error
