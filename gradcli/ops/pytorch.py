@@ -18,7 +18,7 @@ class Torch(Fixed):
 
     backward  what it calls the node of its graph, without "Backward0" ("Sum.1" is SumBackward1), where that is not the name;
               or a function: of an operation's operands (arrays and numbers) and static parameters, of a composite's arguments and
-              static parameters
+              static parameters ("" where the last node of its body has the name)
     leads     of a composite that is one node in PyTorch: the operands that it leads to, one after the other, with an empty place for one
               that needs no gradient; a dash before one that has no place if it is not given, ".T" after one that it leads to by
               the first node that is made of it, TBackward0; or a function as of backward that says so
@@ -31,11 +31,14 @@ class Torch(Fixed):
     refusal   of a composite, what PyTorch raises in the place of an error here: ``refusal(shape, kind, **static)``, of the first
               operand's shape and type; None if that is not it
     copied    of a composite, whether the result is never an operand itself
+    layout    how the result is laid out in memory, if not as NumPy's loops leave it: in "rows", its entries in their order; in "columns",
+              matrices as LAPACK writes them; "alike", as the first operand; of several results, for each of them
     aside     of several results those that no gradient flows through, by their places: the dtype that they have, "" for the others'
     operator  Python's operator that it is, as the methods of numbers name it: "truediv" of ``__truediv__`` and ``__rtruediv__``
     one_dtype whether operands must have one dtype
     refuses   the error for whole numbers and booleans that it is not defined for: ``refuses(dtype, operands)``, of the name of the
               operands' common dtype and of the operands, arrays and numbers; None if it takes them
+    counts    whether booleans are taken as the numbers 0 and 1, and give whole numbers
     floats    whether the result is a float although whole operands give whole numbers
     misfit    what is said of shapes that do not fit: ``misfit(shapes, static)``, None if that is not it
     numbers   whether a Python number beside floats of 16 bits is taken as it is ("wide"), or is rounded to one of them first
@@ -50,10 +53,12 @@ class Torch(Fixed):
     sealed: bool = False
     refusal: Callable[..., Exception | None] | None = None
     copied: bool = False
+    layout: str | tuple[str, ...] = ""
     aside: Mapping[int, str] = MappingProxyType({})
     operator: str = ""
     one_dtype: bool = False
     refuses: Callable[..., Exception | None] | None = None
+    counts: bool = False
     floats: bool = False
     misfit: Callable[..., str | None] | None = None
     format: bool = False

@@ -13,8 +13,8 @@ Namer = Callable[[Sequence[Any], Mapping[str, Any]], str]
 
 @cache
 def numbered(name: str) -> str:
-    """``Sum.1`` as ``SumBackward1``; the first variant of a name needs no number."""
-    if name == "CopySlices":
+    """``Sum.1`` as ``SumBackward1``; the first variant of a name needs no number. A copy of what would be a view is ``T.0_copy``."""
+    if name in ("CopySlices", "CopyBackwards"):
         return name
     name, _, variant = name.partition(".")
     return f"{name}Backward{variant or 0}"

@@ -81,7 +81,8 @@ composite(
 repeat_interleave = composite(
     "repeat_interleave", "x", _repeat_interleave, static={"repeats": REQUIRED, "axis": None, "output_size": None}, copied=True,
     doc="Each entry repeated along an axis (of all entries, if there is none), all alike or by a list of numbers.",
-    examples=("repeat(x, 2, axis=0)",), backward="IndexSelect",
+    examples=("repeat(x, 2, axis=0)",),
+    backward=lambda given, static: "View" if isinstance(given["repeats"], int) else "IndexSelect",
 )  # fmt: skip
 
 

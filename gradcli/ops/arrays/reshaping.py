@@ -11,7 +11,7 @@ from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays import refusals
 from gradcli.ops.arrays.shapes import broadcast_to, reshape, sum_to, swapaxes, transpose
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare, signature, with_node
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.facts import Function
 from gradcli.ops.registry import composite
@@ -98,19 +98,24 @@ def _at_least_2d(x: Any) -> Any:
 def _at_least_3d(x: Any) -> Any:
     if len(x.shape) > 2:
         return x
-    return reshape(x, shape=(*x.shape, 1) if len(x.shape) == 2 else (1, math.prod(x.shape), 1))
+    return expand_dims(x, axis=-1) if len(x.shape) == 2 else reshape(x, shape=(1, math.prod(x.shape), 1))
 
 
 def at_least_1d(x: Any) -> Any:
     return x if x.shape else reshape(x, shape=(1,))
 
 
+def _node_of_new_axes(given: Any, static: Any) -> str:
+    """A number's axes are all new."""
+    return "Unsqueeze" if any(len(x.shape) for x in given["arrays"]) else "View"
+
+
 atleast_1d = composite("atleast_1d", "*arrays", _each(at_least_1d), doc="Numbers as arrays of one entry.", backward="View")
 atleast_2d = composite(
-    "atleast_2d", "*arrays", _each(_at_least_2d), doc="Numbers and vectors as matrices of one row.", backward="Unsqueeze",
+    "atleast_2d", "*arrays", _each(_at_least_2d), doc="Numbers and vectors as matrices of one row.", backward=_node_of_new_axes,
 )  # fmt: skip
 atleast_3d = composite(
-    "atleast_3d", "*arrays", _each(_at_least_3d), backward="Unsqueeze",
+    "atleast_3d", "*arrays", _each(_at_least_3d), backward=_node_of_new_axes,
     doc="Numbers, vectors and matrices with three axes: (1, n, 1) of a vector, (m, n, 1) of a matrix.",
 )  # fmt: skip
 
@@ -246,7 +251,9 @@ def by_kind(name: str, operand: str) -> Function:
     return lambda given, static: f"{name}.{int(hasattr(given.get(operand), 'shape'))}"
 
 
-composite("fill", "x value", _fill, backward=by_kind("Fill", "value"), doc="An array of the shape of x filled with one value.")
+composite(
+    "fill", "x value", _fill, backward=by_kind("Fill", "value"), layout="alike", doc="An array of the shape of x filled with one value.",
+)  # fmt: skip
 declare(
     NUMPY,
     reshape=signature("numpy_reshape", "x, shape|newshape+, order, -copy"),
@@ -255,7 +262,7 @@ declare(
     broadcast_arrays=signature("broadcast_tensors", "***arrays, -subok"),
     sum_to_size=signature(sum_to.name, "x, shape|size+"),
     unflatten=signature("unflatten", "x, axis, shape|sizes+"),
-    **dict.fromkeys(("clone", "alias_copy", "copy", "resolve_conj", "resolve_neg"), signature("clone", "x, -memory_format")),
+    **dict.fromkeys(("clone", "copy", "resolve_conj", "resolve_neg"), signature("clone", "x, -memory_format")),
     permute_dims=signature("transpose", "x, axes+"),
     **{name: signature(name, "***arrays") for name in ("atleast_1d", "atleast_2d", "atleast_3d")},
     **dict.fromkeys(("expand", "expand_copy"), signature("expand", "x, shape|size+, -implicit")),
@@ -267,7 +274,9 @@ declare(
     ravel=signature(ravel.name, "x"),
     **{name: signature(name, "**arrays|tensors") for name in ("atleast_1d", "atleast_2d", "atleast_3d", "broadcast_tensors")},
     **dict.fromkeys(("swapaxes", "swapdims", "transpose", "transpose_copy"), _SWAPPED),
-    **dict.fromkeys(("permute", "permute_copy"), signature("transpose", "x, axes+")),
+    permute=signature("transpose", "x, axes+"),
+    permute_copy=with_node(signature("transpose", "x, axes+"), "Permute.0_copy"),
+    alias_copy=with_node(signature("clone", "x"), "Alias.0_copy"),
     view_copy=signature("reshape", "x, shape|size+"),
     broadcast_to=signature("expand", "x, shape|size+"),
     squeeze_copy=signature("torch_squeeze", "x, axis+"),

@@ -163,7 +163,8 @@ sum_to: Op = structural(
     shape=_sum_to_shape, static={"shape": ()}, linear=True, rounding="terms", ulps=4,
     integral=True, doc="The sum over the axes along which broadcasting would have repeated an array of the given shape.",
     extended=Whole("moving.SUMMED"), batched=_sum_to_on_batch,
-    backward="Sum.1", written="sum_to_size({x}, {shape})", algebra="total", adds="entries", on_objects=True,
+    backward=lambda arrays, static: "View" if len(static["shape"]) < arrays[0].ndim else "Sum.1",
+    written="sum_to_size({x}, {shape})", algebra="total", adds="entries", on_objects=True,
     axes=looping.summed_to, cut=cutting.summed_to,
     numpy=lambda shapes, shape: summed_text(shapes[0], shape),
 )  # fmt: skip
@@ -311,7 +312,8 @@ def _stack_shape(*shapes: Shape, axis: int) -> Shape:
 
 stack = structural(
     "stack", "*arrays", _stack, witness("moving.stack"), vjp=_stack_vjp, shape=_stack_shape, static={"axis": 0}, linear=True,
-    integral=True, extended=extended.STACKED, result="same", doc="Arrays of one shape joined along a new axis; [x, y] is stack([x, y]).",
+    integral=True, extended=extended.STACKED, result="same",
+    layout="rows", doc="Arrays of one shape joined along a new axis; [x, y] is stack([x, y]).",
     written={(0,): "[{arrays}]"}, on_objects=True, examples=("stack([x, y], axis=1)",), ulps=0, edges=True,
     cut=cutting.stacked, misfit=pytorch.unstackable,
     numpy=lambda shapes, axis: f"np.stack([{listed(shapes)}], {axis})",
@@ -330,7 +332,7 @@ def _flip_shape(old: Shape, axis: Any) -> Shape:
 flip: Op = structural(
     "flip", "x", _flip, witness("moving.flip"), vjp=lambda wanted, cotangent, out, x, axis: (flip(cotangent, axis=axis),),
     shape=_flip_shape, static={"axis": None}, linear=True, result="same", ulps=0, on_objects=True,
-    doc="The entries in reverse order along axes.", extended=extended.REVERSED, across=cutting.turned,
+    layout="alike", doc="The entries in reverse order along axes.", extended=extended.REVERSED, across=cutting.turned,
     numpy=lambda shapes, axis: f"np.flip({{0}}, {axes_of(axis, len(shapes[0]))!r})",
 )  # fmt: skip
 

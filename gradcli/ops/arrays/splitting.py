@@ -165,7 +165,7 @@ declare(
     **dict.fromkeys(("array_split", "tensor_split"), signature("tensor_split", _SECTIONS)),
     split_with_sizes_copy=signature("split_with_sizes", "x, sizes|split_sizes, axis"),
     split_with_sizes=signature("split_with_sizes", "x, sizes|split_sizes, axis"),
-    unsafe_chunk=signature("chunk", "x, chunks, axis"),
+    unsafe_chunk=with_node(signature("chunk", "x, chunks, axis"), "UnsafeSplit"),
     narrow_copy=with_node(signature("narrow", "x, axis, start, length"), "NarrowCopy"),
     unbind_copy=signature("unbind", "x, axis"),
     select_copy=signature("select", "x, axis, index"),
@@ -173,6 +173,7 @@ declare(
 _SIZES = "x|tensor, sizes|split_size_or_sections|split_size, axis"
 declare(
     TORCH,
-    **dict.fromkeys(("split", "unsafe_split", "split_copy"), signature("torch_split", _SIZES)),
-    unsafe_split_with_sizes=signature("split_with_sizes", "x, sizes|split_sizes, axis"),
+    **dict.fromkeys(("split", "split_copy"), signature("torch_split", _SIZES)),
+    unsafe_split=with_node(signature("torch_split", _SIZES), "UnsafeSplit"),
+    unsafe_split_with_sizes=with_node(signature("split_with_sizes", "x, sizes|split_sizes, axis"), "UnsafeSplitWithSizes"),
 )

@@ -11,7 +11,7 @@ import numpy as np
 from gradcli.errors import ArgumentError
 from gradcli.ops import pytorch
 from gradcli.ops.calling.prefixes import MATH, NUMPY, TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare, signature, with_node
 from gradcli.ops.carrying import product, quotient, remaining, steady
 from gradcli.ops.domains import EVERYWHERE, at
 from gradcli.ops.elementwise import extended
@@ -204,7 +204,7 @@ fmod: Op = elementwise(
 )
 square = elementwise(
     "square", "x", np.square, lambda m, x: x * x, lambda out, x: 2 * x, kind="piecewise", saves=("x",), power=2, called="power", doc="x**2",
-    integral=True, exact=True, extended=Entrywise((lambda x: 2 * x,)), backward="Pow", on_floats="{0} * {0}", algebra="square",
+    integral=True, exact=True, extended=Entrywise((lambda x: 2 * x,)), backward="Pow", on_floats="{0} * {0}", algebra="square", counts=True,
     carries=lambda m, out, x, e: e * (2 * m.abs(x) + e),
     c="g_square({0})",
 )
@@ -274,6 +274,7 @@ declare(NUMPY, round=signature("round_decimals", "x, decimals, -out"), around=si
 declare(
     TORCH,
     round=signature("round_decimals", "x, decimals"),
+    **{"special.round": with_node(signature("round_decimals", "x, decimals"), "Round.1")},
     add=signature("torch_add", "x, y|other, alpha"),
     sub=signature("torch_sub", "x, y|other, alpha"),
     subtract=signature("torch_sub", "x, y|other, alpha"),

@@ -202,6 +202,7 @@ def _ormqr(x: Any, tau: Any, y: Any, left: bool, transpose: bool) -> Any:
 
 matrix_power = composite(
     "matrix_power", "x", _matrix_power, copied=True, static={"power": REQUIRED}, examples=("matrix_power(A, 3)",),
+    backward=lambda given, static: "" if given["power"] else "CopyBackwards",
     doc="The product of n copies of a matrix, or of its inverse if n is negative.",
 )  # fmt: skip
 multi_dot = composite(
@@ -213,7 +214,7 @@ vander = composite(
     doc="The matrix of the powers of a vector's entries, N columns with the exponents descending.",
 )  # fmt: skip
 torch_vander = composite(
-    "torch_vander", "x", _torch_vander, static={"count": None}, public=False,
+    "torch_vander", "x", _torch_vander, static={"count": None}, public=False, backward="Cat",
     doc="torch.linalg.vander: the powers of the entries along the last axis, the exponents ascending.",
 )  # fmt: skip
 householder_product = composite(

@@ -166,7 +166,8 @@ def _outer_on_batch(lead: Shape, x: Any, y: Any) -> Any:
 outer = structural(
     "outer", "x y", np.outer, witness("products.outer"), vjp=_outer_vjp, saves={"x": ("y",), "y": ("x",)},
     shape=lambda x, y: (int(np.prod(x)), int(np.prod(y))), aliases=("ger",), ulps=1, backward="Mul", integral=True,
-    extended=Whole("products.OUTER"), doc="The table of all products of an entry of x and an entry of y.", examples=("outer(x, y)",),
+    extended=Whole("products.OUTER"),
+    layout="rows", doc="The table of all products of an entry of x and an entry of y.", examples=("outer(x, y)",),
     on_objects=True, carries=multilinear, axes=looping.table_of_products, cut=cutting.table_of_products, batched=_outer_on_batch,
     numpy="np.outer({0}, {1})",
     torch="torch.outer(torch.ravel({0}), torch.ravel({1}))",
@@ -291,8 +292,9 @@ def _chain(*matrices: Any) -> Any:
 
 vdot = composite("vdot", "x y", _vdot, doc="The inner product of all entries, in order.")
 vecdot = composite(
-    "vecdot", "x y", _vecdot, static={"axis": -1}, doc="The inner products of vectors along an axis.", examples=("vecdot(x, y)",)
-)
+    "vecdot", "x y", _vecdot, static={"axis": -1}, doc="The inner products of vectors along an axis.", examples=("vecdot(x, y)",),
+    backward=lambda given, static: "Vdot" if len(given["x"].shape) == len(given["y"].shape) == 1 else "Sum.1",
+)  # fmt: skip
 inner = composite("inner", "x y", _inner, doc="The inner products over the last axis of both; a product with a number.")
 tensordot = composite(
     "tensordot", "x y", _tensordot, static={"axes": 2},

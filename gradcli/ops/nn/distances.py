@@ -14,9 +14,10 @@ from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.shapes import StaticArray, getitem, reshape
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.elementwise.arithmetic import abs_, sign
 from gradcli.ops.elementwise.logic import greater, where
 from gradcli.ops.facts import Kink
-from gradcli.ops.reductions.sums import norm
+from gradcli.ops.reductions.sums import norm, sum_
 from gradcli.ops.registry import composite
 from gradcli.ops.room import room_for
 from gradcli.ops.spec import REQUIRED
@@ -27,6 +28,11 @@ _KINKS = (Kink(lambda *_: False, "equal points", "0"),)
 def _length(difference: Any, p: float, axis: int | None = None) -> Any:
     # without coordinates there is no distance, by any p
     return norm(difference, ord=None if 0 in difference.shape else float(p), axis=axis)
+
+
+def _between(differences: Any, p: float) -> Any:
+    """The distances of points; how many coordinates differ (p = 0) has the gradient 0."""
+    return _length(differences, p, -1) if p else sum_(sign(abs_(differences)), axis=-1)
 
 
 def _positive(p: float) -> None:
@@ -40,7 +46,7 @@ def _cdist(x: Any, y: Any, p: float, compute_mode: str | None) -> Any:
         raise ShapeError(f"cdist needs rows of equally many coordinates, not the shapes {tuple(x.shape)} and {tuple(y.shape)}")
     points = reshape(x, shape=(*x.shape[:-1], 1, x.shape[-1]))
     others = reshape(y, shape=(*y.shape[:-2], 1, *y.shape[-2:]))
-    return _length(points - others, p, -1)
+    return _between(points - others, p)
 
 
 def _pdist(x: Any, p: float) -> Any:
@@ -49,7 +55,7 @@ def _pdist(x: Any, p: float) -> Any:
         raise ShapeError(f"pdist needs a matrix of points, not the shape {tuple(x.shape)}")
     room_for(2, x.shape[0] * x.shape[0] // 2)
     first, second = (StaticArray(index) for index in np.triu_indices(x.shape[0], 1))
-    return _length(getitem(x, index=(first,)) - getitem(x, index=(second,)), p, -1)
+    return _between(getitem(x, index=(first,)) - getitem(x, index=(second,)), p)
 
 
 def _renorm(x: Any, p: float, axis: int, maxnorm: float) -> Any:

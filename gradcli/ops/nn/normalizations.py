@@ -138,7 +138,7 @@ rms_norm = composite(
 group_norm = composite(
     "group_norm", "x weight? bias?", _group_norm, static={"num_groups": REQUIRED, "eps": 1e-5}, scalars="eps",
     backward="NativeGroupNorm", leads="x weight bias",
-    doc="(x - mean)/sqrt(variance + eps) over groups of channels and all later axes, times weight, plus bias.",
+    layout="rows", doc="(x - mean)/sqrt(variance + eps) over groups of channels and all later axes, times weight, plus bias.",
 )
 _BATCH = "x running_mean? running_var? weight? bias?"
 batch_norm = composite(

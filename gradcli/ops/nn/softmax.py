@@ -79,7 +79,8 @@ def _softmax_of_entries(x: Any, axis: Any) -> Any:
 
 softmax: Op = structural(
     "softmax", "x", _softmax, _softmax_reference, vjp=_softmax_vjp, shape=_softmax_shape, static={"axis": None},
-    extended=extended.SOFTMAX, saves=("out",), doc="exp(x)/sum(exp(x)) along an axis (all axes by default, as in scipy.special).", ulps=6,
+    extended=extended.SOFTMAX, saves=("out",),
+    layout="rows", doc="exp(x)/sum(exp(x)) along an axis (all axes by default, as in scipy.special).", ulps=6,
     carries=carried.softmax, rounds=carried.softmax_rounds, parts=_softmax_of_entries,
 )
 
@@ -119,5 +120,5 @@ log_softmax: Op = structural(
     "log_softmax", "x", _log_softmax, witness("reducing.log_softmax"), vjp=_log_softmax_vjp, shape=_softmax_shape, static={"axis": None},
     saves=("out",), ulps=12, extended=extended.LOG_SOFTMAX,
     carries=carried.log_softmax, rounds=carried.log_softmax_rounds, parts=_log_softmax_of_entries, raised=_log_softmax_raised,
-    doc="log(softmax(x)) along an axis, without overflow.",
+    layout="rows", doc="log(softmax(x)) along an axis, without overflow.",
 )

@@ -31,7 +31,9 @@ from gradcli.tensors.core.tensor import Tensor
 
 
 def write(x: Tensor, index: Any, value: Any) -> None:
-    """``x[index] = value``."""
+    """``x[index] = value``; at ``False`` there is nothing to write to."""
+    if index is False:
+        return
     if state.batch_levels and levels_of(batched_in((x, index, value))):
         _write_batch(x, index, value)
         return

@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.ops.calling.dialects import lookup
+from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.pytorch import unexpandable
 from gradcli.ops.structure import clone, overwrite
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.batched import Batched, NotBatchedError, in_front, levels_of, memory_of
 from gradcli.tensors.core.levels import part_of, set_tangent, tangent_of
-from gradcli.tensors.core.modes import Mode, state
-from gradcli.tensors.core.storage import repeats, writable
+from gradcli.tensors.core.modes import state
+from gradcli.tensors.core.storage import crowded, repeats, writable
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.user_warnings import warn
 from gradcli.tensors.core.views import node_from_base, rebase, refuse_writing, regraph
@@ -39,6 +41,8 @@ FEWER_AXES = (
     "tensor ({})"
 )
 _EVERYTHING = (...,)
+_UNSEEN = frozenset({"logical_not", "logical_and", "logical_or", "logical_xor"})
+_OF_PLACES = frozenset({"axis", "axis1", "axis2", "dim0", "dim1", "index", "k", "mask", "source", "p", "shift"})
 _TO_SOME_PLACES = frozenset({"masked_fill", "index_fill", "index_put"})  # PyTorch lets these write to one place in memory several times
 
 
@@ -173,14 +177,15 @@ def _carry(x: Tensor, result: Tensor) -> None:
 
 def update(x: Tensor, name: str, arguments: Sequence[Any], keywords: dict[str, Any]) -> Tensor:
     """``x.name_(...)``: the method without the underscore, written back."""
-    if name.startswith("logical_"):  # which PyTorch's graph does not see
-        with Mode(recording=False):
-            return assign(x, getattr(before(x, kept=not state.usual), name)(*arguments, **keywords))
+    if name in _UNSEEN:
+        return _written_unseen(x, name, arguments, keywords)
     followed = check_writable(x, *arguments, *keywords.values())
     if repeats(memory_of(x)):
         if name not in _TO_SOME_PLACES:
             check_places(x)
         warn_of_repeats(f"{name}_")
+    if x._view is not None and crowded(x.array) and _by_entries(name):
+        return _update_one_by_one(x, name, arguments, keywords)
     old = before(x, kept=followed or not state.usual)
     result: Tensor = getattr(old, name)(*arguments, **keywords)
     if old.requires_grad and state.recording and not result.requires_grad:  # nothing flows through, and the graph says so
@@ -188,6 +193,31 @@ def update(x: Tensor, name: str, arguments: Sequence[Any], keywords: dict[str, A
         if result.node is not None:
             result.node.label = f"{name.title().replace('_', '')}Backward{int(any(isinstance(a, Tensor) for a in arguments))}"
     return assign(x, result)
+
+
+def _written_unseen(x: Tensor, name: str, arguments: Sequence[Any], keywords: dict[str, Any]) -> Tensor:
+    """The same of a function that PyTorch's graph does not see: the gradient of what was there before stays that of what is there now."""
+    check_places(x)
+    followed = state.change(recording=False)
+    try:
+        return assign(x, getattr(x, name)(*arguments, **keywords).to(x.dtype))
+    finally:
+        state.change(**followed)
+
+
+def _by_entries(name: str) -> bool:
+    """Whether a function has nothing to do with places and axes."""
+    found = lookup(name, TORCH)
+    return found is not None and _OF_PLACES.isdisjoint(parameter.name for parameter in found.parameters)
+
+
+def _update_one_by_one(x: Tensor, name: str, arguments: Sequence[Any], keywords: dict[str, Any]) -> Tensor:
+    """Entries of which several are one place in memory take what was written before them, one after the other, in the graph, too."""
+    shape = x.array.shape
+    spread = [a.expand(shape) if isinstance(a, Tensor) else a for a in arguments]
+    for index in np.ndindex(shape):
+        getattr(x[index], f"{name}_")(*[a[index] if isinstance(a, Tensor) else a for a in spread], **keywords)
+    return x
 
 
 def warn_of_repeats(name: str) -> None:

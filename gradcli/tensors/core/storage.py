@@ -29,8 +29,15 @@ def strides(array: np.ndarray) -> tuple[int, ...]:
         return in_order(array.shape)
     for n, step in zip(reversed(array.shape), reversed(array.strides), strict=True):
         found.append(after if n == 1 and not step else step // array.itemsize)
-        after = found[-1] * max(n, 1)
+        after = found[-1] * n
     return tuple(reversed(found))
+
+
+def stepped(array: np.ndarray) -> np.ndarray:
+    """An array without entries, with the steps that PyTorch has between them; NumPy's are zero."""
+    if any(array.strides):
+        return array
+    return np.ndarray(array.shape, array.dtype, np.empty(1, array.dtype), 0, [s * array.itemsize for s in in_order(array.shape)])
 
 
 def in_order(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -90,6 +97,11 @@ def writable(array: np.ndarray) -> bool:
 def repeats(array: np.ndarray) -> bool:
     """Whether several of its entries are one place in memory, as PyTorch looks for it."""
     return 0 in array.strides and array.size > 1 and any(n > 1 and not s for n, s in zip(array.shape, array.strides, strict=True))
+
+
+def crowded(array: np.ndarray) -> bool:
+    """Whether there are more entries than places in memory, although no axis stands still."""
+    return array.size > last_place(array.shape, strides(array)) + 1 and not repeats(array)
 
 
 class Storage:

@@ -152,7 +152,11 @@ def _axes_taken(part: Any) -> int:
 
 
 def _is_whole(part: Any, shape: tuple[int, ...], axis: int) -> bool:
-    return isinstance(part, tuple) and slice(*part).indices(shape[axis]) == (0, shape[axis], 1)
+    """Whether a slice says that it is all of an axis: one that only comes to that is a view."""
+    if not isinstance(part, tuple):
+        return False
+    start, stop, step = part
+    return not start and (stop is None or stop >= shape[axis]) and step in (None, 1)
 
 
 def _runs_backwards(part: Any) -> bool:

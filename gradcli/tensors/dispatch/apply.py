@@ -19,10 +19,12 @@ from gradcli.tensors.core.node import Node, node_of_part
 from gradcli.tensors.core.node_names import kind_of
 from gradcli.tensors.core.saved_hooks import as_packed
 from gradcli.tensors.core.saved_values import save
+from gradcli.tensors.core.storage import stepped
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.views import View
 from gradcli.tensors.dispatch.fast_path import fast_path
-from gradcli.tensors.dispatch.kernels import as_array, computed, shares_memory
+from gradcli.tensors.dispatch.kernels import as_array, computed
+from gradcli.tensors.dispatch.layouts import NAMED, Layout
 
 _Sources = tuple[Node | None, ...]
 
@@ -33,11 +35,17 @@ class _Traits(NamedTuple):
     view: bool  # the result shares its operand's memory where NumPy lets it
     new: bool  # the result never shares memory
     differentiable: bool
+    layouts: tuple[Layout, ...]  # of each result
 
 
 @cache
 def _traits(op: Op) -> _Traits:
-    return _Traits(bool(op.torch.shares), isinstance(op.forward, np.ufunc), op.partials is not None or op.vjp is not None)
+    return _Traits(bool(op.torch.shares), isinstance(op.forward, np.ufunc), op.partials is not None or op.vjp is not None, _layouts(op))
+
+
+def _layouts(op: Op) -> tuple[Layout, ...]:
+    named = op.torch.layout
+    return tuple([NAMED[name] for name in ((named,) * op.outputs if isinstance(named, str) else named)])
 
 
 def apply(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
@@ -68,18 +76,21 @@ def plain(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
         sources = None
     if op is getitem and type(static["index"][-1]) is int and ... not in static["index"]:
         static = {"index": (*static["index"], ...)}  # an entry, too, is a view
+    if traits.view and not arrays[0].size:
+        arrays[0] = stepped(arrays[0])
     given = arrays if not half or traits.view or op.always or op.torch.format else computed_with(op, arrays, dtype)
     out = arrays[0].view() if op is broadcast_to and arrays[0].shape == static["shape"] else computed(op, given, static)
     if type(out) is not np.ndarray or out.dtype is not dtype:
         if isinstance(out, tuple):
-            return _several(op, operands, arrays, static, tuple([as_array(op, part, dtype) for part in out]), sources)
+            laid = [lay(as_array(op, part, dtype), arrays) for lay, part in zip(traits.layouts, out, strict=True)]
+            return _several(op, operands, arrays, static, tuple(laid), sources)
         out = as_array(op, out, dtype)
     if traits.new:
         tensor = Tensor(out)
     elif traits.view:
         tensor = viewing(out, operands[0], op.torch.shares)
     else:
-        tensor = Tensor(out.copy() if shares_memory(out, arrays) else out)
+        tensor = Tensor(traits.layouts[0](out, arrays))
     out = tensor.array  # the tensor's own: what a node keeps may share no memory with an operand
     if sources is not None and out.dtype.kind in dtypes.FLOATS:
         kind = kind_of(op, arrays, static)
@@ -101,7 +112,7 @@ def viewing(out: np.ndarray, source: Any, shares: str = "view") -> Tensor:
     """The result of an operation that views its operand, if NumPy could share the memory."""
     if isinstance(source, Tensor) and (np.may_share_memory(out, source.array) or (not out.size and out.base is not None)):
         if min(out.strides, default=0) < 0:
-            return Tensor(out.copy())  # which PyTorch has no views of
+            return Tensor(out.copy("K"))  # which PyTorch has no views of
         tensor = Tensor(out)
         tensor._version_counter, tensor._inference = source._version_counter, source._inference
         if shares == "view" and not source._inference:
@@ -180,6 +191,8 @@ def _promoted(op: Op, operands: Sequence[Any], arrays: list[Any]) -> np.dtype[An
     if not deciding:
         return dtypes.constant_float() if op.result == "float" else None
     target, whole = dtypes.result_type(deciding), None
+    if op.torch.counts and target.kind == "b":
+        target = dtypes.int64.numpy
     error = None if op.torch.refuses is None else op.torch.refuses(dtypes.of_numpy(target).in_messages, arrays)
     if error is not None:
         raise error

@@ -21,7 +21,8 @@ from gradcli.tensors.core.node import Shaped
 from gradcli.tensors.core.node_names import kind_of
 from gradcli.tensors.core.saved_values import INFERENCE, NOT_KEPT
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.dispatch.kernels import as_array, computed, shares_memory
+from gradcli.tensors.dispatch.kernels import as_array, computed
+from gradcli.tensors.dispatch.layouts import NAMED
 
 Path = Callable[[Sequence[Any], Mapping[str, Any]], Any]
 _NUMBERS = frozenset({int, float})
@@ -42,6 +43,7 @@ def _of_one(op: Op) -> Path:
     ufunc = isinstance(getattr(forward, "__self__", forward), np.ufunc)  # or its reduce
     keeps_out, keeps_x = (place in kept_places(op, 1, 1)[0] for place in range(2))
     always = kind_of(op, (np.ones(1),), {}) if elementwise else None
+    lay = NAMED[str(op.torch.layout)]
 
     def path(operands: Sequence[Any], static: Mapping[str, Any]) -> Tensor | None:
         (x,) = operands
@@ -63,8 +65,8 @@ def _of_one(op: Op) -> Path:
                 return None
         else:
             out = computed(op, (a,), static)
-            if type(out) is _Array and shares_memory(out, (a,)):
-                out = out.copy()
+            if type(out) is _Array:
+                out = lay(out, (a,))
         if type(out) is not _Array or out.dtype is not dtype:
             out = as_array(op, out, dtype)
         tensor = Tensor(out)
@@ -94,6 +96,7 @@ def _of_two(op: Op) -> Path:
     if forward is np.power:
         forward = operator.pow  # which knows squares
     keeps = [[place in kept_places(op, 2, wanted)[0] for place in range(3)] for wanted in range(4)]
+    lay = NAMED[str(op.torch.layout)]
     number, array = 1.0, np.ones(1)
     kinds = [kind_of(op, arrays, {}) for arrays in ((array, array), (array, number), (number, array))] if elementwise else None
 
@@ -144,8 +147,8 @@ def _of_two(op: Op) -> Path:
                 return None
         else:
             out = computed(op, (a, b), static)
-            if type(out) is _Array and shares_memory(out, (a, b)):
-                out = out.copy()
+            if type(out) is _Array:
+                out = lay(out, (a, b))
         if type(out) is not _Array or out.dtype is not dtype:
             out = as_array(op, out, dtype)
         tensor = Tensor(out)

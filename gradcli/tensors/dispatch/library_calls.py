@@ -33,6 +33,7 @@ from gradcli.tensors.dispatch.apply import apply
 from gradcli.tensors.dispatch.call_arguments import HOST, NUMPY_HOST, SCIPY_HOST, arrangement, rehearsal
 from gradcli.tensors.dispatch.error_messages import also_value_error, check_same_dtype, check_taken, in_range, refusal_of
 from gradcli.tensors.dispatch.halves import in_float32
+from gradcli.tensors.dispatch.layouts import relaid
 from gradcli.tensors.dispatch.named_results import named_results
 from gradcli.tensors.dispatch.refusals import refuse_first
 from gradcli.tensors.dispatch.regions import region, region_of
@@ -164,24 +165,24 @@ def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[
     if isinstance(result, tuple):
         if out is not None:
             raise UnreadArgumentError(f"{name} does not support out= for several results", help="leave it out, and give the results names")
-        result = tuple(_own(record, name, given_tensors, _as_result(part)) for part in result)
+        result = tuple(_own(record, name, given_tensors, _as_result(part), place) for place, part in enumerate(result))
         result = tuple(
             _aside(record.torch.aside[place], part) if place in record.torch.aside else part for place, part in enumerate(result)
         )
         for place, part in enumerate(result):
             _relabel(record, given, operands, part, start)
+            _name(name, library, signature, part, start)
             if record.torch.sealed and isinstance(part, Tensor):
                 one_of_several(part, place)
         return named_results(name, record.results, result) if isinstance(record, Composite) and record.results else result
     result = _own(record, name, given_tensors, _as_result(result))
     _relabel(record, given, operands, result, start)
-    if signature.node and library == TORCH and result.node is not None and result.node.index > start:
-        result.node.label = numbered(signature.node)
+    _name(name, library, signature, result, start)
     return result if out is None else _written(name, out, result)
 
 
-def _own(record: Op | Composite, name: str, arguments: tuple[Any, ...], result: Any) -> Any:
-    """A result in memory of its own, where PyTorch has it so although an operation here is a view."""
+def _own(record: Op | Composite, name: str, arguments: tuple[Any, ...], result: Any, place: int = 0) -> Any:
+    """A result, which may be one of several, in memory of its own where PyTorch has it so, and laid out as there."""
     if isinstance(result, Batched):
         return result
     if record.torch.shares and isinstance(record, Composite) and arguments and result is arguments[0]:
@@ -190,12 +191,16 @@ def _own(record: Op | Composite, name: str, arguments: tuple[Any, ...], result: 
         result._view = None  # of something that was made on the way
     if name.startswith("unsafe_") and isinstance(result, Tensor):  # the same memory, and nobody looks after it
         result._view, result._version_counter = None, [0]
-    if not isinstance(result, Tensor) or not (record.torch.copied or name.endswith("_copy")):
+    if not isinstance(result, Tensor):
         return result
-    if any(isinstance(a, Tensor) and np.may_share_memory(result.array, a.array) for a in arguments):
-        return apply(clone, [result], {})
-    result._view = None
-    return result
+    layout = record.torch.layout if isinstance(record, Composite) else ""
+    copied = name.endswith("_copy")
+    if record.torch.copied or copied:
+        if any(isinstance(a, Tensor) and np.may_share_memory(result.array, a.array) for a in arguments):
+            result, copied = apply(clone, [result], {}), True
+        result._view = None
+        layout = layout or ("rows" if copied else "")
+    return relaid(result, layout if isinstance(layout, str) else layout[place], arguments) if layout else result
 
 
 def _whole(x: Tensor, name: str) -> Tensor:
@@ -271,7 +276,8 @@ def _relabel(record: Op | Composite, given: dict[str, Any], operands: list[Any],
     if result.node is not None and result.node.index > start:
         name = record.torch.backward
         label = name(given, dict(record.static)) if callable(name) else name
-        result.node.label = numbered(label)
+        if label:
+            result.node.label = numbered(label)
         leads = record.torch.leads
         if leads:
             words = leads(given, dict(record.static)) if callable(leads) else leads
@@ -279,6 +285,16 @@ def _relabel(record: Op | Composite, given: dict[str, Any], operands: list[Any],
                 places = _places(words, record.operands, tuple([operand is None for operand in operands]))
                 sources = [operands[place].source() if isinstance(operands[place], Tensor) else None for place, _ in places]
                 result.node.leads = Leads(sources, places, start)
+
+
+def _name(name: str, library: str, signature: Signature, result: Any, start: int) -> None:
+    """Give the last node the name that PyTorch has under this name of a function, where others of the same function have another."""
+    if not isinstance(result, Tensor) or result.node is None or result.node.index <= start or library != TORCH:
+        return
+    if signature.node:
+        result.node.label = numbered(signature.node)
+    elif name.endswith("_copy") and "Copy" not in result.node.label:
+        result.node.label += "_copy"
 
 
 @cache

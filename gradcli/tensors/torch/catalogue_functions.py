@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from functools import cache
 from string import ascii_letters
@@ -120,11 +121,28 @@ def einsum(equation: Any, *operands: Any) -> Any:
         tensors = [tensors[0].to(dtypes.int64)]  # as sums of whole numbers are
     if equation.count(".") > 3:
         check_equation(equation, tensors)
+    order = _order(equation, tensors[0].ndim) if len(tensors) == 1 else None
+    if order is not None:
+        return tensors[0].permute(order)
     try:
         return apply(find("einsum"), tensors, {"subscripts": equation})
     except Exception:
         check_equation(equation, tensors)
         raise
+
+
+def _order(equation: str, ndim: int) -> tuple[int, ...] | None:
+    """The order of axes that an equation of one operand is, if it is no more: a view."""
+    term, arrow, result = equation.replace(" ", "").partition("->")
+    if not arrow:
+        result = "..." * ("..." in term) + "".join(sorted(term.replace("...", "")))
+    axes = iter(range(ndim))
+    many = ndim - len(term.replace("...", ""))
+    if many < 0 or (many and "..." not in term) or ("..." in term) != ("..." in result):
+        return None
+    places = {part: [next(axes) for _ in range(many if part == "..." else 1)] for part in re.findall(r"\.\.\.|\w", term)}
+    order = [axis for part in re.findall(r"\.\.\.|\w", result) for axis in places.get(part, ())]
+    return tuple(order) if sorted(order) == list(range(ndim)) and "".join(places) == term else None
 
 
 def _sums(equation: str) -> bool:

@@ -80,10 +80,13 @@ class Generator:
         draws = (self.words(n) & np.uint32((1 << 24) - 1)).astype(np.float32) * np.float32(2.0**-24)
         return draws if dtype == np.float32 else below(1.0, draws.astype(dtype), 0.0)
 
-    def normal(self, n: int, dtype: Any, in_blocks: bool = True) -> np.ndarray:
-        """n draws: in blocks of sixteen, if there are as many, or one by one, as for memory that has gaps."""
+    def normal(self, n: int, dtype: Any, in_blocks: bool = True, few_bits: bool = False) -> np.ndarray:
+        """n draws: in blocks of sixteen, if there are as many, or one by one, as for memory that has gaps.
+
+        few_bits  whether they are for floats of 16 bits, whatever they are drawn in
+        """
         if n >= 16 and in_blocks:
-            few_bits = np.dtype(dtype).itemsize == 2
+            few_bits = few_bits or np.dtype(dtype).itemsize == 2
             return self._blocks(n, np.float64 if dtype == np.float64 else np.float32, n - n % 16 if few_bits else n).astype(dtype)
         return np.array([self._one() for _ in range(n)], np.float64).astype(dtype)
 
@@ -164,8 +167,10 @@ def uniform(shape: tuple[int, ...], dtype: Any, source: Generator | None = None)
     return (source or default_generator).uniform(_count(shape), dtype).reshape(shape)
 
 
-def normal(shape: tuple[int, ...], dtype: Any, source: Generator | None = None, in_blocks: bool = True) -> np.ndarray:
-    return (source or default_generator).normal(_count(shape), dtype, in_blocks).reshape(shape)
+def normal(
+    shape: tuple[int, ...], dtype: Any, source: Generator | None = None, in_blocks: bool = True, few_bits: bool = False
+) -> np.ndarray:  # fmt: skip
+    return (source or default_generator).normal(_count(shape), dtype, in_blocks, few_bits).reshape(shape)
 
 
 def whole(low: int, high: int, shape: tuple[int, ...], source: Generator | None = None) -> np.ndarray:

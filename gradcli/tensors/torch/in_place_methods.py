@@ -101,8 +101,8 @@ def _normal(x: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = 
     _check_floats(x, "normal_kernel_cpu")
     if std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
-    kind, whole = drawn_in(x.array.dtype), x.array.flags.c_contiguous
-    return _drawn(x, lambda shape: normal(shape, kind, generator, in_blocks=whole) * std + mean, "NormalBackward0")
+    kind, whole, few_bits = drawn_in(x.array.dtype), x.array.flags.c_contiguous, is_half(x.array.dtype)
+    return _drawn(x, lambda shape: normal(shape, kind, generator, whole, few_bits) * std + mean, "NormalBackward0")
 
 
 def _drawn(x: Tensor, draw: Callable[[tuple[int, ...]], np.ndarray], label: str) -> Tensor:

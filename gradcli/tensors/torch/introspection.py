@@ -81,8 +81,8 @@ def _equal(x: Tensor, other: Tensor) -> bool:
 def _nonzero(x: Tensor, *, as_tuple: bool = False) -> Any:
     places = np.nonzero(np.atleast_1d(x.array))
     if as_tuple:
-        return tuple(Tensor(p) for p in places)
-    return Tensor(np.stack(places, axis=-1) if x.array.ndim else np.zeros((len(places[0]), 0), np.int64))
+        return tuple(Tensor(p.copy()) for p in places)
+    return Tensor(np.stack(places).T if x.array.ndim else np.zeros((len(places[0]), 0), np.int64))
 
 
 def _unique(x: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:

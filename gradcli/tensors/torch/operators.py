@@ -114,8 +114,12 @@ def _matrices_transposed(x: Tensor) -> Any:
     return swapaxes(x, axis1=-1, axis2=-2)
 
 
+def _imaginary(x: Tensor) -> Any:
+    raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+
+
 OPERATORS: dict[str, Any] = {
     **_recorded(), "__pos__": _unchanged, "__abs__": _abs, **BIT_OPERATORS,
     "T": property(_transposed), "mT": property(_matrices_transposed), "mH": property(_matrices_transposed),
-    "H": property(_matrix_transposed),
+    "H": property(_matrix_transposed), "real": property(_unchanged), "imag": property(_imaginary),
 }  # fmt: skip

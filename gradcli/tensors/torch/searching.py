@@ -11,10 +11,12 @@ from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.batched import by_example
 from gradcli.tensors.core.casts import as_tensor
 from gradcli.tensors.core.device import check_device
-from gradcli.tensors.core.in_place import assign, before, check_writable
+from gradcli.tensors.core.in_place import check_writable
+from gradcli.tensors.core.storage import start, strides
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.refusals import in_words
 from gradcli.tensors.dispatch.underivable import in_graph
+from gradcli.tensors.torch.introspection import INTROSPECTION
 
 
 def _array(x: Any) -> np.ndarray:
@@ -57,7 +59,8 @@ def _bucketize(x: Any, boundaries: Tensor, *, out_int32: bool = False, right: bo
 
 
 def _argwhere(x: Tensor) -> Tensor:
-    return Tensor(np.argwhere(x.array))
+    found: Tensor = INTROSPECTION["nonzero"](x)
+    return found
 
 
 def _unique_consecutive(x: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
@@ -92,9 +95,15 @@ def _fill_diagonal_(x: Tensor, fill_value: float, wrap: bool = False) -> Tensor:
     check_writable(x)
     if x.array.ndim < 2:
         raise RuntimeError("dimensions must larger than 1")
-    mask = np.zeros(x.array.shape, bool)
-    np.fill_diagonal(mask, True, wrap=wrap)
-    return assign(x, before(x).masked_fill(Tensor(mask), fill_value))
+    if x.array.ndim > 2 and len(set(x.array.shape)) > 1:
+        raise RuntimeError("all dimensions of input must be of equal length")
+    rows, columns = x.array.shape[:2]
+    steps, size = strides(x.array), min(x.array.shape)
+    x.as_strided((size,), (sum(steps),)).fill_(fill_value)
+    if wrap and x.array.ndim == 2 and rows > columns + 1:
+        beyond = -(-x.array.size // (columns + 1)) - size
+        x.as_strided((beyond,), (sum(steps),), start(x.array) + steps[0] * (columns + 1)).fill_(fill_value)
+    return x
 
 
 class _Limits:

@@ -39,7 +39,7 @@ def _is_same_size(x: Tensor, other: Tensor) -> bool:
 
 
 def _is_real(x: Tensor) -> Tensor:
-    return Tensor(np.ones(x.array.shape, np.bool_))
+    return Tensor(np.ones_like(x.array, np.bool_))
 
 
 def _nowhere(x: Tensor) -> bool:
@@ -60,14 +60,15 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     extents = (shape,) if isinstance(shape, int) else tuple(shape)
     if indices.array.dtype.kind not in "iu":
         raise ValueError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
-    flat = np.asarray(indices.array)
+    flat = np.asarray(indices.array, np.int64)
     if not all(n >= 0 for n in extents):
         raise ValueError(f"'shape' cannot have negative values, but got {extents}")
     found = []
     for n in reversed(extents):
-        found.append(Tensor(np.asarray(flat % n)))
+        found.append(flat % n)
         flat = flat // n
-    return tuple(reversed(found))
+    places = np.stack(found[::-1], axis=-1)
+    return tuple([Tensor(places[..., i]) for i in range(len(extents))])
 
 
 def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
