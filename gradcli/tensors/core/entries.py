@@ -23,6 +23,10 @@ class Entries(Operand):
     __slots__ = ()
     array: np.ndarray
     requires_grad: Any  # a property
+    name: str | None = None
+    is_cpu = True
+    is_meta = is_sparse = is_sparse_csr = is_quantized = is_mkldnn = is_nested = False
+    is_mps = is_xla = is_xpu = is_ipu = is_maia = is_mtia = is_vulkan = False
 
     # -- what they are ----------------------------------------------------------------------------------------
 

@@ -22,22 +22,12 @@ from gradcli.tensors.torch.creation import empty
 from gradcli.tensors.torch.memory_methods import MEMORY
 from gradcli.tensors.torch.random_fills import OF_NETWORKS
 
-_NOT_HERE = ("cuda", "meta", "sparse", "sparse_csr", "quantized", "mkldnn", "nested", "mps", "xla", "xpu", "ipu", "maia", "mtia", "vulkan")
-
-
-def _fixed(value: Any) -> property:
-    return property(lambda x: value)
-
 
 def _no_imaginary_part(x: Tensor) -> NoReturn:
     raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
 
 
-PROPERTIES: dict[str, property] = {
-    "is_cpu": _fixed(True), "name": _fixed(None), "real": property(lambda x: x),
-    **{f"is_{where}": _fixed(False) for where in _NOT_HERE},
-    "imag": property(_no_imaginary_part),
-}  # fmt: skip
+PROPERTIES: dict[str, property] = {"real": property(lambda x: x), "imag": property(_no_imaginary_part)}
 
 
 # -- memory laid out as asked ------------------------------------------------------------------------------------------
