@@ -29,7 +29,9 @@ _OWN = (
     "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift", "matrix_rank", "histogram",
     "detach_copy", "dequantize", "from_dlpack", "get_device", "hash_tensor", "is_distributed", "is_signed", "slice_copy", "slice_inverse",
     "smm", "sspaddmm", "to_dlpack", "geqrf", "histogramdd", "norm_except_dim",
-    "feature_alpha_dropout", "native_channel_shuffle", "native_dropout", "view_copy", "svd_lowrank", "pca_lowrank", *SPECIAL,
+    "feature_alpha_dropout", "native_channel_shuffle", "native_dropout", "native_layer_norm", "native_group_norm", "native_batch_norm",
+    "convolution", "conv_tbc", "segment_reduce", "embedding_bag", "linear_cross_entropy", "fractional_max_pool2d",
+    "fractional_max_pool3d", "view_copy", "svd_lowrank", "pca_lowrank", *SPECIAL,
 )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.graph.operand import Operand
-from gradcli.tensors.core import dtypes
+from gradcli.tensors.core import dtypes, layouts
 from gradcli.tensors.core.device import device
 from gradcli.tensors.core.modes import state
 
@@ -24,6 +24,10 @@ class Entries(Operand):
     array: np.ndarray
     requires_grad: Any  # a property
     _tangents: Any  # at levels of forward mode
+    name: str | None = None
+    is_cpu = True
+    is_meta = is_sparse = is_sparse_csr = is_quantized = is_mkldnn = is_nested = False
+    is_mps = is_xla = is_xpu = is_ipu = is_maia = is_mtia = is_vulkan = False
 
     # -- what they are ----------------------------------------------------------------------------------------
 
@@ -48,8 +52,8 @@ class Entries(Operand):
         return False
 
     @property
-    def layout(self) -> str:
-        return "torch.strided"
+    def layout(self) -> layouts.layout:
+        return layouts.strided
 
     @property
     def itemsize(self) -> int:

@@ -20,7 +20,8 @@ def refuse_misfit(key: str, arguments: Sequence[Any], keywords: Mapping[str, Any
 
 def parsed(function: Callable[..., Any], name: str, where: str = "torch", key: str = "") -> Callable[..., Any]:
     """A function, or a method (`where` is then "Tensor"), that refuses arguments which fit none of the forms of that name."""
-    spoken = in_words(function, name, where)
+    part = key.rpartition(".")[0]
+    spoken = in_words(function, name, {"F": "torch.nn.functional", "special": "torch.special"}.get(part, where))
     key = key or (f"Tensor.{name}" if where == "Tensor" else name)
     owned = where == "Tensor"
 

@@ -29,13 +29,16 @@ from gradcli.tensors.torch.bits import BITS
 from gradcli.tensors.torch.cast_methods import CASTS
 from gradcli.tensors.torch.counts import COUNTS
 from gradcli.tensors.torch.dense import DENSE
+from gradcli.tensors.torch.fractional_pooling import FRACTIONAL
 from gradcli.tensors.torch.further_functions import FURTHER
 from gradcli.tensors.torch.hashes import HASHES
 from gradcli.tensors.torch.histograms import HISTOGRAMS
 from gradcli.tensors.torch.introspection import INTROSPECTION
+from gradcli.tensors.torch.layer_functions import AT_THE_TOP, OF_LAYERS
 from gradcli.tensors.torch.library_losses import LIBRARY_LOSSES
 from gradcli.tensors.torch.low_rank import LOW_RANK
 from gradcli.tensors.torch.memory_methods import MEMORY
+from gradcli.tensors.torch.plain_answers import ANSWERS
 from gradcli.tensors.torch.random_fills import OF_NETWORKS as RANDOM_OF_NETWORKS
 from gradcli.tensors.torch.random_fills import RANDOM
 from gradcli.tensors.torch.searching import SEARCHING
@@ -246,7 +249,7 @@ def one_hot(x: Tensor, num_classes: int = -1) -> Tensor:
 
 def in_place(name: str, where: str = "torch") -> Callable[..., Any] | None:
     """The function whose name ends with an underscore: the method, which writes its result into the first argument."""
-    if not name.endswith("_") or name.startswith("_") or known(name[:-1]) is None:
+    if not name.endswith("_") or name.startswith("_") or (known(name[:-1]) is None and name[:-1] not in BITS and name not in MEMORY):
         return None
     if not hasattr(Tensor, name) and name not in _IN_PLACE:
         return None
@@ -262,18 +265,9 @@ def in_place(name: str, where: str = "torch") -> Callable[..., Any] | None:
 _IN_PLACE = ("celu_", "elu_", "hardtanh_", "leaky_relu_", "rrelu_", "selu_", "threshold_")
 
 
-def _at_the_top(name: str) -> Callable[..., Tensor]:
-    """The native function behind one of torch.nn.functional, whose parameters have no defaults."""
-
-    def run(input: Tensor, p: float, train: bool) -> Tensor:
-        result: Tensor = OF_NETWORKS[name](input, p, train)
-        return result
-
-    return in_words(run, name)
-
-
 OF_NETWORKS: dict[str, Callable[..., Any]] = {
-    name: in_words(function, name, "torch.nn.functional") for name, function in {**RANDOM_OF_NETWORKS, "one_hot": one_hot}.items()
+    name: in_words(function, name, "torch.nn.functional")
+    for name, function in {**RANDOM_OF_NETWORKS, **OF_LAYERS, **FRACTIONAL, "one_hot": one_hot}.items()
 }
 OWN: dict[str, Callable[..., Any]] = {
     **SEARCHING, **RANDOM, **UNRECORDED, **WINDOWS,
@@ -286,7 +280,6 @@ OWN: dict[str, Callable[..., Any]] = {
         "count_nonzero", "bincount",
     )},
     "get_device": in_words(INTROSPECTION["get_device"], "get_device"), "is_signed": in_words(INTROSPECTION["is_signed"], "is_signed"),
-    **COUNTS, **DENSE, **FURTHER, **HASHES, **HISTOGRAMS, **LIBRARY_LOSSES, **LOW_RANK, **SLICES,
-    **{name: _at_the_top(name) for name in ("dropout", "alpha_dropout")},
+    **COUNTS, **DENSE, **FURTHER, **HASHES, **HISTOGRAMS, **ANSWERS, **AT_THE_TOP, **LIBRARY_LOSSES, **LOW_RANK, **SLICES,
     **{name: in_words(function, name) for name, function in BITS.items()},
 }  # fmt: skip

@@ -10,6 +10,7 @@ import numpy as np
 
 from gradcli.tensors.core import dtypes, storage
 from gradcli.tensors.core.casts import cast, clone_of
+from gradcli.tensors.core.layouts import contiguous_format, memory_format
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.parsed_calls import all_parsed
 from gradcli.tensors.torch.no_derivatives import underived
@@ -45,11 +46,11 @@ def _dim_order(x: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
     if not isinstance(ambiguity_check, (bool, list)):
         raise TypeError(_FORMATS)
     formats = ambiguity_check if isinstance(ambiguity_check, list) else []
-    if not all(isinstance(known, str) and known.startswith("torch.") for known in formats):
+    if not all(isinstance(known, memory_format) for known in formats):
         raise TypeError(_FORMATS)
     strides, shape = storage.strides(x.array), x.array.shape
     several = 1 in shape or any(a == b for a, b in itertools.pairwise(strides))
-    if ambiguity_check and several and sum(x.is_contiguous() for known in formats if known == "torch.contiguous_format") != 1:
+    if ambiguity_check and several and sum(x.is_contiguous() for known in formats if known is contiguous_format) != 1:
         raise RuntimeError(_AMBIGUOUS)
     order = list(reversed(range(x.array.ndim)))  # the smallest steps first, as long as nothing else is known
     for last in range(1, len(order)):

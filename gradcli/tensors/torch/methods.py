@@ -38,6 +38,7 @@ from gradcli.tensors.torch.introspection import INTROSPECTION
 from gradcli.tensors.torch.memory_methods import MEMORY
 from gradcli.tensors.torch.numpy_protocols import function_on_tensors
 from gradcli.tensors.torch.operators import OPERATORS
+from gradcli.tensors.torch.plain_answers import ANSWER_METHODS, PROPERTIES
 from gradcli.tensors.torch.random_fills import RANDOM, RANDOM_IN_PLACE
 from gradcli.tensors.torch.searching import SEARCHING_METHODS
 from gradcli.tensors.torch.slices import SLICE_METHODS
@@ -74,6 +75,7 @@ OWN: dict[str, Callable[..., Any]] = {
     **RANDOM_IN_PLACE,
     **SEARCHING_METHODS,
     **UNRECORDED_METHODS,
+    **ANSWER_METHODS,
     **DENSE_METHODS,
     **FURTHER_METHODS,
     **HASH_METHODS,
@@ -90,6 +92,7 @@ OWN: dict[str, Callable[..., Any]] = {
 # What the class has from rooms above its own: how operations are applied, Python's protocols, and NumPy's.
 SPECIAL: dict[str, Any] = {
     **OPERATORS,
+    **PROPERTIES,
     "apply_op": staticmethod(apply),
     "interpret": staticmethod(interpret),
     "backward": backward_of,

@@ -8,6 +8,7 @@ from typing import Any
 
 from gradcli.tensors.core import casts, dtypes, modes
 from gradcli.tensors.core.device import device
+from gradcli.tensors.core.layouts import LAYOUTS
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.library_calls import missing
 from gradcli.tensors.dispatch.refusals import in_words
@@ -34,7 +35,7 @@ NAMES: dict[str, Any] = {
     **{name: getattr(module, name) for module, names in _PUBLIC.items() for name in names},
     **tensor_types.TYPES, **dtypes.NAMES, **catalogue_functions.OWN, "Tensor": Tensor, "device": device,
     "where": catalogue_functions.where, "as_tensor": in_words(casts.as_tensor),
-    "pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "newaxis": None, "strided": "torch.strided",
+    "pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "newaxis": None, **LAYOUTS,
     "cuda": SimpleNamespace(is_available=lambda: False, device_count=lambda: 0),
 }  # fmt: skip
 
@@ -66,9 +67,7 @@ _WITHOUT = {  # what is not here, and why
     **dict.fromkeys(("lstm", "gru", "rnn_tanh", "rnn_relu", "lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell"), _RECURRENT),
     "lobpcg": "it iterates from random vectors; torch.linalg.eigh is exact",
     **dict.fromkeys(("ldl_factor", "ldl_factor_ex", "ldl_solve"), "torch.linalg.solve and lu_factor are for every regular matrix"),
-    **dict.fromkeys(("segment_reduce", "conv_tbc"), "gradcli has no derivative of it"),
-    **dict.fromkeys(("embedding_bag",), "F.embedding and a sum, a mean or a maximum along the axis of each bag are"),
-    **dict.fromkeys(("fractional_max_pool2d", "fractional_max_pool3d"), "its windows are random"),
+    "embedding_bag": "F.embedding_bag is what it gives first",
     **dict.fromkeys(("set_num_threads", "set_num_interop_threads"), "threads are those of NumPy's BLAS: set OMP_NUM_THREADS"),
     **dict.fromkeys(("set_float32_matmul_precision", "set_flush_denormal"), "float32 is computed as it is"),
     **dict.fromkeys(("channels_last", "channels_last_3d", "sparse_coo"), "tensors of gradcli are dense and strided"),

@@ -46,5 +46,4 @@ SETTINGS = {
     "are_deterministic_algorithms_enabled": are_deterministic_algorithms_enabled, "get_default_device": get_default_device,
     "set_default_tensor_type": set_default_tensor_type, "is_anomaly_enabled": modes.is_anomaly_enabled,
     "set_anomaly_enabled": set_anomaly_enabled, "is_anomaly_check_nan_enabled": is_anomaly_check_nan_enabled,
-    "contiguous_format": "torch.contiguous_format", "preserve_format": "torch.preserve_format",
 }  # fmt: skip
