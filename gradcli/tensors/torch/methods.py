@@ -30,7 +30,7 @@ from gradcli.tensors.torch.cast_methods import CASTS
 from gradcli.tensors.torch.catalogue_functions import where_of
 from gradcli.tensors.torch.display import shown
 from gradcli.tensors.torch.in_place_methods import IN_PLACE
-from gradcli.tensors.torch.introspection import INTROSPECTION
+from gradcli.tensors.torch.introspection import INTROSPECTION, OF_ENTRIES
 from gradcli.tensors.torch.memory_methods import MEMORY
 from gradcli.tensors.torch.numpy_protocols import function_on_tensors
 from gradcli.tensors.torch.operators import OPERATORS
@@ -92,6 +92,9 @@ SPECIAL: dict[str, Any] = {
 }
 
 
+_PLAIN = INTROSPECTION.keys() - OF_ENTRIES.keys()  # which fail by themselves, in the words of Python
+
+
 class _Unbound:
     """A method until it is first asked for; then its function takes its place."""
 
@@ -111,7 +114,7 @@ class _Unbound:
 def _method(name: str) -> Callable[..., Any]:
     own = OWN.get(name)
     if own is not None:
-        return in_words(own, name, "Tensor")
+        return own if name in _PLAIN else in_words(own, name, "Tensor")
     check = parser(name, "Tensor").check
     if name.endswith("_"):
 
