@@ -96,13 +96,26 @@ def _of_a_number(place: int) -> Check:
     return check
 
 
-def _truths_for_shares(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
-    """Labels of the input's shape are shares of the classes, which are no truths."""
+def _labels(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
+    """Labels are whole numbers; of the input's shape, they are shares of the classes."""
     x, target = _given(arguments, keywords, 0, "input"), _given(arguments, keywords, 1, "target")
     kind = getattr(target, "dtype", None)
-    if kind is None or kind.in_messages != "Bool" or x.shape != target.shape:
+    if kind is None or not hasattr(x, "shape"):
         return None
-    return RuntimeError("Expected floating point type for target with class probabilities, got Bool")
+    if x.shape == target.shape:
+        said = f"Expected floating point type for target with class probabilities, got {kind.in_messages}"
+        return None if kind.is_floating_point else RuntimeError(said)
+    if kind.in_messages in ("Long", "Byte"):
+        return None
+    return RuntimeError(f"expected target dtype to be Long or Byte, but got {kind.in_messages}")
+
+
+def _no_chances(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
+    for place, name in enumerate(("input", "target")):
+        array = getattr(_given(arguments, keywords, place, name), "array", None)
+        if array is not None and not ((array >= 0) & (array <= 1)).all():
+            return RuntimeError(f"all elements of {name} should be between 0 and 1")
+    return None
 
 
 def _negative_variance(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
@@ -153,6 +166,7 @@ _CHECKS: Mapping[str, Check] = {
     **dict.fromkeys(("quantile", "nanquantile"), _no_share),
     **dict.fromkeys(("sort", "argsort", "argmax", "argmin", "mode", "median", "nanmedian"), _of_a_number(1)),
     **dict.fromkeys(("topk", "kthvalue", "linalg.vector_norm"), _of_a_number(2)), "flatten": _of_a_number(1),
-    "cross_entropy": _truths_for_shares, "gaussian_nll_loss": _negative_variance, "ldexp": _truths_for_exponents,
+    **dict.fromkeys(("cross_entropy", "nll_loss"), _labels), "binary_cross_entropy": _no_chances,
+    "gaussian_nll_loss": _negative_variance, "ldexp": _truths_for_exponents,
     "unfold": _folded_whole_numbers("im2col_out_cpu"), "pad": _too_few_axes,
 }  # fmt: skip

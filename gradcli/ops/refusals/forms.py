@@ -139,8 +139,14 @@ def any_tensors(value: Any) -> Any:
     return ANY_TENSOR if _is_tensor(value) else value
 
 
+def type_name(value: Any) -> str:
+    """The type of a value as messages of C call it."""
+    name = type(value).__name__
+    return f"torch.{name}" if name in ("dtype", "device", "Size") else name
+
+
 def _no_form(found: Sequence[Form], arguments: Sequence[Any], keywords: Mapping[str, Any]) -> str:
-    kinds = [type(a).__name__ for a in arguments] + [f"{word}={type(value).__name__}" for word, value in keywords.items()]
+    kinds = [type_name(a) for a in arguments] + [f"{word}={type_name(value)}" for word, value in keywords.items()]
     if len(found) == 1 and len(arguments) > len(found[0].by_position):
         first = len(found[0].by_position)
         kinds = [kind if i < first else f"!{kind}!" for i, kind in enumerate(kinds)]
@@ -182,8 +188,8 @@ def refused(form: Form, arguments: Sequence[Any], keywords: Mapping[str, Any]) -
             continue
         if parameter.type == "Tensor[]" and isinstance(value, (list, tuple)):
             i, part = next((i, part) for i, part in enumerate(value) if not _is_tensor(part))
-            return TypeError(f"expected Tensor as element {i} in argument {place}, but got {type(part).__name__}")
-        return TypeError(f"{name}(): argument '{parameter.name}'{where} must be {parameter.shown}, not {type(value).__name__}")
+            return TypeError(f"expected Tensor as element {i} in argument {place}, but got {type_name(part)}")
+        return TypeError(f"{name}(): argument '{parameter.name}'{where} must be {parameter.shown}, not {type_name(value)}")
     for word in left:
         known = any(word == p.name for p in form.parameters)
         return TypeError(f"{name}() got {'multiple values for' if known else 'an unexpected keyword'} argument '{word}'")
@@ -193,7 +199,7 @@ def refused(form: Form, arguments: Sequence[Any], keywords: Mapping[str, Any]) -
 def _sizes(name: str, parameter: str, sizes: Sequence[Any]) -> Exception | None:
     for place, size in enumerate(sizes):
         if not _is_int(size):
-            said = f'failed to unpack the object at pos {place + 1} with error "type must be tuple of ints,but got {type(size).__name__}"'
+            said = f'failed to unpack the object at pos {place + 1} with error "type must be tuple of ints,but got {type_name(size)}"'
             return TypeError(f"{name}(): argument '{parameter}' {said}")
     return None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gradcli.ops.refusals.forms import ANY_TENSOR, ANYTHING, any_tensors, forms, misfit
+from gradcli.ops.refusals.forms import ANY_TENSOR, ANYTHING, any_tensors, forms, misfit, type_name
 
 # What is done with arguments first, in the words of Python: a call, or an attribute that only tensors have.
 _STEPS: Mapping[str, str] = {
@@ -93,7 +93,7 @@ def _taken(step: str, given: Mapping[str, Any], first: str) -> Exception | None:
     if not inside:
         name, _, attribute = step.partition(".")
         value = given.get(name, ANY_TENSOR)
-        said = f"'{_shown(value)}' object has no attribute '{attribute}'"
+        said = f"'{type_name(value)}' object has no attribute '{attribute}'"
         return None if hasattr(value, "requires_grad") else AttributeError(said)
 
     def value_of(name: str) -> Any:
@@ -116,7 +116,3 @@ def _undecided(value: Any) -> Exception | None:
         return error
     return None
 
-
-def _shown(value: Any) -> str:
-    kind = type(value)
-    return f"torch.{kind.__name__}" if kind.__name__ in ("dtype", "device", "Size") else kind.__name__

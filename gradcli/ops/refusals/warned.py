@@ -128,9 +128,8 @@ def _no_freedom(call: Call) -> str | None:
 @_warns("cov", "Tensor.cov", "corrcoef", "Tensor.corrcoef")
 def _few_observations(call: Call) -> str | None:
     shape = call.shape()
-    weights = call["fweights"]
-    count = float(weights.array.sum()) if call.has("fweights") and weights is not None else (shape[-1] if shape else 1)
-    if call["aweights"] is not None or count > call.get("correction", 1):
+    weighted = call["aweights"] is not None or call["fweights"] is not None
+    if weighted or (shape[-1] if shape else 1) > call.get("correction", 1):
         return None
     return "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations."
 

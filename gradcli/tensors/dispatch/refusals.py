@@ -48,11 +48,14 @@ class Parser:
         self.fitting: set[Any] = set()
 
     def check(self, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
-        kinds: Any = tuple([_kind(a) for a in arguments])
-        if keywords:
-            kinds = kinds, tuple([(word, _kind(value)) for word, value in keywords.items()])
+        kinds: Any = (*map(type, arguments), *keywords, *map(type, keywords.values()))
         if kinds in self.fitting:
             return
+        lists = not _LISTS.isdisjoint(kinds)
+        if lists:
+            kinds = kinds, tuple([_kinds_in(a) for a in (*arguments, *keywords.values())])
+            if kinds in self.fitting:
+                return
         from gradcli.ops.refusals.handed import fits_whatever, refusal
 
         if fits_whatever(self.key, arguments, keywords):
@@ -63,10 +66,14 @@ class Parser:
             raise error
 
 
-def _kind(argument: Any) -> Any:
-    """The type of an argument, and those in a list."""
-    kind = type(argument)
-    return (kind, *map(type, argument[:8])) if kind is tuple or kind is list else kind
+_LISTS = frozenset({tuple, list})
+
+
+def _kinds_in(argument: Any) -> tuple[type, ...] | None:
+    """The types in a list; of a long one, all that there are."""
+    if not isinstance(argument, (tuple, list)):
+        return None
+    return tuple(map(type, argument)) if len(argument) < 9 else tuple(dict.fromkeys(map(type, argument)))
 
 
 @cache
@@ -99,6 +106,14 @@ def with_old_forms(function: _Function, name: str, where: str = "torch") -> _Fun
     return cast(_Function, run)
 
 
+def _look(argument: Any) -> Any:
+    """What warnings ask of an argument."""
+    array = getattr(argument, "array", None)
+    if array is not None:
+        return array.shape, array.dtype
+    return tuple(argument) if type(argument) is list else (type(argument), argument)
+
+
 def with_warnings(function: _Function, name: str, where: str = "torch") -> _Function:
     """A function that warns as PyTorch does."""
     from gradcli.ops.refusals.warned import is_said_once, is_warned_of, warnings_of
@@ -107,11 +122,18 @@ def with_warnings(function: _Function, name: str, where: str = "torch") -> _Func
     if not is_warned_of(key):
         return function
 
+    silent: set[Any] = set()  # calls, by what is asked of their arguments, of which there is nothing to say
+
     @wraps(function)
     def run(*arguments: Any, **keywords: Any) -> Any:
-        owner, given = (arguments[0], arguments[1:]) if owned else (None, arguments)
-        for text in warnings_of(key, given, keywords, owner):
-            (warn_once if is_said_once(text) else warn)(text)
+        looks = (*map(_look, arguments), *keywords, *map(_look, keywords.values()))
+        if looks not in silent:
+            owner, given = (arguments[0], arguments[1:]) if owned else (None, arguments)
+            said = warnings_of(key, given, keywords, owner)
+            for text in said:
+                (warn_once if is_said_once(text) else warn)(text)
+            if not said and len(silent) < 1000:
+                silent.add(looks)
         return function(*arguments, **keywords)
 
     return cast(_Function, run)

@@ -34,7 +34,7 @@ from gradcli.tensors.torch.further_functions import FURTHER_METHODS
 from gradcli.tensors.torch.hashes import HASH_METHODS
 from gradcli.tensors.torch.histograms import HISTOGRAM_METHODS
 from gradcli.tensors.torch.in_place_methods import IN_PLACE
-from gradcli.tensors.torch.introspection import INTROSPECTION
+from gradcli.tensors.torch.introspection import INTROSPECTION, OF_ENTRIES
 from gradcli.tensors.torch.memory_methods import MEMORY
 from gradcli.tensors.torch.numpy_protocols import function_on_tensors
 from gradcli.tensors.torch.operators import OPERATORS
@@ -105,6 +105,9 @@ SPECIAL: dict[str, Any] = {
 }
 
 
+_PLAIN = INTROSPECTION.keys() - OF_ENTRIES.keys()  # which fail by themselves, in the words of Python
+
+
 class _Unbound:
     """A method until it is first asked for; then its function takes its place."""
 
@@ -124,7 +127,7 @@ class _Unbound:
 def _method(name: str) -> Callable[..., Any]:
     own = OWN.get(name)
     if own is not None:
-        return in_words(own, name, "Tensor")
+        return own if name in _PLAIN else in_words(own, name, "Tensor")
     check = parser(name, "Tensor").check
     if name.endswith("_"):
 
