@@ -60,7 +60,7 @@ def _truth(reduce: Callable[..., Any]) -> Callable[..., Tensor]:
 
     def run(x: Tensor, dim: Any = None, keepdim: bool = False, *, axis: Any = None, keepdims: bool = False) -> Tensor:
         axis = dim if axis is None else axis
-        found = np.asarray(reduce(x.array, axis=tuple(axis) if isinstance(axis, list) else axis, keepdims=keepdim or keepdims))
+        found = np.asarray(reduce(x.array, axis=tuple(axis) if isinstance(axis, list) else axis, keepdims=keepdim or keepdims), order="C")
         return Tensor(found.astype(np.uint8) if x.array.dtype == np.uint8 else found)
 
     return run
@@ -85,7 +85,7 @@ def _unique(x: Tensor, sorted: bool = True, return_inverse: bool = False, return
 
 
 def _count_nonzero(x: Tensor, dim: int | None = None) -> Tensor:
-    return Tensor(np.asarray(np.count_nonzero(x.array, axis=dim)))
+    return Tensor(np.asarray(np.count_nonzero(x.array, axis=dim), order="C"))
 
 
 def _bincount(x: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
