@@ -61,6 +61,23 @@ STRIDES = [
     ("r.T.exp()", [(1, 3)]),
     ("r.T + r.T", [(1, 3)]),
     ("r.T.unsqueeze(0)", [(3, 1, 3)]),
+    ("b.permute(2, 0, 1) + torch.ones(3, 2, 3)", [(1, 9, 3)]),
+    ("torch.ones(3, 2, 3) + b.permute(2, 0, 1)", [(6, 3, 1)]),
+    ("b.permute(2, 0, 1).sum(-1)", [(2, 1)]),
+    ("b.mT.mean(0)", [(3, 1)]),
+    ("b.mT.norm(dim=0)", [(3, 1)]),
+    ("b.mT.any(0)", [(3, 1)]),
+    ("r.T.unsqueeze(-1)", [(1, 3, 1)]),
+    ("r[:, 1].unsqueeze(1)", [(3, 1)]),
+    ("torch.atleast_3d(r.T)", [(1, 3, 1)]),
+    ("torch.zeros_like(r[:1].expand(2, 3))", [(3, 1)]),
+    ("r[:1].expand(2, 3).double()", [(3, 1)]),
+    ("torch.full_like(r[0].expand(2, 3), 2.0)", [(3, 1)]),
+    ("F.layer_norm(b.permute(2, 0, 1), (3,))", [(6, 3, 1)]),
+    ("torch.cdist(b.permute(2, 0, 1), b.permute(2, 0, 1))", [(4, 2, 1)]),
+    ("b[:, torch.tensor([0])]", [(3, 3, 1)]),
+    ("torch.broadcast_tensors(r.T, r.T)", [(1, 3), (1, 3)]),
+    ("F.normalize(b.mT, dim=0)", [(9, 1, 3)]),
 ]
 
 NAMES = [
@@ -151,3 +168,74 @@ def test_an_equation_that_only_orders_axes_is_a_view() -> None:
     assert x[0, 0, 1] == 5
     assert torch.einsum("cab", x).shape == (3, 4, 2)
     assert x.sum() == 12
+
+
+# -- writing: what PyTorch 2.13 prints, but for gradients through one place in memory, which are worked out by hand ------------------
+
+
+def made() -> Any:
+    return torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], requires_grad=True)
+
+
+def test_entries_that_are_one_place_are_written_one_after_the_other() -> None:
+    k = torch.arange(6.0).reshape(2, 3)
+    k.unfold(1, 2, 1).mul_(2)
+    assert k.tolist() == [[0, 4, 4], [6, 16, 10]]
+    k = torch.arange(6.0).reshape(2, 3)
+    k.as_strided((2, 2), (1, 1)).add_(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    assert k.tolist() == [[1, 6, 6], [3, 4, 5]]
+    x = made()
+    y = x * 1
+    y.as_strided((2, 2), (1, 1)).mul_(3)
+    (y.pow(2) / 2).sum().backward()
+    assert y.tolist() == [[3, 18, 9], [4, 5, 6]]
+    assert x.grad.tolist() == [[9, 162, 27], [4, 5, 6]]  # the derivative of (9*2)**2/2 by 2 in the middle; PyTorch's 54 is of one product
+
+
+def test_logic_in_place_is_outside_of_the_graph() -> None:
+    x = made()
+    y = x * 2
+    y[0].logical_not_()
+    y.sum().backward()
+    assert y.tolist() == [[0, 0, 0], [8, 10, 12]]
+    assert (type(y.grad_fn).__name__, y._version, x.grad.tolist()) == ("MulBackward0", 1, [[2, 2, 2], [2, 2, 2]])
+    assert x.logical_and_(x > 2).tolist() == [[0, 0, 1], [1, 1, 1]]
+    assert x.is_leaf
+
+
+@pytest.mark.parametrize(
+    ("write", "name", "gradient"),
+    [
+        ("y[False] = 9", "MulBackward0", [[2, 2, 2], [2, 2, 2]]),
+        ("y[False] += x", "MulBackward0", [[2, 2, 2], [2, 2, 2]]),
+        ("y[-5:] = 9", "CopySlices", [[0, 0, 0], [0, 0, 0]]),
+        ("y[:] = 9", "FillBackward3", [[0, 0, 0], [0, 0, 0]]),
+        ("y.fill_diagonal_(0)", "CopySlices", [[0, 2, 2], [2, 0, 2]]),
+    ],
+)
+def test_nodes_of_what_was_written_to(write: str, name: str, gradient: Any) -> None:
+    x = made()
+    y = x * 2
+    exec(write, {"x": x, "y": y})
+    y.sum().backward()
+    assert (type(y.grad_fn).__name__, x.grad.tolist()) == (name, gradient)
+
+
+def test_a_wrapped_diagonal() -> None:
+    x = torch.zeros(7, 2).fill_diagonal_(1, wrap=True)
+    assert x.tolist() == [[1, 0], [0, 1], [0, 0], [1, 0], [0, 1], [0, 0], [1, 0]]
+    with pytest.raises(RuntimeError, match="all dimensions of input must be of equal length"):
+        torch.zeros(2, 3, 2).fill_diagonal_(1)
+
+
+def test_further_values_of_pytorch() -> None:
+    assert torch.tensor([True, False]).square().tolist() == [1, 0]
+    assert torch.tensor([True, False]).square().dtype is torch.int64
+    assert torch.histc(torch.tensor([1.0, 2.0, 3.0, float("nan")]), 4, 1, 3).tolist() == [1, 0, 1, 1]
+    x = torch.tensor([[1.0, 2.0], [3.0, 2.0]], requires_grad=True)
+    assert x.real is x
+    torch.pdist(x, 0.0).sum().backward()
+    assert x.grad.tolist() == [[0, 0], [0, 0]]
+    torch.manual_seed(0)
+    drawn = torch.zeros(20, dtype=torch.float16).normal_()
+    assert [round(value, 4) for value in drawn[3:8].tolist()] == [-0.4338, -1.3525, -1.6963, 0.5669, 0.7935]

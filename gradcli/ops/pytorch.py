@@ -27,12 +27,14 @@ class Torch(Fixed):
               through, or as an "alias", which is not seen by the graph; of a composite, whether its result is a view also where
               that is its operand
     region    of a composite that takes entries one by one, the result as the view that PyTorch has: ``region(array, **static)``
+    unseen    whether the graph does not see it write into a tensor: the gradient is still that of what was there before
     sealed    whether the results of a composite that has several are views that the graph follows no writing through
     refusal   of a composite, what PyTorch raises in the place of an error here: ``refusal(shape, kind, **static)``, of the first
               operand's shape and type; None if that is not it
     copied    of a composite, whether the result is never an operand itself
     layout    how the result is laid out in memory, if not as NumPy's loops leave it: in "rows", its entries in their order; in "columns",
-              matrices as LAPACK writes them; "alike", as the first operand; of several results, for each of them
+              matrices as LAPACK writes them; "alike", as the first operand; "with a new axis", a view with one more at the end; of several
+              results, for each of them
     aside     of several results those that no gradient flows through, by their places: the dtype that they have, "" for the others'
     operator  Python's operator that it is, as the methods of numbers name it: "truediv" of ``__truediv__`` and ``__rtruediv__``
     one_dtype whether operands must have one dtype
@@ -50,6 +52,7 @@ class Torch(Fixed):
     edges: bool = False
     shares: Literal["", "view", "alias"] = ""
     region: Callable[..., np.ndarray] | None = None
+    unseen: bool = False
     sealed: bool = False
     refusal: Callable[..., Exception | None] | None = None
     copied: bool = False

@@ -69,7 +69,7 @@ torch_squeeze = composite(
     backward=lambda given, static: f"Squeeze.{min(2, len(given['axis'])) if isinstance(given.get('axis'), (list, tuple)) else 0}",
 )
 expand_dims = composite(
-    "expand_dims", "x", _expand_dims, static={"axis": REQUIRED}, aliases=("unsqueeze",), backward="Unsqueeze",
+    "expand_dims", "x", _expand_dims, static={"axis": REQUIRED}, aliases=("unsqueeze",), backward="Unsqueeze", layout="with a new axis",
     doc="New axes of one entry.", examples=("expand_dims(x, 0)",),
 )
 declare(NUMPY, ravel=signature("ravel", "x, -order"))
@@ -115,7 +115,7 @@ atleast_2d = composite(
     "atleast_2d", "*arrays", _each(_at_least_2d), doc="Numbers and vectors as matrices of one row.", backward=_node_of_new_axes,
 )  # fmt: skip
 atleast_3d = composite(
-    "atleast_3d", "*arrays", _each(_at_least_3d), backward=_node_of_new_axes,
+    "atleast_3d", "*arrays", _each(_at_least_3d), backward=_node_of_new_axes, layout="with a new axis",
     doc="Numbers, vectors and matrices with three axes: (1, n, 1) of a vector, (m, n, 1) of a matrix.",
 )  # fmt: skip
 
@@ -151,7 +151,7 @@ def common_shape(*arrays: Any) -> Shape:
 
 def _broadcast_arrays(*arrays: Any) -> tuple[Any, ...]:
     shape = common_shape(*arrays)
-    return tuple(broadcast_to(x, shape=shape) for x in arrays)
+    return tuple(x if tuple(x.shape) == shape else broadcast_to(x, shape=shape) for x in arrays)
 
 
 broadcast_tensors = composite(

@@ -128,7 +128,7 @@ def _local_response_norm(x: Any, size: int, alpha: float, beta: float, k: float)
 
 layer_norm = composite(
     "layer_norm", "x weight? bias?", _layer_norm, static={"normalized_shape": REQUIRED, "eps": 1e-5}, scalars="eps",
-    backward="NativeLayerNorm", leads="x weight bias",
+    backward="NativeLayerNorm", leads="x weight bias", layout="rows",
     doc="(x - mean)/sqrt(variance + eps) over the last axes, times weight, plus bias.", examples=("layer_norm(x, normalized_shape=(3,))",),
 )
 rms_norm = composite(
@@ -143,13 +143,13 @@ group_norm = composite(
 _BATCH = "x running_mean? running_var? weight? bias?"
 batch_norm = composite(
     "batch_norm", _BATCH, _batch_norm, static={"training": False, "momentum": 0.1, "eps": 1e-5}, scalars="eps",
-    backward="NativeBatchNorm", leads="x weight bias",
+    backward="NativeBatchNorm", leads="x weight bias", layout="rows",
     doc="(x - mean)/sqrt(variance + eps) for each channel, times weight, plus bias; mean and variance are those of the batch "
     "(training), or running_mean and running_var.",
 )
 instance_norm = composite(
     "instance_norm", _BATCH, _instance_norm, static={"use_input_stats": True, "momentum": 0.1, "eps": 1e-5}, scalars="eps", backward="View",
-    doc="(x - mean)/sqrt(variance + eps) for each channel of each element of the batch, times weight, plus bias.",
+    layout="rows", doc="(x - mean)/sqrt(variance + eps) for each channel of each element of the batch, times weight, plus bias.",
 )
 local_response_norm = composite(
     "local_response_norm", "x", _local_response_norm,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from gradcli.ops.calling.dialects import lookup
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.pytorch import unexpandable
+from gradcli.ops.registry import named
 from gradcli.ops.structure import clone, overwrite
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.batched import Batched, NotBatchedError, in_front, levels_of, memory_of
@@ -41,7 +43,6 @@ FEWER_AXES = (
     "tensor ({})"
 )
 _EVERYTHING = (...,)
-_UNSEEN = frozenset({"logical_not", "logical_and", "logical_or", "logical_xor"})
 _OF_PLACES = frozenset({"axis", "axis1", "axis2", "dim0", "dim1", "index", "k", "mask", "source", "p", "shift"})
 _TO_SOME_PLACES = frozenset({"masked_fill", "index_fill", "index_put"})  # PyTorch lets these write to one place in memory several times
 
@@ -177,14 +178,15 @@ def _carry(x: Tensor, result: Tensor) -> None:
 
 def update(x: Tensor, name: str, arguments: Sequence[Any], keywords: dict[str, Any]) -> Tensor:
     """``x.name_(...)``: the method without the underscore, written back."""
-    if name in _UNSEEN:
+    unseen, by_entries = _traits(name)
+    if unseen:
         return _written_unseen(x, name, arguments, keywords)
     followed = check_writable(x, *arguments, *keywords.values())
     if repeats(memory_of(x)):
         if name not in _TO_SOME_PLACES:
             check_places(x)
         warn_of_repeats(f"{name}_")
-    if x._view is not None and crowded(x.array) and _by_entries(name):
+    if x._view is not None and by_entries and crowded(x.array):
         return _update_one_by_one(x, name, arguments, keywords)
     old = before(x, kept=followed or not state.usual)
     result: Tensor = getattr(old, name)(*arguments, **keywords)
@@ -205,10 +207,17 @@ def _written_unseen(x: Tensor, name: str, arguments: Sequence[Any], keywords: di
         state.change(**followed)
 
 
-def _by_entries(name: str) -> bool:
-    """Whether a function has nothing to do with places and axes."""
+@cache
+def _traits(name: str) -> tuple[bool, bool]:
+    """Whether the graph does not see a function write, and whether it has nothing to do with places and axes."""
     found = lookup(name, TORCH)
-    return found is not None and _OF_PLACES.isdisjoint(parameter.name for parameter in found.parameters)
+    if found is None:
+        return False, False
+    by_entries = _OF_PLACES.isdisjoint(parameter.name for parameter in found.parameters)
+    try:
+        return named(found.target).torch.unseen, by_entries
+    except KeyError:  # a function of the language alone
+        return False, by_entries
 
 
 def _update_one_by_one(x: Tensor, name: str, arguments: Sequence[Any], keywords: dict[str, Any]) -> Tensor:

@@ -99,6 +99,16 @@ def repeats(array: np.ndarray) -> bool:
     return 0 in array.strides and array.size > 1 and any(n > 1 and not s for n, s in zip(array.shape, array.strides, strict=True))
 
 
+def alike(array: np.ndarray, dtype: Any = None) -> np.ndarray:
+    """Memory for as many entries laid out alike: in their order where several of an array's are one place."""
+    return np.empty_like(array, dtype, order="C" if repeats(array) else "K")
+
+
+def filled_alike(array: np.ndarray, value: Any, dtype: Any) -> np.ndarray:
+    """The same with one value everywhere."""
+    return np.full_like(array, value, dtype, order="C" if repeats(array) else "K")
+
+
 def crowded(array: np.ndarray) -> bool:
     """Whether there are more entries than places in memory, although no axis stands still."""
     return array.size > last_place(array.shape, strides(array)) + 1 and not repeats(array)

@@ -102,7 +102,7 @@ def get(x: Tensor, index: Any) -> Tensor:
         else:
             region = subscript.region(x)
             result = region.apply_op(getitem, (region,), {"index": subscript.chosen})
-            if not isinstance(result, Batched) and not result.array.flags.c_contiguous:
+            if not isinstance(result, Batched) and (not result.array.flags.c_contiguous or 1 in result.array.shape):
                 result.array = result.array.copy(order="C")
             if result.node is not None:
                 result.node.versions = []  # the indices are kept, once

@@ -24,7 +24,7 @@ from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.views import View
 from gradcli.tensors.dispatch.fast_path import fast_path
 from gradcli.tensors.dispatch.kernels import as_array, computed
-from gradcli.tensors.dispatch.layouts import NAMED, Layout
+from gradcli.tensors.dispatch.layouts import NAMED, Layout, as_first
 
 _Sources = tuple[Node | None, ...]
 
@@ -86,6 +86,8 @@ def plain(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
             return _several(op, operands, arrays, static, tuple(laid), sources)
         out = as_array(op, out, dtype)
     if traits.new:
+        if out.ndim > 1 and len(arrays) == 2 and isinstance(arrays[0], np.ndarray) and not arrays[0].flags.c_contiguous:
+            out = as_first(out, *arrays)
         tensor = Tensor(out)
     elif traits.view:
         tensor = viewing(out, operands[0], op.torch.shares)

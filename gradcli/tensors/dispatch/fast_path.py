@@ -22,7 +22,7 @@ from gradcli.tensors.core.node_names import kind_of
 from gradcli.tensors.core.saved_values import INFERENCE, NOT_KEPT
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.kernels import as_array, computed
-from gradcli.tensors.dispatch.layouts import NAMED
+from gradcli.tensors.dispatch.layouts import NAMED, as_first
 
 Path = Callable[[Sequence[Any], Mapping[str, Any]], Any]
 _NUMBERS = frozenset({int, float})
@@ -63,6 +63,8 @@ def _of_one(op: Op) -> Path:
                 out = state.silently(forward, a, **static) if static else state.silently(forward, a)
             except Exception:  # the slow path says what is wrong
                 return None
+            if not elementwise and type(out) is _Array and not out.flags.c_contiguous:
+                out = lay(out, (a,))
         else:
             out = computed(op, (a,), static)
             if type(out) is _Array:
@@ -106,11 +108,13 @@ def _of_two(op: Op) -> Path:
         b: Any
         left = right = None
         wanted = numbers = 0
+        regular = True
         if type(x) is Tensor:
             a = x.array
             left = x.node
             if x._view is not None:
                 left = x.source() if state.recording else None
+                regular = a.ndim < 2 or a.flags.c_contiguous
             elif left is None and x._requires_grad and state.recording:
                 left = x.leaf_node()
             if left is not None:
@@ -145,6 +149,8 @@ def _of_two(op: Op) -> Path:
                 out = state.silently(forward, a, b)
             except Exception:  # the slow path says what is wrong
                 return None
+            if not regular and elementwise:
+                out = as_first(out, a, b)
         else:
             out = computed(op, (a, b), static)
             if type(out) is _Array:

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.tensors.core import storage
+from gradcli.tensors.core.storage import repeats
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.kernels import shares_memory
 
@@ -37,16 +39,28 @@ def alike(out: np.ndarray, arrays: Sequence[Any]) -> np.ndarray:
         return of_its_own(out, arrays)
     if first.flags.c_contiguous:
         return in_rows(out, arrays)
-    laid = np.empty_like(first, out.dtype)
+    laid = storage.alike(first, out.dtype)
     laid[...] = out
     return laid
 
 
-NAMED: dict[str, Layout] = {"": of_its_own, "rows": in_rows, "columns": in_columns, "alike": alike}
+def as_first(out: np.ndarray, first: Any, second: Any) -> np.ndarray:
+    """Of two arrays entry by entry, as the first; NumPy's loops leave the order of entries to both."""
+    if not isinstance(second, np.ndarray) or not out.flags.c_contiguous or first.shape != out.shape or repeats(first):
+        return out
+    return alike(out, (first,))
+
+
+def with_new_axis(out: np.ndarray, arrays: Sequence[Any]) -> np.ndarray:
+    """A view with an axis at the end, along which a step would be one entry."""
+    return arrays[0][..., None] if len(arrays) == 1 and out.shape == (*arrays[0].shape, 1) else out
+
+
+NAMED: dict[str, Layout] = {"": of_its_own, "rows": in_rows, "columns": in_columns, "alike": alike, "with a new axis": with_new_axis}
 
 
 def relaid(x: Tensor, layout: str, arguments: Sequence[Any]) -> Tensor:
     """The result of a function that is made of operations, laid out as that function's; views and what was given stay as they are."""
-    if x._view is None and not any(x is argument for argument in arguments):
+    if (x._view is None or layout == "with a new axis") and not any(x is argument for argument in arguments):
         x.array = NAMED[layout](x.array, [a.array for a in arguments if isinstance(a, Tensor)])
     return x

@@ -68,7 +68,7 @@ def _truth(reduce: Callable[..., Any]) -> Callable[..., Tensor]:
 
     def run(x: Tensor, dim: Any = None, keepdim: bool = False, *, axis: Any = None, keepdims: bool = False) -> Tensor:
         axis = dim if axis is None else axis
-        found = np.asarray(reduce(x.array, axis=tuple(axis) if isinstance(axis, list) else axis, keepdims=keepdim or keepdims))
+        found = np.asarray(reduce(x.array, axis=tuple(axis) if isinstance(axis, list) else axis, keepdims=keepdim or keepdims), order="C")
         return Tensor(found.astype(np.uint8) if x.array.dtype == np.uint8 else found)
 
     return run
@@ -95,7 +95,7 @@ def _unique(x: Tensor, sorted: bool = True, return_inverse: bool = False, return
 
 def _count_nonzero(x: Tensor, *dims: Any, dim: Any = None) -> Tensor:
     axis = dim if not dims else dims[0] if len(dims) == 1 else dims
-    return Tensor(np.asarray(np.count_nonzero(x.array, axis=tuple(axis) if isinstance(axis, list) else axis)))
+    return Tensor(np.asarray(np.count_nonzero(x.array, axis=tuple(axis) if isinstance(axis, list) else axis), order="C"))
 
 
 def _bincount(x: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
