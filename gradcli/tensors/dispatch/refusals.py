@@ -56,6 +56,7 @@ class Parser:
             kinds = kinds, tuple([_kinds_in(a) for a in (*arguments, *keywords.values())])
             if kinds in self.fitting:
                 return
+        from gradcli.ops.refusals.forms import meant
         from gradcli.ops.refusals.handed import fits_whatever, refusal
 
         if fits_whatever(self.key, arguments, keywords):
@@ -63,6 +64,8 @@ class Parser:
             return
         error = refusal(self.key, arguments, keywords)
         if error is not None:
+            if (words := meant(self.key, keywords)) is not None:
+                error.add_note(f"help: {words}")
             raise error
 
 

@@ -48,8 +48,11 @@ from gradcli.tensors.torch.unrecorded import UNRECORDED
 
 
 @cache
-def function(name: str, where: str = "torch") -> Callable[..., Any]:
-    """A function of the catalogue under PyTorch's name. Raises AttributeError if there is none."""
+def function(name: str, where: str = "torch", *, parsed: bool = True) -> Callable[..., Any]:
+    """A function of the catalogue under PyTorch's name; ``parsed``: whether its parser sees the arguments, which may be ours.
+
+    Raises AttributeError if there is none.
+    """
     there = qualified(name, f"{where}.{name}", TORCH)
     found = known(there)
     if found is None:
@@ -71,7 +74,7 @@ def function(name: str, where: str = "torch") -> Callable[..., Any]:
         if writes is not None and "inplace" in keywords:  # whatever is true, as in Python
             keywords["inplace"] = bool(keywords["inplace"])
         try:
-            if keywords or len(arguments) != 1 or not alone:
+            if parsed and (keywords or len(arguments) != 1 or not alone):
                 check(arguments, keywords)
                 alone = alone or (len(arguments) == 1 and not keywords)
             result = call(there, TORCH, arguments, keywords)

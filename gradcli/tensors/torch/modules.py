@@ -195,7 +195,7 @@ def _signature(text: str) -> inspect.Signature:
 @cache
 def _function(record: Class) -> Callable[..., Any]:
     name = record.methods[CALL]
-    return OF_NETWORKS[name] if name in OF_NETWORKS else function(name, "torch.nn.functional")
+    return OF_NETWORKS[name] if name in OF_NETWORKS else function(name, "torch.nn.functional", parsed=False)
 
 
 @cache
