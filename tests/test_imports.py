@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -104,9 +105,14 @@ def room_of(path: Path) -> str:
     return first.removesuffix(".py")
 
 
-def imports_of(text: str) -> Iterator[Import]:
-    """Every import of a module, wherever it stands."""
-    stack: list[tuple[ast.AST, bool]] = [(ast.parse(text), False)]
+@cache
+def imports_of(text: str) -> tuple[Import, ...]:
+    """Every import of a module, wherever it stands. Each file is read for several tests."""
+    return tuple(_imports_of(ast.parse(text)))
+
+
+def _imports_of(tree: ast.Module) -> Iterator[Import]:
+    stack: list[tuple[ast.AST, bool]] = [(tree, False)]
     while stack:
         node, late = stack.pop()
         if isinstance(node, ast.Import):

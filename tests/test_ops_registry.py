@@ -35,6 +35,8 @@ SLOPE_POINTS = [float(x) for x in (*(s * size for size in SLOPE_SIZES for s in (
 for near in (10 ** RANDOM.uniform(-12, 3, 40), 1 + 10 ** RANDOM.uniform(-14, -1, 20), 1 - 10 ** RANDOM.uniform(-14, -1, 20)):
     POINTS += near.tolist()
 
+MOST = 1_000  # operands that are tried
+
 # How far an operation is tried within its domain, for each operand: beyond, mpmath's own functions take for ever, or neither is accurate.
 EVERYWHERE = (-math.inf, math.inf)
 RANGES: dict[str, list[tuple[float, float]]] = {
@@ -52,13 +54,14 @@ RANGES: dict[str, list[tuple[float, float]]] = {
 }
 # A remainder needs every digit of the quotient.
 DIGITS = {"remainder": 700, "fmod": 700, "floor_divide": 700}
-# Sympy's derivative may cancel, and some of mpmath's functions are slow at 250 digits.
-SLOPE_DIGITS = {"erfcx_integral": 1300, "i0e_slope": 500, "yv": 50, "kv": 50, "zeta_slope": 50, "hurwitz_zeta": 50, "psi_rise": 50,
+# Sympy's derivative may cancel (E(m) - K(m) all its digits, 100 at 1e-100), and some of mpmath's functions are slow at 250 digits.
+SLOPE_DIGITS = {"erfcx_integral": 1300, "i0e_slope": 500, "ellipe": 140, "ellipk": 140,
+    "yv": 50, "kv": 50, "zeta_slope": 50, "hurwitz_zeta": 50, "psi_rise": 50,
     **dict.fromkeys(("gammainc", "gammaincc", "gammainc_slope", "betainc", "betainc_slope"), 50)}  # fmt: skip
 
 
 def tuples(op: Op, points: list[float]) -> list[tuple[float, ...]]:
-    """Operands to try: most operations take one, and pairs are thinned out."""
+    """Operands to try, which are not too many for what is slow: most operations take one, and pairs are thinned out."""
     ranges = RANGES.get(op.name, [EVERYWHERE] * len(op.operands))
     columns = []
     for name, (low, high) in zip(op.operands, ranges, strict=False):
@@ -66,6 +69,7 @@ def tuples(op: Op, points: list[float]) -> list[tuple[float, ...]]:
         columns.append([x for x in points if low <= x <= high and (not parts or any(x in part for part in parts))])
     first, *rest = columns
     tried = [(x, y) for x in first[::3] for y in rest[0][1::4]] if rest else [(x,) for x in first]
+    tried = tried[:: -(-len(tried) // MOST)]
     if not op.domain.beyond:
         return tried  # outside of the domain there is no value to compare
     return [point for point in tried if op.domain.contains({**dict(zip(op.operands, point, strict=True)), **op.static})]

@@ -76,7 +76,7 @@ def test_a_plan_of_every_operation(case: Case) -> None:
 def test_plans_of_random_expressions(kind: str) -> None:
     special = {"finite": [], "with zeros": [0.0, -0.0], "with infinities": [np.inf, -np.inf, 0.0], "with NaN": [np.nan]}[kind]
 
-    @steady(150)
+    @steady(80)
     @given(EXPRESSIONS, VALUES, st.integers(0, 2**32 - 1))
     def same(pair: Pair, values: dict[str, Any], number: int) -> None:
         random = np.random.default_rng(number)
