@@ -319,6 +319,8 @@ FURTHER = [
     (lambda x: np.ldexp(x, np.array([1024, 2045, -2045])), np.array([0.5, 2.3e-308, 1.7e308])),
     (lambda x: np.geomspace(x, [[64.0], [0.5]], 4, endpoint=False, axis=-1), np.abs(ARRAYS["x"]) + 1.0),
     (lambda x: np.geomspace(-1.0, -x, 3), np.abs(ARRAYS["x"]) + 1.0),
+    (lambda x: np.transpose(x[0], 0), ARRAYS["x"]), (lambda x: np.roll(x, ()), ARRAYS["x"]),
+    (lambda x: np.concatenate([x, x], dtype="float32"), ARRAYS["x"]),
 ]  # fmt: skip
 
 

@@ -12,6 +12,7 @@ import scipy.special
 import scipy.stats
 
 import gradcli as torch
+from gradcli.errors import GradcliError
 
 rng = np.random.default_rng(5)
 ARRAYS = {
@@ -78,7 +79,6 @@ def test_ufuncs_of_scipy_are_recorded() -> None:
 @pytest.mark.parametrize(
     ("text", "error", "message"),
     [
-        ("stats.multivariate_normal.pdf(v[:3], a[0], s, allow_singular=True)", TypeError, "does not support allow_singular=True"),
         ("linalg.sqrtm(-s)", ValueError, "no real square root"),
         ("linalg.schur(s)", AttributeError, "gradcli has no scipy.linalg.schur"),
         ("signal.convolve(v, a)", ValueError, "same dimensionality"),
@@ -122,3 +122,58 @@ def test_counts_of_what_cannot_be_counted_are_zero(name: str) -> None:
 def test_combinations_with_repetition() -> None:
     found = torch.scipy.special.comb(torch.tensor([[5.0], [4.0]]), torch.tensor([2.0, 1.0, 0.0]), repetition=True)
     assert np.array_equal(found.numpy(), scipy.special.comb([[5], [4]], [2, 1, 0], repetition=True))
+
+
+@pytest.mark.parametrize("mode", ["full", "valid", "same"])
+@pytest.mark.parametrize(
+    ("axes", "dot_axes", "wanted"),
+    [
+        (([1], [0]), None, lambda x, y, mode: [[scipy.signal.convolve(row, column, mode) for column in y.T] for row in x]),
+        (([0], [1]), ([1], [0]), lambda x, y, mode: sum(scipy.signal.convolve(x[:, i], y[i], mode) for i in range(3))),
+        (([], []), ([1], [0]), lambda x, y, mode: x @ y),
+        (([0, 1], [0, 1]), None, scipy.signal.convolve),
+        (([1, 0], [1, 0]), None, lambda x, y, mode: scipy.signal.convolve(x, y, mode).T),
+    ],
+)
+def test_convolutions_over_some_axes(mode: str, axes: Any, dot_axes: Any, wanted: Any) -> None:
+    """As autograd's: the axes of the one array that are left, those of the other, and the convolved ones."""
+    x, y = rng.normal(size=(4, 3)), rng.normal(size=(3, 2))
+    if mode == "valid" and len(axes[0]) == 2:
+        x = x[:3]
+    found = torch.scipy.signal.convolve(torch.tensor(x), torch.tensor(y), mode, axes=axes, dot_axes=dot_axes)
+    assert found.numpy() == pytest.approx(np.asarray(wanted(x, y, mode)), rel=1e-12)
+    leaves = [torch.tensor(array, requires_grad=True) for array in (x, y)]
+    assert torch.autograd.gradcheck(lambda a, b: torch.scipy.signal.convolve(a, b, mode, axes=axes, dot_axes=dot_axes), leaves)
+
+
+def test_convolutions_whose_axes_do_not_fit() -> None:
+    x, y = torch.ones(4, 2), torch.ones(3, 5)
+    with pytest.raises(ValueError, match="axes and dot_axes name as many axes"):
+        torch.scipy.signal.convolve(x, y, axes=([0, 1], [0]))
+    with pytest.raises(ValueError, match="One array must be larger than the other along all convolved dimensions"):
+        torch.scipy.signal.convolve(x, y, "valid", axes=([0, 1], [0, 1]))
+    with pytest.raises(GradcliError, match="takes mode='full', 'same' or 'valid', not 'wrap'"):
+        torch.scipy.signal.convolve(x, y, "wrap", axes=([0], [0]))
+
+
+@pytest.mark.parametrize("name", ["logpdf", "pdf"])
+def test_normal_densities_within_a_subspace(name: str) -> None:
+    turned, _ = np.linalg.qr(rng.normal(size=(4, 4)))
+    cov, mean = turned[:, :2] @ np.diag([1.0, 2.5]) @ turned[:, :2].T, rng.normal(size=4)
+    inside = mean + turned[:, :2] @ np.array([0.4, -1.1])
+    of = getattr(scipy.stats.multivariate_normal, name)
+    function = getattr(torch.scipy.stats.multivariate_normal, name)
+    points = np.stack([inside, inside + 0.1 * turned[:, 3]])
+    found = function(torch.tensor(points), mean, cov, allow_singular=True)
+    assert found.numpy() == pytest.approx(of(points, mean, cov, allow_singular=True), rel=1e-10)
+    x, middle = (torch.tensor(array, requires_grad=True) for array in (inside, mean))
+    function(x, middle, cov, allow_singular=True).backward()
+    slope = -np.linalg.pinv(cov) @ (inside - mean) * (1.0 if name == "logpdf" else of(inside, mean, cov, allow_singular=True))
+    assert x.grad.numpy() == pytest.approx(slope, rel=1e-9)
+    assert middle.grad.numpy() == pytest.approx(-slope, rel=1e-9)
+    whole = cov + np.eye(4)
+    assert function(x, middle, whole, allow_singular=True).item() == pytest.approx(of(inside, mean, whole), rel=1e-12)
+    with pytest.raises(GradcliError, match="no derivative by a singular covariance matrix"):
+        function(x, middle, torch.tensor(cov, requires_grad=True), allow_singular=True)
+    with pytest.raises(ValueError, match="must be symmetric positive semidefinite"):
+        function(x, middle, np.diag([1.0, -1.0, 0.0, 1.0]), allow_singular=True)

@@ -402,3 +402,36 @@ def test_functions_that_had_nothing_to_do_give_new_memory(function: Any) -> None
     result = function(x)
     x.zero_()
     assert result.sum().item() == 2.0
+
+
+# What PyTorch 2.13 makes of (3, 3, 3): strides of the result, and the nodes behind it.
+EINSUMS = {
+    "iij->ij": ((12, 1), "Permute Permute Diagonal"), "iij->ji": ((1, 12), "Permute Permute Diagonal"), "ijk->kij": ((1, 9, 3), "Permute"),
+    "iii->i": ((13,), "Permute Permute Diagonal Permute Diagonal"), "...i->i...": ((1, 9, 3), "Permute"), "kji": ((1, 3, 9), "Permute"),
+    "iji->ji": ((3, 10), "Permute Permute Diagonal"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("equation", EINSUMS)
+def test_an_einsum_that_sums_nothing_is_a_view(equation: str) -> None:
+    x = torch.arange(27.0).reshape(3, 3, 3).clone()
+    y = torch.einsum(equation, x)
+    assert y._base is x
+    assert np.array_equal(y.numpy(), np.einsum(equation, x.numpy()))
+    y.zero_()
+    assert not np.einsum(equation, x.numpy()).any()
+    leaf = torch.ones(3, 3, 3, requires_grad=True)
+    node, names = torch.einsum(equation, leaf).grad_fn, []
+    while node.next_functions:
+        names.append(node.name().removesuffix("Backward0"))
+        node = node.next_functions[0][0]
+    assert (y.stride(), " ".join(names)) == EINSUMS[equation]
+
+
+def test_a_diagonal_is_written_through_an_einsum() -> None:
+    x = torch.ones(2, 2, dtype=torch.float64, requires_grad=True)
+    y = x * 2
+    torch.einsum("ii->i", y)[:] = torch.tensor([5.0, 7.0], dtype=torch.float64)
+    y.sum().backward()
+    assert y.tolist() == [[5, 2], [2, 7]]
+    assert x.grad.tolist() == [[0, 2], [2, 0]]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from functools import cache
 from string import ascii_letters
@@ -127,9 +126,9 @@ def einsum(equation: Any, *operands: Any) -> Any:
         tensors = [tensors[0].to(dtypes.int64)]  # as sums of whole numbers are
     if equation.count(".") > 3:
         check_equation(equation, tensors)
-    order = _order(equation, tensors[0].ndim) if len(tensors) == 1 else None
-    if order is not None:
-        return tensors[0].permute(order)
+    if len(tensors) == 1 and not _sums(equation):
+        check_equation(equation, tensors)
+        return _rearranged(tensors[0], equation)
     try:
         return apply(find("einsum"), tensors, {"subscripts": equation})
     except Exception:
@@ -137,18 +136,27 @@ def einsum(equation: Any, *operands: Any) -> Any:
         raise
 
 
-def _order(equation: str, ndim: int) -> tuple[int, ...] | None:
-    """The order of axes that an equation of one operand is, if it is no more: a view."""
+def _rearranged(x: Tensor, equation: str) -> Tensor:
+    """What sums nothing is a view: diagonals where a letter is named twice, and axes in the order of the result."""
     term, arrow, result = equation.replace(" ", "").partition("->")
     if not arrow:
         result = "..." * ("..." in term) + "".join(sorted(term.replace("...", "")))
-    axes = iter(range(ndim))
-    many = ndim - len(term.replace("...", ""))
-    if many < 0 or (many and "..." not in term) or ("..." in term) != ("..." in result):
-        return None
-    places = {part: [next(axes) for _ in range(many if part == "..." else 1)] for part in re.findall(r"\.\.\.|\w", term)}
-    order = [axis for part in re.findall(r"\.\.\.|\w", result) for axis in places.get(part, ())]
-    return tuple(order) if sorted(order) == list(range(ndim)) and "".join(places) == term else None
+    unnamed = [str(place) for place in range(x.ndim - len(term.replace("...", "")))]
+    labels, wanted = (_labels(part, unnamed) for part in (term, result))
+    for label in list(dict.fromkeys(labels)):
+        while labels.count(label) > 1:
+            first = labels.index(label)
+            second = labels.index(label, first + 1)
+            x = function("movedim")(function("diagonal")(x, 0, first, second), -1, first)
+            del labels[second]
+    found: Tensor = function("permute")(x, tuple(map(labels.index, wanted)))
+    return found
+
+
+def _labels(term: str, unnamed: list[str]) -> list[str]:
+    """A label for each axis, those of an ellipsis among them."""
+    before, dots, after = term.partition("...")
+    return [*before, *(unnamed if dots else []), *after]
 
 
 def _sums(equation: str) -> bool:

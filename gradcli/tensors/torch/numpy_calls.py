@@ -34,6 +34,8 @@ def called(name: str, arguments: tuple[Any, ...], keywords: dict[str, Any], func
         if keywords.get("dtype") is not None and np.dtype(keywords["dtype"]).kind not in dtypes.FLOATS:
             raise UnreadArgumentError(f"{name} of tensors does not support dtype={keywords['dtype']}", help="give a dtype of floats")
     keywords = {k: v for k, v in keywords.items() if v is not np._NoValue and not (k == "where" and v is True)}
+    if isinstance(keywords.get("dtype"), str):
+        keywords["dtype"] = np.dtype(keywords["dtype"])
     out = keywords.get("out")
     if isinstance(out, np.ndarray):
         result = called(name, arguments, {k: v for k, v in keywords.items() if k != "out"}, function)

@@ -92,11 +92,14 @@ def _over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
 
 
 def _transpose(a: Any, axes: Any = None) -> Any:
-    return by_name("transpose", a) if axes is None else by_name("transpose", a, axes=axes)
+    return (
+        by_name("transpose", a) if axes is None else by_name("transpose", a, axes=(axes,) if isinstance(axes, (int, np.integer)) else axes)
+    )
 
 
 def _roll(a: Any, shift: Any, axis: Any = None) -> Any:
-    return clone_of(a) if axis == () else by_name("roll", a, shift, axis=axis)
+    nowhere = (isinstance(axis, tuple) and not axis) or (isinstance(shift, tuple) and not shift)
+    return clone_of(a) if nowhere else by_name("roll", a, shift, axis=axis)
 
 
 # -- numbers ----------------------------------------------------------------------------------------------------

@@ -77,9 +77,14 @@ def _refuse_exact(name: str, exact: bool) -> None:
 # -- scipy.signal -----------------------------------------------------------------------------------------------
 
 
-def _convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
-    """The convolution over all axes, of one to three."""
+def _convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto", *, axes: Any = None, dot_axes: Any = None) -> Any:
+    """The convolution over all axes, of one to three; or, as autograd has it, over some axes of each, with sums over others."""
     x, y = tensor_of(in1), tensor_of(in2)
+    if axes is not None or dot_axes is not None:
+        if mode not in ("full", "same", "valid"):
+            raise UnreadArgumentError(f"convolve of tensors takes mode='full', 'same' or 'valid', not {mode!r}")
+        every = (range(x.ndim), range(y.ndim))
+        return _convolve_along(x, y, every if axes is None else axes, ((), ()) if dot_axes is None else dot_axes, mode)
     if x.ndim != y.ndim:
         raise ValueError("in1 and in2 should have the same dimensionality")
     if not 1 <= x.ndim <= 3 or mode not in ("full", "same", "valid"):
@@ -96,6 +101,61 @@ def _convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> A
         return made
     starts = [(full - n) // 2 for full, n in zip(made.shape, x.shape, strict=True)]
     return made[tuple(slice(start, start + n) for start, n in zip(starts, x.shape, strict=True))]
+
+
+def _convolve_along(x: Any, y: Any, axes: Any, dot_axes: Any, mode: str) -> Any:
+    """The axes of x that are left, those of y, and the convolved ones: windows of x times the reversed y."""
+    of_x, of_y = ([int(axis) for axis in part] for part in axes)
+    if len(of_x) != len(of_y) or len(dot_axes[0]) != len(dot_axes[1]):
+        raise ValueError("convolve: axes and dot_axes name as many axes of the one array as of the other")
+    if mode == "valid" and len({x.shape[i] >= y.shape[j] for i, j in zip(of_x, of_y, strict=True) if x.shape[i] != y.shape[j]}) > 1:
+        raise ValueError("One array must be larger than the other along all convolved dimensions")
+    around = [(0, 0)] * x.ndim
+    for i, j in zip(of_x, of_y, strict=True):
+        around[i] = (y.shape[j] - 1,) * 2
+    windows: Any = np.pad(x, around) if of_x else x
+    left, right = list(range(x.ndim)), list(range(x.ndim, x.ndim + y.ndim))
+    for i, j in zip(of_x, of_y, strict=True):
+        windows = windows.unfold(i, y.shape[j], 1)
+        left.append(right[j])
+    for i, j in zip(*dot_axes, strict=True):
+        right[j] = left[i]
+    rest = [left[i] for i in range(x.ndim) if i not in of_x and i not in dot_axes[0]]
+    rest += [right[j] for j in range(y.ndim) if j not in of_y and j not in dot_axes[1]]
+    full = np.einsum(windows, left, np.flip(y, tuple(of_y)) if of_y else y, right, [*rest, *of_x])
+    places = [slice(None)] * len(rest)
+    for i, j in zip(of_x, of_y, strict=True):
+        n, m = x.shape[i], y.shape[j]
+        start, stop = {"full": (0, n + m - 1), "same": ((m - 1) // 2, (m - 1) // 2 + n), "valid": (min(n, m) - 1, max(n, m))}[mode]
+        places.append(slice(start, stop))
+    return full[tuple(places)]
+
+
+# -- scipy.stats ------------------------------------------------------------------------------------------------
+
+
+def _normal_logpdf(x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Any:
+    """With a covariance matrix that is singular, the density within the subspace that it spans; outside of it there is none."""
+    matrix = np.asarray(plain(cov), np.float64)
+    spread, directions = np.linalg.eigh(matrix) if allow_singular and matrix.ndim == 2 else (np.ones(1), np.ones((1, 1)))
+    smallest = 1e6 * np.finfo(np.float64).eps * np.abs(spread).max()  # as SciPy chooses which eigenvalues are zero
+    kept = spread > smallest
+    if kept.all():
+        given = {name: _strong(part) for name, part in (("mean", mean), ("cov", cov)) if part is not None}
+        return call("multivariate_normal.logpdf", SCIPY, (_strong(x),), given)
+    if spread.min() < -smallest:
+        raise ValueError("The input matrix must be symmetric positive semidefinite.")
+    if isinstance(cov, Tensor) and cov.requires_grad:
+        raise UnreadArgumentError("the normal density has no derivative by a singular covariance matrix", help="write cov.detach()")
+    apart = tensor_of(x) - (0.0 if mean is None else tensor_of(mean))
+    squares = np.sum(np.square(np.matmul(apart, directions[:, kept] / np.sqrt(spread[kept]))), -1)
+    density = -0.5 * (squares + (kept.sum() * np.log(2 * np.pi) + np.log(spread[kept]).sum()))
+    inside = np.linalg.norm(plain(apart) @ directions[:, ~kept], axis=-1) < smallest
+    return np.where(inside, density, -np.inf)
+
+
+def _normal_pdf(x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Any:
+    return np.exp(_normal_logpdf(x, mean, cov, allow_singular))
 
 
 # -- scipy.linalg -----------------------------------------------------------------------------------------------
@@ -155,6 +215,7 @@ def _banded(l_and_u: Any, ab: Any, b: Any, overwrite_ab: bool = False, overwrite
 MADE: dict[str, Callable[..., Any]] = {
     "special.comb": _combinations, "special.perm": _permutations, "special.factorial": _factorial,
     "special.gammasgn": _sign_of_gamma, "special.ive": _scaled_bessel, "special.kve": _scaled_second_bessel,
+    "stats.multivariate_normal.logpdf": _normal_logpdf, "stats.multivariate_normal.pdf": _normal_pdf,
     "signal.convolve": _convolve, "linalg.solve_sylvester": _sylvester, "linalg.sqrtm": _square_root, "linalg.solve_banded": _banded,
 }  # fmt: skip
 UFUNCS = {name.removeprefix("special."): made for name, made in MADE.items() if name.startswith("special.")}
