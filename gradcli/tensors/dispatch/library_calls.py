@@ -189,7 +189,7 @@ def _own(record: Op | Composite, name: str, arguments: tuple[Any, ...], result: 
     if isinstance(result, Tensor) and result._view is not None and not any(_shows(result, argument) for argument in arguments):
         result._view = None  # of something that was made on the way
     if name.startswith("unsafe_") and isinstance(result, Tensor):  # the same memory, and nobody looks after it
-        result._view, result._version_counter = None, [0]
+        result._view, result._version_counter = None, [0, state.transforms]
     if not isinstance(result, Tensor) or not (record.torch.copied or name.endswith("_copy")):
         return result
     if any(isinstance(a, Tensor) and np.may_share_memory(result.array, a.array) for a in arguments):
