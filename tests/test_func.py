@@ -377,3 +377,49 @@ def test_rules_for_batches_see_lists_of_examples() -> None:
     assert vmap(lambda x: Total.apply(x, [x, torch.tensor(1.0)]))(x).tolist() == [1.0, 3.0, 5.0]
     with pytest.raises(RuntimeError, match="it must override the setup_context staticmethod"):
         vmap(Lone.apply)(x)
+
+
+WRITES: dict[str, Callable[[Any, Any], Any]] = {
+    "adds": lambda b, x: b.add_(x),
+    "sets": lambda b, x: b.__setitem__(0, 5.0),
+    "copies": lambda b, x: b.copy_(x),
+    "zeroes": lambda b, x: b.zero_(),
+    "through a view": lambda b, x: b[:2].add_(1),
+    "without a graph": lambda b, x: torch.no_grad()(b.add_)(1),
+}
+
+
+@pytest.mark.parametrize("transformed", [
+    lambda f, x: grad(f)(x), vjp, lambda f, x: jvp(f, (x,), (x,)), lambda f, x: jacrev(f)(x),
+    lambda f, x: grad(lambda y: grad(f)(y).sum())(x),
+], ids=["grad", "vjp", "jvp", "jacrev", "grad of grad"])  # fmt: skip
+@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
+def test_what_a_function_has_captured_is_not_written_to(transformed: Callable[..., Any], write: Callable[[Any, Any], Any]) -> None:
+    """What it has made may be, and what vmap's functions have captured."""
+    captured, x = torch.ones(3), torch.tensor([1.0, 2.0, 3.0])
+
+    def function(x: Any) -> Any:
+        write(captured, x)
+        return (captured * x).sum()
+
+    with pytest.raises(RuntimeError, match="in-place operation that would mutate a captured Tensor"):
+        transformed(function, x)
+    assert captured.tolist() == [1.0, 1.0, 1.0]
+
+    def own(x: Any) -> Any:
+        write(made := torch.ones(3), x)
+        return (made * x * x).sum()
+
+    transformed(own, x)
+
+
+def test_vmap_writes_to_what_is_captured() -> None:
+    captured = torch.ones(3)
+    assert vmap(lambda x: (captured.zero_(), (captured + x).sum())[1])(torch.ones(2, 3)).tolist() == [3.0, 3.0]
+
+
+def test_jvp_writes_to_its_inputs() -> None:
+    """By x's double, which was there before, and its tangent."""
+    x = torch.tensor([1.0, 2.0])
+    value, moved = jvp(lambda x: x.mul_(2).sum(), (x.clone(),), (torch.ones(2),))
+    assert (value.item(), moved.item()) == (6.0, 4.0)

@@ -223,7 +223,7 @@ def test_what_a_function_writes_it_writes_once() -> None:
     assert hessian(lambda x, y: (y.sub_(x.sum()) * 0 + x**2).sum())(x, base[0]).tolist() == [[2.0, 0.0], [0.0, 2.0]]
     assert base.tolist() == [[-2.0, 0.0]]
     total = torch.zeros(2)
-    with pytest.raises(RuntimeError, match="mutate a captured Tensor again in each"):
+    with pytest.raises(RuntimeError, match="mutate a captured Tensor"):
         jacfwd(lambda x: total.add_(x) * x)(x)
     assert jacfwd(jacfwd(lambda x: filled(x).sum()))(POINT).tolist() == [[0.0, 1.0], [1.0, 0.0]]
 

@@ -10,6 +10,11 @@ from gradcli.graph.operand import Operand
 from gradcli.tensors.core import dtypes, layouts
 from gradcli.tensors.core.device import device
 from gradcli.tensors.core.modes import state
+from gradcli.tensors.core.user_warnings import warn_once
+
+_TO_A_NUMBER = (
+    "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\nConsider using tensor.detach() first."
+)
 
 
 def as_numbers(array: np.ndarray) -> Any:
@@ -115,6 +120,8 @@ class Entries(Operand):
         return bool(self._scalar())
 
     def __float__(self) -> float:
+        if self.requires_grad:
+            warn_once(_TO_A_NUMBER)
         return float(self._single())
 
     def __int__(self) -> int:

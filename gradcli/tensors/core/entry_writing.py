@@ -37,10 +37,10 @@ def write(x: Tensor, index: Any, value: Any) -> None:
     if state.batch_levels and levels_of(batched_in((x, index, value))):
         _write_batch(x, index, value)
         return
-    subscript = Subscript(x, index)
     new = value if isinstance(value, Tensor) else as_tensor(value, x.dtype)
     if new.array.size == 1 and _is_one_mask_of_bytes(index):
         raise RuntimeError("masked_fill_ only supports boolean masks, but got mask with dtype unsigned char")
+    subscript = Subscript(x, index)
     if new.array.dtype != x.array.dtype:
         if subscript.chosen is not None and new.array.ndim:
             _check_fits(new.array, np.shape(subscript.region_of_array(x.array)[numpy_index(subscript.chosen)]))

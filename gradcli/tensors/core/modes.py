@@ -9,7 +9,7 @@ import functools
 import inspect
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextvars import Context
 from typing import Any
 
@@ -207,14 +207,30 @@ def is_multithreading_enabled() -> bool:
     return state.multithreading
 
 
-class Transforming(Mode):
-    """A function is being transformed."""
+_CAPTURED = (
+    "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place operation that would mutate a captured"
+    " Tensor. This is not supported; please rewrite the function being transformed to explicitly accept the mutated Tensor(s) as inputs"
+)
 
-    def __init__(self) -> None:
+
+class Transforming(Mode):
+    """A function is being transformed; where it is differentiated by inputs, nothing that was there before them may be written to."""
+
+    def __init__(self, inputs: Sequence[Any] = ()) -> None:
         super().__init__()
+        self._inputs = [x._version_counter for x in inputs]
 
     def __enter__(self) -> None:
-        self._before.append(state.change(transforms=state.transforms + 1))
+        self._outer, self._depth = state.before_writing, state.transforms + 1
+        writing = self._check if self._inputs else self._outer
+        self._before.append(state.change(transforms=self._depth, before_writing=writing))
+
+    def _check(self, x: Any) -> None:
+        counter = x._version_counter
+        if counter[1] < self._depth and not any(counter is own for own in self._inputs):
+            raise RuntimeError(_CAPTURED)
+        if self._outer is not None:
+            self._outer(x)
 
 
 _TRANSFORMED = (

@@ -137,6 +137,8 @@ def _parts(index: Any) -> tuple[Any, ...]:
     if isinstance(index, list) and len(index) < 32 and any(_is_compound(part) for part in index):
         warn(_NOT_A_TUPLE)
         return tuple(index)
+    if isinstance(index, str):
+        warn(_NOT_A_TUPLE)
     return (index,)
 
 

@@ -58,7 +58,7 @@ class Tensor(CatalogueMethods):
         self.node: Node | None = None
         self._requires_grad = requires_grad
         self._grad: Tensor | None = None
-        self._version_counter = [0]
+        self._version_counter = [0, state.transforms]  # writes to its memory, and inside of how many transformations it was made
         self._view: View | None = None
         self._accumulator: Callable[[], Any] = NoneType  # gives a leaf's node, if there is one
         self._inference = state.inference

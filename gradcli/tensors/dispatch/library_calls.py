@@ -190,7 +190,7 @@ def _own(record: Op | Composite, name: str, arguments: tuple[Any, ...], result: 
     if isinstance(result, Tensor) and result._view is not None and not any(_shows(result, argument) for argument in arguments):
         result._view = None  # of something that was made on the way
     if name.startswith("unsafe_") and isinstance(result, Tensor):  # the same memory, and nobody looks after it
-        result._view, result._version_counter = None, [0]
+        result._view, result._version_counter = None, [0, state.transforms]
     if not isinstance(result, Tensor):
         return result
     layout = record.torch.layout if isinstance(record, Composite) else ""

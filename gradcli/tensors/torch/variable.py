@@ -33,6 +33,6 @@ class Variable(metaclass=_Kind):
         if not isinstance(data, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
         leaf = data.detach()
-        leaf._version_counter = [0]  # PyTorch counts the writes to it by themselves
+        leaf._version_counter = [0, state.transforms]  # PyTorch counts the writes to it by themselves
         leaf.requires_grad = requires_grad
         return leaf

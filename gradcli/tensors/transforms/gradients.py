@@ -13,7 +13,19 @@ from gradcli.ops.arrays.shapes import reshape
 from gradcli.tensors.core.backward import grad as tape_gradient
 from gradcli.tensors.core.modes import Transforming, enable_grad, state
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.transforms.inputs import Argnums, Own, chosen, detached, fresh, inputs, of_some, replaced, selected
+from gradcli.tensors.transforms.inputs import (
+    Argnums,
+    Own,
+    chosen,
+    detached,
+    fresh,
+    inputs,
+    of_some,
+    replaced,
+    selected,
+    tensors_in,
+    writable_in,
+)
 from gradcli.tensors.transforms.pytrees import Spec, flatten, mapped
 from gradcli.tensors.transforms.vectorizing import vmap
 
@@ -39,7 +51,7 @@ def value_and_grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
         spec = flatten(tree)[1]
         outside = state.recording
         xs = [fresh(x) for x in inputs(tree)]
-        with enable_grad(), Transforming():
+        with enable_grad(), Transforming([*xs, *tensors_in((arguments, keywords))]):
             output = func(*replaced(argnums, arguments, spec.unflatten(xs)), **keywords)
             output, aux = _and_aux(output, has_aux, "grad_and_value(f)(*args)")
             _check_number(output)
@@ -108,8 +120,9 @@ def tensors_of(output: Any, where: str) -> tuple[list[Tensor], Spec]:
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """The function's value, and the function that takes cotangents of it to those of the primals: (value, function[, aux])."""
     spec = flatten(primals)[1]
-    with enable_grad(), Transforming():
+    with enable_grad():
         xs = [fresh(x) for x in inputs(primals)]
+    with enable_grad(), Transforming(writable_in(func, xs)):
         output, aux = _and_aux(func(*spec.unflatten(xs)), has_aux, "vjp(f, *primals)")
         ys, structure = tensors_of(output, "vjp(f, *primals)")
     own = Own(xs)

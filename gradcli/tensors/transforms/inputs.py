@@ -53,7 +53,17 @@ def of_some(func: Callable[..., Any], argnums: Argnums, arguments: Sequence[Any]
     def run(*tree: Any) -> Any:
         return func(*replaced(argnums, arguments, tree[0] if isinstance(argnums, int) else tree), **keywords)
 
+    run.__dict__["given"] = tensors_in((arguments, keywords))
     return run
+
+
+def tensors_in(tree: Any) -> list[Tensor]:
+    return [part for part in flatten(tree)[0] if isinstance(part, Tensor)]
+
+
+def writable_in(func: Callable[..., Any], xs: Sequence[Tensor]) -> list[Tensor]:
+    """The inputs of a function, and what else it is called with, if it is one of some of its arguments."""
+    return [*xs, *getattr(func, "given", ())]
 
 
 def inputs(tree: Any) -> list[Tensor]:

@@ -12,25 +12,17 @@ from gradcli.tensors.core.storage import writable
 from gradcli.tensors.core.tensor import Tensor
 
 _FIELDS = ("array", "node", "_requires_grad", "_tangents", "_view")
-_CAPTURED = (
-    "jacfwd: the function decides by entries or writes to what all columns share, so that it runs for each column, but it would mutate a "
-    "captured Tensor again in each. This is not supported; please rewrite the function being transformed to explicitly accept the mutated "
-    "Tensor(s) as inputs"
-)
 
 
 class Written:
     """The arguments that are written to inside of a block, as they were before.
 
-    Tensors are told apart by their memory, whose version counter all that show it share. What was written to in an earlier run is no
-    tensor of this one's.
+    Tensors are told apart by their memory, whose version counter all that show it share. What is written to else was made inside.
     """
 
     def __init__(self, *arguments: Any) -> None:
         self._arguments = [x._version_counter for x in batched_in(arguments)]
         self._kept: list[tuple[Tensor, dict[str, Any], np.ndarray]] = []
-        self._earlier: list[list[int]] = []
-        self._now: list[list[int]] = []
 
     def __enter__(self) -> Written:
         self._outer = state.before_writing
@@ -48,10 +40,6 @@ class Written:
         if any(counter is other for other in self._arguments):
             for part in (bare,) if bare._view is None else (bare, bare._view.base):  # whose history goes through what is written
                 self._kept.append((part, {name: getattr(part, name) for name in _FIELDS}, part.array.copy()))
-        elif any(counter is other for other in self._earlier):
-            raise RuntimeError(_CAPTURED)
-        else:
-            self._now.append(counter)
 
     def put_back(self) -> None:
         """Make the arguments so again, the last one that was written to first."""
@@ -62,4 +50,3 @@ class Written:
             if writable(x.array):  # what could not be is only arranged in another way
                 x.array[...] = entries
             x._version_counter[0] += 1
-        self._earlier, self._now = [*self._earlier, *self._now], []

@@ -16,7 +16,7 @@ from gradcli.tensors.core.levels import Entered, ForwardLevel, check_floats, mov
 from gradcli.tensors.core.modes import Mode, Transforming, enable_grad, state
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.transforms.gradients import jacrev, tensors_of
-from gradcli.tensors.transforms.inputs import Argnums, Own, fresh, inputs, of_some, selected
+from gradcli.tensors.transforms.inputs import Argnums, Own, fresh, inputs, of_some, selected, writable_in
 from gradcli.tensors.transforms.pytrees import flatten, mapped
 from gradcli.tensors.transforms.repeated_runs import Written
 from gradcli.tensors.transforms.vectorizing import moved, vmap
@@ -67,7 +67,7 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
             )
     level = ForwardLevel()
     duals = [dual(x, t, level) for x, t in zip(xs, ts, strict=True)]
-    with Entered(forward=level), Transforming():
+    with Entered(forward=level), Transforming([*writable_in(func, duals), *ts]):
         output = func(*spec.unflatten(duals))
         if has_aux:
             if not (isinstance(output, tuple) and len(output) == 2):
@@ -169,7 +169,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     """
     ends, spec = flatten(primals)
     xs = [fresh(x) for x in inputs(primals)]
-    with enable_grad(), Transforming():
+    with enable_grad(), Transforming(writable_in(func, xs)):
         ys, structure = tensors_of(func(*spec.unflatten([_alias(x) for x in xs])), "linearize(f, *primals)")
         us = [Tensor(np.zeros(tuple(y.shape), y.dtype.numpy), True) for y in ys]
         kept = [(y, u) for y, u in zip(ys, us, strict=True) if y.requires_grad]
