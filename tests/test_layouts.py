@@ -234,6 +234,10 @@ def test_further_values_of_pytorch() -> None:
     assert torch.histc(torch.tensor([1.0, 2.0, 3.0, float("nan")]), 4, 1, 3).tolist() == [1, 0, 1, 1]
     x = torch.tensor([[1.0, 2.0], [3.0, 2.0]], requires_grad=True)
     assert x.real is x
+    assert (x.layout is torch.strided, isinstance(x.layout, torch.layout), repr(x.layout)) == (True, True, "torch.strided")
+    assert torch.tensor([3, 1, 2]).nanmedian().dtype is torch.int64
+    assert torch.ones(2).histogram(2).hist.tolist() == [0, 2]
+    assert x.unbind()[1].output_nr == 1
     torch.pdist(x, 0.0).sum().backward()
     assert x.grad.tolist() == [[0, 0], [0, 0]]
     torch.manual_seed(0)

@@ -1,4 +1,4 @@
-"""Where tensors live: the CPU."""
+"""Where tensors live, and how: the CPU, with strides."""
 
 from __future__ import annotations
 
@@ -31,6 +31,16 @@ class device:
 
     def __hash__(self) -> int:
         return hash(self.type)
+
+
+class layout:
+    """How tensors lie in memory under PyTorch's name."""
+
+    def __repr__(self) -> str:
+        return "torch.strided"
+
+
+strided = layout()
 
 
 def check_device(where: Any) -> None:

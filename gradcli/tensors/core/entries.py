@@ -8,7 +8,7 @@ import numpy as np
 
 from gradcli.graph.operand import Operand
 from gradcli.tensors.core import dtypes
-from gradcli.tensors.core.device import device
+from gradcli.tensors.core.device import device, layout, strided
 from gradcli.tensors.core.modes import state
 
 
@@ -47,8 +47,8 @@ class Entries(Operand):
         return False
 
     @property
-    def layout(self) -> str:
-        return "torch.strided"
+    def layout(self) -> layout:
+        return strided
 
     @property
     def itemsize(self) -> int:

@@ -4,7 +4,7 @@ import builtins
 from typing import Any
 
 from gradcli.tensors.core.casts import as_tensor as as_tensor
-from gradcli.tensors.core.device import device as device
+from gradcli.tensors.core.device import device as device, layout as layout, strided as strided
 from gradcli.tensors.core.dtypes import (
     Size as Size,
     bfloat16 as bfloat16,
@@ -171,7 +171,6 @@ e: builtins.float
 inf: builtins.float
 nan: builtins.float
 newaxis: Any
-strided: Any
 cuda: Any
 def Chi(*arguments: Any, **keywords: Any) -> Tensor: ...
 def Ci(*arguments: Any, **keywords: Any) -> Tensor: ...

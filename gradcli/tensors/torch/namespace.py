@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from gradcli.tensors.core import casts, dtypes, modes
-from gradcli.tensors.core.device import device
+from gradcli.tensors.core.device import device, layout, strided
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.library_calls import missing
 from gradcli.tensors.torch import catalogue_functions, creation, display, generator, tensor_types
@@ -34,7 +34,7 @@ NAMES: dict[str, Any] = {
     **{name: getattr(module, name) for module, names in _PUBLIC.items() for name in names},
     **tensor_types.TYPES, **dtypes.NAMES, **catalogue_functions.OWN, "Tensor": Tensor, "device": device,
     "where": catalogue_functions.where, "asarray": casts.as_tensor,
-    "pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "newaxis": None, "strided": "torch.strided",
+    "pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "newaxis": None, "strided": strided, "layout": layout,
     "cuda": SimpleNamespace(is_available=lambda: False, device_count=lambda: 0),
 }  # fmt: skip
 

@@ -12,6 +12,7 @@ from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.batched import by_example
 from gradcli.tensors.core.nested_lists import default_float
 from gradcli.tensors.core.tensor import Tensor
+from gradcli.tensors.dispatch.named_results import named_results
 from gradcli.tensors.dispatch.refusals import in_words
 
 
@@ -81,7 +82,9 @@ def _histogram(
         limits = (float(x.array.min()), float(x.array.max())) if x.array.size else (0.0, 1.0)
         limits = limits if limits[0] < limits[1] else (limits[0] - 0.5, limits[1] + 0.5)
     counts, found = np.histogram(x.array, edges, limits, density=density, weights=None if weight is None else weight.array)
-    return Tensor(counts.astype(x.array.dtype)), Tensor(found.astype(x.array.dtype))
+    parts = Tensor(counts.astype(x.array.dtype)), Tensor(found.astype(x.array.dtype))
+    named: tuple[Tensor, Tensor] = named_results("histogram", ("hist", "bin_edges"), parts)
+    return named
 
 
 def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
