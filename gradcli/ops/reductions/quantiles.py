@@ -48,7 +48,7 @@ lower_median = structural(
 lower_nanmedian = structural(
     "lower_nanmedian", "x", lambda x: _lower_median(x, ignore=True),
     witness("reducing.nanmedian_from_below"),
-    shape=lambda x: (), saves=("x", "out"), ulps=0, public=False, backward="Nanmedian", kinks=lower_median.kinks,
+    shape=lambda x: (), saves=("x", "out"), ulps=0, public=False, integral=True, backward="Nanmedian", kinks=lower_median.kinks,
     extended=Whole("choosing.MEDIAN_OF_NUMBERS"),
     vjp=lambda wanted, cotangent, out, x: equal_to_result_vjp(wanted, cotangent, out, x, None, False),
     doc="torch.nanmedian of all entries: the lower one of two in the middle, of those that are numbers.",

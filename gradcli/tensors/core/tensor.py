@@ -109,6 +109,8 @@ class Tensor(CatalogueMethods):
     def output_nr(self) -> int:
         """Which result of its `grad_fn` it is."""
         self._refresh()
+        if self._view is not None and self._view.place:
+            return self._view.place
         return 0 if self.node is None else self.node.place
 
     @property

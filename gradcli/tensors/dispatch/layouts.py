@@ -29,7 +29,10 @@ def in_rows(out: np.ndarray, arrays: Sequence[Any]) -> np.ndarray:
 
 def in_columns(out: np.ndarray, arrays: Sequence[Any]) -> np.ndarray:
     """Matrices column by column, as LAPACK writes them, one after the other."""
-    return out.swapaxes(-1, -2).copy().swapaxes(-1, -2) if out.ndim > 1 else of_its_own(out, arrays)
+    if out.ndim < 2:
+        return of_its_own(out, arrays)
+    turned = out.swapaxes(-1, -2).copy()
+    return (turned if turned.size else storage.stepped(turned)).swapaxes(-1, -2)
 
 
 def alike(out: np.ndarray, arrays: Sequence[Any]) -> np.ndarray:

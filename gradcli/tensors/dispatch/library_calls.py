@@ -199,7 +199,7 @@ def _own(record: Op | Composite, name: str, arguments: tuple[Any, ...], result: 
         if any(isinstance(a, Tensor) and np.may_share_memory(result.array, a.array) for a in arguments):
             result, copied = apply(clone, [result], {}), True
         result._view = None
-        layout = layout or ("rows" if copied else "")
+        layout = "rows" if name.endswith("_copy") else layout or ("rows" if copied else "")
     return relaid(result, layout if isinstance(layout, str) else layout[place], arguments) if layout else result
 
 
