@@ -11,7 +11,7 @@ from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays import refusals
 from gradcli.ops.arrays.shapes import broadcast_to, reshape, sum_to, swapaxes, transpose
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare, signature, with_node
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.facts import Function
 from gradcli.ops.registry import composite
@@ -146,7 +146,7 @@ def common_shape(*arrays: Any) -> Shape:
 
 def _broadcast_arrays(*arrays: Any) -> tuple[Any, ...]:
     shape = common_shape(*arrays)
-    return tuple(broadcast_to(x, shape=shape) for x in arrays)
+    return tuple(x if tuple(x.shape) == shape else broadcast_to(x, shape=shape) for x in arrays)
 
 
 broadcast_tensors = composite(
@@ -255,7 +255,8 @@ declare(
     broadcast_arrays=signature("broadcast_tensors", "***arrays, -subok"),
     sum_to_size=signature(sum_to.name, "x, shape|size+"),
     unflatten=signature("unflatten", "x, axis, shape|sizes+"),
-    **dict.fromkeys(("clone", "alias_copy", "copy", "resolve_conj", "resolve_neg"), signature("clone", "x, -memory_format")),
+    **dict.fromkeys(("clone", "copy", "resolve_conj", "resolve_neg"), signature("clone", "x, -memory_format")),
+    alias_copy=with_node(signature("clone", "x"), "Alias"),
     permute_dims=signature("transpose", "x, axes+"),
     **{name: signature(name, "***arrays") for name in ("atleast_1d", "atleast_2d", "atleast_3d")},
     **dict.fromkeys(("expand", "expand_copy"), signature("expand", "x, shape|size+, -implicit")),

@@ -170,6 +170,7 @@ def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[
         )
         for place, part in enumerate(result):
             _relabel(record, given, operands, part, start)
+            _renamed(name.removeprefix("Tensor."), part, start)
             if record.torch.sealed and isinstance(part, Tensor):
                 one_of_several(part, place)
         return named_results(name, record.results, result) if isinstance(record, Composite) and record.results else result
@@ -177,6 +178,7 @@ def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[
     _relabel(record, given, operands, result, start)
     if signature.node and library == TORCH and result.node is not None and result.node.index > start:
         result.node.label = numbered(signature.node)
+    _renamed(name.removeprefix("Tensor."), result, start)
     return result if out is None else _written(name, out, result)
 
 
@@ -193,9 +195,24 @@ def _own(record: Op | Composite, name: str, arguments: tuple[Any, ...], result: 
     if not isinstance(result, Tensor) or not (record.torch.copied or name.endswith("_copy")):
         return result
     if any(isinstance(a, Tensor) and np.may_share_memory(result.array, a.array) for a in arguments):
-        return apply(clone, [result], {})
+        copied = apply(clone, [result], {})
+        if name.endswith("_copy") and not any(result is a for a in arguments):  # one node in PyTorch, and entries in their order
+            copied.array = copied.array.copy(order="C")
+            copied.node = result.node
+        return copied
     result._view = None
     return result
+
+
+def _renamed(name: str, result: Any, start: int) -> None:
+    """The names of nodes of functions that are others but for the memory of their results: SplitBackward0_copy, UnsafeSplitBackward0."""
+    node = result.node if isinstance(result, Tensor) else None
+    if node is None or node.whole.index <= start:
+        return
+    if name.endswith("_copy") and "Copy" not in node.label and "_copy" not in node.label:
+        node.label = f"{node.label}_copy"
+    elif name.startswith("unsafe_") and not node.label.startswith("Unsafe"):
+        node.label = f"Unsafe{node.label}"
 
 
 def _whole(x: Tensor, name: str) -> Tensor:

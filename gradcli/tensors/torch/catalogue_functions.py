@@ -223,7 +223,9 @@ def in_place(name: str) -> Callable[..., Any] | None:
     return lambda x, *arguments, **keywords: getattr(x, name)(*arguments, **keywords)
 
 
-OF_NETWORKS: dict[str, Callable[..., Any]] = {**RANDOM_OF_NETWORKS, **OF_LAYERS, **FRACTIONAL, "one_hot": one_hot}
+OF_NETWORKS: dict[str, Callable[..., Any]] = {
+    **RANDOM_OF_NETWORKS, **OF_LAYERS, **FRACTIONAL, "one_hot": one_hot, "native_channel_shuffle": FURTHER["native_channel_shuffle"],
+}  # fmt: skip
 OWN: dict[str, Callable[..., Any]] = {
     **SEARCHING, **RANDOM, **UNRECORDED, **WINDOWS, "einsum": einsum, "is_tensor": is_tensor,
     "result_type": result_type, "promote_types": promote_types, "can_cast": can_cast,
