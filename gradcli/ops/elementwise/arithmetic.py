@@ -11,7 +11,7 @@ import numpy as np
 from gradcli.errors import ArgumentError
 from gradcli.ops import pytorch
 from gradcli.ops.calling.prefixes import MATH, NUMPY, TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare, signature, with_node
 from gradcli.ops.carrying import product, quotient, remaining, steady
 from gradcli.ops.domains import EVERYWHERE, at
 from gradcli.ops.elementwise import extended
@@ -278,5 +278,6 @@ declare(
     sub=signature("torch_sub", "x, y|other, alpha"),
     subtract=signature("torch_sub", "x, y|other, alpha"),
     **{name: signature("torch_div", "x, y|other, rounding_mode") for name in ("div", "divide", "true_divide")},
+    **{"special.round": with_node(signature("round_decimals", "x, decimals"), "Round.1")},
 )
 declare(MATH, remainder=signature("ieee_remainder", "x, y"), fabs=signature("abs", "x"))

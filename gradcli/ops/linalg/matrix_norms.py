@@ -8,7 +8,7 @@ from typing import Any
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.shapes import reshape, transpose
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare, signature, with_node
 from gradcli.ops.domains import given
 from gradcli.ops.elementwise.arithmetic import abs_
 from gradcli.ops.elementwise.logic import isnan, logical_and, logical_not, where
@@ -150,8 +150,8 @@ declare(
     vector_norm=signature("vector_norm", f"x, ord, {_AXES}"),
     matrix_norm=signature("matrix_norm", f"x|A|input, ord, {_AXES}"),
     cond=signature("cond", "x|A|input, ord|p"),
-    nuclear_norm=signature("matrix_norm", "x, axis, keepdims", ord="nuc"),
-    frobenius_norm=signature("vector_norm", "x, axis, keepdims"),
+    nuclear_norm=with_node(signature("matrix_norm", "x, axis, keepdims", ord="nuc"), "Sum.1"),
+    frobenius_norm=with_node(signature("vector_norm", "x, axis, keepdims"), "Norm.1"),
 )
 declare(
     NUMPY,
