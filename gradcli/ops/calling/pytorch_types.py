@@ -151,7 +151,9 @@ _RANKS: Mapping[str, tuple[Callable[[int], bool], str]] = {
     "meshgrid": (lambda rank: rank <= 1, "torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got {} axes"),
 }
 # Functions of which PyTorch refuses more than what cannot be computed: its refusals are asked for before.
-_STRICT = frozenset({"trapezoid", "trapz", "trace", "roll", "quantile", "nanquantile", "renorm", "margin_ranking_loss", "rrelu"})
+_STRICT = frozenset({
+    "trapezoid", "trapz", "trace", "roll", "quantile", "nanquantile", "renorm", "margin_ranking_loss", "rrelu", "gaussian_nll_loss",
+})  # fmt: skip
 _SCALING = ("add", "sub", "subtract", "rsub")  # by a number, alpha
 _BY_NAME = {
     *_STRICT,

@@ -51,6 +51,20 @@ def loss(name: str, operands: str, body: Function, torch: str, *, static: Any = 
     return made
 
 
+def ended_by(node: str) -> Function:
+    """PyTorch's node of a loss that is made of others: that of its reduction, or this one where there is none."""
+
+    def named(given: Any, static: Any) -> str:
+        if given.get("size_average") is not None or given.get("reduce") is not None:
+            averaged = given.get("size_average") is None or given["size_average"]
+            reduction = "none" if given.get("reduce") is False else "mean" if averaged else "sum"
+        else:
+            reduction = given.get("reduction", "mean")
+        return {"mean": "Mean", "sum": "Sum"}.get(reduction, node)
+
+    return named
+
+
 def held_at(x: Any, low: float) -> Any:
     """x raised to a bound, the gradient passing as if it had not been (PyTorch's clamp under no_grad)."""
     return x + detach(maximum(x, low) - x)

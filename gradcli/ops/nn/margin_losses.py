@@ -15,7 +15,7 @@ from gradcli.ops.elementwise.exponential import sqrt
 from gradcli.ops.elementwise.logic import equal, greater_equal, where
 from gradcli.ops.facts import Kink
 from gradcli.ops.nn.likelihoods import class_labels, label_places
-from gradcli.ops.nn.losses import loss, total
+from gradcli.ops.nn.losses import ended_by, loss, total
 from gradcli.ops.nn.rectifiers import relu
 from gradcli.ops.nn.similarities import pairwise_distance
 from gradcli.ops.reductions.cumulative import cumprod
@@ -44,7 +44,7 @@ hinge_embedding_loss = loss(
 margin_ranking_loss = loss(
     "margin_ranking_loss", "input1 input2 target",
     lambda x, y, target, margin, reduction: total(_above(margin - target * (x - y)), reduction),
-    f"input1, input2, target, margin, {_REDUCED}", static={"margin": 0.0}, scalars="margin", kinks=_FREE,
+    f"input1, input2, target, margin, {_REDUCED}", static={"margin": 0.0}, scalars="margin", kinks=_FREE, backward=ended_by("ClampMin"),
     doc="max(0, margin - target*(input1 - input2)).",
 )
 soft_margin_loss = loss(
@@ -66,7 +66,7 @@ def _triplet(anchor: Any, positive: Any, negative: Any, margin: float, p: float,
 
 triplet_margin_loss = loss(
     "triplet_margin_loss", "anchor positive negative", _triplet, f"anchor, positive, negative, margin, p, eps, swap, {_REDUCED}",
-    static={"margin": 1.0, "p": 2.0, "eps": 1e-6, "swap": False}, scalars="margin eps", kinks=_FREE,
+    static={"margin": 1.0, "p": 2.0, "eps": 1e-6, "swap": False}, scalars="margin eps", kinks=_FREE, backward=ended_by("ClampMin"),
     doc="max(0, margin + |anchor - positive| - |anchor - negative|); with swap the nearer of anchor and positive counts.",
 )
 

@@ -34,6 +34,11 @@ def alike_by_target(c: Call) -> Said:
     return unbroadcastable(c.shape("target"), c.shape())
 
 
+@refuses("F.gaussian_nll_loss")
+def whole_variance(c: Call) -> Said:
+    return TypeError("any() received an invalid combination of arguments - got (bool)") if isinstance(c["var"], int) else None
+
+
 @refuses("F.smooth_l1_loss")
 def beta(c: Call) -> Said:
     return "smooth_l1_loss does not support negative values for beta." if c.get("beta", 1.0) < 0 else None

@@ -274,12 +274,10 @@ def in_place(name: str, where: str = "torch") -> Callable[..., Any] | None:
 
 # Those that are no methods.
 _IN_PLACE = ("celu_", "elu_", "hardtanh_", "leaky_relu_", "rrelu_", "selu_", "threshold_")
+_NAMED = {**RANDOM_OF_NETWORKS, **OF_LAYERS, **FRACTIONAL, "one_hot": one_hot, "native_channel_shuffle": FURTHER["native_channel_shuffle"]}
 
 
-OF_NETWORKS: dict[str, Callable[..., Any]] = {
-    name: in_words(function, name, "torch.nn.functional")
-    for name, function in {**RANDOM_OF_NETWORKS, **OF_LAYERS, **FRACTIONAL, "one_hot": one_hot}.items()
-}
+OF_NETWORKS: dict[str, Callable[..., Any]] = {name: in_words(function, name, "torch.nn.functional") for name, function in _NAMED.items()}
 OWN: dict[str, Callable[..., Any]] = {
     **SEARCHING, **RANDOM, **UNRECORDED, **WINDOWS,
     "einsum": einsum, "is_tensor": is_tensor, "result_type": result_type, "promote_types": promote_types, "can_cast": can_cast,

@@ -15,6 +15,7 @@ from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.library_calls import call
 from gradcli.tensors.dispatch.named_results import named_results
 from gradcli.tensors.dispatch.parsed_calls import all_parsed, parsed
+from gradcli.tensors.dispatch.refusals import in_words
 from gradcli.tensors.torch.no_derivatives import to_be_derived
 from gradcli.tensors.torch.random_fills import OF_NETWORKS
 
@@ -92,6 +93,11 @@ def _native_channel_shuffle(input: Tensor, groups: int) -> Tensor:
     return shuffled
 
 
+def _chain_matmul(*matrices: Any) -> Any:
+    """The product of matrices, in the order that takes the least work; of one, a copy."""
+    return matrices[0].clone() if len(matrices) == 1 and matrices[0].ndim == 2 else call("chain_matmul", TORCH, matrices, {})
+
+
 class classproperty:
     """A property of a class, which its instances have, too."""
 
@@ -100,6 +106,8 @@ class classproperty:
 
 
 class _ClassPropertyDescriptor:
+    __module__ = "torch._utils"
+
     def __init__(self, getter: Any) -> None:
         self.fget = getter
 
@@ -116,7 +124,8 @@ FURTHER: dict[str, Callable[..., Any]] = {
         "dropout": _dropout("dropout"), "alpha_dropout": _dropout("alpha_dropout"), "native_dropout": _native_dropout,
         "feature_alpha_dropout": _dropout("feature_alpha_dropout"), "feature_dropout": _dropout("dropout2d"), "adjoint": _adjoint}),
     "geqrf": parsed(by_example(_geqrf), "geqrf"),
-    "classproperty": classproperty, "prepare_multiprocessing_environment": _prepare_multiprocessing_environment,
+    "chain_matmul": in_words(_chain_matmul, "chain_matmul"), "classproperty": classproperty,
+    "prepare_multiprocessing_environment": _prepare_multiprocessing_environment,
 }  # fmt: skip
 FURTHER_METHODS: dict[str, Callable[..., Any]] = {
     "geqrf": parsed(by_example(_geqrf), "geqrf", "Tensor"),
