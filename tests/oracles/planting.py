@@ -177,7 +177,8 @@ def aliases() -> list[tuple[str, str]]:
     every = [alias for record in records() if record.public for alias in record.aliases if "." not in alias]
 
     def alike(one: str, two: str) -> bool:
-        return table[two] is not table[one] and len(table[two].operands) == len(table[one].operands)
+        kinds = [(len(table[name].operands), table[name].variadic) for name in (one, two)]
+        return table[two] is not table[one] and kinds[0] == kinds[1]
 
     following = [(one, next((two for two in (*every[i + 1 :], *every) if alike(one, two)), None)) for i, one in enumerate(every)]
     return [(one, two) for one, two in following if two is not None]

@@ -12,8 +12,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from gradcli.spelling import closest
-
 # PyTorch's functions that had other forms once: of those that they have, all are listed even where it is one.
 _ONCE_OTHERWISE = frozenset({"add", "sub", "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "baddbmm"})
 # Functions in which a number is taken for a tensor.
@@ -132,15 +130,6 @@ def misfit(key: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> E
     given = len(arguments) + len(keywords)
     plausible = [error for form, error in zip(found, errors, strict=True) if form.fewest <= given <= len(form.parameters)]
     return plausible[0] if len(plausible) == 1 else TypeError(_no_form(found, arguments, keywords))
-
-
-def meant(key: str, keywords: Mapping[str, Any]) -> str | None:
-    """What to do about a keyword that no form has, in words; None if there is none, or nothing is close to it."""
-    known = {parameter.name for form in forms(key) for parameter in form.parameters}
-    for word in keywords:
-        if word not in known and (close := closest(word, sorted(known), 0.6)) is not None:
-            return f"did you mean '{close}'?"
-    return None
 
 
 def any_tensors(value: Any) -> Any:

@@ -7,6 +7,7 @@ from functools import cache, wraps
 from typing import Any, NoReturn, TypeVar, cast
 
 from gradcli.errors import ArgumentError, GradcliError, TypeMismatchError
+from gradcli.spelling import closest
 from gradcli.tensors.core.user_warnings import warn, warn_once
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -56,7 +57,6 @@ class Parser:
             kinds = kinds, tuple([_kinds_in(a) for a in (*arguments, *keywords.values())])
             if kinds in self.fitting:
                 return
-        from gradcli.ops.refusals.forms import meant
         from gradcli.ops.refusals.handed import fits_whatever, refusal
 
         if fits_whatever(self.key, arguments, keywords):
@@ -64,9 +64,20 @@ class Parser:
             return
         error = refusal(self.key, arguments, keywords)
         if error is not None:
-            if (words := meant(self.key, keywords)) is not None:
+            if (words := _meant(self.key, keywords)) is not None:
                 error.add_note(f"help: {words}")
             raise error
+
+
+def _meant(key: str, keywords: Mapping[str, Any]) -> str | None:
+    """What to do about a keyword that no form has, in words; None if there is none, or nothing is close to it."""
+    from gradcli.ops.refusals.forms import forms
+
+    known = {parameter.name for form in forms(key) for parameter in form.parameters}
+    for word in keywords:
+        if word not in known and (close := closest(word, sorted(known), 0.6)) is not None:
+            return f"did you mean '{close}'?"
+    return None
 
 
 _LISTS = frozenset({tuple, list})

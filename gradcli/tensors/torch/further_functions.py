@@ -67,7 +67,10 @@ def _view_copy(x: Any, *size: Any, dtype: Any = None) -> Any:
     """The entries in another shape, or their memory as another dtype, copied; PyTorch's graph does not follow the latter."""
     kind = dtype if dtype is not None else size[0] if len(size) == 1 and isinstance(size[0], dtypes.dtype) else None
     if kind is None:
-        return call("view_copy", TORCH, (x, *size), {})
+        copied = call("view_copy", TORCH, (x, *size), {})
+        if copied.node is not None:
+            copied.node.label = "ViewBackward0_copy"
+        return copied
     return x.detach().view(kind).clone()
 
 

@@ -177,6 +177,8 @@ def _by_channel(axes: int) -> Callable[..., Tensor]:
 def _dropped(x: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
     if not training or p == 0 or 0 in x.shape:
         return x
+    if x.array.dtype.kind in "iub" and p < 1:
+        raise RuntimeError(f"result type Float can't be cast to the desired output type {x.dtype.in_messages}")
     return _masked(x, _kept_channels(x, p) if p < 1 else _kept(x, p), p, inplace)
 
 
