@@ -11,7 +11,7 @@ import socket
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 import numpy as np
 import pytest
@@ -214,10 +214,9 @@ class Processes:
             self.kill(process)
 
 
-@pytest.fixture
-def cluster(tmp_path):
+@contextmanager
+def running(folder):
     pytest.importorskip("distributed", reason="Dask's distributed is not installed here")
-    folder = tmp_path / "cluster"
     folder.mkdir()
     processes = Processes(folder)
     try:
@@ -229,24 +228,38 @@ def cluster(tmp_path):
         processes.end()
 
 
+@pytest.fixture
+def cluster(tmp_path):
+    """A cluster of whose processes a test may end some."""
+    with running(tmp_path / "cluster") as processes:
+        yield processes
+
+
+@pytest.fixture(scope="module")
+def lasting_cluster(tmp_path_factory):
+    """One that tests leave as they found it."""
+    with running(tmp_path_factory.mktemp("lasting") / "cluster") as processes:
+        yield processes
+
+
 def ended(*arguments, cwd):
     return subprocess.run(
         [*COMMAND, *arguments], cwd=cwd, env=plain_environment(), capture_output=True, text=True, timeout=240, check=False
     )
 
 
-def test_a_cluster_computes_what_only_its_workers_hold(cluster, tmp_path):
+def test_a_cluster_computes_what_only_its_workers_hold(lasting_cluster, tmp_path):
     """And the results are those of one machine, to the bit where the chunks are the same."""
     np.save(tmp_path / "x.npy", X)
     np.save(tmp_path / "y.npy", Y)
     arguments = ["eval", LOSS, "x=@x.npy", "y=@y.npy", "w=0.1,0.2,0.3,0.4,0.5", "--format", "jsonl"]
-    here, there = (ended(*arguments, "--on", place, cwd=tmp_path) for place in ("here", cluster.address))
+    here, there = (ended(*arguments, "--on", place, cwd=tmp_path) for place in ("here", lasting_cluster.address))
     assert there.returncode == 0, there.stderr
     assert json.loads(there.stdout)["grad"] == json.loads(here.stdout)["grad"]
-    np.save(cluster.folder / "only.npy", Y)  # a path that means something where workers run
-    done = ended("eval", "sum(y**2)", "y=@only.npy", "--on", cluster.address, "--format", "jsonl", cwd=tmp_path)
+    np.save(lasting_cluster.folder / "only.npy", Y)  # a path that means something where workers run
+    done = ended("eval", "sum(y**2)", "y=@only.npy", "--on", lasting_cluster.address, "--format", "jsonl", cwd=tmp_path)
     assert json.loads(done.stdout)["value"] == 1000.0
-    missing = ended("eval", "sum(y**2)", "y=@none.npy", "--on", cluster.address, cwd=tmp_path)
+    missing = ended("eval", "sum(y**2)", "y=@none.npy", "--on", lasting_cluster.address, cwd=tmp_path)
     assert (missing.returncode, "there is no file 'none.npy'" in missing.stderr) == (2, True)
 
 
@@ -302,14 +315,17 @@ def test_a_scheduler_that_is_gone_loses_nothing(cluster, tmp_path):
     assert (gone.returncode, f"no scheduler answers at {cluster.address}" in gone.stderr) == (2, True)
 
 
-def test_a_worker_of_another_version_is_refused(cluster, tmp_path):
+def test_a_worker_of_another_version_is_refused(lasting_cluster, tmp_path):
     """With both versions."""
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "sitecustomize.py").write_text("import gradcli\ngradcli.__version__ = '0.0.1'\n")
-    cluster.worker(PYTHONPATH=f"{tmp_path / 'other'}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
-    cluster.wait_for(3)
-    np.save(tmp_path / "y.npy", Y)
-    done = ended("eval", "sum(y)", "y=@y.npy", "--on", cluster.address, cwd=tmp_path)
+    lasting_cluster.worker(PYTHONPATH=f"{tmp_path / 'other'}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+    try:
+        lasting_cluster.wait_for(3)
+        np.save(tmp_path / "y.npy", Y)
+        done = ended("eval", "sum(y)", "y=@y.npy", "--on", lasting_cluster.address, cwd=tmp_path)
+    finally:
+        lasting_cluster.kill(lasting_cluster.workers.pop())
     assert done.returncode == 2
     assert f"has gradcli 0.0.1, and this is gradcli {gradcli.__version__}" in done.stderr
 

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from gradcli.cli.repl.commands import COMMANDS, run_command, split
+from gradcli.cli.repl.commands import COMMANDS, run_command
 from gradcli.cli.repl.completeness import is_complete
+from gradcli.cli.repl.passed_on import split
 from gradcli.cli.repl.session import Session
 from gradcli.cli.repl.transcript import Settings, Transcript, without_last
 

@@ -14,7 +14,6 @@ import shlex
 import subprocess
 import sys
 from collections import Counter
-from functools import cache
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -62,19 +61,19 @@ def arguments(path: Path) -> list[str]:
     return shlex.split(command)
 
 
-def run(path: Path, *more: str, stderr: int = subprocess.STDOUT) -> subprocess.CompletedProcess[str]:
+def run(path: Path) -> subprocess.CompletedProcess[str]:
     unwanted = ("FORCE_COLOR", "CLICOLOR_FORCE", "GITHUB_ACTIONS", "GRADCLI_TRACEBACK")
     environment = {k: v for k, v in os.environ.items() if k not in unwanted}
     environment |= {"NO_COLOR": "1", "TERMINAL_WIDTH": "80", "PYTHONIOENCODING": "utf-8"}
     # the package under test, which need not be the one of the checkout that the samples are in
     environment |= {"PYTHONSAFEPATH": "1", "PYTHONPATH": str(Path(gradcli.__file__).resolve().parent.parent)}
     return subprocess.run(
-        [sys.executable, "-m", "gradcli.cli.main", *arguments(path), *more],
+        [sys.executable, "-m", "gradcli.cli.main", *arguments(path)],
         cwd=ROOT,
         env=environment,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
-        stderr=stderr,
+        stderr=subprocess.STDOUT,
         encoding="utf-8",
         timeout=120,
         check=False,
@@ -132,24 +131,28 @@ def test_output(path):
 # --- What is true
 
 
-@cache
-def records(path: Path) -> list[dict[str, Any]]:
-    formulas = [] if arguments(path)[0] == "diff" else ["--formula"]
-    done = run(path, "--format", "jsonl", *formulas, stderr=subprocess.PIPE)
-    return [json.loads(line) for line in done.stdout.splitlines()]
+PRINTED: dict[Path, str] = {}
+
+
+@pytest.fixture
+def records(path: Path, call_cli: Any) -> list[dict[str, Any]]:
+    """What a sample's command finds, as data."""
+    if path not in PRINTED:
+        formulas = [] if arguments(path)[0] == "diff" else ["--formula"]
+        PRINTED[path] = call_cli(*arguments(path), "--format", "jsonl", *formulas, cwd=ROOT).stdout
+    return [json.loads(line) for line in PRINTED[path].splitlines()]
 
 
 @sample
-def test_verdicts(path):
-    judged = {r["expr"]: r["check"]["verdict"] for r in records(path) if r["error"] is None and r.get("check")}
+def test_verdicts(path, records):
+    judged = {r["expr"]: r["check"]["verdict"] for r in records if r["error"] is None and r.get("check")}
     assert {expr: verdict for expr, verdict in judged.items() if verdict != "agree"} == VERDICTS.get(path.stem, {})
 
 
 @sample
-def test_asserts_hold_and_only_records_fail(path):
-    found = records(path)
-    assert [r["expr"] for r in found if r.get("assert") and not r["assert"]["holds"]] == []
-    assert [r["id"] or r["expr"] for r in found if r["error"]] == (["an error"] if path.stem == "records" else [])
+def test_asserts_hold_and_only_records_fail(path, records):
+    assert [r["expr"] for r in records if r.get("assert") and not r["assert"]["holds"]] == []
+    assert [r["id"] or r["expr"] for r in records if r["error"]] == (["an error"] if path.stem == "records" else [])
 
 
 # What `gradcli check` finds in a sample, if anything, by what it finds.
@@ -166,9 +169,9 @@ def test_check(path, call_cli):
 
 
 @sample
-def test_formulas_give_the_gradient(path):
+def test_formulas_give_the_gradient(path, records):
     wrong = []
-    for record in records(path):
+    for record in records:
         if record.get("derivative") is None or "grad" not in record:
             continue
         seed = numbers(record["seed"])

@@ -27,19 +27,13 @@ UNIT = 2.0**-53  # the rounding error of the arrays that bounds are computed in
 ELEMENTARY = 4  # ulps beyond which an operation is as good as its operands, near its zeros
 
 
-class Bounded(Operand):
-    """A value that rules compute with, and how far its entries may be from the truth.
+class Carried(Operand):
+    """A value that rules compute with, and the arithmetic that carries something along with it."""
 
-    among  the entries one of which this is, if it was chosen among some; else None
-    error  a bound for each entry; None where all are exact. Of truths, which may be either; of indices, marks of those that are not certain
-    """
-
-    __slots__ = ("among", "arithmetic", "error", "value")
+    __slots__ = ("arithmetic", "value")
     __array_ufunc__ = None  # NumPy scalars and arrays leave mixed operators to the carrier
-
-    def __init__(self, value: Any, error: Any, arithmetic: Arithmetic) -> None:
-        self.value, self.error, self.arithmetic = value, error, arithmetic
-        self.among: Any = None
+    value: Any
+    arithmetic: Any
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -49,11 +43,26 @@ class Bounded(Operand):
     def ndim(self) -> int:
         return len(self.shape)
 
-    def is_zero(self) -> bool:
-        return self.error is None and self.arithmetic.is_zero(self.value)
-
     def apply_op(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
         return self.arithmetic.apply(op, operands, static)
+
+
+class Bounded(Carried):
+    """A value, and how far its entries may be from the truth.
+
+    among  the entries one of which this is, if it was chosen among some; else None
+    error  a bound for each entry; None where all are exact. Of truths, which may be either; of indices, marks of those that are not certain
+    """
+
+    __slots__ = ("among", "error")
+    arithmetic: Arithmetic
+
+    def __init__(self, value: Any, error: Any, arithmetic: Arithmetic) -> None:
+        self.value, self.error, self.arithmetic = value, error, arithmetic
+        self.among: Any = None
+
+    def is_zero(self) -> bool:
+        return self.error is None and self.arithmetic.is_zero(self.value)
 
 
 class Arithmetic(ABC):

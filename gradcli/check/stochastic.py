@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.check.bounded import Carried
 from gradcli.check.bounded_arrays import Arrays
 from gradcli.graph.interpret import Domain, interpret
 from gradcli.graph.nodes import Expr, constant_value, reachable
-from gradcli.graph.operand import Operand
 from gradcli.graph.sweep import contributions, depending, guarded, sweep
 from gradcli.ops.constants import Constant
 from gradcli.ops.elementwise.arithmetic import add, div, mul, sub
@@ -41,28 +41,17 @@ class Format:
     largest: float
 
 
-class Moved(Operand):
+class Moved(Carried):
     """A value, and where rounding has moved it to; what of that is its own operation's rounding."""
 
-    __slots__ = ("arithmetic", "moved", "own", "value")
-    __array_ufunc__ = None
+    __slots__ = ("moved", "own")
+    arithmetic: Stochastic
 
     def __init__(self, value: Any, moved: Any, arithmetic: Stochastic, own: Any = None) -> None:
         self.value, self.moved, self.arithmetic, self.own = value, moved, arithmetic, own
 
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return getattr(self.value, "shape", ())
-
-    @property
-    def ndim(self) -> int:
-        return len(self.shape)
-
     def is_zero(self) -> bool:
         return not np.any(self.value) and not np.any(self.moved)  # what is zero by luck is moved, too
-
-    def apply_op(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
-        return self.arithmetic.apply(op, operands, static)
 
 
 class Stochastic(Arrays):

@@ -85,13 +85,12 @@ class CFile:
         leaves = {p.leaf: called_[p.name] if p.shape else f"{called_[p.name]}[0]" for p in parameters}
         gradients = {name: names.of(called_[name], prefix="grad_") for name in ordered(subject.gradients)}
         loops = Loops(_C(), known, subject, names, leaves)
-        loops.depth = 1
         loops.write()
         arguments = [f"const double *{called_[p.name]}" for p in parameters] + [f"double *{name}" for name in gradients.values()]
         for name, pointer in gradients.items():
             loops.result(subject.gradients[name], pointer)
         total = loops.total(subject.value)
-        freed = [f"    free({name});" for name, size in loops.arrays if not 0 < size <= _ON_STACK]
+        freed = [f"    free({name});" for name, size in loops.out.arrays if not 0 < size <= _ON_STACK]
         if freed:
             freed = [f"    const double value = {total};", *freed]
             total = "value"
@@ -99,7 +98,7 @@ class CFile:
         comment += ["", "Arrays are in C order; the sum of the value's entries is returned."] if subject.value.shape else []
         lines = ["/* " + comment[0], *(f"   {line}".rstrip() for line in comment[1:-1]), f"   {comment[-1]} */"]
         lines += wrapped(f"double {subject.function}({', '.join(arguments) or 'void'}) {{")
-        for line in [*loops.lines, *freed, f"    return {total};"]:
+        for line in [*loops.out.lines, *freed, f"    return {total};"]:
             lines += wrapped(line)
         return "\n".join([*lines, "}"])
 

@@ -95,7 +95,6 @@ class JavaScriptModule:
         own = {parameter.name: names.of(parameter.name) for parameter in parameters}
         flat = {p.name: names.of(f"{own[p.name]}_flat") if p.shape else own[p.name] for p in parameters}
         loops = Loops(_JavaScript(), known, subject, names, {p.leaf: flat[p.name] for p in parameters})
-        loops.depth = 1
         loops.write()
         value = self._given(loops, subject.value)
         entries = [f"{_key(name)}: {self._given(loops, node)}" for name, node in subject.gradients.items()]
@@ -106,7 +105,7 @@ class JavaScriptModule:
             f"export function {subject.function}({{ {', '.join(keys)} }}) {{" if keys else f"export function {subject.function}() {{"
         )
         lines += [f"    const {flat[p.name]} = flat({own[p.name]});" for p in parameters if p.shape]
-        for line in [*loops.lines, f"    return {{ value: {value}, grad: {{ {', '.join(entries)} }} }};"]:
+        for line in [*loops.out.lines, f"    return {{ value: {value}, grad: {{ {', '.join(entries)} }} }};"]:
             lines += wrapped(line)
         return "\n".join([*lines, "}"])
 

@@ -92,7 +92,6 @@ class JuliaFile:
         own = {parameter.name: names.of(parameter.name) for parameter in parameters}
         flat = {p.name: names.of(f"{own[p.name]}_flat") if p.shape else own[p.name] for p in parameters}
         loops = Loops(_Julia(), known, subject, names, {p.leaf: flat[p.name] for p in parameters})
-        loops.depth = 1
         loops.write()
         value = self._given(loops, subject.value)
         entries = [f"{_key(name)} = {self._given(loops, node)}" for name, node in subject.gradients.items()]
@@ -100,7 +99,7 @@ class JuliaFile:
         lines = [f"# {line}".rstrip() for line in comment]
         lines += wrapped(f"function {subject.function}(; {', '.join(own.values())})")
         lines += [f"    {flat[p.name]} = flat({own[p.name]})" for p in parameters if p.shape]
-        for line in [*loops.lines, f"    return {value}, (; {', '.join(entries)})"]:
+        for line in [*loops.out.lines, f"    return {value}, (; {', '.join(entries)})"]:
             lines += wrapped(line)
         return "\n".join([*lines, "end"])
 

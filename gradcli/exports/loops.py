@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from gradcli.exports.index_form import IndexForm, moves
+from gradcli.exports.loop_lines import LoopLines
 from gradcli.exports.naming import Names
 from gradcli.exports.statements import LONGEST, OPERATORS
 from gradcli.exports.subject import Subject, lacking
@@ -22,25 +23,18 @@ from gradcli.graph.nodes import Expr, reachable
 from gradcli.ops.text import ATOM, BINDING, SUM, UNARY, Piece
 from gradcli.plans.axes import Axis, Item, fold_of
 
-_LETTERS = "ijklmnpqrsuvw"
-_CALL = re.compile(r"\bg_(\w+)")
-_HEX = re.compile(r"\(\(real\)(-?)(0x[0-9a-f.]+p[-+]\d+|__builtin_inf\(\)|__builtin_nan\(\"\"\))\)")
-
 
 class Loops:
     """The statements of one function."""
 
     def __init__(self, syntax: Syntax, functions: Mapping[str, str], subject: Subject, names: Names, leaves: Mapping[Expr, str]) -> None:
-        self.syntax, self.functions, self.subject, self.names, self.leaves = syntax, functions, subject, names, leaves
-        self.lines: list[str] = []
-        self.depth = 0
+        self.syntax, self.names, self.leaves = syntax, names, leaves
+        self.out = LoopLines(syntax, functions, names)
         self.order = reachable(subject.roots)
         self.reader = IndexForm(self.order)
         self.text: dict[Item, Piece] = {}
         self.stored: dict[Item, tuple[str, tuple[Axis, ...]]] = {}
         self.whole: dict[Expr, str] = dict(leaves)
-        self.arrays: list[tuple[str, int]] = []
-        self._axes: dict[Axis, str] = {}
         views = self.reader.views
         self.labels = {views[node].item: name for node, name in subject.labels.items() if node in views}
         self.uses = self._count()
@@ -56,60 +50,20 @@ class Loops:
                 uses[view.item] += 2
         return uses
 
-    # -- text ------------------------------------------------------------------------------------------------------
-
-    def add(self, line: str) -> None:
-        self.lines.append("    " * self.depth + line)
-
-    def index(self, axis: Axis) -> str:
-        axis = axis.same
-        if axis not in self._axes:
-            n = len(self._axes)
-            letter = _LETTERS[n % len(_LETTERS)] + (str(n // len(_LETTERS)) if n >= len(_LETTERS) else "")
-            while letter in self.names.taken:
-                letter += "_"
-            self._axes[axis] = letter
-        return self._axes[axis]
-
-    def opened(self, axes: Sequence[Axis]) -> None:
-        for axis in axes:
-            self.add(self.syntax.loop(self.index(axis), axis.extent))
-            self.depth += 1
-
-    def closed(self, axes: Sequence[Axis]) -> None:
-        for _ in axes:
-            self.depth -= 1
-            self.add(self.syntax.closing)
-
-    def place(self, parts: Sequence[tuple[str, int]]) -> str:
-        """The flat index of entries by their indices and extents."""
-        text, is_sum = "", False
-        for index, extent in parts:
-            if not text:
-                text = index
-            else:
-                text = f"{f'({text})' if is_sum else text}*{extent} + {index}"
-                is_sum = True
-        if not text:
-            return str(self.syntax.first)
-        return f"{text} + 1" if self.syntax.first else text
-
     # -- results ---------------------------------------------------------------------------------------------------
 
     def result(self, node: Expr, pointer: str) -> None:
         """Fill an array that is handed in with a node's entries."""
         if not node.shape:
-            self.add(self.syntax.assigned(self.syntax.entry(pointer, str(self.syntax.first)), self.value(node)[0]))
+            self.out.add(self.syntax.assigned(self.syntax.entry(pointer, str(self.syntax.first)), self.value(node)[0]))
             return
         if node in self.reader.views:
             self._spread(node, pointer, declared=True)
             return
         size, index = math.prod(node.shape), self.names.new("k")
         name = self.array_of(node)
-        self.add(self.syntax.loop(index, size))
-        place = self.place([(index, size)])
-        self.add("    " + self.syntax.assigned(self.syntax.entry(pointer, place), self.syntax.entry(name, place)))
-        self.add(self.syntax.closing)
+        place = self.out.place([(index, size)])
+        self.out.loop(index, size, self.syntax.assigned(self.syntax.entry(pointer, place), self.syntax.entry(name, place)))
 
     def value(self, node: Expr) -> Piece:
         """A number, as an expression."""
@@ -127,11 +81,9 @@ class Loops:
             return self.value(node)[0]
         name, total, index = self.array_of(node), self.names.new("total"), self.names.new("k")
         size = math.prod(node.shape)
-        self.add(self.syntax.variable(total, self.syntax.number(0.0)))
-        self.add(self.syntax.loop(index, size))
-        entry = self.syntax.entry(name, self.place([(index, size)]))
-        self.add("    " + self.syntax.assigned(total, f"{total} + {entry}"))
-        self.add(self.syntax.closing)
+        self.out.add(self.syntax.variable(total, self.syntax.number(0.0)))
+        entry = self.syntax.entry(name, self.out.place([(index, size)]))
+        self.out.loop(index, size, self.syntax.assigned(total, f"{total} + {entry}"))
         return total
 
     # -- items -----------------------------------------------------------------------------------------------------
@@ -173,8 +125,8 @@ class Loops:
         for part, extent in zip(item.parts, node.shape, strict=True):
             if part is None:
                 continue
-            parts.append((self.index(part) if isinstance(part, Axis) else self.text[part].at(SUM + 1), extent))
-        return Piece((self.syntax.entry(name, self.place(parts)), ATOM))
+            parts.append((self.out.index(part) if isinstance(part, Axis) else self.text[part].at(SUM + 1), extent))
+        return Piece((self.syntax.entry(name, self.out.place(parts)), ATOM))
 
     def array_of(self, node: Expr) -> str:
         """The flat array of a node's entries, in C order; the name of a number."""
@@ -182,7 +134,7 @@ class Loops:
             return self.whole[node]
         if node.is_constant:
             name = self.names.new("c")
-            self.lines[:0] = ["    " * 0 + line for line in self.syntax.table(name, np.asarray(node.payload))]
+            self.out.table(name, np.asarray(node.payload))
             self.whole[node] = name
             return name
         if node in self.reader.views:
@@ -209,25 +161,19 @@ class Loops:
         if not adds:
             if not node.shape:
                 first = str(int(places[0]) + self.syntax.first)
-                self.add(self.syntax.scalar(name, self.syntax.entry(entry, first) if node.operand.shape else entry))
+                self.out.add(self.syntax.scalar(name, self.syntax.entry(entry, first) if node.operand.shape else entry))
                 return name
-            self._declare(name, size)
+            self.out.array(name, size)
             taken = self._chosen(places, index)
             read = self.syntax.entry(entry, taken) if node.operand.shape else entry
-            self.add(self.syntax.loop(index, size))
-            self.add("    " + self.syntax.assigned(self.syntax.entry(name, self.place([(index, size)])), read))
-            self.add(self.syntax.closing)
+            self.out.loop(index, size, self.syntax.assigned(self.syntax.entry(name, self.out.place([(index, size)])), read))
             return name
-        self._declare(name, size)
-        self.add(self.syntax.loop(index, size))
-        self.add("    " + self.syntax.assigned(self.syntax.entry(name, self.place([(index, size)])), self.syntax.number(0.0)))
-        self.add(self.syntax.closing)
+        self.out.array(name, size)
+        self.out.loop(index, size, self.syntax.assigned(self.syntax.entry(name, self.out.place([(index, size)])), self.syntax.number(0.0)))
         count = len(places)
         put = self.syntax.entry(name, self._chosen(places, index))
-        read = self.syntax.entry(entry, self.place([(index, count)])) if node.operand.shape else entry
-        self.add(self.syntax.loop(index, count))
-        self.add("    " + self.syntax.assigned(put, f"{put} + {read}"))
-        self.add(self.syntax.closing)
+        read = self.syntax.entry(entry, self.out.place([(index, count)])) if node.operand.shape else entry
+        self.out.loop(index, count, self.syntax.assigned(put, f"{put} + {read}"))
         return name
 
     def _chosen(self, places: np.ndarray, index: str) -> str:
@@ -241,12 +187,8 @@ class Loops:
                 first -= step
             return str(first + step * self.syntax.first) if not step else f"{first} + {spread}" if first else spread
         name = self.names.new("places")
-        self.lines[:0] = self.syntax.table(name, places + self.syntax.first)
-        return self.syntax.entry(name, self.place([(index, len(places))]))
-
-    def _declare(self, name: str, size: int) -> None:
-        self.arrays.append((name, size))
-        self.add(self.syntax.array(name, size))
+        self.out.table(name, places + self.syntax.first)
+        return self.syntax.entry(name, self.out.place([(index, len(places))]))
 
     def _spread(self, node: Expr, name: str, *, declared: bool = False) -> None:
         """An array of all entries of a node in its shape."""
@@ -255,21 +197,21 @@ class Loops:
         axes = [axis for axis in places if axis is not None]
         piece = self.text[view.item]
         if not node.shape:
-            self.add(self.syntax.scalar(name, piece[0]))
+            self.out.add(self.syntax.scalar(name, piece[0]))
             return
         if not declared:
-            self._declare(name, math.prod(node.shape))
-        self.opened(axes)
-        index = self.place([(self.index(axis), axis.extent) for axis in axes])
-        self.add(self.syntax.assigned(self.syntax.entry(name, index), piece[0]))
-        self.closed(axes)
+            self.out.array(name, math.prod(node.shape))
+        self.out.opened(axes)
+        index = self.out.place([(self.out.index(axis), axis.extent) for axis in axes])
+        self.out.add(self.syntax.assigned(self.syntax.entry(name, index), piece[0]))
+        self.out.closed(axes)
         if not declared and set(axes) == set(view.item.axes) and view.item.is_computed and view.item not in self.stored:
             self._keep(view.item, name, axes)
 
     def _keep(self, item: Item, name: str, axes: Sequence[Axis]) -> None:
         self.stored[item] = (name, tuple(axes))
-        parts = [(self.index(axis), axis.extent) for axis in axes]
-        self.text[item] = Piece((self.syntax.entry(name, self.place(parts)) if axes else name, ATOM))
+        parts = [(self.out.index(axis), axis.extent) for axis in axes]
+        self.text[item] = Piece((self.syntax.entry(name, self.out.place(parts)) if axes else name, ATOM))
 
     def _name(self, item: Item) -> str:
         return self.names.of(self.labels[item]) if item in self.labels else self.names.new()
@@ -279,43 +221,43 @@ class Loops:
         text = self.text[item][0]
         axes = item.axes
         if not axes:
-            self.add(self.syntax.scalar(name, text))
+            self.out.add(self.syntax.scalar(name, text))
         else:
-            self._declare(name, item.size)
-            self.opened(axes)
-            place = self.place([(self.index(axis), axis.extent) for axis in axes])
-            self.add(self.syntax.assigned(self.syntax.entry(name, place), text))
-            self.closed(axes)
+            self.out.array(name, item.size)
+            self.out.opened(axes)
+            place = self.out.place([(self.out.index(axis), axis.extent) for axis in axes])
+            self.out.add(self.syntax.assigned(self.syntax.entry(name, place), text))
+            self.out.closed(axes)
         self._keep(item, name, axes)
 
     def _fold(self, item: Item) -> None:
         fold = fold_of(item)
         name = self._name(item)
         (operand,) = item.operands
-        start = self.words(fold.start.replace("__builtin_inf()", "((real)__builtin_inf())"))
+        start = self.out.words(fold.start.replace("__builtin_inf()", "((real)__builtin_inf())"))
         start = self.syntax.number(float(start)) if start.lstrip("-").isdigit() else start
         axes, over = item.axes, item.over
         if not axes:
-            self.add(self.syntax.variable(name, start))
+            self.out.add(self.syntax.variable(name, start))
             total = name
         else:
-            self._declare(name, item.size)
-            self.opened(axes)
+            self.out.array(name, item.size)
+            self.out.opened(axes)
             total = self.names.new("total")
-            self.add(self.syntax.variable(total, start))
-        self.opened(over)
-        joined = self.words(fold.joined).format(total, self.text[operand].at(BINDING["*"] + 1))
-        self.add(self.syntax.assigned(total, joined))
-        self.closed(over)
+            self.out.add(self.syntax.variable(total, start))
+        self.out.opened(over)
+        joined = self.out.words(fold.joined).format(total, self.text[operand].at(BINDING["*"] + 1))
+        self.out.add(self.syntax.assigned(total, joined))
+        self.out.closed(over)
         if axes:
-            place = self.place([(self.index(axis), axis.extent) for axis in axes])
-            self.add(self.syntax.assigned(self.syntax.entry(name, place), total))
-            self.closed(axes)
+            place = self.out.place([(self.out.index(axis), axis.extent) for axis in axes])
+            self.out.add(self.syntax.assigned(self.syntax.entry(name, place), total))
+            self.out.closed(axes)
         self._keep(item, name, axes)
 
     def _put(self, item: Item) -> Piece:
         value, place = item.operands
-        condition = f"{self.index(item.over[0])} == {self.text[place].at(SUM)}"
+        condition = f"{self.out.index(item.over[0])} == {self.text[place].at(SUM)}"
         return Piece((self.syntax.choice(condition, self.text[value][0], self.syntax.number(0.0)), 0))
 
     def _map(self, item: Item) -> Piece:
@@ -335,19 +277,8 @@ class Loops:
                 operands[place] = self.text[item.operands[place]]
         if op.rewriting.algebra == "choice":
             return Piece((self.syntax.choice(operands[0].at(SUM + 1), operands[1][0], operands[2][0]), 0))
-        text = self.words(template)
+        text = self.out.words(template)
         return Piece((text.format(*[_Inside(piece) for piece in operands]), ATOM))
-
-    def words(self, template: str) -> str:
-        """C's text in the language: its functions by their names there, numbers in decimals."""
-
-        def decimal(found: re.Match[str]) -> str:
-            text = found[2]
-            value = math.inf if "inf" in text else math.nan if "nan" in text else float.fromhex(text)
-            return self.syntax.number(-value if found[1] else value).replace("{", "{{")
-
-        text = _HEX.sub(decimal, template).replace("(real)", self.syntax.as_number)
-        return _CALL.sub(lambda name: self.functions.get(name[1], name[1]), text)
 
 
 class _Inside(Piece):
