@@ -177,3 +177,21 @@ def test_normal_densities_within_a_subspace(name: str) -> None:
         function(x, middle, torch.tensor(cov, requires_grad=True), allow_singular=True)
     with pytest.raises(ValueError, match="must be symmetric positive semidefinite"):
         function(x, middle, np.diag([1.0, -1.0, 0.0, 1.0]), allow_singular=True)
+
+
+@pytest.mark.parametrize("name", ["iv", "ive", "jv", "kn", "kve", "yn", "expn", "polygamma", "eval_legendre", "eval_hermite"])
+def test_orders_in_arrays(name: str) -> None:
+    orders, x = np.array([[1], [2], [1]]), np.array([0.7, 1.9])
+    leaf = torch.tensor(x, requires_grad=True)
+    found = getattr(torch.scipy.special, name)(torch.tensor(orders), leaf)
+    function = getattr(scipy.special, name)
+    assert found.detach().numpy() == pytest.approx(function(orders, x), rel=1e-10)
+    weights = np.array([[1.0, -2.0], [0.5, 3.0], [2.0, 1.0]])
+    (found * torch.tensor(weights)).sum().backward()
+    slope = ((function(orders, x + 1e-6) - function(orders, x - 1e-6)) * weights).sum(0) / 2e-6
+    assert leaf.grad.numpy() == pytest.approx(slope, rel=1e-6)
+
+
+def test_whole_orders_are_not_cut_off() -> None:
+    with pytest.raises(ValueError, match="kn takes whole orders: kv takes others"):
+        torch.scipy.special.kn(0.5, torch.tensor(1.0))
