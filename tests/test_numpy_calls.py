@@ -317,6 +317,8 @@ FURTHER = [
     (lambda x: np.angle(x, deg=True), ARRAYS["x"]), (lambda x: np.trace(x, 1, dtype=np.float32), ARRAYS["x"]),
     (lambda x: np.trapezoid(x, np.array([0.0, 0.5, 2.0]), dx=3.0), ARRAYS["x"]),
     (lambda x: np.vecdot(x, np.cos(np.arange(6.0)).reshape(2, 1, 3), axis=0), ARRAYS["x"]),
+    (lambda x: np.linalg.vecdot(x, np.cos(np.arange(6.0)).reshape(2, 1, 3), axis=0), ARRAYS["x"]),
+    (lambda x: np.linalg.vecdot(x, np.array([0.5, 2.0, -1.0])), ARRAYS["x"]),
     (lambda x: np.ldexp(x, np.array([3, -2, 0])), ARRAYS["x"]),
     (lambda x: np.ldexp(x, np.array([1024, 2045, -2045])), np.array([0.5, 2.3e-308, 1.7e308])),
     (lambda x: np.geomspace(x, [[64.0], [0.5]], 4, endpoint=False, axis=-1), np.abs(ARRAYS["x"]) + 1.0),

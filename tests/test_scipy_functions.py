@@ -195,3 +195,20 @@ def test_orders_in_arrays(name: str) -> None:
 def test_whole_orders_are_not_cut_off() -> None:
     with pytest.raises(ValueError, match="kn takes whole orders: kv takes others"):
         torch.scipy.special.kn(0.5, torch.tensor(1.0))
+
+
+@pytest.mark.parametrize("trans", [0, 1])
+@pytest.mark.parametrize("columns", [(), (2,)])
+def test_pivots_count_from_zero(trans: int, columns: tuple[int, ...]) -> None:
+    matrix, right = rng.normal(size=(4, 4)), rng.normal(size=(4, *columns))
+    leaf = torch.tensor(matrix, requires_grad=True)
+    factors, pivots = torch.scipy.linalg.lu_factor(leaf)
+    wanted = scipy.linalg.lu_factor(matrix)
+    assert factors.detach().numpy() == pytest.approx(wanted[0], rel=1e-12)
+    assert pivots.tolist() == wanted[1].tolist()
+    found = torch.scipy.linalg.lu_solve((factors, pivots), right, trans=trans)
+    assert found.detach().numpy() == pytest.approx(scipy.linalg.lu_solve(wanted, right, trans), rel=1e-9)
+    found.sum().backward()
+    turned = torch.tensor(matrix, requires_grad=True)
+    np.linalg.solve(turned.mT if trans else turned, torch.tensor(right)).sum().backward()
+    assert leaf.grad.numpy() == pytest.approx(turned.grad.numpy(), rel=1e-8)

@@ -45,6 +45,11 @@ def inner_products(x1: Any, x2: Any, axis: int, **keywords: Any) -> Any:
     return by_name("vecdot", np.moveaxis(tensor_of(x1), axis, -1), np.moveaxis(tensor_of(x2), axis, -1), **keywords)
 
 
+def _products_of_vectors(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    """``np.linalg.vecdot``, which is the same."""
+    return inner_products(x1, x2, axis)
+
+
 def _places(obj: Any, arr: Any, axis: Any) -> Any:
     """A slice, or indices in any shape, as indices in a row."""
     if isinstance(obj, slice):
@@ -71,5 +76,5 @@ def _inserted(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
 REDUCTIONS: dict[str, Callable[..., Any]] = {
     "nanprod": _without_nan("nanprod", np.prod, 1.0), "nansum": _without_nan("nansum", np.sum, 0.0),
     "nanmax": _without_nan("nanmax", np.max, -np.inf), "nanmin": _without_nan("nanmin", np.min, np.inf),
-    "angle": _angle, "trace": _trace, "trapezoid": _area, "insert": _inserted, "delete": _without,
+    "angle": _angle, "trace": _trace, "trapezoid": _area, "linalg.vecdot": _products_of_vectors, "insert": _inserted, "delete": _without,
 }  # fmt: skip

@@ -17,6 +17,7 @@ from gradcli.tensors.dispatch.library_calls import call, known
 from gradcli.tensors.torch.catalogue_functions import function
 from gradcli.tensors.torch.custom_functions import Function
 from gradcli.tensors.torch.numpy_calls import plain, tensor_of
+from gradcli.tensors.torch.scipy_factors import FACTORS
 
 _LARGEST = 64  # rows of a matrix in Sylvester's equation, which is solved as one of as many squared
 
@@ -243,6 +244,7 @@ def _banded(l_and_u: Any, ab: Any, b: Any, overwrite_ab: bool = False, overwrite
 
 
 MADE: dict[str, Callable[..., Any]] = {
+    **FACTORS,
     "special.comb": _combinations, "special.perm": _permutations, "special.factorial": _factorial,
     "special.gammasgn": _sign_of_gamma, **{f"special.{name}": _of_each_order(name) for name in _OF_ORDERS},
     "stats.multivariate_normal.logpdf": _normal_logpdf, "stats.multivariate_normal.pdf": _normal_pdf,
