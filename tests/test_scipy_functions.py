@@ -212,3 +212,10 @@ def test_pivots_count_from_zero(trans: int, columns: tuple[int, ...]) -> None:
     turned = torch.tensor(matrix, requires_grad=True)
     np.linalg.solve(turned.mT if trans else turned, torch.tensor(right)).sum().backward()
     assert leaf.grad.numpy() == pytest.approx(turned.grad.numpy(), rel=1e-8)
+
+
+@pytest.mark.parametrize("name", ["vonmises.mean", "truncnorm.var", "vonmises.std", "truncnorm.mean"])
+def test_what_distributions_lack_is_no_function_of_their_arguments(name: str) -> None:
+    distribution, method = name.split(".")
+    with pytest.raises(AttributeError, match=rf"gradcli has no scipy\.stats\.{name}"):
+        getattr(getattr(torch.scipy.stats, distribution), method)(torch.tensor(2.0))

@@ -262,7 +262,7 @@ def scipy_function(path: str) -> Any:
     if path.startswith("stats.") and path.count(".") == 1 and is_part(last, SCIPY):
         return _Distribution(path)
     name = qualified(last, path, SCIPY)
-    if known(name, SCIPY) is None:
+    if known(name, SCIPY) is None or (path.count(".") > 1 and name == last):  # a distribution's mean is not that of its arguments
         raise AttributeError(f"gradcli has no scipy.{path}")
 
     def run(*arguments: Any, **keywords: Any) -> Any:
