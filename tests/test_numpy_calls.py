@@ -326,6 +326,7 @@ FURTHER = [
     (lambda x: np.insert(x, slice(0, 2), [5.0, 6.0], axis=1), ARRAYS["x"]),
     (lambda x: np.delete(x, slice(None, None, 2), axis=1), ARRAYS["x"]),
     (lambda x: np.delete(x, [[0], [3]]), ARRAYS["x"]),
+    (np.fft.fftshift, ARRAYS["x"]), (lambda x: np.fft.ifftshift(x, 1), ARRAYS["x"]), (lambda x: np.fft.ifftshift(x, (0, -1)), ARRAYS["x"]),
     (lambda x: np.transpose(x[0], 0), ARRAYS["x"]), (lambda x: np.roll(x, ()), ARRAYS["x"]),
     (lambda x: np.concatenate([x, x], dtype="float32"), ARRAYS["x"]),
 ]  # fmt: skip
