@@ -241,6 +241,8 @@ def test_methods_of_ufuncs(text: str) -> None:
         ("np.sum(x, out=np.zeros(()))", RuntimeError, r"functions with out=\.\.\. arguments don't support automatic differentiation"),
         ("np.full_like(x, x[0, 0])", TypeError, "a tensor that requires grad is no number"),
         ("np.put(x, [0], 1.0)", TypeError, r"gradcli has no numpy\.put on tensors"),
+        ("np.histogram_bin_edges(x, 'auto')", GradcliError, "edges that NumPy chooses by entries have no gradients"),
+        ("np.histogram2d(x[0], x[1])", TypeError, "loses the gradients of its edges"),
         ("np.histogram(v, weights=x[0])", TypeError, "histogram of tensors does not support weights that require grad"),
     ],
 )  # fmt: skip
@@ -315,10 +317,16 @@ FURTHER = [
     (lambda x: np.angle(x, deg=True), ARRAYS["x"]), (lambda x: np.trace(x, 1, dtype=np.float32), ARRAYS["x"]),
     (lambda x: np.trapezoid(x, np.array([0.0, 0.5, 2.0]), dx=3.0), ARRAYS["x"]),
     (lambda x: np.vecdot(x, np.cos(np.arange(6.0)).reshape(2, 1, 3), axis=0), ARRAYS["x"]),
+    (lambda x: np.linalg.vecdot(x, np.cos(np.arange(6.0)).reshape(2, 1, 3), axis=0), ARRAYS["x"]),
+    (lambda x: np.linalg.vecdot(x, np.array([0.5, 2.0, -1.0])), ARRAYS["x"]),
     (lambda x: np.ldexp(x, np.array([3, -2, 0])), ARRAYS["x"]),
     (lambda x: np.ldexp(x, np.array([1024, 2045, -2045])), np.array([0.5, 2.3e-308, 1.7e308])),
     (lambda x: np.geomspace(x, [[64.0], [0.5]], 4, endpoint=False, axis=-1), np.abs(ARRAYS["x"]) + 1.0),
     (lambda x: np.geomspace(-1.0, -x, 3), np.abs(ARRAYS["x"]) + 1.0),
+    (lambda x: np.insert(x, slice(0, 2), [5.0, 6.0], axis=1), ARRAYS["x"]),
+    (lambda x: np.delete(x, slice(None, None, 2), axis=1), ARRAYS["x"]),
+    (lambda x: np.delete(x, [[0], [3]]), ARRAYS["x"]),
+    (np.fft.fftshift, ARRAYS["x"]), (lambda x: np.fft.ifftshift(x, 1), ARRAYS["x"]), (lambda x: np.fft.ifftshift(x, (0, -1)), ARRAYS["x"]),
     (lambda x: np.transpose(x[0], 0), ARRAYS["x"]), (lambda x: np.roll(x, ()), ARRAYS["x"]),
     (lambda x: np.concatenate([x, x], dtype="float32"), ARRAYS["x"]),
 ]  # fmt: skip
@@ -345,3 +353,18 @@ def test_what_keywords_axes_and_dtypes_mean_to_numpy(function: Any, array: np.nd
 def test_whole_numbers_take_no_floats_that_require_grad() -> None:
     with pytest.raises(GradcliError, match="insert: floats that require grad cannot be put into whole numbers"):
         np.insert(torch.tensor(WHOLE), 1, torch.tensor(2.5, requires_grad=True))
+
+
+def test_edges_of_bins_move_with_the_extremes() -> None:
+    x = torch.tensor([1.0, 5.0, 2.0], dtype=torch.float64, requires_grad=True)
+    edges = np.histogram_bin_edges(x, 4)
+    assert edges.tolist() == [1, 2, 3, 4, 5]
+    edges[1].backward()
+    assert x.grad.tolist() == [0.75, 0.25, 0]
+
+
+def test_the_edges_around_one_value() -> None:
+    x = torch.full((3,), 2.0, dtype=torch.float64, requires_grad=True)
+    counts, edges = np.histogram(x, 2)
+    assert edges.tolist() == np.histogram(x.detach().numpy(), 2)[1].tolist() == [1.5, 2.0, 2.5]
+    assert counts.tolist() == [0, 3]

@@ -177,3 +177,45 @@ def test_normal_densities_within_a_subspace(name: str) -> None:
         function(x, middle, torch.tensor(cov, requires_grad=True), allow_singular=True)
     with pytest.raises(ValueError, match="must be symmetric positive semidefinite"):
         function(x, middle, np.diag([1.0, -1.0, 0.0, 1.0]), allow_singular=True)
+
+
+@pytest.mark.parametrize("name", ["iv", "ive", "jv", "kn", "kve", "yn", "expn", "polygamma", "eval_legendre", "eval_hermite"])
+def test_orders_in_arrays(name: str) -> None:
+    orders, x = np.array([[1], [2], [1]]), np.array([0.7, 1.9])
+    leaf = torch.tensor(x, requires_grad=True)
+    found = getattr(torch.scipy.special, name)(torch.tensor(orders), leaf)
+    function = getattr(scipy.special, name)
+    assert found.detach().numpy() == pytest.approx(function(orders, x), rel=1e-10)
+    weights = np.array([[1.0, -2.0], [0.5, 3.0], [2.0, 1.0]])
+    (found * torch.tensor(weights)).sum().backward()
+    slope = ((function(orders, x + 1e-6) - function(orders, x - 1e-6)) * weights).sum(0) / 2e-6
+    assert leaf.grad.numpy() == pytest.approx(slope, rel=1e-6)
+
+
+def test_whole_orders_are_not_cut_off() -> None:
+    with pytest.raises(ValueError, match="kn takes whole orders: kv takes others"):
+        torch.scipy.special.kn(0.5, torch.tensor(1.0))
+
+
+@pytest.mark.parametrize("trans", [0, 1])
+@pytest.mark.parametrize("columns", [(), (2,)])
+def test_pivots_count_from_zero(trans: int, columns: tuple[int, ...]) -> None:
+    matrix, right = rng.normal(size=(4, 4)), rng.normal(size=(4, *columns))
+    leaf = torch.tensor(matrix, requires_grad=True)
+    factors, pivots = torch.scipy.linalg.lu_factor(leaf)
+    wanted = scipy.linalg.lu_factor(matrix)
+    assert factors.detach().numpy() == pytest.approx(wanted[0], rel=1e-12)
+    assert pivots.tolist() == wanted[1].tolist()
+    found = torch.scipy.linalg.lu_solve((factors, pivots), right, trans=trans)
+    assert found.detach().numpy() == pytest.approx(scipy.linalg.lu_solve(wanted, right, trans), rel=1e-9)
+    found.sum().backward()
+    turned = torch.tensor(matrix, requires_grad=True)
+    np.linalg.solve(turned.mT if trans else turned, torch.tensor(right)).sum().backward()
+    assert leaf.grad.numpy() == pytest.approx(turned.grad.numpy(), rel=1e-8)
+
+
+@pytest.mark.parametrize("name", ["vonmises.mean", "truncnorm.var", "vonmises.std", "truncnorm.mean"])
+def test_what_distributions_lack_is_no_function_of_their_arguments(name: str) -> None:
+    distribution, method = name.split(".")
+    with pytest.raises(AttributeError, match=rf"gradcli has no scipy\.stats\.{name}"):
+        getattr(getattr(torch.scipy.stats, distribution), method)(torch.tensor(2.0))

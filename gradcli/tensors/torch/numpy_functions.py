@@ -102,6 +102,16 @@ def _roll(a: Any, shift: Any, axis: Any = None) -> Any:
     return clone_of(a) if nowhere else by_name("roll", a, shift, axis=axis)
 
 
+def _shifted(direction: int) -> Callable[..., Any]:
+    """``np.fft.fftshift`` and its inverse: half of each axis to the other end."""
+
+    def run(x: Any, axes: Any = None) -> Any:
+        places = tuple(range(np.ndim(x))) if axes is None else (axes,) if isinstance(axes, (int, np.integer)) else tuple(axes)
+        return _roll(x, tuple([direction * (np.shape(x)[axis] // 2) for axis in places]), places)
+
+    return run
+
+
 # -- numbers ----------------------------------------------------------------------------------------------------
 
 
@@ -231,5 +241,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "apply_along_axis": _along_axis, "apply_over_axes": _over_axes, "astype": _astype, "real": _real, "real_if_close": _real_if_close,
     "imag": _imaginary, "linspace": _spaced, "logspace": _log_spaced, "geomspace": _geometric, "poly": _polynomial_of_roots,
     "linalg.eigh": _of_triangle("eigh"), "linalg.eigvalsh": _of_triangle("eigvalsh"), "polyfit": _fitted, "interp": _interpolated,
-    "concat": _concatenated, "unstack": _unstacked, **{name: _parts(name) for name in ("split", "array_split", "hsplit", "vsplit")},
+    "fftshift": _shifted(1), "ifftshift": _shifted(-1), "concat": _concatenated, "unstack": _unstacked,
+    **{name: _parts(name) for name in ("split", "array_split", "hsplit", "vsplit")},
 }  # fmt: skip

@@ -45,6 +45,22 @@ def inner_products(x1: Any, x2: Any, axis: int, **keywords: Any) -> Any:
     return by_name("vecdot", np.moveaxis(tensor_of(x1), axis, -1), np.moveaxis(tensor_of(x2), axis, -1), **keywords)
 
 
+def _products_of_vectors(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    """``np.linalg.vecdot``, which is the same."""
+    return inner_products(x1, x2, axis)
+
+
+def _places(obj: Any, arr: Any, axis: Any) -> Any:
+    """A slice, or indices in any shape, as indices in a row."""
+    if isinstance(obj, slice):
+        return np.arange(np.size(plain(arr), axis))[obj]
+    return np.ravel(obj) if np.ndim(obj) > 1 else obj
+
+
+def _without(arr: Any, obj: Any, axis: Any = None) -> Any:
+    return by_name("delete", arr, _places(plain(obj), arr, axis), axis)
+
+
 def _inserted(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     """What is put in takes the array's dtype, as in an assignment."""
     given, put = tensor_of(arr), tensor_of(values)
@@ -54,11 +70,11 @@ def _inserted(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
                 "insert: floats that require grad cannot be put into whole numbers", help="make the array one of floats"
             )
         put = put.to(given.dtype)
-    return by_name("insert", given, obj, put, axis)
+    return by_name("insert", given, _places(plain(obj), arr, axis), put, axis)
 
 
 REDUCTIONS: dict[str, Callable[..., Any]] = {
     "nanprod": _without_nan("nanprod", np.prod, 1.0), "nansum": _without_nan("nansum", np.sum, 0.0),
     "nanmax": _without_nan("nanmax", np.max, -np.inf), "nanmin": _without_nan("nanmin", np.min, np.inf),
-    "angle": _angle, "trace": _trace, "trapezoid": _area, "insert": _inserted,
+    "angle": _angle, "trace": _trace, "trapezoid": _area, "linalg.vecdot": _products_of_vectors, "insert": _inserted, "delete": _without,
 }  # fmt: skip

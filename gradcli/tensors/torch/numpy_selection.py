@@ -96,12 +96,30 @@ def _trim(filt: Any, trim: str = "fb", axis: Any = -1) -> Any:
 
 def _histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
     """Counts, and the edges of the bins, which lie between the smallest and the largest entry."""
-    if isinstance(weights, Tensor) and weights.requires_grad:
-        raise UnreadArgumentError("histogram of tensors does not support weights that require grad", help="write weights.detach()")
+    _refuse_weights("histogram", weights)
     counts, edges = np.histogram(plain(a), plain(bins), range, None, plain(weights))
-    if isinstance(bins, int) and range is None and isinstance(a, Tensor) and a.requires_grad:
-        edges = np.linspace(np.min(a), np.max(a), bins + 1)
+    edges = _edges(a, bins, range, edges)
     return (counts / counts.sum() / np.diff(edges) if density else counts), edges
+
+
+def _edges(a: Any, bins: Any, range: Any, edges: Any) -> Any:
+    """The edges that NumPy has found: those between the smallest and the largest entry move with these."""
+    if not (isinstance(a, Tensor) and a.requires_grad and range is None) or np.ndim(bins):
+        return edges
+    if isinstance(bins, str):
+        raise UnreadArgumentError("edges that NumPy chooses by entries have no gradients", help="give the number of bins, or a.detach()")
+    low, high = np.min(a), np.max(a)
+    return np.linspace(low, high, bins + 1) if high.item() > low.item() else np.linspace(low - 0.5, high + 0.5, bins + 1)
+
+
+def _bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
+    _refuse_weights("histogram_bin_edges", weights)
+    return _edges(a, bins, range, np.histogram_bin_edges(plain(a), plain(bins), range, plain(weights)))
+
+
+def _refuse_weights(name: str, weights: Any) -> None:
+    if isinstance(weights, Tensor) and weights.requires_grad:
+        raise UnreadArgumentError(f"{name} of tensors does not support weights that require grad", help="write weights.detach()")
 
 
 def _bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
@@ -115,5 +133,5 @@ def _bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
 
 SELECTION: dict[str, Callable[..., Any]] = {
     "where": _where, "piecewise": _piecewise, "choose": _choose, "partition": _partition, "sort": _sort, "argsort": _argsort,
-    "unique": _unique, "trim_zeros": _trim, "bincount": _bincount, "histogram": _histogram,
+    "unique": _unique, "trim_zeros": _trim, "bincount": _bincount, "histogram": _histogram, "histogram_bin_edges": _bin_edges,
 }  # fmt: skip

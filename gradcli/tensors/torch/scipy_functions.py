@@ -17,6 +17,7 @@ from gradcli.tensors.dispatch.library_calls import call, known
 from gradcli.tensors.torch.catalogue_functions import function
 from gradcli.tensors.torch.custom_functions import Function
 from gradcli.tensors.torch.numpy_calls import plain, tensor_of
+from gradcli.tensors.torch.scipy_factors import FACTORS
 
 _LARGEST = 64  # rows of a matrix in Sylvester's equation, which is solved as one of as many squared
 
@@ -38,6 +39,36 @@ def _scaled_bessel(v: Any, z: Any) -> Any:
 def _scaled_second_bessel(v: Any, z: Any) -> Any:
     """The modified Bessel function of the second kind times exp(z)."""
     return call("kv", SCIPY, (tensor_of(v), z), {}) * np.exp(z)
+
+
+def _of_each_order(name: str) -> Callable[..., Any]:
+    """A function of an order and a number, where the orders may stand in an array: one order after the other."""
+
+    def run(order: Any, x: Any) -> Any:
+        orders = np.asarray(plain(order)) if not isinstance(order, Tensor) or not order.requires_grad else np.zeros(())
+        if name in ("kn", "yn") and (orders != np.rint(orders)).any():
+            raise ValueError(f"{name} takes whole orders: {name[0]}v takes others")
+        if not orders.ndim:
+            return _of_one_order(name, order, x)
+        spread, given = np.broadcast_arrays(orders, tensor_of(x))
+        spread = np.asarray(plain(spread))
+        result: Any = np.zeros_like(plain(given), np.result_type(plain(given), np.float32))
+        for single in np.unique(orders):
+            here = spread == single
+            result = np.where(here, _of_one_order(name, single.item(), np.where(here, given, 1.0)), result)
+        return result
+
+    return run
+
+
+def _of_one_order(name: str, order: Any, x: Any) -> Any:
+    made = {"ive": _scaled_bessel, "kve": _scaled_second_bessel}.get(name)
+    return call(name, SCIPY, (_strong(order), _strong(x)), {}) if made is None else made(order, x)
+
+
+_OF_ORDERS = ("iv", "ive", "jn", "jv", "kn", "kv", "kve", "yn", "yv", "expn", "polygamma", *(
+    f"eval_{family}" for family in ("chebyt", "chebyu", "hermite", "hermitenorm", "laguerre", "legendre")
+))  # fmt: skip
 
 
 def _combinations(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Any:
@@ -213,8 +244,9 @@ def _banded(l_and_u: Any, ab: Any, b: Any, overwrite_ab: bool = False, overwrite
 
 
 MADE: dict[str, Callable[..., Any]] = {
+    **FACTORS,
     "special.comb": _combinations, "special.perm": _permutations, "special.factorial": _factorial,
-    "special.gammasgn": _sign_of_gamma, "special.ive": _scaled_bessel, "special.kve": _scaled_second_bessel,
+    "special.gammasgn": _sign_of_gamma, **{f"special.{name}": _of_each_order(name) for name in _OF_ORDERS},
     "stats.multivariate_normal.logpdf": _normal_logpdf, "stats.multivariate_normal.pdf": _normal_pdf,
     "signal.convolve": _convolve, "linalg.solve_sylvester": _sylvester, "linalg.sqrtm": _square_root, "linalg.solve_banded": _banded,
 }  # fmt: skip
@@ -230,7 +262,7 @@ def scipy_function(path: str) -> Any:
     if path.startswith("stats.") and path.count(".") == 1 and is_part(last, SCIPY):
         return _Distribution(path)
     name = qualified(last, path, SCIPY)
-    if known(name, SCIPY) is None:
+    if known(name, SCIPY) is None or (path.count(".") > 1 and name == last):  # a distribution's mean is not that of its arguments
         raise AttributeError(f"gradcli has no scipy.{path}")
 
     def run(*arguments: Any, **keywords: Any) -> Any:
