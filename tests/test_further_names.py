@@ -48,7 +48,7 @@ def test_singular_matrices_raise_a_linalg_error() -> None:
         ("torch.linalg.eig", "complex, and tensors of gradcli hold real ones; torch.linalg.eigh is of symmetric matrices"),
         ("torch.view_as_complex", "its numbers are complex"),
         ("torch.lstm", "a kernel behind torch.nn's recurrent modules"),
-        ("torch.linalg.ldl_factor", "torch.linalg.solve and lu_factor"),
+        ("torch.lobpcg", "torch.linalg.eigh is exact"),
     ],
 )
 def test_what_is_left_out_says_why(text: str, why: str) -> None:

@@ -31,7 +31,7 @@ _OWN = (
     "smm", "sspaddmm", "to_dlpack", "geqrf", "histogramdd", "norm_except_dim",
     "feature_alpha_dropout", "native_channel_shuffle", "native_dropout", "native_layer_norm", "native_group_norm", "native_batch_norm",
     "convolution", "conv_tbc", "segment_reduce", "embedding_bag", "linear_cross_entropy", "fractional_max_pool2d",
-    "fractional_max_pool3d", "view_copy", "svd_lowrank", "pca_lowrank", *SPECIAL,
+    "fractional_max_pool3d", "view_copy", "svd_lowrank", "pca_lowrank", "ldl_factor", "ldl_factor_ex", "ldl_solve", *SPECIAL,
 )  # fmt: skip
 
 

@@ -92,7 +92,7 @@ def _lstsq(x: Any, y: Any, rcond: float | None, driver: str | None) -> tuple[Any
         found,
         nothing(x) if driver == "gelsy" or residuals is None else residuals,
         nothing(x) if driver == "gels" else rank,
-        detach(sizes) if driver in ("gelsd", "gelss") else nothing(x),
+        detach(sizes if driver in ("gelsd", "gelss") else nothing(x)),
     )
 
 

@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache, wraps
 from typing import Any, NoReturn, TypeVar, cast
 
-from gradcli.errors import ArgumentError, GradcliError, TypeMismatchError
-from gradcli.spelling import closest
+from gradcli.errors import ArgumentError, GradcliError, TypeMismatchError, suggestion
 from gradcli.tensors.core.user_warnings import warn, warn_once
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -75,7 +74,7 @@ def _meant(key: str, keywords: Mapping[str, Any]) -> str | None:
 
     known = {parameter.name for form in forms(key) for parameter in form.parameters}
     for word in keywords:
-        if word not in known and (close := closest(word, sorted(known), 0.6)) is not None:
+        if word not in known and (close := suggestion(word, sorted(known), 0.6)) is not None:
             return f"did you mean '{close}'?"
     return None
 

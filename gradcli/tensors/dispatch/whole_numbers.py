@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,7 +41,7 @@ def settle(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> 
         return Settled(tuple([a.to(dtypes.float64) if isinstance(a, Tensor) else a for a in arguments]), dict(keywords), None)
     tensors = [a.array for a in arguments if isinstance(a, Tensor)]
     if rule == "promoted":
-        common = dtypes.of_numpy(dtypes.result_type(tensors)) if tensors else None
+        common = dtypes.of_numpy(reduce(dtypes.joined, [a.dtype for a in tensors])) if tensors else None  # all are expanded before
         if common is None or not common.is_floating_point:
             return None
         return Settled(tuple([a.to(common) if isinstance(a, Tensor) else a for a in arguments]), dict(keywords), None)

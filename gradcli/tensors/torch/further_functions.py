@@ -1,4 +1,4 @@
-"""Functions of PyTorch's beside the catalogue: norms of slices, Householder's factors, channels in another order, names of Python's."""
+"""Functions of PyTorch's beside the catalogue: norms of slices, channels in another order, names of Python's."""
 
 from __future__ import annotations
 
@@ -10,13 +10,11 @@ import numpy as np
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.refusals.calls import out_of_range
 from gradcli.tensors.core import dtypes
-from gradcli.tensors.core.batched import by_example
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.library_calls import call
-from gradcli.tensors.dispatch.named_results import named_results
 from gradcli.tensors.dispatch.parsed_calls import all_parsed, parsed
 from gradcli.tensors.dispatch.refusals import in_words
-from gradcli.tensors.torch.no_derivatives import to_be_derived
+from gradcli.tensors.torch.lapack_factors import GEQRF, GEQRF_METHOD
 from gradcli.tensors.torch.random_fills import OF_NETWORKS
 
 
@@ -34,26 +32,6 @@ def _norm_except_dim(v: Any, pow: int = 2, dim: int = 0) -> Any:
     if dim == rank - 1:
         return v.contiguous().view(-1, v.shape[dim]).norm(pow, 0).view(*(1,) * (rank - 1), v.shape[dim])
     return _norm_except_dim(v.transpose(0, dim), pow, 0).transpose(0, dim)
-
-
-def _geqrf(x: Tensor) -> Any:
-    """Householder's factors as LAPACK has them: the triangle with the reflections under it, and their weights. PyTorch has no rule."""
-    from scipy.linalg import lapack
-
-    array = x.array
-    if array.dtype.kind != "f" or array.dtype.itemsize == 2:
-        raise NotImplementedError(f"\"geqrf_cpu\" not implemented for '{x.dtype.in_messages}'")
-    if array.ndim < 2:
-        raise RuntimeError("torch.geqrf: input must have at least 2 dimensions.")
-    *lead, m, n = array.shape
-    factor = lapack.sgeqrf if array.dtype == np.float32 else lapack.dgeqrf
-    factors, weights = np.empty((*lead, n, m), array.dtype), np.empty((*lead, min(m, n)), array.dtype)
-    if array.size:
-        for place in np.ndindex(*lead):
-            found = factor(np.asfortranarray(array[place]))
-            factors[place], weights[place] = found[0].T, found[1]
-    parts = (Tensor(factors.swapaxes(-1, -2)), Tensor(weights))  # by columns, as LAPACK leaves them
-    return named_results("geqrf", ("a", "tau"), to_be_derived("geqrf", "GeqrfBackward0", parts, [x]))
 
 
 def _adjoint(x: Any) -> Any:
@@ -126,11 +104,11 @@ FURTHER: dict[str, Callable[..., Any]] = {
     **all_parsed({"norm_except_dim": _norm_except_dim, "native_channel_shuffle": _native_channel_shuffle, "view_copy": _view_copy,
         "dropout": _dropout("dropout"), "alpha_dropout": _dropout("alpha_dropout"), "native_dropout": _native_dropout,
         "feature_alpha_dropout": _dropout("feature_alpha_dropout"), "feature_dropout": _dropout("dropout2d"), "adjoint": _adjoint}),
-    "geqrf": parsed(by_example(_geqrf), "geqrf"),
+    "geqrf": GEQRF,
     "chain_matmul": in_words(_chain_matmul, "chain_matmul"), "classproperty": classproperty,
     "prepare_multiprocessing_environment": _prepare_multiprocessing_environment,
 }  # fmt: skip
 FURTHER_METHODS: dict[str, Callable[..., Any]] = {
-    "geqrf": parsed(by_example(_geqrf), "geqrf", "Tensor"),
+    "geqrf": GEQRF_METHOD,
     "adjoint": parsed(_adjoint, "adjoint", "Tensor"),
 }
