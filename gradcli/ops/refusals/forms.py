@@ -179,7 +179,7 @@ def refused(form: Form, arguments: Sequence[Any], keywords: Mapping[str, Any]) -
                     continue
                 return _missing(form, arguments, keywords)
             value, where = left.pop(word), ""
-        if (value is None and (parameter.none or parameter.optional)) or _fits(form, parameter, value):
+        if (value is None and parameter.none) or _fits(form, parameter, value):
             continue
         if several and place == 0 and where and _is_int(value):
             error = _sizes(name, parameter.name, arguments)
@@ -249,6 +249,8 @@ def _fits(form: Form, parameter: Parameter, value: Any) -> bool:
         return isinstance(value, str)
     if kind == "Device":
         return isinstance(value, str) or type(value) is int or type(value).__name__ == "device"
+    if kind in ("memory_format", "layout"):
+        return isinstance(value, str) or type(value).__name__ == kind
     return kind not in ("dtype", "Generator") or type(value).__name__ == kind or (kind == "dtype" and value in (float, int, bool))
 
 
