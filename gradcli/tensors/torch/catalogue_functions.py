@@ -64,6 +64,7 @@ def function(name: str, where: str = "torch") -> Callable[..., Any]:
 
     def run(*arguments: Any, **keywords: Any) -> Any:
         if single and arguments and not isinstance(arguments[0], Tensor):
+            check(arguments, keywords)
             raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(arguments[0]).__name__}")
         nonlocal alone
         try:
