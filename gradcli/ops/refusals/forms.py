@@ -179,7 +179,7 @@ def refused(form: Form, arguments: Sequence[Any], keywords: Mapping[str, Any]) -
                     continue
                 return _missing(form, arguments, keywords)
             value, where = left.pop(word), ""
-        if (value is None and (parameter.none or parameter.optional)) or _fits(form, parameter, value):
+        if (value is None and parameter.none) or _fits(form, parameter, value):
             continue
         if several and place == 0 and where and _is_int(value):
             error = _sizes(name, parameter.name, arguments)
@@ -189,7 +189,10 @@ def refused(form: Form, arguments: Sequence[Any], keywords: Mapping[str, Any]) -
         if parameter.type == "Tensor[]" and isinstance(value, (list, tuple)):
             i, part = next((i, part) for i, part in enumerate(value) if not _is_tensor(part))
             return TypeError(f"expected Tensor as element {i} in argument {place}, but got {type_name(part)}")
-        return TypeError(f"{name}(): argument '{parameter.name}'{where} must be {parameter.shown}, not {type_name(value)}")
+        said = f"{name}(): argument '{parameter.name}'{where} must be {parameter.shown}"
+        wrong = next((i for i, part in enumerate(value) if not _is_int(part)), None) if _is_list_of_ints(parameter, value) else None
+        end = f", not {type_name(value)}" if wrong is None else f", but found element of type {type_name(value[wrong])} at pos {wrong}"
+        return TypeError(said + end)
     for word in left:
         known = any(word == p.name for p in form.parameters)
         return TypeError(f"{name}() got {'multiple values for' if known else 'an unexpected keyword'} argument '{word}'")
@@ -208,6 +211,11 @@ def _missing(form: Form, arguments: Sequence[Any], keywords: Mapping[str, Any]) 
     absent = [p.name for p in form.parameters[len(arguments) :] if not p.optional and p.among(keywords) is None]
     listed = ", ".join(f'"{name}"' for name in absent)
     return TypeError(f"{form.name}() missing {len(absent)} required positional argument{'s' * (len(absent) == 1)}: {listed}")
+
+
+def _is_list_of_ints(parameter: Parameter, value: Any) -> bool:
+    """Whether a list stands where one of whole numbers belongs."""
+    return parameter.type.startswith("int[") and isinstance(value, (tuple, list))
 
 
 def _is_tensor(value: Any) -> bool:
@@ -249,6 +257,8 @@ def _fits(form: Form, parameter: Parameter, value: Any) -> bool:
         return isinstance(value, str)
     if kind == "Device":
         return isinstance(value, str) or type(value) is int or type(value).__name__ == "device"
+    if kind in ("memory_format", "layout"):
+        return isinstance(value, str) or type(value).__name__ == kind
     return kind not in ("dtype", "Generator") or type(value).__name__ == kind or (kind == "dtype" and value in (float, int, bool))
 
 

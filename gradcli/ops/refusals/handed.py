@@ -17,7 +17,7 @@ _STEPS: Mapping[str, str] = {
     **dict.fromkeys(("F.normalize", "norm"), "linalg.vector_norm(input, p, dim, keepdim)"),
     **dict.fromkeys((
         "F.mse_loss", "F.l1_loss", "F.smooth_l1_loss", "F.huber_loss", "F.binary_cross_entropy", "F.binary_cross_entropy_with_logits",
-    ), "target.size"),
+    ), "target.size; input.size"),
     "F.margin_ranking_loss": "input2.dim; target.dim", "F.triplet_margin_with_distance_loss": "positive.ndim; negative.ndim",
     "F.kl_div": "kl_div(input, target, log_target=log_target)",
     "F.poisson_nll_loss": "poisson_nll_loss(input, target, log_input, full, eps, reduction)",
@@ -41,6 +41,9 @@ _STEPS: Mapping[str, str] = {
 }  # fmt: skip
 
 
+_OF_TENSORS = frozenset({"atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_tensors", "cartesian_prod", "chain_matmul"})
+
+
 def native() -> set[str]:
     """The functions that arguments are handed to, by their names as forms have them."""
     steps = "; ".join(_STEPS.values()).split("; ")
@@ -53,8 +56,10 @@ def refusal(key: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> 
     if error is not None:
         return error
     found = forms(key)
-    if not found or not found[0].in_python or found[0].rest:
+    if not found or not found[0].in_python:
         return None
+    if found[0].rest:
+        return _no_tensors(arguments[0] if len(arguments) == 1 else arguments) if key in _OF_TENSORS else None
     given = dict(zip([p.name for p in found[0].by_position], arguments, strict=False)) | dict(keywords)
     for step in _steps(key, given):
         error = _taken(step, given, "input" if key.startswith("Tensor.") else found[0].parameters[0].name)
@@ -106,6 +111,14 @@ def _taken(step: str, given: Mapping[str, Any], first: str) -> Exception | None:
     return misfit(
         function, [value_of(name) for name, equals, _ in parts if not equals], {w: value_of(name) for w, equals, name in parts if equals}
     )
+
+
+def _no_tensors(parts: Any) -> Exception | None:
+    """The error of what should be tensors, one by one or in a list."""
+    for i, part in enumerate(parts if isinstance(parts, (tuple, list)) else (parts,)):
+        if not hasattr(part, "requires_grad"):
+            return TypeError(f"expected Tensor as element {i} in argument 0, but got {type_name(part)}")
+    return None
 
 
 def _undecided(value: Any) -> Exception | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cache, wraps
 from typing import Any, NoReturn, TypeVar, cast
 
@@ -124,7 +124,9 @@ def _look(argument: Any) -> Any:
     array = getattr(argument, "array", None)
     if array is not None:
         return array.shape, array.dtype
-    return tuple(argument) if type(argument) is list else (type(argument), argument)
+    if type(argument) is list:
+        return tuple(map(_look, argument))
+    return type(argument), argument if isinstance(argument, Hashable) else None
 
 
 def with_warnings(function: _Function, name: str, where: str = "torch") -> _Function:

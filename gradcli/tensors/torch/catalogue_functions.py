@@ -66,6 +66,7 @@ def function(name: str, where: str = "torch", *, parsed: bool = True) -> Callabl
 
     def run(*arguments: Any, **keywords: Any) -> Any:
         if single and arguments and not isinstance(arguments[0], Tensor):
+            check(arguments, keywords)
             raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(arguments[0]).__name__}")
         nonlocal alone
         if writes is not None and len(arguments) == writes + 1:
@@ -281,9 +282,9 @@ OF_NETWORKS: dict[str, Callable[..., Any]] = {name: in_words(function, name, "to
 OWN: dict[str, Callable[..., Any]] = {
     **SEARCHING, **RANDOM, **UNRECORDED, **WINDOWS,
     "einsum": einsum, "is_tensor": is_tensor, "result_type": result_type, "promote_types": promote_types, "can_cast": can_cast,
-    "broadcast_shapes": broadcast_shapes, "clone": clone_of, "detach": detach, "adaptive_max_pool1d": adaptive_max_pool1d,
-    "as_strided": MEMORY["as_strided"],
-    **{name: CASTS[name] for name in ("positive", "resolve_conj", "resolve_neg")},
+    "broadcast_shapes": broadcast_shapes, "detach": detach, "adaptive_max_pool1d": adaptive_max_pool1d,
+    "clone": in_words(clone_of, "clone"), "as_strided": in_words(MEMORY["as_strided"], "as_strided"),
+    **{name: in_words(CASTS[name], name) for name in ("positive", "resolve_conj", "resolve_neg")},
     **{name: in_words(INTROSPECTION[name], name) for name in (
         "numel", "is_floating_point", "is_complex", "is_inference", "allclose", "isclose", "equal", "all", "any", "nonzero", "unique",
         "count_nonzero", "bincount",

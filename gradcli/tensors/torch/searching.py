@@ -173,7 +173,8 @@ SEARCHING: dict[str, Callable[..., Any]] = {
         ("isin", _isin), ("searchsorted", _searchsorted), ("bucketize", _bucketize), ("argwhere", _argwhere),
         ("unique_consecutive", _unique_consecutive),
     )},
-    "tril_indices": _triangle(np.tril_indices), "triu_indices": _triangle(np.triu_indices), "finfo": finfo, "iinfo": iinfo,
+    "tril_indices": in_words(_triangle(np.tril_indices), "tril_indices"),
+    "triu_indices": in_words(_triangle(np.triu_indices), "triu_indices"), "finfo": finfo, "iinfo": iinfo,
 }  # fmt: skip
 SEARCHING_METHODS: dict[str, Callable[..., Any]] = {
     **{name: SEARCHING[name] for name in ("argwhere", "unique_consecutive")},
