@@ -9,138 +9,23 @@ it computes again, so that no more than a chunk is ever held.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
-from gradcli.chunks.layouts import across, aligned, layout_of
-from gradcli.graph.interpret import Transcription, interpret, rebuild
+from gradcli.chunks.layouts import aligned
+from gradcli.chunks.splitting import Splitting
+from gradcli.graph.interpret import interpret, rebuild
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.limits import Limits
-from gradcli.ops.cutting import Found, Uncut
-from gradcli.ops.spec import Op
+from gradcli.ops.cutting import Uncut
 from gradcli.plans.backend import OFTEN
 from gradcli.plans.plan import Plan
 from gradcli.plans.subjects import Nodes
 
 _HELD = 1 << 24  # entries of an array that every process can hold
-_SMALL = 1 << 12  # entries of what is taken out of an array and is not worth cutting
 
 Extents = Mapping[int, int]  # of a chunk, along axes that are cut, by the length of the axis
-
-
-@dataclass(frozen=True)
-class Layout:
-    """axis   along which a node is cut; None for what all chunks have in common
-    stage  the first in which chunks can know it
-    """
-
-    axis: int | None
-    stage: int
-
-
-class Splitting(Transcription[Expr]):
-    """The reading of a graph that says where its nodes are cut.
-
-    cut     the axes of the leaves that are
-    length  of this axis
-    moves   whether entries may go from chunk to chunk
-    spread  entries from which on what all chunks have in common, repeated along an axis as long as the cut, is taken for cut
-    folds   nodes in which all chunks come together, and by which operation
-    moved   nodes whose entries come from other chunks
-    lengths of the axes that are cut: an array has one, which parts of it and what is made longer have not
-    """
-
-    def __init__(self, graph: Graph, cut: Mapping[Expr, int], length: int, spread: int, *, moves: bool) -> None:
-        self.graph, self.cut, self.spread, self.moves = graph, cut, spread, moves
-        self.lengths = {length}
-        self.moved: dict[Expr, None] = {}
-        self.layouts: dict[Expr, Layout] = {}
-        self.folds: dict[Expr, str] = {}
-
-    def leaf(self, node: Expr) -> Expr:
-        found = self.graph.leaf(node.payload.name, node.shape, node.kind)
-        self.layouts[found] = Layout(self.cut.get(node), 0)
-        return found
-
-    def constant(self, node: Expr) -> Expr:
-        found = self.graph.constant(node.payload)
-        self.layouts[found] = Layout(None, 0)
-        return found
-
-    def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
-        made = self.graph.apply(op, operands, node.static)
-        try:
-            self._note_all(made)
-        except Uncut:
-            if op.loops.parts is None or made in self.moved:
-                raise
-            made = op.loops.parts(*operands, **node.static)
-            self._note_all(made)
-        return made
-
-    def _note_all(self, node: Expr) -> None:
-        """Note a node that was just made, and before it what came with it, as conversions of its operands do."""
-        stack = [node]
-        while stack:
-            open_ = [o for o in stack[-1].operands if o is not None and o not in self.layouts]
-            if open_:
-                stack += open_
-            elif (found := stack.pop()) not in self.layouts:
-                self._note(found)
-
-    def cuts(self, node: Expr) -> list[int | None]:
-        """The axes along which a node's operands are cut."""
-        return [None if o is None else self.layouts[o].axis for o in node.operands]
-
-    def _note(self, node: Expr) -> None:
-        stage = max((self.layouts[o].stage for o in node.operands if o is not None), default=0)
-        if node.op is None:
-            self.layouts[node] = Layout(None, 0)
-            return
-        cuts = self.cuts(node)
-        if all(cut is None for cut in cuts):
-            if self._grows(node):
-                self._move(node, across(node, cuts), stage)
-            else:
-                self.layouts[node] = Layout(self._spread(node), stage)
-            return
-        try:
-            found: Found = layout_of(node, cuts)
-        except Uncut:
-            if not self.moves or node.op.loops.across is None:
-                raise
-            self._move(node, across(node, cuts), stage)
-            return
-        if found.fold:
-            self.folds[node] = found.fold
-        self.layouts[node] = Layout(found.axis, stage + bool(found.fold))
-
-    def _move(self, node: Expr, axis: int | None, stage: int) -> None:
-        """Note a node whose entries come from other chunks, which are to be known before."""
-        axis = None if math.prod(node.shape) < _SMALL else axis
-        self.moved[node] = None
-        self.layouts[node] = Layout(axis, stage + 1)
-        if axis is not None:
-            self.lengths.add(node.shape[axis])
-
-    def _grows(self, node: Expr) -> bool:
-        """Whether what all chunks have in common is put into an array that chunks are to have."""
-        size = math.prod(node.shape)
-        made_of = sum(math.prod(o.shape) for o in node.operands if o is not None)
-        return self.moves and node.op is not None and node.op.loops.across is not None and size >= max(_SMALL, self.spread, 2 * made_of)
-
-    def _spread(self, node: Expr) -> int | None:
-        """The axis along which what all chunks have in common is repeated to be as long as they are together: no chunk needs it all."""
-        if node.op is None or not node.op.rewriting.repeats or math.prod(node.shape) < self.spread:
-            return None
-        lead = len(node.shape) - len(node.operand.shape)
-        for axis, extent in enumerate(node.shape):
-            if extent in self.lengths and (axis < lead or node.operand.shape[axis - lead] != extent):
-                return axis
-        return None
 
 
 @dataclass(frozen=True, eq=False)
