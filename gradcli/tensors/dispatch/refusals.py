@@ -183,3 +183,7 @@ def in_words(function: _Function, name: str = "", where: str = "torch") -> _Func
             raise_as_pytorch(error, name, where, arguments, keywords)
 
     return cast(_Function, run)
+
+
+def all_in_words(functions: Mapping[str, Callable[..., Any]], where: str = "torch") -> dict[str, Callable[..., Any]]:
+    return {name: in_words(function, name, where) for name, function in functions.items()}

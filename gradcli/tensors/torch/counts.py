@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.dispatch.parsed_calls import all_parsed
+from gradcli.tensors.dispatch.refusals import all_in_words
 from gradcli.tensors.torch.generator import Generator, default_generator
 from gradcli.tensors.torch.no_derivatives import flat, underived
 
@@ -125,4 +125,4 @@ def _rejected(count: float, chance: float, draw: _Draw) -> float:
             return k
 
 
-COUNTS: dict[str, Callable[..., Tensor]] = all_parsed({"poisson": _poisson, "binomial": _binomial})
+COUNTS: dict[str, Callable[..., Tensor]] = all_in_words({"poisson": _poisson, "binomial": _binomial})

@@ -12,8 +12,7 @@ from gradcli.ops.refusals.calls import out_of_range
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.library_calls import call
-from gradcli.tensors.dispatch.parsed_calls import all_parsed, parsed
-from gradcli.tensors.dispatch.refusals import in_words
+from gradcli.tensors.dispatch.refusals import all_in_words, in_words
 from gradcli.tensors.torch.lapack_factors import GEQRF, GEQRF_METHOD
 from gradcli.tensors.torch.random_fills import OF_NETWORKS
 
@@ -101,7 +100,7 @@ def _prepare_multiprocessing_environment(path: str) -> None:
 
 
 FURTHER: dict[str, Callable[..., Any]] = {
-    **all_parsed({"norm_except_dim": _norm_except_dim, "native_channel_shuffle": _native_channel_shuffle, "view_copy": _view_copy,
+    **all_in_words({"norm_except_dim": _norm_except_dim, "native_channel_shuffle": _native_channel_shuffle, "view_copy": _view_copy,
         "dropout": _dropout("dropout"), "alpha_dropout": _dropout("alpha_dropout"), "native_dropout": _native_dropout,
         "feature_alpha_dropout": _dropout("feature_alpha_dropout"), "feature_dropout": _dropout("dropout2d"), "adjoint": _adjoint}),
     "geqrf": GEQRF,
@@ -110,5 +109,5 @@ FURTHER: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 FURTHER_METHODS: dict[str, Callable[..., Any]] = {
     "geqrf": GEQRF_METHOD,
-    "adjoint": parsed(_adjoint, "adjoint", "Tensor"),
+    "adjoint": in_words(_adjoint, "adjoint", "Tensor"),
 }

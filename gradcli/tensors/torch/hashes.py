@@ -11,7 +11,7 @@ from gradcli.ops.refusals.calls import out_of_range
 from gradcli.tensors.core.batched import by_example
 from gradcli.tensors.core.dtypes import FLOATS
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.dispatch.parsed_calls import parsed
+from gradcli.tensors.dispatch.refusals import in_words
 
 
 def _hash_tensor(x: Tensor, dim: Any = (), *, keepdim: bool = False, mode: int = 0) -> Tensor:
@@ -38,5 +38,5 @@ def _hash_tensor(x: Tensor, dim: Any = (), *, keepdim: bool = False, mode: int =
     return Tensor(np.asarray(found))
 
 
-HASHES: dict[str, Callable[..., Any]] = {"hash_tensor": parsed(by_example(_hash_tensor), "hash_tensor")}
-HASH_METHODS: dict[str, Callable[..., Any]] = {"hash_tensor": parsed(by_example(_hash_tensor), "hash_tensor", "Tensor")}
+HASHES: dict[str, Callable[..., Any]] = {"hash_tensor": in_words(by_example(_hash_tensor), "hash_tensor")}
+HASH_METHODS: dict[str, Callable[..., Any]] = {"hash_tensor": in_words(by_example(_hash_tensor), "hash_tensor", "Tensor")}

@@ -11,7 +11,7 @@ from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.batched import by_example
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.named_results import named_results
-from gradcli.tensors.dispatch.parsed_calls import parsed
+from gradcli.tensors.dispatch.refusals import in_words
 from gradcli.tensors.torch.creation import linspace
 from gradcli.tensors.torch.no_derivatives import underived
 
@@ -153,7 +153,7 @@ def _density(hist: np.ndarray, edges: Sequence[np.ndarray]) -> np.ndarray:
 
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {"histogram": _histogram, "histogramdd": _histogramdd, "histc": _histc}
-HISTOGRAMS: dict[str, Callable[..., Any]] = {name: parsed(by_example(f), name) for name, f in _FUNCTIONS.items()}
+HISTOGRAMS: dict[str, Callable[..., Any]] = {name: in_words(by_example(f), name) for name, f in _FUNCTIONS.items()}
 HISTOGRAM_METHODS: dict[str, Callable[..., Any]] = {
-    name: parsed(by_example(f), name, "Tensor") for name, f in _FUNCTIONS.items() if name != "histogramdd"
+    name: in_words(by_example(f), name, "Tensor") for name, f in _FUNCTIONS.items() if name != "histogramdd"
 }

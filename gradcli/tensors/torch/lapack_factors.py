@@ -13,7 +13,7 @@ from gradcli.tensors.core.batched import by_example
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.library_calls import call
 from gradcli.tensors.dispatch.named_results import named_results
-from gradcli.tensors.dispatch.parsed_calls import parsed
+from gradcli.tensors.dispatch.refusals import in_words
 from gradcli.tensors.torch.no_derivatives import to_be_derived, underived
 
 
@@ -130,7 +130,7 @@ def _cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) 
 
 
 FACTORS: dict[str, Callable[..., Any]] = {
-    name: parsed(by_example(function), name, key=f"linalg.{name}")
+    name: in_words(by_example(function), name, "torch.linalg")
     for name, function in (
         ("ldl_factor", _ldl_factor),
         ("ldl_factor_ex", _ldl_factor_ex),
@@ -138,5 +138,5 @@ FACTORS: dict[str, Callable[..., Any]] = {
         ("cholesky_ex", _cholesky_ex),
     )
 }
-GEQRF = parsed(by_example(_geqrf), "geqrf")
-GEQRF_METHOD = parsed(by_example(_geqrf), "geqrf", "Tensor")
+GEQRF = in_words(by_example(_geqrf), "geqrf")
+GEQRF_METHOD = in_words(by_example(_geqrf), "geqrf", "Tensor")

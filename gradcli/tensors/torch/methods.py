@@ -22,8 +22,7 @@ from gradcli.tensors.core.user_warnings import warn
 from gradcli.tensors.dispatch.apply import apply
 from gradcli.tensors.dispatch.interpreter import interpret
 from gradcli.tensors.dispatch.library_calls import call, direct, known
-from gradcli.tensors.dispatch.parsed_calls import all_parsed
-from gradcli.tensors.dispatch.refusals import in_words, parser, raise_as_pytorch, with_old_forms, with_warnings
+from gradcli.tensors.dispatch.refusals import all_in_words, in_words, parser, raise_as_pytorch, with_old_forms, with_warnings
 from gradcli.tensors.dispatch.underivable import limited
 from gradcli.tensors.torch import creation
 from gradcli.tensors.torch.bits import BITS
@@ -82,7 +81,7 @@ OWN: dict[str, Callable[..., Any]] = {
     **HASH_METHODS,
     **HISTOGRAM_METHODS,
     **SLICE_METHODS,
-    **all_parsed(
+    **all_in_words(
         {"is_set_to": MEMORY["is_set_to"], "is_same_size": UNRECORDED_METHODS["is_same_size"], "type_as": CASTS["type_as"]}, "Tensor"
     ),
     "new_zeros": _new(creation.zeros),

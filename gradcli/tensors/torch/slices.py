@@ -16,8 +16,7 @@ from gradcli.tensors.core.node import Node, Shaped, node_class
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.apply import apply
 from gradcli.tensors.dispatch.library_calls import call
-from gradcli.tensors.dispatch.parsed_calls import all_parsed
-from gradcli.tensors.dispatch.refusals import in_words
+from gradcli.tensors.dispatch.refusals import all_in_words, in_words
 from gradcli.tensors.dispatch.regions import region
 
 Bound = int | None
@@ -104,7 +103,7 @@ def _split_along(name: str) -> Callable[..., Any]:
     return split
 
 
-SLICES: dict[str, Callable[..., Any]] = all_parsed({"slice_copy": _slice_copy, "slice_inverse": _slice_inverse})
-SLICE_METHODS: dict[str, Callable[..., Any]] = all_parsed({"slice_inverse": _slice_inverse, "index": _index_of}, "Tensor") | {
+SLICES: dict[str, Callable[..., Any]] = all_in_words({"slice_copy": _slice_copy, "slice_inverse": _slice_inverse})
+SLICE_METHODS: dict[str, Callable[..., Any]] = all_in_words({"slice_inverse": _slice_inverse, "index": _index_of}, "Tensor") | {
     name: in_words(_split_along(name), name, "Tensor") for name in ("hsplit", "vsplit", "dsplit")
 }  # fmt: skip
