@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import GradcliError, InputTypeError, UsageError
+from gradcli.errors import GradcliError, InputTypeError, UsageError, text_lines
 from gradcli.graph.nodes import Expr
 from gradcli.ops.calling.inputs import numbers
 from gradcli.ops.cutting import Uncut
@@ -231,7 +231,9 @@ class _Tasks:
             try:
                 moved = node.op.forward(*operands, **node.static)
             except NotImplementedError as error:
-                raise UsageError(f"Dask has no {node.op.name} of such chunks: {str(error).strip().splitlines()[0]}", help=_IN_ONE) from None
+                raise UsageError(
+                    f"Dask has no {node.op.name} of such chunks: {text_lines(str(error).strip(), keepends=False)[0]}", help=_IN_ONE
+                ) from None
         axis = self.staged.axis_of(node)
         if axis is None:
             self.known[node] = moved

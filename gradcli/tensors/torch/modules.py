@@ -174,7 +174,7 @@ def names() -> list[str]:
 def _lines() -> Mapping[str, tuple[inspect.Signature, str]]:
     """The constructor of each class, and what stands between the brackets of an object's text."""
     found = {}
-    for line in (Path(__file__).parent / "modules.txt").read_text("utf-8").splitlines():
+    for line in (Path(__file__).parent / "modules.txt").read_text("utf-8").strip().split("\n"):
         head, _, shown = line.partition(" ->")
         name, _, inside = head.partition("(")
         found[name] = (_signature(inside[:-1]), shown.strip())
