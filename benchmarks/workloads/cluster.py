@@ -18,7 +18,7 @@ from benchmarks.contest import Goal, InProcess, Run, Setting, Workload
 from benchmarks.workloads.chains import GRADCLI
 
 _SPEEDUP = 1.8
-_ROWS, _FEATURES = 500_000, 20
+_ROWS, _FEATURES = 1_250_000, 20
 _LOSSES = {
     "logistic regression": "mean(log(1 + exp(-y*(x @ w)))) + 0.1*sum(w**2)",
     "elementwise": "sum(exp(-w*x**2/2)*sin(3*x) + log(1 + x**2)) + 0*sum(y)",
