@@ -56,6 +56,7 @@ def test_lazy_results_are_those_of_the_whole(expression, values, chunks):
         np.testing.assert_allclose(found[name], gradient, rtol=1e-11, err_msg=name)
 
 
+V = np.random.default_rng(1).normal(size=6000)
 MOVED = [
     "sum((y[1:] - y[:-1])**2)", "sum(cumsum(y/sum(v))**2)", "sum(cumsum(x, axis=0) @ w)", "sum(y[::-1]*v)", "sum(roll(y, 2)*v)",
     "sum(flip(x)*sin(x))", "sum(concatenate([y, v])**3)", "sum(pad(v, 2)**2)", "trapz(v)", "sum(y[0]*v)", "sum(x[-1, :]*x)",
@@ -79,6 +80,19 @@ def test_entries_go_from_chunk_to_chunk(monkeypatch, expression, small):
     assert found.keys() == gradients.keys()
     for name, gradient in gradients.items():
         np.testing.assert_allclose(found[name], gradient, rtol=1e-10, atol=1e-13, err_msg=name)
+
+
+def test_what_no_chunk_has_is_not_cut():
+    """An array that all chunks have in common stays whole where entries of it are chosen, of which there may be fewer than chunks."""
+    table = np.linspace(0, 1, 5000)
+    for expression, chunk in (("mean(v*sum(w[:3]))", 100), ("mean(v*w[1]) + sum(w[[0, 2]]**2)", 100), ("mean(v)*sum(w[1:]**2)", 1)):
+        wanted, gradients = gradcli.value_and_grad(expression)(v=V, w=table)
+        value, found = gradcli.value_and_grad(expression)(v=da.from_array(V, chunks=chunk), w=table)
+        assert found["w"].chunks == ((5000,),)
+        if chunk == 1:  # 6,000 tasks
+            continue
+        np.testing.assert_allclose(value.compute(scheduler="sync"), wanted, rtol=1e-12)
+        np.testing.assert_allclose(found["w"].compute(scheduler="sync"), gradients["w"], rtol=1e-11)
 
 
 def test_what_is_moved_stays_in_chunks(monkeypatch):

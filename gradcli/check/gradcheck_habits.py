@@ -4,6 +4,7 @@ they are one by one. Each check gives what is wrong, or None."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -49,7 +50,7 @@ def undefined(function: CheckedFunction) -> str | None:
     outputs = function.outputs
     checks: list[Callable[[], Sequence[Any]]] = [lambda: _of_nothing(outputs)]
     if len(outputs) > 1:
-        checks += [lambda i=i: _of_zeros(function, [*outputs[:i], *outputs[i + 1 :]]) for i in range(len(outputs))]  # type: ignore[misc]
+        checks += [partial(_of_zeros, function, [*outputs[:i], *outputs[i + 1 :]]) for i in range(len(outputs))]
     for check in checks:
         try:
             found = check()

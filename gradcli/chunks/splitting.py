@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,8 +88,9 @@ class Splitting(Transcription[Expr]):
             return
         cuts = self.cuts(node)
         if all(cut is None for cut in cuts):
-            if self._grows(node):
-                self._move(node, across(node, cuts), stage)
+            grown = self._grown(node)
+            if grown is not None:
+                self._move(node, grown, stage)
             else:
                 self.layouts[node] = Layout(self._spread(node), stage)
             return
@@ -96,7 +98,7 @@ class Splitting(Transcription[Expr]):
             found: Found = layout_of(node, cuts)
         except Uncut:
             if not self.moves or node.op.loops.across is None:
-                raise
+                raise  # with the reason of its own
             self._move(node, across(node, cuts), stage)
             return
         if found.fold:
@@ -111,11 +113,16 @@ class Splitting(Transcription[Expr]):
         if axis is not None:
             self.lengths.add(node.shape[axis])
 
-    def _grows(self, node: Expr) -> bool:
-        """Whether what all chunks have in common is put into an array that chunks are to have."""
+    def _grown(self, node: Expr) -> int | None:
+        """The axis along which an array is cut into which all chunks put what they have in common: no chunk needs it all."""
         size = math.prod(node.shape)
         made_of = sum(math.prod(o.shape) for o in node.operands if o is not None)
-        return self.moves and node.op is not None and node.op.loops.across is not None and size >= max(_SMALL, self.spread, 2 * made_of)
+        if not self.moves or size < max(_SMALL, self.spread, 2 * made_of):
+            return None
+        with suppress(Uncut):
+            axis = across(node, self.cuts(node))
+            return axis if axis is not None and node.shape[axis] in self.lengths else None
+        return None
 
     def _spread(self, node: Expr) -> int | None:
         """The axis along which what all chunks have in common is repeated to be as long as they are together: no chunk needs it all."""
