@@ -66,9 +66,7 @@ def enclosed(passes: Passes, m: Any, computed: Computed, digits: Sequence[int]) 
         balls.dps = m.dps
         try:
             with balls.working():
-                found = _pass(passes, balls, m, computed, read=True)
-                if found is not None and passes.text.value is not None and any(c.mismatched for c in found.comparisons):
-                    found = _settled(passes, found, _pass(passes, balls, m, computed, read=False))
+                found = _pass(passes, balls, m, computed)
         except (Undecidable, _TooWide):
             continue
         except _WITHOUT_BALLS:
@@ -81,9 +79,9 @@ class _TooWide(Exception):
     """Enclosures that leave an entry open."""
 
 
-def _pass(passes: Passes, balls: Balls, m: Any, computed: Computed, read: bool) -> Enclosed | None:
+def _pass(passes: Passes, balls: Balls, m: Any, computed: Computed) -> Enclosed | None:
     """One precision's enclosures; None where kinks or values that are not finite leave it to others. Raises _TooWide."""
-    found = passes.at(balls, read=read, probing=False)
+    found = passes.at(balls, probing=False)
     if not _is_regular(found, passes):
         return None
     source, reference = _with_symbolic(passes, balls, m, found.reference)
@@ -95,16 +93,6 @@ def _pass(passes: Passes, balls: Balls, m: Any, computed: Computed, read: bool) 
     if any(comparison.open or comparison.unsettled for comparison in comparisons):
         raise _TooWide
     return Enclosed(comparisons, source, [*reference, found.value], tuple(sorted(balls.uncertified)))
-
-
-def _settled(passes: Passes, by_text: Enclosed, by_graph: Enclosed | None) -> Enclosed | None:
-    """Of what the text and the graph say, which differ by rounded parameters or by a mistake, what counts."""
-    if by_graph is None:
-        return None
-    comparisons = passes.text.settled(by_text.comparisons, by_graph.comparisons, False)
-    pairs = zip(by_text.comparisons, by_text.enclosures, by_graph.enclosures, comparisons, strict=True)
-    enclosures = [text if kept is comparison else graph for comparison, text, graph, kept in pairs]
-    return by_graph._replace(comparisons=comparisons, enclosures=enclosures)
 
 
 class Computed(NamedTuple):

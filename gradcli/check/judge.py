@@ -19,13 +19,12 @@ from gradcli.check.comparison import Comparison
 from gradcli.check.enclosing import Computed, enclosed
 from gradcli.check.passes import Pass, Passes
 from gradcli.check.rounding import error_bounds
-from gradcli.check.text import Text
 from gradcli.check.trail import Trail
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.transforms import definition_order
 from gradcli.language.scope import Scope
-from gradcli.reference.algebra import OtherShapeError, Unsupported
+from gradcli.reference.algebra import Unsupported
 from gradcli.reference.budget import LARGEST, Budget, Undecided
 from gradcli.reference.kinks import Prober, active_kinks
 from gradcli.reference.scalars import Event
@@ -84,22 +83,16 @@ class Judge:
         reached = forward([self.root], self.scope.values, self.precision)[self.root] if value is None else value
         own_leaves = {**self.leaves, **{node: self.scope.values[node] for node in reachable([self.root]) if node.is_leaf}}
         value_bound, bounds = error_bounds(self.root, list(self.wrt.values()), own_leaves, self.seed, self.precision)
-        passes = Passes(self, Text(self.scope, self.root, self.wrt, self.leaves), own_leaves)
+        passes = Passes(self, own_leaves)
         computed = Computed(np.asarray(reached), value_bound, self.gradients, bounds)
-        try:
-            proof = enclosed(passes, m, computed, DIGITS)
-            if proof is None:
-                source, self.comparisons, self.value_comparison = self._in_numbers(passes, m, computed)
-            else:
-                source, (*self.comparisons, self.value_comparison) = proof.source, proof.comparisons
-        except OtherShapeError as why:
-            other = VariableCheck(Verdict.MISMATCH, reason=str(why))
-            return other, dict.fromkeys(self.wrt, other)
+        proof = enclosed(passes, m, computed, DIGITS)
+        if proof is None:
+            source, self.comparisons, self.value_comparison = self._in_numbers(passes, m, computed)
+        else:
+            source, (*self.comparisons, self.value_comparison) = proof.source, proof.comparisons
         self.decided = True
         results = {name: c.result(source, math.prod(x.shape)) for (name, x), c in zip(self.wrt.items(), self.comparisons, strict=True)}
         checked = self.value_comparison.result(source, 0) if value is not None else None
-        for check in [*results.values(), *([] if checked is None else [checked])]:
-            check.witness = passes.text.witness
         if proof is not None:
             proof.mark([*results.values(), checked])
         return checked, results
@@ -111,10 +104,6 @@ class Judge:
             self.budget.spend(_PASSES * self.size)
             found = passes.at(m)
             source, compared = self._compared(passes, m, found, computed)
-            if found.run.text is not None and any(c.mismatched for c in compared):
-                found = passes.at(m, read=False)
-                source, by_graph = self._compared(passes, m, found, computed)
-                compared = passes.text.settled(compared, by_graph, bool(found.run.tape.scalars.events))
             settled = not any(comparison.unsettled for comparison in compared)
             if (trail.ended(m.dps, compared) and settled) or not self.budget.allows(_PASSES * self.size):
                 break

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from gradcli.check.exact import forward_exact, gradients_exact
-from gradcli.check.text import Text
 from gradcli.errors import GradcliError
 from gradcli.graph.nodes import Expr
 from gradcli.reference.algebra import Algebra, Unsupported
@@ -27,7 +26,6 @@ class Run(NamedTuple):
     tape: ReferenceTape
     y: np.ndarray
     chosen: Mapping[int, Sides] = NO_CHOICES
-    text: np.ndarray | None = None  # the value as the text says it, where that was read
 
 
 class Pass(NamedTuple):
@@ -40,8 +38,7 @@ class Pass(NamedTuple):
 
     @property
     def value(self) -> np.ndarray:
-        run = self.run
-        return Algebra.map(plain, run.y) if run.text is None or run.chosen else run.text
+        return Algebra.map(plain, self.run.y)
 
 
 class Asked(Question, Protocol):
@@ -62,42 +59,27 @@ class Asked(Question, Protocol):
 class Passes:
     """The question of one judge, for passes at any precision."""
 
-    def __init__(self, judge: Asked, text: Text, own_leaves: Mapping[Expr, Any]) -> None:
-        self.judge, self.text, self.own_leaves = judge, text, own_leaves
+    def __init__(self, judge: Asked, own_leaves: Mapping[Expr, Any]) -> None:
+        self.judge, self.own_leaves = judge, own_leaves
         self.nodes: Sequence[Expr] = list(judge.wrt.values())
         self._whole: Any = None
 
-    def at(self, m: Any, read: bool = True, probing: bool = True) -> Pass:
+    def at(self, m: Any, probing: bool = True) -> Pass:
         """A pass in a context.
 
-        read     whether the reference is that of the text, where it is read, or that of the graph
         probing  whether to go on where values are not finite, and to look at kinks of inner derivatives from all sides
         Raises Unsupported where an operation has no reference, and Undecidable in balls that are too wide.
         """
         judge = self.judge
         table = forward_exact(m, judge.root, self.own_leaves, judge.precision, judge.zeros)
-        run = self._run(m, table, probing) if read else self._on_graph(m, table, probing)
+        run = self._run(m, table, probing)
         reference = run.tape.slopes(run.y, exact_array(m, judge.seed, "float"), self.nodes)
         if not probing and not are_finite(m, [Algebra.map(plain, run.y), *reference]):
             raise Unsupported("values that are not finite")
         return Pass(run, reference, table[judge.root].array, gradients_exact(m, table, judge.root, self.nodes, judge.seed))
 
     def _run(self, m: Any, table: Mapping[Expr, Any], probing: bool) -> Run:
-        """The function as its text says it; where that is not read, or kinks were met that only its graph knows, as that has it."""
-        judge, text = self.judge, self.text
-        read = None if judge.zeros else text.tape(m)
-        if read is None:
-            return self._on_graph(m, table, probing)
-        tape, y = read
-        inner = has_inner(judge.root)
-        if text.hides_kinks or (tape.scalars.events and inner):
-            other = self._on_graph(m, table, probing)
-            if other.tape.scalars.events:
-                return other if inner else other._replace(text=text.value)  # whose value is a choice, too
-        return Run(tape, y, text=text.value)
-
-    def _on_graph(self, m: Any, table: Mapping[Expr, Any], probing: bool) -> Run:
-        """The function as its graph has it."""
+        """The function on a tape, with the choices that inner derivatives leave at kinks."""
         judge = self.judge
         tape = ReferenceTape(m, judge.leaves, judge.precision, judge.zeros)
         y = tape.run(judge.root, self.nodes)

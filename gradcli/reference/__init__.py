@@ -1,1 +1,1 @@
-"""The judge's own reading of the tree, and its own derivatives: multi-precision, sympy, long double, kinks."""
+"""The judge's own derivatives: multi-precision, sympy, long double, kinks."""

@@ -22,14 +22,6 @@ class Unsupported(Exception):
     """A source of truth does not cover this; another has to decide."""
 
 
-class FailedError(Unsupported):
-    """A reference has no value in numbers of one kind; in others, it may have."""
-
-
-class OtherShapeError(Exception):
-    """A result is an array of another shape than its text says."""
-
-
 # Binary exponents beyond which a number is infinite (or zero): far outside the floats, and cheap to compute with.
 _LARGEST = 1 << 18
 _AT_ONCE, _MANY_AT_ONCE = 64, 1024  # scalars between two looks at the time: of operations, and of what is done to them beside

@@ -125,8 +125,6 @@ def _variable(check: VariableCheck) -> dict[str, Any]:
         out["bound"] = number(check.bound)
     if check.verdict.word != "skipped":
         out["certified"] = bool(check.certified)
-    if check.witness is not None:
-        out["witness"] = check.witness
     if check.enclosure is not None:
         out["enclosure"] = list(check.enclosure)
     if check.by_mpmath:

@@ -84,7 +84,6 @@ class VariableCheck(Short):
     kinks: list[OneSided] = field(default_factory=list)
     reason: str | None = None  # why undetermined, where undefined, which digits were lost
     mask: Any = None  # booleans, True where an entry is wrong; None where none is
-    witness: str | None = None  # what the reference has read: "text" or "graph"
     certified: bool | None = None  # whether the verdict is proved, by enclosures
     enclosure: tuple[str, str] | None = None  # of the worst entry's true value
     within: int | None = None  # the power of ten that the width of no enclosure exceeds; None where all are exact
