@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib import import_module
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -202,10 +201,7 @@ class Composite:
     scalars     the static parameters that are numbers of the formula: what has a derivative may stand for them, too
     indices     operands that are whole numbers by which entries are addressed
     torch       what PyTorch makes of it: its node's name, where it has one of its own
-    uncertified  where the reference, evaluated in balls, is no enclosure, as in `Facts`
-
-    A second definition, from the mathematics that the documentation states, vouches for the body: `reference`, found under the
-    composite's name in the room of witnesses.
+    uncertified  where nothing is certified of it, as in `Facts`
     """
 
     name: str
@@ -227,15 +223,6 @@ class Composite:
     aliases: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()
     public: bool = True
-
-    @cached_property
-    def reference(self) -> Function | None:
-        """``reference(m, *operands, **static)`` on arrays of scalars of any kind, m offering their functions as to an operation's.
-
-        It shares no code with the body. None for a composite that has none yet.
-        """
-        found: Function | None = import_module("gradcli.ops.references").reference_of(self.name)
-        return found
 
     def __call__(self, *operands: Any, **static: Any) -> Any:
         """Apply to whatever carries the operands."""

@@ -54,8 +54,6 @@ def _same(*shapes: Any, **_: Any) -> Any:
     return shapes[-1]
 
 
-def _square(*shapes: Any, **_: Any) -> Any:
-    return shapes[0]
 
 
 read = over_batches(lambda m, x, upper, mirrored: valued(m, x, one_triangle(m, x, upper, mirrored)), _same)
