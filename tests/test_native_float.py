@@ -24,20 +24,15 @@ COUNT = 40_000
 LOOPS = "loops"
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture(scope="module", params=sorted({WITHOUT[0], WITHOUT[-1]}), ids=lambda flags: " ".join(flags) or "native")
+def library(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
+    """The operations in C, in a folder of their own with the compiler's report: xdist may ask for one twice."""
     if shutil.which("cc") is None:
         pytest.skip("no C compiler")
-    return tmp_path_factory.mktemp("native")
-
-
-@pytest.fixture(scope="module", params=sorted({WITHOUT[0], WITHOUT[-1]}), ids=lambda flags: " ".join(flags) or "native")
-def library(request: pytest.FixtureRequest, folder: Path) -> ctypes.CDLL:
+    folder = tmp_path_factory.mktemp("native")
     is_gcc = "Free Software Foundation" in subprocess.run(["cc", "--version"], capture_output=True, text=True, check=True).stdout
     told = (f"-fopt-info-vec-note={folder / LOOPS}", "-fno-ipa-icf", "-O2", "-ftree-vectorize", "-fvect-cost-model=dynamic")
-    place = folder / str(len(request.param))  # a library that is loaded stays what it was
-    place.mkdir()
-    return compiled(place, "float.h", (*FLAGS, *(told if is_gcc else ()), *request.param))
+    return compiled(folder, "float.h", (*FLAGS, *(told if is_gcc else ()), *request.param))
 
 
 @pytest.mark.parametrize("at", range(len(CASES)), ids=NAMES)
@@ -88,19 +83,21 @@ def test_results_do_not_depend_on_places(library: ctypes.CDLL, at: int) -> None:
         assert np.array_equal(part, whole[start:], equal_nan=True)
 
 
-def test_no_float_becomes_a_double_by_accident(folder: Path) -> None:
-    source = folder / "header.c"
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+def test_no_float_becomes_a_double_by_accident(tmp_path: Path) -> None:
+    source = tmp_path / "header.c"
     source.write_text((NATIVE / "float.h").read_text())
     strict = ("-Wall", "-Wextra", "-Wno-unused-function", "-Wdouble-promotion", "-Werror")
     subprocess.run(["cc", *FLAGS, *strict, "-fsyntax-only", str(source)], check=True, timeout=600)
 
 
-def test_loops_are_carried_out_in_vector_registers(library: ctypes.CDLL, folder: Path) -> None:
+def test_loops_are_carried_out_in_vector_registers(library: ctypes.CDLL) -> None:
+    folder = Path(library._name).parent
     report = folder / LOOPS
     if not report.exists():
         pytest.skip("the compiler does not tell")
     vectorized = {int(line) for line in re.findall(r"functions\.c:(\d+):\d+: note: vectorized [1-9]", report.read_text())}
-    lines = next(folder.glob("*/functions.c")).read_text().splitlines()
+    lines = (folder / "functions.c").read_text().splitlines()
     places = {int(found[1]): number for number, line in enumerate(lines, 1) if (found := re.match(r"void f(\d+)\(", line))}
     scalar = {op.name for at, (op, _) in enumerate(CASES) if places[at] not in vectorized}
     assert scalar <= SCALAR | COPIES

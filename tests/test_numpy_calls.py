@@ -21,7 +21,8 @@ from gradcli.errors import GradcliError
 _DISPATCHED = type(np.sum)
 _UFUNC_KEYWORDS = ("where", "out", "dtype", "casting", "order", "subok", "axis", "keepdims", "signature")
 _OF_LINALG = [f"linalg.{name}" for name in dir(np.linalg) if isinstance(getattr(np.linalg, name), _DISPATCHED)]
-EVERY = [name for name in dir(np) if isinstance(getattr(np, name), (_DISPATCHED, np.ufunc))] + _OF_LINALG
+_REMOVED = {"in1d"}  # the old name of isin, which NumPy 2.4 lacks
+EVERY = [name for name in dir(np) if name not in _REMOVED and isinstance(getattr(np, name), (_DISPATCHED, np.ufunc))] + _OF_LINALG
 
 # What has no meaning for tensors, or takes no float arrays, or is refused whatever is given: by name, as one test says below.
 REFUSED = {
