@@ -12,6 +12,7 @@ from gradcli.language.frames import Frame
 from gradcli.language.names import FreeVariable
 from gradcli.language.scope import Scope
 from gradcli.language.tree import Binary, Call, Name
+from gradcli.ops.calling import textbook
 from gradcli.ops.calling.dialects import lookup
 from gradcli.ops.calling.prefixes import MATH, NUMPY, SCIPY
 
@@ -29,10 +30,6 @@ _OF_PROGRAMS = frozenset({"model", "net", "network", "module", "criterion", "los
 _LONGEST = 40  # characters of a name that may be several names written together
 _LOGARITHM = re.compile(r"log(?:_(\w+)|([₀-₉]+))")
 _BRACKET = re.compile(r"\s*(\([^()]*(?:\([^()]*\)[^()]*)*\))")
-_LETTERS = frozenset((
-    "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu", "xi", "omicron", "rho",
-    "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega",
-))  # fmt: skip
 
 
 def missing_value(scope: Scope, variable: FreeVariable) -> GradcliError:
@@ -55,6 +52,8 @@ def missing_value(scope: Scope, variable: FreeVariable) -> GradcliError:
     for i in range(1, len(name) if len(name) <= _LONGEST else 0):
         if name[i:] in scope.names and callables.is_function(name[:i]):
             return MissingValueError(f"no value for '{name}'", help=f"write {name[:i]}({name[i:]})")
+    if (calls := textbook.function_of_letters(name)) is not None:
+        return MissingValueError(f"no value for '{name}'", help=f"write {calls}, or give the name a value: {name} = 1")
     close = suggestion(name, scope.names)
     return MissingValueError(f"no value for '{name}'", help=f"did you mean '{close}'?" if close else f"give it one: {name}=1")
 
@@ -71,7 +70,7 @@ def two_readings(name: str, parts: list[str]) -> AmbiguousError:
 
 def glued(name: str, known: Collection[str]) -> list[str] | None:
     """The names and constants that a name without a value is written together of, as few as can be; None if it is not."""
-    if not 2 <= len(name) <= _LONGEST or name in _LETTERS:
+    if not 2 <= len(name) <= _LONGEST or name in textbook.GREEK:
         return None
     best: list[list[str] | None] = [[], *[None] * len(name)]
     for end in range(1, len(name) + 1):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 from gradcli.ops import registry
@@ -11,6 +12,29 @@ SPELLINGS = {
     **{f"ar{name}": f"a{name}" for name in ("sinh", "cosh", "tanh", "sech", "csch", "coth")},
     "log_2": "log2", "log₂": "log2", "log_10": "log10", "log₁₀": "log10",
 }  # fmt: skip
+
+GREEK = frozenset((
+    "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda",
+    "mu", "nu", "xi", "omicron", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega",
+))  # fmt: skip
+# Names that people use, in code and in formulas, which are not written together of letters or of
+# a function and its argument.
+WORDS = frozenset("""
+    dt dx dy dz dr ds du dv dw dp dq dA dE dP dQ dS dT dV dW ddx ddt lr wd bs
+    amp arg avg bar bin box cap cnt cut deg den det dev dim div dof eig eps err fac fan fc foo gap gam idx img inp inv key
+    lag lam len lim loc lot low mag map max mid min mix net new np num obs old opt ord out pad pdf per pos pow
+    pre ref reg rel res rms row scl seg seq sgn sig snr std step sub sum tar thr tmp tol top tot val
+    var vec vel vol wid
+    absent abst acost alnum ascot ascots asing basins blogs bisect butane clogs cosine cosines
+    cosmos coset cost costs cosy cotan cotton cots easing expand expec expnt expo expon expr exprs
+    exps expt expts exposing casing colno insect isinstance isint isinv lnan losing logalpha logan logbeta logic login logL logmu logo logos logp logq logs logsf logsigma
+    logtau logZ musing octane posinf rising scott sect sector secs since sine sines sing sings sink sinks sins sinus
+    soln solns stance stand stands stank tang tango tangs tank tanks tans using valnd
+    xmlns
+""".split())
+_SIZE = (2, 3)  # letters that a book writes together for a product
+_LETTER = rf"{'|'.join(sorted(GREEK, key=len, reverse=True))}|pi|[^\W\d_]"
+_LONGEST = 24  # characters of a name that may be functions and their arguments
 
 
 def is_bare(name: str) -> bool:
@@ -26,6 +50,53 @@ def inverse(name: str, argument: str) -> str:
 def ends_at_numbers(name: str) -> bool:
     """Whether ``f 2x`` of such a function has two readings: a root may end after the number."""
     return registry.MARKS["√"].name == name
+
+
+def product_of_letters(name: str) -> str | None:
+    """The product that two or three letters stand for in a book; None for names in use."""
+    if not name.isalpha() or name in GREEK or name in WORDS:
+        return None
+    factors = re.findall("pi|.", name)
+    return "*".join(factors) if len(factors) > 1 and _SIZE[0] <= len(name) <= _SIZE[1] + ("pi" in factors) else None
+
+
+def function_of_letters(name: str) -> str | None:
+    """The product of calls that ``sinx``, ``cos3x`` or ``xlnx`` is in a book; None for names in use."""
+    if len(name) > _LONGEST or name.lower() in WORDS or name in GREEK:
+        return None
+    for size in (0, 1, 2):
+        if name[size:] in WORDS:
+            return None
+        calls = _calls(name[size:]) if name[:size].isalpha() or not size else None
+        if calls:
+            return "*".join([*name[:size], *calls])
+    return None
+
+
+def _calls(text: str) -> list[str] | None:
+    """The factors of ``sinxcos3x``, each a function with its argument; None where it is no such text."""
+    if not text:
+        return []
+    for head in filter(text.startswith, _heads()):
+        rest = text[len(head) :]
+        for size in (2, 1, 0):
+            found = re.match(rf"([0-9]*)((?:{_LETTER}){{{size}}})", rest)
+            if found is not None and found.end():
+                argument = "*".join([*filter(None, [found[1]]), *re.findall(_LETTER, found[2])])
+                after = _calls(rest[found.end() :])
+                if after is not None:
+                    return [f"{head}({argument})", *after]
+        inner = _calls(rest)
+        if inner:
+            return [f"{head}({inner[0]})", *inner[1:]]
+    return None
+
+
+@cache
+def _heads() -> list[str]:
+    """The names of functions that stand before letters, the longest first."""
+    names = {name for name in (*_inverses(), *SPELLINGS, "abs") if name.isalpha() and len(name) > 1}
+    return sorted(names - {"sh", "ch", "th"}, key=len, reverse=True)
 
 
 @cache
