@@ -61,7 +61,10 @@ def _parsed(source: Source, limit: int) -> Iterator[Statement | GradcliError]:
                 if found is not None:
                     yield found
             except AmbiguousError as error:
+                from gradcli.language import pasted
+
                 yield with_readings(error)
+                yield from pasted.lost(source, tokens[start].start, source.text[tokens[start].start : tokens[stop - 1].start])
             except ParseError as error:
                 from gradcli.language import pasted
 

@@ -11,7 +11,7 @@ from gradcli.language import callables
 from gradcli.language.frames import Frame
 from gradcli.language.names import FreeVariable
 from gradcli.language.scope import Scope
-from gradcli.language.tree import Binary, Call, Name
+from gradcli.language.tree import Binary, Call, Name, Number
 from gradcli.ops.calling import textbook
 from gradcli.ops.calling.dialects import lookup
 from gradcli.ops.calling.prefixes import MATH, NUMPY, SCIPY
@@ -27,6 +27,8 @@ _OF_PYTHON = {
 }
 # What programs call by names of their own, which are near to those of functions.
 _OF_PROGRAMS = frozenset({"model", "net", "network", "module", "criterion", "loss_fn", "policy", "encoder", "decoder", "layer", "forward"})
+_DEGREES = frozenset({"deg", "degree", "degrees"})
+_IMAGINARY = frozenset("ijIJ")
 _LONGEST = 40  # characters of a name that may be several names written together
 _LOGARITHM = re.compile(r"log(?:_(\w+)|([₀-₉]+))")
 _BRACKET = re.compile(r"\s*(\([^()]*(?:\([^()]*\)[^()]*)*\))")
@@ -125,6 +127,17 @@ def refuse_as_factor(scope: Scope, left: FreeVariable, right: object, node: Bina
             f"'{name}{power}' has two readings: a power of the value, and the function of the function",
             help=f"write {name}{argument}{power} or {name}({name}{argument})",
         ).at(Span(node.start, node.end))
+
+
+def refuse_as_unit(right: FreeVariable, node: Binary, source: Source) -> None:
+    """Raise for ``45deg`` and ``2j``: a name without a value after a factor, which is a unit elsewhere."""
+    if node.operator != "*" or not isinstance(node.left, (Name, Number)):
+        return
+    factor = source.text[node.left.start : node.left.end]
+    if right.name in _DEGREES:
+        raise MissingValueError(f"no value for '{right.name}'", help=f"write {factor}° or {factor}*pi/180").at(node.right.span, source)
+    if right.name in _IMAGINARY and isinstance(node.left, Number) and node.left.end == node.right.start:
+        raise MissingValueError(f"'{factor}{right.name}' is complex elsewhere; there are no complex numbers here").at(node.span, source)
 
 
 def refuse_bound_function(scope: Scope, node: Call, frame: Frame) -> None:

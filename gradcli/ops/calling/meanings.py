@@ -55,6 +55,14 @@ class Call(NamedTuple):
     keywords: tuple[str, ...]
 
 
+@cache
+def stated(name: str) -> str:
+    """The parameter without which a function means two things of an array of several axes; empty if it has none."""
+    found = lookup(name, NUMPY)
+    record = None if found is None else named(found.target)
+    return record.text.stated if isinstance(record, Op) else ""
+
+
 def is_method_of_arrays(name: str) -> bool:
     """Whether NumPy's arrays have a method of this name; JAX's have the same. NumPy's view is of a dtype, not of a shape."""
     return name != "view" and callable(getattr(np.ndarray, name, None))

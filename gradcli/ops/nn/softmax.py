@@ -44,7 +44,7 @@ logsumexp: Op = reduction(
     "logsumexp", _logsumexp, witness("reducing.logsumexp"), _logsumexp_vjp, saves=("x", "out"), ulps=4,
     between=(), rounds=carried.logsumexp_rounds,
     extended=extended.LOGSUMEXP, parts=_logsumexp_of_entries, less=lambda axis, keepdims: (softmax, {"axis": axis}),
-    doc="log(sum(exp(x))), without overflow.",
+    doc="log(sum(exp(x))), without overflow.", stated="axis",
     wider=composition(
         "logsumexp", "x b?", log_of_scaled_sum(sum_, _plain, max_),
         static={"axis": None, "keepdims": False, "return_sign": False},
@@ -80,7 +80,7 @@ def _softmax_of_entries(x: Any, axis: Any) -> Any:
 softmax: Op = structural(
     "softmax", "x", _softmax, _softmax_reference, vjp=_softmax_vjp, shape=_softmax_shape, static={"axis": None},
     extended=extended.SOFTMAX, saves=("out",),
-    layout="rows", doc="exp(x)/sum(exp(x)) along an axis (all axes by default, as in scipy.special).", ulps=6,
+    stated="axis", layout="rows", doc="exp(x)/sum(exp(x)) along an axis (all axes by default, as in scipy.special).", ulps=6,
     carries=carried.softmax, rounds=carried.softmax_rounds, parts=_softmax_of_entries,
 )
 
@@ -120,5 +120,5 @@ log_softmax: Op = structural(
     "log_softmax", "x", _log_softmax, witness("reducing.log_softmax"), vjp=_log_softmax_vjp, shape=_softmax_shape, static={"axis": None},
     saves=("out",), ulps=12, extended=extended.LOG_SOFTMAX,
     carries=carried.log_softmax, rounds=carried.log_softmax_rounds, parts=_log_softmax_of_entries, raised=_log_softmax_raised,
-    layout="rows", doc="log(softmax(x)) along an axis, without overflow.",
+    stated="axis", layout="rows", doc="log(softmax(x)) along an axis, without overflow.",
 )
