@@ -99,6 +99,8 @@ class Reading:
         found = None if outside else self._dialect(call, node, frame)
         if found in (None, NUMPY):
             self._refuse_all_axes(node, name, frame, arguments, keywords)
+        if found in (None, NUMPY) and meanings.takes_more(name, MATH, len(arguments)):
+            return MATH  # log(x, b)
         if found is None:
             found = NUMPY if meanings.meaning(call, NUMPY) is not None or not exists(name, TORCH) else TORCH
         return found if exists(name, found) else NUMPY if exists(name, NUMPY) else TORCH

@@ -24,6 +24,7 @@ from gradcli.language.quantities import NO_RANGES, Quantity, quantified
 from gradcli.language.scope import Scope
 from gradcli.language.statements import parse_expression, parse_statements
 from gradcli.language.static_uses import StaticUse
+from gradcli.language.suggestions import tried
 from gradcli.language.tokens import SYMBOL, logical_lines, tokenize
 from gradcli.language.tree import (
     Assertion,
@@ -145,7 +146,7 @@ class Program:
                 raise dialect.refusal(statement)
             lowered = self._run(statement)
         except Exception as unforeseen:
-            error = contained(unforeseen)
+            error = tried(contained(unforeseen), self.scope)
             self.scope.mentioned |= words_of(statement)  # lowering may not have come to all of them
             self.bindings.lose_all(statement, error)
             raise error from error.__cause__

@@ -24,7 +24,13 @@ _AUGMENTED = frozenset({"+=", "-=", "*=", "/=", "**=", "@=", "//=", "%="})
 def parse_statements(source: Source, limit: int) -> Iterator[Statement | GradcliError]:
     """The statements of one logical line; an error takes the place of the statement it stands in, or of the rest of the line."""
     try:
-        yield from _parsed(source, limit)
+        for found in _parsed(source, limit):
+            if isinstance(found, GradcliError) and found.help is not None:
+                from gradcli.language.suggestions import tried
+
+                yield tried(found)
+            else:
+                yield found
     except Exception as error:
         from gradcli.language import pasted
 
@@ -87,20 +93,23 @@ def parse_expression(source: Source, limit: int) -> Expression:
 
 def with_readings(error: AmbiguousError) -> AmbiguousError:
     """The error with the two readings in its help, if both can be read; if not, its help has others, of the same form."""
-    if error.readings and all(map(_can_be_read, error.readings)):
+    from gradcli.language.suggestions import can_be_read
+
+    if error.readings and all(map(can_be_read, error.readings)):
         error.help = f"write {' or '.join(error.readings)}"
     error.readings = ()
     return error
 
 
-def _can_be_read(text: str) -> bool:
-    source = Source(text)
-    try:
-        tokens = tokenize(source)
-        statement(source, tokens, 0, len(tokens) - 1)
-    except (ParseError, IndexError):
-        return False
-    return True
+def statements_in(source: Source) -> list[Statement]:
+    """The statements of a text. Raises ParseError for what cannot be read."""
+    tokens = tokenize(source)
+    start, found = 0, []
+    for stop in ends(source, tokens):
+        if stop > start and (made := statement(source, tokens, start, stop)) is not None:
+            found.append(made)
+        start = stop + 1
+    return found
 
 
 def read_again(expression: Expression, values: frozenset[str]) -> Expression:

@@ -32,19 +32,43 @@ WORDS = frozenset("""
     soln solns stance stand stands stank tang tango tangs tank tanks tans using valnd
     xmlns
 """.split())
+# The same, but names like any other where they are not applied to anything.
+CALLED = {
+    "lg": "log10", "tg": "tan", "ctg": "cot", "cosec": "csc", "arctg": "atan", "arcctg": "acot",
+    "sh": "sinh", "ch": "cosh", "th": "tanh",
+}  # fmt: skip
+_LOG = re.compile(rf"log(?:_([0-9]+|[^\W\d_][0-9]?|{'|'.join(sorted(GREEK))})|([₀-₉]+))")
+_LOWERED = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 _SIZE = (2, 3)  # letters that a book writes together for a product
 _LETTER = rf"{'|'.join(sorted(GREEK, key=len, reverse=True))}|pi|[^\W\d_]"
 _LONGEST = 24  # characters of a name that may be functions and their arguments
 
 
+def catalogued(name: str) -> str:
+    """The name by which the catalogue has a function of textbooks, itself for any other name."""
+    return CALLED.get(name) or SPELLINGS.get(name, name)
+
+
+def base_of_log(name: str) -> str | None:
+    """The base that ``log_3`` or ``log_b`` has, as it is written; None for other names."""
+    found = None if name in SPELLINGS else _LOG.fullmatch(name)
+    return None if found is None else found[1] or found[2].translate(_LOWERED)
+
+
+def is_own(name: str) -> bool:
+    """Whether a function has this name in textbooks alone: where it is not applied, it is a name like any other."""
+    return name in CALLED or base_of_log(name) is not None
+
+
 def is_bare(name: str) -> bool:
     """Whether a function takes its argument without brackets: ``sin 2x``."""
-    return SPELLINGS.get(name, name) in _inverses()
+    return catalogued(name) in _inverses() or base_of_log(name) is not None
 
 
 def inverse(name: str, argument: str) -> str:
     """The inverse of such a function, of an argument, as text of the language."""
-    return _inverses()[SPELLINGS.get(name, name)].format(argument)
+    base = base_of_log(name)
+    return f"{base}**({argument})" if base is not None else _inverses()[catalogued(name)].format(argument)
 
 
 def ends_at_numbers(name: str) -> bool:
@@ -95,7 +119,7 @@ def _calls(text: str) -> list[str] | None:
 @cache
 def _heads() -> list[str]:
     """The names of functions that stand before letters, the longest first."""
-    names = {name for name in (*_inverses(), *SPELLINGS, "abs") if name.isalpha() and len(name) > 1}
+    names = {name for name in (*_inverses(), *SPELLINGS, *CALLED, "abs") if name.isalpha() and len(name) > 1}
     return sorted(names - {"sh", "ch", "th"}, key=len, reverse=True)
 
 
