@@ -96,7 +96,7 @@ def with_readings(error: AmbiguousError) -> AmbiguousError:
     from gradcli.language.suggestions import can_be_read
 
     if error.readings and all(map(can_be_read, error.readings)):
-        error.help = f"write {' or '.join(error.readings)}"
+        error.instead, error.help = error.help, f"write {' or '.join(error.readings)}"
     error.readings = ()
     return error
 

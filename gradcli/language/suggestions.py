@@ -39,7 +39,7 @@ def tried(error: GradcliError, scope: Scope | None = None) -> GradcliError:
     if help is not None and len(help) <= _LONGEST:
         known = _known_in(scope)
         if not all(can_be_read(text, known) for text in offers(help)):
-            error.help = None
+            error.help = error.instead
     return error
 
 
@@ -48,11 +48,11 @@ def _known_in(scope: Scope | None) -> Callable[[str], bool] | None:
 
 
 def can_be_read(text: str, known: Callable[[str], bool] | None = None) -> bool:
-    """Whether a text is a statement; and, with ``known``, all that it calls is something."""
+    """Whether a text is a statement, or a value and its deviation; and, with ``known``, all that it calls is something."""
     from gradcli.language.statements import statements_in
 
     try:
-        found = statements_in(Source(text))
+        found = statements_in(Source(f"x = {text}" if "±" in text else text))
     except (ParseError, IndexError):
         return False
     own = {name for each in found if isinstance(each, Definition) for name in (each.name, *each.parameters)}

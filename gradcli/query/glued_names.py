@@ -18,6 +18,7 @@ _PAIR = 2  # letters, of which one that is listed makes a product likely
 # What stands right before a name that is a denominator, or the beginning of an exponent.
 _QUOTIENT = re.compile(r"(?<!/)[/÷⁄∕]\Z")
 _EXPONENT = re.compile(r"(?:\*\*|\^\(?)[-+−–]?\Z")
+_SIGN = re.compile(r"(?:\*\*|\^)[-+−–]?\Z")
 
 
 class _Place(NamedTuple):
@@ -33,8 +34,8 @@ def refuse_glued(
 ) -> None:
     """Raise AmbiguousError for a name without a value that a book writes for a product or a call.
 
-    Its letters stand alone elsewhere, have values or are listed; or it is ``sinx``; or it stands
-    directly after a factor, a division or an exponent's sign.
+    Its letters stand alone elsewhere, have values or are listed; or it is ``sinx``; or it is a factor of
+    a product that is not written, or stands directly after a division or an exponent's sign.
 
     statements  what is asked, and what that depends on
     names       those without values that are not listed
@@ -53,7 +54,11 @@ def refuse_glued(
             found = _first(place, name, everywhere=product is not None or call is not None)
             if name in place.own or found is None:
                 continue
-            reading = f"{product or textbook.product_of_letters(name)} for the product" if call is None else call
+            reading = product or call or textbook.product_of_letters(name, after_number=True) or "x*sin(x)"
+            before = place.source.text[: found.start]
+            if "*" in reading and (_QUOTIENT.search(before[-2:]) or _SIGN.search(before[-3:]) or before.rstrip("π ")[-1:].isalpha()):
+                reading = f"({reading})"
+            reading += "" if call else " for the product"
             text = place.source.text.strip().replace("'", "")
             listing = f"list the name: diff '{text}' {name}" if can_list else f"give the name a value: {name} = 1"
             error = AmbiguousError(f"'{name}' has two readings", help=f"write {reading}, or {listing}")
@@ -74,17 +79,20 @@ def _places(statements: Iterable[Statement], scope: Scope) -> Iterable[_Place]:
 
 
 def _first(place: _Place, name: str, *, everywhere: bool) -> Name | None:
-    """The first place of a name: anywhere, or right after a factor, a division or an exponent's sign."""
+    """The first place of a name: anywhere, or where a book implies a product, after a division or after an exponent's sign."""
     found = [node for node in place.expression.nodes if type(node) is Name and node.name == name]
-    if everywhere or not found or textbook.product_of_letters(name) is None:
-        return found[0] if everywhere and found else None
+    if everywhere or not found:
+        return found[0] if found else None
+    starts = {node.start for node in place.expression.nodes}
     ends = {node.end for node in place.expression.nodes}
     text = place.source.text
     for node in found:
-        before = text[: node.start]
-        factor = before.rstrip(" \t")
-        last = factor[-1:]
-        after_factor = len(factor) in ends and (last == "π" or not (last.isalpha() or last in "_'"))
-        if after_factor or _QUOTIENT.search(before[-2:]) or _EXPONENT.search(before[-4:]):
+        before, after = text[: node.start], text[node.end :]
+        left, right = len(before.rstrip(" \t")), len(text) - len(after.lstrip(" \t"))
+        follows = textbook.is_before_function(name) and right in starts
+        if textbook.product_of_letters(name, after_number=before[-1:].isdigit()) is None and not follows:
+            continue
+        is_factor = left in ends or (right in starts and right > node.end)
+        if is_factor or follows or _QUOTIENT.search(before[-2:]) or _EXPONENT.search(before[-4:]):
             return node
     return None

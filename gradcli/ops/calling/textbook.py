@@ -76,12 +76,22 @@ def ends_at_numbers(name: str) -> bool:
     return registry.MARKS["√"].name == name
 
 
-def product_of_letters(name: str) -> str | None:
-    """The product that two or three letters stand for in a book; None for names in use."""
-    if not name.isalpha() or name in GREEK or name in WORDS:
+def product_of_letters(name: str, *, after_number: bool = False) -> str | None:
+    """The product that two or three letters stand for in a book, after a number also ``xy2z``; None for names in use."""
+    if after_number and (parts := re.fullmatch(r"([^\W\d_]{1,2})([0-9])([^\W\d_]{1,2})", name)):
+        return "*".join([*parts[1], parts[2], *parts[3]])
+    if not name.isalpha() or name in GREEK or name in WORDS or name in CALLED:
         return None
     factors = re.findall("pi|.", name)
     return "*".join(factors) if len(factors) > 1 and _SIZE[0] <= len(name) <= _SIZE[1] + ("pi" in factors) else None
+
+
+def is_before_function(name: str) -> bool:
+    """Whether a name is letters or calls and a function: ``xsin``, which in front of x is x*sin(x)."""
+    if name in WORDS or len(name) > _LONGEST:
+        return False
+    rests = (name[: -len(head)] for head in _heads() if name.endswith(head))
+    return any(rest.isalpha() and (len(rest) < _SIZE[1] or function_of_letters(rest)) for rest in rests)
 
 
 def function_of_letters(name: str) -> str | None:
