@@ -60,9 +60,10 @@ def test_names_in_use_stay_names(text):
     assert {path[0] for path in record.formulas} == set(re.findall(r"[a-z]\w*", text, re.I)) - {"exp"}
 
 
-_PARTS = """x y xy 2x 3xy x^2 x^2y x^3 sinx sin(x) sin_x sin_2x cosx cos(2x) cos_3x tanx lnx ln(x) ln_x e^x e^(-x) e^-x e^(-kt) e^(2x)
+_TEXTS = """x y xy 2x 3xy x^2 x^2y x^3 sinx sin(x) sin_x sin_2x cosx cos(2x) cos_3x tanx lnx ln(x) ln_x e^x e^(-x) e^-x e^(-kt) e^(2x)
 sqrt(x) sqrtx sqrt(x+1) (x+1) (x+1)^2 (x-y) (a+b) 2^x pi r^2 a/b 1/x x/(x+1) sin^2(x) xsinx xlnx x_e^x a_b 2ab t^2 2gt gt^2 sinh(x)
-exp(x) exp(-x^2) arctan(x) arctanx sin2x cos3x x(x+1) x(x-1)(x+2) x_sin_x""".split()
+exp(x) exp(-x^2) arctan(x) arctanx sin2x cos3x x(x+1) x(x-1)(x+2) x_sin_x"""
+_PARTS = _TEXTS.split()
 _SYMPY = (*standard_transformations, convert_xor, split_symbols, function_exponentiation, implicit_multiplication_application)
 
 
@@ -182,7 +183,12 @@ def test_functions_along_an_axis_need_one(name):
         with pytest.raises(AmbiguousError) as caught:
             gradcli.evaluate(text, m=MATRIX, seed=None)
         assert offers(caught.value.help) == [f"{name}(m, axis=None)", f"{name}(m, axis=-1)"]
-    for text, axis in ((f"{name}(m, axis=None)", None), (f"scipy.special.{name}(m)", None), (f"{name}(m, axis=-1)", -1), (f"{name}(m[0])", 0)):
+    for text, axis in (
+        (f"{name}(m, axis=None)", None),
+        (f"scipy.special.{name}(m)", None),
+        (f"{name}(m, axis=-1)", -1),
+        (f"{name}(m[0])", 0),
+    ):
         value = gradcli.evaluate(f"sum({text}*[2, 3])" if "prefix" in text else text.join(["np.sum(", ")"]), m=MATRIX).value
         given = MATRIX[0] if "[0]" in text else MATRIX
         assert float(value) == pytest.approx(float(np.sum(getattr(scipy.special, name)(given, axis=axis))), rel=1e-13)
@@ -217,7 +223,8 @@ def test_piecewise_in_lower_case():
 HELPS = {
     "45deg + x": "write 45° or 45*pi/180", "x degrees": "write x° or x*pi/180", "derivative(x^2)": "write grad(x^2, x)",
     "diff(x^2, x)": "write grad(x^2, x)", "Derivative(x**2, x)": "write grad(x**2, x)", "gradient(x^2)": "write grad(x^2, x)",
-    "airy(x)": "define it before, or write * to multiply", "xsin(x)": "write x*sin(x)", "Sin[x]": "write sin(x): functions have round brackets",
+    "airy(x)": "define it before, or write * to multiply", "xsin(x)": "write x*sin(x)",
+    "Sin[x]": "write sin(x): functions have round brackets",
     "Math.sin(x)": "leave 'Math.' out: 'Math' is no library here", "let z = x": "leave 'let' out", "=SIN(A1)": "leave it out",
     "sum(t**2 for t in x)": "write sum(x**2) for all entries at once", "def g(q, k, mask): pass": "write f(x) = x**2 for a function",
     "def g(q, k): return q*k": "write g(q, k) = q*k", "x mod 2": "it is % here",
@@ -255,9 +262,7 @@ def test_exports_name_what_was_written(call_cli):
     assert "lower_median" not in said
 
 
-_MISSPELT = (
-    "sinus tang SIN Sqrt log_1p model derivative vmap sorted"
-).split()
+_MISSPELT = ["sinus", "tang", "SIN", "Sqrt", "log_1p", "model", "derivative", "vmap", "sorted"]
 _FOREIGN = (
     "{f}(x)", "{f}[x]", "{f}[-x^2]", "2{f}(x)", "{f} x", "{f}(x, y)", "np.{f}(x)", "torch.{f}(x)", "Math.{f}(x)", "tf.{f}(x)", "x.{f}()",
     "={f}(A1)", "={f}(A1:A3)", "x.^2 + {f}(x)", "\\{f}(x)", "\\frac{{x}}{{{f}}}", "let z = {f}(x)", "var z = {f}(x);", "f := x -> {f}(x)",
@@ -267,7 +272,8 @@ _FOREIGN = (
     "e^2{f}(x)", "x^n({f}(x))", "{f}^-1 x", "sin x/2 + {f}(x)", "5 x 10^2 {f}(x)", "2,5*{f}(x)", "{f}(x)!", "{{{f}(x)}}", "f'({f}(x)'",
     "assert {f}(x)", "assert {f}(x) = 1", "assert x == 1 or y == {f}(x)", "d/dx {f}(x) + 1", "d{f}/dx", "{f}(x) if x", "double z = {f}(x);",
     "{f} <- function(x) x", "x %*% {f}(x)", "std::{f}(x)", "x.zero_({f}(x))", "{f}(x).backward()", "from foo import {f}", "import {f}",
-    "z += {f}(x)", "a, b = {f}(x)", "{f}(x) = y(x+1)", "xy{f}(x)", "2xy + {f}(x)", "45deg + {f}(x)", "x/y(z) {f}(x)", "softmax([[x, y], [2, {f}(x)]])",
+    "z += {f}(x)", "a, b = {f}(x)", "{f}(x) = y(x+1)", "xy{f}(x)", "2xy + {f}(x)", "45deg + {f}(x)",
+    "x/y(z) {f}(x)", "softmax([[x, y], [2, {f}(x)]])",
 )  # fmt: skip
 
 
@@ -276,11 +282,19 @@ def test_what_a_help_offers_can_be_read(form):
     """What other languages write, with functions that are misspelt: what the help says to write is read."""
     for function in _MISSPELT:
         text = form.format(f=function)
-        try:
-            gradcli.evaluate(f"x = [1.5, 2.5]; y = 0.5\n{text}", check=False, formula=False)
-        except GradcliError as error:
-            for offer in offers(error.help or ""):
-                for statement in parse_statements(Source(offer), 10_000):
-                    assert not isinstance(statement, GradcliError), f"{text}: {offer!r} of {error.help!r}"
-                called = set(re.findall(r"(?<![\w.])([A-Za-z_]\w*)\(", offer)) - set(re.findall(r"^(\w+)\(.*\) =", offer))
-                assert called.isdisjoint(_MISSPELT), f"{text}: {error.help}"
+        help = _help_of(f"x = [1.5, 2.5]; y = 0.5\n{text}")
+        for offer in offers(help):
+            program = f"x = {offer}" if "±" in offer else offer
+            for statement in parse_statements(Source(program), 10_000):
+                assert not isinstance(statement, GradcliError), f"{text}: {offer!r} of {help!r}"
+            called = set(re.findall(r"(?<![\w.])([A-Za-z_]\w*)\(", offer)) - set(re.findall(r"^(\w+)\(.*\) =", offer))
+            assert called.isdisjoint(_MISSPELT), f"{text}: {help}"
+
+
+def _help_of(text: str) -> str:
+    """The help of the error that a program ends with; empty if there is none."""
+    try:
+        gradcli.evaluate(text, check=False, formula=False)
+    except GradcliError as error:
+        return error.help or ""
+    return ""

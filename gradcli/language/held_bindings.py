@@ -44,7 +44,14 @@ class HeldBindings:
                 return True  # nothing to run
             value = value.partition("#")[0]
         name = name.strip()
-        if not equals or may_be_measured(value) or value.strip(_ARITHMETIC) or not value.strip() or not name.isidentifier() or not name.isascii():
+        if (
+            not equals
+            or may_be_measured(value)
+            or value.strip(_ARITHMETIC)
+            or not value.strip()
+            or not name.isidentifier()
+            or not name.isascii()
+        ):
             return False
         if len(text) > _LONGEST or type(source) is not Source or self.batched is not None or name in self.places or name in _WORDS:
             return False

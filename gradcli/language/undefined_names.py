@@ -122,9 +122,7 @@ def refuse_neighbours(name: str, written: list[str], first: object, second: obje
     if len(written) < _PAIR or not written[1].isidentifier():
         return
     if not first.shape or not is_whole or isinstance(second, FreeVariable):
-        raise ArgumentError(
-            f"'{name}' is NumPy's, the differences of neighbouring entries", help=f"write grad({', '.join(written)})"
-        )
+        raise ArgumentError(f"'{name}' is NumPy's, the differences of neighbouring entries", help=f"write grad({', '.join(written)})")
 
 
 def refuse_as_factor(scope: Scope, left: FreeVariable, right: object, node: Binary, source: Source) -> None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from gradcli.errors import AmbiguousError, Source
 from gradcli.language.callables import is_function
-from gradcli.language.mentions import expressions_of, mentioned
+from gradcli.language.mentions import expressions_of
 from gradcli.language.scope import Scope
 from gradcli.language.tree import Definition, Expression, Name, Statement
 from gradcli.language.undefined_names import glued
@@ -29,9 +29,7 @@ class _Place(NamedTuple):
     own: Collection[str]
 
 
-def refuse_glued(
-    statements: Iterable[Statement], scope: Scope, names: Collection[str], listed: Collection[str], *, can_list: bool
-) -> None:
+def refuse_glued(statements: Iterable[Statement], scope: Scope, names: Collection[str], listed: Collection[str], *, can_list: bool) -> None:
     """Raise AmbiguousError for a name without a value that a book writes for a product or a call.
 
     Its letters stand alone elsewhere, have values or are listed; or it is ``sinx``; or it is a factor of

@@ -19,19 +19,20 @@ GREEK = frozenset((
 ))  # fmt: skip
 # Names that people use, in code and in formulas, which are not written together of letters or of
 # a function and its argument.
-WORDS = frozenset("""
-    dt dx dy dz dr ds du dv dw dp dq dA dE dP dQ dS dT dV dW ddx ddt lr wd bs
-    amp arg avg bar bin box cap cnt cut deg den det dev dim div dof eig eps err fac fan fc foo gap gam idx img inp inv key
-    lag lam len lim loc lot low mag map max mid min mix net new np num obs old opt ord out pad pdf per pos pow
-    pre ref reg rel res rms row scl seg seq sgn sig snr std step sub sum tar thr tmp tol top tot val
-    var vec vel vol wid
-    absent abst acost alnum ascot ascots asing basins blogs bisect butane clogs cosine cosines
-    cosmos coset cost costs cosy cotan cotton cots easing expand expec expnt expo expon expr exprs
-    exps expt expts exposing casing colno insect isinstance isint isinv lnan losing logalpha logan logbeta logic login logL logmu logo logos logp logq logs logsf logsigma
-    logtau logZ musing octane posinf rising scott sect sector secs since sine sines sing sings sink sinks sins sinus
-    soln solns stance stand stands stank tang tango tangs tank tanks tans using valnd
-    xmlns
-""".split())
+_IN_USE = """
+    dt dx dy dz dr ds du dv dw dp dq dA dE dP dQ dS dT dV dW ddx ddt lr wd bs amp arg avg bar bin
+    box cap cnt cut deg den det dev dim div dof eig eps err fac fan fc foo gap gam idx img inp inv
+    key lag lam len lim loc lot low mag map max mid min mix net new np num obs old opt ord out pad
+    pdf per pos pow pre ref reg rel res rms row scl seg seq sgn sig snr std step sub sum tar thr
+    tmp tol top tot val var vec vel vol wid absent abst acost alnum ascot ascots asing basins
+    blogs bisect butane clogs cosine cosines cosmos coset cost costs cosy cotan cotton cots easing
+    expand expec expnt expo expon expr exprs exps expt expts exposing casing colno insect
+    isinstance isint isinv lnan losing logalpha logan logbeta logic login logL logmu logo logos
+    logp logq logs logsf logsigma logtau logZ musing octane posinf rising scott sect sector secs
+    since sine sines sing sings sink sinks sins sinus soln solns stance stand stands stank tang
+    tango tangs tank tanks tans using valnd xmlns
+"""
+WORDS = frozenset(_IN_USE.split())
 # The same, but names like any other where they are not applied to anything.
 CALLED = {
     "lg": "log10", "tg": "tan", "ctg": "cot", "cosec": "csc", "arctg": "atan", "arcctg": "acot",
