@@ -86,13 +86,16 @@ def test_what_is_read_without_values_is_what_sympy_reads():
         except GradcliError:
             continue
         if any(len(name) > 1 for name in names):
-            assert re.search(rf"(?:^|[-+*(/] *){'|'.join(n for n in names if len(n) > 1)}(?:$| *[-+*/)^])", text), (text, names)
+            alone = "|".join(name for name in names if len(name) > 1 and name.isalpha())  # not x2, with an index
+            assert not alone or re.search(rf"(?:^|[-+*(/] *)(?:{alone})(?:$| *[-+*/)^])", text), (text, names)
             continue
         if re.search(r"(sin|cos|ln) [^+-]*[* (]", text):
             continue  # which sympy takes into the argument
         meant = parse_expr(text, transformations=_SYMPY, local_dict={"e": sympy.E, "ln": sympy.log, "arctan": sympy.atan})
-        assert {str(symbol) for symbol in meant.free_symbols} == set(names), text
-        at = {name: 1.1 + 0.17 * place for place, name in enumerate(sorted(names))}
+        letters = set(re.findall(r"(?<![A-Za-z])[a-zA-Z](?![A-Za-z])", text)) - {"e"}
+        assert {str(symbol) for symbol in meant.free_symbols} <= letters | set(names), text
+        assert set(names) <= letters, text
+        at = {name: 1.1 + 0.17 * place for place, name in enumerate(sorted(letters))}
         value = float(gradcli.evaluate(text, at=at, check=False, formula=False).value)
         assert value == pytest.approx(float(meant.subs(at)), rel=1e-9), text
         read += 1

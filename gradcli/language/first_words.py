@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from gradcli.errors import ParseError, Source, Span
 from gradcli.language.foreign import explained, explained_text
 from gradcli.language.foreign_words import BRANCH, OPENING, STOPS, Piece, Words, closes, formatted, refused_as
-from gradcli.language.suggestions import can_be_read
 from gradcli.language.tokens import END, NAME, STRING, SYMBOL, Token, tokenize
 from gradcli.ops.calling.prefixes import ROOTS
 from gradcli.ops.fixed import Fixed
@@ -162,12 +161,15 @@ def _definition(piece: Piece) -> ParseError:
         place += 1
     head = f"{name}({', '.join(parameters or ['x'])})"
     tokens = list(piece)
+    usual = refused_as(piece, Words("the language has no 'def'", "write f(x) = x**2 for a function"), piece.token(0))
     returns = [at for at, token in enumerate(tokens) if token.kind == NAME and token.text == "return"]
     if len(returns) == 1 and returns[0] + 1 < len(tokens) and tokens[returns[0] - 1].text == ":":
-        text = f"{head} = {piece.text(tokens[returns[0] + 1], tokens[-1])}"
-        if can_be_read(text):
-            return refused_as(piece, Words("the language has no 'def'", f"write {text}"), piece.token(0))
-    return refused_as(piece, Words("the language has no 'def'", "write f(x) = x**2 for a function"), piece.token(0))
+        written = piece.text(tokens[returns[0] + 1], tokens[-1])
+        if written != "...":
+            error = refused_as(piece, Words("the language has no 'def'", f"write {head} = {written}"), piece.token(0))
+            error.instead = usual.help
+            return error
+    return usual
 
 
 def _returned(piece: Piece) -> ParseError:

@@ -24,13 +24,7 @@ _AUGMENTED = frozenset({"+=", "-=", "*=", "/=", "**=", "@=", "//=", "%="})
 def parse_statements(source: Source, limit: int) -> Iterator[Statement | GradcliError]:
     """The statements of one logical line; an error takes the place of the statement it stands in, or of the rest of the line."""
     try:
-        for found in _parsed(source, limit):
-            if isinstance(found, GradcliError) and found.help is not None:
-                from gradcli.language.suggestions import tried
-
-                yield tried(found)
-            else:
-                yield found
+        yield from _parsed(source, limit)
     except Exception as error:
         from gradcli.language import pasted
 
@@ -93,12 +87,18 @@ def parse_expression(source: Source, limit: int) -> Expression:
 
 def with_readings(error: AmbiguousError) -> AmbiguousError:
     """The error with the two readings in its help, if both can be read; if not, its help has others, of the same form."""
-    from gradcli.language.suggestions import can_be_read
-
-    if error.readings and all(map(can_be_read, error.readings)):
+    if error.readings and all(map(_can_be_read, error.readings)):
         error.instead, error.help = error.help, f"write {' or '.join(error.readings)}"
     error.readings = ()
     return error
+
+
+def _can_be_read(text: str) -> bool:
+    try:
+        statements_in(Source(text))
+    except (ParseError, IndexError):
+        return False
+    return True
 
 
 def statements_in(source: Source) -> list[Statement]:

@@ -7,7 +7,9 @@ from collections.abc import Callable
 
 from gradcli.errors import GradcliError, ParseError, Source
 from gradcli.language.callables import is_function
+from gradcli.language.mentions import expressions_of
 from gradcli.language.scope import Scope
+from gradcli.language.statements import statements_in
 from gradcli.language.tree import Call, Definition, Name, Statement
 
 _LONGEST = 2_000  # characters of a help that is tried
@@ -49,8 +51,6 @@ def _known_in(scope: Scope | None) -> Callable[[str], bool] | None:
 
 def can_be_read(text: str, known: Callable[[str], bool] | None = None) -> bool:
     """Whether a text is a statement, or a value and its deviation; and, with ``known``, all that it calls is something."""
-    from gradcli.language.statements import statements_in
-
     try:
         found = statements_in(Source(f"x = {text}" if "±" in text else text))
     except (ParseError, IndexError):
@@ -60,7 +60,5 @@ def can_be_read(text: str, known: Callable[[str], bool] | None = None) -> bool:
 
 
 def _called(statement: Statement) -> set[str]:
-    from gradcli.language.mentions import expressions_of
-
     nodes = [node for expression in expressions_of(statement) for node in expression.nodes]
     return {node.callee.name for node in nodes if isinstance(node, Call) and isinstance(node.callee, Name)}
