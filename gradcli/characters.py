@@ -13,6 +13,7 @@ FRACTIONS = "¼½¾⅐⅑⅒⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞"
 NAME = rf"(?:∂|[^\W\d{RAISED}{FRACTIONS}])(?:(?![{RAISED}{FRACTIONS}])[\w∂])*+"
 # A comment, primes, text in quotes, the file of a binding ``x = @data.npy``; or a name.
 _NAMES = re.compile(rf"""\#[^\n]*|(?<=[\w'])'+|'[^'\n]*'|"[^"\n]*"|=[ \t]*@[^;\n]*|({NAME})""")
+_PLUS_MINUS = re.compile(r"(=[ \t]*@[^;\n]*)|\\pm(?![^\W\d_])")  # of LaTeX; not in the name of a file
 _IS_NAME = re.compile(NAME)
 
 
@@ -22,6 +23,8 @@ def normalized(text: str) -> str:
     Raised and lowered characters stay what they are, which mean something: ``x²`` is a power, ``x₁`` and ``xᵢ`` are no ``x1`` and ``xi``.
     """
     text = composed(text)
+    if "\\pm" in text:
+        text = _PLUS_MINUS.sub(lambda found: found[1] or "±", text)
     if text.isascii() or unicodedata.is_normalized("NFKC", text):
         return text
     return _NAMES.sub(lambda found: found[0] if found[1] is None else _name(found[1]), text)

@@ -139,14 +139,14 @@ error[ambiguous]: 'kt' has two readings
  --> <expression>:1:5
 1 | e^(-kt)
   |     ^^
-  = help: write k*t for the product, or list kt among the names
+  = help: write k*t for the product, or list the name: diff 'e^(-kt)' kt
 """),
     "glued letters that stand alone": (["xe^(-x)"], 2, """\
 error[ambiguous]: 'xe' has two readings
  --> <expression>:1:1
 1 | xe^(-x)
   | ^^
-  = help: write x*e for the product, or list xe among the names
+  = help: write x*e for the product, or list the name: diff 'xe^(-x)' xe
 """),
     "dy/dx": (["dy/dx"], 2, """\
 error[ambiguous]: 'dy/dx' is a derivative in a book, and a quotient here

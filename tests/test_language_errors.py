@@ -45,7 +45,7 @@ SYNTAX = [
 
 NAMES = [
     case("sqr(x)", "unknown-name", 1, "unknown function 'sqr'", "did you mean 'sqrt'?"),
-    case("x + frobnicate(x)", "unknown-name", 5, "define it: frobnicate(x) = x**2"),
+    case("x + frobnicate(x)", "unknown-name", 5, "define it before, or write * to multiply"),
     case("f(x)", "unknown-name", 1, "unknown function 'f'"), case("t(2, x)", "argument", 1), case("t²", "missing-value", 1, "t=1"),
     case("cos t", "missing-value", 1, "t=1"), case("∛2x", "ambiguous", 1, "∛(2)*x or ∛(2*x)"), case("∜x", "syntax", 1, "x**(1/4)"),
     case("b*2", "missing-value", 1, "'b'", "b=1"), case("x + b*2", "missing-value", 5),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from random import Random
 
 import pytest
@@ -17,6 +16,7 @@ import gradcli
 from gradcli.errors import AmbiguousError, GradcliError, Source
 from gradcli.language.rewritten import rewritten
 from gradcli.language.statements import parse_statements
+from gradcli.language.suggestions import offers
 from gradcli.language.tree import Query
 
 AT = {
@@ -46,26 +46,11 @@ def test_how_it_was_read_can_be_read(text):
         assert again.read_as is None, "the language's own spelling implies nothing"
 
 
-def suggestions(help: str) -> list[str]:
-    """The texts that a help says to write: between commas and "or", each perhaps with what it is for."""
-    found = re.match(r"write:? ([^;]*(?:; \w+\()?.*)", help)
-    if found is None:
-        return []
-    parts, depth, start, text = [], 0, 0, found[1]
-    for place, char in enumerate(text):
-        depth += (char in "([{") - (char in ")]}")
-        if depth == 0 and (text.startswith(", ", place) or text.startswith(" or ", place)):
-            parts.append(text[start:place])
-            start = place + len(", " if char == "," else " or ")
-    shown = (re.sub(r"^(or )?(.*value: )?| (for|to) [a-z'! ]*(;.*)?$|; (?!\w+\().*$|  #.*$", "", part) for part in [*parts, text[start:]])
-    return [part for part in shown if part and not part.startswith(("with ", "power", "exclusive", "a comma"))]
-
-
 @pytest.mark.parametrize("text", REFUSED)
 def test_what_has_two_readings_is_refused_with_both(text):
     with pytest.raises(AmbiguousError) as caught:
         value(text)
-    readings = suggestions(caught.value.help)
+    readings = offers(caught.value.help)
     assert readings, caught.value.render()
     for reading in readings:
         for statement in parse_statements(Source(reading), 10_000):
@@ -145,7 +130,7 @@ def _refused() -> list[str]:
 def test_suggestions_of_errors_can_be_read(text):
     with pytest.raises(GradcliError) as caught:
         gradcli.evaluate(text, at=BINDINGS)
-    for suggestion in suggestions(caught.value.help or ""):
+    for suggestion in offers(caught.value.help or ""):
         for statement in parse_statements(Source(suggestion), 10_000):
             assert not isinstance(statement, GradcliError), f"{text}: {suggestion!r} of {caught.value.help!r} cannot be read"
 
@@ -165,7 +150,7 @@ def test_whatever_is_read_is_printed_as_it_was_read():
         text = "".join(random.choice(_WORDS) for _ in range(random.randint(1, 9)))
         for statement in parse_statements(Source(text), 10_000):
             if isinstance(statement, AmbiguousError):
-                for suggestion in suggestions(statement.help or ""):
+                for suggestion in offers(statement.help or ""):
                     assert not any(isinstance(s, GradcliError) for s in parse_statements(Source(suggestion), 10_000)), (
                         text,
                         statement.help,

@@ -30,6 +30,7 @@ class Loops:
     def __init__(self, syntax: Syntax, functions: Mapping[str, str], subject: Subject, names: Names, leaves: Mapping[Expr, str]) -> None:
         self.syntax, self.names, self.leaves = syntax, names, leaves
         self.out = LoopLines(syntax, functions, names)
+        self.subject = subject
         self.order = reachable(subject.roots)
         self.reader = IndexForm(self.order)
         self.text: dict[Item, Piece] = {}
@@ -152,7 +153,7 @@ class Loops:
         assert op is not None
         table = moves(node)
         if table is None:
-            raise lacking(self.syntax.name, [op])
+            raise lacking(self.syntax.name, [op], self.subject)
         places, adds = table
         entry = self.array_of(node.operand) if node.operand.shape else self.value(node.operand)[0]
         name = self.names.new()

@@ -44,6 +44,7 @@ class Subject:
     precision    "float64" or "float32"
     function     what the function is called
     seed         how the seed is to be described, where the result is no number
+    spellings    how the text writes what became an operation that has no public name
     """
 
     text: str
@@ -55,6 +56,7 @@ class Subject:
     function: str = "value_and_grad"
     seed: str = ""
     notes: tuple[str, ...] = ()
+    spellings: Mapping[Op, str] = field(default_factory=dict)
 
     @property
     def roots(self) -> list[Expr]:
@@ -233,21 +235,24 @@ def _composed(subject: Subject, target: str, writes: Writes) -> Subject:
         domain = _Composing(subject.value.graph, writes)
         found = _interpreted(subject, domain)
         if domain.lacking:
-            raise lacking(target, list(domain.lacking))
+            raise lacking(target, list(domain.lacking), subject)
         if not domain.changed:
             return found
         subject = found
-    raise lacking(target, [node.op for node in domain.unwritten if node.op is not None])
+    raise lacking(target, [node.op for node in domain.unwritten if node.op is not None], subject)
 
 
-def lacking(target: str, ops: Sequence[Op]) -> UnsupportedInTargetError:
-    """The error of functions that a target has not."""
-    names = " and no ".join(op.name for op in ops)
+def lacking(target: str, ops: Sequence[Op], subject: Subject) -> UnsupportedInTargetError:
+    """The error of functions that a target has not, by their names or as the text writes them."""
+    written = dict.fromkeys(subject.spellings[op] for op in ops if op in subject.spellings)
+    names = " and no ".join(op.name for op in ops if op not in subject.spellings)
+    said = [f"{' and '.join(written)} cannot be written in {target} here"] if written else []
+    said += [f"{target} has no {names}"] if names else []
     error = UnsupportedInTargetError(
-        f"{target} has no {names}",
+        ", and ".join(said),
         help="export to numpy, which has SciPy's functions" if target != "numpy" else "freeze names whose gradient is not needed: --freeze",
     )
-    inner = [f"{op.name}: {op.doc}" for op in ops if not op.public]
+    inner = [op.doc if op in subject.spellings else f"{op.name}: {op.doc}" for op in ops if not op.public]
     error.note = "; ".join(inner) or None
     return error
 

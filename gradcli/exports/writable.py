@@ -39,5 +39,5 @@ def loopable(subject: Subject, target: str, known: Mapping[str, str]) -> Subject
         if node.op is not None and not node.op.elementwise and node.op.loops.axes is None and moves(node) is None
     }
     if wrong:
-        raise lacking(target, list(wrong.values()))
+        raise lacking(target, list(wrong.values()), subject)
     return found

@@ -23,7 +23,10 @@ def attribute(builder: Builder, base: Any, name: str) -> Any:
         of = objects.bare(base.name)
         if of is not None and name in of.methods:
             return Function(f"{of.name}.{name}", of.library)
-        raise missing_value(builder.scope, base)
+        error = missing_value(builder.scope, base)
+        if callables.is_function(name) and base.name not in builder.scope.failed:  # Math.sin, tf.exp
+            error.help = f"leave '{base.name}.' out: '{base.name}' is no library here"
+        raise error
     if isinstance(base, Module):
         return of_library(builder, base.path, name)
     if isinstance(base, objects.Instance):

@@ -19,7 +19,9 @@ from gradcli.ops.text import ARGUMENT, POWER, PRODUCT, ROOT, UNARY
 def is_bare(stacks: Stacks) -> bool:
     """Whether the last value is the name of a function that takes its argument without brackets."""
     value = stacks.values[-1]
-    return type(value) is Name and textbook.is_bare(value.name) and before(stacks).start == value.start
+    if type(value) is not Name or not textbook.is_bare(value.name) or before(stacks).start != value.start:
+        return False
+    return not textbook.is_own(value.name) or stacks.is_own(value.name) or f"{value.name}()" in stacks.known
 
 
 def apply(stacks: Stacks, token: Token, exponent: Node | None = None) -> None:
@@ -42,7 +44,9 @@ def takes_power(stacks: Stacks) -> bool:
     if place == stacks.base or operators[place - 1][0] != POWER or len(stacks.values) < 2:
         return False
     base = stacks.values[-2]
-    return type(base) is Name and textbook.is_bare(base.name) and base.end - base.start == len(base.name)
+    if type(base) is not Name or not textbook.is_bare(base.name) or base.end - base.start != len(base.name):
+        return False
+    return not textbook.is_own(base.name) or stacks.is_own(base.name)
 
 
 def apply_power(stacks: Stacks, token: Token) -> None:

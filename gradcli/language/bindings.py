@@ -141,17 +141,23 @@ class Bindings:
             )
             raise refusal.at(statement.expression.root.span, statement.source)
         self._take(statement, Value(expr, self.lowering.lookup.mentions, self.lowering.coercion.static_uses), made_of_itself)
-        if deviation is not None and statement.deviation is not None:
-            leaf = scope.leaves[name]
-            try:
-                scope.deviations[leaf] = deviations(deviation, scope.values[leaf], name)
-            except GradcliError as error:
-                raise error.at(statement.deviation.root.span, statement.source) from None
+        if deviation is not None:
+            self._deviate(statement, scope.leaves[name], deviation)
 
-    def _deviation(self, statement: Binding) -> Any:
+    def _deviation(self, statement: Binding | DataBinding) -> Any:
         """What stands behind the sign of a binding."""
         assert statement.deviation is not None
         return self.scope.evaluate(self.lowering.lower_value(statement.deviation, statement.source))
+
+    def _deviate(self, statement: Binding | DataBinding, leaf: Expr, deviation: Any = None) -> None:
+        """Give a leaf the standard deviation that stands behind the sign of its binding, if there is one."""
+        if statement.deviation is None:
+            return
+        found, value = self._deviation(statement) if deviation is None else deviation, self.scope.values[leaf]
+        try:
+            self.scope.deviations[leaf] = deviations(np.abs(value) * found / 100 if statement.percent else found, value, statement.name)
+        except GradcliError as error:
+            raise error.at(statement.deviation.root.span, statement.source) from None
 
     def _take(self, statement: Binding, value: Value, made_of_itself: bool) -> None:
         scope, name = self.scope, statement.name
@@ -180,7 +186,8 @@ class Bindings:
             error = InputError("data files cannot be named here", help="bind the data from outside")
             raise error.at(statement.span, statement.source)
         try:
-            self.scope.bind_value(statement.name, self.scope.load(statement.reference))
+            leaf = self.scope.bind_value(statement.name, self.scope.load(statement.reference))
+            self._deviate(statement, leaf)
         except GradcliError as error:
             raise error.at(statement.span, statement.source) from None
 

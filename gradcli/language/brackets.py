@@ -5,7 +5,7 @@ from __future__ import annotations
 from gradcli.errors import Label, ParseError, Span
 from gradcli.language.stacks import Bracket, Stacks
 from gradcli.language.tokens import END, NUMBER, SYMBOL, Token
-from gradcli.language.tree import Call, Node, Sequence, Slice, Subscript
+from gradcli.language.tree import Node, Sequence, Slice, Subscript
 
 GROUP, ARRAY, ARGUMENTS, SUBSCRIPTS, BARS = range(5)  # rules by which what is in a bracket is read
 CLOSING = {"(": ")", "[": "]", "|": "|"}
@@ -151,7 +151,7 @@ def _node(stacks: Stacks, bracket: Bracket, several: bool, end: int) -> Node:
         return Sequence(bracket.opener.text, bracket.items, bracket.opener.start, end)
     assert bracket.base is not None
     if bracket.rule == ARGUMENTS:
-        return Call(bracket.base, bracket.items, bracket.keywords, bracket.primes, end)
+        return stacks.call(bracket.base, bracket.items, bracket.keywords, bracket.primes, end)
     if not bracket.items:
         stacks.fail("an index is missing", Span(bracket.opener.start, end), "write x[0], or x[:] for all entries")
     return Subscript(bracket.base, bracket.items, several, end)

@@ -21,7 +21,7 @@ OF_VALUES = frozenset((
     "new_zeros", "nonzero", "numel", "pin_memory", "real", "resolve_conj", "resolve_neg", "short", "to", "type", "type_as",
 ))  # fmt: skip
 OF_PYTHON = frozenset({"Ellipsis", "bool", "divmod", "float", "int", "list", "range", "slice", "sys", "tuple"})  # python_names.py
-OF_SYMPY = frozenset({"Abs", "Heaviside", "Max", "Min", "Piecewise", "Rational"})  # sympy_names.py
+OF_SYMPY = frozenset({"Abs", "Heaviside", "Max", "Min", "Piecewise", "Rational", "piecewise"})  # sympy_names.py
 METHODS = IDENTITIES | {"dim", "detach"}  # of tensors, beside the functions of libraries
 
 

@@ -17,8 +17,9 @@ from gradcli.language.names import Function, Module, Thing
 from gradcli.language.reading import Reading
 from gradcli.language.things import Routine
 from gradcli.language.tree import Attribute, Call, Name, Node
-from gradcli.language.undefined_names import refuse_bound_function, unknown_function
+from gradcli.language.undefined_names import refuse_bound_function, refuse_neighbours, unknown_function
 from gradcli.ops.calling.classes import CALL
+from gradcli.ops.calling.meanings import OF_DERIVATIVES
 from gradcli.ops.calling.prefixes import NUMPY, TORCH, DType
 from gradcli.ops.expansions import Expansion
 
@@ -99,8 +100,9 @@ class Callees:
                 if name in self.scope.names or name in frame.locals:
                     refuse_bound_function(self.scope, node, frame)
                 return self.graph.apply(op, arguments)
+        written = [frame.source.text[argument.start : argument.end] for argument in node.arguments]
         if node.primes:
-            raise unknown_function(self.scope, name).at(callee.span)
+            raise unknown_function(self.scope, name, written).at(callee.span)
         if name in DERIVATIVES:
             return noted(derivative(self.coercion, node, name, arguments, keywords), node, frame)
         if name in OF_PYTHON or name in OF_SYMPY:
@@ -114,8 +116,11 @@ class Callees:
             is_number = len(arguments) == 1 and not keywords and type(arguments[0]) is Expr and not arguments[0].shape
             if is_number and (name in self.scope.names or name in frame.locals):
                 refuse_bound_function(self.scope, node, frame)
+            if arguments and name in OF_DERIVATIVES:
+                second = arguments[1] if len(arguments) > 1 else None
+                refuse_neighbours(name, written, arguments[0], second, isinstance(second, Expr) and self.scope.is_integral(second))
             library = self.reading.bare(node, frame, name, arguments, [*keywords])
             return noted(calls.call(self.coercion, name, library, arguments, keywords, bare=True), node, frame)
         if (of := objects.bare(name)) is not None:
             return objects.constructed(self.coercion, of, arguments, keywords)
-        raise unknown_function(self.scope, name).at(callee.span)
+        raise unknown_function(self.scope, name, written).at(callee.span)

@@ -2,15 +2,68 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
-from gradcli.errors import ArgumentError, ParseError, ShapeError, Source
-from gradcli.language.tokens import SYMBOL, Token
+from gradcli.errors import AmbiguousError, ArgumentError, ParseError, ShapeError, Source, Span
+from gradcli.language.tokens import NAME, SYMBOL, Token
 
 _HELP = "write m = 1.0 ± 0.1, or x = [1, 2] ± [0.1, 0.2]: it stands once, between a whole value and its standard deviation"
+
+_CONCISE = re.compile(r"([-+−]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))\(([0-9]+|[0-9]*\.[0-9]+)\)([eE][-+]?[0-9]+)?\Z")
+_WITH_DATA = re.compile(r"(.*?)[ \t]+(?:±|\+/-|\\pm(?![^\W\d_]))[ \t]*(.+)\Z", re.DOTALL)
+
+
+def has_sign(text: str) -> bool:
+    """Whether a sign may stand in a text."""
+    return "±" in text or "+/-" in text
+
+
+def may_be_measured(value: str) -> bool:
+    """Whether the text of a value has a sign, or something that reads like one."""
+    return has_sign(value) or "+-" in value or _CONCISE.match(value.strip()) is not None
+
+
+def of_data(reference: str) -> tuple[str, str | None]:
+    """The file that ``data.npy ± 0.1`` names, and the text of the standard deviation if there is one."""
+    found = _WITH_DATA.match(reference) if has_sign(reference) or "\\pm" in reference else None
+    return (reference, None) if found is None else (found[1], found[2])
+
+
+def percentage(tokens: Sequence[Token], start: int, stop: int) -> bool:
+    """Whether the standard deviation in tokens[start:stop] is in percent of the value: ``2 ± 5%``."""
+    return stop - start > 1 and tokens[stop - 1].kind == SYMBOL and tokens[stop - 1].text == "%"
+
+
+def refuse_measured(source: Source, tokens: Sequence[Token], start: int, stop: int) -> None:
+    """Raise AmbiguousError for ``5.00(5)`` and ``5.00 +- 0.05``, if they are the whole value of a binding."""
+    if stop - start < 4:
+        return
+    begin, last = tokens[start].start, tokens[stop - 1]
+    text = source.text[begin : last.start + len(last.text)]
+    concise = _CONCISE.match(text)
+    if concise is not None:
+        value, digits, exponent = concise.groups(default="")
+        places = len(value.partition(".")[2]) if "." not in digits else 0
+        error = format(Decimal(digits).scaleb(-places), "f")
+        readings = f"{value}{exponent}±{error}{exponent} or {value}*{digits}{exponent}"
+    else:
+        pair = next(
+            (at for at in range(start + 1, stop - 2) if tokens[at].text == "+" and tokens[at + 1][1:] == ("-", tokens[at].start + 1)), None
+        )
+        if pair is None or any(token.kind == NAME for token in tokens[start:stop]):
+            return
+        value = source.text[begin : tokens[pair].start].strip()
+        error = source.text[tokens[pair + 1].start + 1 : last.start + len(last.text)].strip()
+        readings = f"{value}±{error} or {value} + (-{error})"
+    raise AmbiguousError(
+        f"'{text}' has two readings: with a standard deviation, and without one",
+        span=Span(begin, last.start + len(last.text)), source=source, help=f"write {readings}",
+    )  # fmt: skip
 
 
 def sign_in(tokens: Sequence[Token], start: int, stop: int) -> tuple[int, int] | None:

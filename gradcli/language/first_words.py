@@ -160,13 +160,16 @@ def _definition(piece: Piece) -> ParseError:
             place += 1  # an annotation, or a default
         place += 1
     head = f"{name}({', '.join(parameters or ['x'])})"
-    body = "*".join(parameters or ["x"])
     tokens = list(piece)
+    usual = refused_as(piece, Words("the language has no 'def'", "write f(x) = x**2 for a function"), piece.token(0))
     returns = [at for at, token in enumerate(tokens) if token.kind == NAME and token.text == "return"]
     if len(returns) == 1 and returns[0] + 1 < len(tokens) and tokens[returns[0] - 1].text == ":":
         written = piece.text(tokens[returns[0] + 1], tokens[-1])
-        body = written if written != "..." else body
-    return refused_as(piece, Words("the language has no 'def'", f"write {head} = {body}"), piece.token(0))
+        if written != "...":
+            error = refused_as(piece, Words("the language has no 'def'", f"write {head} = {written}"), piece.token(0))
+            error.instead = usual.help
+            return error
+    return usual
 
 
 def _returned(piece: Piece) -> ParseError:

@@ -108,6 +108,8 @@ def _all_at_once(piece: Piece, tokens: Sequence[Token], opener: int | None, plac
         text.append(piece.source.text[start : t.start] + (after[2] if t.kind == NAME and t.text == after[0] else t.text))
         start = t.start + len(t.text)
     written = "".join(text)
+    if tokens[opener].text == "(" and opener and tokens[opener - 1].kind == NAME:
+        written = f"{tokens[opener - 1].text}({written})"
     return f"write {written} for all entries at once" if len(written) <= LONGEST and "\n" not in written else general
 
 

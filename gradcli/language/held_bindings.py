@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from gradcli.errors import Source
+from gradcli.language.deviations import may_be_measured
 from gradcli.language.tokens import PYTHON_WORDS, RESERVED
 
 _LONGEST = 4_096  # characters of a line
@@ -43,7 +44,14 @@ class HeldBindings:
                 return True  # nothing to run
             value = value.partition("#")[0]
         name = name.strip()
-        if not equals or "+/-" in value or value.strip(_ARITHMETIC) or not value.strip() or not name.isidentifier() or not name.isascii():
+        if (
+            not equals
+            or may_be_measured(value)
+            or value.strip(_ARITHMETIC)
+            or not value.strip()
+            or not name.isidentifier()
+            or not name.isascii()
+        ):
             return False
         if len(text) > _LONGEST or type(source) is not Source or self.batched is not None or name in self.places or name in _WORDS:
             return False

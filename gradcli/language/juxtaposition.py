@@ -21,6 +21,7 @@ from gradcli.ops.calling import textbook
 from gradcli.ops.text import POWER, PRODUCT, ROOT, TERM, UNARY
 
 _LETTER_AND_DIGITS = re.compile(r"([^\W\d_])([0-9]+)")
+_OPERATORS = {"mod": "%", "div": "//"}  # of other languages
 _CONSTANT_BASES = frozenset({"e", "E", "pi", "π"})
 # Words of Python between values, which are no names here; not "lambda", which physics needs.
 _WORDS = frozenset((
@@ -103,6 +104,8 @@ def _refuse_numbers(stacks: Stacks, token: Token) -> None:
             _refuse_mixed(stacks, token, right)
         elif left.kind == NAME and not exponent:
             first = stacks.tokens[at - 2] if at > 1 else None
+            if left.text in _OPERATORS and first is not None and first.kind in (NAME, NUMBER):
+                stacks.fail(f"the language has no '{left.text}'", left.span, f"it is {_OPERATORS[left.text]} here")
             if left.text in ("x", "X") and first is not None and first.kind == NUMBER:
                 raise ambiguous(stacks, first.start, end, f"{first.text}*{right}", f"{first.text}*{left.text}*{right}")
             other = f"{left.text}{token.text}" if token.text.isdigit() else f"{left.text}^{token.text}"

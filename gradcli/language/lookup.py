@@ -42,6 +42,8 @@ class Lookup:
             return bound
         if self.scope.objects and name in self.scope.objects:
             return self.object(name)
+        if name in self.scope.functions:
+            return FreeVariable(name)  # F(x) = x**2 is no library
         if name == "None":
             return None
         if (self.scope.imported or self.scope.everything) and (found := self.reading.imported(name)) is not None:

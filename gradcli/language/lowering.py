@@ -41,7 +41,7 @@ from gradcli.language.tree import (
     Text,
     Unary,
 )
-from gradcli.language.undefined_names import refuse_as_factor
+from gradcli.language.undefined_names import refuse_as_factor, refuse_as_unit
 from gradcli.ops import registry
 from gradcli.ops.calling.prefixes import NUMPY
 from gradcli.ops.elementwise import arithmetic, logic
@@ -149,6 +149,8 @@ class Lowering:
                 refuse_as_factor(self.scope, left, right, node, frame.source)
             left = self._operand(left, node.left, frame)
         if type(right) is not Expr:
+            if type(right) is FreeVariable:
+                refuse_as_unit(right, node, frame.source)
             right = self._operand(right, node.right, frame)
         if left.kind == "bool" or node.operator in CONDITIONS:
             refuse_other_readings(node, left.kind, right.kind, frame.source)

@@ -19,6 +19,7 @@ from gradcli.language.tree import (
     Several,
     Statement,
 )
+from gradcli.ops.calling import textbook
 from gradcli.ops.calling.prefixes import ROOTS
 
 
@@ -54,7 +55,10 @@ def names_imported_by(statement: Statement) -> list[str]:
 def words_of(statement: Statement) -> set[str]:
     """Every name in a statement's expressions, whatever it stands for there."""
     own = statement.parameters if isinstance(statement, Definition) else ()
-    return {node.name for expression in expressions_of(statement) for node in expression.nodes if type(node) is Name} - {*own}
+    found: set[str] = set()
+    for expression in expressions_of(statement):
+        found.update(expression.called, (node.name for node in expression.nodes if type(node) is Name))
+    return found.difference(own)
 
 
 def mentioned(expressions: Iterable[Expression], functions: Mapping[str, Definition], values: Container[str] = ()) -> list[str]:
@@ -82,7 +86,8 @@ def _direct(expression: Expression, functions: Mapping[str, Definition], values:
     nodes = expression.nodes
     called = {id(node.callee) for node in nodes if isinstance(node, Call) and not _is_meant(node, functions, values)}
     bases = {id(node.base) for node in nodes if isinstance(node, Attribute) and isinstance(node.base, Name) and node.base.name in ROOTS}
-    return [node.name for node in nodes if isinstance(node, Name) and node.name != "None" and id(node) not in called | bases]
+    found = [node.name for node in nodes if isinstance(node, Name) and node.name != "None" and id(node) not in called | bases]
+    return found + [name for name in expression.called if textbook.is_own(name) and (name in functions or name in values)]
 
 
 def _is_meant(call: Call, functions: Mapping[str, Definition], values: Container[str]) -> bool:

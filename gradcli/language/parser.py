@@ -117,7 +117,10 @@ def postfix(stacks: Stacks, token: Token) -> bool:
             colon(stacks, token, stacks.finished())
             return True
         if text == "=":
-            stacks.fail("'=' can only follow a name at the start of a statement", token.span, "write x == y to compare")
+            words = [before.text for before in stacks.tokens[: stacks.at - 1] if before.kind == NAME]
+            declared = len(words) == stacks.at - 1 == 2  # let y = 2, var y = 2
+            help = f"leave '{words[0]}' out" if declared else "write x == y to compare"
+            stacks.fail("'=' can only follow a name at the start of a statement", token.span, help)
     elif kind == NAME and text in ("if", "else"):
         expression(stacks, token)
         return True

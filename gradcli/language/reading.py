@@ -97,12 +97,17 @@ class Reading:
         call = _form(name, False, arguments, keywords)
         outside = frame.statement is None and not shown(frame, self.scope).prefixes  # a formula, as we print them; a claim; a value
         found = None if outside else self._dialect(call, node, frame)
+        if found in (None, NUMPY):
+            self._refuse_all_axes(node, name, frame, arguments, keywords)
+        if found in (None, NUMPY) and meanings.takes_more(name, MATH, len(arguments)):
+            return MATH  # log(x, b)
         if found is None:
             found = NUMPY if meanings.meaning(call, NUMPY) is not None or not exists(name, TORCH) else TORCH
         return found if exists(name, found) else NUMPY if exists(name, NUMPY) else TORCH
 
     def method(self, node: Call, frame: Frame, name: str, base: Any, arguments: Sequence[Any], keywords: Sequence[str]) -> str:
         """The library of a method. Raises AmbiguousError where it means two things."""
+        self._refuse_all_axes(node, name, frame, [base, *arguments], keywords)
         call = _form(name, True, [base, *arguments], keywords)
         found = self._dialect(call, node, frame)
         if found is not None:
@@ -132,13 +137,28 @@ class Reading:
         if name != "sum" or not arguments or {"axis", "dim"} & {*keywords}:
             return
         axes = self.builder.value(list(arguments[0]) if isinstance(arguments[0], tuple) else arguments[0]).ndim
-        if axes > 1 and (shown(frame, self.scope).prefixes or self.scope.imported or self.scope.dialect.is_pasted()):
+        dialect = self.scope.dialect
+        if axes > 1 and (shown(frame, self.scope).prefixes or self.scope.imported or dialect.is_pasted() or dialect.wanted()):
             own = shown(frame, self.scope).prefixes
-            prefix = PREFIX[next(iter(own))] if len(own) == 1 else PREFIX[NUMPY]
+            prefix = PREFIX[next(iter(own)) if len(own) == 1 else dialect.wanted() or NUMPY]
             text = _text(node.arguments[0], frame)
             raise AmbiguousError(
                 f"'sum()' of an array of {axes} axes has two readings: Python's is over the rows, NumPy's over all entries",
                 help=f"write {prefix}.sum({text}), or sum({text}, axis=0) for the rows",
+            )
+
+    def _refuse_all_axes(self, node: Call, name: str, frame: Frame, arguments: Sequence[Any], keywords: Sequence[str]) -> None:
+        """Refuse ``softmax(m)`` of a matrix without an axis: SciPy's is over all entries, that of networks along the last axis."""
+        if len(arguments) != 1 or {"axis", "dim"} & {*keywords} or not meanings.stated(name):
+            return
+        axes = self.builder.value(arguments[0]).ndim
+        if axes > 1:
+            callee = node.callee
+            text = _text(callee.base if isinstance(callee, Attribute) else node.arguments[0], frame)
+            parameter = meanings.stated(name)
+            raise AmbiguousError(
+                f"'{name}()' of an array of {axes} axes has two readings: over all entries, and along the last axis",
+                help=f"write {name}({text}, {parameter}=None) or {name}({text}, {parameter}=-1)",
             )
 
     # -- what stops gradients ---------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from gradcli.language.names import Function, Module
 from gradcli.language.scope import Scope
 from gradcli.language.statements import read_again
 from gradcli.language.tree import Expression
+from gradcli.ops.calling.textbook import is_own
 from gradcli.ops.constants import NAMED
 
 _MOST = 16  # readings of one expression that are kept
@@ -28,6 +29,9 @@ def as_read(expression: Expression, scope: Scope, own: Container[str] = ()) -> E
     for name in expression.differentials:
         if name in own or name in scope.names or name in scope.functions:
             values.append(name)
+    for name in expression.called:
+        if is_own(name) and name not in own and (name in scope.functions or name in scope.objects or name in scope.imported):
+            values.append(f"{name}()")  # which is called, as a function of the program's own
     if not values:
         return expression
     key = frozenset(values)

@@ -63,7 +63,8 @@ def _written(node: Node, own: Collection[str]) -> tuple[int, list[Part]]:
         case Number():
             return _number(node.value)
         case Name():
-            taking = textbook.is_bare(node.name)  # a function as a value, which would take what follows for its argument
+            # a function as a value would take what follows for its argument
+            taking = textbook.is_bare(node.name) and not textbook.is_own(node.name)
             return ATOM, [f"({node.name})" if taking else node.name]
         case Binary():
             return _infix(node)

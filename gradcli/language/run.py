@@ -15,7 +15,7 @@ from gradcli.containment import contained
 from gradcli.errors import ArgumentError, GradcliError, ParseError, Source, TypeMismatchError
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.bindings import Bindings
-from gradcli.language.deviations import deviations, sign_in
+from gradcli.language.deviations import deviations, has_sign, refuse_measured, sign_in
 from gradcli.language.dialect import Ahead
 from gradcli.language.lowering import Lowering
 from gradcli.language.mentions import words_of
@@ -24,6 +24,7 @@ from gradcli.language.quantities import NO_RANGES, Quantity, quantified
 from gradcli.language.scope import Scope
 from gradcli.language.statements import parse_expression, parse_statements
 from gradcli.language.static_uses import StaticUse
+from gradcli.language.suggestions import tried
 from gradcli.language.tokens import SYMBOL, logical_lines, tokenize
 from gradcli.language.tree import (
     Assertion,
@@ -145,7 +146,7 @@ class Program:
                 raise dialect.refusal(statement)
             lowered = self._run(statement)
         except Exception as unforeseen:
-            error = contained(unforeseen)
+            error = tried(contained(unforeseen), self.scope)
             self.scope.mentioned |= words_of(statement)  # lowering may not have come to all of them
             self.bindings.lose_all(statement, error)
             raise error from error.__cause__
@@ -279,15 +280,22 @@ class Program:
         """The value of a VALUE, and its standard deviation or None. Raises as `constant`, and for what is no standard deviation."""
         text = normalized(text)
         source = Source(text, f"<{name}>")
-        tokens = tokenize(source) if "±" in text or "+/-" in text else []
+        tokens = tokenize(source) if has_sign(text) or "(" in text or "+-" in text else []
         sign = sign_in(tokens, 0, len(tokens) - 1)
         if sign is None:
+            refuse_measured(source, tokens, 0, len(tokens) - 1)
             return self.constant(text, f"<{name}>"), None
         begin, end = tokens[sign[0]].start, tokens[sign[1] - 1].start + 1
         if not text[:begin].strip() or not text[end:].strip():
             raise ParseError("'±' stands between a value and its standard deviation", span=tokens[sign[0]].span, source=source)
         value = self.constant(text[:begin], f"<{name}>")
-        return value, deviations(self.constant(text[end:], f"<standard deviation of {name}>"), value, name)
+        return value, self.deviation(text[end:], value, name)
+
+    def deviation(self, text: str, value: Any, name: str) -> Any:
+        """The standard deviation of a value by its text, which may be in percent: ``5%``. Raises as `uncertain`."""
+        percent = text.rstrip().endswith("%")
+        found = self.constant(text.rstrip()[:-1] if percent else text, f"<standard deviation of {name}>")
+        return deviations(np.abs(value) * found / 100 if percent else found, value, name)
 
     def read(self, text: str, what: str) -> Expr:
         """An expression that stands outside of the program, with ``2,3`` short for ``[2, 3]``.

@@ -7,7 +7,8 @@ from typing import NoReturn
 from gradcli.errors import ParseError, Source, Span
 from gradcli.language.precedence import PREFIX, Application, Operator, symbol
 from gradcli.language.tokens import END, Token
-from gradcli.language.tree import Binary, Call, Conditional, Node, Unary
+from gradcli.language.tree import Binary, Call, Conditional, Name, Node, Number, Unary
+from gradcli.ops.calling import textbook
 from gradcli.ops.text import ARGUMENT, COMPARISON, EXPRESSION
 
 
@@ -62,7 +63,7 @@ class Stacks:
         if token.kind == END:
             before = self.tokens[self.at - 1] if self.at else token
             self.fail("the expression ends where a value is expected", before.span if before.kind != END else token.span)
-        self.fail(f"expected a value, not {token.text!r}", token.span, "write x == y to compare" if token.text == "=" else None)
+        self.fail(f"expected a value, not {token.text!r}", token.span, _instead_of_equals(self, token))
 
     def peek(self) -> Token:
         """The token that is read next."""
@@ -117,12 +118,43 @@ class Stacks:
         else:
             self.fail("'if' without 'else'", token.span, "write: x if condition else y")
 
+    def is_own(self, name: str) -> bool:
+        """Whether a name is a function of textbooks alone, which nothing in the program has as its name."""
+        return textbook.is_own(name) and name not in self.known and f"{name}()" not in self.known
+
+    def call(self, callee: Node, arguments: list[Node], keywords: list[tuple[str, Node]], primes: int, end: int) -> Node:
+        """A call, to be pushed: of a function of textbooks by its name in the catalogue, ``log_3(x)`` as log(x)/log(3)."""
+        if type(callee) is not Name or not self.is_own(callee.name):
+            return Call(callee, arguments, keywords, primes, end)
+        self.called.add(callee.name)
+        self.implied = True
+        base = textbook.base_of_log(callee.name)
+        callee.name = textbook.catalogued(callee.name)
+        if base is None:
+            return Call(callee, arguments, keywords, primes, end)
+        start, stop = callee.start, callee.end
+        number = base.isdigit()
+        other = self.node(Number(int(base), start, stop) if number else Name(base, start, stop))
+        callee.name = "log"
+        left = self.node(Call(callee, arguments, keywords, primes, end))
+        right = self.node(Call(self.node(Name("log", start, stop)), [other], [], 0, stop))
+        quotient = Binary("/", left, right)
+        quotient.end = end
+        return quotient
+
     def applied_to(self, arguments: list[Node], callee: Node, exponent: Node | None, end: int) -> None:
         """Push a call, or the power of one, for which the exponent stands after the function's name."""
-        call = Call(callee, arguments, [], 0, end)
+        call = self.call(callee, arguments, [], 0, end)
         self.push(call)
         if exponent is not None:
             self.values.pop()
             power = Binary("**", call, exponent)
             power.end = end
             self.push(power)
+
+
+def _instead_of_equals(stacks: Stacks, token: Token) -> str | None:
+    """What to write instead of ``=`` where a value is expected: nothing before all (``=SIN(x)``), or ``==``."""
+    if token.text != "=":
+        return None
+    return "leave it out" if stacks.at == 1 else "write x == y to compare"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from gradcli.containment import contained
 from gradcli.errors import AmbiguousError, GradcliError, LimitError, ParseError, Source, Span
 from gradcli.language.assertions import parse_assertion
-from gradcli.language.deviations import refuse_sign, sign_in
+from gradcli.language.deviations import has_sign, of_data, percentage, refuse_measured, refuse_sign, sign_in
 from gradcli.language.dialect import unknown_dialect
 from gradcli.language.imports import import_line
 from gradcli.language.parser import parsed
@@ -61,7 +61,10 @@ def _parsed(source: Source, limit: int) -> Iterator[Statement | GradcliError]:
                 if found is not None:
                     yield found
             except AmbiguousError as error:
+                from gradcli.language import pasted
+
                 yield with_readings(error)
+                yield from pasted.lost(source, tokens[start].start, source.text[tokens[start].start : tokens[stop - 1].start])
             except ParseError as error:
                 from gradcli.language import pasted
 
@@ -85,19 +88,28 @@ def parse_expression(source: Source, limit: int) -> Expression:
 def with_readings(error: AmbiguousError) -> AmbiguousError:
     """The error with the two readings in its help, if both can be read; if not, its help has others, of the same form."""
     if error.readings and all(map(_can_be_read, error.readings)):
-        error.help = f"write {' or '.join(error.readings)}"
+        error.instead, error.help = error.help, f"write {' or '.join(error.readings)}"
     error.readings = ()
     return error
 
 
 def _can_be_read(text: str) -> bool:
-    source = Source(text)
     try:
-        tokens = tokenize(source)
-        statement(source, tokens, 0, len(tokens) - 1)
+        statements_in(Source(text))
     except (ParseError, IndexError):
         return False
     return True
+
+
+def statements_in(source: Source) -> list[Statement]:
+    """The statements of a text. Raises ParseError for what cannot be read."""
+    tokens = tokenize(source)
+    start, found = 0, []
+    for stop in ends(source, tokens):
+        if stop > start and (made := statement(source, tokens, start, stop)) is not None:
+            found.append(made)
+        start = stop + 1
+    return found
 
 
 def read_again(expression: Expression, values: frozenset[str]) -> Expression:
@@ -188,22 +200,33 @@ def constant(part: Part) -> Binding:
     name = part.token(1)
     if part.token(2).text != "=":
         raise ParseError("'const' needs a name, '=' and a value", span=name.span, source=part.source, help="write: const c = 2")
+    refuse_measured(part.source, part.tokens, part.start + 3, part.stop)
     return Binding(part.source, part.span, name.text, name.span, part.expression(3), const=True)
 
 
 def data(part: Part) -> DataBinding:
-    """data = NAME "=" "@" FILE, a path up to the end of the statement"""
-    name = part.token(0)
-    return DataBinding(part.source, part.span, name.text, name.span, part.source.text[part.token(3).start : part.span.end])
+    """data = NAME "=" "@" FILE [ ( "±" | "+/-" ) expression ], a path up to the end of the statement, or to a sign after a space"""
+    name, text = part.token(0), part.source.text
+    begin = part.token(3).start
+    reference, error = of_data(text[begin : part.span.end])
+    if error is None:
+        return DataBinding(part.source, part.span, name.text, name.span, reference)
+    place = next(at for at in range(part.start, part.stop) if part.tokens[at].start >= part.span.end - len(error))
+    percent = percentage(part.tokens, place, part.stop)
+    deviation = part.expression(place - part.start, end=part.stop - part.start - percent)
+    return DataBinding(part.source, part.span, name.text, name.span, reference, deviation, percent)
 
 
 def binding(part: Part) -> Binding:
     """binding = NAME "=" expression [ ( "±" | "+/-" ) expression ]"""
     name = part.token(0)
-    sign = sign_in(part.tokens, part.start + 2, part.stop) if "±" in part.source.text or "+/-" in part.source.text else None
+    sign = sign_in(part.tokens, part.start + 2, part.stop) if has_sign(part.source.text) else None
     if sign is not None:
         value = part.expression(2, end=sign[0] - part.start)
-        return Binding(part.source, part.span, name.text, name.span, value, deviation=part.expression(sign[1] - part.start))
+        percent = percentage(part.tokens, sign[1], part.stop)
+        deviation = part.expression(sign[1] - part.start, end=part.stop - part.start - percent)
+        return Binding(part.source, part.span, name.text, name.span, value, deviation=deviation, percent=percent)
+    refuse_measured(part.source, part.tokens, part.start + 2, part.stop)
     return Binding(part.source, part.span, name.text, name.span, part.expression(2))
 
 

@@ -66,5 +66,6 @@ FUNCTIONS = routines({
     "Min": ("***values", min_),
     "Heaviside": ("x, h0", heaviside),
     "Piecewise": ("***pieces", piecewise),
+    "piecewise": ("***pieces", piecewise),
     "Rational": ("p, q", rational),
 })  # fmt: skip

@@ -197,6 +197,7 @@ class Binding(Statement):
     expression: Expression
     const: bool = False
     deviation: Expression | None = None  # its standard deviation
+    percent: bool = False  # of the value
     part: int | None = None  # its place among the results that the names of one statement share
 
 
@@ -233,6 +234,8 @@ class DataBinding(Statement):
     name: str
     name_span: Span
     reference: str
+    deviation: Expression | None = None  # its standard deviation
+    percent: bool = False  # of the value
 
 
 @dataclass(eq=False, repr=False)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
-from gradcli.errors import AmbiguousError, GradcliError, MissingValueError, Source, Span, UnknownNameError, suggestion
+from gradcli.errors import AmbiguousError, ArgumentError, GradcliError, MissingValueError, Source, Span, UnknownNameError, suggestion
 from gradcli.graph.nodes import Expr
 from gradcli.language import callables
 from gradcli.language.frames import Frame
 from gradcli.language.names import FreeVariable
 from gradcli.language.scope import Scope
-from gradcli.language.tree import Binary, Call, Name
+from gradcli.language.tree import Binary, Call, Name, Number
+from gradcli.ops.calling import textbook
 from gradcli.ops.calling.dialects import lookup
+from gradcli.ops.calling.meanings import OF_DERIVATIVES
 from gradcli.ops.calling.prefixes import MATH, NUMPY, SCIPY
 
 # Functions of Python that have others in their place, or none.
@@ -26,13 +28,11 @@ _OF_PYTHON = {
 }
 # What programs call by names of their own, which are near to those of functions.
 _OF_PROGRAMS = frozenset({"model", "net", "network", "module", "criterion", "loss_fn", "policy", "encoder", "decoder", "layer", "forward"})
+_PAIR = 2
+_DEGREES = frozenset({"deg", "degree", "degrees"})
+_IMAGINARY = frozenset("ijIJ")
 _LONGEST = 40  # characters of a name that may be several names written together
-_LOGARITHM = re.compile(r"log(?:_(\w+)|([₀-₉]+))")
 _BRACKET = re.compile(r"\s*(\([^()]*(?:\([^()]*\)[^()]*)*\))")
-_LETTERS = frozenset((
-    "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu", "nu", "xi", "omicron", "rho",
-    "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega",
-))  # fmt: skip
 
 
 def missing_value(scope: Scope, variable: FreeVariable) -> GradcliError:
@@ -55,6 +55,10 @@ def missing_value(scope: Scope, variable: FreeVariable) -> GradcliError:
     for i in range(1, len(name) if len(name) <= _LONGEST else 0):
         if name[i:] in scope.names and callables.is_function(name[:i]):
             return MissingValueError(f"no value for '{name}'", help=f"write {name[:i]}({name[i:]})")
+    if (calls := textbook.function_of_letters(name)) is not None:
+        return MissingValueError(f"no value for '{name}'", help=f"write {calls}, or give the name a value: {name} = 1")
+    if len(name) > 1 and not name.islower() and callables.is_function(name.lower()):
+        return MissingValueError(f"no value for '{name}'", help=f"write {name.lower()}(x): functions have round brackets")
     close = suggestion(name, scope.names)
     return MissingValueError(f"no value for '{name}'", help=f"did you mean '{close}'?" if close else f"give it one: {name}=1")
 
@@ -71,7 +75,7 @@ def two_readings(name: str, parts: list[str]) -> AmbiguousError:
 
 def glued(name: str, known: Collection[str]) -> list[str] | None:
     """The names and constants that a name without a value is written together of, as few as can be; None if it is not."""
-    if not 2 <= len(name) <= _LONGEST or name in _LETTERS:
+    if not 2 <= len(name) <= _LONGEST or name in textbook.GREEK:
         return None
     best: list[list[str] | None] = [[], *[None] * len(name)]
     for end in range(1, len(name) + 1):
@@ -85,23 +89,40 @@ def glued(name: str, known: Collection[str]) -> list[str] | None:
     return parts if parts is not None and any(part in known for part in parts) else None
 
 
-def unknown_function(scope: Scope, name: str) -> GradcliError:
-    """The error of calling a name that is no function."""
+def unknown_function(scope: Scope, name: str, written: Sequence[str] = ()) -> GradcliError:
+    """The error of calling a name that is no function, on arguments that are written so."""
     if name in _OF_PYTHON:
         return UnknownNameError(f"the language has no '{name}'", help=_OF_PYTHON[name])
     if name in _OF_PROGRAMS:
-        return UnknownNameError(f"unknown function '{name}'", help=f"define it: {name}(x) = tanh(x)")
+        names = written if written and all(map(str.isidentifier, written)) else ["x"]
+        body = "*".join(dict.fromkeys(names)) if len(names) > 1 else f"tanh({names[0]})"
+        return UnknownNameError(f"unknown function '{name}'", help=f"define it: {name}({', '.join(dict.fromkeys(names))}) = {body}")
+    if name in OF_DERIVATIVES:
+        y, x = (written[0] if written else "y"), (written[1] if len(written) > 1 and written[1].isidentifier() else "x")
+        return UnknownNameError(f"unknown function '{name}'", help=f"write grad({y}, {x})")
     close = suggestion(name, scope.functions) or callables.close_to(name)
-    help = f"did you mean '{close}'?" if close else None
-    base = _LOGARITHM.fullmatch(name)
-    if base is not None:
-        number = base[1] or "".join(str("₀₁₂₃₄₅₆₇₈₉".index(digit)) for digit in base[2])
-        help = f"write log(x)/log({number})"
-    elif help is None and name[0] in "d∂":
-        help = f"write grad(y, {name[1:] or 'x'}) for a derivative"
-    elif help is None:
-        help = f"define it: {name}(x) = x**2, or write * to multiply"
+    inner = next((i for i in (1, 2) if textbook.is_bare(name[i:]) and name[:i].isalpha()), None)
+    if inner is not None:
+        help = f"write {'*'.join(name[:inner])}*{name[inner:]}({', '.join(written)})"
+    elif close is not None:
+        help = f"did you mean '{close}'?"
+    elif len(name) == _PAIR and name[0] in "d∂":
+        help = f"write grad(y, {name[1:]}) for a derivative"
+    else:
+        help = "define it before, or write * to multiply"
     return UnknownNameError(f"unknown function '{name}'", help=help)
+
+
+def refuse_neighbours(name: str, written: list[str], first: object, second: object = None, is_whole: bool = False) -> None:
+    """Raise for ``diff(x^2, x)``, which is a derivative elsewhere: NumPy's is of neighbouring entries, as often as a number says."""
+    if name not in OF_DERIVATIVES or len(written) > _PAIR or not isinstance(first, Expr):
+        return
+    if len(written) == 1 and not first.shape:
+        written = [*written, "x"]
+    if len(written) < _PAIR or not written[1].isidentifier():
+        return
+    if not first.shape or not is_whole or isinstance(second, FreeVariable):
+        raise ArgumentError(f"'{name}' is NumPy's, the differences of neighbouring entries", help=f"write grad({', '.join(written)})")
 
 
 def refuse_as_factor(scope: Scope, left: FreeVariable, right: object, node: Binary, source: Source) -> None:
@@ -126,6 +147,17 @@ def refuse_as_factor(scope: Scope, left: FreeVariable, right: object, node: Bina
             f"'{name}{power}' has two readings: a power of the value, and the function of the function",
             help=f"write {name}{argument}{power} or {name}({name}{argument})",
         ).at(Span(node.start, node.end))
+
+
+def refuse_as_unit(right: FreeVariable, node: Binary, source: Source) -> None:
+    """Raise for ``45deg`` and ``2j``: a name without a value after a factor, which is a unit elsewhere."""
+    if node.operator != "*" or not isinstance(node.left, (Name, Number)):
+        return
+    factor = source.text[node.left.start : node.left.end]
+    if right.name in _DEGREES:
+        raise MissingValueError(f"no value for '{right.name}'", help=f"write {factor}° or {factor}*pi/180").at(node.right.span, source)
+    if right.name in _IMAGINARY and isinstance(node.left, Number) and node.left.end == node.right.start:
+        raise MissingValueError(f"'{factor}{right.name}' is complex elsewhere; there are no complex numbers here").at(node.span, source)
 
 
 def refuse_bound_function(scope: Scope, node: Call, frame: Frame) -> None:

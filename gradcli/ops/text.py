@@ -92,6 +92,8 @@ class Text(Fixed):
     called       what people call it, and the rule for its derivative: "sine"
     mark         the sign that textbooks have for it, before its operand or around it: "√" or "|"
     bare         of a function that textbooks write without brackets, as in ``sin x``: what its inverse is of {}
+    stated       the parameter that is written even if it has its default, where the operand has several axes: people take the default
+                 for two things, so that a call without it, and without a library, is refused
     math         the function of Python's `math` that it is, which is the C library's: its last bit may not be NumPy's
     c            in C, entry by entry: a template of the operands by their places, of the type ``real``, or ``int`` where they are truths;
                  or a function of the static parameters that gives one. With operands that may be left out there is one for each tuple
@@ -114,6 +116,7 @@ class Text(Fixed):
     called: str = ""
     mark: str = ""
     bare: str = ""
+    stated: str = ""
     math: str = ""
     c: InC | Mapping[tuple[bool, ...], InC] = ""
     scalar: InC = ""

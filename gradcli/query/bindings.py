@@ -134,9 +134,9 @@ def value_of(name: str, value: Any, copy: bool = True) -> Any:
 
 def uncertain_of(name: str, value: Any, programs: Programs) -> tuple[Any, Any]:
     """A value and its standard deviation: text with a ``±``, or an object such as `uncertainties` makes. None for what is exact."""
-    if isinstance(value, str) and ("±" in value or "+/-" in value):
+    if isinstance(value, str) and any(sign in value for sign in ("±", "+/-", "\\pm", "+-", "(")):
         found, deviation = programs.fresh().uncertain(value, name)
-        return found, deviation
+        return (value, None) if deviation is None else (found, deviation)
     if hasattr(value, "nominal_value") and hasattr(value, "std_dev"):
         found = numbers(value.nominal_value, f"the value of '{name}'")
         return found, deviations(value.std_dev, found, name)

@@ -22,6 +22,7 @@ from gradcli.language.run import Lowered, Program
 from gradcli.language.scope import Scope
 from gradcli.language.statements import parse_statements
 from gradcli.language.static_uses import StaticUse
+from gradcli.language.suggestions import tried
 from gradcli.language.tree import Assertion, Query, Statement
 from gradcli.query.blocked import by_plan, pays_to_plan
 from gradcli.query.derivatives import gradient, hessian, hvp, jacobian, jvp
@@ -99,7 +100,7 @@ def run_statement(program: Program, statement: Statement | GradcliError, options
     if isinstance(statement, GradcliError):
         if statement.source is not None:
             program.scope.mentioned.update(_WORD.findall(statement.source.text))
-        return failed(statement, id=id)
+        return failed(tried(statement, program.scope), id=id)
     line, column = statement.source.position(statement.span.start)
     record = Record(statement.text, id, statement.source.name, line, column)
     record.mode = "assert" if isinstance(statement, Assertion) else options.mode

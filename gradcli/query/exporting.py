@@ -17,6 +17,7 @@ from gradcli.language.scope import Scope
 from gradcli.language.statements import parse_statements
 from gradcli.language.tree import Assertion
 from gradcli.ops.calling.promotion import FLOAT
+from gradcli.ops.spec import Op
 from gradcli.query.evaluate import locate
 from gradcli.query.given_beside import seed_of
 from gradcli.query.options import Options
@@ -60,9 +61,16 @@ def subject(program: Program, lowered: Lowered, options: Options, text: list[str
         words = "the given seed" if given else "ones" if root.shape else ""
     made = Subject(
         "\n".join(text), root, gradients, [], {node: b.name for node, b in scope.bindings.items() if not node.is_leaf}, scope.precision,
-        seed=words, notes=tuple(left_out(scope, [root], "this function")),
+        seed=words, notes=tuple(left_out(scope, [root], "this function")), spellings=_spellings(scope, order),
     )  # fmt: skip
     return _with_parameters(scope, made, wrt)
+
+
+def _spellings(scope: Scope, order: list[Expr]) -> dict[Op, str]:
+    """How the text writes the operations that have no public name."""
+    inner = [node for node in order if node.op is not None and not node.op.public]
+    origins = scope.origins() if inner else {}
+    return {node.op: origins[node][-1].spelling for node in inner if node.op is not None and origins.get(node)}
 
 
 def _with_parameters(scope: Scope, made: Subject, wrt: dict[str, Expr]) -> Subject:

@@ -157,7 +157,8 @@ def _needs(program: Program, subject: Subject) -> Needs:
     bound = {*scope.names, *scope.functions, *(name for deferral in needs.bindings for name in deferral.names)}
     given = {*bound, *NAMED, *listed}
     free = [name for name in mentioned(expressions, scope.functions, given) if name not in given]
-    refuse_glued(query, free, listed, scope.names)
+    statements = [query, *(deferral.binding for deferral in needs.bindings)]
+    refuse_glued(statements, scope, free, listed, can_list=True)
     functions = [name for name in free if is_function(name) and len(name) > 1 and name not in GREEK]
     if functions or not listed:
         _refuse_two_readings(program, query, bool(functions))

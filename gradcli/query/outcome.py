@@ -9,13 +9,14 @@ from functools import lru_cache
 from typing import Any
 
 from gradcli.check.recalling import about_to_decide
-from gradcli.errors import GradcliError, Source, Span
+from gradcli.errors import AmbiguousError, GradcliError, Source, Span
 from gradcli.inert import one_line
 from gradcli.language.mentions import names_quantified_by
 from gradcli.language.run import Program
 from gradcli.language.tree import Assertion, Binding, DataBinding, Query, Several, Statement
 from gradcli.query.evaluate import failed, only_follows, run_statement
 from gradcli.query.free_variables import SampledPoints, deferred, keep_in_order, needs_of
+from gradcli.query.glued_names import refuse_glued
 from gradcli.query.policy import FAIL_ON, Policy
 from gradcli.report.json_text import id_text
 from gradcli.report.outcomes import ERROR, FAILED, PASSED, SKIPPED, XFAILED, XPASSED, Outcome
@@ -165,6 +166,11 @@ def _judged(program: Program, statement: Statement | GradcliError, policy: Polic
     if isinstance(statement, GradcliError):
         pass
     elif record is not None and record.error is not None and (needs := needs_of(statement, scope)):
+        statements = [statement, *(deferral.binding for deferral in needs.bindings)]
+        try:
+            refuse_glued(statements, scope, needs.names, options.wrt or (), can_list=False)
+        except AmbiguousError as error:
+            return failed(error, id=id, expr=record.expr)
         if isinstance(statement, (Binding, Several)):
             record = deferred(program, statement, needs, options)
         elif isinstance(statement, Assertion) and {*needs.names} <= {*names_quantified_by(statement)}:

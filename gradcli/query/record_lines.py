@@ -134,7 +134,7 @@ class RecordLines:
                     if deviation is not None:
                         deviations[name] = deviation
                 except GradcliError as error:
-                    help = "write a number, or an expression of numbers"
+                    help = error.help if error.code == "ambiguous" else "write a number, or an expression of numbers"
                     raise InputError(f"the value of '{name}' is no number: {error.message}", help=help) from None
         return values
 

@@ -51,9 +51,18 @@ def command_of(words: list[str]) -> str | None:
         return _command("eval", "-f", *words)
     if len(text) > _LONGEST or any(word.startswith("--") for word in rest):
         return None
-    if has_formulas(text) and not any("=" in word for word in rest):
+    binds = any("=" in word for word in rest)
+    if text.isidentifier() and rest and not all(map(_is_name, rest)):  # deriv 'x^3': a command that is none
+        name = "eval" if binds else "diff"
+        meant = command_of(rest)
+        return None if meant is None else f"did you mean {_command(name, *rest)}?"
+    if has_formulas(text) and not binds:
         return _command("diff", *words)
     return _command("eval", *words) if has_value(text, rest) else None
+
+
+def _is_name(word: str) -> bool:
+    return word.isidentifier()
 
 
 def has_formulas(text: str) -> bool:

@@ -15,6 +15,7 @@ from gradcli.cli.request import CheckRequest, Request
 from gradcli.cli.write.streams import say
 from gradcli.errors import GradcliError, UsageError
 from gradcli.files.opening import read_within
+from gradcli.language.deviations import may_be_measured, of_data
 from gradcli.limits import Limits
 from gradcli.query.programs import Programs
 
@@ -149,8 +150,12 @@ def programs_of(inputs: Inputs, limits: Limits, precision: str, state: int, dial
         if text.startswith("@"):
             from gradcli.files.arrays import load_array
 
-            values[name] = array = load_array(text[1:], limits, piped=piped)
+            reference, error_text = of_data(text[1:])
+            values[name] = array = load_array(reference, limits, piped=piped)
             limits = limits.with_room_for(array.size)
+            if error_text is not None:
+                assert calculator is not None
+                deviations[name] = calculator.deviation(error_text, array, name)
             continue
         if not text.strip():
             raise UsageError(f"'{name}=' has no value", help=f"write {name}=2, {name}=2,3 or {name}=@data.npy")
@@ -160,7 +165,7 @@ def programs_of(inputs: Inputs, limits: Limits, precision: str, state: int, dial
             if deviation is not None:
                 deviations[name] = deviation
         except GradcliError as error:
-            if error.code in ("missing-value", "ambiguous"):
+            if error.code in ("missing-value", "ambiguous") and not may_be_measured(text):
                 raise _mentioning(error, name, text, inputs) from None
             raise
     return Programs(limits, precision, values, deviations, dialect, piped)

@@ -12,7 +12,7 @@ from gradcli.ops.calling.detaching import detaches
 from gradcli.ops.calling.dialects import lookup
 from gradcli.ops.calling.prefixes import DIALECTS, JAX, NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import Signature
-from gradcli.ops.registry import named
+from gradcli.ops.registry import named, registry
 from gradcli.ops.spec import REQUIRED, Composite, Op
 
 DIALECT_OF = {NUMPY: NUMPY, SCIPY: NUMPY, TORCH: TORCH, JAX: JAX}  # of a library; math is neutral
@@ -46,6 +46,10 @@ _OF_TENSORS = frozenset((
 OF_NUMPY_BARE = frozenset({"sum", "max", "min"})
 
 
+# What other systems differentiate by: of these NumPy has one, of neighbouring entries.
+OF_DERIVATIVES = frozenset(("D", "Derivative", "Diff", "deriv", "derivative", "derive", "diff", "differentiate", "gradient"))
+
+
 class Call(NamedTuple):
     """The form of a call: how many arguments, which of them are lists or tuples, and the names of the keywords."""
 
@@ -53,6 +57,23 @@ class Call(NamedTuple):
     method: bool
     listed: tuple[bool, ...]
     keywords: tuple[str, ...]
+
+
+@cache
+def stated(name: str) -> str:
+    """The parameter without which a function means two things of an array of several axes; empty if it has none."""
+    found = lookup(name, NUMPY)
+    record = registry().get(found.target) if found is not None else None
+    return record.text.stated if isinstance(record, Op) else ""
+
+
+@cache
+def takes_more(name: str, library: str, count: int) -> bool:
+    """Whether a library's function takes so many arguments, which are too many for NumPy's."""
+    usual, other = lookup(name, NUMPY), lookup(name, library)
+    if usual is None or other is None or any(p.many for p in usual.parameters):
+        return False
+    return len(usual.parameters) < count <= len(other.parameters)
 
 
 def is_method_of_arrays(name: str) -> bool:

@@ -41,12 +41,23 @@ def _plain(x: Any, **axes: Any) -> Any:
 
 
 logsumexp: Op = reduction(
-    "logsumexp", _logsumexp, witness("reducing.logsumexp"), _logsumexp_vjp, saves=("x", "out"), ulps=4,
-    between=(), rounds=carried.logsumexp_rounds,
-    extended=extended.LOGSUMEXP, parts=_logsumexp_of_entries, less=lambda axis, keepdims: (softmax, {"axis": axis}),
+    "logsumexp",
+    _logsumexp,
+    witness("reducing.logsumexp"),
+    _logsumexp_vjp,
+    saves=("x", "out"),
+    ulps=4,
+    between=(),
+    rounds=carried.logsumexp_rounds,
+    extended=extended.LOGSUMEXP,
+    parts=_logsumexp_of_entries,
+    less=lambda axis, keepdims: (softmax, {"axis": axis}),
     doc="log(sum(exp(x))), without overflow.",
+    stated="axis",
     wider=composition(
-        "logsumexp", "x b?", log_of_scaled_sum(sum_, _plain, max_),
+        "logsumexp",
+        "x b?",
+        log_of_scaled_sum(sum_, _plain, max_),
         static={"axis": None, "keepdims": False, "return_sign": False},
     ),
 )
@@ -78,10 +89,22 @@ def _softmax_of_entries(x: Any, axis: Any) -> Any:
 
 
 softmax: Op = structural(
-    "softmax", "x", _softmax, _softmax_reference, vjp=_softmax_vjp, shape=_softmax_shape, static={"axis": None},
-    extended=extended.SOFTMAX, saves=("out",),
-    layout="rows", doc="exp(x)/sum(exp(x)) along an axis (all axes by default, as in scipy.special).", ulps=6,
-    carries=carried.softmax, rounds=carried.softmax_rounds, parts=_softmax_of_entries,
+    "softmax",
+    "x",
+    _softmax,
+    _softmax_reference,
+    vjp=_softmax_vjp,
+    shape=_softmax_shape,
+    static={"axis": None},
+    extended=extended.SOFTMAX,
+    saves=("out",),
+    stated="axis",
+    layout="rows",
+    doc="exp(x)/sum(exp(x)) along an axis (all axes by default, as in scipy.special).",
+    ulps=6,
+    carries=carried.softmax,
+    rounds=carried.softmax_rounds,
+    parts=_softmax_of_entries,
 )
 
 
@@ -117,8 +140,21 @@ def _log_softmax_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any) -
 
 
 log_softmax: Op = structural(
-    "log_softmax", "x", _log_softmax, witness("reducing.log_softmax"), vjp=_log_softmax_vjp, shape=_softmax_shape, static={"axis": None},
-    saves=("out",), ulps=12, extended=extended.LOG_SOFTMAX,
-    carries=carried.log_softmax, rounds=carried.log_softmax_rounds, parts=_log_softmax_of_entries, raised=_log_softmax_raised,
-    layout="rows", doc="log(softmax(x)) along an axis, without overflow.",
+    "log_softmax",
+    "x",
+    _log_softmax,
+    witness("reducing.log_softmax"),
+    vjp=_log_softmax_vjp,
+    shape=_softmax_shape,
+    static={"axis": None},
+    saves=("out",),
+    ulps=12,
+    extended=extended.LOG_SOFTMAX,
+    carries=carried.log_softmax,
+    rounds=carried.log_softmax_rounds,
+    parts=_log_softmax_of_entries,
+    raised=_log_softmax_raised,
+    stated="axis",
+    layout="rows",
+    doc="log(softmax(x)) along an axis, without overflow.",
 )
