@@ -9,7 +9,7 @@ from flint import arb
 
 from gradcli.reference.ranges.boxes import Box
 from gradcli.reference.ranges.branches import chosen
-from gradcli.reference.ranges.cells import UNIT, Call, Cell, Choice, Compared, Leaf, Named, Number, Product, Step, Sum, behind
+from gradcli.reference.ranges.cells import UNIT, Call, Cell, Choice, Compared, Filled, Leaf, Named, Number, Product, Step, Sum, behind
 from gradcli.reference.ranges.intervals import (
     ONE,
     ZERO,
@@ -24,7 +24,7 @@ from gradcli.reference.ranges.norms import bounded
 from gradcli.reference.ranges.samples import COST_OF_BALLS, COST_OF_SAMPLES, in_balls, sampled
 from gradcli.reference.ranges.shape import DOMAIN, JUMP, POLE, Found
 from gradcli.reference.ranges.shapes import COSTS, SHAPES
-from gradcli.reference.ranges.values import NONE, Event, Ledger, Limits, Table, Value
+from gradcli.reference.ranges.values import NONE, Event, Events, Ledger, Limits, Table, Value
 
 
 class Evaluation:
@@ -58,6 +58,15 @@ class Evaluation:
     def _named(self, cell: Named, table: Table) -> Value:
         return table[cell.args[0]]
 
+    def _filled(self, cell: Filled, table: Table) -> Value:
+        x, events = table[cell.args[0]]
+        return Value(x, frozenset(e for e in events if not e.removable))
+
+    def may_vanish(self, cell: Cell) -> bool:
+        """Whether a cell may be 0 in the box, or has no value."""
+        x = self.value(cell).interval
+        return x is None or bool(x[0] <= 0 <= x[1])
+
     def _sum(self, cell: Sum, table: Table) -> Value:
         constant, terms = cell.known
         total, events = constant.interval, NONE
@@ -65,18 +74,23 @@ class Evaluation:
             x, more = table[term]
             events = events | more if more else events
             if x is None:
-                return Value(None, events)
+                return self._limit(cell, events)
             if coefficient == 1:
                 total = add(total, x)
             elif coefficient == -1:
                 total = add(total, (-x[1], -x[0]))
             elif isinstance(coefficient, Rational):
                 total = add(total, multiply(coefficient.interval, x))
-        if events and self.limits is not None and not (total[0].is_finite() and total[1].is_finite()):
-            found = self.limits(cell, self)
-            if found is not None:
-                return Value(found, frozenset(e._replace(removable=True) if e.kind == POLE else e for e in events))
+        if events and not (total[0].is_finite() and total[1].is_finite()):
+            return self._limit(cell, events, total)
         return Value(total, events)
+
+    def _limit(self, cell: Cell, events: Events, natural: Interval | None = None) -> Value:
+        """The range of a quotient whose parts vanish together, with its limit; else its natural one."""
+        found = None if self.limits is None else self.limits(cell, self)
+        if found is None:
+            return Value(natural, events)
+        return Value(found, frozenset(e._replace(removable=True) if e.kind == POLE else e for e in events))
 
     def _product(self, cell: Product, table: Table) -> Value:
         total, events = (ONE, ONE), NONE
@@ -94,17 +108,14 @@ class Evaluation:
                 a = ZERO
             if divides and a <= 0 <= b:
                 if a == 0 and b == 0:
-                    return Value(None, events | {Event(POLE, cell)})
+                    return self._limit(cell, events | {Event(POLE, cell)})
                 own = True
                 events |= {Event(POLE, cell, a == 0 or b == 0)}
             if exponent != 0:
                 part = whole_power((a, b), int(exponent.p)) if exponent.q == 1 else real_power((a, b), exponent)
                 total = multiply(total, part)
         if own and not (total[0].is_finite() and total[1].is_finite()):
-            found = self.limits(cell, self) if self.limits is not None else None
-            if found is not None:
-                return Value(found, frozenset(e._replace(removable=True) if e.kind == POLE else e for e in events))
-            total = self._of_norm(cell, table, total)
+            return self._limit(cell, events, self._of_norm(cell, table, total))
         return Value(total, events)
 
     def _of_norm(self, cell: Product, table: Table, natural: Interval) -> Interval:
@@ -147,18 +158,18 @@ class Evaluation:
         if x.interval is None or y.interval is None or any(e.kind in (DOMAIN, POLE) and not e.soft for e in events):
             return Value((ZERO, ONE), events)  # what is no number is not less, nor greater
         (a, b), (c, d) = x.interval, y.interval
+        open_ = Value((ZERO, ONE), events | {Event(JUMP, cell)})
+        if a == b == c == d and cell.open_ and any(self.box[k][0] == self.box[k][1] for k in cell.leaves):
+            return open_  # the sides are equal on a face, which tells nothing of the space around it
         if cell.equality:
-            truth = (ONE, ONE) if a == b == c == d else (ZERO, ZERO) if b < c or d < a else (ZERO, ONE)
-            return Value((ZERO, ZERO) if cell.open_ and not a == b == c == d else truth, events)
-        if cell.open_ and a == b == c == d:
-            return Value((ZERO, ONE), events)
+            return Value((ONE, ONE), events) if a == b == c == d else Value((ZERO, ZERO), events) if b < c or d < a else open_
         if b < c:
             return Value((ONE, ONE), events)
-        if a > d or (a == d and not cell.open_):
+        if a > d or (a == d and (not cell.open_ or b == c)):
             return Value((ZERO, ZERO), events)
         if cell.open_ and (b == c or a == d) and self._moves(cell):
             return Value((ONE, ONE) if b == c else (ZERO, ZERO), events)
-        return Value((ZERO, ONE), events)
+        return open_
 
     def _moves(self, cell: Compared) -> bool:
         """Whether the sides of a comparison are equal on a plane that crosses the box at most, so that it fills no space there."""
@@ -183,6 +194,6 @@ def _stepped(name: str, x: arb) -> arb:
 
 
 _RULES: Mapping[Any, Any] = {
-    Number: Evaluation._number, Leaf: Evaluation._leaf, Named: Evaluation._named, Sum: Evaluation._sum, Product: Evaluation._product,
+    Number: Evaluation._number, Leaf: Evaluation._leaf, Named: Evaluation._named, Filled: Evaluation._filled, Sum: Evaluation._sum, Product: Evaluation._product,
     Call: Evaluation._call, Step: Evaluation._step, Compared: Evaluation._compared, Choice: Evaluation._choice,
 }  # fmt: skip

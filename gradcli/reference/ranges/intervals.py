@@ -129,6 +129,21 @@ def _positive_power(x: arb, p: arb) -> arb:
     return x**p
 
 
+class Disjoint(AssertionError):
+    """Two enclosures of the same numbers have none in common: one of them is wrong."""
+
+
+def meet(x: Interval, y: Interval) -> Interval:
+    """The numbers in both of two enclosures of the same numbers. Raises Disjoint."""
+    if not overlap(x, y):
+        raise Disjoint(f"[{x[0]}, {x[1]}] and [{y[0]}, {y[1]}] have no number in common, and should have those of one function")
+    return max(x[0], y[0]), min(x[1], y[1])
+
+
+def overlap(x: Interval, y: Interval) -> bool:
+    return bool(x[0] <= y[1] and y[0] <= x[1])
+
+
 def union(x: Interval, y: Interval) -> Interval:
     return min(x[0], y[0]), max(x[1], y[1])
 

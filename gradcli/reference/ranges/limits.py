@@ -12,8 +12,9 @@ from gradcli.reference.algebra import Unsupported
 from gradcli.reference.ranges.boxes import Box, with_side
 from gradcli.reference.ranges.cells import NOUGHT, UNIT, Cell, Leaf, Product, Sum, behind
 from gradcli.reference.ranges.evaluation import Evaluation
-from gradcli.reference.ranges.intervals import Interval, inverse, multiply, rational
+from gradcli.reference.ranges.intervals import Interval, rational
 from gradcli.reference.ranges.making import Cells
+from gradcli.reference.ranges.nullsets import is_multiple
 from gradcli.reference.ranges.slopes import Slopes
 from gradcli.reference.ranges.values import At
 
@@ -40,8 +41,6 @@ class Quotients:
             return None
         for place in sorted(below.leaves):
             a, b = at.box[place]
-            if a == b:
-                continue
             for point in _places(below, place):
                 if a <= point <= b:
                     found = self._limit(above, below, place, point, at)
@@ -66,14 +65,46 @@ class Quotients:
                 if any(not event.soft for event in of_above | of_below):
                     return None  # the theorem is about an interval on which both are smooth
                 if y[0] > 0 or y[1] < 0:
-                    return multiply(x, inverse(y))
+                    return there.value(self.cells.product([(above, UNIT), (below, -UNIT)])).interval
         except Unsupported:
             pass
         return None
 
+    def are_only_where(self, cell: Cell, off: Cell, at: At) -> bool:
+        """Whether what a product divides by is 0 in a box only where another cell is."""
+        assert isinstance(cell, Product)
+        bases = [f.base for f in cell.factors if f.divides]
+        return all(self._is_only_where(base, off, at) for base in bases if Evaluation(at.box, at.ledger).may_vanish(base))
+
+    def _is_only_where(self, base: Cell, off: Cell, at: At) -> bool:
+        if is_multiple(base, off):
+            return True
+        if len(off.leaves) != 1:
+            return False
+        (place,) = off.leaves
+        leaf = self.cells.leaf(place)
+        try:
+            return any(self._is_sole(base, leaf, p, at) for p in _places(off, place) if _vanishes(off, with_side(at.box, place, (p, p)), at))
+        except Unsupported:
+            return False
+
+    def _is_sole(self, base: Cell, leaf: Leaf, point: arb, at: At) -> bool:
+        """Whether a cell is 0 in a box at one number of a variable only: there with its first derivatives, of which the next has a sign."""
+        thin = with_side(at.box, leaf.place, (point, point))
+        for _ in range(MOST_ORDERS):
+            if not _vanishes(base, thin, at):
+                return False
+            base = self.slopes.of(base, leaf)
+            found, events = Evaluation(at.box, at.ledger).value(base)
+            if found is None or events:
+                return False
+            if found[0] > 0 or found[1] < 0:
+                return True
+        return False
+
     def _fraction(self, cell: Cell) -> tuple[Cell, Cell] | None:
         """A product, or a sum of such, as one quotient."""
-        terms = cell.terms if isinstance(cell, Sum) else ((UNIT, cell),)
+        terms = [(q, c) for q, c in cell.terms if q != 0] if isinstance(cell, Sum) else [(UNIT, cell)]
         below: dict[Cell, fmpq] = {}
         for _, term in terms:
             for f in term.factors if isinstance(term, Product) else ():

@@ -9,6 +9,7 @@ from gradcli.reference.ranges.cells import UNIT, Cell, Choice, Compared, Leaf, N
 from gradcli.reference.ranges.evaluation import Evaluation
 from gradcli.reference.ranges.identities import rebuilt
 from gradcli.reference.ranges.making import Cells
+from gradcli.reference.ranges.nullsets import fills_no_space
 
 MOST_SIGNS = 5
 Signs = Mapping[Cell, int]
@@ -43,7 +44,7 @@ class Patterns:
         signs: list[tuple[int, ...]] = []
         for off in self.differences:
             x = at.value(off).interval
-            both = (-1, 1) if kinks else (-1, 0, 1)
+            both = (-1, 1) if kinks and fills_no_space(self.cells, off) else (-1, 0, 1)
             signs.append(
                 both
                 if x is None

@@ -12,7 +12,7 @@ import numpy as np
 from gradcli.ops.registry import find
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Algebra, Unsupported
-from gradcli.reference.ranges.cells import UNIT, Cell, Choice, Number, Path
+from gradcli.reference.ranges.cells import UNIT, Cell, Choice, Compared, Number, Path
 from gradcli.reference.ranges.making import Cells
 
 MOST_PATHS = 64
@@ -28,7 +28,7 @@ class Recorder(Algebra):
         self.m: Any = self
         self.zero, self.one = cells.zero, cells.one
         self.inf, self.nan = math.inf, math.nan
-        self._truths: list[tuple[Cell, bool]] | None = None  # those that were decided since the branch began
+        self._truths: list[tuple[Compared, bool]] | None = None  # those that were decided since the branch began
         self._planned: list[bool] = []
 
     # -- what references ask of a context -----------------------------------------------------------------------
@@ -151,10 +151,10 @@ class Recorder(Algebra):
         """What a reference gives, with a path for each of its branches."""
         return self.cells.choice([Path(truths, self.cells.of(found)) for truths, found in self.ways(run)])
 
-    def ways(self, run: Callable[[], Any]) -> list[tuple[tuple[tuple[Cell, bool], ...], Any]]:
+    def ways(self, run: Callable[[], Any]) -> list[tuple[tuple[tuple[Compared, bool], ...], Any]]:
         """The results of all branches, each with the truths that lead to it."""
         before = self._truths, self._planned
-        found: list[tuple[tuple[tuple[Cell, bool], ...], Any]] = []
+        found: list[tuple[tuple[tuple[Compared, bool], ...], Any]] = []
         planned: list[bool] | None = []
         try:
             while planned is not None:
@@ -174,16 +174,24 @@ class Recorder(Algebra):
 
     def place(self, x: Cell) -> int:
         """A whole number by which entries are addressed: one of those that a choice has, each in a branch of its own."""
-        while isinstance(x, Choice):
-            x = next(p.result for p in x.paths if all(self.decide(truth) is holds for truth, holds in p.truths))
+        x = self._on_path(x)
         if not isinstance(x, Number) or x.value.q != 1:
             raise Unsupported("an index that depends on the variables")
         return int(x.value.p)
 
+    def _on_path(self, x: Cell) -> Cell:
+        """The result of a choice on one of its paths, and later on the others."""
+        while isinstance(x, Choice):
+            x = next(p.result for p in x.paths if all(self.decide(truth) is holds for truth, holds in p.truths))
+        return x
+
     def decide(self, truth: Cell) -> bool:
-        """One branch of a truth, and later the other."""
+        """One branch of a truth, and later the other. Truths of paths are comparisons; a number is true where it is not 0."""
+        truth = self._on_path(truth)
         if isinstance(truth, Number):
             return truth.value != 0
+        if not isinstance(truth, Compared):
+            return not self.cells.equal(truth, self.cells.zero)
         if self._truths is None:
             raise Unsupported("a branch outside of any operation")
         for known, holds in self._truths:

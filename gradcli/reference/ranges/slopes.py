@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from gradcli.reference.ranges.cells import UNIT, Call, Cell, Choice, Named, Path, Product, Sum, behind
+from gradcli.reference.ranges.cells import UNIT, Call, Cell, Choice, Filled, Named, Path, Product, Sum, behind
 from gradcli.reference.ranges.making import Cells
+from gradcli.reference.ranges.nullsets import fills_no_space, is_thin
 
 
 class Slopes:
@@ -30,6 +31,8 @@ class Slopes:
             return self.cells.sum([(q, found[c]) for q, c in cell.terms])
         if isinstance(cell, Product):
             return self._of_product(cell, found)
+        if isinstance(cell, Filled):
+            return self.cells.filled(found[cell.args[0]])
         if isinstance(cell, Named):
             return found[cell.args[0]]
         if isinstance(cell, Call):
@@ -38,10 +41,18 @@ class Slopes:
             moving = [i for i, a in enumerate(cell.args) if found[a] is not self.cells.zero]
             return self.cells.sum([(UNIT, partial(self.cells, cell, i) * found[cell.args[i]]) for i in moving])
         if isinstance(cell, Choice):
-            truths = {t: self.cells.opened(t) for path in cell.paths for t, _ in path.truths}
-            paths = [Path(tuple((truths[t], holds) for t, holds in p.truths), found[p.result]) for p in cell.paths]
+            paths = [self._opened(p, found[p.result]) for p in cell.paths if not is_thin(self.cells, p)]
             return self.cells.choice(paths, open_=True)
         return self.cells.zero
+
+    def _opened(self, path: Path, slope: Cell) -> Path:
+        """A path but for points that fill no space, which have no part in a derivative."""
+        truths = [
+            (self.cells.opened(t), holds)
+            for t, holds in path.truths
+            if not (t.equality and fills_no_space(self.cells, self.cells.sum([(UNIT, t.args[0]), (-UNIT, t.args[1])])))
+        ]
+        return Path(tuple(truths), slope)
 
     def _of_product(self, cell: Product, found: dict[Cell, Cell]) -> Cell:
         """Each factor's derivative times the others. A factor that was divided by, or a root, stays one."""
