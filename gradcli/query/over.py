@@ -142,7 +142,7 @@ class Subjects:
         target = self.region.target(truth)
 
         def refuted(point: Sequence[float]) -> bool:
-            found = target.at(tuple((arb(p), arb(p)) for p in point))
+            found = target.near(tuple((arb(p), arb(p)) for p in point), self.region.box)
             computed = self._floats(left, point)
             if found is None or not np.isfinite(computed):
                 return False

@@ -21,7 +21,7 @@ MOST_PATHS = 64
 class Recorder(Algebra):
     """What a record's reference receives where scalars are cells."""
 
-    iterates = False
+    iterates = overflows = False
 
     def __init__(self, cells: Cells) -> None:
         self.cells, self.precision = cells, "float64"

@@ -136,7 +136,7 @@ class Search:
     def _look(self, box: Box, parent: Node | None) -> Node:
         found = self.target.bounds(box)
         if found.point is not None:
-            inside = self.target.around(found.point, box) if found.inside is None else found.inside
+            inside = self.target.near(found.point, box) if found.inside is None else found.inside
             if inside is not None:
                 self._reach(inside, found.point)
         if found.interval is not None and parent is not None and parent.bounds.interval is not None:

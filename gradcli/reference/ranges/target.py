@@ -54,8 +54,11 @@ class Target:
         found = self.natural(point).table[self.cell]
         return None if found.interval is None or any(e.kind in (DOMAIN, POLE, JUMP) for e in found.events) else found.interval
 
-    def around(self, point: Box, box: Box) -> Interval | None:
-        """The values close to a point at which a derivative is not known, though it may be all around."""
+    def near(self, point: Box, box: Box) -> Interval | None:
+        """The value at a point of a box, or those close to it: a derivative may be known all around a point only."""
+        found = self.at(point)
+        if found is not None:
+            return found
         rooms = [(x[1] - x[0]) * arb(_CLOSE) for x in box]
         near = tuple((low(x[0] - room), high(x[1] + room)) for x, room in zip(point, rooms, strict=True))
         return self.at(tuple((max(x[0], y[0]), min(x[1], y[1])) for x, y in zip(near, box, strict=True)))
