@@ -13,6 +13,7 @@ from dataclasses import replace
 from gradcli.characters import normalized
 from gradcli.cli.request import (
     EXPLAIN_FORMATS,
+    PLOT_FORMATS,
     BoundRequest,
     CheckRequest,
     DiffRequest,
@@ -112,6 +113,19 @@ def kind_by_suffix(out: str | None, suffixes: Mapping[str, tuple[str, ...]], opt
         help = f"leave {option} out" if own is None else f"leave {option} out, or write --out {os.path.splitext(out)[0]}{own}"
         raise UsageError(f"--out {out} and {option} {given} contradict each other", help=help)
     return given or suffixes[suffix][0]
+
+
+_OF_PLOTS = {
+    **{suffix: (suffix[1:], "text") for suffix in (".svg", ".png", ".pdf", ".html")}, ".csv": ("csv",), ".json": ("json",),
+}  # fmt: skip
+
+
+def plot_format(given: str | None, out: str | None) -> str:
+    """Return the form of plots: what is asked for, or what the suffix of the file says. Raises UsageError."""
+    if given is not None:
+        one_of("--format", given, PLOT_FORMATS)
+    kind = kind_by_suffix(out, _OF_PLOTS, "--format", given) or "text"
+    return kind if kind in PLOT_FORMATS else "text"
 
 
 def explanation_format(given: str | None, out: str | None, latex: bool) -> str:

@@ -13,7 +13,7 @@ from gradcli.reference.ranges.values import NONE, At, Event, Events, Value, join
 
 def chosen(cell: Choice, at: At) -> Value:
     """The range of a choice: that of the only path, or of all that are possible."""
-    possible = [path for path in cell.paths if _possible(path, at)]
+    possible = [path for path in cell.paths if is_possible(path, at)]
     truths = [at.table[t].events - {Event(JUMP, t)} for path in possible for t, _ in path.truths]
     events: Events = NONE.union(*truths)
     if not possible:
@@ -40,7 +40,7 @@ def _without_holes(value: Value, path: Path, at: At) -> Value:
     return Value(value.interval, frozenset(e for e in value.events if not (e.removable and any(closed(e.cell, off, at) for off in offs))))
 
 
-def _possible(path: Path, at: At) -> bool:
+def is_possible(path: Path, at: At) -> bool:
     for truth, holds in path.truths:
         x = at.table[truth].interval
         if x is not None and (x[1] < ONE if holds else x[0] > ZERO):

@@ -8,7 +8,7 @@ from typing import Any
 from flint import arb
 
 from gradcli.reference.ranges.boxes import Box
-from gradcli.reference.ranges.branches import chosen
+from gradcli.reference.ranges.branches import chosen, is_possible
 from gradcli.reference.ranges.cells import UNIT, Call, Cell, Choice, Compared, Filled, Leaf, Named, Number, Product, Step, Sum, behind
 from gradcli.reference.ranges.intervals import (
     ONE,
@@ -156,13 +156,16 @@ class Evaluation:
         x, y = (table[a] for a in cell.args)
         events = x.events | y.events
         if x.interval is None or y.interval is None or any(e.kind in (DOMAIN, POLE) and not e.soft for e in events):
-            return Value((ZERO, ONE), events)  # what is no number is not less, nor greater
+            return Value((ZERO, ONE), events | {Event(JUMP, cell)})  # what is no number is not less, nor greater
         (a, b), (c, d) = x.interval, y.interval
         open_ = Value((ZERO, ONE), events | {Event(JUMP, cell)})
-        if a == b == c == d and cell.open_ and any(self.box[k][0] == self.box[k][1] for k in cell.leaves):
-            return open_  # the sides are equal on a face, which tells nothing of the space around it
+        on_face = cell.open_ and any(self.box[k][0] == self.box[k][1] for k in cell.leaves)
+        if on_face and a == b == c == d:
+            return open_  # what holds on a face tells nothing of the space around it
         if cell.equality:
-            return Value((ONE, ONE), events) if a == b == c == d else Value((ZERO, ZERO), events) if b < c or d < a else open_
+            if b < c or d < a:
+                return Value((ZERO, ZERO), events)
+            return Value((ONE, ONE), events) if a == b == c == d or (not on_face and self._is_one_function(cell)) else open_
         if b < c:
             return Value((ONE, ONE), events)
         if a > d or (a == d and (not cell.open_ or b == c)):
@@ -170,6 +173,19 @@ class Evaluation:
         if cell.open_ and (b == c or a == d) and self._moves(cell):
             return Value((ONE, ONE) if b == c else (ZERO, ZERO), events)
         return open_
+
+    def _is_one_function(self, cell: Compared) -> bool:
+        """Whether both sides are the same where their choices are made."""
+        return self._taken(cell.args[0]) is self._taken(cell.args[1])
+
+    def _taken(self, cell: Cell) -> Cell:
+        """The result of a choice that is made in the whole box."""
+        while isinstance(cell, Choice):
+            paths = [p for p in cell.paths if is_possible(p, self)]
+            if len(paths) != 1:
+                break
+            cell = paths[0].result
+        return cell
 
     def _moves(self, cell: Compared) -> bool:
         """Whether the sides of a comparison are equal on a plane that crosses the box at most, so that it fills no space there."""

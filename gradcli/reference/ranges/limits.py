@@ -84,7 +84,9 @@ class Quotients:
         (place,) = off.leaves
         leaf = self.cells.leaf(place)
         try:
-            return any(self._is_sole(base, leaf, p, at) for p in _places(off, place) if _vanishes(off, with_side(at.box, place, (p, p)), at))
+            return any(
+                self._is_sole(base, leaf, p, at) for p in _places(off, place) if _vanishes(off, with_side(at.box, place, (p, p)), at)
+            )
         except Unsupported:
             return False
 

@@ -70,7 +70,10 @@ class Region:
         self.ledger = Ledger()
         self.box: Box = tuple((arb(low), arb(high)) for low, high in variables.values())
         self.cells.whole = Evaluation(self.box, self.ledger)
-        self.cells.points = [Evaluation(tuple((p, p) for p in (_at(x, (share + k * _GOLDEN) % 1.0) for k, x in enumerate(self.box))), self.ledger) for share in _SHARES]
+        self.cells.points = [
+            Evaluation(tuple((p, p) for p in (_at(x, (share + k * _GOLDEN) % 1.0) for k, x in enumerate(self.box))), self.ledger)
+            for share in _SHARES
+        ]
         self.tracing = Tracing(self.cells, self.slopes, {leaf: i for i, leaf in enumerate(variables)}, values, precision)
 
     def read(self, *roots: Expr) -> list[Any]:
