@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+import random
 
+import numpy as np
 import pytest
+
+from gradcli.query.bounds import AskedBounds, bounds
+from gradcli.query.programs import Programs
 
 E, INF, NONE = math.e, math.inf, math.nan
 SIN, COS = math.sin(1), math.cos(1)
@@ -131,13 +136,15 @@ MARKS = {
         "pole at x=1: -inf from the left, +inf from the right",
     ],
     "x/(x^2-1) x=-3..3": ["pole at x=-1: -inf from the left, +inf from the right", "pole at x=1: -inf from the left, +inf from the right"],
-    "tan(pi*x) x=-1..1": ["pole at x=-0.5: +inf from the left, -inf from the right", "pole at x=0.5: +inf from the left, -inf from the right"],
+    "tan(pi*x) x=-1..1": ["pole at x=-0.5: +inf from the left, -inf from the right",
+        "pole at x=0.5: +inf from the left, -inf from the right"],
     "tan(x) x=-pi..pi": [
         "pole at x=-pi/2 (-1.5707963267948966): +inf from the left, -inf from the right",
         "pole at x=pi/2 (1.5707963267948966): +inf from the left, -inf from the right",
     ],
     "1/sin(x) x=-4..4": [
-        "pole at x=-pi (-3.141592653589793): +inf from the left, -inf from the right", "pole at x=0: -inf from the left, +inf from the right",
+        "pole at x=-pi (-3.141592653589793): +inf from the left, -inf from the right",
+        "pole at x=0: -inf from the left, +inf from the right",
         "pole at x=pi (3.141592653589793): +inf from the left, -inf from the right",
     ],
     "1/(3*x-1) x=0..1": ["pole at x=0.3333333333333333: -inf from the left, +inf from the right"],
@@ -153,6 +160,76 @@ def test_each_place_of_a_plot_is_told_once_with_both_sides(call_cli, line):
     done = call_cli("plot", *line.split(), "--no-check", "--format", "json")
     marks = [mark["text"] for mark in json.loads(done.stdout)["marks"]]
     assert marks == MARKS[line]
+
+
+def test_random_functions_with_branches_are_inside_their_ranges():
+    """Values at points, those of the conditions among them, and slopes where differences of two sizes from both sides agree."""
+    with np.errstate(all="ignore"):
+        for seed in range(150):
+            choose = random.Random(seed)
+            text, box = _number(choose, choose.choice((2, 3))), choose.choice(((-1.0, 3.0), (0.0, 2.0), (-2.0, 2.0), (0.25, 1.75)))
+            if "x" in text:
+                _hold_at_points(text, box)
+
+
+_CONSTANTS = ("0", "1", "2", "0.5", "-1")
+_FUNCTIONS = {
+    "sin": np.sin, "exp": np.exp, "abs": np.abs, "relu": lambda x: np.where(np.asarray(x) > 0, x, 0.0), "tanh": np.tanh, "floor": np.floor,
+    "sinc": np.sinc, "sqrt": np.sqrt,
+}  # fmt: skip
+_NAMES = {**_FUNCTIONS, "where": np.where, "maximum": np.maximum, "NOT": np.logical_not}
+
+
+def _number(choose, depth):
+    kind = choose.random() if depth else 1.0
+    inner = [_number(choose, depth - 1) for _ in range(2)] if depth else []
+    if kind < 0.25:
+        return f"({inner[0]} {choose.choice('+-*')} {inner[1]})"
+    if kind < 0.3:
+        return f"({inner[0]})/({inner[1]})"
+    if kind < 0.45:
+        return f"{choose.choice(list(_FUNCTIONS))}({inner[0]})"
+    if kind < 0.5:
+        return f"maximum({inner[0]}, {inner[1]})"
+    if kind < 0.6:
+        return f"(({_condition(choose, depth - 1)})*{_number(choose, 0)} + {inner[0]})"
+    if kind < 1:
+        return f"where({_condition(choose, depth - 1)}, {inner[0]}, {inner[1]})"
+    return choose.choice(("x", "x", *_CONSTANTS))
+
+
+def _condition(choose, depth):
+    kind = choose.random() if depth else 1.0
+    if kind < 0.2:
+        return f"({_condition(choose, 0)}) {choose.choice('&|')} ({_condition(choose, 0)})"
+    if kind < 0.3:
+        return f"~({_condition(choose, 0)})"
+    return f"{_number(choose, depth) if kind < 0.6 else 'x'} {choose.choice(('==', '!=', '==', '<', '>='))} {choose.choice(_CONSTANTS)}"
+
+
+def _hold_at_points(text, box):
+    begin, end = box
+    programs = Programs(values={"x": np.float64((begin + end) / 2)})
+    (record,) = bounds(programs.fresh(), [text], None, AskedBounds({"x": box}, width=0.5))
+    if record.error is not None:
+        assert "its range is not known" in record.error.message or "nowhere" in record.error.message, (text, record.error.message)
+        return
+    xs = np.unique([*np.linspace(begin, end, 61), *(x for x in map(float, _CONSTANTS) if begin <= x <= end)])
+
+    def values(xs):
+        return np.broadcast_to(np.asarray(eval(text.replace("~(", "NOT("), dict(_NAMES), {"x": xs}), float), xs.shape)
+
+    found = values(xs)
+    defined = np.isfinite(found) & np.isfinite(values(xs + 1e-9)) & np.isfinite(values(xs - 1e-9))
+    room = 1e-12 * (1 + np.abs(found))
+    assert np.all(~defined | ((record.value.low - room <= found) & (found <= record.value.high + room))), (text, box, record.value)
+    steps = np.array([1e-4, -1e-4, 1e-5, -1e-5])[:, None]
+    slopes = (np.array([values(xs + step) for step in steps]) - found) / steps
+    spread = slopes.max(axis=0) - slopes.min(axis=0)
+    smooth = defined & (spread < 1e-2) & (begin < xs) & (xs < end)
+    room = 2 * spread + 1e-9 * np.abs(found) / 1e-5
+    inside = (record.grad["x"].low - room <= slopes[2]) & (slopes[2] <= record.grad["x"].high + room)
+    assert np.all(~smooth | inside), (text, box, record.grad["x"], xs[smooth & ~inside], slopes[2][smooth & ~inside])
 
 
 PLOTS = {

@@ -117,7 +117,7 @@ class Subjects:
 
         region = self.region
         try:
-            said, root = (self._number(side) for side in region.read(left, self.root))
+            said, root = (region.cells.recorder.lifted(self._number(side)) for side in region.read(left, self.root))
             with precise():
                 truth = root if subject is None else region.slopes.of(root, region.cells.leaf(self.places[subject]))
                 off = region.cells.sum([(UNIT, said), (-UNIT, truth)])

@@ -72,7 +72,8 @@ def plot(
 
     request = PlotRequest(
         arguments=arguments or [], files=file or [], input_format=None, wrt=joined(wrt), freeze=[], seed=None, save=[], timeout=timeout,
-        output_format=plot_format(output_format, out), dtype="float64", random_state=random_state, fail_fast=False, limit=limit or [], dialect=dialect,
+        output_format=plot_format(output_format, out), dtype="float64",
+        random_state=random_state, fail_fast=False, limit=limit or [], dialect=dialect,
         quiet=False, color=color, points=points, log=log, out=out, check=check, width=width, height=height,
     )  # fmt: skip
     return partial(run, request)

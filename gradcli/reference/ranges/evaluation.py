@@ -210,6 +210,7 @@ def _stepped(name: str, x: arb) -> arb:
 
 
 _RULES: Mapping[Any, Any] = {
-    Number: Evaluation._number, Leaf: Evaluation._leaf, Named: Evaluation._named, Filled: Evaluation._filled, Sum: Evaluation._sum, Product: Evaluation._product,
+    Number: Evaluation._number, Leaf: Evaluation._leaf, Named: Evaluation._named, Filled: Evaluation._filled,
+    Sum: Evaluation._sum, Product: Evaluation._product,
     Call: Evaluation._call, Step: Evaluation._step, Compared: Evaluation._compared, Choice: Evaluation._choice,
 }  # fmt: skip

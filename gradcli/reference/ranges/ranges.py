@@ -91,7 +91,7 @@ class Function(Region):
     def __init__(self, root: Expr, variables: Mapping[Expr, Ends], values: Mapping[Expr, Any], precision: str) -> None:
         super().__init__(variables, values, precision)
         (found,) = self.read(root)
-        self.cell: Cell = found[()]
+        self.cell: Cell = self.cells.recorder.lifted(found[()])
 
     def slope(self, place: int) -> Cell:
         """The derivative by a variable, where the function is defined."""

@@ -12,10 +12,12 @@ import numpy as np
 from gradcli.ops.registry import find
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Algebra, Unsupported
-from gradcli.reference.ranges.cells import UNIT, Cell, Choice, Compared, Number, Path
+from gradcli.reference.ranges.cells import UNIT, Cell, Choice, Compared, Named, Number, Path, Step, behind
+from gradcli.reference.ranges.identities import rebuilt
 from gradcli.reference.ranges.making import Cells
 
 MOST_PATHS = 64
+_MOST_MASKS = 5  # of a function, for each of which it has twice as many branches
 
 
 class Recorder(Algebra):
@@ -172,6 +174,30 @@ class Recorder(Algebra):
             self._truths, self._planned = before
         return found
 
+    def lifted(self, root: Cell) -> Cell:
+        """A function in which truths are numbers, as x*(x < 1) + (x >= 1), as a choice between functions of which none has such."""
+        order = behind([root])
+        truths = [c for c in order if _is_mask(c)]
+        used = {a for c in order if not isinstance(c, (Compared, Choice, Named)) for a in c.args}
+        masks = [c for c in truths if any(c is a for a in used)]
+        if not masks or len(masks) > _MOST_MASKS:
+            return root
+
+        def run() -> Cell:
+            found: dict[Cell, Cell] = {m: self.cells.of(int(self.decide(m))) for m in masks}
+            for cell in order:
+                if cell in found:
+                    continue
+                if isinstance(cell, Choice):
+                    found[cell] = self.cells.choice([Path(p.truths, found[p.result]) for p in cell.paths], cell.open_)
+                elif isinstance(cell, (Compared, Named, Step)) or not cell.args:
+                    found[cell] = cell
+                else:
+                    found[cell] = rebuilt(self.cells, cell, found)
+            return found[root]
+
+        return self.branching(run)
+
     def place(self, x: Cell) -> int:
         """A whole number by which entries are addressed: one of those that a choice has, each in a branch of its own."""
         x = self._on_path(x)
@@ -201,6 +227,13 @@ class Recorder(Algebra):
         holds = self._planned[place] if place < len(self._planned) else True
         self._truths.append((truth, holds))
         return holds
+
+
+def _is_mask(cell: Cell) -> bool:
+    """Whether a cell is 1 where something holds, and else 0."""
+    if isinstance(cell, Choice):
+        return all(isinstance(p.result, Number) and p.result.value in (0, 1) for p in cell.paths)
+    return isinstance(cell, Compared)
 
 
 def recorded() -> Cells:

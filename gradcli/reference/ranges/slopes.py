@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from gradcli.reference.ranges.cells import UNIT, Call, Cell, Choice, Compared, Filled, Named, Path, Product, Step, Sum, behind
-
 from gradcli.reference.ranges.identities import rebuilt
 from gradcli.reference.ranges.making import Cells
 from gradcli.reference.ranges.nullsets import is_thin

@@ -16,7 +16,6 @@ from gradcli.reference.ranges.shape import DOMAIN, JUMP, POLE
 from gradcli.reference.ranges.slopes import Slopes
 from gradcli.reference.ranges.values import NONE, Event, Events, Ledger, Limits
 
-
 _CLOSE = 2.0**-52  # of the sides of a box
 
 
