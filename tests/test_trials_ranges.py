@@ -30,8 +30,8 @@ def hold(found, wanted):
     """A range holds the true one, and is wider by no more than the hundredth that is allowed."""
     (low, high), (least, most) = map(float, found), wanted
     room = 0.01 * max(most - least, 1e-12) + 1e-14 * max(abs(least), abs(most)) if math.isfinite(most - least) else 0.0
-    assert least - room <= low <= least + 1e-15 * abs(least), f"low end {low} for {least}"
-    assert most - 1e-15 * abs(most) <= high <= most + room, f"high end {high} for {most}"
+    assert low == least or least - room <= low <= least + 1e-15 * abs(least), f"low end {low} for {least}"
+    assert high == most or most - 1e-15 * abs(most) <= high <= most + room, f"high end {high} for {most}"
 
 
 # An expression, its box, the ranges of its value and its derivatives where these exist, and the kinds of notes; by hand.
@@ -69,6 +69,13 @@ BRANCHES = {
     "sinc(x)": ("x=-0.5..0.5", (2 / math.pi, 1), [(-4 / math.pi, 4 / math.pi)], []),
     "sinc(2*x + 1)": ("x=-1..0", (0, 1), None, []),
     "x*sinc(x)": ("x=-0.5..0.5", (-1 / math.pi, 1 / math.pi), [(0, 1)], []),
+    "sinc(x**2 - 1)": ("x=0..1", (0, 1), None, []),
+    "where(x == 0, 0, x**2*log(x**2))": ("x=-1..1", (-1 / E, 0), [(-2, 2)], []),
+    "where(x > 0, x**2*log(x), 0)": ("x=-1..1", (-0.5 / E, 0), [(-2 * math.exp(-1.5), 1)], ["kink"]),
+    "xlogy(x, x)": ("x=0..1", (-1 / E, 0), [(-INF, 1)], ["pole"]),
+    "entr(x)": ("x=0..1", (0, 1 / E), [(-1, INF)], ["pole"]),
+    "(x < 1)*x + (x >= 1)*x**2": ("x=0..2", (0, 4), [(1, 4)], ["kink"]),
+    "((x > 0) & (x < 1))*x + 2": ("x=-1..2", (2, 3), [(0, 1)], ["jump", "kink"]),
     "logsumexp([x, y])": ("x=0..1 y=0..1", (math.log(2), 1 + math.log(2)), [(1 / (1 + E), E / (1 + E))] * 2, []),
     "logsumexp([x, 2*x, 1])": ("x=-1..1", None, None, []),
     "log_softmax([x, y])[0]": ("x=0..1 y=0..1", (-math.log(1 + E), 1 - math.log(1 + E)), None, []),
@@ -165,7 +172,7 @@ def test_each_place_of_a_plot_is_told_once_with_both_sides(call_cli, line):
 def test_random_functions_with_branches_are_inside_their_ranges():
     """Values at points, those of the conditions among them, and slopes where differences of two sizes from both sides agree."""
     with np.errstate(all="ignore"):
-        for seed in range(150):
+        for seed in range(100):
             choose = random.Random(seed)
             text, box = _number(choose, choose.choice((2, 3))), choose.choice(((-1.0, 3.0), (0.0, 2.0), (-2.0, 2.0), (0.25, 1.75)))
             if "x" in text:
@@ -227,7 +234,7 @@ def _hold_at_points(text, box):
     slopes = (np.array([values(xs + step) for step in steps]) - found) / steps
     spread = slopes.max(axis=0) - slopes.min(axis=0)
     smooth = defined & (spread < 1e-2) & (begin < xs) & (xs < end)
-    room = 2 * spread + 1e-9 * np.abs(found) / 1e-5
+    room = 2 * spread + 1e-9 + 1e-9 * np.abs(found) / 1e-5
     inside = (record.grad["x"].low - room <= slopes[2]) & (slopes[2] <= record.grad["x"].high + room)
     assert np.all(~smooth | inside), (text, box, record.grad["x"], xs[smooth & ~inside], slopes[2][smooth & ~inside])
 

@@ -17,8 +17,10 @@ from gradcli.reference.ranges.intervals import (
     Rational,
     add,
     multiply,
+    rational,
     real_power,
     whole_power,
+    x_log_x,
 )
 from gradcli.reference.ranges.norms import bounded
 from gradcli.reference.ranges.samples import COST_OF_BALLS, COST_OF_SAMPLES, in_balls, sampled
@@ -28,11 +30,11 @@ from gradcli.reference.ranges.values import NONE, Event, Events, Ledger, Limits,
 
 
 class Evaluation:
-    """Cells over one box. ``limits`` finds the range of a quotient whose parts vanish together."""
+    """Cells over one box. ``limits`` finds the range of a quotient whose parts vanish together; ``known`` are cells with other values."""
 
-    def __init__(self, box: Box, ledger: Ledger, limits: Limits | None = None) -> None:
+    def __init__(self, box: Box, ledger: Ledger, limits: Limits | None = None, known: Table | None = None) -> None:
         self.box, self.ledger, self.limits = box, ledger, limits
-        self.table: Table = {}
+        self.table: Table = dict(known or {})
 
     def run(self, order: Sequence[Cell]) -> Table:
         table = self.table
@@ -99,7 +101,7 @@ class Evaluation:
             x, more = table[base]
             events = events | more if more else events
             if x is None:
-                return Value(None, events)
+                return self._of_logarithm(cell, table) or Value(None, events)
             a, b = x
             if root and a < 0:
                 events |= {Event(DOMAIN, cell)}
@@ -114,9 +116,35 @@ class Evaluation:
             if exponent != 0:
                 part = whole_power((a, b), int(exponent.p)) if exponent.q == 1 else real_power((a, b), exponent)
                 total = multiply(total, part)
+        if not own and events and not (total[0].is_finite() and total[1].is_finite()):
+            return self._of_logarithm(cell, table) or Value(total, events)
         if own and not (total[0].is_finite() and total[1].is_finite()):
             return self._limit(cell, events, self._of_norm(cell, table, total))
         return Value(total, events)
+
+    def _of_logarithm(self, cell: Product, table: Table) -> Value | None:
+        """The range of a product such as x*log(x), whose limit at 0 is 0; None for others."""
+        for logarithm in cell.factors:
+            inner = logarithm.base
+            if not isinstance(inner, Call) or inner.name != "log" or logarithm.exponent != 1:
+                continue
+            base, power = inner.args[0], UNIT
+            if isinstance(base, Product) and len(base.factors) == 1 and not base.factors[0].divides:
+                base, power = base.factors[0].base, base.factors[0].exponent
+            weight = next((f for f in cell.factors if f.base is base and f.exponent > 0), None)
+            rest = [table[f.base] for f in cell.factors if f is not weight and f is not logarithm]
+            x, found = table[base], None if weight is None else x_log_x(table[base].interval, weight.exponent)
+            if found is None or any(v.interval is None for v in rest):
+                continue
+            total = multiply(rational(power), found)
+            for f in cell.factors:
+                part = table[f.base].interval
+                if f is not weight and f is not logarithm and f.exponent != 0 and part is not None:
+                    total = multiply(total, whole_power(part, int(f.exponent.p)) if f.exponent.q == 1 else real_power(part, f.exponent))
+            events = table[inner].events - {e for e in table[inner].events if e.cell is inner and e.kind in (POLE, DOMAIN)}
+            hole = Event(POLE, inner, removable=True)
+            return Value(total, events.union(x.events, *[v.events for v in rest], {hole}))
+        return None
 
     def _of_norm(self, cell: Product, table: Table, natural: Interval) -> Interval:
         """x/sqrt(x**2 + ...) is never outside of [-1, 1], though both parts vanish together."""
