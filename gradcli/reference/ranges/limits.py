@@ -48,10 +48,11 @@ class Quotients:
                     found = self._limit(above, below, self.cells.leaf(place), thin, at)
                     if found is not None:
                         return found
-        inner = [c for c in behind([below]) if c.args and c.leaves and at.value(c).interval is not None]
-        for cell in inner[:_MOST_INNER]:  # sin(u)/u of any function u, which is taken for a variable
-            zeros = Evaluation(at.box, at.ledger, known={cell: Value((ZERO, ZERO))})
-            found = self._limit(above, below, cell, zeros, at)
+        ends = {c: at.value(c).interval for c in behind([below]) if c.args and c.leaves}
+        inner = [c for c, x in ends.items() if x is not None and x[0] <= 0 <= x[1]]  # the theorem is about what lies between 0 and u
+        for inside in inner[:_MOST_INNER]:  # sin(u)/u of any function u, which is taken for a variable
+            zeros = Evaluation(at.box, at.ledger, known={inside: Value((ZERO, ZERO))})
+            found = self._limit(above, below, inside, zeros, at)
             if found is not None:
                 return found
         return None
