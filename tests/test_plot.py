@@ -149,7 +149,6 @@ REFUSED = {
     "x x=0..1..2": "'x=0..1..2' is no range",
     "x x=-1e308..1e308": "the range 'x=-1e308..1e308' is too wide for floats",
     "x x=0..1 x=2": "the name 'x' is bound twice",
-    "x y x=0..1": "two expressions: 'x' and 'y'",
     "x*y*z x=0..1 y=0..1 z=0..1": "'z' has a range, but a picture has room for two names",
     "x+q x=0..1": "no value for 'q'",
     "2*a a=1 x=0..1": "the expression has no name 'x'",

@@ -144,7 +144,7 @@ def _outcomes(scope: Scope, sides: Sides, floats: Floats) -> Iterator[Outcome]:
     with precise():
         for place in np.ndindex(left.shape):
             a, b = region.cells.of(left[place]), region.cells.of(right[place])
-            off = region.cells.sum([(UNIT, a), (-UNIT, b)])
+            off = region.cells.recorder.lifted(region.cells.sum([(UNIT, a), (-UNIT, b)]))
 
             def refuted(point: Sequence[float], place: tuple[int, ...] = place) -> bool:
                 return floats.refute(point, place)

@@ -26,6 +26,7 @@ _VALUES, _SLOPES = 1e-9, 1e-6  # relative: smaller steps are rounding
 _HUGE = 1e300
 _LEAST = 1e-6  # of an interval's first change: smaller ones have the signs of rounding
 _FLANK = 1e-2  # of an interval
+_STEEP = 1e12  # a height that a jump between two floats has beside a pole only
 
 
 class Place(NamedTuple):
@@ -166,11 +167,13 @@ def _read(probe: Probe, begin: float, end: float, low: float, high: float, width
     sides = (values[:3], values[6:])
     has = bool(defined[1:3].all()) and low > begin, bool(defined[7:].all()) and high < end
     ends = (float(sides[0][2]) if has[0] else math.nan, float(sides[1][2]) if has[1] else math.nan)
-    towards = _infinite(values[3], values[2]), _infinite(values[5], values[8])
     grows = [has[i] and _grows(sides[i]) for i in (0, 1)]
-    if (np.isinf(values[3:6]).any() and (has[0] or has[1]) and not _overflows(values)) or grows[0] or grows[1]:
-        limits = [math.copysign(math.inf, towards[i]) if has[i] and (grows[i] or np.isinf(values[3:6]).any()) else ends[i] for i in (0, 1)]
-        return Place("pole", at, low, high, limits[0], limits[1])
+    endless = bool(np.isinf(values[3:6]).any())
+    if (endless and (has[0] or has[1]) and not _overflows(values)) or grows[0] or grows[1]:
+        infinite = [grows[i] or (has[i] and endless and not _settles(sides[i])) for i in (0, 1)]
+        if any(infinite):
+            limits = [_heading(sides[i]) if infinite[i] else ends[i] for i in (0, 1)]
+            return Place("pole", at, low, high, limits[0], limits[1])
     if has[0] and has[1]:
         return _between(at, low, high, values, slopes, defined)
     if has[0] != has[1] and defined.all() and (low == begin or high == end):  # at an end of the range only a jump tells
@@ -186,15 +189,23 @@ def _overflows(values: Array) -> bool:
     return bool(np.isinf(values[:3]).all() or np.isinf(values[6:]).all())
 
 
-def _infinite(nearest: float, beside: float) -> float:
-    return float(nearest) if not math.isnan(nearest) else float(beside)
-
-
 def _grows(side: Array) -> bool:
     """Whether it grows without a bound towards the place, as a power does."""
     far, near, nearest = np.abs(side)
     with np.errstate(all="ignore"):
         return bool(nearest > _GROWS * near > _GROWS**2 * far)
+
+
+def _heading(side: Array) -> float:
+    """The infinity that it goes to, by its values beside the place, whose signs rounding does not make."""
+    near, nearest = float(side[1]), float(side[2])
+    return math.copysign(math.inf, nearest if math.isinf(nearest) else nearest - near)
+
+
+def _settles(side: Array) -> bool:
+    """Whether it comes to a limit: its changes shrink with the distance, which those of a logarithm do not."""
+    with np.errstate(all="ignore"):
+        return bool(abs(side[2] - side[1]) <= _SURE**-1 * abs(side[1] - side[0]) + _VALUES * abs(side[2]))
 
 
 def _is_steady(side: Array) -> bool:
@@ -225,21 +236,33 @@ def _between(at: float, low: float, high: float, values: Array, slopes: Array, d
 
 
 def _once(probe: Probe, found: list[tuple[int, Place, float]]) -> list[tuple[int, Place]]:
-    """Each place once: intervals beside each other lead to the same; of poles that nearly touch, the flank of one is no other."""
+    """Each place once: intervals beside each other lead to the same, and what is found on the flank of a pole is that pole."""
     kept: list[tuple[int, Place, float]] = []
     for entry, place, width in sorted(found, key=lambda item: (item[0], item[1].low, item[1].high)):
         last = kept[-1] if kept and kept[-1][0] == entry else None
         if last is not None and _is_same(last[1], place):
             low, high = min(last[1].low, place.low), max(last[1].high, place.high)
             kept[-1] = entry, last[1]._replace(low=low, high=high, at=roundest(low, high)), width
-        elif last is not None and last[1].kind == place.kind == "pole" and place.at - last[1].at < _FLANK * max(width, last[2]):
+        elif last is not None and _is_one_pole(last[1], place) and place.at - last[1].at < _FLANK * max(width, last[2]):
             ends = np.array([last[1].low, last[1].high, place.low, place.high])
             heights = np.abs(_at(probe, ends, np.full(4, entry))[0])
-            if max(heights[2:]) > max(heights[:2]):
-                kept[-1] = entry, place, width
+            higher = place if max(heights[2:]) > max(heights[:2]) else last[1]
+            left, right = last[1].left, place.right
+            sides = [math.copysign(math.inf, x) if abs(x) > _STEEP else x for x in (left, right)]
+            kept[-1] = entry, higher._replace(kind="pole", left=sides[0], right=sides[1], single=False), max(width, last[2])
         else:
             kept.append((entry, place, width))
     return [(entry, place) for entry, place, _ in kept]
+
+
+def _is_one_pole(one: Place, other: Place) -> bool:
+    """Whether two places are poles, or a pole and a jump between heights that only a pole reaches."""
+    kinds = {one.kind, other.kind}
+    return kinds <= {"pole", "jump"} and "pole" in kinds and all(_is_steep(place) for place in (one, other))
+
+
+def _is_steep(place: Place) -> bool:
+    return place.kind == "pole" or max(abs(place.left), abs(place.right)) > _STEEP
 
 
 def _is_same(one: Place, other: Place) -> bool:

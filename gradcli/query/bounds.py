@@ -7,8 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from gradcli.containment import contained
 from gradcli.errors import EvaluationError, GradcliError, ShapeError, TypeMismatchError, UnknownNameError, UsageError, suggestion
+from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr
 from gradcli.graph.transforms import definition_order
 from gradcli.language.run import Lowered, Program
@@ -139,7 +142,7 @@ def place_notes(program: Program, function: Function, found: Iterable[Place], na
     """What is the matter in the box, in the user's words."""
     from gradcli.reference.ranges.ranges import above, below
 
-    several = list(found)
+    several = [place for place in found if not (place.removable and _has_value(program, function, place))]
     for place in several[:_MOST_NOTES]:
         node = function.tracing.origins.get(place.cell)
         text = "the expression" if node is None else text_of(program.scope, node)
@@ -152,6 +155,17 @@ def place_notes(program: Program, function: Function, found: Iterable[Place], na
         yield BoundNote(kind, where, f"{text} {said}{domain}")
     if len(several) > _MOST_NOTES:
         yield BoundNote("limit", {}, f"{len(several) - _MOST_NOTES} more places are not listed")
+
+
+def _has_value(program: Program, function: Function, place: Place) -> bool:
+    """Whether an operation has a value at a place where its formula has none, as xlogy(x, x) at 0."""
+    node = function.tracing.origins.get(place.cell)
+    if node is None or any(x[0] < x[1] for x in (place.where[k] for k in place.cell.leaves)):
+        return False
+    point = {leaf: np.float64(float((place.where[k][0] + place.where[k][1]) / 2)) for leaf, k in function.tracing.places.items()}
+    with np.errstate(all="ignore"):
+        found = forward([node], {**program.scope.values, **point}, program.scope.precision)[node]
+    return bool(np.isfinite(found).all())
 
 
 def _of_range(what: str, found: Range, names: list[str], known: list[BoundNote]) -> Iterator[BoundNote]:

@@ -117,7 +117,7 @@ class Subjects:
 
         region = self.region
         try:
-            said, root = (self._number(side) for side in region.read(left, self.root))
+            said, root = (region.cells.recorder.lifted(self._number(side)) for side in region.read(left, self.root))
             with precise():
                 truth = root if subject is None else region.slopes.of(root, region.cells.leaf(self.places[subject]))
                 off = region.cells.sum([(UNIT, said), (-UNIT, truth)])
@@ -142,7 +142,7 @@ class Subjects:
         target = self.region.target(truth)
 
         def refuted(point: Sequence[float]) -> bool:
-            found = target.at(tuple((arb(p), arb(p)) for p in point))
+            found = target.near(tuple((arb(p), arb(p)) for p in point), self.region.box)
             computed = self._floats(left, point)
             if found is None or not np.isfinite(computed):
                 return False

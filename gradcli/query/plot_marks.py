@@ -15,6 +15,7 @@ from gradcli.language.run import Program
 from gradcli.plots.columns import Columns
 from gradcli.plots.places import Place
 from gradcli.plots.sampling import Samples
+from gradcli.plots.spacing import in_words
 from gradcli.query.bounds import place_notes
 from gradcli.query.warnings import text_of
 from gradcli.report.bound_record import BoundNote
@@ -162,7 +163,8 @@ def _born(table: Mapping[Expr, object], order: list[Expr]) -> Expr | None:
 
 def _mark(name: str, place: Place, samples: Samples, entry: int) -> Mark:
     heights = _height(samples, entry, place.low, 0), _height(samples, entry, place.high, 0)
-    at = f"{name}={_place(place.at)}"
+    word = in_words(place.at)
+    at = f"{name}={_place(place.at)}" if word is None else f"{name}={word} ({_place(place.at)})"
     left, right = _numbers(place.left, place.right)
     if place.kind == "pole":
         sides = [f"{side} from {word}" for side, word in ((left, "the left"), (right, "the right")) if side in ("+inf", "-inf")]

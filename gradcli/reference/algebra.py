@@ -33,9 +33,11 @@ class Algebra:
     """What references of structural operations may ask of scalars, and of the program: its precision.
 
     iterates    whether a reference may repeat steps until they converge: not where scalars are expressions, which grow
+    overflows   whether a reference keeps what it computes small: not where scalars are functions, of which any formula will do
     """
 
     iterates = True
+    overflows = True
 
     def __init__(self, m: Any, precision: str = "float64") -> None:
         self.m, self.precision = m, precision

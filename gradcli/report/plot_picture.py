@@ -111,9 +111,9 @@ def _panel(ax: Axes, panel: Panel, record: PlotRecord, theme: Theme, last: bool)
     (name, (begin, end)) = next(iter(record.ranges.items()))
     log = "y" in record.log and panel.heading == VALUE
     if "x" in record.log:
-        ax.set_xscale("log")
+        _logarithmic(ax, "x")
     if log:
-        ax.set_yscale("log")
+        _logarithmic(ax, "y")
     elif panel.view[0] < 0 < panel.view[1]:
         ax.axhline(0, color=theme.text, linewidth=0.6, alpha=0.5)
     ax.grid(True)
@@ -148,15 +148,27 @@ def _panel(ax: Axes, panel: Panel, record: PlotRecord, theme: Theme, last: bool)
         ax.legend(loc="best", framealpha=0.85, fontsize=9)
 
 
+def _logarithmic(ax: Axes, name: str) -> None:
+    """Make an axis logarithmic, with numbers as the other axes have them: matplotlib's own are formulas, which are not typeset here."""
+    from matplotlib.ticker import LogFormatter
+
+    class Plain(LogFormatter):
+        def __call__(self, x: float, pos: int | None = None) -> str:
+            return label(x) if super().__call__(x, pos) else ""
+
+    axis = ax.xaxis if name == "x" else ax.yaxis
+    (ax.set_xscale if name == "x" else ax.set_yscale)("log")
+    axis.set_major_formatter(Plain())
+    axis.set_minor_formatter(Plain(labelOnlyBase=False, minor_thresholds=(1, 0.4)))
+
+
 def _contours(figure: Figure, ax: Axes, record: PlotRecord, theme: Theme) -> None:
     grid = record.grid
     assert grid is not None
     (across, _), (upward, _) = record.ranges.items()
     values = np.ma.masked_invalid(grid.values)
-    if "x" in record.log:
-        ax.set_xscale("log")
-    if "y" in record.log:
-        ax.set_yscale("log")
+    for axis in record.log:
+        _logarithmic(ax, axis)
     if grid.levels:
         low, high = float(values.min()), float(values.max())
         steps = sorted({low, *grid.levels, high})

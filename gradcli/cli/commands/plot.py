@@ -9,8 +9,7 @@ from typing import Annotated
 import typer
 
 from gradcli.cli.commands import STYLE
-from gradcli.cli.commands.eval import ExpressionCommand
-from gradcli.cli.commands.shared_options import Color, Dialect, Files, Limit
+from gradcli.cli.commands.shared_options import Color, Dialect, ExpressionCommand, Files, Limit, joined
 from gradcli.cli.exit_codes import FINE, FOUND, code_of
 from gradcli.cli.request import PlotRequest
 from gradcli.errors import UsageError
@@ -28,12 +27,12 @@ def plot(
     arguments: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[EXPRESSION] NAME=BEGIN..END [NAME=BEGIN..END] [NAME=VALUE]...",
-            help="An expression, the range of one name or two, and values of others (a=1,2,3: a curve each); - reads standard input.",
+            metavar="[EXPRESSION]... [NAME=]BEGIN..END [NAME=BEGIN..END] [NAME=VALUE]...",
+            help="Expressions, the range of one name or two, and values of others (a=1,2,3: a curve each); - reads standard input.",
         ),
     ] = None,
     file: Files = None,
-    wrt: Annotated[str | None, typer.Option(metavar="A,B", help="Differentiate by these names (by those with ranges).")] = None,
+    wrt: Annotated[list[str] | None, typer.Option(metavar="A,B", help="Differentiate by these names (by those with ranges).")] = None,
     points: Annotated[
         int | None, typer.Option(metavar="N", help="Rows of the table, evenly spaced (101); of two names, along each (65).")
     ] = None,
@@ -42,13 +41,18 @@ def plot(
     ] = None,
     out: Annotated[
         str | None,
-        typer.Option("--out", "-o", metavar="FILE", help="Draw into FILE.svg, .png, .pdf or .html (pip install 'gradcli[plot]')."),
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="Write to FILE.svg, .png, .pdf, .html (pip install 'gradcli[plot]'), .csv or .json."
+        ),
     ] = None,
     width: Annotated[int | None, typer.Option(metavar="N", help="Columns of a chart; pixels of a file.")] = None,
     height: Annotated[int | None, typer.Option(metavar="N", help="Rows of a chart; pixels of a file.")] = None,
     check: Annotated[bool, typer.Option("--check/--no-check", help="Cross-check the derivative at points of the range.")] = True,
     timeout: Annotated[float | None, typer.Option(metavar="SECONDS", help="Time limit of each check.")] = None,
-    output_format: Annotated[str, typer.Option("--format", metavar="text|csv|json|jsonl", help="The form of the output.")] = "text",
+    output_format: Annotated[
+        str | None,
+        typer.Option("--format", metavar="text|csv|json|jsonl", help="The form of the output (text, or as FILE's suffix says)."),
+    ] = None,
     dialect: Dialect = None,
     random_state: Annotated[int, typer.Option(metavar="N", min=0, help="The seed of rand and randn.")] = 0,
     limit: Limit = None,
@@ -58,13 +62,18 @@ def plot(
 
     gradcli plot 'x*sin(x)' x=-10..10
 
+    gradcli plot 'sin(x)' 'cos(x)' 0..2pi
+
     gradcli plot 'a*exp(-x)' x=0..5 a=1,2,3 --out decay.svg
 
     gradcli plot '(1-x)^2 + 100*(y-x^2)^2' x=-2..2 y=-1..3
     """
+    from gradcli.cli.inputs.option_values import plot_format
+
     request = PlotRequest(
-        arguments=arguments or [], files=file or [], input_format=None, wrt=wrt, freeze=[], seed=None, save=[], timeout=timeout,
-        output_format=output_format, dtype="float64", random_state=random_state, fail_fast=False, limit=limit or [], dialect=dialect,
+        arguments=arguments or [], files=file or [], input_format=None, wrt=joined(wrt), freeze=[], seed=None, save=[], timeout=timeout,
+        output_format=plot_format(output_format, out), dtype="float64",
+        random_state=random_state, fail_fast=False, limit=limit or [], dialect=dialect,
         quiet=False, color=color, points=points, log=log, out=out, check=check, width=width, height=height,
     )  # fmt: skip
     return partial(run, request)
@@ -80,7 +89,7 @@ def run(request: PlotRequest) -> int:
 
     limits = limits_of(request, PLOT_FORMATS)
     refuse_idle(request)
-    if request.out is not None:
+    if request.out is not None and not request.out.lower().endswith((".csv", ".json")):
         from gradcli.report.plot_picture import insist
 
         insist()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,14 +12,15 @@ from gradcli.cli.inputs.box import Ends, ends_of
 from gradcli.cli.inputs.positionals import BINDING, Inputs, argument_text, bind, programs_of
 from gradcli.cli.request import PlotRequest
 from gradcli.cli.write.streams import say
-from gradcli.errors import UsageError, one_of
+from gradcli.errors import GradcliError, UsageError, one_of
+from gradcli.language.tree import Query
 from gradcli.limits import Limits
+from gradcli.query.free_variables import needs_of
 from gradcli.query.options import names_of
 from gradcli.query.plots import AskedPlot
 from gradcli.query.programs import Programs
 
 EXAMPLE = "gradcli plot 'x*sin(x)' x=-3..3"
-SUFFIXES = (".svg", ".png", ".pdf", ".html")
 _MOST = 1_000_000  # points along a name
 _LARGEST = {"width": 10_000, "height": 10_000}
 
@@ -34,9 +36,10 @@ class PlotInputs:
 
 def plot_inputs(request: PlotRequest, limits: Limits) -> PlotInputs:
     """What ``gradcli plot`` reads: standard input, if nothing else is named. Raises UsageError."""
-    expression: str | None = None
+    expressions: list[str] = []
     bindings: dict[str, str] = {}
     ranges: dict[str, str] = {}
+    bare: list[str] = []
     files = list(request.files)
     for argument in request.arguments:
         text = argument_text(argument)
@@ -47,13 +50,15 @@ def plot_inputs(request: PlotRequest, limits: Limits) -> PlotInputs:
             if name in bindings or name in ranges:
                 raise UsageError(f"the name '{name}' is bound twice")
             bind(ranges if ".." in value else bindings, name, value)
-        elif expression is None:
-            expression = text
+        elif ".." in text:
+            bare.append(text.strip())
         else:
-            raise UsageError(
-                f"two expressions: '{expression.strip()}' and '{text.strip()}'",
-                help="quote the expression as a whole; write a range without spaces around '='",
-            )
+            expressions.append(text.removeprefix(" "))
+    expression = "\n".join(expressions) if expressions else None
+    if bare:
+        inputs = Inputs(expression, bindings, files)
+        name = _only_name(bare, ranges, programs_of(inputs, limits, request.dtype, 0, request.dialect), expressions)
+        ranges[name] = bare[0]
     _refuse_ranges(ranges, bindings)
     if expression is None and not files:
         if sys.stdin is None or sys.stdin.closed:
@@ -66,6 +71,24 @@ def plot_inputs(request: PlotRequest, limits: Limits) -> PlotInputs:
     box = {name: _ends(name, text, programs) for name, text in ranges.items()}
     programs.values.update({name: np.float64(low + (high - low) / 2) for name, (low, high) in box.items()})
     return PlotInputs(inputs, AskedPlot(box, _wrt(request), _points(request), _log(request, box)), programs)
+
+
+def _only_name(bare: Sequence[str], ranges: dict[str, str], programs: Programs, expressions: Sequence[str]) -> str:
+    """The name that a range without one is for: the only one that expressions have no value for. Raises UsageError."""
+    program = programs.fresh()
+    names: dict[str, None] = {}
+    for statement in program.statements([f"{text}\n" for text in expressions]):
+        if isinstance(statement, GradcliError):
+            continue  # it is reported where it is plotted
+        needs = needs_of(statement, program.scope)
+        names.update(dict.fromkeys(needs.names))
+        if not isinstance(statement, Query) and not needs.names:
+            program.execute(statement)
+    left = [name for name in names if name not in ranges]
+    if len(left) != 1 or len(bare) > 1:
+        example = " ".join(f"{name}={text}" for name, text in zip(left or "xy", bare, strict=False))
+        raise UsageError(f"'{bare[0]}' is the range of no name in particular", help=f"write {example}")
+    return left[0]
 
 
 def _refuse_ranges(ranges: dict[str, str], bindings: dict[str, str]) -> None:
@@ -132,5 +155,3 @@ def refuse_idle(request: PlotRequest) -> None:
         raise UsageError(f"--timeout must be more than 0 seconds, not {request.timeout}")
     if request.timeout is not None and not request.check:
         raise UsageError("--timeout is about the cross-check, which --no-check leaves out", help="leave one of them out")
-    if request.out is not None and not request.out.lower().endswith(SUFFIXES):
-        raise UsageError(f"--out {request.out}: a suffix says what is written", help=f"the suffixes are {', '.join(SUFFIXES)}")

@@ -30,7 +30,8 @@ def write(records: Sequence[PlotRecord], request: PlotRequest) -> None:
     if request.out is not None and drawn:
         write_whole(Path(request.out), _file(drawn, request))
         say(f"{request.out} is written")
-    if kind in ("json", "jsonl"):
+    data = request.out is not None and kind in ("json", "csv")  # which stands in the file
+    if kind in ("json", "jsonl") and not data:
         writer = JsonLines(as_dict) if kind == "jsonl" else JsonArray(as_dict)
         for record in records:
             writer.show(record)
@@ -39,7 +40,7 @@ def write(records: Sequence[PlotRecord], request: PlotRequest) -> None:
     for record in records:
         if record.error is not None:
             complain(record)
-    if kind == "csv":
+    if kind == "csv" and not data:
         from gradcli.report.plot_table import table_text
 
         put(table_text(records))
@@ -48,10 +49,19 @@ def write(records: Sequence[PlotRecord], request: PlotRequest) -> None:
 
 
 def _file(records: Sequence[PlotRecord], request: PlotRequest) -> bytes:
-    from gradcli.report.plot_picture import picture
-
     assert request.out is not None
     suffix = Path(request.out).suffix.lower()
+    if suffix == ".csv":
+        from gradcli.report.plot_table import table_text
+
+        return table_text(records).encode()
+    if suffix == ".json":
+        writer = JsonArray(as_dict)
+        for record in records:
+            writer.show(record)
+        return writer.text().encode()
+    from gradcli.report.plot_picture import picture
+
     if suffix == ".html":
         from gradcli.report.plot_page import page
 

@@ -59,12 +59,14 @@ class JsonArray:
     def show(self, record: Any) -> None:
         self.texts.append(self.encoded(self.as_dict(record), 2))
 
-    def end(self) -> None:
+    def text(self) -> str:
         if self.one_alone and len(self.texts) == 1:
-            put(self.texts[0] + "\n")
-        else:
-            items = ",\n  ".join(text.replace("\n", "\n  ") for text in self.texts)
-            put(f"[\n  {items}\n]\n" if items else "[]\n")
+            return self.texts[0] + "\n"
+        items = ",\n  ".join(text.replace("\n", "\n  ") for text in self.texts)
+        return f"[\n  {items}\n]\n" if items else "[]\n"
+
+    def end(self) -> None:
+        put(self.text())
 
 
 class JsonLines:

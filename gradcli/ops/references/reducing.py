@@ -195,6 +195,8 @@ def reversed_horner(m: Any, c: Any, x: Any, axis: int) -> Array:
 
 def logarithm_of_sum(m: Any, row: list[Any]) -> Any:
     """log(sum(exp(v))), the largest taken out."""
+    if not m.overflows:
+        return m.log(total(m, [m.exp(v) for v in row]))
     rest = list(row)
     values = [m.plain(v) for v in rest]
     top = rest.pop(values.index(max(values)))

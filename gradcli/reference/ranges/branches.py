@@ -4,31 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gradcli.reference.ranges.cells import UNIT, Cell, Choice, Compared, Leaf, Number, Path, Sum, behind
+from gradcli.reference.ranges.cells import UNIT, Cell, Choice, Leaf, Number, Path, Sum, behind
 from gradcli.reference.ranges.intervals import ONE, ZERO, Interval, add, multiply, rational
+from gradcli.reference.ranges.nullsets import is_multiple, is_thin
 from gradcli.reference.ranges.shape import DOMAIN, JUMP, KINK, POLE
 from gradcli.reference.ranges.values import NONE, At, Event, Events, Value, join
-
-_MOST = 48  # truths of paths that are taken apart
 
 
 def chosen(cell: Choice, at: At) -> Value:
     """The range of a choice: that of the only path, or of all that are possible."""
-    possible = [path for path in cell.paths if _possible(path, at)]
-    truths = [at.table[t].events for path in possible[:1] for t, _ in path.truths]
+    possible = [path for path in cell.paths if is_possible(path, at)]
+    truths = [at.table[t].events - {Event(JUMP, t)} for path in possible for t, _ in path.truths]
     events: Events = NONE.union(*truths)
-    if not possible or any(at.table[t].interval is None for path in possible for t, _ in path.truths):
+    if not possible:
         return Value(None, events)
     if len(possible) == 1:
         found = at.table[possible[0].result]
         return Value(found.interval, found.events | events)
-    values = [_narrowed(path, cell, at) for path in possible]
-    found = join([v for v in values if v is not None])
-    kind = JUMP if cell.open_ or not _continuous(possible, cell, at) else KINK
-    return Value(found.interval, found.events | events | {Event(kind, cell)})
+    values = [(path, _narrowed(path, cell, at)) for path in possible]
+    found = join([_without_holes(v, path, at) for path, v in values if v is not None])
+    if cell.open_ or not _continuous(possible, cell, at):
+        events |= {Event(JUMP, cell)}
+    elif len([path for path in possible if not is_thin(cell.cells, path)]) > 1:
+        events |= {Event(KINK, cell)}
+    return Value(found.interval, found.events | events)
 
 
-def _possible(path: Path, at: At) -> bool:
+def _without_holes(value: Value, path: Path, at: At) -> Value:
+    """The result of a path, which need have no value at points that belong to others: sin(x)/x where x is not 0."""
+    if not any(e.removable for e in value.events) or at.limits is None:
+        return value
+    apart = [t for t, holds in path.truths if t.equality is not holds]
+    offs = [t.cells.sum([(UNIT, t.args[0]), (-UNIT, t.args[1])]) for t in apart]
+    closed = at.limits.are_only_where
+    return Value(value.interval, frozenset(e for e in value.events if not (e.removable and any(closed(e.cell, off, at) for off in offs))))
+
+
+def is_possible(path: Path, at: At) -> bool:
     for truth, holds in path.truths:
         x = at.table[truth].interval
         if x is not None and (x[1] < ONE if holds else x[0] > ZERO):
@@ -36,25 +48,10 @@ def _possible(path: Path, at: At) -> bool:
     return True
 
 
-def _facts(path: Path) -> list[tuple[Compared, bool]]:
-    """The comparisons that hold on a path, also those within truths that are choices of one path only."""
-    found: list[tuple[Compared, bool]] = []
-    pending = list(path.truths)
-    while pending and len(found) < _MOST:
-        truth, holds = pending.pop()
-        if isinstance(truth, Compared):
-            found.append((truth, holds))
-        elif isinstance(truth, Choice):
-            wanted = [p for p in truth.paths if isinstance(p.result, Number) and (p.result.value != 0) is holds]
-            if len(wanted) == 1 and all(isinstance(p.result, Number) for p in truth.paths):
-                pending += wanted[0].truths
-    return found
-
-
 def _narrowed(path: Path, cell: Choice, at: At) -> Value | None:
     """The result of a path over the part of the box where its comparisons can hold; None if that is empty."""
     known: dict[Cell, Interval] = {}
-    for truth, holds in _facts(path):
+    for truth, holds in path.truths:
         x, y = truth.args
         if any(e.kind in (DOMAIN, POLE) for e in at.table[truth].events):
             continue  # where a side is no number, nothing follows for the others
@@ -126,26 +123,17 @@ def _continuous(paths: Sequence[Path], cell: Choice, at: At) -> bool:
 
 def _agree(p: Path, q: Path, cell: Choice, at: At) -> bool:
     turn = next((t for (t, a), (s, b) in zip(p.truths, q.truths, strict=False) if t is s and a is not b), None)
-    if not isinstance(turn, Compared):
+    if turn is None:
         return False
     x, y = turn.args
     cells = cell.cells
     off, apart = (cells.sum([(UNIT, a), (-UNIT, b)]) for a, b in ((p.result, q.result), (x, y)))
     if isinstance(off, Number):
         return bool(off.value == 0)
-    if _multiple(off, apart):
+    if is_multiple(off, apart):
         return True
     known: dict[Cell, Interval] = {}
     if not _limit(known, at, x, y, True, True):
         return True
     ends = [_again(r, known, ("turn", x, y, r), cell, at).interval for r in (p.result, q.result)]
     return ends[0] is not None and ends[0] == ends[1] and bool(ends[0][0] == ends[0][1])
-
-
-def _multiple(x: Cell, y: Cell) -> bool:
-    """Whether one sum is a multiple of another."""
-    (a, first), (b, second) = ((c.constant, c.terms) if isinstance(c, Sum) else (UNIT * 0, ((UNIT, c),)) for c in (x, y))
-    if len(first) != len(second) or any(c is not d for (_, c), (_, d) in zip(first, second, strict=True)) or second[0][0] == 0:
-        return False
-    ratio = first[0][0] / second[0][0]
-    return a == ratio * b and all(p == ratio * q for (p, _), (q, _) in zip(first, second, strict=True))

@@ -14,7 +14,7 @@ from flint import fmpq
 
 from gradcli.reference.ranges.intervals import Rational
 
-_TOTAL = frozenset(
+TOTAL = frozenset(
     ("exp", "sin", "cos", "sinh", "cosh", "tanh", "asinh", "atan", "erf", "erfc", "erfi", "pi", "e", "euler")
 )  # defined everywhere
 NOUGHT, UNIT = fmpq(0), fmpq(1)
@@ -146,6 +146,12 @@ class Named(Cell):
     __slots__ = ()
 
 
+class Filled(Named):
+    """A function that is its limit where its formula has none: the cell of an operation that is defined everywhere."""
+
+    __slots__ = ()
+
+
 class Sum(Cell):
     """A constant and multiples of cells. A coefficient of 0 stands where a term that may be undefined has cancelled."""
 
@@ -184,7 +190,7 @@ class Call(Cell):
     __slots__ = ("function", "name")
 
     def __init__(self, cells: Maker, name: str, function: Any, args: tuple[Cell, ...]) -> None:
-        super().__init__(cells, args, name not in _TOTAL)
+        super().__init__(cells, args, name not in TOTAL)
         self.name, self.function = name, function
 
 
@@ -209,9 +215,9 @@ class Compared(Cell):
 
 
 class Path(NamedTuple):
-    """What truths lead to a result."""
+    """What comparisons lead to a result."""
 
-    truths: tuple[tuple[Cell, bool], ...]
+    truths: tuple[tuple[Compared, bool], ...]
     result: Cell
 
 

@@ -117,6 +117,19 @@ def power(x: Interval, y: Interval) -> Interval:
     return min(map(low, corners)), max(map(high, corners))
 
 
+def x_log_x(x: Interval | None, p: fmpq) -> Interval | None:
+    """x**p*log(abs(x)) for p > 0, 0 at 0; None for what is not finite, or has roots of numbers below 0."""
+    if x is None or not (x[0].is_finite() and x[1].is_finite()) or (x[0] < 0 and p.q != 1):
+        return None
+    top = max(abs(x[0]), abs(x[1]))
+    if top == 0:
+        return ZERO, ZERO
+    turn = (-1 / arb(p)).exp()  # where it is least: -1/(p*e)
+    last = _positive_power(top, arb(p)) * top.log()
+    found = (low(last) if top < turn else low(-1 / (arb(p) * arb(1).exp())), max(ZERO, high(last)))
+    return found if x[0] >= 0 or int(p.p) % 2 == 0 else (min(found[0], -found[1]), max(found[1], -found[0]))
+
+
 def _positive_power(x: arb, p: arb) -> arb:
     if x == 0:
         return ZERO if p > 0 else INFINITE if p < 0 else ONE
@@ -127,6 +140,21 @@ def _positive_power(x: arb, p: arb) -> arb:
     if not p.is_finite():
         return ONE if x == 1 else INFINITE if (x > 1) == (p > 0) else ZERO
     return x**p
+
+
+class Disjoint(AssertionError):
+    """Two enclosures of the same numbers have none in common: one of them is wrong."""
+
+
+def meet(x: Interval, y: Interval) -> Interval:
+    """The numbers in both of two enclosures of the same numbers. Raises Disjoint."""
+    if not overlap(x, y):
+        raise Disjoint(f"[{x[0]}, {x[1]}] and [{y[0]}, {y[1]}] have no number in common, and should have those of one function")
+    return max(x[0], y[0]), min(x[1], y[1])
+
+
+def overlap(x: Interval, y: Interval) -> bool:
+    return bool(x[0] <= y[1] and y[0] <= x[1])
 
 
 def union(x: Interval, y: Interval) -> Interval:

@@ -17,6 +17,7 @@ from gradcli.reference.ranges.cells import (
     Choice,
     Compared,
     Factor,
+    Filled,
     Leaf,
     Named,
     Number,
@@ -44,6 +45,9 @@ class Cells:
         self._last = 0
         self.zero, self.one = self.number(NOUGHT), self.number(UNIT)
         self.recorder: Any = None  # decides truths, and runs references: `recording.recorded` gives it
+        self.points: Sequence[Any] = ()  # of the box, at which a function is looked at
+        self.whole: Any = None  # an evaluation over the box
+        self.null: dict[Cell, bool] = {}  # whether zeros fill no space
 
     def next_serial(self) -> int:
         self._last += 1
@@ -220,6 +224,14 @@ class Cells:
             return off.value
         return off.constant if isinstance(off, Sum) and all(q == 0 for q, _ in off.terms) else None
 
+    def filled(self, x: Cell) -> Cell:
+        """A cell without its holes, where it has any: where what it divides by may be 0 in the box."""
+        divided = [f.base for c in behind([x]) if isinstance(c, Product) for f in c.factors if f.divides]
+        if self.whole is None or not any(self.whole.may_vanish(base) for base in divided):
+            return x
+        found: Cell = self._once((Filled, x), Filled, (x,))
+        return found
+
     def negated(self, truth: Cell) -> Cell:
         return self.choice([Path(((truth, True),), self.zero), Path(((truth, False),), self.one)])
 
@@ -229,17 +241,11 @@ class Cells:
         found: Cell = self._once((Choice, tuple(paths), open_), Choice, tuple(paths), open_)
         return found
 
-    def opened(self, truth: Cell) -> Cell:
+    def opened(self, truth: Compared) -> Compared:
         """A truth but for points that fill no space."""
-        found: dict[Cell, Cell] = {}
-        for cell in behind([truth]):
-            if isinstance(cell, Compared):
-                x, y = cell.args
-                found[cell] = self._once((Compared, x, y, cell.equality, True), Compared, x, y, cell.equality, True)
-            elif isinstance(cell, Choice) and any(t in found for path in cell.paths for t, _ in path.truths):
-                paths = [Path(tuple((found.get(t, t), holds) for t, holds in p.truths), found.get(p.result, p.result)) for p in cell.paths]
-                found[cell] = self.choice(paths)
-        return found.get(truth, truth)
+        x, y = truth.args
+        found: Compared = self._once((Compared, x, y, truth.equality, True), Compared, x, y, truth.equality, True)
+        return found
 
 
 def exactly(x: Any) -> fmpq:

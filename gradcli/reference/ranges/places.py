@@ -125,6 +125,8 @@ def _turns(cell: Cell, at: Evaluation) -> bool:
     if isinstance(cell, Step):
         x = at.table[cell.args[0]].interval
         return x is not None and bool(x[0] == x[1]) and bool(x[0].is_integer())
+    if isinstance(cell, Compared):
+        return _level(cell, at)
     if isinstance(cell, Choice):
         return any(_level(truth, at) for path in cell.paths for truth, _ in path.truths)
     if isinstance(cell, Call):
@@ -133,8 +135,6 @@ def _turns(cell: Cell, at: Evaluation) -> bool:
     return False
 
 
-def _level(truth: Cell, at: Evaluation) -> bool:
-    if not isinstance(truth, Compared):
-        return False
+def _level(truth: Compared, at: Evaluation) -> bool:
     x, y = (at.table[a].interval for a in truth.args)
     return x is not None and y is not None and bool(x[0] == x[1] == y[0] == y[1])

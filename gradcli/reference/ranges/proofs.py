@@ -159,7 +159,7 @@ class Proof:
             if turns and sides.is_below(box, 2.0**-40):
                 continue
             for point in self._points(box):
-                value = target.at(thin(point))
+                value = target.near(thin(point), self.box)
                 refutes = self._refuted(value) if value is not None else not self.kinks
                 if refutes and self.confirmed(point):
                     return Outcome(False, point)
@@ -175,7 +175,7 @@ class Proof:
     def _touched(self, target: Target, box: Box, refuted: Point | None) -> Outcome:
         """A box in which a relation is open: perhaps it does not hold at the round numbers in it."""
         point = [round_numbers(x)[0] for x in box]
-        value = target.at(thin(point))
+        value = target.near(thin(point), self.box)
         if value is not None and self._refuted(value) and self.confirmed(point):
             return Outcome(False, point)
         return Outcome(None, None, box, None if refuted is None else "the sides differ there by less than rounding")
@@ -195,7 +195,7 @@ class Proof:
             if value is not None and value[0] == 0 and value[1] == 0 and defined:
                 continue
             for point in self._points(box):
-                found = target.at(thin(point))
+                found = target.near(thin(point), self.box)
                 if (self._refuted(found) if found is not None else not self.kinks) and self.confirmed(point):
                     return Outcome(False, point)
             forms = patterns.over(here, self.kinks)

@@ -15,6 +15,8 @@ from gradcli.graph.nodes import Expr
 from gradcli.reference.algebra import Algebra
 from gradcli.reference.ranges.boxes import Box
 from gradcli.reference.ranges.cells import NOUGHT, UNIT, Cell
+from gradcli.reference.ranges.evaluation import Evaluation
+from gradcli.reference.ranges.intervals import Interval
 from gradcli.reference.ranges.limits import Quotients
 from gradcli.reference.ranges.places import Place, places
 from gradcli.reference.ranges.recording import recorded
@@ -24,6 +26,8 @@ from gradcli.reference.ranges.target import Target
 from gradcli.reference.ranges.tracing import Tracing
 from gradcli.reference.ranges.values import Ledger
 
+_SHARES = (0.3819, 0.7113, 0.1237)  # of the sides of the box, for points in it
+_GOLDEN = 0.6180339887498949
 WORK = 400_000  # cells that are evaluated for one range
 Ends = tuple[float, float]
 T = TypeVar("T")
@@ -65,6 +69,11 @@ class Region:
         self.quotients = Quotients(self.cells, self.slopes)
         self.ledger = Ledger()
         self.box: Box = tuple((arb(low), arb(high)) for low, high in variables.values())
+        self.cells.whole = Evaluation(self.box, self.ledger)
+        self.cells.points = [
+            Evaluation(tuple((p, p) for p in (_at(x, (share + k * _GOLDEN) % 1.0) for k, x in enumerate(self.box))), self.ledger)
+            for share in _SHARES
+        ]
         self.tracing = Tracing(self.cells, self.slopes, {leaf: i for i, leaf in enumerate(variables)}, values, precision)
 
     def read(self, *roots: Expr) -> list[Any]:
@@ -82,7 +91,7 @@ class Function(Region):
     def __init__(self, root: Expr, variables: Mapping[Expr, Ends], values: Mapping[Expr, Any], precision: str) -> None:
         super().__init__(variables, values, precision)
         (found,) = self.read(root)
-        self.cell: Cell = found[()]
+        self.cell: Cell = self.cells.recorder.lifted(found[()])
 
     def slope(self, place: int) -> Cell:
         """The derivative by a variable, where the function is defined."""
@@ -165,3 +174,8 @@ def below(x: arb) -> float:
 def above(x: arb) -> float:
     """The smallest float that is not below an exact number."""
     return 0.0 - below(-x)
+
+
+def _at(x: Interval, share: float) -> arb:
+    """A number between two."""
+    return (x[0] + (x[1] - x[0]) * arb(share)).mid()

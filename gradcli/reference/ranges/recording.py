@@ -12,23 +12,25 @@ import numpy as np
 from gradcli.ops.registry import find
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Algebra, Unsupported
-from gradcli.reference.ranges.cells import UNIT, Cell, Choice, Number, Path
+from gradcli.reference.ranges.cells import UNIT, Cell, Choice, Compared, Named, Number, Path, Step, behind
+from gradcli.reference.ranges.identities import rebuilt
 from gradcli.reference.ranges.making import Cells
 
 MOST_PATHS = 64
+_MOST_MASKS = 5  # of a function, for each of which it has twice as many branches
 
 
 class Recorder(Algebra):
     """What a record's reference receives where scalars are cells."""
 
-    iterates = False
+    iterates = overflows = False
 
     def __init__(self, cells: Cells) -> None:
         self.cells, self.precision = cells, "float64"
         self.m: Any = self
         self.zero, self.one = cells.zero, cells.one
         self.inf, self.nan = math.inf, math.nan
-        self._truths: list[tuple[Cell, bool]] | None = None  # those that were decided since the branch began
+        self._truths: list[tuple[Compared, bool]] | None = None  # those that were decided since the branch began
         self._planned: list[bool] = []
 
     # -- what references ask of a context -----------------------------------------------------------------------
@@ -151,10 +153,10 @@ class Recorder(Algebra):
         """What a reference gives, with a path for each of its branches."""
         return self.cells.choice([Path(truths, self.cells.of(found)) for truths, found in self.ways(run)])
 
-    def ways(self, run: Callable[[], Any]) -> list[tuple[tuple[tuple[Cell, bool], ...], Any]]:
+    def ways(self, run: Callable[[], Any]) -> list[tuple[tuple[tuple[Compared, bool], ...], Any]]:
         """The results of all branches, each with the truths that lead to it."""
         before = self._truths, self._planned
-        found: list[tuple[tuple[tuple[Cell, bool], ...], Any]] = []
+        found: list[tuple[tuple[tuple[Compared, bool], ...], Any]] = []
         planned: list[bool] | None = []
         try:
             while planned is not None:
@@ -172,18 +174,50 @@ class Recorder(Algebra):
             self._truths, self._planned = before
         return found
 
+    def lifted(self, root: Cell) -> Cell:
+        """A function in which truths are numbers, as x*(x < 1) + (x >= 1), as a choice between functions of which none has such."""
+        order = behind([root])
+        truths = [c for c in order if _is_mask(c)]
+        used = {a for c in order if not isinstance(c, (Compared, Choice, Named)) for a in c.args}
+        masks = [c for c in truths if any(c is a for a in used)]
+        if not masks or len(masks) > _MOST_MASKS:
+            return root
+
+        def run() -> Cell:
+            found: dict[Cell, Cell] = {m: self.cells.of(int(self.decide(m))) for m in masks}
+            for cell in order:
+                if cell in found:
+                    continue
+                if isinstance(cell, Choice):
+                    found[cell] = self.cells.choice([Path(p.truths, found[p.result]) for p in cell.paths], cell.open_)
+                elif isinstance(cell, (Compared, Named, Step)) or not cell.args:
+                    found[cell] = cell
+                else:
+                    found[cell] = rebuilt(self.cells, cell, found)
+            return found[root]
+
+        return self.branching(run)
+
     def place(self, x: Cell) -> int:
         """A whole number by which entries are addressed: one of those that a choice has, each in a branch of its own."""
-        while isinstance(x, Choice):
-            x = next(p.result for p in x.paths if all(self.decide(truth) is holds for truth, holds in p.truths))
+        x = self._on_path(x)
         if not isinstance(x, Number) or x.value.q != 1:
             raise Unsupported("an index that depends on the variables")
         return int(x.value.p)
 
+    def _on_path(self, x: Cell) -> Cell:
+        """The result of a choice on one of its paths, and later on the others."""
+        while isinstance(x, Choice):
+            x = next(p.result for p in x.paths if all(self.decide(truth) is holds for truth, holds in p.truths))
+        return x
+
     def decide(self, truth: Cell) -> bool:
-        """One branch of a truth, and later the other."""
+        """One branch of a truth, and later the other. Truths of paths are comparisons; a number is true where it is not 0."""
+        truth = self._on_path(truth)
         if isinstance(truth, Number):
             return truth.value != 0
+        if not isinstance(truth, Compared):
+            return not self.cells.equal(truth, self.cells.zero)
         if self._truths is None:
             raise Unsupported("a branch outside of any operation")
         for known, holds in self._truths:
@@ -193,6 +227,13 @@ class Recorder(Algebra):
         holds = self._planned[place] if place < len(self._planned) else True
         self._truths.append((truth, holds))
         return holds
+
+
+def _is_mask(cell: Cell) -> bool:
+    """Whether a cell is 1 where something holds, and else 0."""
+    if isinstance(cell, Choice):
+        return all(isinstance(p.result, Number) and p.result.value in (0, 1) for p in cell.paths)
+    return isinstance(cell, Compared)
 
 
 def recorded() -> Cells:

@@ -12,7 +12,8 @@ from flint import arb, ctx
 
 from gradcli.reference.deadline import check as still_in_time
 from gradcli.reference.ranges.boxes import Box, Sides
-from gradcli.reference.ranges.intervals import Interval, high, low
+from gradcli.reference.ranges.intervals import Interval, high, low, overlap
+from gradcli.reference.ranges.shape import DOMAIN, POLE
 from gradcli.reference.ranges.target import Bounds, Target
 
 BITS = 128
@@ -134,12 +135,14 @@ class Search:
 
     def _look(self, box: Box, parent: Node | None) -> Node:
         found = self.target.bounds(box)
-        if found.inside is not None and found.point is not None:
-            self._reach(found.inside, found.point)
+        if found.point is not None:
+            inside = self.target.near(found.point, box) if found.inside is None else found.inside
+            if inside is not None:
+                self._reach(inside, found.point)
         if found.interval is not None and parent is not None and parent.bounds.interval is not None:
             outer = parent.bounds.interval
-            inner = max(found.interval[0], outer[0]), min(found.interval[1], outer[1])
-            found = found._replace(interval=inner if inner[0] <= inner[1] else found.interval)
+            nowhere = not overlap(outer, found.interval) and any(e.kind in (DOMAIN, POLE) for e in found.events)
+            found = found._replace(interval=None if nowhere else self.target.meet(found.interval, outer))
         node = Node(box, found, 0 if parent is None else parent.depth + 1)
         if parent is None:
             for end in (0, 1):

@@ -10,11 +10,13 @@ from gradcli.reference.algebra import Unsupported
 from gradcli.reference.ranges.boxes import Box
 from gradcli.reference.ranges.cells import Call, Cell, Leaf, Product, Sum, behind
 from gradcli.reference.ranges.evaluation import Evaluation
-from gradcli.reference.ranges.intervals import EVERYTHING, Interval, high, low, middle, multiply
+from gradcli.reference.ranges.intervals import EVERYTHING, Interval, high, low, meet, middle, multiply, overlap
 from gradcli.reference.ranges.making import Cells
 from gradcli.reference.ranges.shape import DOMAIN, JUMP, POLE
 from gradcli.reference.ranges.slopes import Slopes
 from gradcli.reference.ranges.values import NONE, Event, Events, Ledger, Limits
+
+_CLOSE = 2.0**-52  # of the sides of a box
 
 
 class Bounds(NamedTuple):
@@ -50,6 +52,15 @@ class Target:
         """The value at a point, if it has one there, within rounding."""
         found = self.natural(point).table[self.cell]
         return None if found.interval is None or any(e.kind in (DOMAIN, POLE, JUMP) for e in found.events) else found.interval
+
+    def near(self, point: Box, box: Box) -> Interval | None:
+        """The value at a point of a box, or those close to it: a derivative may be known all around a point only."""
+        found = self.at(point)
+        if found is not None:
+            return found
+        rooms = [(x[1] - x[0]) * arb(_CLOSE) for x in box]
+        near = tuple((low(x[0] - room), high(x[1] + room)) for x, room in zip(point, rooms, strict=True))
+        return self.at(tuple((max(x[0], y[0]), min(x[1], y[1])) for x, y in zip(near, box, strict=True)))
 
     def bounds(self, box: Box) -> Bounds:
         """The range over a box, as tight as one look at it gives."""
@@ -87,9 +98,13 @@ class Target:
         if all(least[k] == box[k] for k in slopes):
             return value
         ends = [self._on_face(tuple(face)) for face in (least, most)]
-        bottom = value[0] if ends[0] is None else max(value[0], ends[0][0])
-        top = value[1] if ends[1] is None else min(value[1], ends[1][1])
-        return (bottom, top) if bottom <= top else value
+        bottom = value[0] if ends[0] is None else ends[0][0]
+        top = value[1] if ends[1] is None else ends[1][1]
+        return self.meet(value, (bottom, top))
+
+    def meet(self, x: Interval, y: Interval) -> Interval:
+        """The numbers in two enclosures; the first one where some were sampled, which proves nothing. Raises Disjoint."""
+        return x if self.ledger.uncertified and not overlap(x, y) else meet(x, y)
 
     def _on_face(self, box: Box) -> Interval | None:
         """The range on a face, whose own slopes may have a sign where those of the box have none."""
@@ -106,13 +121,10 @@ class Target:
             for k, slope in slopes.items():
                 step = multiply(slope, (low(box[k][0] - center[k][0]), high(box[k][1] - center[k][0])))
                 bottom, top = low(bottom + step[0]), high(top + step[1])
-            value = max(value[0], bottom), min(value[1], top)
+            value = self.meet(value, (bottom, top))
         elif not finite:
             top_, bottom_ = self._from_corner(box, slopes, 1), self._from_corner(box, slopes, -1)
-            if top_ is not None and top_ < value[1]:
-                value = value[0], top_
-            if bottom_ is not None and bottom_ > value[0]:
-                value = bottom_, value[1]
+            value = self.meet(value, (value[0] if bottom_ is None else bottom_, value[1] if top_ is None else top_))
         return value
 
     def _from_corner(self, box: Box, slopes: dict[int, Interval], sign: int) -> arb | None:

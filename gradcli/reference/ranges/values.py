@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 from gradcli.reference.ranges.boxes import Box
@@ -47,6 +47,7 @@ class At(Protocol):
     box: Box
     table: Table
     ledger: Ledger
+    limits: Limits | None
 
     def run(self, order: Sequence[Cell]) -> Table: ...
     def value(self, cell: Cell) -> Value: ...
@@ -54,7 +55,14 @@ class At(Protocol):
         """The same over another box, of which nothing is known yet."""
 
 
-Limits = Callable[[Cell, At], "Interval | None"]
+class Limits(Protocol):
+    """Quotients whose parts vanish together."""
+
+    def __call__(self, cell: Cell, at: At) -> Interval | None:
+        """The range of one over a box; None where that is not known."""
+
+    def are_only_where(self, cell: Cell, off: Cell, at: At) -> bool:
+        """Whether what a product divides by is 0 in a box only where another cell is."""
 
 
 def join(values: Sequence[Value]) -> Value:

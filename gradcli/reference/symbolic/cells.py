@@ -37,7 +37,8 @@ def of_operation(cells: Cells, op: Op, static: Mapping[str, Any], arguments: Seq
         raise Unsupported(f"{op.name}: {error}") from None
     sides = _sides(expression)
     if sides is None:
-        return of_expression(cells, expression, table)
+        made = of_expression(cells, expression, table)
+        return made if op.domain else cells.filled(made)
     symbol, below, above = sides
     is_below = cells.less(of_expression(cells, symbol, table), cells.zero)
     parts = [of_expression(cells, side, table) for side in (below, above)]

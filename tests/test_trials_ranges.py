@@ -1,0 +1,285 @@
+"""Ranges and plots of functions with branches: what holds at single points only, removable points, poles with their sides."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+
+import numpy as np
+import pytest
+
+from gradcli.query.bounds import AskedBounds, bounds
+from gradcli.query.programs import Programs
+
+E, INF, NONE = math.e, math.inf, math.nan
+SIN, COS = math.sin(1), math.cos(1)
+
+
+@pytest.fixture
+def bound(call_cli):
+    def run(expr, *arguments):
+        done = call_cli("bound", expr, *arguments, "--format", "json")
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    return run
+
+
+def hold(found, wanted):
+    """A range holds the true one, and is wider by no more than the hundredth that is allowed."""
+    (low, high), (least, most) = map(float, found), wanted
+    room = 0.01 * max(most - least, 1e-12) + 1e-14 * max(abs(least), abs(most)) if math.isfinite(most - least) else 0.0
+    assert low == least or least - room <= low <= least + 1e-15 * abs(least), f"low end {low} for {least}"
+    assert high == most or most - 1e-15 * abs(most) <= high <= most + room, f"high end {high} for {most}"
+
+
+# An expression, its box, the ranges of its value and its derivatives where these exist, and the kinds of notes; by hand.
+BRANCHES = {
+    "where(x == 2, 5, x**2)": ("x=1..3", (1, 9), [(2, 6)], ["jump"]),
+    "where(x == 2, 5, x**3)": ("x=1..3", (1, 27), [(3, 27)], ["jump"]),
+    "where(x == 2, 4, x**2)": ("x=1..3", (1, 9), [(2, 6)], []),
+    "(x == 2)*100 + x**2": ("x=1..3", (1, 104), [(2, 6)], ["jump"]),
+    "x**2 - 3*(x == 2)*x": ("x=1..3", (-2, 9), [(2, 6)], ["jump"]),
+    "where(x != 2, x**2, 50)": ("x=1..3", (1, 50), [(2, 6)], ["jump"]),
+    "where((x >= 2) & (x <= 2), 5, x**3)": ("x=1..3", (1, 27), [(3, 27)], ["jump"]),
+    "where((x == 2) | (x == 1.5), 0, x**3)": ("x=1..3", (0, 27), [(3, 27)], ["jump", "jump"]),
+    "where(~(x != 2), 5, x**3)": ("x=1..3", (1, 27), [(3, 27)], ["jump"]),
+    "5 if x == 2 else x**3": ("x=1..3", (1, 27), [(3, 27)], ["jump"]),
+    "f(t) = where(t == 2, 5, t**3); 2*f(x)": ("x=1..3", (2, 54), [(6, 54)], ["jump"]),
+    "where(x > 2, x**3, where(x == 2, 0, x**3))": ("x=1..3", (0, 27), [(3, 27)], None),
+    "where(x**2 == 4, 5, x**3)": ("x=1..3", (1, 27), [(3, 27)], ["jump"]),
+    "where(abs(x) == 2, 5, x**3)": ("x=1..3", (1, 27), [(3, 27)], ["jump"]),
+    "where(log(x) == 0, 5, x**2)": ("x=0.5..1.5", (0.25, 5), [(1, 3)], ["jump"]),
+    "where(x == y, 5, x*y)": ("x=1..2 y=1..2", (1, 5), [(1, 2), (1, 2)], ["jump"]),
+    "where(x*y == 2, 9, x + 2*y)": ("x=1..2 y=1..2", (3, 9), [(1, 1), (2, 2)], None),
+    # equal on a whole region, which counts
+    "where(floor(x) == 2, 5*x, x)": ("x=1.5..3.5", (1.5, 15), [(1, 5)], None),
+    "where(relu(x) == 0, 5*x, x)": ("x=-1..2", (-5, 2), [(1, 5)], None),
+    "where(abs(x) == x, x, 7*x)": ("x=-1..2", (-7, 2), [(1, 7)], None),
+    "where(minimum(x, 1) == 1, 3*x, x)": ("x=0..2", (0, 6), [(1, 3)], None),
+    # removable points, filled or not
+    "where(x == 0, 1, expm1(x)/x)": ("x=-1..1", (1 - 1 / E, E - 1), [(1 - 2 / E, 1)], []),
+    "where(x != 0, sin(x)/x, 1)": ("x=-1..1", (SIN, 1), [(COS - SIN, SIN - COS)], []),
+    "sin(x)/x if x != 0 else 1": ("x=-1..1", (SIN, 1), [(COS - SIN, SIN - COS)], []),
+    "where(x == 1, 1, log(x)/(x - 1))": ("x=0.5..2", (math.log(2), 2 * math.log(2)), [(4 * math.log(2) - 4, math.log(2) / -1 + 0.5)], []),
+    "where(x == 0, 0.5, (1 - cos(x))/x**2)": ("x=0..1", (1 - COS, 0.5), None, []),
+    "where(x == 0, 2, sin(x)/x)": ("x=-1..1", (SIN, 2), [(COS - SIN, SIN - COS)], ["jump"]),
+    "sin(x)/x": ("x=-1..1", (SIN, 1), [(COS - SIN, SIN - COS)], ["domain"]),
+    "sinc(x)": ("x=-0.5..0.5", (2 / math.pi, 1), [(-4 / math.pi, 4 / math.pi)], []),
+    "sinc(2*x + 1)": ("x=-1..0", (0, 1), None, []),
+    "x*sinc(x)": ("x=-0.5..0.5", (-1 / math.pi, 1 / math.pi), [(0, 1)], []),
+    "sinc(x**2 - 1)": ("x=0..1", (0, 1), None, []),
+    "where(x == 0, 0, x**2*log(x**2))": ("x=-1..1", (-1 / E, 0), [(-2, 2)], []),
+    "where(x > 0, x**2*log(x), 0)": ("x=-1..1", (-0.5 / E, 0), [(-2 * math.exp(-1.5), 1)], ["kink"]),
+    "xlogy(x, x)": ("x=0..1", (-1 / E, 0), [(-INF, 1)], ["pole"]),
+    "entr(x)": ("x=0..1", (0, 1 / E), [(-1, INF)], ["pole"]),
+    "(x < 1)*x + (x >= 1)*x**2": ("x=0..2", (0, 4), [(1, 4)], ["kink"]),
+    "((x > 0) & (x < 1))*x + 2": ("x=-1..2", (2, 3), [(0, 1)], ["jump", "kink"]),
+    "logsumexp([x, y])": ("x=0..1 y=0..1", (math.log(2), 1 + math.log(2)), [(1 / (1 + E), E / (1 + E))] * 2, []),
+    "logsumexp([x, 2*x, 1])": ("x=-1..1", None, None, []),
+    "log_softmax([x, y])[0]": ("x=0..1 y=0..1", (-math.log(1 + E), 1 - math.log(1 + E)), None, []),
+    "abs(x - 1/3)": ("x=0..1", (0, 2 / 3), [(-1, 1)], ["kink"]),
+}
+
+
+@pytest.mark.parametrize("text", BRANCHES)
+def test_the_range_of_a_function_with_branches(bound, text):
+    box, value, slopes, notes = BRANCHES[text]
+    record = bound(text, *box.split())
+    assert record["certified"] is True
+    if value is not None:
+        hold(record["value"], value)
+    for found, wanted in zip(record["grad"].values(), slopes or (), strict=False):
+        hold(found, wanted)
+    if notes is not None:
+        assert [note["kind"] for note in record["notes"]] == notes
+
+
+# Asserts over boxes, and a point at which one does not hold.
+ASSERTS = {
+    "f(x) = where(x == 0.5, 0.25, x**2); assert f'(x) <= 1 for x in 0..1": {"x": 1.0},
+    "f(x) = where(x == 0.5, 0.25, x**2); assert f'(x) <= 2 for x in 0..1": None,
+    "assert (x == 2)*7 + x <= 4 for x in 1..3": {"x": 2.0},
+    "assert (x == 2)*7 + x <= 9.5 for x in 1..3": None,
+    "assert where(x == 2, 5, x**2) <= 4 for x in 1..2": {"x": 2.0},
+    "assert where(x == 2, 5, x**2) >= 1 for x in 1..3": None,
+    "g(x) = where(relu(x) == 0, 5*x, x); assert g'(x) <= 1.5 for x in -1..2": {"x": -1.0},
+    "g(x) = where(x == y, 5, x*y); assert g'(x) <= 1.5 for x in 1..2, y in 1..2": {},
+}
+
+
+@pytest.mark.parametrize("text", ASSERTS)
+def test_an_assert_about_a_function_with_branches(call_cli, text):
+    lines = text.replace("; ", "\n") + "\n"
+    done = call_cli("check", "-f", "-", "--format", "json", stdin=lines.replace("g(x) = where(x == y", "y = 1.5\ng(x) = where(x == y"))
+    record = json.loads(done.stdout)
+    record = record[-1] if isinstance(record, list) else record
+    assert record["assert"]["holds"] is (ASSERTS[text] is None)
+    if ASSERTS[text]:
+        assert record["assert"]["worst"]["at"] == ASSERTS[text]
+
+
+# A function, a formula that is claimed of its derivative, and whether it is its derivative all over the box.
+OVER = {
+    "where(x == 0.5, 0.25, x**2)": ("2*x", "agree"),
+    "where(relu(x) == 0, 5*x, x)": ("x - x + 1", "mismatch"),
+    "where(abs(x) == x, x, 7*x)": ("x - x + 1", "mismatch"),
+    "where(floor(2*x) == 0, 7*x, x)": ("x - x + 1", "mismatch"),
+}
+
+
+@pytest.mark.parametrize("text", OVER)
+def test_a_claim_over_a_box_of_a_function_with_branches(call_cli, text):
+    claim, verdict = OVER[text]
+    done = call_cli("check", "-e", text, "--grad", f"x={claim}", "--over", "x=-1..2", "--format", "json")
+    (record,) = json.loads(done.stdout)
+    assert record["check"]["claims"][0]["verdict"] == verdict
+
+
+MARKS = {
+    "1/(x^3-x) x=-5..5": [
+        "pole at x=-1: -inf from the left, +inf from the right", "pole at x=0: +inf from the left, -inf from the right",
+        "pole at x=1: -inf from the left, +inf from the right",
+    ],
+    "x/(x^2-1) x=-3..3": ["pole at x=-1: -inf from the left, +inf from the right", "pole at x=1: -inf from the left, +inf from the right"],
+    "tan(pi*x) x=-1..1": ["pole at x=-0.5: +inf from the left, -inf from the right",
+        "pole at x=0.5: +inf from the left, -inf from the right"],
+    "tan(x) x=-pi..pi": [
+        "pole at x=-pi/2 (-1.5707963267948966): +inf from the left, -inf from the right",
+        "pole at x=pi/2 (1.5707963267948966): +inf from the left, -inf from the right",
+    ],
+    "1/sin(x) x=-4..4": [
+        "pole at x=-pi (-3.141592653589793): +inf from the left, -inf from the right",
+        "pole at x=0: -inf from the left, +inf from the right",
+        "pole at x=pi (3.141592653589793): +inf from the left, -inf from the right",
+    ],
+    "1/(3*x-1) x=0..1": ["pole at x=0.3333333333333333: -inf from the left, +inf from the right"],
+    "where(x>=0,1/x,0) x=-1..1": ["pole at x=0: +inf from the right"],
+    "log(abs(x))+100 x=-1..1": ["pole at x=0: -inf"],
+    "1/x^2 x=-1..1": ["pole at x=0: +inf"],
+    "floor(3*x) x=0..0.9": ["jump at x=0.3333333333333333: from 0 to 1", "jump at x=0.6666666666666666: from 1 to 2"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("line", MARKS)
+def test_each_place_of_a_plot_is_told_once_with_both_sides(call_cli, line):
+    done = call_cli("plot", *line.split(), "--no-check", "--format", "json")
+    marks = [mark["text"] for mark in json.loads(done.stdout)["marks"]]
+    assert marks == MARKS[line]
+
+
+def test_random_functions_with_branches_are_inside_their_ranges():
+    """Values at points, those of the conditions among them, and slopes where differences of two sizes from both sides agree."""
+    with np.errstate(all="ignore"):
+        for seed in range(100):
+            choose = random.Random(seed)
+            text, box = _number(choose, choose.choice((2, 3))), choose.choice(((-1.0, 3.0), (0.0, 2.0), (-2.0, 2.0), (0.25, 1.75)))
+            if "x" in text:
+                _hold_at_points(text, box)
+
+
+_CONSTANTS = ("0", "1", "2", "0.5", "-1")
+_FUNCTIONS = {
+    "sin": np.sin, "exp": np.exp, "abs": np.abs, "relu": lambda x: np.where(np.asarray(x) > 0, x, 0.0), "tanh": np.tanh, "floor": np.floor,
+    "sinc": np.sinc, "sqrt": np.sqrt,
+}  # fmt: skip
+_NAMES = {**_FUNCTIONS, "where": np.where, "maximum": np.maximum, "NOT": np.logical_not}
+
+
+def _number(choose, depth):
+    kind = choose.random() if depth else 1.0
+    inner = [_number(choose, depth - 1) for _ in range(2)] if depth else []
+    if kind < 0.25:
+        return f"({inner[0]} {choose.choice('+-*')} {inner[1]})"
+    if kind < 0.3:
+        return f"({inner[0]})/({inner[1]})"
+    if kind < 0.45:
+        return f"{choose.choice(list(_FUNCTIONS))}({inner[0]})"
+    if kind < 0.5:
+        return f"maximum({inner[0]}, {inner[1]})"
+    if kind < 0.6:
+        return f"(({_condition(choose, depth - 1)})*{_number(choose, 0)} + {inner[0]})"
+    if kind < 1:
+        return f"where({_condition(choose, depth - 1)}, {inner[0]}, {inner[1]})"
+    return choose.choice(("x", "x", *_CONSTANTS))
+
+
+def _condition(choose, depth):
+    kind = choose.random() if depth else 1.0
+    if kind < 0.2:
+        return f"({_condition(choose, 0)}) {choose.choice('&|')} ({_condition(choose, 0)})"
+    if kind < 0.3:
+        return f"~({_condition(choose, 0)})"
+    return f"{_number(choose, depth) if kind < 0.6 else 'x'} {choose.choice(('==', '!=', '==', '<', '>='))} {choose.choice(_CONSTANTS)}"
+
+
+def _hold_at_points(text, box):
+    begin, end = box
+    programs = Programs(values={"x": np.float64((begin + end) / 2)})
+    (record,) = bounds(programs.fresh(), [text], None, AskedBounds({"x": box}, width=0.5))
+    if record.error is not None:
+        assert "its range is not known" in record.error.message or "nowhere" in record.error.message, (text, record.error.message)
+        return
+    xs = np.unique([*np.linspace(begin, end, 61), *(x for x in map(float, _CONSTANTS) if begin <= x <= end)])
+
+    def values(xs):
+        return np.broadcast_to(np.asarray(eval(text.replace("~(", "NOT("), dict(_NAMES), {"x": xs}), float), xs.shape)
+
+    found = values(xs)
+    defined = np.isfinite(found) & np.isfinite(values(xs + 1e-9)) & np.isfinite(values(xs - 1e-9))
+    room = 1e-12 * (1 + np.abs(found))
+    assert np.all(~defined | ((record.value.low - room <= found) & (found <= record.value.high + room))), (text, box, record.value)
+    steps = np.array([1e-4, -1e-4, 1e-5, -1e-5])[:, None]
+    slopes = (np.array([values(xs + step) for step in steps]) - found) / steps
+    spread = slopes.max(axis=0) - slopes.min(axis=0)
+    smooth = defined & (spread < 1e-2) & (begin < xs) & (xs < end)
+    room = 2 * spread + 1e-9 + 1e-9 * np.abs(found) / 1e-5
+    inside = (record.grad["x"].low - room <= slopes[2]) & (slopes[2] <= record.grad["x"].high + room)
+    assert np.all(~smooth | inside), (text, box, record.grad["x"], xs[smooth & ~inside], slopes[2][smooth & ~inside])
+
+
+PLOTS = {
+    "sin(x)|cos(x)|x=0..6": ["sin(x)", "cos(x)"],
+    "x^3-3x|-2..2": ["x^3-3x"],
+    "-2..2|x^3-3x": ["x^3-3x"],
+    "-x|a*x|a=2|-1..1": ["-x", "a*x"],
+}
+
+
+@pytest.mark.parametrize("line", PLOTS)
+@pytest.mark.parametrize("suffix", ["csv", "json", "svg", "html"])
+def test_plots_of_several_expressions_and_of_a_range_alone(call_cli, tmp_path, line, suffix):
+    pytest.importorskip("matplotlib")
+    done = call_cli("plot", *line.split("|"), "--points", "3", "--no-check", "--out", str(tmp_path / f"p.{suffix}"))
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / f"p.{suffix}").read_text()
+    if suffix == "json":
+        found = json.loads(text)
+        assert [r["expr"] for r in (found if isinstance(found, list) else [found])] == PLOTS[line]
+    elif suffix == "csv":
+        assert len(text.splitlines()) == 1 + 3 * len(PLOTS[line])
+
+
+REFUSED = {
+    "x --out p.csv --format json 0..1": "--out p.csv and --format json contradict each other",
+    "x --out p.svg --format csv 0..1": "--out p.svg and --format csv contradict each other",
+    "x --out p.gif 0..1": "--out p.gif: a suffix says what is written",
+    "x*y 0..1": "'0..1' is the range of no name in particular",
+    "x 0..1 1..2": "'0..1' is the range of no name in particular",
+}
+
+
+@pytest.mark.parametrize("line", REFUSED)
+def test_what_a_plot_cannot_know_is_refused(call_cli, line):
+    done = call_cli("plot", *line.split())
+    assert (done.returncode, done.stdout) == (2, "")
+    assert REFUSED[line] in done.stderr
+
+
+def test_numbers_of_logarithmic_axes_are_numbers(call_cli, tmp_path):
+    pytest.importorskip("matplotlib")
+    call_cli("plot", "exp(x)", "x=1..10", "--log", "xy", "--no-check", "--out", str(tmp_path / "p.svg"))
+    text = (tmp_path / "p.svg").read_text()
+    assert "mathdefault" not in text
+    assert "<!-- 10000 -->" in text
