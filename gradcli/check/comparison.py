@@ -79,6 +79,8 @@ class Comparison:
                 return self._kink(i, sides)
             reference = self.reference[i] = sides.limit
             tolerance = m.mpf(10) ** -_LIMIT
+            if not sides.probed and not abs(self.engine[i] - reference) <= tolerance * abs(reference):
+                return self._unexamined(i, sides)
         if not m.isfinite(reference):
             self.reasons[i] = self._where(i) or (
                 "the true value is not a real number" if m.isnan(reference) else "the true value is infinite, or too large to compute"
@@ -154,9 +156,14 @@ class Comparison:
         if not math.isfinite(computed):
             self.reasons[i] = self._where(i) or "the derivatives from the two sides differ, and the result is not finite"
             return Verdict.UNDEFINED
+        if not sides.probed and not sides.known:
+            return self._unexamined(i, sides)
         if not sides.probed:
-            self.reasons[i] = f"on a kink ({sides.place}), beyond the number of kinks that are examined"
-            return Verdict.UNDETERMINED
+            low, high = sides.range
+            if not low <= computed <= high:
+                return self._unexamined(i, sides)
+            self.reasons[i] = f"not differentiable here ({sides.place}): chosen is {sides.convention}"
+            return Verdict.KINK
         if sides.open:
             self.reasons[i] = f"no limit of the derivative is seen from the {sides.open} ({sides.place})"
             return Verdict.UNDETERMINED
@@ -177,6 +184,10 @@ class Comparison:
             return Verdict.KINK
         self.reasons[i] = self._where(i) or "the derivative is not finite"
         return Verdict.UNDEFINED
+
+    def _unexamined(self, i: int, sides: Sides) -> Verdict:
+        self.reasons[i] = f"on a kink ({sides.place}), beyond the number of kinks that are examined"
+        return Verdict.UNDETERMINED
 
     def _where(self, i: int) -> str | None:
         trouble = self.troubles.of(i)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
@@ -20,6 +20,7 @@ from gradcli.reference.tape import ReferenceTape
 
 PROBING_DIGITS = 300
 _EVALUATIONS = 8  # passes through all operations that one probe takes
+_MOST_ORDERS = 32  # in which equal entries are examined
 _FEWEST_PROBES, _MOST_PROBES, _WORK = 24, 400, 100_000
 
 
@@ -29,7 +30,7 @@ class Sides:
 
     inside  the derivative from within, at the edge of the domain
     gap     in words, how the function jumps here, or where it has a pole; empty where it is continuous
-    own     where it jumps, the derivative of the branch that the point itself is on
+    others  other derivatives nearby: where it jumps, that of the branch that the point itself is on, and where equal entries change places
     open    in words, the side whose derivative is not seen
     """
 
@@ -43,19 +44,19 @@ class Sides:
     least: Any = None  # of all values between them, that of least norm
     inside: Any = None
     gap: str = ""
-    own: Any = None
+    others: Sequence[Any] = ()
     open: str = ""
 
     @property
     def range(self) -> tuple[Any, Any]:
-        """The ends between which a choice lies: of the derivatives from both sides, and of the own one where the function jumps."""
-        ends = [v for v in (self.left, self.right, self.own) if v is not None]
+        """The ends between which a choice lies."""
+        ends = [v for v in (self.left, self.right, *self.others) if v == v]
         return min(ends), max(ends)
 
     @property
     def known(self) -> bool:
         """Whether that range is known."""
-        return bool(self.left == self.left and self.right == self.right)
+        return bool(self.left == self.left and self.right == self.right) or (not self.probed and len(self.others) > 0)
 
 
 def active_kinks(tape: ReferenceTape, wrt: list[Expr]) -> dict[Expr, dict[int, Event]]:
@@ -108,55 +109,95 @@ class Prober:
         if not all(m.isfinite(v) for v in np.ravel(self.value) if not isinstance(v, bool)):
             return {}
         events = dict(self.found.get(x, {}))
+        around = self._around(x, [i for i, event in events.items() if event.tie])
+        steady = {i for i, nearby in around.items() if all(is_close(m, v, nearby[0]) for v in nearby)}
+        sure = len(steady) == len(around) or len(around) <= _MOST_ORDERS
         places = sorted({*events, *(i for i, v in enumerate(np.ravel(slopes)) if not m.isfinite(v))})
         sides = {}
         before = m.dps
         budget = self.asked.budget
         for i in places:
+            event, slope = events.get(i), np.ravel(slopes)[i]
+            if i in steady and event is not None:
+                limit = slope if m.isfinite(slope) and is_close(m, slope, around[i][0]) else around[i][0]
+                sides[i] = Sides(limit, limit, limit, True, event.kink.place, event.kink.convention, probed=sure)
+                continue
             if self.left <= 0 or not budget.allows(self.cost):
-                event = events.get(i)
                 if event is not None:
-                    sides[i] = Sides(m.nan, m.nan, None, False, event.kink.place, event.kink.convention, probed=False)
+                    kink = event.kink
+                    sides[i] = Sides(m.nan, m.nan, None, False, kink.place, kink.convention, probed=False, others=around.get(i, ()))
                 continue
             self.left -= 1
             budget.spend(self.cost)
             m.dps = max(PROBING_DIGITS, before)
             try:
-                sides[i] = self._sides(x, i, events.get(i))
+                sides[i] = self._sides(x, i, event)
             finally:
                 m.dps = before
-            if sides[i].gap:
-                own = np.ravel(slopes)[i]
-                sides[i].own = own if m.isfinite(own) else None
+            if i in around:
+                sides[i].others, sides[i].limit = around[i], None
+            if sides[i].gap and m.isfinite(slope):
+                sides[i].others = [*sides[i].others, slope]
         return sides
 
+    def _around(self, x: Expr, ties: Sequence[int]) -> dict[int, list[Any]]:
+        """The derivatives by some entries where these are no longer equal, in as many orders as there are of them, or in some.
+
+        Of a few, each takes each place once. Nothing, where that would cost too much, and where the function jumps.
+        """
+        m, budget = self.tape.m, self.asked.budget
+        n = len(ties)
+        cost = self.cost * min(n, _MOST_ORDERS) // len(STEPS) ** 2
+        if n < 2 or not budget.allows(cost):
+            return {}
+        budget.spend(cost)
+        random = np.random.default_rng(0)
+        orders = [np.roll(np.arange(n), k) for k in range(n)] if n <= _MOST_ORDERS else [random.permutation(n) for _ in range(_MOST_ORDERS)]
+        before = m.dps
+        m.dps = max(PROBING_DIGITS, before)
+        try:
+            step = m.mpf(10) ** STEPS[0] / n
+            sizes = [self._size(x, i) for i in ties]
+            _, (value,) = self._at(x, {})
+            found = []
+            for order in orders:
+                slopes, (there,) = self._at(x, {i: step * (int(k) + 1) * size for i, k, size in zip(ties, order, sizes, strict=True)})
+                if not abs(there - value) <= m.mpf(10) ** (STEPS[0] // 2) * (1 + abs(value)) or not all(map(m.isfinite, slopes[ties])):
+                    return {}
+                found.append(slopes)
+        finally:
+            m.dps = before
+        return {i: [slopes[i] for slopes in found] for i in ties}
+
     def _sides(self, x: Expr, i: int, event: Event | None) -> Sides:
-        _, between = self._at(x, i, self.tape.m.zero)
+        _, between = self._at(x, {})
         size = self._size(x, i)
         (sides,) = both_sides(self.tape.m, partial(self._beside, x, i, size), between, event, size)
         return sides
 
     def _beside(self, x: Expr, i: int, size: Any, sign: int, step: int) -> tuple[np.ndarray, np.ndarray]:
         """The derivative with respect to an entry, and the value, a little to one side of it."""
-        return self._at(x, i, sign * self.tape.m.mpf(10) ** step * size)
+        slopes, value = self._at(x, {i: sign * self.tape.m.mpf(10) ** step * size})
+        return slopes[i : i + 1], value
 
     def _size(self, x: Expr, i: int) -> Any:
         return abs(plain(np.ravel(self.tape.table[x])[i])) or self.tape.m.one
 
-    def _at(self, x: Expr, i: int, move: Any) -> tuple[np.ndarray, np.ndarray]:
-        """The derivative with respect to an entry, and the value, in the seed's weights, where the entry has moved."""
+    def _at(self, x: Expr, moves: Mapping[int, Any]) -> tuple[np.ndarray, np.ndarray]:
+        """The derivatives by all entries, and the value, in the seed's weights, where some entries have moved."""
         m, asked = self.tape.m, self.asked
         leaves: dict[Expr, Any] = {leaf: exact_array(m, v, leaf.kind) for leaf, v in asked.leaves.items()}
         moved = leaves[x].copy() if x in leaves else Algebra.map(plain, self.tape.table[x])
         flat = moved.reshape(-1)
-        flat[i] = flat[i] + move
+        for i, move in moves.items():
+            flat[i] = flat[i] + move
         leaves[x] = moved
         other = ReferenceTape(m, leaves, asked.precision, asked.zeros)
         y = other.run(asked.root, [x])
         seed = exact_array(m, asked.seed, "float")
         slope = other.gradient(y, seed, other.table[x])
         parts = [w * plain(v) for w, v in zip(np.ravel(seed), np.ravel(y), strict=True) if w != 0]
-        return Algebra.map(plain, np.ravel(slope)[i : i + 1]), np.array([sum(parts, m.zero)], dtype=object)
+        return Algebra.map(plain, np.ravel(slope)), np.array([sum(parts, m.zero)], dtype=object)
 
 
 Beside = Callable[[int, int], tuple[np.ndarray, np.ndarray]]

@@ -75,7 +75,7 @@ class OneSided(Short):
     def sides(self) -> str:
         """The derivatives from both sides, in words."""
         if self.left == self.right:
-            return f"{self.left:g} from both sides"
+            return f"{self.left:g} from both sides" + ("" if self.jump else " by itself, not together with equal entries")
         parts = ((self.left, "left"), (self.right, "right"))
         return ", ".join(f"{v:g} from the {name}" if v == v else f"none from the {name}" for v, name in parts)
 
