@@ -116,13 +116,14 @@ class Prober:
         sides = {}
         before = m.dps
         budget = self.asked.budget
-        for i in places:
+        for i in sorted(places, key=steady.__contains__):
             event, slope = events.get(i), np.ravel(slopes)[i]
-            if i in steady and event is not None:
+            room = self.left > 0 and budget.allows(self.cost)
+            if i in steady and event is not None and (sure or not room):
                 limit = slope if m.isfinite(slope) and is_close(m, slope, around[i][0]) else around[i][0]
                 sides[i] = Sides(limit, limit, limit, True, event.kink.place, event.kink.convention, probed=sure)
                 continue
-            if self.left <= 0 or not budget.allows(self.cost):
+            if not room:
                 if event is not None:
                     kink = event.kink
                     sides[i] = Sides(m.nan, m.nan, None, False, kink.place, kink.convention, probed=False, others=around.get(i, ()))
@@ -134,7 +135,7 @@ class Prober:
                 sides[i] = self._sides(x, i, event)
             finally:
                 m.dps = before
-            if i in around:
+            if i in around and i not in steady:
                 sides[i].others, sides[i].limit = around[i], None
             if sides[i].gap and m.isfinite(slope):
                 sides[i].others = [*sides[i].others, slope]
