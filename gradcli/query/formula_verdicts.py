@@ -151,12 +151,12 @@ class Judging:
         worst = max(verdicts)
         reason = check.reason
         if worst is Verdict.KINK:
-            reason = self.kinks or reason
+            reason = f"not differentiable {self.kinks}" if self.kinks else reason
             self.record.warnings += [f"{_at(found.point)}: {part.sides}; chosen is {part.chosen:g}" for part in _kinks(check)]
         elif worst > Verdict.AGREE:
             self.record.warnings += [line.removeprefix("claim of ") for line in details_of(found, check) if line != check.reason]
         if self.kinks and worst is not Verdict.KINK and not path:
-            self.record.warnings.append(self.kinks)
+            self.record.warnings.append(f"kinks {self.kinks}")
         if worst > self.check.verdict:
             self.check.verdict, self.check.reason = worst, reason
         self.least = min(self.least or found.points, found.points)

@@ -66,7 +66,7 @@ def told(root: Expr, names: Sequence[str]) -> str | None:
     for before, after in zip(list(places), listed[1:], strict=False):  # "at x = 0 and x = 2"
         if before[:2] == after[:2] == "at":
             listed[listed.index(after)] = after.removeprefix("at ")
-    return "kinks " + " and ".join(listed)
+    return " and ".join(listed)
 
 
 def _conditions(root: Expr) -> Iterator[Condition]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -40,7 +40,7 @@ def _expression(root: Expr, x: Any) -> Any:
             payload = node.payload
             exact = payload.reference(sympy) if isinstance(payload, Constant) else sympy.Rational(Fraction(str(float(payload))))
             table[node] = exact
-        elif not node.op.elementwise or node.op.kind == "flat" or node.op.kinks or node.op.facts.selects or None in node.operands:
+        elif not node.op.elementwise or node.op.kind == "flat" or _has_pieces(node) or any(o is None for o in node.operands):
             return None
         else:
             try:
@@ -48,6 +48,11 @@ def _expression(root: Expr, x: Any) -> Any:
             except (AttributeError, TypeError):
                 return None  # a function that sympy lacks
     return table[root]
+
+
+def _has_pieces(node: Expr) -> bool:
+    assert node.op is not None
+    return node.op.kind == "piecewise" and (bool(node.op.kinks) or node.op.facts.selects)
 
 
 def _of_factor(factor: Any, x: Any) -> dict[str, float] | None:
@@ -86,14 +91,22 @@ def _periodic(solutions: Any) -> dict[str, float] | None:
     listed = sorted(offsets, key=float)
     if len(listed) > 1 and all(sympy.simplify(b - a - period / len(listed)) == 0 for a, b in zip(listed, listed[1:], strict=False)):
         listed, period = listed[:1], period / len(listed)
-    return _written(dict.fromkeys(listed, sympy.Symbol("k") * period))
+    return _written(dict.fromkeys(listed, f"k*{period}"))
 
 
-def _written(solutions: Any) -> dict[str, float] | None:
+def _written(solutions: Mapping[Any, str | None]) -> dict[str, float] | None:
+    """Solutions as text and as numbers, each with what repeats it."""
     found = {}
     for value, more in solutions.items():
-        text = str(value if more is None else value + more)
+        text = _number(value)
+        text = text if more is None else more if value == 0 else f"{text} + {more}"
         if not value.is_real or len(text) > _LONGEST:
             return None
         found[text] = float(value)
     return found
+
+
+def _number(value: Any) -> str:
+    """A number as it is written: a decimal fraction where that is exact."""
+    decimal = repr(float(value))
+    return decimal if value.is_Rational and not value.is_Integer and Fraction(decimal) == Fraction(str(value)) else str(value)
