@@ -124,17 +124,19 @@ CLAIMS = {
 @pytest.mark.parametrize(("text", "x", "claim", "verdict"), CLAIMS.values(), ids=CLAIMS)
 def test_claims(call_cli, text, x, claim, verdict):
     numbers = [float(v) for v in claim.split(",")]
-    record = {"expr": text, "at": {"x": [float(v) for v in x.split(",")] if "," in x else float(x)}}
-    record["claim"] = {"x": numbers if "," in claim else numbers[0]}
-    done = call_cli("check", "-", "--input-format", "jsonl", "--no-cache", "--format", "jsonl", stdin=json.dumps(record) + "\n")
+    at = [float(v) for v in x.split(",")] if "," in x else float(x)
+    record = {"expr": text, "at": {"x": at}, "expect": {"grad": {"x": numbers if "," in claim else numbers[0]}}}
+    done = call_cli("check", "-i", "jsonl", "-", "--no-cache", "--format", "jsonl", stdin=json.dumps(record) + "\n")
     assert json.loads(done.stdout)["check"]["claims"][0]["verdict"] == verdict
 
 
 def test_a_quantile_by_its_rank():
     smooth, bent = (gradcli.evaluate("quantile(x, q)", x=np.array(x), q=0.5) for x in ([0.5, 0.25, 0.75], [0.5, 0.25, 1.75]))
-    assert smooth.grad["q"] == 0.5 and smooth.check.verdict == "agree"
+    assert smooth.grad["q"] == 0.5
+    assert smooth.check.verdict == "agree"
     (kink,) = bent.check.variables["q"].kinks
-    assert (kink.left, kink.right) == (0.5, 2.5) and bent.check.verdict == "kink"
+    assert (kink.left, kink.right) == (0.5, 2.5)
+    assert bent.check.verdict == "kink"
 
 
 FORMULAS = {

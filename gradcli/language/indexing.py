@@ -1,4 +1,4 @@
-"""Subscripts: indices, slices and masks become static parameters of the program, but for indices that entries have decided by their order."""
+"""Subscripts: indices, slices and masks become static parameters of the program, but for what the order of entries has chosen."""
 
 from __future__ import annotations
 

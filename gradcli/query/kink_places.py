@@ -1,4 +1,4 @@
-"""Where an expression has kinks, in its own names: the places that records of operations name, of what stands in them, solved where possible.
+"""Places of the kinks of an expression, in its own names: those that records of operations name, solved where that is possible.
 
 A place is told where the derivative was seen to jump across it, in floats: `relu(x)**2` has none.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -63,7 +64,7 @@ def told(root: Expr, names: Sequence[str]) -> str | None:
     if not places:
         return None
     listed = list(places)
-    for before, after in zip(list(places), listed[1:], strict=False):  # "at x = 0 and x = 2"
+    for before, after in pairwise(list(places)):  # "at x = 0 and x = 2"
         if before[:2] == after[:2] == "at":
             listed[listed.index(after)] = after.removeprefix("at ")
     return " and ".join(listed)
@@ -97,7 +98,7 @@ def _points(condition: Condition, leaves: Mapping[str, Expr], free: Sequence[str
         yield {**base, leaves[free[0]]: at}
     for name in free:
         found = [(x, _apart(condition, {**base, leaves[name]: x})) for x in _GRID]
-        for (low, before), (high, after) in zip(found, found[1:], strict=False):
+        for (low, before), (high, after) in pairwise(found):
             if before * after < 0:
                 yield {**base, leaves[name]: _between(condition, base, leaves[name], low, high)}
 

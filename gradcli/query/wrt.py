@@ -168,7 +168,7 @@ def _without_whole(
 
 
 def _taken(scope: Scope, leaf: Expr, place: str) -> str:
-    """As what a program takes a number beforehand."""
+    """The reason why a number that a program takes beforehand has no derivative."""
     value = np.asarray(scope.values.get(leaf, 0))
     return f"a whole number, {place}" if np.all(value == np.floor(value)) else f"{place}, by which there is no derivative here"
 

@@ -1,8 +1,9 @@
-"""What derivatives and values tend to from one side of a point, as samples nearer and nearer to it show."""
+"""Limits of derivatives and values from one side of a point, as samples nearer and nearer to it show them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ Sampled = Callable[[int], tuple[np.ndarray, np.ndarray]]
 
 
 class Side(NamedTuple):
-    """What derivatives and values tend to from one side; NaN where that is nothing, or nothing that is seen.
+    """Limits of derivatives and values from one side; NaN where there are none, or none that are seen.
 
     values      the limits of the values
     continuous  whether these are the values at the point
@@ -60,12 +61,12 @@ def from_one_side(m: Any, sampled: Sampled, value: Sequence[Any], size: Any) -> 
 
 
 def is_same(m: Any, x: Any, y: Any) -> bool:
-    """Whether two values are one: a function that differs by less does not jump."""
+    """Tell whether two values are one: a function that differs by less does not jump."""
     return bool(x == y or (m.isfinite(x) and m.isfinite(y) and abs(x - y) <= m.mpf(10) ** -20 * max(abs(x), abs(y))))
 
 
 def is_close(m: Any, x: Any, y: Any) -> bool:
-    """Whether two derivatives are one."""
+    """Tell whether two derivatives are one."""
     return bool(abs(x - y) <= m.mpf(10) ** -15 * max(abs(x), abs(y)) + m.mpf(10) ** -25)
 
 
@@ -74,7 +75,7 @@ def _tended(m: Any, arrays: Sequence[Any]) -> list[Any]:
 
 
 def _limit(m: Any, samples: Sequence[Any]) -> Any:
-    """What samples tend to: a number, an infinity, NaN where they wander, or None where a limit is not seen."""
+    """The limit of samples: a number, an infinity, NaN where they wander, or None where a limit is not seen."""
     before, last = samples[-2:]
     if any(x != x for x in (before, last)):
         return m.nan
@@ -86,10 +87,10 @@ def _limit(m: Any, samples: Sequence[Any]) -> Any:
         return last
     if len(samples) < len(_MORE) - 1 or not all(map(m.isfinite, samples)):
         return None
-    changes = [b - a for a, b in zip(samples, samples[1:], strict=False)]
+    changes = [b - a for a, b in pairwise(samples)]
     if any(change * changes[-1] <= 0 for change in changes):
         return m.nan
-    if all(abs(b) >= _LASTING * abs(a) for a, b in zip(changes, changes[1:], strict=False)) and abs(last) > abs(before):
+    if all(abs(b) >= _LASTING * abs(a) for a, b in pairwise(changes)) and abs(last) > abs(before):
         return m.inf * m.sign(last)
     ends = [b - y * y / (y - x) for b, x, y in zip(samples[2:], changes, changes[1:], strict=False) if x != y]  # A. C. Aitken's
     known = len(ends) > 1 and abs(ends[-1] - ends[-2]) <= m.mpf(10) ** -_ALIKE * max(map(abs, ends))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import sympy
@@ -70,7 +71,7 @@ def _of_factor(factor: Any, x: Any) -> dict[str, float] | None:
     if solutions is sympy.S.EmptySet:
         return {}
     if isinstance(solutions, sympy.FiniteSet):
-        return _written({value: None for value in solutions})
+        return _written(dict.fromkeys(solutions))
     return _periodic(solutions)
 
 
@@ -89,7 +90,7 @@ def _periodic(solutions: Any) -> dict[str, float] | None:
         period = step
         offsets[sympy.simplify(part.lamda.expr.subs(n, 0))] = None
     listed = sorted(offsets, key=float)
-    if len(listed) > 1 and all(sympy.simplify(b - a - period / len(listed)) == 0 for a, b in zip(listed, listed[1:], strict=False)):
+    if len(listed) > 1 and all(sympy.simplify(b - a - period / len(listed)) == 0 for a, b in pairwise(listed)):
         listed, period = listed[:1], period / len(listed)
     return _written(dict.fromkeys(listed, f"k*{period}"))
 
