@@ -39,7 +39,7 @@ def from_one_side(m: Any, sampled: Sampled, value: Sequence[Any], size: Any) -> 
     size  what distances are relative to, with the side's sign, where the derivatives are those of one value: then derivatives are
           taken from their definition where they tend to nothing themselves; else None
     """
-    steps = STEPS
+    steps: Sequence[int] = STEPS
     samples = [sampled(step) for step in steps]
     slopes, values = (_tended(m, column) for column in zip(*samples, strict=True))
     if any(limit is None or not m.isfinite(limit) for limit in (*slopes, *values)):
