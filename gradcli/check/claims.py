@@ -143,10 +143,10 @@ def _entry(conventions: Conventions | None, claim: Given, truth: Comparison, i: 
     if isinstance(reference, bool):
         return Decision(Verdict.AGREE if said == float(reference) else Verdict.MISMATCH)
     sides = truth.sides.get(i)
-    if sides is None or sides.limit is not None or not sides.finite:
+    if sides is None or sides.limit is not None or not sides.known:
         return Decision(_number(truth, i, said, rtol, claim.atol + bound))
-    low, high = sorted((float(sides.left), float(sides.right)))
-    room = rtol * max(abs(low), abs(high)) + claim.atol + bound
+    low, high = map(float, sides.range)
+    room = rtol * max((abs(v) for v in (low, high) if math.isfinite(v)), default=0.0) + claim.atol + bound
     decided = None if conventions is None else conventions.decide(claim.of, truth, i, said, room)
     if decided is not None:
         return decided

@@ -79,6 +79,8 @@ class Comparison:
                 return self._kink(i, sides)
             reference = self.reference[i] = sides.limit
             tolerance = m.mpf(10) ** -_LIMIT
+            if not sides.probed and not abs(self.engine[i] - reference) <= tolerance * abs(reference):
+                return self._unexamined(i, sides)
         if not m.isfinite(reference):
             self.reasons[i] = self._where(i) or (
                 "the true value is not a real number" if m.isnan(reference) else "the true value is infinite, or too large to compute"
@@ -154,23 +156,38 @@ class Comparison:
         if not math.isfinite(computed):
             self.reasons[i] = self._where(i) or "the derivatives from the two sides differ, and the result is not finite"
             return Verdict.UNDEFINED
-        if sides.finite:
-            low, high = min(sides.left, sides.right), max(sides.left, sides.right)
-            room = (bound if math.isfinite(bound) else 0) + 1e-12 * max(abs(low), abs(high))
+        if not sides.probed and not sides.known:
+            return self._unexamined(i, sides)
+        if not sides.probed:
+            low, high = sides.range
+            if not low <= computed <= high:
+                return self._unexamined(i, sides)
+            self.reasons[i] = f"not differentiable here ({sides.place}): chosen is {sides.convention}"
+            return Verdict.KINK
+        if sides.open:
+            self.reasons[i] = f"no limit of the derivative is seen from the {sides.open} ({sides.place})"
+            return Verdict.UNDETERMINED
+        if not self.m.isfinite(sides.left) and not self.m.isfinite(sides.right):
+            infinite = self.m.isinf(sides.left) or self.m.isinf(sides.right)
+            none = "no finite derivative on either side" if infinite else "no derivative on either side"
+            self.reasons[i] = self._where(i) or f"there is {none} ({sides.place})"
+            return Verdict.UNDEFINED
+        if sides.known:
+            low, high = sides.range
+            room = (bound if math.isfinite(bound) else 0) + 1e-12 * max((abs(v) for v in (low, high) if self.m.isfinite(v)), default=0)
             if not low - room <= computed <= high + room:
                 self.reasons[i] = f"outside the derivatives from both sides, {float(sides.left):g} and {float(sides.right):g}"
                 return Verdict.MISMATCH
-        if not sides.probed:
-            self.reasons[i] = f"on a kink ({sides.place}), beyond the number of kinks that are examined"
-            return Verdict.UNDETERMINED
-        if not self.m.isfinite(sides.left) and not self.m.isfinite(sides.right):
-            self.reasons[i] = self._where(i) or f"there is no finite derivative on either side ({sides.place})"
-            return Verdict.UNDEFINED
         if sides.finite or sides.convention:
-            self.reasons[i] = f"not differentiable here ({sides.place}): chosen is {sides.convention}"
+            gap = f"; the function {sides.gap}" if sides.gap else ""
+            self.reasons[i] = f"not differentiable here ({sides.place}{gap}): chosen is {sides.convention}"
             return Verdict.KINK
         self.reasons[i] = self._where(i) or "the derivative is not finite"
         return Verdict.UNDEFINED
+
+    def _unexamined(self, i: int, sides: Sides) -> Verdict:
+        self.reasons[i] = f"on a kink ({sides.place}), beyond the number of kinks that are examined"
+        return Verdict.UNDETERMINED
 
     def _where(self, i: int) -> str | None:
         trouble = self.troubles.of(i)
@@ -196,7 +213,7 @@ class Comparison:
             check.worst = self._worst(worst)
             check.reason = next((self.reasons[i] for i in [worst, *gravest] if i in self.reasons), None)
         check.kinks = [
-            OneSided(self._index(i), float(s.left), float(s.right), self.computed[i], s.convention)
+            OneSided(self._index(i), float(s.left), float(s.right), self.computed[i], s.convention, s.gap)
             for i, s in self.sides.items()
             if self.verdicts[i] is Verdict.KINK and s.probed
         ]

@@ -1,4 +1,4 @@
-"""Subscripts: indices, slices and masks become static parameters of the program."""
+"""Subscripts: indices, slices and masks become static parameters of the program, but for what the order of entries has chosen."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError, TypeMismatchError
+from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.builder import Builder
 from gradcli.language.names import Thing
 from gradcli.language.things import Range
 from gradcli.language.tree import Slice, Subscript
-from gradcli.ops.arrays import shapes
+from gradcli.ops.arrays import gathering, shapes
 
 
 def subscript(builder: Builder, node: Subscript, results: list[Any]) -> Any:
@@ -26,11 +27,20 @@ def subscript(builder: Builder, node: Subscript, results: list[Any]) -> Any:
     if isinstance(base, tuple):
         return _of_tuple(builder, base, items)
     value = builder.value(base)
+    if len(items) == 1 and value.shape and _is_chosen(items[0]):
+        return gathering.take(value, items[0], axis=0)
     try:
         return shapes.getitem(value, index=index_of(builder, items))
     except ShapeError as error:
         text = str(error.message).replace("too many indices for array: array is", "too many indices: the array is")
         raise ShapeError(text) from None
+
+
+def _is_chosen(item: Any) -> bool:
+    """Whether an index is one that an operation has chosen, which chooses otherwise beside a tie: that has to stay in the graph."""
+    if not isinstance(item, Expr) or item.kind != "int":
+        return False
+    return any(node.kind == "int" and node.op is not None and node.op.kinks for node in reachable([item]))
 
 
 def _of_tuple(builder: Builder, base: tuple[Any, ...], items: list[Any]) -> Any:

@@ -5,7 +5,7 @@ A formula of higher order is held to be the derivative of the one below it, whic
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from itertools import combinations_with_replacement
@@ -21,12 +21,13 @@ from gradcli.language.mentions import expressions_of, mentioned
 from gradcli.language.run import Program, statements
 from gradcli.language.tree import Query
 from gradcli.query.evaluate import run_statement
-from gradcli.query.free_variables import SampledPoints, needs_of
+from gradcli.query.free_variables import Needs, SampledPoints, needs_of
+from gradcli.query.kink_places import told
 from gradcli.query.options import ClaimInput, Options
 from gradcli.query.outcome import details_of
 from gradcli.report.derivative_record import DerivativeRecord, Path
 from gradcli.report.records import Record
-from gradcli.report.verdicts import Check, Claim, Verdict
+from gradcli.report.verdicts import Check, Claim, OneSided, Verdict
 
 Shape = tuple[int, ...]
 _TRIES = 8  # points that are tried for each one that is wanted inside of the domain
@@ -59,6 +60,7 @@ class Judging:
         self.check = Check(Verdict.AGREE)
         self.least = 0  # the fewest points at which one was held
         self.shape: Shape = ()  # of the expression
+        self.kinks: str | None = None  # where the expression has some
 
     def read(self, path: Path) -> Query | None:
         """A formula as a query, of the shape of the expression; None where there is none."""
@@ -98,6 +100,8 @@ class Judging:
             shapes = {name: () if node is None else node.shape for name, node in subjects.items()}
             if needs.names:
                 inside = self._inside(sampled, lowered.value)
+            if not self.least and needs.names:  # of the expression itself
+                self._look_for_kinks(lowered.value, needs)
         summed = {name: _summed(text, self.shape, shapes[name]) for name, text in texts.items()}
         claims = [ClaimInput(name, text, formula=True, around=None if needs.names else 0) for name, text in summed.items()]
         options = replace(self.options, wrt=tuple(texts), claims=tuple(claims))
@@ -111,6 +115,10 @@ class Judging:
             return sampled.gravest(self.points, self.state)
         found.points = count
         return found
+
+    def _look_for_kinks(self, root: Expr, needs: Needs) -> None:
+        if self.kinks is None and not root.shape and not needs.bindings:
+            self.kinks = told(root, needs.names)
 
     def _inside(self, sampled: SampledPoints, root: Expr) -> list[Point]:
         """Points at which an expression has a finite value, the first of many that are tried."""
@@ -141,10 +149,16 @@ class Judging:
         verdicts = [claim.verdict for claim in check.claims] or [check.verdict]  # how well floats do is no matter of the formula
         verdicts += [part.verdict for part in check.variables.values() if part.verdict is Verdict.MISMATCH]
         worst = max(verdicts)
-        if worst > Verdict.AGREE:
-            self.record.warnings += [line for line in details_of(found, check) if line != check.reason]
+        reason = check.reason
+        if worst is Verdict.KINK:
+            reason = f"not differentiable {self.kinks}" if self.kinks else reason
+            self.record.warnings += [f"{_at(found.point)}: {part.sides}; chosen is {part.chosen:g}" for part in _kinks(check)]
+        elif worst > Verdict.AGREE:
+            self.record.warnings += [line.removeprefix("claim of ") for line in details_of(found, check) if line != check.reason]
+        if self.kinks and worst is not Verdict.KINK and not path:
+            self.record.warnings.append(f"kinks {self.kinks}")
         if worst > self.check.verdict:
-            self.check.verdict, self.check.reason = worst, check.reason
+            self.check.verdict, self.check.reason = worst, reason
         self.least = min(self.least or found.points, found.points)
 
     def _undetermined(self, path: Path, reason: str) -> None:
@@ -152,6 +166,14 @@ class Judging:
         self.check.claims.append(Claim(key, "formula", Verdict.UNDETERMINED, reason=reason))
         if self.check.verdict < Verdict.UNDETERMINED:
             self.check.verdict, self.check.reason = Verdict.UNDETERMINED, reason
+
+
+def _kinks(check: Check) -> list[OneSided]:
+    return [kink for part in check.variables.values() for kink in part.kinks]
+
+
+def _at(point: Mapping[str, Any] | None) -> str:
+    return "at " + " ".join(f"{name}={float(value)!r}" for name, value in (point or {}).items()) if point else "here"
 
 
 def _summed(text: str, shape: Shape, to: Shape) -> str:

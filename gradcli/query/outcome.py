@@ -98,7 +98,7 @@ def _variable_line(name: str, part: VariableCheck) -> str:
         parts.append(part.reason)
     if part.verdict is Verdict.KINK and part.kinks:
         kink = part.kinks[0]
-        parts.append(f"{kink.left:g} from the left, {kink.right:g} from the right, chosen {kink.chosen:g}")
+        parts.append(f"{kink.sides}, chosen {kink.chosen:g}")
     return f"{what}: {', '.join(parts)}"
 
 

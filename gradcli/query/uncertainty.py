@@ -48,8 +48,8 @@ def propagated(scope: Scope, root: Expr, order: Sequence[Expr], record: Record, 
         if x not in flows:
             found.notes.append(f"the uncertainty of {name} is left out: nothing is differentiated where it stands")
     if not root.shape and np.isfinite(found.std) and sum(math.prod(x.shape) for x in leaves.values()) <= _FEW:
-        _second_order(scope, root, leaves, covariances, values, found)
-        _beside(scope, root, leaves, covariances, slopes, found, float(np.asarray(record.value)))
+        bends = _second_order(scope, root, leaves, covariances, values, found)
+        _beside(scope, root, leaves, covariances, slopes, bends, found, float(np.asarray(record.value)))
     return found
 
 
@@ -73,18 +73,23 @@ def _first_order(root: Expr, slopes: dict[str, np.ndarray], covariances: np.ndar
     return Uncertainty(np.sqrt(np.maximum(total, 0.0))[()], own, shared)
 
 
-def _second_order(scope: Scope, root: Expr, leaves: dict[str, Expr], covariances: np.ndarray, values: Values, found: Uncertainty) -> None:
-    """What the second derivatives change; nothing is said where there are none."""
+def _second_order(
+    scope: Scope, root: Expr, leaves: dict[str, Expr], covariances: np.ndarray, values: Values, found: Uncertainty
+) -> np.ndarray:
+    """Say what the second derivatives change, and give by how much they bend the result a standard deviation aside, for each entry.
+
+    Nothing is said, and nothing bends, where there are none.
+    """
     try:
         blocks = hessian(scope, root, leaves, values)
     except GradcliError:
-        return
+        return np.zeros(len(covariances))
     sizes = {name: math.prod(x.shape) for name, x in leaves.items()}
     whole = np.block([[np.asarray(blocks[a][b], np.float64).reshape(sizes[a], sizes[b]) for b in leaves] for a in leaves])
     whole = np.where(np.outer(np.diag(covariances), np.diag(covariances)) > 0, whole, 0.0)
     scaled = whole @ covariances
     if not np.isfinite(scaled).all():
-        return
+        return np.zeros(len(covariances))
     bias, more = float(np.trace(scaled)) / 2, float(np.trace(scaled @ scaled)) / 2
     with_it = math.sqrt(float(found.std) ** 2 + more)
     found.second_order = bias, with_it
@@ -95,6 +100,7 @@ def _second_order(scope: Scope, root: Expr, leaves: dict[str, Expr], covariances
         found.notes.append(f"second order changes the standard deviation by about {percent:.2g} %, for normal distributions")
     if with_it and abs(bias) > _MATTERS * with_it:
         found.notes.append(f"the mean is about {bias:+.2g} off the value, by second order")
+    return np.asarray(np.diag(whole) * np.diag(covariances) / 2)
 
 
 def left_out(scope: Scope, roots: Sequence[Expr], what: str) -> list[str]:
@@ -109,6 +115,7 @@ def _beside(
     leaves: dict[str, Expr],
     covariances: np.ndarray,
     slopes: dict[str, np.ndarray],
+    bends: np.ndarray,
     found: Uncertainty,
     value: float,
 ) -> None:
@@ -117,7 +124,7 @@ def _beside(
     end = 0
     for name, x in leaves.items():
         here = np.asarray(scope.values[x], np.float64)
-        spread = spreads[end : end + here.size]
+        spread, bent = spreads[end : end + here.size], bends[end : end + here.size]
         end += here.size
         for i in range(here.size):
             ends = []
@@ -132,6 +139,8 @@ def _beside(
             place = f"{name}[{', '.join(map(str, np.unravel_index(i, here.shape)))}]" if here.shape else name
             if not all(map(math.isfinite, ends)):
                 found.notes.append(f"within a standard deviation of {place} the result is not finite: first order does not tell of that")
-            elif abs((ends[1] - ends[0]) / 2 - slope) > 0.2 * max(abs(slope), *(abs(end - value) for end in ends)):
+                continue
+            odd, even = (ends[1] - ends[0]) / 2 - slope, (ends[1] + ends[0]) / 2 - value - bent[i]
+            if max(abs(odd), abs(even)) > 0.2 * max(abs(slope), *(abs(end - value) for end in ends)):
                 text = f"{min(ends):.3g} to {max(ends):.3g}, not {value - abs(slope):.3g} to {value + abs(slope):.3g}"
                 found.notes.append(f"{place} a standard deviation aside, the result is {text} as by its slope (a kink or strong bend)")

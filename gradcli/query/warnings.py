@@ -58,6 +58,8 @@ def _origins(node: Expr, entries: Any, values: Values) -> tuple[dict[Expr, Any],
         bad = entries & ~np.isfinite(spread)
         if op.facts.selects:
             bad = bad & ((spread == value) | np.isnan(spread) & np.isnan(value))
+            if operand.is_constant:
+                continue  # nobody gave it: so the function is defined there
         if np.any(bad):
             explained, nan = explained | bad, nan | np.isnan(spread)
             passed[operand] = _where_spread(bad, np.shape(v))
@@ -88,6 +90,9 @@ def _born(scope: Scope, node: Expr, entries: Any, values: Values) -> str:
     array = np.asarray(values[node])
     place = tuple(int(i) for i in np.argwhere(np.broadcast_to(entries, array.shape))[0])
     where = f" at index {list(place)}" if place else ""
+    assert node.op is not None
+    if node.op.facts.selects:
+        where += ", by its definition there"
     return f"{text_of(scope, node)} is {array[place]}{where}{_of_two(node, array, place, values)}"
 
 

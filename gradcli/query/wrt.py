@@ -91,8 +91,8 @@ def _asked(scope: Scope, order: Sequence[Expr], options: Options, uses: Sequence
     flows = flowing(order) if whole else set()
     for name, node in found.items():
         if name not in listed or (node in whole and node not in flows):
-            use = whole.get(node, _ADDRESS)
-            raise TypeMismatchError(f"no derivative by '{name}': it is a whole number, {use}", help=f"leave {name} out of wrt")
+            reason = _taken(scope, node, whole.get(node, _ADDRESS))
+            raise TypeMismatchError(f"no derivative by '{name}': it is {reason}", help=f"leave {name} out of wrt")
     return Variables(found, warnings)
 
 
@@ -152,7 +152,7 @@ def _without_whole(
         lost = {name: x for name, x in found.items() if x in addressing and x not in flows}
         found = {name: x for name, x in found.items() if name not in lost}
         places = {use.leaf: use.place for use in uses}
-        warnings += [f"no derivative by {name}: it is a whole number, {places.get(x, _ADDRESS)}" for name, x in lost.items()]
+        warnings += [f"no derivative by {name}: it is {_taken(scope, x, places.get(x, _ADDRESS))}" for name, x in lost.items()]
     more: dict[str, Expr] = {}
     for use in uses:
         name = use.leaf.payload.name
@@ -160,11 +160,17 @@ def _without_whole(
             if use.kind != WHOLE:
                 more[name] = use.leaf
             elif use.leaf not in order:
-                warnings.append(f"no derivative by {name}: it is a whole number, {use.place}")
+                warnings.append(f"no derivative by {name}: it is {_taken(scope, use.leaf, use.place)}")
     warnings[:] = dict.fromkeys(text for text in warnings if not any(text.startswith(f"no derivative by {name}:") for name in more))
     if more:
         found = dict(sorted({**found, **more}.items(), key=lambda item: item[1].index))
     return found
+
+
+def _taken(scope: Scope, leaf: Expr, place: str) -> str:
+    """The reason why a number that a program takes beforehand has no derivative."""
+    value = np.asarray(scope.values.get(leaf, 0))
+    return f"a whole number, {place}" if np.all(value == np.floor(value)) else f"{place}, by which there is no derivative here"
 
 
 def _as_numbers(order: Sequence[Expr], leaves: Sequence[Expr]) -> list[str]:

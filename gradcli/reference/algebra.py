@@ -106,6 +106,9 @@ class Algebra:
                 return x
         return (max if which == "max" else min)(row, key=self.plain)
 
+    def tied(self, name: str, row: Sequence[Scalar]) -> None:
+        """The operation of this name has chosen among scalars that are equal: a kink, which a tape notes."""
+
     def of_matrices(self, name: str, *arrays: np.ndarray) -> tuple[np.ndarray, ...] | None:
         """A function of whole matrices, where the context encloses it; else None.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
@@ -11,6 +11,7 @@ import numpy as np
 
 from gradcli.graph.nodes import Expr
 from gradcli.reference.algebra import Algebra
+from gradcli.reference.approaching import STEPS, Side, from_one_side, is_close, is_same
 from gradcli.reference.budget import Budget
 from gradcli.reference.exact_values import exact_array
 from gradcli.reference.scalars import Event, Traced, plain
@@ -18,9 +19,8 @@ from gradcli.reference.signed_zeros import SignedZeros
 from gradcli.reference.tape import ReferenceTape
 
 PROBING_DIGITS = 300
-_STEPS = (-60, -90)  # powers of ten, relative to the entry
-_TINY = 1e-4  # below, what shrinks tends to zero
 _EVALUATIONS = 8  # passes through all operations that one probe takes
+_MOST_ORDERS = 32  # in which equal entries are examined
 _FEWEST_PROBES, _MOST_PROBES, _WORK = 24, 400, 100_000
 
 
@@ -29,6 +29,9 @@ class Sides:
     """The derivatives of one entry from the left and from the right; ``limit`` if they are one finite number.
 
     inside  the derivative from within, at the edge of the domain
+    gap     in words, how the function jumps here, or where it has a pole; empty where it is continuous
+    others  other derivatives nearby: where it jumps, that of the branch that the point itself is on, and where equal entries change places
+    open    in words, the side whose derivative is not seen
     """
 
     left: Any
@@ -40,6 +43,20 @@ class Sides:
     probed: bool = True
     least: Any = None  # of all values between them, that of least norm
     inside: Any = None
+    gap: str = ""
+    others: Sequence[Any] = ()
+    open: str = ""
+
+    @property
+    def range(self) -> tuple[Any, Any]:
+        """The ends between which a choice lies."""
+        ends = [v for v in (self.left, self.right, *self.others) if v == v]
+        return min(ends), max(ends)
+
+    @property
+    def known(self) -> bool:
+        """Whether that range is known."""
+        return bool(self.left == self.left and self.right == self.right) or (not self.probed and len(self.others) > 0)
 
 
 def active_kinks(tape: ReferenceTape, wrt: list[Expr]) -> dict[Expr, dict[int, Event]]:
@@ -92,88 +109,146 @@ class Prober:
         if not all(m.isfinite(v) for v in np.ravel(self.value) if not isinstance(v, bool)):
             return {}
         events = dict(self.found.get(x, {}))
+        around = self._around(x, [i for i, event in events.items() if event.tie])
+        steady = {i for i, nearby in around.items() if all(is_close(m, v, nearby[0]) for v in nearby)}
+        sure = len(steady) == len(around) or len(around) <= _MOST_ORDERS
         places = sorted({*events, *(i for i, v in enumerate(np.ravel(slopes)) if not m.isfinite(v))})
         sides = {}
         before = m.dps
         budget = self.asked.budget
-        for i in places:
-            if self.left <= 0 or not budget.allows(self.cost):
-                event = events.get(i)
+        for i in sorted(places, key=steady.__contains__):
+            event, slope = events.get(i), np.ravel(slopes)[i]
+            room = self.left > 0 and budget.allows(self.cost)
+            if i in steady and event is not None and (sure or not room):
+                limit = slope if m.isfinite(slope) and is_close(m, slope, around[i][0]) else around[i][0]
+                sides[i] = Sides(limit, limit, limit, True, event.kink.place, event.kink.convention, probed=sure)
+                continue
+            if not room:
                 if event is not None:
-                    sides[i] = Sides(m.nan, m.nan, None, False, event.kink.place, event.kink.convention, probed=False)
+                    kink = event.kink
+                    sides[i] = Sides(m.nan, m.nan, None, False, kink.place, kink.convention, probed=False, others=around.get(i, ()))
                 continue
             self.left -= 1
             budget.spend(self.cost)
             m.dps = max(PROBING_DIGITS, before)
             try:
-                sides[i] = self._sides(x, i, events.get(i))
+                sides[i] = self._sides(x, i, event)
             finally:
                 m.dps = before
+            if i in around and i not in steady:
+                sides[i].others, sides[i].limit = around[i], None
+            if sides[i].gap and m.isfinite(slope):
+                sides[i].others = [*sides[i].others, slope]
         return sides
+
+    def _around(self, x: Expr, ties: Sequence[int]) -> dict[int, list[Any]]:
+        """The derivatives by some entries where these are no longer equal, in as many orders as there are of them, or in some.
+
+        Of a few, each takes each place once. Nothing, where that would cost too much, and where the function jumps.
+        """
+        m, budget = self.tape.m, self.asked.budget
+        n = len(ties)
+        cost = self.cost * min(n, _MOST_ORDERS) // len(STEPS) ** 2
+        if n < 2 or not budget.allows(cost):
+            return {}
+        budget.spend(cost)
+        random = np.random.default_rng(0)
+        orders = [np.roll(np.arange(n), k) for k in range(n)] if n <= _MOST_ORDERS else [random.permutation(n) for _ in range(_MOST_ORDERS)]
+        before = m.dps
+        m.dps = max(PROBING_DIGITS, before)
+        try:
+            step = m.mpf(10) ** STEPS[0] / n
+            sizes = [self._size(x, i) for i in ties]
+            _, (value,) = self._at(x, {})
+            found = []
+            for order in orders:
+                slopes, (there,) = self._at(x, {i: step * (int(k) + 1) * size for i, k, size in zip(ties, order, sizes, strict=True)})
+                if not abs(there - value) <= m.mpf(10) ** (STEPS[0] // 2) * (1 + abs(value)) or not all(map(m.isfinite, slopes[ties])):
+                    return {}
+                found.append(slopes)
+        finally:
+            m.dps = before
+        return {i: [slopes[i] for slopes in found] for i in ties}
 
     def _sides(self, x: Expr, i: int, event: Event | None) -> Sides:
-        (sides,) = both_sides(self.tape.m, partial(self._beside, x, i), self.value, event)
+        _, between = self._at(x, {})
+        size = self._size(x, i)
+        (sides,) = both_sides(self.tape.m, partial(self._beside, x, i, size), between, event, size)
         return sides
 
-    def _beside(self, x: Expr, i: int, sign: int, step: int) -> tuple[np.ndarray, np.ndarray]:
+    def _beside(self, x: Expr, i: int, size: Any, sign: int, step: int) -> tuple[np.ndarray, np.ndarray]:
         """The derivative with respect to an entry, and the value, a little to one side of it."""
+        slopes, value = self._at(x, {i: sign * self.tape.m.mpf(10) ** step * size})
+        return slopes[i : i + 1], value
+
+    def _size(self, x: Expr, i: int) -> Any:
+        return abs(plain(np.ravel(self.tape.table[x])[i])) or self.tape.m.one
+
+    def _at(self, x: Expr, moves: Mapping[int, Any]) -> tuple[np.ndarray, np.ndarray]:
+        """The derivatives by all entries, and the value, in the seed's weights, where some entries have moved."""
         m, asked = self.tape.m, self.asked
         leaves: dict[Expr, Any] = {leaf: exact_array(m, v, leaf.kind) for leaf, v in asked.leaves.items()}
         moved = leaves[x].copy() if x in leaves else Algebra.map(plain, self.tape.table[x])
         flat = moved.reshape(-1)
-        flat[i] = flat[i] + sign * m.mpf(10) ** step * (abs(flat[i]) or 1)
+        for i, move in moves.items():
+            flat[i] = flat[i] + move
         leaves[x] = moved
         other = ReferenceTape(m, leaves, asked.precision, asked.zeros)
         y = other.run(asked.root, [x])
-        slope = other.gradient(y, exact_array(m, asked.seed, "float"), other.table[x])
-        return Algebra.map(plain, np.ravel(slope)[i : i + 1]), Algebra.map(plain, y)
+        seed = exact_array(m, asked.seed, "float")
+        slope = other.gradient(y, seed, other.table[x])
+        parts = [w * plain(v) for w, v in zip(np.ravel(seed), np.ravel(y), strict=True) if w != 0]
+        return Algebra.map(plain, np.ravel(slope)), np.array([sum(parts, m.zero)], dtype=object)
 
 
 Beside = Callable[[int, int], tuple[np.ndarray, np.ndarray]]
 
 
-def both_sides(m: Any, beside: Beside, value: np.ndarray, event: Event | None) -> list[Sides]:
+def both_sides(m: Any, beside: Beside, value: np.ndarray, event: Event | None, size: Any = None) -> list[Sides]:
     """The derivatives from both sides, entry by entry.
 
-    ``beside`` takes a sign and a power of ten, and gives the derivatives and the value that far to one side; ``value`` is that between.
+    beside  takes a sign and a power of ten, and gives the derivatives and the values that far to one side
+    value   the values between
+    size    what distances are relative to, where the derivatives are those of one value
     """
-    ends, jumps, outside = {}, {}, {}
-    for sign in (-1, 1):
-        (near, _), (nearer, there) = (beside(sign, step) for step in _STEPS)
-        ends[sign] = [_end(m, a, b) for a, b in zip(np.ravel(near), np.ravel(nearer), strict=True)]
-        pairs = list(zip(np.ravel(there), np.ravel(value), strict=True))
-        outside[sign] = any(a != a for a, _ in pairs)
-        jumps[sign] = any(not abs(a - b) <= m.mpf(10) ** -20 * max(1, abs(b)) for a, b in pairs)
-    found = [_sides(m, left, right, any(jumps.values()), event) for left, right in zip(ends[-1], ends[1], strict=True)]
-    inner = next((sign for sign in (-1, 1) if outside[-sign] and not jumps[sign]), None)
-    if inner is not None:
-        for sides, slope in zip(found, ends[inner], strict=True):
-            sides.inside = slope if m.isfinite(slope) else None
+    values = list(np.ravel(value))
+    left, right = (from_one_side(m, partial(beside, sign), values, None if size is None else sign * size) for sign in (-1, 1))
+    gap = _gap(m, values, left, right)
+    found = [_sides(m, a, b, gap, event) for a, b in zip(left.slopes, right.slopes, strict=True)]
+    hidden = [name for name, side in (("left", left), ("right", right)) if side.open]
+    inner = next((side for side, other in ((left, right), (right, left)) if other.outside and side.continuous), None)
+    for i, sides in enumerate(found):
+        sides.open = " and from the ".join(hidden)
+        if inner is not None:
+            sides.inside = inner.slopes[i] if m.isfinite(inner.slopes[i]) else None
     return found
 
 
-def _end(m: Any, near: Any, nearer: Any) -> Any:
-    """What a derivative tends to, from its values at two small distances."""
-    if not m.isfinite(near) or not m.isfinite(nearer):
-        return m.nan if nearer != nearer else m.inf * m.sign(nearer)
-    if abs(nearer) <= abs(near) / 10 and abs(nearer) < _TINY:
-        return m.zero
-    return nearer if _close(m, near, nearer) else m.inf * m.sign(nearer)
+def _gap(m: Any, values: list[Any], left: Side, right: Side) -> str:
+    """How the function jumps, or where it has a pole, in words; empty where it is continuous."""
+    if left.continuous and right.continuous:
+        return ""
+    for low, at, high in zip(left.values, values, right.values, strict=True):
+        poles = [f"goes to {float(v):g} from the {name}" for name, v in (("left", low), ("right", high)) if m.isinf(v)]
+        if poles:
+            return " and ".join(poles)
+        ends = [v for v in (low, high) if v == v]
+        if len(ends) == 2 and not is_same(m, low, high):
+            return f"jumps by {float(abs(high - low)):.6g}"
+        if ends and not is_same(m, ends[0], at):
+            return f"jumps by {float(abs(ends[0] - at)):.6g}"
+    return "jumps"
 
 
-def _close(m: Any, x: Any, y: Any) -> bool:
-    return bool(abs(x - y) <= m.mpf(10) ** -15 * max(abs(x), abs(y)) + m.mpf(10) ** -25)
-
-
-def _sides(m: Any, left: Any, right: Any, jump: bool, event: Event | None) -> Sides:
+def _sides(m: Any, left: Any, right: Any, gap: str, event: Event | None) -> Sides:
     finite = bool(m.isfinite(left) and m.isfinite(right))
-    equal = finite and _close(m, left, right)
+    equal = finite and is_close(m, left, right)
     place, convention = (event.kink.place, event.kink.convention) if event is not None else ("", "")
     if event is None and finite and not equal:
         place, convention = "the derivatives from both sides differ", "what the chain rule gives"
     middle = (left + right) / 2
-    limit = None if not equal or jump else middle if abs(middle) > m.mpf(10) ** (_STEPS[0] - 1) else m.zero
-    return Sides(left, right, limit, finite, place, convention, least=_least(m, left, right))
+    limit = None if not equal or gap else middle if abs(middle) > m.mpf(10) ** (STEPS[0] - 1) else m.zero
+    return Sides(left, right, limit, finite, place, convention, least=_least(m, left, right), gap=gap)
 
 
 def _least(m: Any, left: Any, right: Any) -> Any:

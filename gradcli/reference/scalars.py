@@ -155,12 +155,12 @@ class Trouble(NamedTuple):
 
 
 class Event:
-    """A scalar operation that was evaluated exactly on a kink or a branch switch."""
+    """A scalar operation that was evaluated exactly on a kink or a branch switch; ``tie`` if it chose among equal scalars."""
 
-    __slots__ = ("arguments", "kink", "op")
+    __slots__ = ("arguments", "kink", "op", "tie")
 
-    def __init__(self, op: Op, kink: Kink, arguments: tuple[Any, ...]) -> None:
-        self.op, self.kink, self.arguments = op, kink, arguments
+    def __init__(self, op: Op, kink: Kink, arguments: tuple[Any, ...], tie: bool = False) -> None:
+        self.op, self.kink, self.arguments, self.tie = op, kink, arguments, tie
 
 
 class Tracing(Algebra):
@@ -229,11 +229,13 @@ class Tracing(Algebra):
 
     def extreme(self, which: str, row: list[Scalar]) -> Scalar:
         best = super().extreme(which, row)
-        tied = [x for x in row if plain(x) == plain(best)]
-        if len(tied) > 1:
-            op = find(which)
-            self.events.append(Event(op, op.kinks[0], tuple(tied)))
+        self.tied(which, [x for x in row if plain(x) == plain(best)])
         return best
+
+    def tied(self, name: str, row: Sequence[Scalar]) -> None:
+        if len({id(x) for x in row}) > 1 and any(type(x) is Traced for x in row):
+            op = find(name)
+            self.events.append(Event(op, op.kinks[0], tuple(row), tie=True))
 
     def _partial(self, node: Traced, place: int, traced: bool) -> Any:
         """The partial derivative of one scalar operation."""

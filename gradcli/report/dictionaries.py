@@ -107,7 +107,7 @@ def _worst(worst: Worst | None) -> dict[str, Any] | None:
 def _kink(kink: OneSided) -> dict[str, Any]:
     return {
         "index": list(kink.index), "left": number(kink.left), "right": number(kink.right), "chosen": number(kink.chosen),
-        "convention": kink.convention,
+        "convention": kink.convention, **({"jump": kink.jump} if kink.jump else {}),
     }  # fmt: skip
 
 

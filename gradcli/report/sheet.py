@@ -161,9 +161,7 @@ def _details(name: str, check: VariableCheck | None) -> list[str]:
         return [] if check.lost is None else [f"{_entry(name, index)}: rounding costs {check.lost} bits, {check.digits} digits are right"]
     if check.kinks:
         return [
-            f"{_entry(name, k.index)}: kink, the function jumps here; chosen is {k.chosen:g}"
-            if k.left == k.right
-            else f"{_entry(name, k.index)}: {check.verdict.word}, {k.left:g} from the left, {k.right:g} from the right; "
+            f"{_entry(name, k.index)}: {check.verdict.word}, {f'the function {k.jump}; ' if k.jump else ''}{k.sides}; "
             f"chosen is {k.chosen:g}" + (f" (convention: {k.convention})" if k.convention else "")
             for k in check.kinks[:3]
         ] + ([f"{name}: and {len(check.kinks) - 3} more kinks"] if len(check.kinks) > 3 else [])

@@ -59,13 +59,25 @@ class Worst(Short):
 
 @dataclass(eq=False, repr=False)
 class OneSided(Short):
-    """A kink at one entry: the derivatives from both sides and the value that the engine chose."""
+    """A kink at one entry: the derivatives from both sides and the value that the engine chose.
+
+    jump  in words, how the function jumps here, or where it has a pole; empty where it is continuous
+    """
 
     index: tuple[int, ...]
     left: float
     right: float
     chosen: float
     convention: str
+    jump: str = ""
+
+    @property
+    def sides(self) -> str:
+        """The derivatives from both sides, in words."""
+        if self.left == self.right:
+            return f"{self.left:g} from both sides" + ("" if self.jump else " by itself, not together with equal entries")
+        parts = ((self.left, "left"), (self.right, "right"))
+        return ", ".join(f"{v:g} from the {name}" if v == v else f"none from the {name}" for v, name in parts)
 
 
 @dataclass(eq=False, repr=False)

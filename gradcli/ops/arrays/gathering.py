@@ -98,7 +98,7 @@ composite(
     "index_select", "x index", _of_index(_index_select), static={"axis": REQUIRED}, indices=INDEX, backward="IndexSelect", leads="x",
     doc="The rows at indices along an axis.", examples=("index_select(x, 0, [0, 0])",),
 )  # fmt: skip
-composite(
+take = composite(
     "take", "x index", _take, static={"axis": None, "mode": "raise"}, indices=INDEX, backward="Take", leads="x",
     doc="The entries at indices among all of them, or the rows along an axis.", examples=("take(x, [0, 2])",),
 )  # fmt: skip

@@ -14,7 +14,7 @@ from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.carrying import entries
 from gradcli.ops.elementwise.arithmetic import ceil, floor, rint
-from gradcli.ops.elementwise.logic import isnan, less, where
+from gradcli.ops.elementwise.logic import isfinite, isnan, less, where
 from gradcli.ops.extended import Whole
 from gradcli.ops.facts import Function, Kink
 from gradcli.ops.reductions.along import count
@@ -110,6 +110,9 @@ def _quantile(x: Any, q: Any, axis: Any, keepdims: bool, interpolation: str, ign
     valid = _valid(rows, -1)
     ranks = (reshape(q, shape=(-1,)) if q.shape else q) * (valid - 1 if ignore_nan else where(less(valid, n), math.nan, n - 1.0))
     below, above = _ranked(ordered, floor(ranks)), _ranked(ordered, ceil(ranks))
+    if interpolation == "linear":  # at an entry the slope by q is that to the next one; of infinite ones only what is between counts
+        after = where(less(floor(ranks), n - 1.0), floor(ranks) + 1, ranks)
+        above = _ranked(ordered, where(isfinite(_ranked(ordered, after)), after, ceil(ranks)))
     if interpolation == "lower":
         found = below
     elif interpolation == "higher":

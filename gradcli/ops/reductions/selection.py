@@ -28,6 +28,8 @@ from gradcli.ops.registry import composite, structural
 from gradcli.ops.spec import REQUIRED, Op
 from gradcli.ops.writing import Shape, axes_of, one_axis, witness
 
+TIES = (Kink(lambda *_: False, "equal entries", "the whole gradient to the first of them"),)
+_LAST_TIES = (Kink(lambda *_: False, "equal entries", "the whole gradient to the last of them"),)
 
 def _first(forward: Function) -> Function:
     """argmax or argmin: the first NaN, if there is one, else the first extreme."""
@@ -47,7 +49,7 @@ def _arg(name: str, forward: Function, form: str, carries: Function, doc: str) -
     run = _first(forward)
     return structural(
         name, "x", run, witness(f"reducing.{name}"),
-        shape=reduced, static=AXES, result="int", doc=doc, ulps=0, extended=Whole(form), carries=carries,
+        shape=reduced, static=AXES, result="int", doc=doc, ulps=0, extended=Whole(form), carries=carries, kinks=TIES,
         numpy=lambda shapes, axis, keepdims: reduced_text(f"np.{name}", shapes, axis, keepdims),
     )  # fmt: skip
 
@@ -81,7 +83,7 @@ def _sorted_shape(x: Shape, axis: int | None, **_: Any) -> Shape:
 
 argsort = structural(
     "argsort", "x", _argsort, witness("reducing.argsort"), shape=_sorted_shape, static={"axis": -1, "descending": False}, result="int",
-    ulps=0, extended=Whole("choosing.ORDER"), carries=carried_order.sorted_places,
+    ulps=0, extended=Whole("choosing.ORDER"), carries=carried_order.sorted_places, kinks=TIES,
     layout="alike", doc="The indices that sort along an axis, equal entries in their order, NaN last. Not differentiated.",
     numpy=lambda shapes, axis, descending: "" if descending else f"np.argsort({{0}}, axis={axis}, kind='stable')",
     torch=lambda shapes, axis, descending: f"torch.argsort({{0}}, dim={axis}, descending={descending}, stable=True)",
@@ -109,7 +111,7 @@ def _argcum(name: str, better: Function, form: str, doc: str) -> Op:
     run = _running_extreme(better)
     return structural(
         name, "x", run, witness(f"reducing.{name}"), shape=_sorted_shape, static={"axis": REQUIRED}, result="int",
-        public=False, ulps=0, doc=doc, extended=Whole(form), layout="rows",
+        public=False, ulps=0, doc=doc, extended=Whole(form), layout="rows", kinks=_LAST_TIES,
     )  # fmt: skip
 
 
@@ -118,7 +120,6 @@ argcummin = _argcum("argcummin", np.less_equal, "choosing.SMALLEST_SO_FAR", "The
 
 PAIR = ("values", "indices")
 _LAST = {"axis": -1}
-TIES = (Kink(lambda *_: False, "equal entries", "the whole gradient to the first of them"),)
 
 
 def _sort(x: Any, axis: int | None, descending: bool, stable: bool) -> Any:
@@ -136,7 +137,7 @@ torch_sort = composite(
     kinks=TIES, public=False, layout="alike", doc="torch.sort: the entries in order along an axis, and their indices.",
 )  # fmt: skip
 msort = composite(
-    "msort", "x", lambda x: _sort(x, 0, False, True)[0], backward="Sort",
+    "msort", "x", lambda x: _sort(x, 0, False, True)[0], backward="Sort", kinks=TIES,
     layout="alike", doc="The entries in ascending order along the first axis.",
 )
 
@@ -198,10 +199,12 @@ def _running(choose: Op) -> Function:
 
 cummax = composite(
     "cummax", "x", _running(argcummax), copied=True, static={"axis": REQUIRED}, results=PAIR, backward="Cummax", leads="x",
+    kinks=_LAST_TIES,
     layout="rows", doc="The largest entry so far along an axis, and its index (the last of equal ones).", examples=("cummax(x, 0)[0]",),
 )  # fmt: skip
 cummin = composite(
     "cummin", "x", _running(argcummin), copied=True, static={"axis": REQUIRED}, results=PAIR, backward="Cummin", leads="x",
+    kinks=_LAST_TIES,
     layout="rows", doc="The smallest entry so far along an axis, and its index (the last of equal ones).", examples=("cummin(x, 0)[0]",),
 )  # fmt: skip
 
@@ -265,12 +268,12 @@ def _argmode(x: Any, axis: int) -> Any:
 
 argmode = structural(
     "argmode", "x", _argmode, witness("reducing.argmode"), result="int", ulps=0, public=False,
-    extended=Whole("choosing.MOST_FREQUENT"),
+    extended=Whole("choosing.MOST_FREQUENT"), kinks=_LAST_TIES,
     static={"axis": -1}, shape=lambda x, axis: reduced(x, axis, True),
     doc="The index of the (last) most frequent entry along an axis, of the smallest if several are.",
 )  # fmt: skip
 mode = composite(
-    "mode", "x", _mode, copied=True, static={"axis": -1, "keepdims": False}, results=PAIR, backward="Mode", leads="x", kinks=TIES,
+    "mode", "x", _mode, copied=True, static={"axis": -1, "keepdims": False}, results=PAIR, backward="Mode", leads="x", kinks=_LAST_TIES,
     doc="The most frequent entry along an axis, and its index.",
 )  # fmt: skip
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
-from itertools import accumulate
+from itertools import accumulate, groupby
 from typing import Any
 
 import numpy as np
@@ -75,6 +75,7 @@ def first_best(m: Any, row: list[Any], largest: bool) -> int:
             return i
         if value > values[best] if largest else value < values[best]:
             best = i
+    m.tied("argmax" if largest else "argmin", [v for v, value in zip(row, values, strict=True) if value == values[best]])
     return best
 
 
@@ -92,6 +93,8 @@ def order(m: Any, row: list[Any], descending: bool = False) -> list[int]:
     numbers = [i for i, v in enumerate(values) if v == v]
     others = [i for i, v in enumerate(values) if v != v]
     numbers.sort(key=lambda i: -values[i] if descending else values[i])
+    for _, alike in groupby(numbers, key=values.__getitem__):
+        m.tied("argsort", [row[i] for i in alike])
     return others + numbers if descending else numbers + others
 
 
@@ -110,6 +113,8 @@ def running_best(m: Any, row: list[Any], largest: bool) -> list[int]:
     for i, value in enumerate(values):
         best = values[found[-1]] if found else value
         better = value != value or (best == best and (value >= best if largest else value <= best))
+        if found and value == best:
+            m.tied("argcummax" if largest else "argcummin", [row[found[-1]], row[i]])
         found.append(i if better or not found else found[-1])
     return found
 
@@ -129,6 +134,7 @@ def most_frequent(m: Any, row: list[Any]) -> int:
     for v in values:
         counts[v] = counts.get(v, 0) + 1
     chosen = min(v for v, n in counts.items() if n == max(counts.values()))
+    m.tied("argmode", [x for x, v in zip(row, values, strict=True) if v == chosen])
     return max(i for i, v in enumerate(values) if v == chosen)
 
 
@@ -212,16 +218,20 @@ def log_softmax(m: Any, x: Any, axis: Any) -> Array:
     return apart
 
 
-def sorted_numbers(m: Any, x: Any) -> list[Any]:
-    """The entries that are numbers, in order."""
-    return sorted((v for v in entries(x) if m.plain(v) == m.plain(v)), key=m.plain)
+def lower_middle(m: Any, name: str, x: Any) -> tuple[Any, bool]:
+    """The lower one of the middle entries among those that are numbers, and whether all are; NaN if none is."""
+    numbers = sorted((v for v in entries(x) if m.plain(v) == m.plain(v)), key=m.plain)
+    if not numbers:
+        return m.nan, not np.size(x)
+    middle = numbers[(len(numbers) - 1) // 2]
+    m.tied(name, [v for v in numbers if m.plain(v) == m.plain(middle)])
+    return middle, len(numbers) == np.size(x)
 
 
 def median_from_below(m: Any, x: Any) -> Array:
-    numbers = sorted_numbers(m, x)
-    return number(numbers[(len(numbers) - 1) // 2] if len(numbers) == np.size(x) else m.nan)
+    middle, whole = lower_middle(m, "lower_median", x)
+    return number(middle if whole else m.nan)
 
 
 def nanmedian_from_below(m: Any, x: Any) -> Array:
-    numbers = sorted_numbers(m, x)
-    return number(numbers[(len(numbers) - 1) // 2] if numbers else m.nan)
+    return number(lower_middle(m, "lower_nanmedian", x)[0])
