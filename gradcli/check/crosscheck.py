@@ -122,6 +122,8 @@ def _judged(
     judge = Judge(scope, root, wrt, record.seed, record.grad)
     judge.seed_leaf = seed_leaf
     check = _combined(judge.decide(record.value))
+    if check.verdict is Verdict.MISMATCH:
+        check.overflows = judge.overflows
     if any(part.verdict is Verdict.MISMATCH for part in check.variables.values()):
         from gradcli.check.locating import departure
 

@@ -36,7 +36,6 @@ _WORTH = 8.0  # bits that a rewrite must gain
 _MOST_LEFT = 33.0  # bits that it may lose itself: six digits are right
 _WORSE = 2.0  # bits that a part may lose by it
 _SAME = 16  # digits to which a part and what is written in its place are equal
-_RULES = 20  # digits to which the rules must be right, for a loss to be one of rounding
 
 
 def repair(check: Check, judge: Judge) -> None:
@@ -44,7 +43,7 @@ def repair(check: Check, judge: Judge) -> None:
     order = reachable([judge.root])
     if not judge.decided:
         judge.decide(None)
-    if not judge.decided or scalar_operations(order) > _LARGEST or len(order) > _MOST_NODES or not _by_rounding(judge):
+    if not judge.decided or scalar_operations(order) > _LARGEST or len(order) > _MOST_NODES or not judge.rules_hold:
         return
     graph = judge.scope.graph
     mark = graph.mark()
@@ -61,16 +60,6 @@ def repair(check: Check, judge: Judge) -> None:
             ways.told(judge.root, way, check)
     finally:
         graph.forget_since(mark)
-
-
-def _by_rounding(judge: Judge) -> bool:
-    """Whether the rules are right, so that only rounding, overflow or underflow can be at fault."""
-    for comparison in [*judge.comparisons, judge.value_comparison]:
-        m = comparison.m
-        for r, e, verdict in zip(comparison.reference, comparison.engine, comparison.verdicts, strict=True):
-            if verdict is Verdict.MISMATCH and m.isfinite(r) and m.isfinite(e) and abs(r - e) > m.mpf(10) ** -_RULES * abs(r):
-                return False
-    return True
 
 
 class _Ways:

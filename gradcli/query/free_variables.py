@@ -27,7 +27,7 @@ from gradcli.ops.constants import NAMED
 from gradcli.query.columns import Columns
 from gradcli.query.evaluate import run_statement
 from gradcli.query.options import Options
-from gradcli.query.trial_points import inside_domain, is_underflow, what_claims_lack
+from gradcli.query.trial_points import inside_domain, is_out_of_range, what_claims_lack
 from gradcli.report.records import Record
 from gradcli.report.verdicts import POINTS, Check, Verdict
 
@@ -180,7 +180,7 @@ class SampledPoints:
             if record.error is not None and record.error.code != "evaluation":
                 return record, 0
             without = {**what_claims_lack(record), **without}
-            if not inside_domain(record) or record.check is None or is_underflow(record.check):
+            if not inside_domain(record) or record.check is None or is_out_of_range(record.check):
                 continue
             inside += 1
             held.update({i: claim.points for i, claim in enumerate(record.check.claims)})

@@ -191,6 +191,7 @@ class Check(Short):
     departs: Departure | None = None  # where a wrong gradient begins
     rewrite: Rewrite | None = None  # the function with the repairs, where the gain was measured
     over: dict[str, tuple[float, float]] | None = None  # the box that it is about
+    overflows: bool = False  # a mismatch of floats alone, because something on the way is too large for them
 
     @property
     def loses(self) -> bool:
