@@ -234,7 +234,7 @@ def _rows(
 
 
 def _gravest(checks: list[VariableCheck]) -> VariableCheck:
-    worst = max(checks, key=lambda c: (c.verdict, c.max_rel_error or 0.0))
+    worst = max(checks, key=lambda c: (c.verdict, -(17 if c.digits is None else c.digits), c.max_rel_error or 0.0))
     worst.entries = (sum((c.entries or (0, 0))[0] for c in checks), sum((c.entries or (0, 0))[1] for c in checks))
     worst.wrong = sum(c.wrong for c in checks)
     worst.kinks = [k for c in checks for k in c.kinks]
