@@ -8,6 +8,7 @@ smallest parts that are written otherwise, as text of the language.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from gradcli.check.comparison import Comparison
 from gradcli.check.exact import forward_exact
 from gradcli.check.judge import Judge, scalar_operations
 from gradcli.check.rewrites.differences import Pair, differences
+from gradcli.check.rewrites.extent import Extent
 from gradcli.check.rewrites.identity_rules import wider
 from gradcli.check.rewrites.losses import Measure, Truth
 from gradcli.check.rewrites.proof import proved
@@ -71,6 +73,7 @@ class _Ways:
         comparisons = [judge.value_comparison, *judge.comparisons]
         self.m = judge.value_comparison.m
         truths = [Truth(_true(c), c.m, np.dtype(judge.precision)) for c in comparisons]
+        self.extent = Extent(self.scope.values, judge.precision)
         self.measure = Measure(self.scope.values, self.wrt, judge.seed, truths, judge.precision)
 
     def told(self, root: Expr, way: Expr, check: Check) -> None:
@@ -79,22 +82,30 @@ class _Ways:
         texts = [(formula(x, limit=_LONGEST), formula(y, limit=_LONGEST)) for x, y in pairs]
         if not pairs or not all(x and y for x, y in texts):
             return
-        check.repairs = [f"{x} as {y}" for x, y in texts]
+        wheres = [self.extent.of(x, y) for x, y in pairs]
+        check.repairs = [f"{x} as {y}{where and ' '}{where}" for (x, y), where in zip(texts, wheres, strict=True)]
         whole = _applied(root, pairs)
         text, lost = formula(whole, limit=_LONGEST_WHOLE), max(self.measure(root))
-        if text is not None and lost >= LOST:
+        if text is not None and lost >= LOST and self.measure.truths[0].counts.any():
             bits = PRECISION.get(self.judge.precision, 53)
-            check.rewrite = Rewrite(text, min(bits, round(lost)), min(bits, round(max(self.measure(whole)))), bits)
+            left = min(bits, round(max(self.measure(whole))))
+            check.rewrite = Rewrite(text, min(bits, round(lost)), left, bits, ", ".join(dict.fromkeys(filter(None, wheres))))
 
     # -- what loses less ---------------------------------------------------------------------------------------
 
     def losing_less(self, root: Expr) -> Expr:
-        """The best way, if much is lost, and it gains enough, makes nothing worse, and is proved to be equal; else the function."""
+        """The best way, if much is lost, and it gains enough, makes nothing worse, and is proved to be equal; else the function.
+
+        Identities come first, those that hold everywhere before others; a series comes last.
+        """
         before = self.measure(root)
-        search = Search(self.scope.graph, self.measure)
-        for way, after in search.best(root) if max(before) >= LOST else ():
-            if self._gains(before, after) and proved(self.judge, root, way, series=way in search.approximate):
-                return way
+        for series in (False, True) if max(before) >= LOST else ():
+            search = Search(self.scope.graph, self.measure, series=series)
+            ways = [way for way, after in search.best(root) if self._gains(before, after)]
+            right = (way for way in ways if proved(self.judge, root, way, series=way in search.approximate))
+            first = next(right, None)
+            if first is not None:
+                return first if series else next((way for way in chain([first], right) if not self.extent.of(root, way)), first)
         return root
 
     def _gains(self, before: Losses, after: Losses) -> bool:

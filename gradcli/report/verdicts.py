@@ -173,10 +173,12 @@ class Rewrite(Short):
     lost: int
     left: int
     bits: int  # of the precision
+    where: str = ""  # for which numbers it equals the function, if not for all
 
     @property
     def told(self) -> str:
-        return f"loses {self.lost} bits; `{self.text}` keeps {self.bits - self.left} of {self.bits}"
+        where = f", {self.where}" if self.where else ""
+        return f"loses {self.lost} bits; `{self.text}` keeps {self.bits - self.left} of {self.bits}{where}"
 
 
 @dataclass(eq=False, repr=False)
