@@ -226,7 +226,7 @@ def _terms(
     root: Expr, order: Sequence[Expr], needed: set[Expr], wrt: Mapping[str, Expr], values: Mapping[Expr, Any]
 ) -> dict[str, np.ndarray]:
     """The sizes of what the entries of gradients are sums of: the root of the mean square, where all terms have signs at random."""
-    squares = {name: np.zeros(x.shape) for name, x in wrt.items()}
+    squares, targets = {name: np.zeros(x.shape) for name, x in wrt.items()}, set(wrt.values())
     for number in range(PASSES):
         random = np.random.default_rng(number)
         found: dict[Expr, Any] = {}
@@ -241,7 +241,6 @@ def _terms(
             parts = contributions(node, wanted, cotangent, given, guarded)
             return [None if x is None else np.asarray(x) * random.choice([-1.0, 1.0], np.shape(x)) for x in parts]
 
-        targets = set(wrt.values())
         sweep(order, {root: np.float64(1)}, pull)
         for name, x in wrt.items():
             if x in found:

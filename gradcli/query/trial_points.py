@@ -10,6 +10,7 @@ from gradcli.check.formula_claims import smaller_domain
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, Verdict
 
+
 def inside_domain(record: Record) -> bool:
     """Whether a point is in the domain of what was asked."""
     if record.error is not None or record.check is None or record.check.worst in (Verdict.UNDEFINED, Verdict.SKIPPED):
