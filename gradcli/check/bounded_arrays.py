@@ -48,7 +48,12 @@ class Names:
 
 
 class Arrays(Arithmetic):
-    """Float64 arrays. What values tell is used: what is whole numbers is not rounded, what is zero carries no error."""
+    """Float64 arrays. What values tell is used: what is whole numbers is not rounded, what is zero carries no error.
+
+    overflown  whether a result so far is not finite, though what it was made of is
+    """
+
+    overflown = False
 
     def names(self, op: Op, static: Mapping[str, Any]) -> Names:
         return Names(self, op, static)
@@ -65,8 +70,10 @@ class Arrays(Arithmetic):
             found = self._several(op, out, values, errors, static)
             return tuple(self.bounded(part, error) for part, error in zip(out, found, strict=True))
         error = _plus(self._carried(op, out, values, errors, static), self._rounding(op, out, values, static))
-        if error is not None and _is_float(out) and not np.isfinite(out).all():
-            error = self._of_infinities(op, out, values, errors, static, error)
+        if _is_float(out) and not np.isfinite(out).all():
+            self.overflown = self.overflown or all(np.isfinite(x).all() for x in values if _is_float(x))
+            if error is not None:
+                error = self._of_infinities(op, out, values, errors, static, error)
         result = self.bounded(out, error)
         result.among = self._among(op, operands, values, static)
         if op.rewriting.algebra == "comparison" and result.error is not None:

@@ -23,6 +23,7 @@ _KNOWN = 20  # digits to which a reference is known, for its floats to be held a
 _GUARD = 15  # digits that the reference may lose to rounding at its own precision
 _EPSILON = float(np.finfo(float).eps)
 _SMALLEST = 2.0**-1074
+_FAINT = 2.0**-1000  # a bound beneath says that floats end here, and nothing of how well a number is known
 _AT_ONCE = 256  # entries between two looks at the time
 _COMPARED = (Verdict.AGREE, Verdict.MISMATCH)
 _ENOUGH = 6  # digits below which a right result is ill-conditioned
@@ -58,6 +59,7 @@ class Comparison:
         self.dtype = np.asarray(computed).dtype
         self.epsilon = float(np.finfo(self.dtype).eps) if self.dtype.kind == "f" else _EPSILON
         self.reasons: dict[int, str] = {}
+        self.zeros: set[int] = set()  # entries that are truly zero, of which the floats are not
         self.verdicts = [self._entry(i) for i in in_time(range(len(self.computed)), _AT_ONCE)]
         self.radii = radii
         self.open = any(not radius <= self._allowed(i) for i, radius in enumerate(radii))  # too wide to tell
@@ -127,7 +129,7 @@ class Comparison:
 
     def _is_zero(self, i: int) -> bool:
         """Whether nothing tells a number from zero."""
-        known = self.radii[i] if self.radii else self._slack(i)
+        known = self.radii[i] if self.radii else self._slack(i) if self.bounds[i] > _FAINT else 0
         return bool(abs(self.reference[i]) <= known)
 
     def _may_vanish(self, i: int, reference: Any, slack: Any) -> bool:
@@ -203,13 +205,15 @@ class Comparison:
         if errors:
             check.max_abs_error = max(e[0] for e in errors.values())
             check.max_rel_error = max(e[1] for e in errors.values())
-            check.digits = _digits(check.max_rel_error)
-        check.lost = self._lost(check.max_rel_error)
+            check.digits = 0 if self.zeros else digits_of(check.max_rel_error)
+        check.lost = self._lost(max((relative for i, (_, relative) in errors.items() if not self._underflows(i)), default=None))
+        ill = [i for i, v in enumerate(self.verdicts) if v is Verdict.ILL_CONDITIONED]
+        check.underflows = bool(ill) and all(map(self._underflows, ill))
         check.bound = loosest(self.bounds, [0.0 if isinstance(r, bool) else abs(float(r)) for r in self.reference])
         check.mask = self.mask
         gravest = [i for i, v in enumerate(self.verdicts) if v is verdict]
         if gravest:
-            worst = max(gravest, key=lambda i: (self.troubles.own.get(i) is not None, errors.get(i, (0.0, 0.0))[1]))
+            worst = max(gravest, key=lambda i: (self.troubles.own.get(i) is not None, i in self.zeros, errors.get(i, (0.0, 0.0))[1]))
             check.worst = self._worst(worst)
             check.reason = next((self.reasons[i] for i in [worst, *gravest] if i in self.reasons), None)
         check.kinks = [
@@ -235,9 +239,9 @@ class Comparison:
         """Each entry by itself: a right one with too few right digits is ill-conditioned, however large its neighbours are."""
         enough = ENOUGH.get(str(self.dtype), _ENOUGH)
         for i, (_, relative) in errors.items():
-            if self.verdicts[i] is Verdict.AGREE and (digits := _digits(relative)) < enough:
+            if self.verdicts[i] is Verdict.AGREE and (digits := digits_of(relative)) < enough:
                 self.verdicts[i] = Verdict.ILL_CONDITIONED
-                self.reasons[i] = f"{digits} {'digit is' if digits == 1 else 'digits are'} right, rounding costs the rest"
+                self.reasons[i] = right_digits(digits, self.m.nstr(self.reference[i], 6) if self._underflows(i) else None)
 
     @property
     def mask(self) -> np.ndarray | None:
@@ -254,13 +258,19 @@ class Comparison:
             return math.inf, math.inf
         off = abs(self.m.mpf(self.computed[i]) - self.reference[i])
         bound = self.bounds[i]
-        if self._rounded(self.reference[i]) == self.computed[i]:
-            # as right as floats can be, also where they underflow
-            return float(off), min(float(off / abs(self.reference[i])), self.epsilon) if self.reference[i] else 0.0
         nothing = math.isfinite(bound) and abs(self.reference[i]) <= self.m.mpf(10) ** -20 * bound and self._is_zero(i)
         if off <= bound and nothing:
-            return float(off), 0.0  # a true zero: no relative error, and no digits to lose
-        return float(off), float(off / abs(self.reference[i])) if self.reference[i] else math.inf
+            if self.computed[i]:
+                self.zeros.add(i)
+            return float(off), 0.0  # a true zero has no relative error
+        if not self.reference[i]:
+            return float(off), math.inf if off else 0.0
+        return float(off), float(off / abs(self.reference[i]))
+
+    def _underflows(self, i: int) -> bool:
+        """Return True if the truth is too small for a float to have all its digits."""
+        least = np.finfo(self.dtype).smallest_normal if self.dtype.kind == "f" else 0.0
+        return bool(0 < abs(self.reference[i]) < float(least))
 
     def _index(self, i: int) -> tuple[int, ...]:
         return tuple(int(p) for p in np.unravel_index(i, self.shape)) if self.shape else ()
@@ -286,7 +296,13 @@ def mask_of(wrong: Sequence[bool], shape: tuple[int, ...]) -> np.ndarray:
     return np.array(wrong, dtype=bool).reshape(shape)
 
 
-def _digits(relative: float) -> int:
+def right_digits(digits: int, beneath: str | None) -> str:
+    """The reason of an ill-conditioned entry with so many right digits; ``beneath`` is its true value, where that underflows."""
+    count = f"{digits} {'digit is' if digits == 1 else 'digits are'} right"
+    return f"{count}, rounding costs the rest" if beneath is None else f"{count}: it underflows, the true value is {beneath}"
+
+
+def digits_of(relative: float) -> int:
     """Right significant digits n: the relative error is at most 5 in the n-th decimal place."""
     if relative == 0:
         return 17
@@ -309,7 +325,7 @@ def wide_check(reference: np.ndarray, computed: np.ndarray, bounds: np.ndarray) 
     compared = np.where(undefined | (off <= allowed) & (size <= 1e-20 * allowed), 0.0, relative)
     if found.size:
         check.max_abs_error, check.max_rel_error = float(np.max(np.where(undefined, 0.0, off))), float(np.max(compared))
-        check.digits = _digits(check.max_rel_error)
+        check.digits = digits_of(check.max_rel_error)
         worst = int(np.argmax(np.where(wrong, np.where(np.isfinite(relative), relative, np.inf), -1.0) if wrong.any() else compared))
         place = tuple(int(p) for p in np.unravel_index(worst, np.shape(computed))) if np.ndim(computed) else ()
         check.worst = Worst(place, float(found[worst]), float(right[worst]))

@@ -122,6 +122,8 @@ def _judged(
     judge = Judge(scope, root, wrt, record.seed, record.grad)
     judge.seed_leaf = seed_leaf
     check = _combined(judge.decide(record.value))
+    if check.verdict is Verdict.MISMATCH:
+        check.overflows = judge.overflows
     if any(part.verdict is Verdict.MISMATCH for part in check.variables.values()):
         from gradcli.check.locating import departure
 
@@ -232,7 +234,7 @@ def _rows(
 
 
 def _gravest(checks: list[VariableCheck]) -> VariableCheck:
-    worst = max(checks, key=lambda c: (c.verdict, c.max_rel_error or 0.0))
+    worst = max(checks, key=lambda c: (c.verdict, -(17 if c.digits is None else c.digits), c.max_rel_error or 0.0))
     worst.entries = (sum((c.entries or (0, 0))[0] for c in checks), sum((c.entries or (0, 0))[1] for c in checks))
     worst.wrong = sum(c.wrong for c in checks)
     worst.kinks = [k for c in checks for k in c.kinks]

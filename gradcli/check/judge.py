@@ -18,7 +18,7 @@ import numpy as np
 from gradcli.check.comparison import Comparison
 from gradcli.check.enclosing import Computed, enclosed
 from gradcli.check.passes import Pass, Passes
-from gradcli.check.rounding import error_bounds
+from gradcli.check.rounding import error_bounds, overflows
 from gradcli.check.trail import Trail
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, reachable
@@ -35,6 +35,7 @@ DIGITS = (50, 100, 400, 1000)
 _LARGEST_SYMBOLIC = 300  # scalar operations of an expression that sympy differentiates as a whole
 _MOST_SYMBOLS = 40
 _MANY = 30_000  # scalar operations from which on arrays are judged as wholes
+_RULES = 20  # digits to which rules must be right, for a mismatch to be one of floats
 _PASSES = 4  # about how many times the reference and the rules go through all operations at one precision
 
 
@@ -64,6 +65,28 @@ class Judge:
         """Whether sympy differentiates the whole function in reasonable time; at one of several trial points will do."""
         return self.size <= _LARGEST_SYMBOLIC and self.entries <= _MOST_SYMBOLS and not self.scope.in_passing
 
+    @property
+    def rules_hold(self) -> bool:
+        """Return True if the rules are right, so that only rounding, overflow or underflow can be at fault."""
+        for comparison in [*self.comparisons, self.value_comparison]:
+            m = comparison.m
+            for r, e, verdict in zip(comparison.reference, comparison.engine, comparison.verdicts, strict=True):
+                if verdict is Verdict.MISMATCH and m.isfinite(r) and m.isfinite(e) and abs(r - e) > m.mpf(10) ** -_RULES * abs(r):
+                    return False
+        return True
+
+    @property
+    def overflows(self) -> bool:
+        """Return True if floats are wrong where the rules are right, and something on the way is too large for floats."""
+        if not self.decided or not self.rules_hold:
+            return False
+        return overflows(self.root, list(self.wrt.values()), self.own_leaves, self.seed, self.precision)
+
+    @property
+    def own_leaves(self) -> dict[Expr, Any]:
+        """The leaves of the function alone, and those of what it is differentiated by."""
+        return {**self.leaves, **{node: self.scope.values[node] for node in reachable([self.root]) if node.is_leaf}}
+
     def every_leaf(self, other: Expr) -> dict[Expr, Any]:
         """The leaves of the function and of another expression, with their values."""
         order = definition_order(other)
@@ -81,7 +104,7 @@ class Judge:
         m = _context()
         self.zeros = SignedZeros(self.root, self.scope.values, self.precision)
         reached = forward([self.root], self.scope.values, self.precision)[self.root] if value is None else value
-        own_leaves = {**self.leaves, **{node: self.scope.values[node] for node in reachable([self.root]) if node.is_leaf}}
+        own_leaves = self.own_leaves
         value_bound, bounds = error_bounds(self.root, list(self.wrt.values()), own_leaves, self.seed, self.precision)
         passes = Passes(self, own_leaves)
         computed = Computed(np.asarray(reached), value_bound, self.gradients, bounds)

@@ -6,13 +6,12 @@ that decides nothing (terms cancel, it has underflown or overflown), and where a
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from gradcli.check.comparison import ENOUGH, loosest
+from gradcli.check.comparison import ENOUGH, digits_of, loosest, right_digits
 from gradcli.check.pairs import agreed, pays
 from gradcli.check.passes import Asked
 from gradcli.check.rounding import error_bounds
@@ -223,8 +222,10 @@ class Compared:
         with np.errstate(all="ignore"):
             relative = np.where(self.size > 0, self.off / self.size, np.where(self.off > 0, np.inf, 0.0))
         zero = (self.off <= self.allowed) & ((self.size <= 1e-20 * self.allowed) | (self.size <= self.own)) & (self.computed != 0)
-        epsilon = float(np.finfo(self.dtype).eps) if self.dtype.kind == "f" else 0.0
-        compared = np.where(~self.finite | zero, 0.0, np.where(self.nearest, np.minimum(relative, epsilon), relative))
+        faint = (self.right != 0) & (self.size < np.finfo(self.dtype).smallest_normal) & (np.abs(self.right) > self.own)
+        with np.errstate(all="ignore"):
+            relative[faint] = np.abs(self.computed[faint] - self.right[faint]) / np.abs(self.right[faint])
+        compared = np.where(~self.finite | zero, 0.0, relative)
         beyond = self.finite & np.isinf(self.computed) & self.nearest
         lost = beyond | (~self.wrong & (compared > 5 * 10.0 ** -ENOUGH.get(str(self.dtype), _FEW)))
         verdict, reason = self._verdict(lost)
@@ -233,17 +234,17 @@ class Compared:
         if size:
             finite = np.where(self.finite & np.isfinite(self.off), self.off, 0.0)
             check.max_abs_error, check.max_rel_error = float(np.max(finite)), float(np.max(compared))
-            check.digits = _digits(check.max_rel_error)
+            check.digits = 0 if zero.any() else digits_of(check.max_rel_error)
             rank = np.where(np.isfinite(relative), relative, np.inf)
             first = ~self.finite if verdict is Verdict.UNDEFINED else np.where(self.wrong, rank, -1.0) if self.wrong.any() else compared
+            if verdict is Verdict.AGREE and zero.any():
+                first = zero
             worst = int(np.argmax(first))
             place = tuple(int(p) for p in np.unravel_index(worst, self.shape)) if self.shape else ()
             check.worst = Worst(place, float(self.computed[worst]), float(self.right[worst]))
             check.mask = self.wrong.reshape(self.shape) if check.wrong else None
             if verdict is Verdict.ILL_CONDITIONED:
-                check.reason = (
-                    reason or f"{check.digits} {'digit is' if check.digits == 1 else 'digits are'} right, rounding costs the rest"
-                )
+                check.reason = reason or right_digits(digits_of(check.max_rel_error), f"{self.right[worst]:.6g}" if faint[worst] else None)
         check.bound = loosest(self.allowed, np.where(self.finite, self.size, 0.0))
         return check
 
@@ -278,10 +279,3 @@ def _largest(ranks: np.ndarray, among: np.ndarray, count: int) -> list[int]:
         among = among[np.argpartition(-ranks[among], count)[:count]]
     order = among[np.argsort(-ranks[among], kind="stable")]
     return [int(i) for i in order]
-
-
-def _digits(relative: float) -> int:
-    """Right significant digits, as `comparison` counts them."""
-    if relative == 0:
-        return 17
-    return 0 if relative >= 1 or math.isnan(relative) else min(17, int(math.log10(5 / relative)))

@@ -8,6 +8,7 @@ smallest parts that are written otherwise, as text of the language.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from gradcli.check.comparison import Comparison
 from gradcli.check.exact import forward_exact
 from gradcli.check.judge import Judge, scalar_operations
 from gradcli.check.rewrites.differences import Pair, differences
+from gradcli.check.rewrites.extent import Extent
 from gradcli.check.rewrites.identity_rules import wider
 from gradcli.check.rewrites.losses import Measure, Truth
 from gradcli.check.rewrites.proof import proved
@@ -36,7 +38,6 @@ _WORTH = 8.0  # bits that a rewrite must gain
 _MOST_LEFT = 33.0  # bits that it may lose itself: six digits are right
 _WORSE = 2.0  # bits that a part may lose by it
 _SAME = 16  # digits to which a part and what is written in its place are equal
-_RULES = 20  # digits to which the rules must be right, for a loss to be one of rounding
 
 
 def repair(check: Check, judge: Judge) -> None:
@@ -44,7 +45,7 @@ def repair(check: Check, judge: Judge) -> None:
     order = reachable([judge.root])
     if not judge.decided:
         judge.decide(None)
-    if not judge.decided or scalar_operations(order) > _LARGEST or len(order) > _MOST_NODES or not _by_rounding(judge):
+    if not judge.decided or scalar_operations(order) > _LARGEST or len(order) > _MOST_NODES or not judge.rules_hold:
         return
     graph = judge.scope.graph
     mark = graph.mark()
@@ -63,16 +64,6 @@ def repair(check: Check, judge: Judge) -> None:
         graph.forget_since(mark)
 
 
-def _by_rounding(judge: Judge) -> bool:
-    """Whether the rules are right, so that only rounding, overflow or underflow can be at fault."""
-    for comparison in [*judge.comparisons, judge.value_comparison]:
-        m = comparison.m
-        for r, e, verdict in zip(comparison.reference, comparison.engine, comparison.verdicts, strict=True):
-            if verdict is Verdict.MISMATCH and m.isfinite(r) and m.isfinite(e) and abs(r - e) > m.mpf(10) ** -_RULES * abs(r):
-                return False
-    return True
-
-
 class _Ways:
     """The ways to write one function that has been judged."""
 
@@ -82,6 +73,7 @@ class _Ways:
         comparisons = [judge.value_comparison, *judge.comparisons]
         self.m = judge.value_comparison.m
         truths = [Truth(_true(c), c.m, np.dtype(judge.precision)) for c in comparisons]
+        self.extent = Extent(self.scope.values, judge.precision)
         self.measure = Measure(self.scope.values, self.wrt, judge.seed, truths, judge.precision)
 
     def told(self, root: Expr, way: Expr, check: Check) -> None:
@@ -90,22 +82,30 @@ class _Ways:
         texts = [(formula(x, limit=_LONGEST), formula(y, limit=_LONGEST)) for x, y in pairs]
         if not pairs or not all(x and y for x, y in texts):
             return
-        check.repairs = [f"{x} as {y}" for x, y in texts]
+        wheres = [self.extent.of(x, y) for x, y in pairs]
+        check.repairs = [f"{x} as {y}{where and ' '}{where}" for (x, y), where in zip(texts, wheres, strict=True)]
         whole = _applied(root, pairs)
         text, lost = formula(whole, limit=_LONGEST_WHOLE), max(self.measure(root))
-        if text is not None and lost >= LOST:
+        if text is not None and lost >= LOST and self.measure.truths[0].counts.any():
             bits = PRECISION.get(self.judge.precision, 53)
-            check.rewrite = Rewrite(text, min(bits, round(lost)), min(bits, round(max(self.measure(whole)))), bits)
+            left = min(bits, round(max(self.measure(whole))))
+            check.rewrite = Rewrite(text, min(bits, round(lost)), left, bits, ", ".join(dict.fromkeys(filter(None, wheres))))
 
     # -- what loses less ---------------------------------------------------------------------------------------
 
     def losing_less(self, root: Expr) -> Expr:
-        """The best way, if much is lost, and it gains enough, makes nothing worse, and is proved to be equal; else the function."""
+        """The best way, if much is lost, and it gains enough, makes nothing worse, and is proved to be equal; else the function.
+
+        Identities come first, those that hold everywhere before others; a series comes last.
+        """
         before = self.measure(root)
-        search = Search(self.scope.graph, self.measure)
-        for way, after in search.best(root) if max(before) >= LOST else ():
-            if self._gains(before, after) and proved(self.judge, root, way, series=way in search.approximate):
-                return way
+        for series in (False, True) if max(before) >= LOST else ():
+            search = Search(self.scope.graph, self.measure, series=series)
+            ways = [way for way, after in search.best(root) if self._gains(before, after)]
+            right = (way for way in ways if proved(self.judge, root, way, series=way in search.approximate))
+            first = next(right, None)
+            if first is not None:
+                return first if series else next((way for way in chain([first], right) if not self.extent.of(root, way)), first)
         return root
 
     def _gains(self, before: Losses, after: Losses) -> bool:

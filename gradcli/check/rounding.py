@@ -97,14 +97,26 @@ def plain_bounds(
 ) -> tuple[np.ndarray, list[np.ndarray]]:
     """The bounds operation by operation in NumPy."""
     with np.errstate(all="ignore"):
-        table = bounded_table(root, leaves, precision)
-        top = table[root]
-        arithmetic: Arithmetic = top.arithmetic
-        start = Bounded(np.asarray(seed, np.float64)[()], None, arithmetic)
-        found = backward(reachable([root]), {root: start}, wrt, table.__getitem__)
-        parts = [top, *(found.get(x) for x in wrt)]
-        bounds = [allowed(part, x.shape, arithmetic) for part, x in zip(parts, [root, *wrt], strict=True)]
+        top, *parts = _carried_back(root, wrt, leaves, seed, precision)
+        bounds = [allowed(part, x.shape, top.arithmetic) for part, x in zip([top, *parts], [root, *wrt], strict=True)]
     return bounds[0], bounds[1:]
+
+
+def overflows(root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: Any, precision: str) -> bool:
+    """Return True if something on the way to the value or a gradient is not finite, though what it is made of is."""
+    with np.errstate(all="ignore"):
+        return bool(_carried_back(root, wrt, leaves, seed, precision)[0].arithmetic.overflown)
+
+
+def _carried_back(
+    root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: Any, precision: str
+) -> tuple[Bounded, *tuple[Bounded | None, ...]]:
+    """The value and the gradients with bounds on their errors; None for a gradient that is zero."""
+    table = bounded_table(root, leaves, precision)
+    top = table[root]
+    start = Bounded(np.asarray(seed, np.float64)[()], None, top.arithmetic)
+    found = backward(reachable([root]), {root: start}, wrt, table.__getitem__)
+    return (top, *(found.get(x) for x in wrt))
 
 
 def allowed(part: Bounded | None, shape: tuple[int, ...], arithmetic: Arithmetic) -> np.ndarray:

@@ -29,6 +29,19 @@ def has_branches(order: Sequence[Expr]) -> bool:
     return any(node.op is not None and _chooses(node, node.op) for node in order)
 
 
+def in_range(order: Sequence[Expr], values: Mapping[Expr, Any]) -> Any:
+    """Return where the last node of an order is finite, and nothing on the way is infinite.
+
+    Where something is chosen (`where`), what is not chosen may be anything.
+    """
+    found = np.isfinite(np.asarray(values[order[-1]], float))
+    selects = any(node.op is not None and node.op.facts.selects for node in order)
+    for node in () if selects else order:
+        if node.kind == "float" and node.op is not None and node.op.elementwise:
+            found = found & ~np.isinf(values[node])
+    return found
+
+
 def _chooses(node: Expr, op: Op) -> bool:
     if op.kind != "smooth":
         return op.kind == "flat" or bool(op.kinks)

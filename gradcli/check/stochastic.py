@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,8 +27,10 @@ from gradcli.ops.elementwise.arithmetic import add, div, mul, sub
 from gradcli.ops.spec import Op
 
 PASSES = 16
+NO_FORMATS: Mapping[Expr, Format] = {}
 FACTOR = 2  # times the farthest of the passes
 _SINGLE = 2.0**-24
+_CANCELLING = 8  # times a gradient are its terms, from where on their rounding is what counts
 
 
 @dataclass(frozen=True)
@@ -58,20 +60,37 @@ class Stochastic(Arrays):
     """Floats of a format, of which each operation rounds once; functions and sums of 16 bits compute in float32 inside.
 
     accumulates  whether sums of 16 bits round each partial sum to these instead, as loops in Python do
+    formats      of nodes that are computed in another format
     """
 
-    def __init__(self, kind: Format, accumulates: bool) -> None:
+    def __init__(self, kind: Format, accumulates: bool, formats: Mapping[Expr, Format] = NO_FORMATS) -> None:
         super().__init__("float32")
-        self.kind, self.unit, self.smallest_normal = kind, kind.unit, kind.least
-        self.smallest = 2 * kind.unit * kind.least
-        self.narrow, self.accumulates = kind.unit > _SINGLE, accumulates
+        self.kind, self.formats, self.accumulates = kind, formats, accumulates
         self.overflows = False
+        self._set(kind)
         self._known: list[tuple[Op, Any, Any]] = []  # what does not depend on the pass: results, and how far they are rounded
         self.start(0)
 
     def start(self, number: int) -> None:
         """Begin a pass, of which each is the same at any time."""
         self.random, self._next = np.random.default_rng(number), 0
+
+    def at(self, node: Expr) -> Format:
+        """Compute from here on in the format of a node."""
+        found = self.formats.get(node, self.kind)
+        if found is not self.format:
+            self._set(found)
+        return found
+
+    def _set(self, kind: Format) -> None:
+        self.format, self.unit, self.smallest_normal, self.narrow = kind, kind.unit, kind.least, kind.unit > _SINGLE
+        self.smallest = 2 * kind.unit * kind.least
+
+    def cast(self, x: Any, given: Format, wanted: Format) -> Any:
+        """A number that is handed to what has fewer bits, which rounds it."""
+        if wanted.unit <= given.unit or not isinstance(x, Moved):
+            return x
+        return self._rounded(x.value, x.moved, wanted.unit * np.abs(x.value))
 
     def own(self, op: Op, out: Any, values: Sequence[Any], static: Mapping[str, Any], additions: Callable[[], float]) -> Any:
         found = super().own(op, out, values, static, lambda: math.sqrt(additions()))
@@ -107,7 +126,7 @@ class Stochastic(Arrays):
         else:
             noise = self._rounding(op, out, values, static)
         parts = out if isinstance(out, tuple) else (out,)
-        self.overflows = self.overflows or any(_is_float(p) and bool(np.any(np.abs(p) > self.kind.largest)) for p in parts)
+        self.overflows = self.overflows or any(_is_float(p) and bool(np.any(np.abs(p) > self.format.largest)) for p in parts)
         del self._known[place:]
         self._known.append((op, out, noise))
         return out, noise
@@ -154,40 +173,91 @@ class _Passing(Domain[Moved]):
         return self.arithmetic._rounded(value, value, off if np.any(off) else None)
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
-        return self.arithmetic.apply(op, operands, node.static)
+        arithmetic = self.arithmetic
+        kind = arithmetic.at(node)
+        out = arithmetic.apply(op, operands, node.static)
+        given = [arithmetic.formats.get(x, arithmetic.kind) for x in node.operands if x is not None and not x.is_constant]
+        return arithmetic.cast(out, min(given, key=lambda one: one.unit, default=kind), kind) if op.rewriting.unchanged else out
+
+
+class Reach(NamedTuple):
+    """How far rounding may take the gradients of a number.
+
+    rooms      of each entry
+    terms      the size of what each entry is the sum of, which may cancel
+    overflows  whether something is larger than the format's largest number
+    """
+
+    rooms: dict[str, np.ndarray]
+    terms: dict[str, np.ndarray]
+    overflows: bool
 
 
 def reaches(
-    root: Expr, wrt: Mapping[str, Expr], leaves: Mapping[Expr, Any], kind: Format, accumulates: bool
-) -> tuple[dict[str, np.ndarray], bool]:
-    """How far rounding in a format may take each gradient of a number; and whether something is larger than its largest number."""
-    arithmetic = Stochastic(kind, accumulates)
+    root: Expr, wrt: Mapping[str, Expr], leaves: Mapping[Expr, Any], kind: Format, accumulates: bool,
+    formats: Mapping[Expr, Format] = NO_FORMATS,
+) -> Reach:  # fmt: skip
+    """How far rounding may take each gradient of a number that is computed in a format, but for nodes that have others."""
+    arithmetic = Stochastic(kind, accumulates, formats)
     order = reachable([root])
     needed = depending(order, set(wrt.values()))
     farthest = {name: np.zeros(x.shape) for name, x in wrt.items()}
     with np.errstate(all="ignore"):
         for number in range(PASSES):
             arithmetic.start(number)
-            found = _gradients(root, order, needed, set(wrt.values()), interpret(order, _Passing(leaves, arithmetic)), arithmetic)
+            table = interpret(order, _Passing(leaves, arithmetic))
+            found = _gradients(root, order, needed, set(wrt.values()), table, arithmetic)
             for name, x in wrt.items():
                 if x in found:
                     there, here = np.asarray(found[x].moved), np.asarray(found[x].value)
                     far = np.where(np.equal(there, here), 0.0, np.abs(there - here))
                     farthest[name] = np.maximum(farthest[name], np.where(np.isnan(far), np.inf, far))
-    rooms = {
-        name: FACTOR * _not_by_luck(farthest[name], np.abs(found[x].value)) + 2 * kind.unit * np.abs(found[x].value) + arithmetic.smallest
-        if x in found
-        else farthest[name]
-        for name, x in wrt.items()
-    }
-    return rooms, arithmetic.overflows
+        terms = _terms(root, order, needed, wrt, {node: x.value for node, x in table.items() if isinstance(x, Moved)})
+    rooms = dict(farthest)
+    for name, x in wrt.items():
+        if x in found:
+            size = np.abs(found[x].value)
+            far = FACTOR * _not_by_luck(farthest[name], size, terms[name])
+            rooms[name] = far + 2 * kind.unit * size + 2 * kind.unit * kind.least
+    return Reach(rooms, terms, arithmetic.overflows)
 
 
-def _not_by_luck(far: np.ndarray, size: np.ndarray) -> np.ndarray:
-    """Of many entries some are moved little in all passes: none is taken for better than half as uncertain as most are."""
-    known = (size > 0) & np.isfinite(far)
-    shares = far[known] / size[known]
-    return far if not shares.size else np.maximum(far, np.median(shares) / 2 * size)
+def _terms(
+    root: Expr, order: Sequence[Expr], needed: set[Expr], wrt: Mapping[str, Expr], values: Mapping[Expr, Any]
+) -> dict[str, np.ndarray]:
+    """The sizes of what the entries of gradients are sums of: the root of the mean square, where all terms have signs at random."""
+    squares, targets = {name: np.zeros(x.shape) for name, x in wrt.items()}, set(wrt.values())
+    for number in range(PASSES):
+        random = np.random.default_rng(number)
+        found: dict[Expr, Any] = {}
+
+        def pull(node: Expr, cotangent: Any, found: dict[Expr, Any] = found, random: Any = random) -> Sequence[Any]:
+            if node in targets:
+                found[node] = cotangent
+            wanted = tuple([operand in needed for operand in node.operands])
+            if True not in wanted:
+                return ()
+            given = [values.get(node), *(None if x is None else values.get(x) for x in node.operands)]
+            parts = contributions(node, wanted, cotangent, given, guarded)
+            return [None if x is None else np.asarray(x) * random.choice([-1.0, 1.0], np.shape(x)) for x in parts]
+
+        sweep(order, {root: np.float64(1)}, pull)
+        for name, x in wrt.items():
+            if x in found:
+                squares[name] += np.square(found[x])
+    return {name: np.sqrt(square / PASSES) for name, square in squares.items()}
+
+
+def _not_by_luck(far: np.ndarray, size: np.ndarray, terms: np.ndarray) -> np.ndarray:
+    """Of many entries some are moved little in all passes: none is taken for better than half as uncertain as most are.
+
+    Where terms cancel, these have the sizes, and none is taken for better than most.
+    """
+    cancels = np.linalg.norm(terms) > _CANCELLING * np.linalg.norm(size)
+    of, part = (terms, 1) if cancels else (size, 2)
+    known = (of > 0) & np.isfinite(far)
+    shares = far[known] / of[known]
+    return far if not shares.size else np.maximum(far, np.median(shares) / part * of)
 
 
 def _gradients(
@@ -209,7 +279,12 @@ def _gradients(
         wanted = tuple([operand in needed for operand in node.operands])
         if True not in wanted:
             return ()
-        return contributions(node, wanted, cotangent, [value_of(node), *map(value_of, node.operands)], guarded)
+        kind = arithmetic.at(node)
+        parts = contributions(node, wanted, cotangent, [value_of(node), *map(value_of, node.operands)], guarded)
+        if not arithmetic.formats:
+            return parts
+        kinds = [arithmetic.formats.get(x, arithmetic.kind) if x is not None else kind for x in node.operands]
+        return [arithmetic.cast(part, kind, wanted) for part, wanted in zip(parts, kinds, strict=False)]
 
     sweep(order, {root: Moved(np.float64(1), np.float64(1), arithmetic)}, pull)
     return found

@@ -150,6 +150,7 @@ def check_of(data: dict[str, Any]) -> Check:
         data["repairs"],
         _departure(data["departs"]),
         _rewrite(data["rewrite"]),
+        overflows=data["overflows"],
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.check.stochastic import Format, reaches
+from gradcli.check.stochastic import Format, Reach, reaches
 from gradcli.functions.arguments import Floats
 from gradcli.functions.subject import Subject
 from gradcli.graph.nodes import Expr
@@ -23,36 +23,49 @@ from gradcli.tensors.core import dtypes
 Narrow = tuple[Format, bool]
 # of float32 the unit roundoff alone: what is small, or large, is so in float64
 _FLOAT32 = Format("float32", 2.0**-24, float(np.finfo(np.float64).smallest_normal), float(np.finfo(np.float64).max))
+_SINGLE = Format("float32", 2.0**-24, float(np.finfo(np.float32).smallest_normal), float(np.finfo(np.float32).max))
+_FLOAT32_ALONE = {np.dtype(np.float32)}
 _PROPORTION = 2.0**-29  # the unit roundoff of float64 by that of float32
 _WIDE = 0.5  # of the gradient's length: a claim within more may be anything
 
 
 class Room:
-    """How far rounding in a format explains each entry of a gradient to be off; whether something overflows there."""
+    """How far rounding in a format explains each entry of a gradient to be off, and the sizes of what the entries are sums of."""
 
-    def __init__(self, kind: Format, of: Mapping[str, np.ndarray], right: Mapping[str, np.ndarray], overflows: bool) -> None:
-        self.kind, self.of, self.right, self.overflows = kind, of, right, overflows
+    def __init__(self, kind: Format, reach: Reach, right: Mapping[str, np.ndarray]) -> None:
+        self.kind, self.of, self.terms, self.right, self.overflows = kind, reach.rooms, reach.terms, right, reach.overflows
 
     def judge(self, claim: Claim) -> None:
-        """Make of the verdict on a claim what can be known, and say what rounding explains."""
-        room, right = self.of[claim.of], np.abs(self.right[claim.of])
-        share = _length(room) / _length(right) if np.any(right) else 0.0 if not np.any(room) else np.inf
+        """Make of the verdict on a claim what can be known, and say what rounding explains.
+
+        Where terms cancel, rounding is held against them: a claim as near to the sum as their rounding is right.
+        """
+        room, right, terms = self.of[claim.of], np.abs(self.right[claim.of]), self.terms[claim.of]
+        share, of_terms = _share(room, right), _share(room, np.maximum(terms, right))
         told = f"rounding in {self.kind.name} explains {_percent(share)} of it"
+        if share > _WIDE >= of_terms:
+            told = f"its terms cancel: rounding in {self.kind.name} explains {_percent(of_terms)} of them"
         if claim.verdict is Verdict.MISMATCH and self.overflows:
             claim.verdict = Verdict.UNDETERMINED
             told = f"more than {self.kind.largest:.6g} is met on the way, which {self.kind.name} does not hold"
-        elif claim.verdict is Verdict.AGREE and share > _WIDE:
+        elif claim.verdict is Verdict.AGREE and of_terms > _WIDE:
             claim.verdict = Verdict.UNDETERMINED
             told = f"{told}: nothing can be told"
         claim.reason = told if claim.reason is None else f"{claim.reason}; {told}"
 
 
 def room_of(
-    root: Expr, wrt: Mapping[str, Expr], leaves: Mapping[Expr, Any], right: Mapping[str, np.ndarray], kind: Format, accumulates: bool
-) -> Room:
-    """What rounding explains of the gradients of a traced number, which are right without it."""
-    found, overflows = reaches(root, wrt, leaves, kind, accumulates)
-    return Room(kind, found, right, overflows)
+    root: Expr, wrt: Mapping[str, Expr], leaves: Mapping[Expr, Any], right: Mapping[str, np.ndarray], narrow: Narrow,
+    kinds: Mapping[Expr, set[np.dtype[Any]]],
+) -> Room:  # fmt: skip
+    """What rounding explains of the gradients of a traced number, which are right without it.
+
+    kinds  the dtypes of the nodes of the trace, in which a framework computes them; a gradient of somebody's may use fewer bits
+    """
+    kind, accumulates = narrow
+    own = not accumulates and kind.unit > _SINGLE.unit
+    formats = {node: _SINGLE for node, met in kinds.items() if own and met == _FLOAT32_ALONE}
+    return Room(kind, reaches(root, wrt, leaves, kind, accumulates, formats), right)
 
 
 def forgiven(
@@ -63,7 +76,7 @@ def forgiven(
     Where a derivative is no larger than what the roundings of its own terms explain, as one that is zero, its formula says something
     that is no larger, either. To first order roundings are proportional to those of float32, which are propagated.
     """
-    room, _ = reaches(root, wrt, leaves, _FLOAT32, accumulates=False)
+    room = reaches(root, wrt, leaves, _FLOAT32, accumulates=False).rooms
     found = {}
     for name, said in claims.items():
         rounding = room[name] * _PROPORTION
@@ -108,6 +121,10 @@ def _wide(value: Any) -> Any:
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in dtypes.FLOATS:
         return value.astype(np.float64)
     return value
+
+
+def _share(room: np.ndarray, size: np.ndarray) -> float:
+    return _length(room) / _length(size) if np.any(size) else 0.0 if not np.any(room) else np.inf
 
 
 def _length(x: np.ndarray) -> float:

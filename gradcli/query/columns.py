@@ -9,8 +9,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from gradcli.check.sampling import in_range
 from gradcli.errors import GradcliError
 from gradcli.graph.interpret import forward
+from gradcli.graph.nodes import reachable
 from gradcli.graph.transforms import definition_order
 from gradcli.language.run import Program
 from gradcli.language.tree import Query, Statement
@@ -68,7 +70,8 @@ class Columns:
                     return None
                 if not all(node.op is None or node.op.elementwise for node in definition_order(lowered.value)):
                     return None
-                return np.isfinite(forward([lowered.value], scope.values, scope.precision)[lowered.value])
+                order = reachable([lowered.value])
+                return in_range(order, forward([lowered.value], scope.values, scope.precision, order))
             except GradcliError:
                 return None
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.check.sampling import Point, anywhere
+from gradcli.check.sampling import Point, anywhere, in_range
 from gradcli.errors import GradcliError
 from gradcli.graph.interpret import forward
-from gradcli.graph.nodes import Expr
+from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.mentions import expressions_of, mentioned
 from gradcli.language.run import Program, statements
 from gradcli.language.tree import Query
@@ -89,6 +89,7 @@ class Judging:
         program = self.program
         needs = needs_of(query, program.scope, self.listed)
         sampled = SampledPoints(program, query, needs, self.options)
+        sampled.of_formulas = True
         inside: list[Point] = []
         with sampled.bound(dict.fromkeys(needs.names, np.float64(0.5))):
             for waiting in needs.bindings:
@@ -124,11 +125,12 @@ class Judging:
         """Points at which an expression has a finite value, the first of many that are tried."""
         scope = self.program.scope
         leaves = [scope.leaves[name] for name in sampled.needs.names]
+        order = reachable([root])
         found: list[Point] = []
         for point in anywhere(sampled.keys, _TRIES * self.points, self.state):
             values = {**scope.values, **dict(zip(leaves, point.values(), strict=True))}
             with np.errstate(all="ignore"), suppress(GradcliError, ValueError, ArithmeticError):
-                if np.isfinite(np.asarray(forward([root], values)[root], float)).all():
+                if np.all(in_range(order, forward([root], values, order=order))):
                     found.append(point)
             if len(found) == self.points:
                 break

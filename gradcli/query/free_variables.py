@@ -27,7 +27,7 @@ from gradcli.ops.constants import NAMED
 from gradcli.query.columns import Columns
 from gradcli.query.evaluate import run_statement
 from gradcli.query.options import Options
-from gradcli.query.trial_points import inside_domain, is_underflow, what_claims_lack
+from gradcli.query.trial_points import inside_domain, is_out_of_range, what_claims_lack
 from gradcli.report.records import Record
 from gradcli.report.verdicts import POINTS, Check, Verdict
 
@@ -91,7 +91,12 @@ def _apart(names: list[str], values: Collection[str]) -> list[str]:
 
 
 class SampledPoints:
-    """A statement at points of its domain."""
+    """A statement at points of its domain.
+
+    of_formulas  whether only claims count, of which it is no matter how well floats do
+    """
+
+    of_formulas = False
 
     def __init__(self, program: Program, statement: Statement, needs: Needs, options: Options, id: Any = None) -> None:
         self.program, self.statement, self.needs, self.id = program, statement, needs, id
@@ -180,13 +185,13 @@ class SampledPoints:
             if record.error is not None and record.error.code != "evaluation":
                 return record, 0
             without = {**what_claims_lack(record), **without}
-            if not inside_domain(record) or record.check is None or is_underflow(record.check):
+            if not inside_domain(record) or record.check is None or is_out_of_range(record.check):
                 continue
             inside += 1
             held.update({i: claim.points for i, claim in enumerate(record.check.claims)})
             if record.check.worst is Verdict.MISMATCH:
                 return self._simplest(point, record), inside
-            if best is None or best.check is None or record.check.worst > best.check.worst:
+            if best is None or best.check is None or self._counts_for(record.check) > self._counts_for(best.check):
                 best, gravest = record, None if place in agreeing else point
         if gravest is not None:
             best = self._asked(gravest)
@@ -197,6 +202,16 @@ class SampledPoints:
             if claim.verdict is Verdict.AGREE and claim.reason is None:
                 claim.reason = without.get(i)
         return best, inside
+
+    def _counts_for(self, check: Check) -> tuple[Verdict, int]:
+        """How grave a verdict is at a point of our choice, of which underflow says nothing; of those that are alike the better."""
+        verdict = check.worst
+        if self.of_formulas:
+            parts = [part.verdict for part in check.variables.values() if part.verdict is Verdict.MISMATCH]
+            verdict = max([*parts, *(claim.verdict for claim in check.claims)], default=verdict)
+        elif check.only_underflows:
+            verdict = Verdict.AGREE
+        return verdict, -check.worst.gravity
 
     def points_in_domains(self, points: int, state: int) -> list[dict[Any, Any]]:
         """Points in the domains of the operations of a query, where names of many operations are hardly met by chance."""

@@ -169,6 +169,8 @@ def check_dict(check: Check) -> dict[str, Any]:
         out["repairs"] = check.repairs
     if check.rewrite is not None:
         out["rewrite"] = {"text": check.rewrite.text, "lost_bits": check.rewrite.lost, "left_bits": check.rewrite.left}
+        if check.rewrite.where:
+            out["rewrite"]["where"] = check.rewrite.where
     if check.departs is not None:
         departs = check.departs
         out["departs"] = {

@@ -106,6 +106,7 @@ class Summary:
     verdicts: dict[str, int] = field(default_factory=dict)
     seconds: float = 0.0
     interrupted: bool = False
+    digitless: int = 0  # cases that passed with no right digit in the value or an entry
     unreached: int = 0  # cases for which no time was left
     unchanged: int = 0  # files and functions that were left out, since nothing of them changed
     since: str | None = None  # when
@@ -113,6 +114,7 @@ class Summary:
     def add(self, outcome: Outcome) -> None:
         self.counts[outcome.status] += 1
         self.unreached += not outcome.reached
+        self.digitless += outcome.status == PASSED and _without_digits(outcome.record)
         if outcome.verdict is not None:
             self.verdicts[outcome.verdict.word] = self.verdicts.get(outcome.verdict.word, 0) + 1
 
@@ -127,10 +129,16 @@ class Summary:
     def line(self) -> str:
         """``12 passed, 1 failed in 0.42 s``, worst first."""
         order = (FAILED, ERROR, XPASSED, PASSED, SKIPPED, XFAILED)
-        parts = [f"{self.counts[s]} {s}" for s in order if self.counts[s]] or ["nothing to check"]
+        lost = {PASSED: f" ({self.digitless} without a right digit)"} if self.digitless else {}
+        parts = [f"{self.counts[s]} {s}{lost.get(s, '')}" for s in order if self.counts[s]] or ["nothing to check"]
         unreached = f" ({self.unreached:,} not reached)" if self.unreached else ""
         unchanged = f" ({self.unchanged:,} unchanged since {printable(self.since or '')})" if self.unchanged else ""
         return f"{', '.join(parts)} in {self.seconds:.2f} s{unchanged}{unreached}{' (interrupted: partial)' if self.interrupted else ''}"
+
+
+def _without_digits(record: Record) -> bool:
+    check = record.check
+    return check is not None and check.worst.word == "ill-conditioned" and bool(check.without_digits)
 
 
 class Report:

@@ -130,7 +130,8 @@ def sheet_of(record: Record, digits: int | None, width: int | None = None) -> Sh
         sheet.verdict_text = printable(_verdict(record))
         sheet.notes += _details("the value", record.check.value)
     for name, written in (record.precise or {}).items():
-        sheet.notes.append(f"{name} = {str(written).replace(chr(39), '')}")
+        what = name if name == "value" else f"d/d{printable(name)}"
+        sheet.notes.append(f"{what} = {str(written).replace(chr(39), '')}")
     if record.check is not None:
         if record.check.departs is not None:
             sheet.notes.append(record.check.departs.text)
@@ -147,7 +148,7 @@ def _remark(check: VariableCheck | None, usual: int) -> str:
     from gradcli.report.verdicts import Verdict
 
     if check.verdict is Verdict.AGREE and check.digits is not None and check.digits < usual:
-        return f"{check.digits} digits"
+        return f"{check.digits} digits" if check.digits else "no digit"
     return ""
 
 
@@ -158,6 +159,8 @@ def _details(name: str, check: VariableCheck | None) -> list[str]:
 
     if check.verdict in (Verdict.AGREE, Verdict.SKIPPED):
         index = () if check.worst is None else check.worst.index
+        if check.digits == 0 and check.worst is not None:
+            return [f"{_entry(name, index)}: the true value is 0, {check.worst.engine!r} is rounding"]
         return [] if check.lost is None else [f"{_entry(name, index)}: rounding costs {check.lost} bits, {check.digits} digits are right"]
     if check.kinks:
         return [
@@ -204,11 +207,12 @@ def _verdict(record: Record) -> str:
     names = {"symbolic": "sympy's derivative", "composed": "the composed reference"}
     text = " and ".join(names.get(s, s) for s in sources)
     digits = [c.digits for c in parts if c.digits is not None]
+    digitless = f", no digit of {', '.join(check.without_digits)} is right" if check.without_digits else ""
     if record.asserted is not None and record.asserted.over is not None and check.verdict is Verdict.AGREE:
         return "proved"
     if check.verdict is Verdict.AGREE and text:
         proof = certainty([*parts, *([check.value] if check.value else [])])
-        text = f"{proof}with {text}, to {min(digits)} digits" if digits else f"{proof}with {text}"
+        text = f"{proof}with {text}, to {min(digits)} digits" if digits and not digitless else f"{proof}with {text}{digitless}"
         return text + _what_was_held(parts)
     if check.verdict is Verdict.SKIPPED:
         return "" if record.warnings else check.reason or "nothing to check"
@@ -216,4 +220,6 @@ def _verdict(record: Record) -> str:
         return check.reason or ""
     if check.verdict is Verdict.MISMATCH and all(c.certified for c in parts if c.verdict is Verdict.MISMATCH) and sources:
         return f"(proved by {text})"
+    if check.verdict is Verdict.ILL_CONDITIONED and digitless:
+        return f"{digitless} (decided by {text})" if text else digitless
     return f"(decided by {text})" if text else ""

@@ -101,6 +101,7 @@ class VariableCheck(Short):
     within: int | None = None  # the power of ten that the width of no enclosure exceeds; None where all are exact
     by_mpmath: list[str] = field(default_factory=list)  # functions without rigorous bounds, for which nothing is proved
     lost: int | None = None  # bits of the worst entry that are lost, from 20 on
+    underflows: bool = False  # whether all that is ill-conditioned is too small for floats
     bound: float | None = None  # how far rounding might take an entry, relative to it, where that is more than digits can show
 
 
@@ -183,10 +184,12 @@ class Rewrite(Short):
     lost: int
     left: int
     bits: int  # of the precision
+    where: str = ""  # for which numbers it equals the function, if not for all
 
     @property
     def told(self) -> str:
-        return f"loses {self.lost} bits; `{self.text}` keeps {self.bits - self.left} of {self.bits}"
+        where = f", {self.where}" if self.where else ""
+        return f"loses {self.lost} bits; `{self.text}` keeps {self.bits - self.left} of {self.bits}{where}"
 
 
 @dataclass(eq=False, repr=False)
@@ -202,11 +205,25 @@ class Check(Short):
     departs: Departure | None = None  # where a wrong gradient begins
     rewrite: Rewrite | None = None  # the function with the repairs, where the gain was measured
     over: dict[str, tuple[float, float]] | None = None  # the box that it is about
+    overflows: bool = False  # a mismatch of floats alone, because something on the way is too large for them
 
     @property
     def loses(self) -> bool:
         """Whether bits enough are lost to look for a rewrite."""
         return any(part.lost is not None for part in [*self.variables.values(), *([] if self.value is None else [self.value])])
+
+    @property
+    def without_digits(self) -> list[str]:
+        """The names of what is right, but has no right digit: it underflowed, cancelled, or is truly zero."""
+        parts = {**self.variables, **({} if self.value is None else {"the value": self.value})}
+        return [name for name, part in parts.items() if part.digits == 0 and part.verdict in (Verdict.AGREE, Verdict.ILL_CONDITIONED)]
+
+    @property
+    def only_underflows(self) -> bool:
+        """Return True if digits are lost by nothing but underflow, at a point where all else agrees."""
+        parts = [*self.variables.values(), *([] if self.value is None else [self.value])]
+        lossy = [part for part in parts if part.verdict is not Verdict.AGREE]
+        return self.worst is Verdict.ILL_CONDITIONED and all(part.underflows for part in lossy)
 
     @property
     def worst(self) -> Verdict:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from fractions import Fraction
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from gradcli.check.rewrites.fractions import as_fractions
 from gradcli.check.rewrites.identities import IDENTITIES, WIDER, Identity
-from gradcli.check.rewrites.parts import Inexact, is_product, is_sum
+from gradcli.check.rewrites.parts import Inexact, factors, is_product, is_sum, product
 from gradcli.check.rewrites.patterns import Bound, Matcher
 from gradcli.check.rewrites.standard import Standard
 from gradcli.formulas.printing import tree_size
@@ -121,9 +122,14 @@ def _built(graph: Graph, equal: Expr, bound: Bound) -> Expr:
 
 
 class Tidy(Standard):
-    """As `Standard`, and sums that are shorter as one fraction are written so: (a + b)**2 - (a - b)**2 as 4*a*b."""
+    """As `Standard`, and sums that are shorter as one fraction are written so: (a + b)**2 - (a - b)**2 as 4*a*b; tanh(-a) as -tanh(a)."""
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
+        if op.facts.parity and len(operands) == 1:
+            coefficient, parts = factors(operands[0])
+            if coefficient < 0:
+                plain = super().operation(node, op, [product(self.graph, -coefficient, parts)])
+                return product(self.graph, Fraction(-1), [(plain, 1)]) if op.facts.parity == "odd" else plain
         plain = super().operation(node, op, operands)
         if not is_sum(plain) or plain.op is None:
             return plain

@@ -28,7 +28,6 @@ GOOD = 4.0  # lost bits that are as good as none
 _MOST_MEASURED = 1000
 _MOST_EXPANDED = 80
 _PATIENCE = 25  # ways that are gone on from without finding a better one
-_FOR_EXACT = 4  # the same, where a series is good already and an identity might be
 _MOST_TOLD = 8  # ways of which the first that is proved is taken
 _LARGEST = 120  # nodes of a way, each time it is written
 
@@ -36,10 +35,13 @@ Losses = tuple[float, ...]
 
 
 class Search:
-    """Ways to write one function, and what each of them loses."""
+    """Ways to write one function, and what each of them loses.
 
-    def __init__(self, graph: Graph, measure: Measure) -> None:
-        self.graph, self.measure, self.matcher = graph, measure, Matcher(graph)
+    series  whether parts may be written as polynomials, which they equal nearly, and near a point only
+    """
+
+    def __init__(self, graph: Graph, measure: Measure, *, series: bool) -> None:
+        self.graph, self.measure, self.matcher, self.series = graph, measure, Matcher(graph), series
         self._equal: dict[Expr, list[tuple[Expr, bool]]] = {}  # to nodes: their values are always the same
         self.measured = 0
         self.known: dict[Expr, Losses | None] = {}
@@ -72,7 +74,7 @@ class Search:
                     better.append((key, next(serial), way, losses))
                 if self.measured >= _MOST_MEASURED:
                     break
-            patience = _PATIENCE if max(found[2]) > GOOD else _FOR_EXACT if found[1] in self.approximate else 0
+            patience = _PATIENCE if max(found[2]) > GOOD else 0
             if not queue or self.measured >= _MOST_MEASURED or since >= patience:
                 break
             ways = self._from(heapq.heappop(queue)[2])
@@ -132,7 +134,7 @@ class Search:
             (lambda: reordered(self.graph, node), False),
             (lambda: expanded(self.graph, node, value_of), True),
         )
-        for found, nearly in ways:
+        for found, nearly in ways if self.series else ways[:-1]:
             try:
                 for way in found():
                     yield way, nearly

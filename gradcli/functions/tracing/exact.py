@@ -79,7 +79,7 @@ class Exact:
                 found = backward(reachable([root]), {root: np.float64(1)}, list(leaves.values()), values.__getitem__)
             grad = {name: np.broadcast_to(np.asarray(found.get(x, 0.0)), x.shape)[()] for name, x in leaves.items()}
             record = Record("", value=values[root], seed=np.float64(1), grad=grad)
-            room = None if narrow is None else room_of(root, leaves, scope.values, grad, *narrow)
+            room = None if narrow is None else room_of(root, leaves, scope.values, grad, narrow, self.trace.kinds_of)
             given = [self._given(name, numbers, rtol, atol, room) for name, numbers in claims.items()]
             check = cross_check(scope, root, dict(leaves), record, None, given)
             if narrow is None and check.worst is Verdict.MISMATCH:

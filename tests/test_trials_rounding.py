@@ -1,0 +1,179 @@
+"""Overflow at points of our choice, underflow, true zeros, rewrites and where they hold, normalisations in 16 bits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gradcli
+import gradcli.testing
+
+FORMULAS = (  # of several names, that overflow at some of the points that are tried
+    "b/(1 + exp(-c*(x-d)))^(1/4)",
+    "k/(1 + (k-n)/n*exp(-r*t))",
+    "a*exp(-e/(r*t))",
+    "1/(exp((e-m)/(k*t)) + 1)",
+    "2*h*f^3/c^2/(exp(h*f/(k*t)) - 1)",
+    "4*e*((s/r)^12 - (s/r)^6)",
+    "d*(1 - exp(-a*(r-b)))^2",
+    "a*exp(-b*exp(-c*t))",
+    "v*s^n/(k^n + s^n)",
+)
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+def test_overflow_at_a_point_that_was_picked_decides_nothing(text: str) -> None:
+    assert gradcli.differentiate(text).check.verdict.word == "agree"
+
+
+def test_overflow_at_values_that_were_given_is_a_mismatch() -> None:
+    record = gradcli.evaluate("b/(1 + exp(-c*(x-d)))^(1/4)", b=4, c=25, x=-42, d=0)
+    assert record.check.verdict.word == "mismatch"
+
+
+UNDERFLOWS: tuple[tuple[str, dict[str, Any], str], ...] = (
+    ("x**2", {"x": 1e-200}, "value"),
+    ("exp(-x)", {"x": 800.0}, "value x"),
+    ("prod(x)", {"x": np.full(400, 0.1)}, "value x"),
+    ("prod(full(400, 0.1))", {}, "value"),
+    ("x*y", {"x": 1e-200, "y": 1e-200}, "value"),
+    ("erfc(x)", {"x": 30.0}, "value x"),
+    ("sigmoid(x)", {"x": -800.0}, "value x"),
+    ("softmax(x)[1]", {"x": [0.0, -800.0]}, "value x"),
+    ("1/x", {"x": 1e200}, "x"),  # the gradient underflows, the value does not
+    ("exp(-x)", {"x": 740.0}, "value x"),  # a denormal number with three digits
+)
+
+
+@pytest.mark.parametrize(("text", "values", "where"), UNDERFLOWS, ids=[row[0] for row in UNDERFLOWS])
+def test_underflow_is_ill_conditioned(text: str, values: dict[str, Any], where: str) -> None:
+    check = gradcli.evaluate(text, **values).check
+    parts = {**check.variables, "value": check.value}
+    assert check.verdict.word == "ill-conditioned"
+    assert {name for name, part in parts.items() if part.verdict.word == "ill-conditioned"} == set(where.split())
+    assert all(parts[name].digits < 6 and "underflows" in parts[name].reason for name in where.split())
+
+
+def test_underflow_in_float32_is_ill_conditioned() -> None:
+    assert gradcli.evaluate("x**2", x=1e-30, dtype="float32").check.value.digits == 0
+
+
+@pytest.mark.parametrize("text", ["x - x", "sin(x - x)", "0*x", "(x - 3)**2"])
+def test_what_is_truly_zero_has_not_underflowed(text: str) -> None:
+    check = gradcli.evaluate(text, x=3).check
+    assert check.verdict.word == "agree"
+    assert check.value.digits == 17
+
+
+@pytest.mark.parametrize(("text", "values", "name"), [("sin(pi)", {}, "the value"), ("sum(softmax(x))", {"x": [1.0, 2.0, 3.0]}, "x")])
+def test_no_digit_of_a_true_zero_is_right(text: str, values: dict[str, Any], name: str, call_cli: Callable[..., Any]) -> None:
+    record = gradcli.evaluate(text, **values)
+    part = record.check.value if name == "the value" else record.check.variables[name]
+    assert (record.check.verdict.word, part.digits) == ("agree", 0)
+    given = [f"{key}={','.join(map(str, value))}" for key, value in values.items()]
+    shown = call_cli("eval", text, *given).stdout
+    assert f"no digit of {name} is right" in shown
+    assert "to 17 digits" not in shown
+
+
+def test_the_summary_of_a_check_counts_what_has_no_right_digit(call_cli: Callable[..., Any]) -> None:
+    found = call_cli("check", "-e", "x**2", "x=1e-200")
+    assert (found.returncode, "1 passed (1 without a right digit)" in found.stdout) == (0, True)
+
+
+REWRITES = (  # what is written instead, and whether it equals the function everywhere
+    ("log(1-x)/log(1+x)", 1e-9, "log1p(-x)/log1p(x)", None),
+    ("2/(1+exp(-2*x))-1", 1e-17, "tanh(x)", None),
+    ("1/(1+exp(-x))-1/2", 1e-12, "tanh(x/2)/2", None),
+    ("(x-sin(x))/x**3", 1e-5, None, "near x = 0, for |x| < 0.01"),
+    ("(exp(x)-1-x)/x**2", 1e-6, None, "near x = 0, for |x| < 0.0001"),
+)
+
+
+@pytest.mark.parametrize(("text", "x", "wanted", "where"), REWRITES, ids=[row[0] for row in REWRITES])
+def test_identities_come_first_and_a_series_says_where_it_holds(text: str, x: float, wanted: str | None, where: str | None) -> None:
+    rewrite = gradcli.evaluate(text, x=x).check.rewrite
+    assert wanted is None or rewrite.text == wanted
+    assert rewrite.where == (where or "")
+    assert where is None or where in rewrite.told
+    for number in (0.3, -0.4) if where is None else (5e-5, -7e-5):
+        mine = gradcli.evaluate(rewrite.text, x=number, precision=30, check=False).precise["value"]
+        theirs = gradcli.evaluate(text, x=number, precision=30, check=False).precise["value"]
+        assert math.isclose(float(mine), float(theirs), rel_tol=1e-14)
+
+
+def test_digits_of_a_gradient_are_those_of_a_derivative(call_cli: Callable[..., Any]) -> None:
+    shown = call_cli("eval", "x**2", "x=3", "--precision", "20").stdout
+    assert "note     value = 9.0" in shown
+    assert "note     d/dx = 6.0" in shown
+
+
+torch = pytest.importorskip("torch")
+_F = torch.nn.functional
+
+
+def _normalized(x: Any) -> tuple[Any, Any]:
+    rate = torch.rsqrt(((x - x.mean(-1, keepdim=True)) ** 2).mean(-1, keepdim=True) + 1e-5)
+    return (x - x.mean(-1, keepdim=True)) * rate, rate
+
+
+def _right(x: Any, seed: Any) -> Any:
+    y, rate = _normalized(x)
+    return rate * (seed - seed.mean(-1, keepdim=True) - y * (seed * y).mean(-1, keepdim=True))
+
+
+def _without_mean(x: Any, seed: Any) -> Any:
+    y, rate = _normalized(x)
+    return rate * (seed - y * (seed * y).mean(-1, keepdim=True))
+
+
+def _without_count(x: Any, seed: Any) -> Any:
+    y, rate = _normalized(x)
+    return rate * (seed - seed.mean(-1, keepdim=True) - y * (seed * y).sum(-1, keepdim=True))
+
+
+class _Layer(torch.autograd.Function):  # type: ignore[misc, name-defined]
+    @staticmethod
+    def forward(ctx: Any, x: Any, rule: Any) -> Any:
+        ctx.save_for_backward(x)
+        ctx.rule = rule
+        return _F.layer_norm(x, x.shape[-1:])
+
+    @staticmethod
+    def backward(ctx: Any, seed: Any) -> Any:
+        return ctx.rule(ctx.saved_tensors[0], seed), None
+
+
+NORMALIZED = {
+    "layer_norm": lambda x: _F.layer_norm(x, x.shape[-1:]),
+    "its sum": lambda x: _F.layer_norm(x, x.shape[-1:]).sum(),
+    "its squares": lambda x: _F.layer_norm(x, x.shape[-1:]).pow(2).sum(),
+    "in float32": lambda x: _F.layer_norm(x.float(), x.shape[-1:]).to(x.dtype),
+    "rms_norm": lambda x: _F.rms_norm(x, x.shape[-1:]).pow(2).sum(),
+    "x/norm": lambda x: (x / x.norm()).pow(2).sum(),
+    "softmax": lambda x: _F.softmax(x, -1).sum(),
+    "group_norm": lambda x: _F.group_norm(x.reshape(1, 4, 8), 2).sum(),
+    "batch_norm": lambda x: _F.batch_norm(x, None, None, training=True).pow(2).sum(),
+}
+
+
+def _halves(name: str) -> Any:
+    return torch.randn(4, 8, generator=torch.Generator().manual_seed(2)).to(getattr(torch, name))
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize("name", list(NORMALIZED))
+def test_normalisations_in_16_bits_are_decided(name: str, dtype: str) -> None:
+    check = gradcli.testing.check_gradient(NORMALIZED[name], by="torch", at={"x": _halves(dtype)})
+    assert check.verdict.word == "agree", check.variables["x"].reason
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize("rule", [_right, _without_mean, _without_count, lambda x, seed: -_right(x, seed)])
+def test_wrong_gradients_in_16_bits_are_found(rule: Any, dtype: str) -> None:
+    check = gradcli.testing.check_gradient(lambda x: _Layer.apply(x, rule), by="torch", at={"x": _halves(dtype)})
+    assert check.verdict.word == ("agree" if rule is _right else "mismatch")
