@@ -9,8 +9,7 @@ from typing import Annotated
 import typer
 
 from gradcli.cli.commands import STYLE
-from gradcli.cli.commands.eval import ExpressionCommand
-from gradcli.cli.commands.shared_options import Color, Dialect, Files, Limit
+from gradcli.cli.commands.shared_options import Color, Dialect, ExpressionCommand, Files, Limit
 from gradcli.cli.exit_codes import FINE, code_of
 from gradcli.cli.request import BoundRequest
 from gradcli.errors import UsageError

@@ -10,13 +10,14 @@ from typing import Annotated
 import typer
 
 from gradcli.cli.commands import STYLE
+from gradcli.cli.commands.shared_options import OnceCommand
 from gradcli.cli.exit_codes import FINE
 from gradcli.errors import OutputError
 
 app = typer.Typer(**STYLE)
 
 
-@app.command("cache")
+@app.command("cache", cls=OnceCommand)
 def show_cache(
     clear: Annotated[bool, typer.Option("--clear", help="Remove what is kept.")] = False,
 ) -> Callable[[], int]:

@@ -10,11 +10,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
 from gradcli.cli import interrupts
 from gradcli.cli.commands import STYLE
-from gradcli.cli.commands.shared_options import BACKEND, Color, Dialect, Threads
+from gradcli.cli.commands.shared_options import BACKEND, Color, Dialect, ExpressionCommand, Freeze, Threads, Wrt, joined
 from gradcli.cli.exit_codes import FINE, INTERNAL, say_remarks
 from gradcli.cli.request import CheckRequest
 from gradcli.errors import UsageError
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from gradcli.report.outcomes import Outcome
 
 
-class RememberingCommand(TyperCommand):
+class RememberingCommand(ExpressionCommand):
     """A command that knows its arguments as they were typed, for messages that repeat them."""
 
     key = "gradcli.words"
@@ -47,9 +46,15 @@ app = typer.Typer(**STYLE)
 def check(
     context: typer.Context,
     arguments: Annotated[
-        list[str] | None, typer.Argument(metavar="[FILE]... [NAME=VALUE]...", help="Programs, JSON Lines, or folders of them; bindings.")
+        list[str] | None,
+        typer.Argument(
+            metavar="[FILE]... [EXPRESSION] [NAME=VALUE]...",
+            help="Programs, JSON Lines, or folders of them (.grad, .jsonl); an expression; bindings.",
+        ),
     ] = None,
-    expression: Annotated[str | None, typer.Option("-e", "--expression", metavar="EXPR", help="Check an expression.")] = None,
+    expression: Annotated[
+        str | None, typer.Option("-e", "--expression", metavar="EXPR", help="Check an expression, whatever files are called.")
+    ] = None,
     grad: Annotated[
         list[str] | None, typer.Option(metavar="NAME=CLAIM", help="What somebody says its gradient is: a formula, numbers, @FILE.")
     ] = None,
@@ -90,8 +95,8 @@ def check(
         str | None, typer.Option("--input", "-i", metavar="text|jsonl", help="How to read files and standard input.")
     ] = None,
     line: Annotated[int | None, typer.Option(metavar="N", min=1, help="Check what stands in this line of the file alone.")] = None,
-    wrt: Annotated[str | None, typer.Option(metavar="A,B", help="Differentiate with respect to these names only.")] = None,
-    freeze: Annotated[list[str] | None, typer.Option(metavar="X,Y", help="Never differentiate with respect to these.")] = None,
+    wrt: Wrt = None,
+    freeze: Freeze = None,
     seed: Annotated[str | None, typer.Option(metavar="VALUE", help="The vector of the vector-Jacobian product.")] = None,
     fail_on: Annotated[
         str | None, typer.Option(metavar="VERDICTS", help="Verdicts that fail (default: mismatch,undetermined,undefined), or none.")
@@ -148,10 +153,12 @@ def check(
 
     gradcli check gradients.grad cases.jsonl
 
-    gradcli check -e '3*a**3 - b**2' --grad a='9*a**2' a=2,3 b=6,4
+    gradcli check '3*a**3 - b**2' --grad a='9*a**2' a=2,3 b=6,4
+
+    Without files and an expression: the files of the settings; without those, what is piped in.
     """
     request = CheckRequest(
-        arguments=arguments or [], files=file or [], input_format=input_format, wrt=wrt, freeze=freeze or [], seed=seed,
+        arguments=arguments or [], files=file or [], input_format=input_format, wrt=joined(wrt), freeze=freeze or [], seed=seed,
         save=save or [], timeout=timeout, output_format=output_format or "text", dtype=dtype, random_state=random_state,
         fail_fast=fail_fast, limit=limit or [], dialect=dialect, quiet=quiet, color=color,
         expression=expression, grad=tuple(grad or ()), grad_formula=tuple(grad_formula or ()), fail_on=fail_on,
@@ -170,10 +177,12 @@ def run(request: CheckRequest) -> int:
     from gradcli.cli.decide.repeating import Repeating
     from gradcli.cli.decide.results import Results
     from gradcli.cli.decide.work import work_of
+    from gradcli.cli.inputs.positionals import expression_apart
     from gradcli.cli.write.progress import Progress
     from gradcli.cli.write.reports import Reports
     from gradcli.query.baseline import Baseline
 
+    request = expression_apart(request)
     work = work_of(request)
     settings = work.policies.settings()
     known = settings.baseline if request.line is None else None

@@ -9,8 +9,7 @@ from typing import Annotated
 import typer
 
 from gradcli.cli.commands import STYLE
-from gradcli.cli.commands.eval import ExpressionCommand
-from gradcli.cli.commands.shared_options import Color, Dialect, FailFast, Files, InputFormat, Limit
+from gradcli.cli.commands.shared_options import Color, Dialect, ExpressionCommand, FailFast, Files, InputFormat, Limit, joined
 from gradcli.cli.exit_codes import FINE, FOUND, code_of, say_remarks
 from gradcli.cli.request import FORMULA_FORMATS, DiffRequest
 from gradcli.errors import UsageError
@@ -36,7 +35,7 @@ def differentiate(
     order: Annotated[int, typer.Option(metavar="N", min=1, max=MOST_TIMES, help="How many times, by each combination of names.")] = 1,
     file: Files = None,
     input_format: InputFormat = None,
-    wrt: Annotated[str | None, typer.Option(metavar="A,B", help="The names to differentiate by, as after the expression.")] = None,
+    wrt: Annotated[list[str] | None, typer.Option(metavar="A,B", help="The names to differentiate by, as after the expression.")] = None,
     latex: Annotated[bool, typer.Option("--latex", help="LaTeX: as the output, or beside the formulas in JSON.")] = False,
     check: Annotated[bool, typer.Option("--check/--no-check", help="Hold each formula to the derivative at sampled points.")] = True,
     points: Annotated[int, typer.Option(metavar="N", min=1, help="At how many points formulas are held.")] = 16,
@@ -58,7 +57,7 @@ def differentiate(
     Reads programs from standard input without an expression and without -f.
     """
     request = DiffRequest(
-        arguments=arguments or [], files=file or [], input_format=input_format, wrt=wrt, freeze=[], seed=None, save=[],
+        arguments=arguments or [], files=file or [], input_format=input_format, wrt=joined(wrt), freeze=[], seed=None, save=[],
         timeout=timeout, output_format=output_format, dtype="float64", random_state=random_state, fail_fast=fail_fast,
         limit=limit or [], dialect=dialect, order=order, check=check, latex=latex, points=points, quiet=quiet, color=color,
     )  # fmt: skip

@@ -6,14 +6,27 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer.core import TyperCommand
 
 from gradcli.cli import interrupts
 from gradcli.cli.commands import STYLE
-from gradcli.cli.commands.shared_options import BACKEND, Color, Dialect, FailFast, Files, InputFormat, Limit, Precision, Threads
+from gradcli.cli.commands.shared_options import (
+    BACKEND,
+    Color,
+    Dialect,
+    ExpressionCommand,
+    FailFast,
+    Files,
+    Freeze,
+    InputFormat,
+    Limit,
+    Precision,
+    Threads,
+    Wrt,
+    joined,
+)
 from gradcli.cli.exit_codes import FINE, FOUND, code_of, say_remarks
 from gradcli.cli.request import FORMATS, EvalRequest
 from gradcli.errors import UsageError
@@ -22,32 +35,6 @@ if TYPE_CHECKING:
     from gradcli.cli.inputs.positionals import Inputs
     from gradcli.cli.write.saving import SavedArrays
     from gradcli.limits import Limits
-
-
-class ExpressionCommand(TyperCommand):
-    """A command whose positionals may begin with "-".
-
-    What begins with one "-" and is not exactly an option is an expression: ``-x**2``, ``-q*x``. Two and a letter are an option,
-    known or not. Short options take no attached value.
-    """
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        options = {name: param for param in self.params for name in param.opts + param.secondary_opts if name.startswith("-")}
-        flags = ("-h", "--help")
-        prepared: list[str] = []
-        rest = iter(args)
-        for word in rest:
-            if word == "--":
-                prepared += ["--", *rest]
-            elif (option := options.get(word)) is not None:
-                prepared.append(word)
-                if word not in flags and not getattr(option, "is_flag", False):
-                    prepared += [value for value in [next(rest, None)] if value is not None]
-            elif word in ("-", *flags) or not word.startswith("-") or (word.startswith("--") and word[2:3].isalpha()):
-                prepared.append(word)
-            else:
-                prepared.append(" " + word)
-        return super().parse_args(ctx, prepared)
 
 
 app = typer.Typer(**STYLE)
@@ -66,8 +53,8 @@ def evaluate(
     ] = None,
     file: Files = None,
     input_format: InputFormat = None,
-    wrt: Annotated[str | None, typer.Option(metavar="A,B", help="Differentiate with respect to these names only.")] = None,
-    freeze: Annotated[list[str] | None, typer.Option(metavar="X,Y", help="Never differentiate with respect to these names.")] = None,
+    wrt: Wrt = None,
+    freeze: Freeze = None,
     seed: Annotated[
         str | None, typer.Option(metavar="VALUE", help="The vector of the vector-Jacobian product, in the output's shape.")
     ] = None,
@@ -126,7 +113,7 @@ def evaluate(
     Reads programs from standard input without an expression and without -f.
     """
     request = EvalRequest(
-        arguments=arguments or [], files=file or [], input_format=input_format, wrt=wrt, freeze=freeze or [], seed=seed,
+        arguments=arguments or [], files=file or [], input_format=input_format, wrt=joined(wrt), freeze=freeze or [], seed=seed,
         jacobian=jacobian, hessian=hessian, jvp=jvp or [], hvp=hvp or [], save=save or [], check=check, formula=formula, timeout=timeout,
         output_format=output_format, dtype=dtype, digits=digits, random_state=random_state, fail_fast=fail_fast,
         limit=limit or [], dialect=dialect, quiet=quiet, color=color, precision=precision, backend=backend, threads=threads,

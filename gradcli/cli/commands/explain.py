@@ -10,8 +10,19 @@ import typer
 
 from gradcli.cli import interrupts
 from gradcli.cli.commands import STYLE
-from gradcli.cli.commands.eval import ExpressionCommand
-from gradcli.cli.commands.shared_options import Color, Dialect, FailFast, Files, InputFormat, Limit, Precision
+from gradcli.cli.commands.shared_options import (
+    Color,
+    Dialect,
+    ExpressionCommand,
+    FailFast,
+    Files,
+    Freeze,
+    InputFormat,
+    Limit,
+    Precision,
+    Wrt,
+    joined,
+)
 from gradcli.cli.exit_codes import FINE, FOUND, code_of, say_remarks
 from gradcli.cli.request import EXPLAIN_FORMATS, ExplainRequest
 from gradcli.errors import UsageError
@@ -34,8 +45,8 @@ def explain(
     ] = None,
     file: Files = None,
     input_format: InputFormat = None,
-    wrt: Annotated[str | None, typer.Option(metavar="A,B", help="Differentiate with respect to these names only.")] = None,
-    freeze: Annotated[list[str] | None, typer.Option(metavar="X,Y", help="Never differentiate with respect to these names.")] = None,
+    wrt: Wrt = None,
+    freeze: Freeze = None,
     seed: Annotated[
         str | None, typer.Option(metavar="VALUE", help="The vector of the vector-Jacobian product, in the output's shape.")
     ] = None,
@@ -73,7 +84,7 @@ def explain(
     from gradcli.cli.inputs.option_values import explanation_format
 
     request = ExplainRequest(
-        arguments=arguments or [], files=file or [], input_format=input_format, wrt=wrt, freeze=freeze or [], seed=seed, save=[],
+        arguments=arguments or [], files=file or [], input_format=input_format, wrt=joined(wrt), freeze=freeze or [], seed=seed, save=[],
         timeout=timeout, output_format=explanation_format(output_format, out, latex), dtype=dtype, random_state=random_state,
         fail_fast=fail_fast, limit=limit or [], dialect=dialect, quiet=False, color=color, check=check, digits=digits, out=out,
         why=why or [], steps=steps, latex=latex,

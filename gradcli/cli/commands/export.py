@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gradcli.cli.commands import STYLE
-from gradcli.cli.commands.eval import ExpressionCommand
-from gradcli.cli.commands.shared_options import Color, Dialect, Files, InputFormat, Limit, Precision
+from gradcli.cli.commands.shared_options import Color, Dialect, ExpressionCommand, Files, Freeze, InputFormat, Limit, Precision, Wrt, joined
 from gradcli.cli.exit_codes import FINE, code_of
 from gradcli.cli.request import ExportRequest
 from gradcli.errors import UsageError
@@ -39,8 +38,8 @@ def export(
     out: Annotated[str | None, typer.Option("--out", metavar="FILE", help="Write the functions to a file.")] = None,
     file: Files = None,
     input_format: InputFormat = None,
-    wrt: Annotated[str | None, typer.Option(metavar="A,B", help="Differentiate with respect to these names only.")] = None,
-    freeze: Annotated[list[str] | None, typer.Option(metavar="X,Y", help="Never differentiate with respect to these names.")] = None,
+    wrt: Wrt = None,
+    freeze: Freeze = None,
     seed: Annotated[
         str | None, typer.Option(metavar="VALUE", help="The vector of the vector-Jacobian product, in the output's shape.")
     ] = None,
@@ -59,7 +58,7 @@ def export(
     Of several queries, each has a function: value_and_grad_1, value_and_grad_2, ...
     """
     request = ExportRequest(
-        arguments=arguments or [], files=file or [], input_format=input_format, wrt=wrt, freeze=freeze or [], seed=seed, save=[],
+        arguments=arguments or [], files=file or [], input_format=input_format, wrt=joined(wrt), freeze=freeze or [], seed=seed, save=[],
         timeout=None, output_format="text", dtype=dtype, random_state=random_state, fail_fast=False, limit=limit or [], dialect=dialect,
         quiet=False, color=color, to=to, out=out,
     )  # fmt: skip

@@ -9,13 +9,14 @@ from typing import Annotated
 import typer
 
 from gradcli.cli.commands import STYLE
+from gradcli.cli.commands.shared_options import OnceCommand
 from gradcli.cli.exit_codes import FINE
 from gradcli.errors import UsageError
 
 app = typer.Typer(**STYLE)
 
 
-@app.command("functions")
+@app.command("functions", cls=OnceCommand)
 def list_functions(
     words: Annotated[
         list[str] | None,

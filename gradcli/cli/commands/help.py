@@ -9,13 +9,14 @@ from typing import Annotated
 import typer
 
 from gradcli.cli.commands import STYLE
+from gradcli.cli.commands.shared_options import OnceCommand
 from gradcli.cli.exit_codes import FINE
 from gradcli.errors import UsageError, suggestion
 
 app = typer.Typer(**STYLE)
 
 
-@app.command("help")
+@app.command("help", cls=OnceCommand)
 def explain_code(
     code: Annotated[str | None, typer.Argument(metavar="[CODE]", help="A code, as in error[unknown-name], or a verdict.")] = None,
 ) -> Callable[[], int]:

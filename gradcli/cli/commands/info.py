@@ -9,13 +9,14 @@ from typing import Annotated
 import typer
 
 from gradcli.cli.commands import STYLE
+from gradcli.cli.commands.shared_options import OnceCommand
 from gradcli.cli.exit_codes import FINE
 from gradcli.errors import UsageError
 
 app = typer.Typer(**STYLE)
 
 
-@app.command("info")
+@app.command("info", cls=OnceCommand)
 def show_info(
     output_format: Annotated[str, typer.Option("--format", metavar="text|json", help="The form of the output.")] = "text",
 ) -> Callable[[], int]:

@@ -9,8 +9,7 @@ from typing import Annotated
 import typer
 
 from gradcli.cli.commands import STYLE
-from gradcli.cli.commands.eval import ExpressionCommand
-from gradcli.cli.commands.shared_options import Color, Dialect, Files, Limit
+from gradcli.cli.commands.shared_options import Color, Dialect, ExpressionCommand, Files, Limit, joined
 from gradcli.cli.exit_codes import FINE, FOUND, code_of
 from gradcli.cli.request import PlotRequest
 from gradcli.errors import UsageError
@@ -33,7 +32,7 @@ def plot(
         ),
     ] = None,
     file: Files = None,
-    wrt: Annotated[str | None, typer.Option(metavar="A,B", help="Differentiate by these names (by those with ranges).")] = None,
+    wrt: Annotated[list[str] | None, typer.Option(metavar="A,B", help="Differentiate by these names (by those with ranges).")] = None,
     points: Annotated[
         int | None, typer.Option(metavar="N", help="Rows of the table, evenly spaced (101); of two names, along each (65).")
     ] = None,
@@ -63,7 +62,7 @@ def plot(
     gradcli plot '(1-x)^2 + 100*(y-x^2)^2' x=-2..2 y=-1..3
     """
     request = PlotRequest(
-        arguments=arguments or [], files=file or [], input_format=None, wrt=wrt, freeze=[], seed=None, save=[], timeout=timeout,
+        arguments=arguments or [], files=file or [], input_format=None, wrt=joined(wrt), freeze=[], seed=None, save=[], timeout=timeout,
         output_format=output_format, dtype="float64", random_state=random_state, fail_fast=False, limit=limit or [], dialect=dialect,
         quiet=False, color=color, points=points, log=log, out=out, check=check, width=width, height=height,
     )  # fmt: skip

@@ -10,7 +10,7 @@ import typer
 
 from gradcli.cli import interrupts
 from gradcli.cli.commands import STYLE
-from gradcli.cli.commands.shared_options import Color, Dialect, Limit, Precision
+from gradcli.cli.commands.shared_options import Color, Dialect, Limit, OnceCommand, Precision
 from gradcli.cli.request import ReplRequest
 
 app = typer.Typer(**STYLE)
@@ -18,6 +18,7 @@ app = typer.Typer(**STYLE)
 
 @app.command(
     "repl",
+    cls=OnceCommand,
     epilog="Exit codes: 0 when the session is left; of piped lines, as gradcli eval: 1 a mismatch or a false assert; 2 input that cannot "
     "be evaluated.",
 )

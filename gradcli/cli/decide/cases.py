@@ -105,8 +105,13 @@ def _explain_what_is_wrong(program: Program, lowered: Lowered, wrt: Mapping[str,
 
 
 def _claims_of(request: CheckRequest, programs: Programs, targets: dict[str, str]) -> Claims:
-    claims = [_claim(*assignment("--grad", text), formula=False, programs=programs) for text in request.grad]
-    claims += [_claim(*assignment("--grad-formula", text), formula=True, programs=programs) for text in request.grad_formula]
+    said = [("--grad", text) for text in request.grad] + [("--grad-formula", text) for text in request.grad_formula]
+    claims: list[ClaimInput] = []
+    for option, text in said:
+        name, claim = assignment(option, text)
+        if any(name == other.of for other in claims):
+            raise UsageError(f"two claims of the gradient by '{name}'", help=f"{option} {text} is the second: leave one out")
+        claims.append(_claim(name, claim, option == "--grad-formula", programs))
     for option, given in (("--grad", claims), ("--save", targets)):
         if given and request.expression is None:
             raise UsageError(f"{option} is about an expression", help="give it with -e")

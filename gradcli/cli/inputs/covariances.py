@@ -19,7 +19,7 @@ def covariances_of(texts: Sequence[str], programs: Programs, state: int) -> list
         names = names_of(listed) or ()
         if not equals or not names or not value.strip() or not all(name.isidentifier() for name in names):
             raise UsageError(f"--cov takes NAMES=VALUE, not '{text}'", help="write --cov a,b=0.02, or --cov a,b=@matrix.npy")
-        if any(names == other for other, _ in found):
+        if any({*names} == {*other} for other, _ in found):
             raise UsageError(f"--cov {listed}=... is given twice")
         given = value.strip()
         found.append((names, programs.loader()(given[1:]) if given.startswith("@") else calculator.constant(given, "<cov>")))

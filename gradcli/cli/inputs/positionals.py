@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from gradcli.files.settings import Settings
 
 _UNREAD = re.compile("[\udc80-\udcff]")  # bytes, as Python has them in the text of arguments
+_PATH = re.compile(r"[\w./\\~: -]+")
+_OF_RECORDS = (".jsonl", ".ndjson")
 BINDING = re.compile(r"(?P<name>[^\W\d]\w*)=(?!=)(?P<value>[^;\n]*)\Z", re.DOTALL)
 
 
@@ -41,7 +44,7 @@ class Inputs:
 
     def holds_records(self, path: str) -> bool:
         if self.format is None:
-            return path.endswith((".jsonl", ".ndjson"))
+            return path.endswith(_OF_RECORDS)
         return self.format == "jsonl"
 
     def record_files(self) -> list[str]:
@@ -99,6 +102,50 @@ def eval_inputs(request: Request) -> Inputs:
     return inputs
 
 
+def expression_apart(request: CheckRequest) -> CheckRequest:
+    """Return the request with an expression among its positionals as that of ``-e``.
+
+    A file that exists and a word with a known suffix are files. Raises UsageError for a word that reads as a mistyped path.
+    """
+    if request.function is not None:
+        return request
+    texts = {word: argument_text(word) for word in request.arguments if word != "-" and not os.path.exists(word)}
+    bindings = {word: found["name"] for word, text in texts.items() if (found := BINDING.match(text)) is not None}
+    asked = [word for word in texts if word not in bindings and not word.endswith((".grad", *_OF_RECORDS))]
+    for word in asked:
+        _refuse_lost_path(texts[word].strip(), set(bindings.values()))
+    if not asked:
+        return request
+    two = [text.strip() for text in (request.expression, *(texts[word] for word in asked)) if text is not None]
+    if len(two) > 1:
+        help = "quote the expression as a whole; write a binding without spaces around '='"
+        raise UsageError(f"two expressions: '{two[0]}' and '{two[1]}'", help=help)
+    return request.but(expression=texts[asked[0]], arguments=[word for word in request.arguments if word not in asked])
+
+
+def _refuse_lost_path(text: str, bound: Collection[str]) -> None:
+    """Raise UsageError for a text of names without values that a path could be: nothing would be checked of what was meant."""
+    if not _PATH.fullmatch(text):
+        return
+    from gradcli.language.callables import is_function
+
+    words = [word for word in re.split(r"\W+", text) if word]
+    free = [word for word in words if word not in bound and not word[0].isdecimal() and not is_function(word)]
+    if any(len(word) > 1 for word in free) or (free == words and " " not in text):
+        short = re.fullmatch(r"-(\w)(\w+)", text)
+        help = f"a short option takes no attached value: -{short[1]} {short[2]}" if short else f"it is an expression after -e: -e '{text}'"
+        raise UsageError(f"there is no file or folder '{text}'", help=help)
+
+
+def _is_fed() -> bool:
+    """Tell a standard input that somebody directed here, a pipe or a file, from a terminal or none."""
+    try:
+        mode = os.fstat(sys.stdin.fileno()).st_mode
+    except (AttributeError, OSError, ValueError):  # there is none, or it is closed
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISREG(mode)
+
+
 def check_inputs(request: CheckRequest, usual: Settings) -> Inputs:
     """What ``gradcli check`` reads: files and those of folders, and an expression; of neither, what is usual. Raises UsageError."""
     from gradcli.cli.inputs.folders import found_in, matching
@@ -117,8 +164,10 @@ def check_inputs(request: CheckRequest, usual: Settings) -> Inputs:
         raise UsageError("--at is about a --function", help="after -e, bindings follow as they are: x=1,2")
     if request.expression is None and not files and usual.files:
         files = matching(usual.files, usual.path)
+    if request.expression is None and not files and _is_fed():
+        files = ["-"]
     if request.expression is None and not files:
-        help = "name files, or give an expression: gradcli check -e 'x**2*sin(x)'"
+        help = "name files, or give an expression: gradcli check 'x**2*sin(x)'"
         listed = "the settings list functions: gradcli check --functions imports and runs them"
         raise UsageError("nothing to check", help=listed if usual.functions else help)
     given = Inputs(request.expression, bindings, files, request.input_format)

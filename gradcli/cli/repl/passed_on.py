@@ -32,7 +32,7 @@ def passed(name: str, *added: str) -> Callable[[Session, str], int | None]:
             if session.transcript.last is None:
                 raise UsageError("there is no last result, which '_' stands for", help="type an expression first")
             expression = without_last(expression, session.transcript.last)
-        return call(session, [name, expression, *arguments, *added])
+        return call(session, [name, expression, *arguments, *(word for word in added if word not in arguments)])
 
     return run
 
@@ -48,13 +48,13 @@ def call(session: Session, words: list[str]) -> int:
     bindings = transcript.bindings()
     if bindings:
         words = [*words, "-f", "-"]
-    if settings.dialect is not None:
+    if settings.dialect is not None and "--dialect" not in words:
         words += ["--dialect", settings.dialect]
-    if not settings.check and words[0] in ("explain", "diff") and "--check" not in words:
+    if not settings.check and words[0] in ("explain", "diff") and not {"--check", "--no-check"} & {*words}:
         words.append("--no-check")
     for each in settings.limit:
         words += ["--limit", each]
-    if settings.color != "auto" and "--format" not in words:
+    if settings.color != "auto" and not {"--format", "--color"} & {*words}:
         words += ["--color", settings.color]
     with typed(bindings):
         command = asked(lambda **how: app(words, **how))
