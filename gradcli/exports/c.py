@@ -64,8 +64,6 @@ class _C(Syntax):
 class CFile:
     """Files of C."""
 
-    suffix = ".c"
-
     def file(self, subjects: Sequence[Subject]) -> str:
         """The text of a file. Raises UnsupportedInTargetError."""
         bodies = [self._function(subject) for subject in subjects]

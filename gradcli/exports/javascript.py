@@ -75,8 +75,6 @@ class _JavaScript(Syntax):
 class JavaScriptModule:
     """Modules of JavaScript."""
 
-    suffix = ".js"
-
     def file(self, subjects: Sequence[Subject]) -> str:
         """The text of a module. Raises UnsupportedInTargetError."""
         bodies = [self._function(subject) for subject in subjects]

@@ -73,8 +73,6 @@ class _Julia(Syntax):
 class JuliaFile:
     """Files of Julia."""
 
-    suffix = ".jl"
-
     def file(self, subjects: Sequence[Subject]) -> str:
         """The text of a file. Raises UnsupportedInTargetError."""
         bodies = [self._function(subject) for subject in subjects]

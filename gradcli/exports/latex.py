@@ -24,8 +24,6 @@ _SHORT = 40  # and of one that is repeated rather
 class LatexFile:
     """Files of LaTeX: one environment for each query."""
 
-    suffix = ".tex"
-
     def file(self, subjects: Sequence[Subject]) -> str:
         """The text of a file."""
         return "\n\n".join(map(self._equations, subjects)) + "\n"

@@ -64,8 +64,6 @@ class _Text(Statements):
 class PythonModule:
     """A target of which files are modules of Python."""
 
-    suffix = ".py"
-
     def __init__(self, target: ArrayTarget) -> None:
         self.target = target
 

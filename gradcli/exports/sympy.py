@@ -33,8 +33,6 @@ class _Text(Statements):
 class SympyModule:
     """Modules of Python that build sympy's expressions."""
 
-    suffix = ".py"
-
     def file(self, subjects: Sequence[Subject]) -> str:
         """The text of a module. Raises UnsupportedInTargetError."""
         return "import sympy\n\n\n" + "\n\n\n".join(map(self._function, subjects)) + "\n"

@@ -10,14 +10,16 @@ from gradcli.errors import one_of
 from gradcli.exports.subject import Subject
 
 TARGETS = ("latex", "numpy", "torch", "jax", "c", "javascript", "julia", "sympy")
+ALIASES = {"js": "javascript"}
+SUFFIXES = {
+    ".py": ("numpy", "torch", "jax", "sympy"), ".c": ("c",), ".js": ("javascript",), ".tex": ("latex",), ".jl": ("julia",),
+}  # fmt: skip
 _MADE = {"c": ("c", "CFile"), "javascript": ("javascript", "JavaScriptModule"), "julia": ("julia", "JuliaFile")}
 _MADE |= {"latex": ("latex", "LatexFile"), "sympy": ("sympy", "SympyModule")}
 
 
 class Target(Protocol):
     """What writes functions."""
-
-    suffix: str
 
     def file(self, subjects: Sequence[Subject]) -> str:
         """The text of a file with these functions. Raises UnsupportedInTargetError."""

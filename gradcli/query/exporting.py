@@ -15,15 +15,18 @@ from gradcli.graph.transforms import ones_like, vjp
 from gradcli.language.run import Lowered, Program
 from gradcli.language.scope import Scope
 from gradcli.language.statements import parse_statements
-from gradcli.language.tree import Assertion
+from gradcli.language.tree import Assertion, Query, Statement
 from gradcli.ops.calling.promotion import FLOAT
 from gradcli.query.evaluate import locate
+from gradcli.query.free_variables import needs_of
 from gradcli.query.given_beside import seed_of
+from gradcli.query.glued_names import refuse_glued
 from gradcli.query.options import Options
 from gradcli.query.uncertainty import left_out
 from gradcli.query.wrt import variables
 
 FUNCTION = "value_and_grad"
+_ANY = np.float64(0.5)  # a number, of which a function has the shape and the dtype
 
 
 def subjects(program: Program, lines: Iterable[str], name: str | None, options: Options) -> Iterator[Subject | GradcliError]:
@@ -37,13 +40,32 @@ def subjects(program: Program, lines: Iterable[str], name: str | None, options: 
             if isinstance(statement, Assertion):
                 continue
             try:
-                lowered = program.execute(statement)
+                lowered = _lowered(program, statement, options)
                 if lowered is not None:
                     yield subject(program, lowered, options, [*text, statement.text])
                 else:
                     text.append(statement.text)
             except Exception as error:
                 yield locate(contained(error), program.scope, statement)
+
+
+def _lowered(program: Program, statement: Statement, options: Options) -> Lowered | None:
+    """Return what a statement is lowered to, names without values being numbers. Raises GradcliError."""
+    try:
+        return program.execute(statement)
+    except GradcliError:
+        needs = needs_of(statement, program.scope, options.wrt or ())
+        if not needs:
+            raise
+        if isinstance(statement, Query):
+            refuse_glued(statement, needs.names, options.wrt or (), program.scope.names)
+        for name in needs.names:
+            program.scope.bind_value(name, _ANY)
+    try:
+        return program.execute(statement)
+    except GradcliError as error:
+        error.note = error.note or f"no value is given for {', '.join(needs.names)}: without one, a name is a number"
+        raise
 
 
 def subject(program: Program, lowered: Lowered, options: Options, text: list[str]) -> Subject:

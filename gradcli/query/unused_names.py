@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 
 from gradcli.errors import GradcliError, MissingValueError, suggestion, text_lines
+from gradcli.language.callables import is_function
 from gradcli.language.mentions import names_bound_by, words_of
 from gradcli.language.run import statements
 from gradcli.language.scope import Scope
@@ -102,9 +103,10 @@ def refuse_unknown(options: Options, known: Iterable[str], words: Collection[str
         for name in names:
             if name not in known:
                 close = None if name in words else suggestion(name, sorted(known))
-                help = f"did you mean '{close}'?" if close else f"give it a value: {name}=..."
+                help: str | None = f"did you mean '{close}'?" if close else f"give it a value: {name}=..."
                 if not close and known and name not in words:
-                    help = f"the names are {', '.join(sorted(known)[:_LISTED])}"
+                    variables = [other for other in sorted(known) if not is_function(other)]
+                    help = f"the names are {', '.join(variables[:_LISTED])}" if variables else None
                 raise MissingValueError(f"no value for '{name}', which is to be {what}", help=help)
 
 

@@ -64,7 +64,9 @@ def explain(
         str | None,
         typer.Option("--format", metavar="|".join(EXPLAIN_FORMATS), help="The form of the output (text, or as FILE's suffix says)."),
     ] = None,
-    out: Annotated[str | None, typer.Option("--out", "-o", metavar="FILE", help="Write to FILE instead of standard output.")] = None,
+    out: Annotated[
+        str | None, typer.Option("--out", "-o", metavar="FILE", help="Write to FILE.svg, .html, .json, .md, .tex or .txt.")
+    ] = None,
     digits: Annotated[
         int | None, typer.Option(metavar="N", min=1, max=17, help="Round numbers in text to N significant digits (6).")
     ] = None,
@@ -120,7 +122,7 @@ def run(request: ExplainRequest) -> int:
             if request.fail_fast and max(codes):
                 break
         else:
-            said = say_remarks(explanations.evaluation.remarks) if inputs.files else FINE
+            said = say_remarks(explanations.remarks) if inputs.files else FINE
     finally:
         if codes:
             writer.end()

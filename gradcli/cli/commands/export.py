@@ -10,7 +10,7 @@ import typer
 
 from gradcli.cli.commands import STYLE
 from gradcli.cli.commands.shared_options import Color, Dialect, ExpressionCommand, Files, Freeze, InputFormat, Limit, Precision, Wrt, joined
-from gradcli.cli.exit_codes import FINE, code_of
+from gradcli.cli.exit_codes import FINE, code_of, say_remarks
 from gradcli.cli.request import ExportRequest
 from gradcli.errors import UsageError
 
@@ -29,13 +29,21 @@ def export(
     arguments: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[EXPRESSION] [NAME=VALUE]...", help="An expression, and values that say shapes and dtypes; - reads standard input."
+            metavar="[EXPRESSION] [NAME=VALUE]...",
+            help="An expression, and values that say shapes and dtypes (without one: a number); - reads standard input.",
         ),
     ] = None,
     to: Annotated[
-        str, typer.Option("--to", metavar="latex|numpy|torch|jax|c|javascript|julia|sympy", help="The language or library.")
-    ] = "numpy",
-    out: Annotated[str | None, typer.Option("--out", metavar="FILE", help="Write the functions to a file.")] = None,
+        str | None,
+        typer.Option(
+            "--to",
+            metavar="latex|numpy|torch|jax|c|javascript|julia|sympy",
+            help="The language or library (numpy, or as FILE's suffix says); js is javascript.",
+        ),
+    ] = None,
+    out: Annotated[
+        str | None, typer.Option("--out", "-o", metavar="FILE", help="Write the functions to FILE.py, .c, .js or .tex, as its suffix says.")
+    ] = None,
     file: Files = None,
     input_format: InputFormat = None,
     wrt: Wrt = None,
@@ -53,14 +61,16 @@ def export(
 
     gradcli export 'sum((a*x - y)**2)' a=2 x=1,2,3 y=2,4,7 --to torch
 
-    gradcli export 'exp(-x)*sin(y)' x=1 y=2 --to c --out f.c
+    gradcli export 'exp(-x)*sin(y)' --out f.c
 
     Of several queries, each has a function: value_and_grad_1, value_and_grad_2, ...
     """
+    from gradcli.cli.inputs.option_values import export_target
+
     request = ExportRequest(
         arguments=arguments or [], files=file or [], input_format=input_format, wrt=joined(wrt), freeze=freeze or [], seed=seed, save=[],
         timeout=None, output_format="text", dtype=dtype, random_state=random_state, fail_fast=False, limit=limit or [], dialect=dialect,
-        quiet=False, color=color, to=to, out=out,
+        quiet=False, color=color, to=export_target(to, out), out=out,
     )  # fmt: skip
     return partial(run, request)
 
@@ -92,6 +102,7 @@ def run(request: ExportRequest) -> int:
             found.append(subject)
     if max(codes) > FINE:
         return max(codes)
+    say_remarks(exporting.remarks)
     if not found:
         raise UsageError("nothing to export", help="gradcli export 'x**2*sin(y)' x=1 y=2 --to numpy")
     if len(found) > 1:

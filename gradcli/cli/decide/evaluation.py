@@ -16,13 +16,16 @@ from gradcli.report.records import Record
 
 
 class Evaluation:
-    """The results of all inputs, in order."""
+    """The results of all inputs, in order.
 
-    def __init__(self, inputs: Inputs, programs: Programs, options: Options, state: int) -> None:
+    free  whether names that are asked for may do without values
+    """
+
+    def __init__(self, inputs: Inputs, programs: Programs, options: Options, state: int, free: bool = False) -> None:
         self.inputs, self.programs, self.options, self.state = inputs, programs, options, state
         self.names = UsedNames()
         if inputs.expression is not None and not inputs.files:  # the names of the whole run are known at once
-            refuse_unknown_in(inputs.expression, options, programs.values, programs.limits)
+            refuse_unknown_in(inputs.expression, options, programs.values, programs.limits, free)
 
     def records(self) -> Iterator[Record]:
         """The results in order, each as soon as it is there."""

@@ -47,7 +47,9 @@ class Explanations:
         inputs = Kept(inputs) if self.asked.steps else inputs
         self.inputs, self.programs, self.options, self.state = inputs, programs, options, state
         programs.keeps_text = True
-        self.evaluation = Evaluation(inputs, programs, replace(options, observer=self._observe), state)
+        self.derives = self.asked.steps and not self.asked.why and inputs.expression is not None  # where names have no values
+        self.evaluation = Evaluation(inputs, programs, replace(options, observer=self._observe), state, self.derives)
+        self.remarks = self.evaluation.remarks
 
     def all(self) -> Iterator[Explanation]:
         """The explanations; of an expression whose names have no values, and whose derivation is asked for, that."""
@@ -55,7 +57,7 @@ class Explanations:
             found = self._found.pop(id(record), None)
             if found is None or record.error is not None:
                 lacks_values = record.error is not None and isinstance(record.error.error, MissingValueError)
-                if lacks_values and self.asked.steps and not self.asked.why and self.inputs.expression is not None:
+                if lacks_values and self.derives:
                     yield from self._derived()
                     return
                 found = Explanation(record)
@@ -74,13 +76,17 @@ class Explanations:
         asked = Asked(
             self.options.wrt, 1, self.asked.latex, self.options.check, state=self.state, timeout=self.options.timeout, observer=observe
         )  # fmt: skip
-        for record in Differentiation(DiffInputs(self.inputs, self.options.wrt), self.programs, asked).records():
+        differentiation = Differentiation(DiffInputs(self.inputs, self.options.wrt), self.programs, asked)
+        self.remarks = differentiation.remarks
+        for record in differentiation.records():
             if not self._is_of_the_expression(record):
                 continue
             explanation = Explanation(_as_record(record))
             general = made.get(id(record))
             if general is not None and record.error is None:
-                explanation.steps = derivations(general, {name: record.formulas[name,] for name in record.names})
+                explanation.steps = derivations(
+                    general, {name: record.formulas[name,] for name in record.names if name not in self.options.freeze}
+                )
             yield explanation
 
     def _is_of_the_expression(self, record: DerivativeRecord) -> bool:

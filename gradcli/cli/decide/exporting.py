@@ -12,7 +12,7 @@ from gradcli.exports.subject import Subject
 from gradcli.query.exporting import subjects
 from gradcli.query.options import Options
 from gradcli.query.programs import Programs
-from gradcli.query.unused_names import refuse_unknown_in
+from gradcli.query.unused_names import UsedNames, refuse_unknown_in
 
 
 class Exporting:
@@ -20,8 +20,9 @@ class Exporting:
 
     def __init__(self, inputs: Inputs, programs: Programs, options: Options, state: int) -> None:
         self.inputs, self.programs, self.options, self.state = inputs, programs, options, state
+        self.names = UsedNames()
         if inputs.expression is not None and not inputs.files:
-            refuse_unknown_in(inputs.expression, options, programs.values, programs.limits)
+            refuse_unknown_in(inputs.expression, options, programs.values, programs.limits, free=True)
 
     def subjects(self) -> Iterator[tuple[Subject | None, GradcliError | None]]:
         """What is exported, or an error in its place. Raises UsageError for records."""
@@ -33,3 +34,8 @@ class Exporting:
                     yield (None, found) if isinstance(found, GradcliError) else (found, None)
             except Exception as error:
                 yield None, contained(error)
+            self.names.add(text.program.scope)
+
+    def remarks(self) -> list[str]:
+        """What is to be said when all is done: of names that were given values and stand nowhere."""
+        return self.names.unmentioned(self.programs.values, self.options)

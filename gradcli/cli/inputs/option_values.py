@@ -7,11 +7,20 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from gradcli.characters import normalized
-from gradcli.cli.request import BoundRequest, CheckRequest, DiffRequest, EvalRequest, ExplainRequest, ExportRequest, Request
+from gradcli.cli.request import (
+    EXPLAIN_FORMATS,
+    BoundRequest,
+    CheckRequest,
+    DiffRequest,
+    EvalRequest,
+    ExplainRequest,
+    ExportRequest,
+    Request,
+)
 from gradcli.errors import UsageError, one_of
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.calling.prefixes import DIALECTS
@@ -83,15 +92,43 @@ def eval_options(request: EvalRequest, place: Place | None = None) -> Options:
     )  # fmt: skip
 
 
-_SUFFIXES = {
-    ".svg": "svg", ".html": "html", ".htm": "html", ".dot": "dot", ".gv": "dot", ".mmd": "mermaid", ".mermaid": "mermaid", ".tex": "latex",
-    ".json": "json", ".jsonl": "jsonl",
+_OF_EXPLANATIONS = {
+    ".svg": ("svg",), ".html": ("html",), ".json": ("json",), ".md": ("mermaid",), ".tex": ("latex",), ".txt": ("text",),
 }  # fmt: skip
 
 
+def kind_by_suffix(out: str | None, suffixes: Mapping[str, tuple[str, ...]], option: str, given: str | None) -> str | None:
+    """Return what is written: what an option says, or the first of those that the suffix of the file stands for.
+
+    Raises UsageError for another suffix, and for one that the option contradicts.
+    """
+    if out is None:
+        return given
+    suffix = os.path.splitext(out)[1].lower()
+    if suffix not in suffixes:
+        raise UsageError(f"--out {out}: a suffix says what is written", help=f"the suffixes are {', '.join(suffixes)}")
+    if given is not None and given not in suffixes[suffix]:
+        own = next((s for s, kinds in suffixes.items() if given in kinds), None)
+        help = f"leave {option} out" if own is None else f"leave {option} out, or write --out {os.path.splitext(out)[0]}{own}"
+        raise UsageError(f"--out {out} and {option} {given} contradict each other", help=help)
+    return given or suffixes[suffix][0]
+
+
 def explanation_format(given: str | None, out: str | None, latex: bool) -> str:
-    """The form of explanations: what is asked for, or what the suffix of the file says."""
-    return given or _SUFFIXES.get("" if out is None else os.path.splitext(out)[1].lower()) or ("latex" if latex else "text")
+    """Return the form of explanations: what is asked for, or what the suffix of the file says. Raises UsageError."""
+    if given is not None:
+        one_of("--format", given, EXPLAIN_FORMATS)
+    return kind_by_suffix(out, _OF_EXPLANATIONS, "--format", given) or ("latex" if latex else "text")
+
+
+def export_target(given: str | None, out: str | None) -> str:
+    """Return the target of an export: what is asked for, or what the suffix of the file says. Raises UsageError."""
+    from gradcli.exports.targets import ALIASES, SUFFIXES, TARGETS
+
+    if given is not None:
+        given = ALIASES.get(given, given)
+        one_of("--to", given, TARGETS)
+    return kind_by_suffix(out, SUFFIXES, "--to", given) or "numpy"
 
 
 def explain_options(request: ExplainRequest) -> Options:

@@ -120,4 +120,6 @@ class Collected:
             return
         from gradcli.storage.whole_files import write_whole
 
+        if self.kind == "mermaid":
+            text = f"```mermaid\n{text}```\n"  # how Markdown has it drawn
         write_whole(Path(self.out), text.encode())
