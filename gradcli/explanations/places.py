@@ -8,7 +8,7 @@ from typing import NamedTuple
 from gradcli.errors import GradcliError, Source, Span
 from gradcli.graph.nodes import Expr
 from gradcli.language.frames import Frame
-from gradcli.language.origins import Origin
+from gradcli.language.origins import Origin, nodes_in
 from gradcli.language.program_text import ProgramText, moved
 from gradcli.language.rereading import as_read
 from gradcli.language.rewritten import rewritten
@@ -60,6 +60,8 @@ def places(scope: Scope, order: Sequence[Expr], text: ProgramText) -> dict[Expr,
         call = calls.get(node)
         called = None if call is None else moved(call[1], text.begin_of(call[0]))
         root = roots.get(_group(origin)) if origin.calls else None
+        if root is node and not _is_result(node, origin):
+            continue  # of another query's call, whose result is not in this one
         function = origin.calls[0] if origin.calls else None
         if root is None or root is node:
             written = None
@@ -140,6 +142,13 @@ def _roots(order: Sequence[Expr], chosen: Mapping[Expr, Origin]) -> dict[_Group,
         if origin is not None and origin.calls:
             found[_group(origin)] = node
     return found
+
+
+def _is_result(node: Expr, origin: Origin) -> bool:
+    """Whether a node is what the call gave that it was expanded from."""
+    if origin.tree is None or origin.frame is None:
+        return True
+    return node in {*nodes_in(origin.frame.results[origin.tree.place])}
 
 
 def _calls(scope: Scope) -> dict[Expr, tuple[Source, Span]]:

@@ -87,7 +87,7 @@ def origins(frames: Iterable[Frame], bindings: Mapping[Expr, Binding | DataBindi
                 _add(table, _without_lists(taken, None, lists, table, frame), tree, frame)
         if frame.coerced is not None:
             root = frame.expression.root
-            _add(table, dict.fromkeys(_between([frame.coerced], _nodes_in(frame.results[root.place])), ()), root, frame)
+            _add(table, dict.fromkeys(_between([frame.coerced], nodes_in(frame.results[root.place])), ()), root, frame)
     return table
 
 
@@ -106,12 +106,12 @@ def _made(tree: Node, result: Any, frame: Frame) -> dict[Expr, tuple[str, ...]]:
         if tree.place in frame.expansions:  # a call of a user's function, whose nodes are of its own text
             return {}
         ends = [frame.results[part.place] for part in _parts(tree)]
-        return dict.fromkeys(_between(_nodes_in(result), _nodes_in(ends)), ())
+        return dict.fromkeys(_between(nodes_in(result), nodes_in(ends)), ())
     made: dict[Expr, tuple[str, ...]] = {}
     pending: list[tuple[Expansion, tuple[str, ...]]] = [(expansion, ())]
     for call, outer in pending:  # which grow; the inner calls come after, and are right about their nodes
         calls = (*outer, call.name)
-        made.update(dict.fromkeys(_between(_nodes_in(call.result), _nodes_in(call.given)), calls))
+        made.update(dict.fromkeys(_between(nodes_in(call.result), nodes_in(call.given)), calls))
         pending += [(inner, calls) for inner in call.inner]
     return made
 
@@ -121,7 +121,7 @@ def _lists(frame: Frame) -> dict[tuple[Any, ...], Sequence]:
     found: dict[tuple[Any, ...], Sequence] = {}
     for tree, result in zip(frame.nodes, frame.results, strict=False):
         if isinstance(tree, Sequence) and isinstance(result, (list, tuple)) and result:
-            found.setdefault(_entries([*_nodes_in(result)][::-1]), tree)
+            found.setdefault(_entries([*nodes_in(result)][::-1]), tree)
     return found
 
 
@@ -149,7 +149,7 @@ def _taken_for(tree: Node, frame: Frame) -> Iterable[Expr]:
     expansion = frame.expansions[tree.place]
     if expansion is None:
         return ()
-    return _between(_nodes_in(expansion.given), _nodes_in([frame.results[part.place] for part in _parts(tree)]))
+    return _between(nodes_in(expansion.given), nodes_in([frame.results[part.place] for part in _parts(tree)]))
 
 
 def _between(roots: Iterable[Expr], ends: Iterable[Expr]) -> list[Expr]:
@@ -168,7 +168,7 @@ def _between(roots: Iterable[Expr], ends: Iterable[Expr]) -> list[Expr]:
     return found
 
 
-def _nodes_in(result: Any) -> Iterator[Expr]:
+def nodes_in(result: Any) -> Iterator[Expr]:
     """The nodes in a result of lowering, however it is nested."""
     pending = [result]
     while pending:
