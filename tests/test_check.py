@@ -388,7 +388,7 @@ REFUSED = {
     "a negative tolerance": (["-e", "x", "x=1", "--rtol", "-1"], "rtol"),
     "no number as tolerance": (["-e", "x", "x=1", "--atol", "nan"], "atol"),
     "no points": (["-e", "x", "--points", "0"], "points"),
-    "no processes": (["-e", "x", "-j", "0"], "-j"),
+    "no processes": (["-e", "x", "-j", "0"], "--jobs is at least 1"),
     "no time": (["-e", "x", "x=1", "--timeout", "0"], "timeout"),
     "--at without a function": (["-e", "x", "--at", "x=1"], "--function"),
     "a function without a gradient": (["--function", "math:sin", "--at", "x=1"], "--gradient"),

@@ -269,7 +269,7 @@ def test_save(records, tmp_path):
 def test_large_results_are_computed_into_their_files(records, tmp_path):
     x = np.random.default_rng(3).normal(size=300_000)
     np.save(tmp_path / "x.npy", x)
-    arguments = ("x*exp(x)", "x=@x.npy", "--no-check", "--save", "x=out.npy", "--save", "value=value.npy")
+    arguments = ("x*exp(x)", "x=@x.npy", "--save", "x=out.npy", "--save", "value=value.npy")
     code, (record,) = records(*arguments)
     assert code == 0
     assert record["grad"] == {}
@@ -281,7 +281,7 @@ def test_large_results_are_computed_into_their_files(records, tmp_path):
     code, (record,) = records(*arguments)
     assert record["warnings"][0] == "a value that was given is not finite"
     assert np.load(tmp_path / "out.npy")[249_999] == pytest.approx((1 + x[249_999]) * np.exp(x[249_999]))
-    assert records(*arguments[:4], "x=no/such/folder.npy")[0] == 2
+    assert records(*arguments[:3], "x=no/such/folder.npy")[0] == 2
     assert sorted(p.name for p in tmp_path.iterdir()) == ["out.npy", "value.npy", "x.npy"]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -12,7 +13,7 @@ from typing import Any
 from gradcli.cli import interrupts
 from gradcli.cli.write.streams import prepare, say
 from gradcli.containment import contained
-from gradcli.errors import GradcliError, InternalError
+from gradcli.errors import GradcliError, InternalError, UsageError, suggestion
 from gradcli.storage.whole_files import abandon
 
 FINE, FOUND, BAD_INPUT, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 130
@@ -83,38 +84,50 @@ def asked(app: Callable[..., Any]) -> Callable[[], int] | int:
     try:
         command = app(standalone_mode=False, prog_name="gradcli")
     except SystemExit as end:
-        command = end.code
+        command = FINE if end.code == 1 else end.code  # 1 is the framework's for a pipe that nobody reads any more
     except Exception as error:
-        show = getattr(error, "show", None)
-        if show is None:
+        if not hasattr(error, "format_message"):
             if type(error).__name__ == "Abort":
                 raise KeyboardInterrupt from None
             raise
-        _say(_unknown_option(error) if type(error).__name__ == "NoSuchOption" else _shown(show))
+        _say(_wrong_usage(error).render())
         return BAD_INPUT
     return command if callable(command) or isinstance(command, int) else FINE
 
 
-def _shown(show: Callable[[Any], None]) -> str:
-    """What the framework says of wrong usage, which quotes what was typed."""
-    from io import StringIO
+_SAID = {  # by the framework, and in our words
+    r"Option '(\S+)' requires an argument": r"\1 needs a value",
+    r"Option '(\S+)' does not take a value": r"\1 takes no value",
+    r"Invalid value for '(\S+)'.*: .*valid integer.*": r"\1 takes a whole number",
+    r"Invalid value for '(\S+)'.*: .*valid (number|float).*": r"\1 takes a number",
+    r"Invalid value for '(\S+)'.*: Input should be less than or equal to (.*)": r"\1 is at most \2",
+    r"Invalid value for '(\S+)'.*: Input should be greater than or equal to (.*)": r"\1 is at least \2",
+    r"Invalid value for '(\S+)'.*: (\S+) is not in the range (\S+)": r"\1 is in the range \3, which \2 is not",
+    r"Got unexpected extra arguments?(?:\(s\))? \((.*)\)": r"too many arguments: \1",
+}
 
-    text = StringIO()
-    show(text)
-    return text.getvalue().removesuffix("\n")
+
+def _wrong_usage(error: Any) -> UsageError:
+    """Return what the framework says of wrong usage in our own words."""
+    command = None if error.ctx is None else error.ctx.command.name
+    listed = " ".join(["gradcli", *filter(None, [command]), "--help lists"])
+    if type(error).__name__ == "NoSuchOption":
+        return _unknown_option(error, f"{listed} them")
+    message = error.format_message().removesuffix(".")
+    for pattern, ours in _SAID.items():
+        if (found := re.fullmatch(pattern, message, re.DOTALL)) is not None:
+            return UsageError(found.expand(ours), help=f"{listed} what it takes" if command else None)
+    return UsageError(message)
 
 
-def _unknown_option(error: Any) -> str:
-    """An option that a command does not have, in our own words: the framework suggests from further away."""
-    from gradcli.errors import UsageError, suggestion
-
+def _unknown_option(error: Any, listed: str) -> UsageError:
+    """Return the error of an option that a command does not have: the framework suggests from further away."""
     command = error.ctx.command
     options = [name for param in command.params for name in (*param.opts, *param.secondary_opts) if name.startswith("--")]
     close = suggestion(error.option_name, [*options, "--help"])
-    listed = " ".join(["gradcli", *filter(None, [command.name]), "--help lists them"])
     takes_expressions = command.name in ("eval", "diff")
     help = f"did you mean {close}?" if close else f"{listed}; for an expression, write -(-x)" if takes_expressions else listed
-    return UsageError(f"no such option: {error.option_name}", help=help).render()
+    return UsageError(f"no such option: {error.option_name}", help=help)
 
 
 def _silence(stream: Any) -> None:

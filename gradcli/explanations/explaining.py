@@ -156,7 +156,8 @@ class _Explaining:
 
     def _backward(self, nodes: Mapping[Expr, ExplainedNode]) -> list[Contribution]:
         """The edges of the sweep, in its order."""
-        texts = {node: each.name or each.text for node, each in nodes.items()}
+        # the names in a function's body are its own: in a formula they would mean others
+        texts = {node: each.name or (each.text if each.call is None else None) for node, each in nodes.items()}
         spellings = {node: each.spelling for node, each in nodes.items() if each.name is None}
         made = LocalFormulas(self.scope.limits, pieces_of(self.ids, texts, spellings), [*self.scope.names, *self.scope.functions])
         found = []

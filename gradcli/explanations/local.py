@@ -109,4 +109,5 @@ def _power(node: Expr, text: str, spelling: str | None) -> int:
     operator = spelling or ""
     if operator in BINDING:
         return UNARY if len(node.operands) == 1 else BINDING[operator]
-    return EXPRESSION if operator in ("if", "not", "~", "|", "-") else ATOM
+    is_open = len(operator) < len(text) and text[-1] not in ")]|" and not operator.startswith(".")  # sin x, √x: it takes what follows
+    return EXPRESSION if is_open or operator in ("if", "not", "~", "|", "-") else ATOM

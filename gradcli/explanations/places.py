@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from gradcli.errors import Source, Span
+from gradcli.errors import GradcliError, Source, Span
 from gradcli.graph.nodes import Expr
-from gradcli.language.origins import Origin
+from gradcli.language.frames import Frame
+from gradcli.language.origins import Origin, nodes_in
 from gradcli.language.program_text import ProgramText, moved
+from gradcli.language.rereading import as_read
+from gradcli.language.rewritten import rewritten
+from gradcli.language.run import statements
 from gradcli.language.scope import Scope
-from gradcli.language.tree import Name, Number
+from gradcli.language.tree import Expression, Name, Number, Query
 
 _SHORT = 200  # characters of a text that is always kept
 _ROOM = 1 << 20  # those of all longer ones together: each term of a long sum has all before it in its text
@@ -56,17 +60,43 @@ def places(scope: Scope, order: Sequence[Expr], text: ProgramText) -> dict[Expr,
         call = calls.get(node)
         called = None if call is None else moved(call[1], text.begin_of(call[0]))
         root = roots.get(_group(origin)) if origin.calls else None
+        if root is node and not _is_result(node, origin):
+            continue  # of another query's call, whose result is not in this one
         function = origin.calls[0] if origin.calls else None
         if root is None or root is node:
             written = None
             length = inside.end - inside.start
             if length <= _SHORT or length <= room:
-                written = origin.source.text[inside.start : inside.end]
+                written = _own_text(origin, origin.source.text[inside.start : inside.end], scope)
                 room -= 0 if length <= _SHORT else length
             found[node] = Place(written, span, origin.spelling, function, node if root is node else None, called, line)
         else:
             found[node] = Place(None, None, None, function, root, called, line)
     return found
+
+
+def _own_text(origin: Origin, written: str, scope: Scope) -> str:
+    """Return the text of a node: as it is written, if that is the node where it stands alone, or else in the language's own spelling.
+
+    No part of ``sin^2(3x)`` says ``sin(3*x)``, and no exponent is written ``²``.
+    """
+    if origin.tree is None or origin.frame is None:
+        return written
+    if not (origin.frame.expression.implied or "=" in written or not written.isascii()):
+        return written
+    meant = rewritten(Expression(origin.tree, []), scope.functions)
+    return written if _alone(written, origin.frame, scope) == meant else meant
+
+
+def _alone(text: str, frame: Frame, scope: Scope) -> str | None:
+    """Return how a text is read that stands alone; None if it is no expression."""
+    found = list(statements([text], None, scope.limits))
+    if len(found) != 1 or not isinstance(found[0], Query):
+        return None
+    try:
+        return rewritten(as_read(found[0].expression, scope, frame.locals), scope.functions)
+    except GradcliError:
+        return None
 
 
 def _without_brackets(text: str, span: Span) -> Span:
@@ -112,6 +142,13 @@ def _roots(order: Sequence[Expr], chosen: Mapping[Expr, Origin]) -> dict[_Group,
         if origin is not None and origin.calls:
             found[_group(origin)] = node
     return found
+
+
+def _is_result(node: Expr, origin: Origin) -> bool:
+    """Whether a node is what the call gave that it was expanded from."""
+    if origin.tree is None or origin.frame is None:
+        return True
+    return node in {*nodes_in(origin.frame.results[origin.tree.place])}
 
 
 def _calls(scope: Scope) -> dict[Expr, tuple[Source, Span]]:

@@ -8,8 +8,10 @@ it was given and gave (`Expansion`). What a part of a text made is then what lie
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
 
 from gradcli.errors import Source, Span
 from gradcli.graph.nodes import Expr, reachable
@@ -47,6 +49,7 @@ class Origin:
                itself says: ``np.arctan(x)`` is the operation, a node inside ``F.cross_entropy(x, t)`` has ``("cross_entropy",)``
     spelling   the function or operator of that part as the text writes it: ``np.arctan``, ``F.softmax``, ``.sum``, ``f'``, ``+``, ``[]``;
                of a number or a name, its text
+    tree       that part, and the expression that it stands in; None of a name that is bound
     """
 
     statement: Statement | None
@@ -54,6 +57,8 @@ class Origin:
     span: Span
     calls: tuple[str, ...]
     spelling: str
+    tree: Node | None = field(default=None, compare=False)
+    frame: Frame | None = field(default=None, compare=False)
 
 
 def origins(frames: Iterable[Frame], bindings: Mapping[Expr, Binding | DataBinding]) -> Origins:
@@ -66,17 +71,23 @@ def origins(frames: Iterable[Frame], bindings: Mapping[Expr, Binding | DataBindi
             table[node.operand] = [origin]
     bound = frozenset(table)
     for frame in frames:
+        lists = _lists(frame)
         for tree, result in zip(frame.nodes, frame.results, strict=False):  # fewer results where lowering failed
             if isinstance(tree, Name):
                 named = isinstance(result, Expr) and result not in bound and (result.op is None or result.op is alias)
+                named = named and tree.name not in frame.locals  # a parameter names what the call is given
                 _add(table, {result: ()} if named else {}, tree, frame)
             else:
-                _add(table, _made(tree, result, frame), tree, frame)
+                made = _made(tree, result, frame)
+                if lists:
+                    made = _without_lists(made, result, lists, table, frame)
+                _add(table, made, tree, frame)
             if tree.place in frame.expansions:
-                _add(table, {node: () for node in _taken_for(tree, frame) if node not in table}, tree, frame)
+                taken: dict[Expr, tuple[str, ...]] = {node: () for node in _taken_for(tree, frame) if node not in table}
+                _add(table, _without_lists(taken, None, lists, table, frame), tree, frame)
         if frame.coerced is not None:
             root = frame.expression.root
-            _add(table, dict.fromkeys(_between([frame.coerced], _nodes_in(frame.results[root.place])), ()), root, frame)
+            _add(table, dict.fromkeys(_between([frame.coerced], nodes_in(frame.results[root.place])), ()), root, frame)
     return table
 
 
@@ -85,7 +96,7 @@ def _add(table: Origins, made: Mapping[Expr, tuple[str, ...]], tree: Node, frame
     if made:
         spelling = _spelling(tree, frame)
         for node, calls in made.items():
-            table.setdefault(node, []).append(Origin(frame.statement, frame.source, tree.span, calls, spelling))
+            table.setdefault(node, []).append(Origin(frame.statement, frame.source, tree.span, calls, spelling, tree, frame))
 
 
 def _made(tree: Node, result: Any, frame: Frame) -> dict[Expr, tuple[str, ...]]:
@@ -95,13 +106,41 @@ def _made(tree: Node, result: Any, frame: Frame) -> dict[Expr, tuple[str, ...]]:
         if tree.place in frame.expansions:  # a call of a user's function, whose nodes are of its own text
             return {}
         ends = [frame.results[part.place] for part in _parts(tree)]
-        return dict.fromkeys(_between(_nodes_in(result), _nodes_in(ends)), ())
+        return dict.fromkeys(_between(nodes_in(result), nodes_in(ends)), ())
     made: dict[Expr, tuple[str, ...]] = {}
     pending: list[tuple[Expansion, tuple[str, ...]]] = [(expansion, ())]
     for call, outer in pending:  # which grow; the inner calls come after, and are right about their nodes
         calls = (*outer, call.name)
-        made.update(dict.fromkeys(_between(_nodes_in(call.result), _nodes_in(call.given)), calls))
+        made.update(dict.fromkeys(_between(nodes_in(call.result), nodes_in(call.given)), calls))
         pending += [(inner, calls) for inner in call.inner]
+    return made
+
+
+def _lists(frame: Frame) -> dict[tuple[Any, ...], Sequence]:
+    """The lists of an expression that became no array by themselves, by the entries that they have."""
+    found: dict[tuple[Any, ...], Sequence] = {}
+    for tree, result in zip(frame.nodes, frame.results, strict=False):
+        if isinstance(tree, Sequence) and isinstance(result, (list, tuple)) and result:
+            found.setdefault(_entries([*nodes_in(result)][::-1]), tree)
+    return found
+
+
+def _entries(nodes: Iterable[Expr]) -> tuple[Any, ...]:
+    """Entries in order, constants as numbers: of these an array is one node."""
+    return tuple(entry for node in nodes for entry in (np.ravel(node.payload).tolist() if node.is_constant else [node]))
+
+
+def _without_lists(
+    made: dict[Expr, tuple[str, ...]], result: Any, lists: Mapping[tuple[Any, ...], Sequence], table: Origins, frame: Frame
+) -> dict[Expr, tuple[str, ...]]:
+    """Give the arrays of lists, which an operator or a call made of its operands, to the lists; the other nodes are left."""
+    for node in [each for each in made if each is not result and each.shape]:
+        entries = [node]
+        while any(each in made and each.op is not None for each in entries):
+            entries = [part for each in entries for part in (each.operands if each in made and each.op else [each]) if part is not None]
+        if (tree := lists.get(_entries(entries))) is not None:
+            _add(table, {node: ()}, tree, frame)
+            made = {other: calls for other, calls in made.items() if other is not node}
     return made
 
 
@@ -110,7 +149,7 @@ def _taken_for(tree: Node, frame: Frame) -> Iterable[Expr]:
     expansion = frame.expansions[tree.place]
     if expansion is None:
         return ()
-    return _between(_nodes_in(expansion.given), _nodes_in([frame.results[part.place] for part in _parts(tree)]))
+    return _between(nodes_in(expansion.given), nodes_in([frame.results[part.place] for part in _parts(tree)]))
 
 
 def _between(roots: Iterable[Expr], ends: Iterable[Expr]) -> list[Expr]:
@@ -129,7 +168,7 @@ def _between(roots: Iterable[Expr], ends: Iterable[Expr]) -> list[Expr]:
     return found
 
 
-def _nodes_in(result: Any) -> Iterator[Expr]:
+def nodes_in(result: Any) -> Iterator[Expr]:
     """The nodes in a result of lowering, however it is nested."""
     pending = [result]
     while pending:

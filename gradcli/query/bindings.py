@@ -31,7 +31,7 @@ MOST_DIGITS = 100_000  # of a precision
 OPTIONS_OF_EXPLAIN = (
     "at", "check", "dialect", "dtype", "expression", "freeze", "limits", "random_state", "seed", "steps", "timeout", "why", "wrt",
 )  # fmt: skip
-OPTIONS_OF_DIFFERENTIATE = ("at", "check", "expression", "limits", "order", "points", "random_state", "timeout")
+OPTIONS_OF_DIFFERENTIATE = ("at", "check", "expression", "limits", "order", "points", "random_state", "timeout", "wrt")
 _ELSEWHERE = {"digits": "precision", "grad": "mode", "jacobian": "mode", "hessian": "mode"}  # what people write, and what they mean
 _WORDS = re.compile(rf"#[^\n]*|({NAME})")
 _RESERVED = ("if", "else", "and", "or", "not")

@@ -172,6 +172,7 @@ def _by_name(name: str) -> str:
 def differentiate(
     expression: str,
     *names: str,
+    wrt: str | Iterable[str] | None = None,
     order: int = 1,
     check: bool = True,
     points: int = 16,
@@ -184,7 +185,7 @@ def differentiate(
     """Derivatives as formulas, for all values of the names: ``differentiate("x^3*sin(x)").derivative["x"]``.
 
     expression  a program of the language; the result is that of its last query, or of what it defines if it has none
-    names       to differentiate by, in this order (default: all without values)
+    names       to differentiate by, in this order (default: all without values); ``wrt`` lists more of them
     order       how many times, by each combination of names: ``derivative["x"]["y"]`` of second order
     check       hold each formula to the derivative at so many ``points`` of the domain; ``verdict`` says what came of it
     constants   values of names that are constants; ``at`` takes names that are no keywords
@@ -199,6 +200,7 @@ def differentiate(
     given.refuse_unknown(constants, known, given.OPTIONS_OF_DIFFERENTIATE, "differentiate")
     values = given.bound(at, constants, known, _by_name)
     listed = tuple(name for text in names for name in given.names_given("names", given.name_of(text), known) or ())
+    listed += given.names_given("wrt", wrt, known) or ()
     asked = Asked(
         listed or None, given.order_of(order), True, given.flag_of("check", check), given.count_of("points", points),
         given.state_of(random_state), given.seconds_of(timeout),

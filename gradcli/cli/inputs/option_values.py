@@ -68,7 +68,8 @@ def assignment(option: str, text: str) -> tuple[str, str]:
 
 
 def export_options(request: ExportRequest) -> Options:
-    """What ``gradcli export`` differentiates."""
+    """What ``gradcli export`` differentiates. Raises UsageError."""
+    _refuse_nothing(request)
     return Options(wrt=names_of(request.wrt), freeze=_frozen(request), seed=request.seed, check=False, formula=False)
 
 
@@ -214,12 +215,16 @@ def _refuse_no_time(request: Request) -> None:
 
 
 def _refuse_nothing(request: Request) -> None:
-    """Raise UsageError for lists of names without a name."""
+    """Raise UsageError for lists of names with an empty one, and for an empty seed."""
+    if request.seed is not None and not request.seed.strip():
+        raise UsageError("--seed has no value", help="write --seed 1, or --seed 1,0 in the shape of the output")
     if request.wrt is None and not request.freeze:
         return
     for option, texts in (("--wrt", [] if request.wrt is None else [request.wrt]), ("--freeze", request.freeze)):
-        if any(not names_of(text) for text in texts):
-            raise UsageError(f"{option} names nothing", help=f"write {option} x,y with names of the expression")
+        for text in texts:
+            if not all(name.strip() for name in text.split(",")):
+                wrong = f"{text!r} has an empty name" if names_of(text) else "names nothing"
+                raise UsageError(f"{option} {wrong}", help=f"write {option} x,y with names of the expression")
     frozen = _frozen(request)
     both = [name for name in names_of(request.wrt) or () if name in frozen]
     if both:

@@ -18,6 +18,7 @@ from gradcli.errors import GradcliError, UsageError
 from gradcli.files.opening import read_within
 from gradcli.language.deviations import may_be_measured, of_data
 from gradcli.limits import Limits
+from gradcli.query.options import names_of
 from gradcli.query.programs import Programs
 
 if TYPE_CHECKING:
@@ -113,8 +114,10 @@ def expression_apart(request: CheckRequest) -> CheckRequest:
     texts = {word: argument_text(word) for word in request.arguments if word != "-" and not os.path.exists(word)}
     bindings = {word: found["name"] for word, text in texts.items() if (found := BINDING.match(text)) is not None}
     asked = [word for word in texts if word not in bindings and not word.endswith((".grad", *_OF_RECORDS))]
+    said = [text.partition("=")[0] for text in (*request.over, *request.grad, *request.grad_formula)]
+    named = {*bindings.values(), *said, *(names_of(request.wrt) or ())}
     for word in asked:
-        _refuse_lost_path(texts[word].strip(), set(bindings.values()))
+        _refuse_lost_path(texts[word].strip(), named)
     if not asked:
         return request
     two = [text.strip() for text in (request.expression, *(texts[word] for word in asked)) if text is not None]
