@@ -146,7 +146,7 @@ class Question:
                 claims = found.product(subject, seeds, along)
             else:
                 assert gradient is not None
-                claims = products_in(self.arguments, self.wrt, gradient(*_copies(subject)), along)
+                claims = products_in(self.arguments, self.wrt, gradient(*subject.copies()), along)
             narrow = precision_of(subject, claims.values(), graph.trace.kinds, self.by)
             check = graph.check(subject.floats, seeds, claims, self.rtol, self.atol, along, narrow)
             if check is None:
@@ -171,14 +171,14 @@ class Question:
             elif claim is not None and self.kind == ADJOINT:
                 adjoint_said(there, claim, seeds)
             elif claim is not None:
-                product(claim, _copies(there), seeds, there.is_scalar)
+                product(claim, there.copies(), seeds, there.is_scalar)
 
     def _said(self, subject: Subject, gradient: Callable[..., Any], seeds: Seeds) -> Floats:
         """What a gradient, or an adjoint, says of the result times seeds."""
         if self.kind == ADJOINT:
             refuse_nonlinear(subject, self.state)
             return adjoint_said(subject, gradient, seeds)
-        said = _after_call(subject, lambda: product(gradient, _copies(subject), seeds, subject.is_scalar))
+        said = _after_call(subject, lambda: product(gradient, subject.copies(), seeds, subject.is_scalar))
         return claims_in(self.arguments, self.wrt, said)
 
 
@@ -191,11 +191,6 @@ def _after_call(subject: Subject, ask: Callable[[], Any]) -> Any:
 
 
 _ELSEWHERE = (1.001, 1.01)  # times the values of the arguments
-
-
-def _copies(subject: Subject) -> list[Any]:
-    """Arguments of their own for a gradient, which may write into them."""
-    return [rebuilt(name, value, subject.floats, subject.make) for name, value in subject.arguments.items()]
 
 
 def _gravest(checks: list[Check]) -> Check:

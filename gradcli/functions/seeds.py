@@ -30,13 +30,14 @@ def seeds_for(value: Sequence[np.ndarray], given: Any, state: int) -> list[Seeds
 
 
 def product(gradient: Callable[..., Any], arguments: Sequence[Any], seeds: Seeds, scalar: bool) -> Any:
-    """What a gradient that somebody wrote says for a seed.
+    """Return what a gradient that somebody wrote says for a seed, of which it gets a copy.
 
     That of a function of several results takes the seed after the arguments, as a vector-Jacobian product does. One that takes no more
     than the arguments gives the Jacobian, or for a result that is one number the gradient.
     """
     if takes(gradient, len(arguments) + 1):
-        return gradient(*arguments, seeds[0] if len(seeds) == 1 else tuple(seeds))
+        own = tuple([seed.copy() for seed in seeds])
+        return gradient(*arguments, own[0] if len(own) == 1 else own)
     found = gradient(*arguments)
     if not scalar and len(seeds) == 1 and np.shape(found) == seeds[0].shape != () and len(arguments) == 1 and np.ndim(arguments[0]):
         raise ShapeError(

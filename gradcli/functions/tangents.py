@@ -37,9 +37,8 @@ def said(subject: Subject, jvp: Callable[..., Any], directions: Floats) -> list[
 
     Raises ArgumentError for what has not the form of the function's result.
     """
-    arguments = [rebuilt(name, value, subject.floats, subject.make) for name, value in subject.arguments.items()]
     tangents = [rebuilt(name, subject.arguments[name], directions, subject.make) for name in subject.wrt]
-    found = [real(part, "the JVP must give") for part in parts_of(jvp(*arguments, *tangents))]
+    found = [real(part, "the JVP must give") for part in parts_of(jvp(*subject.copies(), *tangents))]
     shapes, wanted = ([part.shape for part in parts] for parts in (found, subject.value))
     if shapes != wanted:
         told, right = (", ".join(map(str, some)) for some in (shapes, wanted))

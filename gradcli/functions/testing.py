@@ -18,7 +18,7 @@ from typing import Any, Required, TypedDict, Unpack
 import numpy as np
 
 from gradcli.errors import ArgumentError, InputTypeError, UsageError, one_of
-from gradcli.functions.arguments import as_arrays
+from gradcli.functions.arguments import as_arrays, duplicate
 from gradcli.functions.asked import Asked, asked
 from gradcli.functions.calls import guarded
 from gradcli.functions.checking import Question
@@ -224,7 +224,7 @@ def _drawn(at: Mapping[str, Any], state: int, by: str | None) -> dict[str, Any]:
         if isinstance(value, str):
             found[name] = calculator.constant(value, f"<{name}>")
         else:
-            found[name] = as_arrays(value(random) if callable(value) else _numbers(value), by)
+            found[name] = as_arrays(duplicate(value(random)) if callable(value) else _numbers(value), by)
     return found
 
 
