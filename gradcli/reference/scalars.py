@@ -250,7 +250,8 @@ class Tracing(Algebra):
         if op.kind == "flat" or not any(type(a) is Traced for a in given):
             return number(self.m, op, static, *values)
         if op.kind == "piecewise":
-            return op.reference(self, *arguments, **static)
+            found = op.reference(self, *arguments, **static)
+            return found if self.m.isfinite(plain(found)) else op.reference(self, *given, **static)
         value = number(self.m, op, static, *values)
         self._note(op.name, value, given)
         constant = op.facts.constant
