@@ -93,7 +93,7 @@ def _function(what: str, entry: dict[str, Any]) -> FunctionSetting:
     at = entry.get("at")
     if not isinstance(at, dict) or not at:
         raise UsageError(
-            f"{what} at must be a table of arguments", help='write at = {x = "randn(5)", y = 2}, in the order of its parameters'
+            f"{what} at must be a table of arguments", help='write at = {x = "randn(5)", y = 2}, by the names of its parameters'
         )
     said["at"] = tuple(f"{name}={_text(f'{what} at.{name}', value)}" for name, value in at.items())
     if "wrt" in entry:
@@ -130,6 +130,8 @@ def _text(what: str, value: Any) -> str:
         return str(value)
     if isinstance(value, list) and _is_array(value):
         return json.dumps(value)
+    if isinstance(value, dict) and value:
+        return f"{{{', '.join(f'{json.dumps(key)}: {_text(what, part)}' for key, part in value.items())}}}"
     raise UsageError(f"{what} cannot be {value!r}", help='write a number, a list of numbers, or a text: "randn(5)", "@data.npy"')
 
 

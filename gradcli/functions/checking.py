@@ -18,9 +18,9 @@ import numpy as np
 from gradcli.check.claims import RTOL
 from gradcli.errors import ArgumentError, EvaluationError, UsageError
 from gradcli.functions.arguments import Floats, as_given, claims_in, products_in, rebuilt
-from gradcli.functions.calls import guarded, refuse_arguments
+from gradcli.functions.calls import arranged, by_names, guarded
 from gradcli.functions.frameworks import Framework, framework
-from gradcli.functions.implicit import implicit
+from gradcli.functions.implicit import SOLUTION, implicit
 from gradcli.functions.linear import ADJOINT, adjoint_said, is_operator, parts_of_operator, refuse_nonlinear
 from gradcli.functions.precision import precision_of
 from gradcli.functions.seeds import DIRECTIONS, Seeds, product, seeds_for
@@ -41,6 +41,7 @@ class Question:
     state  of these directions
     kind   what is claimed: a gradient, JVP or ADJOINT
     solves "residual" or "fixed point", if the function solves an equation: what is given of it
+    by_default  whether nobody has chosen ``wrt``, whose order is then that of the parameters
     """
 
     arguments: Mapping[str, Any]
@@ -53,6 +54,7 @@ class Question:
     order: int = 1
     kind: str = "gradient"
     solves: str | None = None
+    by_default: bool = False
 
     def check(
         self, function: Callable[..., Any], claim: Callable[..., Any] | None, equation: Callable[..., Any] | None = None
@@ -65,7 +67,17 @@ class Question:
         """
         if claim is None and self.by is None:
             return self._of_operator(function)
-        refuse_arguments(function, list(self.arguments))
+        names = arranged(function, list(self.arguments))
+        here = replace(
+            self, arguments={name: self.arguments[name] for name in names},
+            wrt=[name for name in names if name in self.wrt] if self.by_default else self.wrt,
+        )  # fmt: skip
+        return here._by(by_names(function, names), claim, equation if equation is None else by_names(equation, [SOLUTION, *names]))
+
+    def _by(
+        self, function: Callable[..., Any], claim: Callable[..., Any] | None, equation: Callable[..., Any] | None
+    ) -> tuple[Check, Any]:
+        """Return the verdict on a function that takes the arguments in their order."""
         if self.by is None:
             return self._checked(Subject(function, self.arguments, self.wrt), None, claim, equation)
         found = framework(self.by)
@@ -146,7 +158,7 @@ class Question:
                 claims = found.product(subject, seeds, along)
             else:
                 assert gradient is not None
-                claims = products_in(self.arguments, self.wrt, gradient(*subject.copies()), along)
+                claims = products_in(self.arguments, self.wrt, by_names(gradient, list(self.arguments))(*subject.copies().values()), along)
             narrow = precision_of(subject, claims.values(), graph.trace.kinds, self.by)
             check = graph.check(subject.floats, seeds, claims, self.rtol, self.atol, along, narrow)
             if check is None:

@@ -80,8 +80,9 @@ class ListedCase:
         record.given = given_of([*setting.at, wrt])
         seed = None if setting.seed is None else programs.fresh(policy.state).constant(setting.seed, "<seed>")
         question = Question(
-            draw(0), wrt, policy.options.rtol, policy.options.atol, setting.by, seed, policy.state, setting.order, what.kind, what.solves
-        )
+            draw(0), wrt, policy.options.rtol, policy.options.atol, setting.by, seed, policy.state, setting.order, what.kind, what.solves,
+            policy.options.wrt is None,
+        )  # fmt: skip
 
         def ask(arguments: Arguments) -> tuple[Check, Any]:
             at_these = replace(question, arguments=arguments)

@@ -25,6 +25,9 @@ class Definition(NamedTuple):
 def refuse_unnamed(path: str) -> None:
     """Raise UsageError for what cannot name a function."""
     module, colon, name = path.partition(":")
+    if name and module.endswith(".py"):
+        dotted = ".".join(Path(module).with_suffix("").parts)
+        raise UsageError(f"a function is named MODULE:NAME, not '{path}'", help=f"write {dotted}:{name}")
     if not colon or not name or not module:
         raise UsageError(f"a function is named MODULE:NAME, not '{path}'", help="gradcli check --function pkg.losses:loss ...")
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from gradcli.errors import ArgumentError
 from gradcli.functions.arguments import Floats, Make, real, rebuilt
+from gradcli.functions.calls import by_names
 from gradcli.functions.seeds import Seeds
 from gradcli.functions.subject import Subject, parts_of
 
@@ -37,8 +38,9 @@ def said(subject: Subject, jvp: Callable[..., Any], directions: Floats) -> list[
 
     Raises ArgumentError for what has not the form of the function's result.
     """
+    given = subject.copies()
     tangents = [rebuilt(name, subject.arguments[name], directions, subject.make) for name in subject.wrt]
-    found = [real(part, "the JVP must give") for part in parts_of(jvp(*subject.copies(), *tangents))]
+    found = [real(part, "the JVP must give") for part in parts_of(by_names(jvp, list(given))(*given.values(), *tangents))]
     shapes, wanted = ([part.shape for part in parts] for parts in (found, subject.value))
     if shapes != wanted:
         told, right = (", ".join(map(str, some)) for some in (shapes, wanted))

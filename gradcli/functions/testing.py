@@ -85,7 +85,7 @@ def check_gradient(
     gradient      what somebody wrote: one array for each name of ``wrt``, or a dictionary of these; that of a function of several results
                   takes a seed after the arguments, or gives the Jacobian
     by            "torch", "jax" or "autograd": the framework's own gradient is held instead, custom rules and kernels in it
-    at            the arguments, in the order in which the function takes them: numbers, arrays, lists, tuples and dictionaries of these;
+    at            the arguments by the names of the function's parameters: numbers, arrays, lists, tuples and dictionaries of these;
                   a text is drawn anew for each point ("randn(5)"), and so is what a function of a random generator gives; with ``by`` also
                   the framework's own arrays
     wrt           by which arguments (all)
@@ -188,7 +188,7 @@ def _checked(
     for name, one in functions.items() if is_operator(function) and not functions else {"function": function, **functions}.items():
         if not callable(one):
             raise InputTypeError(f"the {name} must be a function, not {type(one).__name__}")
-    help = "at={'x': [1.0, 2.0], 'y': 'randn(5)'}, in the order of its parameters"
+    help = "at={'x': [1.0, 2.0], 'y': 'randn(5)'}, by the names of its parameters"
     if at is not None and not isinstance(at, Mapping):
         raise InputTypeError(f"'at' must map the names of arguments to values, not {type(at).__name__}", help=help)
     if not at and (functions or by is not None):
@@ -202,7 +202,7 @@ def _checked(
     missing = next((name for name in names if name not in at), None)
     if missing is not None:
         raise ArgumentError(f"wrt: at has no '{missing}'", help=f"the arguments are {', '.join(at)}")
-    question = Question({}, names, rtol, atol, by, seed, random_state, order, what.kind, what.solves)
+    question = Question({}, names, rtol, atol, by, seed, random_state, order, what.kind, what.solves, wrt is None)
 
     def ask(arguments: Arguments) -> tuple[Check, Any]:
         at_these = replace(question, arguments=arguments)

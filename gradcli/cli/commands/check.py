@@ -80,7 +80,7 @@ def check(
     functions: Annotated[bool, typer.Option("--functions", help="Check the functions that the settings list, too: it runs them.")] = False,
     order: Annotated[int, typer.Option(min=1, max=2, help="2: the gradient of --function is its Hessian.")] = 1,
     at: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=VALUE", help="An argument of --function; in the order of its parameters.")
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="An argument of --function, by the name of its parameter.")
     ] = None,
     changed_since: Annotated[
         str | None, typer.Option(metavar="REF", help="Only files and functions whose sources changed since a commit or branch of git.")

@@ -64,7 +64,7 @@ class FunctionCase:
         self.wrt = differentiated(list(arguments), policy.options) if arguments else []
         self.question = Question(
             arguments, self.wrt, policy.options.rtol, policy.options.atol, request.by, self._seed(), self.state, request.order,
-            what.kind, what.solves,
+            what.kind, what.solves, policy.options.wrt is None,
         )  # fmt: skip
         self.title = f"{request.function} with {what.title(request.by, request.order, str)}"
         self.given = given_of([*request.at, list(self.wrt)])
