@@ -94,8 +94,13 @@ def _as_argument(value: Any, dtype: str) -> Any:
     return array.item() if not array.ndim else array
 
 
-def differentiated(names: list[str], options: Options) -> list[str]:
-    """The arguments that the gradient is by. Raises UsageError for a name that is none of them."""
+def differentiated(names: list[str], options: Options, by: str | None) -> list[str]:
+    """Return the names that the gradient is by, of which PyTorch's modules may have more than the arguments.
+
+    Raises UsageError for a name that is none of them.
+    """
+    if by == "torch":
+        return names if options.wrt is None else list(dict.fromkeys(options.wrt))
     for option, given in (("--wrt", options.wrt or ()), ("--freeze", options.freeze)):
         for name in given:
             if name not in names:
