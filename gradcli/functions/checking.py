@@ -100,9 +100,7 @@ class Question:
         wanted = names if self.by_default else self.wrt
         return replace(self, wrt=[name for name in wanted if name not in self.frozen])
 
-    def _by(
-        self, function: Callable[..., Any], claim: Callable[..., Any] | None, equation: Callable[..., Any] | None
-    ) -> tuple[Check, Any]:
+    def _by(self, function: Callable[..., Any], claim: Callable[..., Any] | None, equation: Callable[..., Any] | None) -> tuple[Check, Any]:
         """Return the verdict on a function that takes the arguments in their order."""
         if self.by is None:
             return self._checked(Subject(function, self.arguments, self.wrt), None, claim, equation)

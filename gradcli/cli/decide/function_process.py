@@ -148,7 +148,11 @@ def _serve(
         while True:
             question = pipe.recv()
             try:
-                answer: Any = (_WEIGHTS if _has_weights(functions) else watch and watch.found()) if question is None else guarded(partial(question.check, *functions))
+                answer: Any
+                if question is None:
+                    answer = _WEIGHTS if any(map(is_module, functions)) else watch and watch.found()
+                else:
+                    answer = guarded(partial(question.check, *functions))
             except GradcliError as error:
                 answer = _alone(error)
             with suppress(Exception):  # it may have closed it, or put something else in its place
@@ -157,10 +161,6 @@ def _serve(
 
 
 _WEIGHTS = "the parameters of a module stand in no file"
-
-
-def _has_weights(functions: Sequence[Any]) -> bool:
-    return any(map(is_module, functions))
 
 
 def _alone(error: GradcliError) -> GradcliError:
