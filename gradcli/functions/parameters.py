@@ -18,7 +18,10 @@ from gradcli.errors import ArgumentError
 from gradcli.functions.arguments import of_torch, to_torch
 from gradcli.tensors.core.dtypes import FLOATS
 
-_KEEPING = ("Dropout", "BatchNorm", "RReLU", "FeatureAlpha", "AlphaDropout")  # what training changes
+_TRAINING = {  # what it does, by parts of the names of modules
+    ("Dropout", "RReLU"): "draws the same in every call",
+    ("BatchNorm",): "takes the statistics of the batch, and keeps none",
+}
 
 # Where a module keeps a tensor: a dictionary or list of its own, and the place there.
 Slot = tuple[Any, Any]
@@ -112,7 +115,7 @@ class Parameters:
     def told(self) -> str | None:
         """Return what training mode does to the module, if it does something."""
         kinds = {type(part).__name__ for part in self.module.modules() if part.training}
-        kept = sorted(kind for kind in kinds if any(word in kind for word in _KEEPING))
-        if not kept:
-            return None
-        return f"in training mode: {', '.join(kept)} with one fixed draw and the statistics of the batch, which are not kept"
+        said = [
+            f"{kind} {what}" for kind in sorted(kinds) for words, what in _TRAINING.items() if any(word in kind for word in words)
+        ]  # fmt: skip
+        return f"in training mode: {', '.join(said)}" if said else None
