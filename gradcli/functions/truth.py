@@ -23,6 +23,7 @@ from gradcli.functions.tracing.exact import Exact, exact
 from gradcli.functions.tracing.runs import runs_of
 from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict
 
+_NO_VALUE = "the function has no finite value here"
 TRACED = "the traced function"
 _FEW = 64  # entries of a claim that are looked at from both sides, where it does not fit the branch that was taken
 
@@ -55,6 +56,8 @@ class Truth:
     def check(self, seeds: Seeds, claims: Floats) -> Check:
         """The verdict on a gradient of the result's sum with these seeds."""
         found = self._without_value(claims) or self._traced(seeds, claims)
+        if found is None and not self._has_value:
+            found = {name: VariableCheck(Verdict.UNDEFINED, reason=_NO_VALUE) for name in claims}
         if found is None:
             found = {name: self._differences(name, seeds, said) for name, said in claims.items()}
             if self.held:  # which differences do not hold
@@ -97,11 +100,15 @@ class Truth:
 
     def _without_value(self, claims: Floats) -> dict[str, VariableCheck] | None:
         """The verdict where the function has no finite value, which has no derivative, and no formula that says more."""
-        if all(np.isfinite(part).all() for part in self.subject.value):
+        if self._has_value:
             return None
         if self.exact is not None and not all(node.is_constant for node in self.exact.results):
             return None
-        return {name: VariableCheck(Verdict.UNDEFINED, reason="the function has no finite value here") for name in claims}
+        return {name: VariableCheck(Verdict.UNDEFINED, reason=_NO_VALUE) for name in claims}
+
+    @cached_property
+    def _has_value(self) -> bool:
+        return all(np.isfinite(part).all() for part in self.subject.value)
 
     def _differences(self, name: str, seeds: Seeds, said: np.ndarray) -> VariableCheck:
         rtol = RTOL.get(str(said.dtype), 1e-6) if self.question.rtol is None else self.question.rtol
