@@ -115,7 +115,10 @@ def _confirms(one: Slope, other: Slope) -> bool:
 
 
 def _same_kink(one: Slope, other: Slope) -> bool:
-    return one.sides is not None and other.sides is not None and np.allclose(one.sides, other.sides, rtol=_SEEN, atol=0.0)
+    if one.sides is None or other.sides is None:
+        return False
+    jump = abs(one.sides[1] - one.sides[0])  # a side may be zero, to rounding
+    return bool(np.allclose(one.sides, other.sides, rtol=_SEEN, atol=_SEEN * jump))
 
 
 class _Line:

@@ -21,6 +21,8 @@ from gradcli.functions.taylor import taylor_order
 from gradcli.functions.tracing.composition import Composition
 from gradcli.functions.tracing.exact import Exact, exact
 from gradcli.functions.tracing.runs import runs_of
+from gradcli.graph.interpret import forward
+from gradcli.graph.nodes import reachable
 from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict
 
 _NO_VALUE = "the function has no finite value here"
@@ -67,8 +69,9 @@ class Truth:
             if part.verdict is Verdict.MISMATCH and is_of_symmetric(self.subject, name) and self._symmetric(name, seeds, claims[name]):
                 found[name] = VariableCheck(Verdict.AGREE, part.decided_by, entries=part.entries, reason=TOLD.format(name))
                 told = TOLD.format(name)
-            elif part.verdict is Verdict.MISMATCH and self._decided() and claims[name].size <= _FEW:
-                beside = self._differences(name, seeds, claims[name])  # the point may be where a branch begins
+            elif part.verdict is Verdict.MISMATCH and claims[name].size <= _FEW and (self._decided() or self._has_ties):
+                # the point may be where a branch begins, or where what is sorted has two orders
+                beside = self._differences(name, seeds, claims[name])
                 found[name] = beside if beside.verdict is Verdict.KINK else part
         worst = max((part.verdict for part in found.values()), default=Verdict.AGREE)
         return Check(worst, found, reason=told)
@@ -135,6 +138,19 @@ class Truth:
     def _decided(self) -> list[str]:
         """What the control flow of the traced function depended on."""
         return [] if self.exact is None else list(self.exact.passage.decided(self.exact.trace.hidden))
+
+    @cached_property
+    def _has_ties(self) -> bool:
+        """Return whether what is made of whole arrays is made of some with equal entries."""
+        if self.exact is None:
+            return False
+        values = forward(self.exact.results, self.exact.scope(self.subject.floats).values)
+        taken = [
+            operand for node in reachable(self.exact.results) if node.op is not None and not node.op.elementwise
+            for operand in node.operands if operand is not None and not operand.is_constant
+        ]  # fmt: skip
+        arrays = [np.asarray(values[operand]) for operand in taken if operand in values]
+        return any(x.dtype.kind == "f" and np.unique(x).size < x.size for x in arrays)
 
     def _reason(self, seeds: Seeds, claims: Floats) -> str | None:
         """What the verdict hangs on beside the numbers."""
