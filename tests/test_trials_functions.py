@@ -1,4 +1,4 @@
-"""Gradients of functions that write into what they are given, meet infinities, sort equal numbers or keep parameters; names of arguments."""
+"""Gradients of functions that write into what they are given, meet infinities, sort equal numbers or keep parameters."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def hosaki_slopes(x: Any) -> Any:
 @pytest.mark.parametrize(("off", "wanted"), [(0.0, "agree"), (1e-9, "mismatch")])
 def test_a_claim_of_zero_at_a_stationary_point(at: list[float], off: float, wanted: str) -> None:
     """Wikipedia has the minima (4, 2) and (1, 2); x = 2 is the maximum between them."""
-    check = check_gradient(hosaki, lambda x: hosaki_slopes(x) + [off, 0.0], at={"x": at})
+    check = check_gradient(hosaki, lambda x: hosaki_slopes(x) + np.array([off, 0.0]), at={"x": at})
     assert check.verdict.word == wanted
 
 
