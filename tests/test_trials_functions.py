@@ -136,9 +136,9 @@ BESIDE_INFINITY: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
     "cut points": (between_cuts, between_cuts_slopes, {"eta": 0.3, "cuts": [-1.0, 1.0]}, "agree"),
     "cut points, wrong": (between_cuts, lambda e, c: (1.01 * between_cuts_slopes(e, c)[0], between_cuts_slopes(e, c)[1]),
                           {"eta": 0.3, "cuts": [-1.0, 1.0]}, "mismatch"),
-    "a quotient": (lambda x: np.sum(1 / (1 + np.exp(INF - x)) + x), lambda x: np.ones_like(x), {"x": [0.3]}, "agree"),
+    "a quotient": (lambda x: np.sum(1 / (1 + np.exp(INF - x)) + x), np.ones_like, {"x": [0.3]}, "agree"),
     "tanh": (lambda x: np.sum(np.tanh(INF - x) + x**2), lambda x: 2 * x, {"x": [0.3]}, "agree"),
-    "maximum": (lambda x: np.sum(np.maximum(x, -INF)), lambda x: np.ones_like(x), {"x": [0.3]}, "agree"),
+    "maximum": (lambda x: np.sum(np.maximum(x, -INF)), np.ones_like, {"x": [0.3]}, "agree"),
 }  # fmt: skip
 
 
