@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import gradcli
-from gradcli.errors import ShapeError, UnknownNameError
+from gradcli.errors import UnknownNameError
 from gradcli.language.tree import Binding, Definition, Query
 from gradcli.report.verdicts import Verdict
 
@@ -27,9 +27,10 @@ def test_evaluate_gives_a_typed_record():
     assert (record.shape, record.dtype, record.error) == ((), "float64", None)
 
 
-def test_a_seed_is_needed_for_an_output_that_is_no_scalar():
-    with pytest.raises(ShapeError, match="grad can be implicitly created only for scalar outputs"):
-        gradcli.evaluate("x**2", x=[1.0, 2.0])
+def test_without_a_seed_an_output_that_is_no_scalar_is_summed():
+    record = gradcli.evaluate("x**2", x=[1.0, 2.0])
+    assert (record.grad["x"].tolist(), record.seed.tolist()) == ([2.0, 4.0], [1.0, 1.0])
+    assert "ones, the gradient of the sum" in str(record), "as the command line says it"
     assert gradcli.evaluate("x**2", x=[1.0, 2.0], seed=[1, 10]).grad["x"].tolist() == [2.0, 40.0]
     assert gradcli.evaluate("x**2", x=[3.0]).grad["x"].tolist() == [6.0], "one entry of any shape is fine"
 

@@ -72,7 +72,7 @@ MISBEHAVING: dict[str, tuple[str, str, dict[str, str]]] = {  # what becomes of e
     "complex_value": ("error", "the function must return real numbers, not complex128", {}),
     "shape": ("error", "a Jacobian of shape (2,) does not begin with the result's shape (3,)", {}),
     "wanting": ("error", "the function cannot be called with x: missing a required argument: 'y'", {}),
-    "swapped": ("error", "the argument 'x' stands where the function takes 'y'", {"at": "{x = [1, 2], y = [3, 4]}"}),
+    "swapped": ("error", "the argument 'y' stands where the function takes 'x'", {"at": "{z = [1, 2], y = [3, 4]}"}),
     "sleeps": ("failed", "the time limit that was given (--timeout) was reached at mine.py:20, in sleeps", {"timeout": "0.5"}),
     "talks": ("passed", "", {}),
     "moves": ("passed", "", {}),

@@ -205,7 +205,7 @@ REFUSED = {
     "no arguments": (lambda: points(np.sum), "points: the function needs its arguments"),
     "an argument too much": (lambda: points(lambda x: x, x=1.0, y=2.0), "the function cannot be called with x, y: too many positional "
                              "arguments"),
-    "another order": (lambda: points(lambda x, y: x, y=1.0, x=2.0), "the argument 'y' stands where the function takes 'x'"),
+    "another order": (lambda: points(lambda x, y: x, y=1.0, z=2.0), "the argument 'y' stands where the function takes 'x'"),
     "no floats": (lambda: arrays_like(np.array([1, 2])), "arrays_like takes a float or an array of floats, not ndarray"),
     "no range": (lambda: arrays_like(1.0, 2.0, 2.0), "arrays_like: low must be below high, not 2.0 and 2.0"),
 }  # fmt: skip

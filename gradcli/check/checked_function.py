@@ -107,8 +107,12 @@ class CheckedFunction:
         return [a.detach() if isinstance(a, Tensor) else a for a in self.arguments]
 
     def gradients(self, outputs: Sequence[Tensor], cotangents: Sequence[Tensor], **options: Any) -> tuple[Tensor | None, ...]:
-        """The products of cotangents of some results with the Jacobian; the graph is kept."""
-        return grad(outputs, self.inputs, cotangents, retain_graph=True, allow_unused=True, **options)
+        """Return the products of cotangents of some results with the Jacobian; the graph is kept.
+
+        A rule may write into its cotangent, which is a copy.
+        """
+        copies = [Tensor(cotangent.array.copy()) for cotangent in cotangents]
+        return grad(outputs, self.inputs, copies, retain_graph=True, allow_unused=True, **options)
 
 
 def _as_tuple(result: Any) -> tuple[Any, ...]:

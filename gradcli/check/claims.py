@@ -92,6 +92,8 @@ def _unrounded(judge: Judge, given: Sequence[Given]) -> bool:
         for said, r, bound, computed in entries:
             if isinstance(r, bool) or not truth.m.isfinite(r) or not bound / _SHARE > 1e-12 * abs(float(r)):
                 continue
+            if said == float(r) == 0:  # which has no digits that rounding could show in
+                continue
             multiples = [float(r)] if said == computed else [k * float(r) for k in (1, -1, 2, 0.5)]
             exactly = any(abs(said - multiple) <= 4 * math.ulp(multiple) for multiple in multiples)
             right, wrong = right + exactly, wrong + (not exactly)
@@ -109,7 +111,7 @@ def _numbers(judge: Judge, claim: Given, truth: Comparison, shape: tuple[int, ..
     said = [float(v) for v in numbers.ravel()]
     error_bounds = [0.0] * len(said) if exact else _allowances(truth)
     if claim.room is not None:
-        error_bounds = [float(room) for room in np.ravel(claim.room)]
+        error_bounds = [max(float(room), bound) for room, bound in zip(np.ravel(claim.room), error_bounds, strict=True)]
     decisions = [_entry(conventions, claim, truth, i, v, rtol, error_bounds[i]) for i, v in enumerate(said)]
     verdicts = [decision.verdict for decision in decisions]
     right = [float(r) if d.right is None else d.right for d, r in zip(decisions, truth.reference, strict=True)]

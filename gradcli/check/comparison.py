@@ -99,6 +99,8 @@ class Comparison:
     def _finite(self, i: int, reference: Any, tolerance: Any) -> Verdict:
         """Rules against the reference, and then floats against the rules."""
         computed, engine, bound = self.computed[i], self.engine[i], self.bounds[i]
+        if self.m.isnan(engine):  # zero times infinity, which floats may have decided: they are held to the truth itself
+            engine = reference
         if not abs(engine - reference) <= tolerance * max(abs(engine), abs(reference)) + self._slack(i):
             self.reasons[i] = "the rule is wrong: without any rounding it still differs from the reference"
             return Verdict.MISMATCH

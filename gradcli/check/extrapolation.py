@@ -25,6 +25,7 @@ _BESIDE = 2.0  # ulps
 _FINE = 1e-5  # of a scale: steps that leave of a smooth function its slope only
 _STEEPER = 3  # how much steeper finer difference quotients are where the coarser have missed something
 _SEEN = 0.01  # of a kink, the error up to which it is one
+_FINEST = 1e-300  # scale, of which steps are numbers
 _WIDE = 1e-3  # of the coarsest scale: one at which a function that does not move is flat, and not rounded
 
 
@@ -51,6 +52,7 @@ class _Sample(NamedTuple):
     noise: float  # what neighbouring floats differ by
 
 
+@np.errstate(all="ignore")  # outside of the domain, differences are not numbers
 def slope(
     function: Callable[[float], Sequence[float]], x: float, epsilon: float, expected: float = math.nan, widest: float | None = None
 ) -> Slope:
@@ -95,7 +97,7 @@ def slope(
 
 def _scales(size: float) -> list[float]:
     scales = {max(size, 1.0) * 10.0**-k for k in _DECADES} | ({size, size * 1e-2} if 0 < size < 1e-2 else set())
-    return sorted(scales, reverse=True)
+    return sorted((scale for scale in scales if scale > _FINEST), reverse=True)
 
 
 def _contradicts(fine: Slope, coarse: Slope) -> bool:
@@ -113,7 +115,10 @@ def _confirms(one: Slope, other: Slope) -> bool:
 
 
 def _same_kink(one: Slope, other: Slope) -> bool:
-    return one.sides is not None and other.sides is not None and np.allclose(one.sides, other.sides, rtol=_SEEN, atol=0.0)
+    if one.sides is None or other.sides is None:
+        return False
+    jump = abs(one.sides[1] - one.sides[0])  # a side may be zero, to rounding
+    return bool(np.allclose(one.sides, other.sides, rtol=_SEEN, atol=_SEEN * jump))
 
 
 class _Line:

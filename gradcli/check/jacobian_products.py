@@ -115,7 +115,7 @@ class _Rows:
         return self._filled(self.function.gradients([self.y], [Tensor(weights)]))
 
     def _filled(self, found: Sequence[Tensor | None]) -> list[np.ndarray]:
-        return [np.zeros_like(x.array) if g is None else g.array for x, g in zip(self.function.inputs, found, strict=True)]
+        return [np.zeros_like(x.array) if g is None else g.array.copy() for x, g in zip(self.function.inputs, found, strict=True)]
 
     def _wrong(self, weights: np.ndarray, slopes: Sequence[np.ndarray]) -> str:
         """What is wrong in a sum of rows ("" if nothing)."""

@@ -123,6 +123,7 @@ class CheckRequest(Request):
     adjoint: str | None = None
     implicit: str | None = None
     fixed_point: str | None = None
+    parameters: str | None = None
     forward: bool = False
     by: str | None = None
     functions: bool = False  # those of the settings, too

@@ -14,9 +14,9 @@ from gradcli.errors import UsageError, suggestion
 
 _CLAIMS = ("gradient", "jvp-of", "adjoint")
 _EQUATIONS = ("implicit", "fixed-point")
-_WORDS = ("function", *_CLAIMS, *_EQUATIONS, "by", "id", "dtype", "skip", "xfail")
+_WORDS = ("function", *_CLAIMS, *_EQUATIONS, "parameters", "by", "id", "dtype", "skip", "xfail")
 _NUMBERS = {"points": (int, 1), "random-state": (int, 0), "order": (int, 1), "rtol": (float, 0), "atol": (float, 0), "timeout": (float, 0)}
-KEYS = ("function", *_CLAIMS, "by", "forward", *_EQUATIONS, "at", "wrt", "seed", *_NUMBERS, "dtype", "id", "skip", "xfail")
+KEYS = ("function", *_CLAIMS, "by", "forward", *_EQUATIONS, "parameters", "at", "wrt", "seed", *_NUMBERS, "dtype", "id", "skip", "xfail")
 _EXAMPLE = 'write [[tool.gradcli.functions]] with function = "pkg.losses:loss", gradient = "pkg.losses:slope" and at = {x = "randn(5)"}'
 
 
@@ -30,6 +30,7 @@ class FunctionSetting:
     adjoint: str | None = None
     implicit: str | None = None
     fixed_point: str | None = None
+    parameters: str | None = None
     forward: bool = False
     by: str | None = None
     at: tuple[str, ...] = ()
@@ -49,7 +50,7 @@ class FunctionSetting:
     @property
     def functions(self) -> list[str]:
         """The names of all functions that it is about."""
-        names = (self.function, self.gradient, self.jvp_of, self.adjoint, self.implicit, self.fixed_point)
+        names = (self.function, self.gradient, self.jvp_of, self.adjoint, self.implicit, self.fixed_point, self.parameters)
         return [name for name in names if name is not None]
 
     @property
@@ -83,7 +84,7 @@ def _function(what: str, entry: dict[str, Any]) -> FunctionSetting:
     said |= {key.replace("-", "_"): _number(what, key, entry[key]) for key in _NUMBERS if key in entry}
     if "function" not in said or sum(key in entry for key in (*_CLAIMS, "by")) != 1:
         raise UsageError(f"{what} needs a function, and its gradient or by whom it is differentiated", help=_EXAMPLE)
-    for key in ("function", *_CLAIMS, *_EQUATIONS):
+    for key in ("function", *_CLAIMS, *_EQUATIONS, "parameters"):
         if key in entry and not all(entry[key].partition(":")):
             raise UsageError(f"{what} {key}: a function is named MODULE:NAME, not '{entry[key]}'")
     if "forward" in entry:
@@ -93,7 +94,7 @@ def _function(what: str, entry: dict[str, Any]) -> FunctionSetting:
     at = entry.get("at")
     if not isinstance(at, dict) or not at:
         raise UsageError(
-            f"{what} at must be a table of arguments", help='write at = {x = "randn(5)", y = 2}, in the order of its parameters'
+            f"{what} at must be a table of arguments", help='write at = {x = "randn(5)", y = 2}, by the names of its parameters'
         )
     said["at"] = tuple(f"{name}={_text(f'{what} at.{name}', value)}" for name, value in at.items())
     if "wrt" in entry:
@@ -130,6 +131,8 @@ def _text(what: str, value: Any) -> str:
         return str(value)
     if isinstance(value, list) and _is_array(value):
         return json.dumps(value)
+    if isinstance(value, dict) and value:
+        return f"{{{', '.join(f'{json.dumps(key)}: {_text(what, part)}' for key, part in value.items())}}}"
     raise UsageError(f"{what} cannot be {value!r}", help='write a number, a list of numbers, or a text: "randn(5)", "@data.npy"')
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,11 @@ def _is_float(kind: np.dtype[Any]) -> bool:
 
 
 def rebuilt(name: str, value: Any, floats: Mapping[str, np.ndarray], make: Make) -> Any:
-    """The same structure with these numbers in it; whatever is an array is made by ``make`` what the function takes."""
+    """Return a copy of a structure with these numbers in it; arrays are made by ``make``.
+
+    Nothing in it is shared with the original, which code that writes into its arguments must not
+    reach.
+    """
     if name in floats:
         return make(name, value, floats[name])
     if isinstance(value, Mapping):
@@ -55,7 +60,15 @@ def rebuilt(name: str, value: Any, floats: Mapping[str, np.ndarray], make: Make)
         if isinstance(value, list):
             return parts
         return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
-    return make(name, value, value) if isinstance(value, np.ndarray) else value
+    return make(name, value, value) if isinstance(value, np.ndarray) else duplicate(value)
+
+
+def duplicate(value: Any) -> Any:
+    """Return a copy of any object; itself where it cannot be copied, as an open file."""
+    try:
+        return deepcopy(value)
+    except Exception:  # whatever its own __deepcopy__ raises
+        return value
 
 
 def as_given(name: str, value: Any, numbers: np.ndarray) -> Any:
@@ -159,8 +172,11 @@ def _numbers(leaf: str, said: Any) -> np.ndarray:
 
 
 def real(given: Any, demand: str) -> np.ndarray:
-    """What somebody's function gives as an array of floats. Raises ArgumentError, which begins with the demand, for no real numbers."""
-    array = of_torch(given) if hasattr(given, "detach") else np.asarray(given)
+    """Return what somebody's function gives as floats, in an array that it cannot write into later.
+
+    Raises ArgumentError, which begins with the demand, for no real numbers.
+    """
+    array = np.array(of_torch(given) if hasattr(given, "detach") else given)
     if array.dtype.kind not in "fiub" and not _is_float(array.dtype):
         raise ArgumentError(f"{demand} real numbers, not {array.dtype if array.dtype.kind != 'O' else type(given).__name__}")
     return array if _is_float(array.dtype) else array.astype(float)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 from collections.abc import Collection, Mapping
 from dataclasses import replace
@@ -43,12 +44,45 @@ def judged(policy: Policy, setting: FunctionSetting, flags: Collection[str] = ()
 
 
 def arguments_of(given: Mapping[str, str], programs: Programs, state: int, dtype: str, folder: Path | None) -> dict[str, Any]:
-    """The arguments by their names, in the order in which the function takes them; whole numbers stay whole."""
+    """Return the arguments by their names; whole numbers stay whole."""
     if not given:
-        raise UsageError("--function needs its arguments", help="--at x='randn(5)' --at y=2, in the order of its parameters")
+        raise UsageError("--function needs its arguments", help="--at x='randn(5)' --at y=2, by the names of its parameters")
     load, calculator = programs.loader(folder), programs.fresh(state)
-    found = {name: load(value[1:]) if value.startswith("@") else calculator.constant(value, f"<{name}>") for name, value in given.items()}
-    return {name: _as_argument(value, dtype) for name, value in found.items()}
+
+    def value_of(name: str, text: str) -> Any:
+        parts = _parts_of(name, text)
+        if isinstance(parts, dict):
+            return {key: value_of(f"{name}[{key!r}]", part) for key, part in parts.items()}
+        if isinstance(parts, list):
+            return [value_of(f"{name}[{i}]", part) for i, part in enumerate(parts)]
+        return _as_argument(load(text[1:]) if text.startswith("@") else calculator.constant(text, f"<{name}>"), dtype)
+
+    return {name: value_of(name, text) for name, text in given.items()}
+
+
+def _parts_of(name: str, text: str) -> dict[Any, str] | list[str] | None:
+    """Return the texts in a dictionary, or in a list that has dictionaries; None for any other text.
+
+    Values are texts of the language, or such texts, and names of files, in quotes.
+    """
+    if "{" not in text or text.startswith("@"):
+        return None
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+        if isinstance(tree, ast.Dict) and all(isinstance(key, ast.Constant) for key in tree.keys):
+            keys = [key.value for key in tree.keys if isinstance(key, ast.Constant)]
+            return dict(zip(keys, [_text_of(text.strip(), value) for value in tree.values], strict=True))
+        if isinstance(tree, (ast.List, ast.Tuple)):
+            return [_text_of(text.strip(), value) for value in tree.elts]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        pass
+    raise UsageError(f"--at {name}: '{text}' is no dictionary", help='write {"w": [1, 2], "b": 0.5}')
+
+
+def _text_of(text: str, value: ast.expr) -> str:
+    if isinstance(value, ast.Constant) and isinstance(value.value, str):
+        return value.value
+    return ast.get_source_segment(text, value) or ""
 
 
 def _as_argument(value: Any, dtype: str) -> Any:
@@ -60,8 +94,13 @@ def _as_argument(value: Any, dtype: str) -> Any:
     return array.item() if not array.ndim else array
 
 
-def differentiated(names: list[str], options: Options) -> list[str]:
-    """The arguments that the gradient is by. Raises UsageError for a name that is none of them."""
+def differentiated(names: list[str], options: Options, by: str | None) -> list[str]:
+    """Return the names that the gradient is by, of which PyTorch's modules may have more than the arguments.
+
+    Raises UsageError for a name that is none of them.
+    """
+    if by == "torch":
+        return names if options.wrt is None else list(dict.fromkeys(options.wrt))
     for option, given in (("--wrt", options.wrt or ()), ("--freeze", options.freeze)):
         for name in given:
             if name not in names:

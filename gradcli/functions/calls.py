@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -67,18 +67,83 @@ def _last_line(error: BaseException) -> str | None:
     return None if last is None else f"{Path(frames[last].filename).name}:{frames[last].lineno}, in {frames[last].name}"
 
 
-def refuse_arguments(function: Callable[..., Any], names: Sequence[str]) -> None:
-    """Raise ArgumentError for arguments that a function cannot be called with, or that others of its parameters would be taken for."""
+def arranged(function: Callable[..., Any], names: Sequence[str]) -> list[str]:
+    """Return the names of arguments in the order of the parameters, if they are those.
+
+    Names that no parameter has stand for the places in which they are given. Raises ArgumentError
+    for arguments that the function cannot be called with.
+    """
+    parameters = _parameters(function)
+    if parameters is None:
+        return list(names)
+    order = [name for name in parameters if name in names]
+    further = [name for name in names if name not in parameters]
+    named = not further or _takes_any_name(parameters)
+    found = [*order, *further] if named else list(names)
+    takes = f"it takes {inspect.signature(function)}"
+    places = [p.name for p in parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    for name, parameter in zip(() if named else names, places, strict=False):
+        if name != parameter and name in parameters:
+            raise ArgumentError(f"the argument '{name}' stands where the function takes '{parameter}'", help=takes)
     try:
-        signature = inspect.signature(function)
-    except (TypeError, ValueError):  # of C
-        return
-    takes = f"it takes {signature}: its arguments are given in this order"
-    try:
-        signature.bind(*names)
+        by_names(lambda *given, **more: inspect.signature(function).bind(*given, **more), found, parameters)(*found)
     except TypeError as error:
         raise ArgumentError(f"the function cannot be called with {', '.join(names)}: {error}", help=takes) from None
-    places = [p.name for p in signature.parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    for name, parameter in zip(names, places, strict=False):
-        if name != parameter and name in signature.parameters:
-            raise ArgumentError(f"the argument '{name}' stands where the function takes '{parameter}'", help=takes)
+    return found
+
+
+Parameters = Mapping[str, inspect.Parameter]
+
+
+def by_names(function: Callable[..., Any], names: Sequence[str], parameters: Parameters | None = None) -> Callable[..., Any]:
+    """Return a function of values for these names, in this order, and then of others, as a seed.
+
+    Parameters of the names get them, keyword-only ones too; those that are no argument get the
+    others. Where a parameter of some name is missing, all but keywords go by their places.
+    """
+    known = parameters or _parameters(function)
+    if known is None:
+        return function
+    keywords = [
+        name for name in names
+        if (known[name].kind is inspect.Parameter.KEYWORD_ONLY if name in known else _takes_any_name(known))
+    ]  # fmt: skip
+    places = [name for name in names if name not in keywords]
+    ordered = [p for p in known.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    further = [p.name for p in known.values() if p.kind is p.KEYWORD_ONLY and p.default is p.empty and p.name not in names]
+    if not all(name in known for name in places):
+        ordered = []
+
+    def called(*values: Any) -> Any:
+        given, others = dict(zip(names, values, strict=False)), list(values[len(names) :])
+        first: list[Any] = []
+        skipped = False  # a parameter that keeps its default, after which all go by names
+        more = {name: given.pop(name) for name in keywords}
+        for parameter in ordered:
+            if parameter.name in given:
+                value = given.pop(parameter.name)
+            elif others and parameter.default is parameter.empty:
+                value = others.pop(0)
+            else:
+                skipped = True
+                continue
+            if skipped:
+                more[parameter.name] = value
+            else:
+                first.append(value)
+        for name in further[: len(others)]:
+            more[name] = others.pop(0)
+        return function(*first, *given.values(), *others, **more)
+
+    return called
+
+
+def _parameters(function: Callable[..., Any]) -> Parameters | None:
+    try:
+        return inspect.signature(function).parameters
+    except (TypeError, ValueError):  # of C
+        return None
+
+
+def _takes_any_name(parameters: Parameters) -> bool:
+    return any(p.kind is p.VAR_KEYWORD for p in parameters.values())

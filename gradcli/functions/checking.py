@@ -17,11 +17,12 @@ import numpy as np
 
 from gradcli.check.claims import RTOL
 from gradcli.errors import ArgumentError, EvaluationError, UsageError
-from gradcli.functions.arguments import Floats, as_given, claims_in, products_in, rebuilt
-from gradcli.functions.calls import guarded, refuse_arguments
+from gradcli.functions.arguments import Floats, as_given, claims_in, floats_in, products_in, rebuilt
+from gradcli.functions.calls import arranged, by_names, guarded
 from gradcli.functions.frameworks import Framework, framework
-from gradcli.functions.implicit import implicit
+from gradcli.functions.implicit import SOLUTION, implicit
 from gradcli.functions.linear import ADJOINT, adjoint_said, is_operator, parts_of_operator, refuse_nonlinear
+from gradcli.functions.parameters import Parameters, as_function, is_module
 from gradcli.functions.precision import precision_of
 from gradcli.functions.seeds import DIRECTIONS, Seeds, product, seeds_for
 from gradcli.functions.subject import NoValue, Subject
@@ -41,6 +42,9 @@ class Question:
     state  of these directions
     kind   what is claimed: a gradient, JVP or ADJOINT
     solves "residual" or "fixed point", if the function solves an equation: what is given of it
+    by_default  whether nobody has chosen ``wrt``, which is then all arguments, in the order of the
+                function's parameters, and all parameters of its module
+    frozen      names that it is not by
     """
 
     arguments: Mapping[str, Any]
@@ -53,19 +57,51 @@ class Question:
     order: int = 1
     kind: str = "gradient"
     solves: str | None = None
+    by_default: bool = False
+    frozen: tuple[str, ...] = ()
 
     def check(
-        self, function: Callable[..., Any], claim: Callable[..., Any] | None, equation: Callable[..., Any] | None = None
-    ) -> tuple[Check, Any]:
+        self, function: Callable[..., Any], claim: Callable[..., Any] | None, equation: Callable[..., Any] | None = None,
+        module: Any = None,
+    ) -> tuple[Check, Any]:  # fmt: skip
         """The verdict, and the function's value.
 
         claim     the gradient, JVP or adjoint that somebody wrote; None for that of a framework, and for an operator that has its adjoint
         equation  what the function solves
+        module    of PyTorch's, whose parameters the gradient is by, too; the function itself, if it is one
         Raises NoValue where the function raises, what the claim raises, and GradcliError for what they may not give.
         """
         if claim is None and self.by is None:
             return self._of_operator(function)
-        refuse_arguments(function, list(self.arguments))
+        if is_module(function):
+            module, function = module or function, as_function(function)
+        names = arranged(function, list(self.arguments))
+        here = replace(self, arguments={name: self.arguments[name] for name in names})
+        called = by_names(function, names)
+        equation = equation if equation is None else by_names(equation, [SOLUTION, *names])
+        if module is None or self.by is None:
+            return here._chosen(names)._by(called, claim, equation)
+        if self.by != "torch":
+            raise UsageError(f"parameters are those of PyTorch's modules, not of {self.by}'s", help="--by torch")
+        parameters = Parameters(module, _widest(self.arguments))
+        twice = next((name for name in parameters.values if name in names), None)
+        if twice is not None:
+            raise ArgumentError(f"'{twice}' is an argument, and a parameter of the module, too", help="give the argument another name")
+        here = replace(here, arguments={**here.arguments, **parameters.values})
+        check, value = here._chosen([*names, *parameters.values])._by(parameters.taken_by(called), claim, equation)
+        check.reason = "; ".join(filter(None, (check.reason, parameters.told))) or None
+        return check, value
+
+    def _chosen(self, names: list[str]) -> Question:
+        """Return the question by those of these names that are asked for. Raises UsageError for others."""
+        unknown = next((name for name in (*self.wrt, *self.frozen) if name not in names), None)
+        if unknown is not None:
+            raise UsageError(f"there is no '{unknown}' to differentiate by", help=f"there are {', '.join(names)}")
+        wanted = names if self.by_default else self.wrt
+        return replace(self, wrt=[name for name in wanted if name not in self.frozen])
+
+    def _by(self, function: Callable[..., Any], claim: Callable[..., Any] | None, equation: Callable[..., Any] | None) -> tuple[Check, Any]:
+        """Return the verdict on a function that takes the arguments in their order."""
         if self.by is None:
             return self._checked(Subject(function, self.arguments, self.wrt), None, claim, equation)
         found = framework(self.by)
@@ -146,7 +182,7 @@ class Question:
                 claims = found.product(subject, seeds, along)
             else:
                 assert gradient is not None
-                claims = products_in(self.arguments, self.wrt, gradient(*_copies(subject)), along)
+                claims = products_in(self.arguments, self.wrt, by_names(gradient, list(self.arguments))(*subject.copies().values()), along)
             narrow = precision_of(subject, claims.values(), graph.trace.kinds, self.by)
             check = graph.check(subject.floats, seeds, claims, self.rtol, self.atol, along, narrow)
             if check is None:
@@ -171,14 +207,14 @@ class Question:
             elif claim is not None and self.kind == ADJOINT:
                 adjoint_said(there, claim, seeds)
             elif claim is not None:
-                product(claim, _copies(there), seeds, there.is_scalar)
+                product(claim, there.copies(), seeds, there.is_scalar)
 
     def _said(self, subject: Subject, gradient: Callable[..., Any], seeds: Seeds) -> Floats:
         """What a gradient, or an adjoint, says of the result times seeds."""
         if self.kind == ADJOINT:
             refuse_nonlinear(subject, self.state)
             return adjoint_said(subject, gradient, seeds)
-        said = _after_call(subject, lambda: product(gradient, _copies(subject), seeds, subject.is_scalar))
+        said = _after_call(subject, lambda: product(gradient, subject.copies(), seeds, subject.is_scalar))
         return claims_in(self.arguments, self.wrt, said)
 
 
@@ -190,12 +226,13 @@ def _after_call(subject: Subject, ask: Callable[[], Any]) -> Any:
         return ask()
 
 
+def _widest(arguments: Mapping[str, Any]) -> np.dtype[Any]:
+    """Return the dtype of the arguments' floats; float64 where there are none."""
+    kinds = {part.dtype for name, value in arguments.items() for part in floats_in(name, value).values()}
+    return max(kinds, key=lambda kind: kind.itemsize, default=np.dtype(np.float64))
+
+
 _ELSEWHERE = (1.001, 1.01)  # times the values of the arguments
-
-
-def _copies(subject: Subject) -> list[Any]:
-    """Arguments of their own for a gradient, which may write into them."""
-    return [rebuilt(name, value, subject.floats, subject.make) for name, value in subject.arguments.items()]
 
 
 def _gravest(checks: list[Check]) -> Check:

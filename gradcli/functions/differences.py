@@ -120,6 +120,8 @@ def _complex_step(subject: Subject, name: str, seeds: Seeds, i: int) -> tuple[fl
         return math.nan, math.inf
     x = float(array.reshape(-1)[i])
     step = _STEP * (abs(x) or 1.0)
+    if not step:  # of a number that is too small
+        return math.nan, math.inf
     slopes = []
     for near in (0, 1, -2, 3):
         moved = _moved(array, i, near * math.ulp(x) + 1j * step)

@@ -75,7 +75,7 @@ def _by_torch(subject: Subject, seeds: Seeds, along: Floats | None) -> Floats:
     if along is not None:
         slopes = [(g * to_torch(torch, along[name])).sum() for name, g in zip(leaves, found, strict=True) if _requires_grad(g)]
         found = torch.autograd.grad(slopes, ends[1], allow_unused=True) if slopes else [None] * len(leaves)
-    return {name: of_torch(torch.zeros_like(x) if g is None else g) for (name, x), g in zip(leaves.items(), found, strict=True)}
+    return {name: of_torch(torch.zeros_like(x) if g is None else g).copy() for (name, x), g in zip(leaves.items(), found, strict=True)}
 
 
 def _pushed_by_torch(subject: Subject, along: Floats) -> list[np.ndarray]:
@@ -87,7 +87,7 @@ def _pushed_by_torch(subject: Subject, along: Floats) -> list[np.ndarray]:
 
     with dual.dual_level():
         ends = [dual.unpack_dual(part) for part in parts_of(subject(make=made))]
-        return [np.zeros(end.primal.shape) if end.tangent is None else end.tangent.numpy() for end in ends]
+        return [np.zeros(end.primal.shape) if end.tangent is None else of_torch(end.tangent).copy() for end in ends]
 
 
 def _requires_grad(part: Any) -> bool:
@@ -161,9 +161,9 @@ def _by_autograd(subject: Subject, seeds: Seeds, along: Floats | None) -> Floats
     def slope(given: Any) -> Any:
         return sum(add(part * along[name]) for name, part in zip(names, grad(total)(given), strict=True)) if along else 0.0
 
-    given = tuple(array[()] if not array.ndim else array for array in subject.floats.values())
+    given = tuple(array.copy() if array.ndim else array[()] for array in subject.floats.values())
     found = grad(total if along is None else slope)(given)
-    return {name: np.asarray(part) for name, part in zip(names, found, strict=True)}
+    return {name: np.array(part) for name, part in zip(names, found, strict=True)}
 
 
 FRAMEWORKS = {

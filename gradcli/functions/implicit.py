@@ -27,7 +27,7 @@ from gradcli.report.verdicts import Check, VariableCheck, Verdict
 
 RESIDUAL, FIXED_POINT = "residual", "fixed point"
 THEOREM = "the implicit function theorem, by "
-_SOLUTION = "the solution"
+SOLUTION = "the solution"
 _SINGULAR = 1e13  # the condition number from which the solution is no function of the arguments
 _MOST = 1_000  # unknowns
 
@@ -93,8 +93,8 @@ def implicit(subject: Subject, equation: Callable[..., Any], solves: str, trace:
 
 def _at(subject: Subject, residual: Callable[..., Any], solution: np.ndarray) -> Subject:
     """The residual as a function of the solution."""
-    arguments: Mapping[str, Any] = {_SOLUTION: np.asarray(solution), **subject.arguments}
-    return Subject(residual, arguments, [_SOLUTION], subject.make)
+    arguments: Mapping[str, Any] = {SOLUTION: np.asarray(solution), **subject.arguments}
+    return Subject(residual, arguments, [SOLUTION], subject.make)
 
 
 def _minus(map_: Callable[..., Any]) -> Callable[..., Any]:
@@ -116,9 +116,9 @@ def _jacobian(residual: Subject, trace: Callable[[Subject], Exact | None]) -> np
     for row in np.eye(size):
         seed = row.reshape(residual.value[0].shape)
         if found is None or found.trace.hidden:
-            rows.append([derivative(residual, _SOLUTION, [seed], i).value for i in range(size)])
+            rows.append([derivative(residual, SOLUTION, [seed], i).value for i in range(size)])
             continue
-        (node,), leaf = found.results, found.trace.leaves[_SOLUTION]
+        (node,), leaf = found.results, found.trace.leaves[SOLUTION]
         values = forward([node], found.scope(residual.floats).values)
         slopes = backward(reachable([node]), {node: seed}, [leaf], values.__getitem__)
         rows.append(np.ravel(np.broadcast_to(np.asarray(slopes.get(leaf, 0.0)), leaf.shape)).tolist())

@@ -49,7 +49,7 @@ def parts_of_operator(
 
 def adjoint_said(subject: Subject, adjoint: Callable[..., Any], seeds: Seeds) -> Floats:
     """What an adjoint that somebody wrote gives for vectors, and for the arguments that the function is not linear in."""
-    others = [value for name, value in subject.arguments.items() if name not in subject.wrt]
+    others = [value for name, value in subject.copies().items() if name not in subject.wrt]
     return claims_in(subject.arguments, subject.wrt, adjoint(*(seed.copy() for seed in seeds), *others))
 
 

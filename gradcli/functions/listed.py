@@ -69,23 +69,25 @@ class ListedCase:
             one_of("by", setting.by, FRAMEWORKS)
         function = self._loaded(setting.function, folder)
         placed(record, definition_of(function))
-        claim, equation = (None if path is None else self._loaded(path, folder) for path in (what.claim, what.equation))
+        others = what.claim, what.equation, setting.parameters
+        claim, equation, module = (None if path is None else self._loaded(path, folder) for path in others)
         dtype = one_of("dtype", setting.dtype or "float64", PRECISIONS)
         programs, texts = Programs(), {name: text for name, _, text in (given.partition("=") for given in setting.at)}
 
         def draw(number: int) -> dict[str, Any]:
             return arguments_of(texts, programs, policy.state + number, dtype, folder)
 
-        wrt = differentiated(list(texts), policy.options)
+        wrt = differentiated(list(texts), policy.options, setting.by)
         record.given = given_of([*setting.at, wrt])
         seed = None if setting.seed is None else programs.fresh(policy.state).constant(setting.seed, "<seed>")
         question = Question(
-            draw(0), wrt, policy.options.rtol, policy.options.atol, setting.by, seed, policy.state, setting.order, what.kind, what.solves
-        )
+            draw(0), wrt, policy.options.rtol, policy.options.atol, setting.by, seed, policy.state, setting.order, what.kind, what.solves,
+            policy.options.wrt is None, tuple(policy.options.freeze),
+        )  # fmt: skip
 
         def ask(arguments: Arguments) -> tuple[Check, Any]:
             at_these = replace(question, arguments=arguments)
-            answer: tuple[Check, Any] = guarded(lambda: at_these.check(function, claim, equation), interrupts=False)
+            answer: tuple[Check, Any] = guarded(lambda: at_these.check(function, claim, equation, module), interrupts=False)
             return answer
 
         if setting.points is None:

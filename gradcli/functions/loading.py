@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 from gradcli.errors import EvaluationError, UnknownNameError, UsageError, suggestion
 from gradcli.functions.calls import guarded, told
 from gradcli.functions.linear import is_operator
+from gradcli.functions.parameters import is_module
+from gradcli.functions.places import is_installed
 
 
 class Definition(NamedTuple):
@@ -25,6 +27,9 @@ class Definition(NamedTuple):
 def refuse_unnamed(path: str) -> None:
     """Raise UsageError for what cannot name a function."""
     module, colon, name = path.partition(":")
+    if name and module.endswith(".py"):
+        dotted = ".".join(Path(module).with_suffix("").parts)
+        raise UsageError(f"a function is named MODULE:NAME, not '{path}'", help=f"write {dotted}:{name}")
     if not colon or not name or not module:
         raise UsageError(f"a function is named MODULE:NAME, not '{path}'", help="gradcli check --function pkg.losses:loss ...")
 
@@ -73,6 +78,9 @@ def definition_of(function: Any) -> Definition:
     if is_operator(function):
         return Definition()
     with suppress(Exception):  # a function may be any object
+        if is_module(function):
+            forward = definition_of(type(function).forward)
+            return forward if forward.file is not None and not is_installed(forward.file) else Definition()
         code = getattr(inspect.unwrap(function), "__code__", None)
         if code is not None:
             return Definition(code.co_filename, code.co_firstlineno)

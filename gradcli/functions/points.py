@@ -126,5 +126,9 @@ def _rounder(arguments: Arguments) -> Iterator[Arguments]:
 
 
 def text_of(value: Any) -> str:
-    """A value as the language writes it."""
+    """Return a value as the command line takes it."""
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{key!r}: {text_of(part)}' for key, part in value.items())}}}"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(text_of, value))}]"
     return repr(as_numbers(np.asarray(value))) if isinstance(value, (np.ndarray, np.generic)) else repr(value)

@@ -68,21 +68,18 @@ def room_of(
     return Room(kind, reaches(root, wrt, leaves, kind, accumulates, formats), right)
 
 
-def forgiven(
-    root: Expr, wrt: Mapping[str, Expr], leaves: Mapping[Expr, Any], right: Mapping[str, np.ndarray], claims: Mapping[str, np.ndarray]
+def room_at_zeros(
+    root: Expr, wrt: Mapping[str, Expr], leaves: Mapping[Expr, Any], right: Mapping[str, np.ndarray]
 ) -> dict[str, np.ndarray]:
-    """Claims in float64 with the right numbers in the place of those that differ from these by nothing but rounding of terms that cancel.
+    """Return how far claims in float64 may be off where terms cancel: as far as their roundings go.
 
-    Where a derivative is no larger than what the roundings of its own terms explain, as one that is zero, its formula says something
-    that is no larger, either. To first order roundings are proportional to those of float32, which are propagated.
+    Where a derivative is no larger than that, as at a stationary point, its formula says something
+    that is no larger, either; other entries get no room. To first order roundings are proportional
+    to those of float32, which are propagated.
     """
     room = reaches(root, wrt, leaves, _FLOAT32, accumulates=False).rooms
-    found = {}
-    for name, said in claims.items():
-        rounding = room[name] * _PROPORTION
-        nothing = (np.abs(right[name]) <= rounding) & (np.abs(said - right[name]) <= rounding)
-        found[name] = np.where(nothing, right[name], said)
-    return found
+    rounding = {name: room[name] * _PROPORTION for name in wrt}
+    return {name: np.where(np.abs(right[name]) <= there, there, 0.0) for name, there in rounding.items()}
 
 
 def epsilon_of(kind: np.dtype[Any]) -> float:

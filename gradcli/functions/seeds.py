@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
+from gradcli.functions.calls import by_names
 from gradcli.ops.calling.inputs import numbers
 
 Seeds = list[np.ndarray]  # one for each array of a result
@@ -29,15 +30,17 @@ def seeds_for(value: Sequence[np.ndarray], given: Any, state: int) -> list[Seeds
     return [[random.standard_normal(part.shape) for part in value] for _ in range(DIRECTIONS)]
 
 
-def product(gradient: Callable[..., Any], arguments: Sequence[Any], seeds: Seeds, scalar: bool) -> Any:
-    """What a gradient that somebody wrote says for a seed.
+def product(gradient: Callable[..., Any], given: Mapping[str, Any], seeds: Seeds, scalar: bool) -> Any:
+    """Return what a gradient that somebody wrote says for a seed, of which it gets a copy.
 
     That of a function of several results takes the seed after the arguments, as a vector-Jacobian product does. One that takes no more
     than the arguments gives the Jacobian, or for a result that is one number the gradient.
     """
-    if takes(gradient, len(arguments) + 1):
-        return gradient(*arguments, seeds[0] if len(seeds) == 1 else tuple(seeds))
-    found = gradient(*arguments)
+    arguments, called = list(given.values()), by_names(gradient, list(given))
+    if _takes_another(gradient, list(given)):
+        own = tuple([seed.copy() for seed in seeds])
+        return called(*arguments, own[0] if len(own) == 1 else own)
+    found = called(*arguments)
     if not scalar and len(seeds) == 1 and np.shape(found) == seeds[0].shape != () and len(arguments) == 1 and np.ndim(arguments[0]):
         raise ShapeError(
             f"a gradient of shape {np.shape(found)} is no Jacobian of a result of that shape",
@@ -46,14 +49,14 @@ def product(gradient: Callable[..., Any], arguments: Sequence[Any], seeds: Seeds
     return found if scalar else _contracted(found, seeds)
 
 
-def takes(function: Callable[..., Any], count: int) -> bool:
-    """Whether a function has to be called with so many positional arguments."""
+def _takes_another(function: Callable[..., Any], names: Sequence[str]) -> bool:
+    """Return whether a function has to be called with one more argument than these."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):  # of C
         return False
-    places = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty]
-    return len(places) == count
+    needed = [p for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) and (p.default is p.empty or p.name in names)]
+    return len(needed) == len(names) + 1
 
 
 def _contracted(jacobian: Any, seeds: Seeds) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, InputTypeError, UsageError
 from gradcli.functions.arguments import is_number
-from gradcli.functions.calls import refuse_arguments
+from gradcli.functions.calls import arranged, by_names
 from gradcli.functions.subject import parts_of
 
 try:
@@ -63,8 +63,9 @@ def points(function: Callable[..., Any], **like: Any) -> SearchStrategy[dict[str
     """
     if not like:
         raise ArgumentError("points: the function needs its arguments", help="points(loss, w=np.zeros(3), x=1.0)")
-    refuse_arguments(function, list(like))
-    return _points(function, like, cache(partial(_domain, function, like)))
+    arranged(function, list(like))
+    called = by_names(function, list(like))
+    return _points(called, like, cache(partial(_domain, called, like)))
 
 
 @st.composite

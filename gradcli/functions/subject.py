@@ -58,6 +58,10 @@ class Subject:
                 warnings.simplefilter("error", np.exceptions.ComplexWarning)
             return self.function(*(rebuilt(name, value, numbers, make) for name, value in self.arguments.items()))
 
+    def copies(self) -> dict[str, Any]:
+        """Return the arguments as the function takes them, for code that may write into them."""
+        return {name: rebuilt(name, value, self.floats, self.make) for name, value in self.arguments.items()}
+
     def numbers(self, floats: Mapping[str, np.ndarray] | None = None) -> list[np.ndarray]:
         """The arrays of its result at these numbers. Raises ArgumentError for a result that is no real numbers."""
         return [_real(part) for part in parts_of(self(floats))]

@@ -9,6 +9,7 @@ import numpy as np
 
 from gradcli.errors import ArgumentError
 from gradcli.functions.arguments import Floats, Make, real, rebuilt
+from gradcli.functions.calls import by_names
 from gradcli.functions.seeds import Seeds
 from gradcli.functions.subject import Subject, parts_of
 
@@ -37,9 +38,9 @@ def said(subject: Subject, jvp: Callable[..., Any], directions: Floats) -> list[
 
     Raises ArgumentError for what has not the form of the function's result.
     """
-    arguments = [rebuilt(name, value, subject.floats, subject.make) for name, value in subject.arguments.items()]
+    given = subject.copies()
     tangents = [rebuilt(name, subject.arguments[name], directions, subject.make) for name in subject.wrt]
-    found = [real(part, "the JVP must give") for part in parts_of(jvp(*arguments, *tangents))]
+    found = [real(part, "the JVP must give") for part in parts_of(by_names(jvp, list(given))(*given.values(), *tangents))]
     shapes, wanted = ([part.shape for part in parts] for parts in (found, subject.value))
     if shapes != wanted:
         told, right = (", ".join(map(str, some)) for some in (shapes, wanted))

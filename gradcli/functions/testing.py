@@ -18,7 +18,7 @@ from typing import Any, Required, TypedDict, Unpack
 import numpy as np
 
 from gradcli.errors import ArgumentError, InputTypeError, UsageError, one_of
-from gradcli.functions.arguments import as_arrays
+from gradcli.functions.arguments import as_arrays, duplicate
 from gradcli.functions.asked import Asked, asked
 from gradcli.functions.calls import guarded
 from gradcli.functions.checking import Question
@@ -58,6 +58,7 @@ class Options(TypedDict, total=False):
     adjoint: Callable[..., Any] | None
     implicit: Callable[..., Any] | None
     fixed_point: Callable[..., Any] | None
+    parameters: Any
     forward: bool
 
 
@@ -78,6 +79,7 @@ def check_gradient(
     adjoint: Callable[..., Any] | None = None,
     implicit: Callable[..., Any] | None = None,
     fixed_point: Callable[..., Any] | None = None,
+    parameters: Any = None,
     forward: bool = False,
 ) -> Check:
     """The verdict on the gradient of a function, or on its JVP or adjoint.
@@ -85,7 +87,7 @@ def check_gradient(
     gradient      what somebody wrote: one array for each name of ``wrt``, or a dictionary of these; that of a function of several results
                   takes a seed after the arguments, or gives the Jacobian
     by            "torch", "jax" or "autograd": the framework's own gradient is held instead, custom rules and kernels in it
-    at            the arguments, in the order in which the function takes them: numbers, arrays, lists, tuples and dictionaries of these;
+    at            the arguments by the names of the function's parameters: numbers, arrays, lists, tuples and dictionaries of these;
                   a text is drawn anew for each point ("randn(5)"), and so is what a function of a random generator gives; with ``by`` also
                   the framework's own arrays
     wrt           by which arguments (all)
@@ -99,11 +101,13 @@ def check_gradient(
                   matvec and rmatvec has its own, and with at={} an argument, too
     implicit      the residual(x, *arguments) that the function's value x makes zero: the gradient is held to the implicit function theorem
     fixed_point   the same of a function g(x, *arguments) that gives x
+    parameters    with by="torch" a torch.nn.Module that the function uses, whose parameters the gradient is by, too;
+                  a function that is one has its own
     forward       with by="torch" or "jax": its forward mode is held, along random directions
     Raises a `GradcliError` for what cannot be decided about: a function that raises, a result of another shape.
     """
     given = {"gradient": gradient, "jvp_of": jvp_of, "adjoint": adjoint, "implicit": implicit, "fixed_point": fixed_point}
-    return _checked(function, given, at, wrt, by, points, rtol, atol, seed, random_state, order, forward)[0]
+    return _checked(function, given, at, wrt, by, points, rtol, atol, seed, random_state, order, parameters, forward)[0]
 
 
 def assert_gradient(function: Callable[..., Any], gradient: Callable[..., Any] | None = None, **options: Unpack[Options]) -> None:
@@ -176,7 +180,7 @@ _GIVEN = ("jvp_of", "adjoint", "implicit", "fixed_point")  # functions
 
 def _checked(
     function: Any, given: Mapping[str, Any], at: Any, wrt: Any, by: str | None, points: int, rtol: float | None, atol: float, seed: Any,
-    random_state: int, order: int, forward: bool,
+    random_state: int, order: int, parameters: Any, forward: bool,
 ) -> tuple[Check, Arguments, Asked]:  # fmt: skip
     """The verdict, the arguments that it is about, and what was asked."""
     if order not in (1, 2):
@@ -188,7 +192,7 @@ def _checked(
     for name, one in functions.items() if is_operator(function) and not functions else {"function": function, **functions}.items():
         if not callable(one):
             raise InputTypeError(f"the {name} must be a function, not {type(one).__name__}")
-    help = "at={'x': [1.0, 2.0], 'y': 'randn(5)'}, in the order of its parameters"
+    help = "at={'x': [1.0, 2.0], 'y': 'randn(5)'}, by the names of its parameters"
     if at is not None and not isinstance(at, Mapping):
         raise InputTypeError(f"'at' must map the names of arguments to values, not {type(at).__name__}", help=help)
     if not at and (functions or by is not None):
@@ -199,14 +203,14 @@ def _checked(
     names = list(at) if wrt is None else list(names_given("wrt", wrt, at) or ())
     if not names and at:
         raise ArgumentError("wrt: no argument to differentiate by", help=f"the arguments are {', '.join(at)}")
-    missing = next((name for name in names if name not in at), None)
+    missing = next((name for name in names if name not in at), None) if by != "torch" else None
     if missing is not None:
         raise ArgumentError(f"wrt: at has no '{missing}'", help=f"the arguments are {', '.join(at)}")
-    question = Question({}, names, rtol, atol, by, seed, random_state, order, what.kind, what.solves)
+    question = Question({}, names, rtol, atol, by, seed, random_state, order, what.kind, what.solves, wrt is None)
 
     def ask(arguments: Arguments) -> tuple[Check, Any]:
         at_these = replace(question, arguments=arguments)
-        answer: tuple[Check, Any] = guarded(lambda: at_these.check(function, what.claim, what.equation), interrupts=False)
+        answer: tuple[Check, Any] = guarded(lambda: at_these.check(function, what.claim, what.equation, parameters), interrupts=False)
         return answer
 
     if points == 1:
@@ -224,7 +228,7 @@ def _drawn(at: Mapping[str, Any], state: int, by: str | None) -> dict[str, Any]:
         if isinstance(value, str):
             found[name] = calculator.constant(value, f"<{name}>")
         else:
-            found[name] = as_arrays(value(random) if callable(value) else _numbers(value), by)
+            found[name] = as_arrays(duplicate(value(random)) if callable(value) else _numbers(value), by)
     return found
 
 

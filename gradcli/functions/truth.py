@@ -21,8 +21,11 @@ from gradcli.functions.taylor import taylor_order
 from gradcli.functions.tracing.composition import Composition
 from gradcli.functions.tracing.exact import Exact, exact
 from gradcli.functions.tracing.runs import runs_of
+from gradcli.graph.interpret import forward
+from gradcli.graph.nodes import reachable
 from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict
 
+_NO_VALUE = "the function has no finite value here"
 TRACED = "the traced function"
 _FEW = 64  # entries of a claim that are looked at from both sides, where it does not fit the branch that was taken
 
@@ -55,6 +58,8 @@ class Truth:
     def check(self, seeds: Seeds, claims: Floats) -> Check:
         """The verdict on a gradient of the result's sum with these seeds."""
         found = self._without_value(claims) or self._traced(seeds, claims)
+        if found is None and not self._has_value:
+            found = {name: VariableCheck(Verdict.UNDEFINED, reason=_NO_VALUE) for name in claims}
         if found is None:
             found = {name: self._differences(name, seeds, said) for name, said in claims.items()}
             if self.held:  # which differences do not hold
@@ -64,8 +69,9 @@ class Truth:
             if part.verdict is Verdict.MISMATCH and is_of_symmetric(self.subject, name) and self._symmetric(name, seeds, claims[name]):
                 found[name] = VariableCheck(Verdict.AGREE, part.decided_by, entries=part.entries, reason=TOLD.format(name))
                 told = TOLD.format(name)
-            elif part.verdict is Verdict.MISMATCH and self._decided() and claims[name].size <= _FEW:
-                beside = self._differences(name, seeds, claims[name])  # the point may be where a branch begins
+            elif part.verdict is Verdict.MISMATCH and claims[name].size <= _FEW and (self._decided() or self._has_ties):
+                # the point may be where a branch begins, or where what is sorted has two orders
+                beside = self._differences(name, seeds, claims[name])
                 found[name] = beside if beside.verdict is Verdict.KINK else part
         worst = max((part.verdict for part in found.values()), default=Verdict.AGREE)
         return Check(worst, found, reason=told)
@@ -97,11 +103,15 @@ class Truth:
 
     def _without_value(self, claims: Floats) -> dict[str, VariableCheck] | None:
         """The verdict where the function has no finite value, which has no derivative, and no formula that says more."""
-        if all(np.isfinite(part).all() for part in self.subject.value):
+        if self._has_value:
             return None
         if self.exact is not None and not all(node.is_constant for node in self.exact.results):
             return None
-        return {name: VariableCheck(Verdict.UNDEFINED, reason="the function has no finite value here") for name in claims}
+        return {name: VariableCheck(Verdict.UNDEFINED, reason=_NO_VALUE) for name in claims}
+
+    @cached_property
+    def _has_value(self) -> bool:
+        return all(np.isfinite(part).all() for part in self.subject.value)
 
     def _differences(self, name: str, seeds: Seeds, said: np.ndarray) -> VariableCheck:
         rtol = RTOL.get(str(said.dtype), 1e-6) if self.question.rtol is None else self.question.rtol
@@ -128,6 +138,19 @@ class Truth:
     def _decided(self) -> list[str]:
         """What the control flow of the traced function depended on."""
         return [] if self.exact is None else list(self.exact.passage.decided(self.exact.trace.hidden))
+
+    @cached_property
+    def _has_ties(self) -> bool:
+        """Return whether what is made of whole arrays is made of some with equal entries."""
+        if self.exact is None:
+            return False
+        values = forward(self.exact.results, self.exact.scope(self.subject.floats).values)
+        taken = [
+            operand for node in reachable(self.exact.results) if node.op is not None and not node.op.elementwise
+            for operand in node.operands if operand is not None and not operand.is_constant
+        ]  # fmt: skip
+        arrays = [np.asarray(values[operand]) for operand in taken if operand in values]
+        return any(x.dtype.kind == "f" and np.unique(x).size < x.size for x in arrays)
 
     def _reason(self, seeds: Seeds, claims: Floats) -> str | None:
         """What the verdict hangs on beside the numbers."""

@@ -110,7 +110,7 @@ class Judging:
             record = run_statement(program, query, options)
             assert record is not None
             return record
-        sampled.options = replace(options, need_seed=False)
+        sampled.options = options
         found, count = sampled.gravest_of(inside)
         if found is None:
             return sampled.gravest(self.points, self.state)

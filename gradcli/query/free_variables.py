@@ -100,7 +100,7 @@ class SampledPoints:
 
     def __init__(self, program: Program, statement: Statement, needs: Needs, options: Options, id: Any = None) -> None:
         self.program, self.statement, self.needs, self.id = program, statement, needs, id
-        self.options = replace(options, need_seed=False, everywhere=True)
+        self.options = replace(options, everywhere=True)
         self.keys = [program.scope.graph.leaf(name, ()) for name in needs.names]
 
     def at(self, point: Mapping[Any, Any], around: int | None = None) -> Record | None:

@@ -53,11 +53,6 @@ def seed_of(program: Program, root: Expr, options: Options) -> tuple[Any, bool]:
     """The cotangent of the output, of exactly its shape, and whether the user gave it."""
     dtype = numpy_dtype("float", program.scope.precision)
     if options.seed is None:
-        if options.need_seed and math.prod(root.shape) != 1:
-            raise ShapeError(
-                f"grad can be implicitly created only for scalar outputs; this one has the shape {root.shape}",
-                help="give a seed of that shape, e.g. seed=np.ones(...)",
-            )
         one = dtype.type(1)
         return np.broadcast_to(one, root.shape) if root.shape else one, False  # no memory for ones
     seed = program.constant(options.seed, "<seed>") if isinstance(options.seed, str) else np.asarray(options.seed)

@@ -48,8 +48,8 @@ def evaluate(
     expression  a program of the language; the result is that of its last query
     bindings    values of names: numbers, nested lists or arrays; ``at`` takes names that are no keywords. A keyword that is
                 neither an option nor a name of the expression is an error
-    seed        the vector of the vector-Jacobian product, of exactly the output's shape; without one the output
-                must be a scalar (one entry of any shape), as in PyTorch
+    seed        the vector of the vector-Jacobian product, of exactly the output's shape; without one, ones: the gradient
+                of the sum of the output
     wrt         names to differentiate with respect to, in this order (default: every bound name it depends on);
                 a list, or a string with commas between them, as is ``freeze``: names to hold constant
     mode        "grad", "jacobian" or "hessian"; with ``jvp``, tangents by names, a directional derivative instead; with ``hvp``
@@ -140,7 +140,7 @@ def evaluated(
             programs.deviations[name] = deviation
     options = Options(
         wrt=by, freeze=frozen, seed=given.seed_of(seed), mode=mode, tangents=tangents, check=checked, formula=formulas, timeout=seconds,
-        need_seed=True, backend=who, threads=most, observer=observer, latex=in_latex, precision=digits, covariances=covariances,
+        backend=who, threads=most, observer=observer, latex=in_latex, precision=digits, covariances=covariances,
     )  # fmt: skip
     programs.keeps_text = observer is not None
     refuse_unknown_in(expression, options, programs.values, limits)

@@ -61,7 +61,6 @@ class Options:
     formula: bool = True
     latex: bool = False
     timeout: float | None = None
-    need_seed: bool = False  # refuse to choose a seed for outputs that are not scalar
     claims: tuple[ClaimInput, ...] = ()  # about the value and the gradients of each query
     decide_asserts: bool = False  # hold asserts to the reference, too
     convention: str | None = None  # "torch", "jax" or "min-norm": what is right at kinks in asserts and claims that are numbers

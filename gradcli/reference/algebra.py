@@ -24,6 +24,7 @@ class Unsupported(Exception):
 
 # Binary exponents beyond which a number is infinite (or zero): far outside the floats, and cheap to compute with.
 _LARGEST = 1 << 18
+_WITHOUT_WORDS = {ZeroDivisionError: "division by zero"}  # errors of mpmath's that say nothing themselves
 _AT_ONCE, _MANY_AT_ONCE = 64, 1024  # scalars between two looks at the time: of operations, and of what is done to them beside
 
 Scalar = Any  # a multi-precision number, a boolean, or something with arithmetic of its own
@@ -149,7 +150,8 @@ class Algebra:
         try:
             result = op.reference(self, *arrays, **static)
         except (ArithmeticError, ValueError, LookupError, AttributeError, TypeError) as error:
-            raise Unsupported(f"{op.name} of these operands: {str(error) or type(error).__name__}") from None
+            said = str(error) or _WITHOUT_WORDS.get(type(error), "no value")
+            raise Unsupported(f"{op.name} of these operands: {said}") from None
         if isinstance(result, tuple):
             return tuple(np.asarray(part, dtype=object) for part in result)
         return np.asarray(result, dtype=object)

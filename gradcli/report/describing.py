@@ -41,12 +41,29 @@ def notes(outcome: Outcome) -> list[str]:
     check = outcome.record.check
     said = [] if check is None else [claim for claim in check.claims if claim.reason and claim.verdict.word == "agree"]
     about = [f"claim of {'the value' if claim.of == 'value' else f'd/d{claim.of}'}: {claim.reason}" for claim in said]
+    about += [text for text in basis(outcome) if any(word in text for word in _SURPRISING)]
     return [f"note: {location(outcome)}{id_of(outcome.record)}: {one_line(text, 500)}" for text in about]
+
+
+_TRACED = "the traced function"
+_SOURCES = (_TRACED, "differences", "complex step", "unit vectors", "the implicit function theorem")
+_SURPRISING = ("held constant where", "in training mode")
+
+
+def basis(outcome: Outcome) -> list[str]:
+    """Return what the verdict on a function in Python rests on beside its numbers."""
+    check = outcome.record.check
+    parts = [] if check is None else [part for part in check.variables.values() if (part.decided_by or "").startswith(_SOURCES)]
+    if check is None or not parts:
+        return []
+    sources = [f"decided by {part.decided_by}" for part in parts if part.decided_by != _TRACED]
+    reasons = [part.reason for part in parts if part.verdict.word == "agree"]
+    return list(dict.fromkeys(text for text in (*sources, check.reason, *reasons) if text))
 
 
 def remark(outcome: Outcome) -> str:
     """What a list of cases says of one: a reason of its own, or the verdict and how it was decided; what was drawn, and is remembered."""
-    return ", ".join(part for part in (_remark(outcome), outcome.drawn, outcome.memory) if part)
+    return ", ".join(part for part in (_remark(outcome), *basis(outcome), outcome.drawn, outcome.memory) if part)
 
 
 def _remark(outcome: Outcome) -> str:
@@ -67,6 +84,8 @@ def further(outcome: Outcome) -> list[str]:
     """The lines of the details that the headline does not hold."""
     told = outcome.record.error is None and outcome.status != XPASSED
     lines = [line for detail in outcome.details[int(told) :] for line in text_lines(detail, keepends=False)]
+    if outcome.bad:
+        lines += [text for text in basis(outcome) if text not in " ".join(outcome.details)]
     if outcome.record.read_as is not None:
         lines.insert(0, f"read as {outcome.record.read_as}")
     shown = [clipped(printable(line), _LONGEST) for line in lines[:_MOST_DETAILS]]

@@ -119,9 +119,15 @@ class Record(Short):
     explanation: Short | None = None  # the Explanation of a case that is wrong, where a report shows it
     given: str | None = None  # a digest of the claims and the like that identify the case beside its text
 
+    @property
+    def seed_chosen(self) -> str | None:
+        """The words for the seed of a gradient of several numbers, where nobody gave one."""
+        summed = self.mode == "grad" and bool(self.grad) and bool(self.shape) and not self.seed_given
+        return "ones, the gradient of the sum" if summed else None
+
     def _told(self) -> list[str]:
         derivatives = "grad" if self.mode == "assert" else self.mode
-        seed = ["seed"] if self.seed_given else []
+        seed = ["seed"] if self.seed_given else ["seed_chosen"]
         beside = ["derivative", "latex", "precise", "check", "refuted", "warnings", "error", "skip", "xfail"]
         return ["value", *seed, derivatives, *beside]
 

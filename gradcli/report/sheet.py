@@ -115,8 +115,8 @@ def sheet_of(record: Record, digits: int | None, width: int | None = None) -> Sh
     if record.mode == "grad" and record.grad:
         if record.seed_given:
             sheet.seed = array_text(record.seed, digits, width)
-        elif record.shape:
-            sheet.seed = "ones, the gradient of the sum"
+        else:
+            sheet.seed = record.seed_chosen
     if record.asserted is not None:
         sheet.value = {True: "true", False: "false", None: "undetermined"}[record.asserted.holds]
         sheet.kind = ""

@@ -78,6 +78,9 @@ def check(
     fixed_point: Annotated[
         str | None, typer.Option(metavar="MODULE:NAME", help="The same of g(x, ...) whose fixed point --function gives.")
     ] = None,
+    parameters: Annotated[
+        str | None, typer.Option(metavar="MODULE:NAME", help="A torch.nn.Module that --function uses: its parameters are held, too.")
+    ] = None,
     by: Annotated[
         str | None, typer.Option(metavar="torch|jax|autograd", help="Whose own backward of --function is checked, custom rules in it.")
     ] = None,
@@ -85,7 +88,7 @@ def check(
     functions: Annotated[bool, typer.Option("--functions", help="Check the functions that the settings list, too: it runs them.")] = False,
     order: Annotated[int, typer.Option(min=1, max=2, help="2: the gradient of --function is its Hessian.")] = 1,
     at: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=VALUE", help="An argument of --function; in the order of its parameters.")
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="An argument of --function, by the name of its parameter.")
     ] = None,
     changed_since: Annotated[
         str | None, typer.Option(metavar="REF", help="Only files and functions whose sources changed since a commit or branch of git.")
@@ -165,6 +168,7 @@ def check(
         rtol=rtol, atol=atol, convention=convention, over=tuple(over or ()), points=points, jobs=jobs, on=on,
         reports=tuple(report or ()), update=update, baseline=baseline, allow_empty=allow_empty, verbose=verbose, cache=cache,
         function=function, gradient=gradient, jvp_of=jvp_of, adjoint=adjoint, implicit=implicit, fixed_point=fixed_point, by=by,
+        parameters=parameters,
         forward=forward, order=order, at=tuple(at or ()), config=config, format_given=output_format is not None,
         functions=functions, changed_since=changed_since, backend=backend, threads=threads, line=line, budget=budget,
         words=tuple(context.meta[RememberingCommand.key]),

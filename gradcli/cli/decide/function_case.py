@@ -54,17 +54,19 @@ class FunctionCase:
         if request.by is not None:
             one_of("--by", request.by, FRAMEWORKS)
         one_of("--dtype", request.dtype, PRECISIONS)
-        self.functions = request.function, what.claim, what.equation
+        if request.parameters is not None and request.by != "torch":
+            raise UsageError("--parameters are those of a torch.nn.Module", help="it goes with --by torch")
+        self.functions = request.function, what.claim, what.equation, request.parameters
         for path in self.functions:
             if path is not None:
                 refuse_unnamed(path)
         self.request, self.limits, self.policy, self.budget, self.state = request, limits, policy, budget, policy.state
         self.folder, self.is_alone = folder, what.claim is None and request.by is None
         arguments = self._drawn(self.state)
-        self.wrt = differentiated(list(arguments), policy.options) if arguments else []
+        self.wrt = differentiated(list(arguments), policy.options, request.by) if arguments else []
         self.question = Question(
             arguments, self.wrt, policy.options.rtol, policy.options.atol, request.by, self._seed(), self.state, request.order,
-            what.kind, what.solves,
+            what.kind, what.solves, policy.options.wrt is None, tuple(policy.options.freeze),
         )  # fmt: skip
         self.title = f"{request.function} with {what.title(request.by, request.order, str)}"
         self.given = given_of([*request.at, list(self.wrt)])

@@ -23,6 +23,7 @@ from gradcli.functions.calls import guarded
 from gradcli.functions.checking import Question
 from gradcli.functions.dependencies import Dependencies, Watch
 from gradcli.functions.loading import Definition, definition_of, loaded
+from gradcli.functions.parameters import is_module
 from gradcli.functions.places import is_of_project
 from gradcli.report.verdicts import Check
 
@@ -147,12 +148,19 @@ def _serve(
         while True:
             question = pipe.recv()
             try:
-                answer: Any = watch and watch.found() if question is None else guarded(partial(question.check, *functions))
+                answer: Any
+                if question is None:
+                    answer = _WEIGHTS if any(map(is_module, functions)) else watch and watch.found()
+                else:
+                    answer = guarded(partial(question.check, *functions))
             except GradcliError as error:
                 answer = _alone(error)
             with suppress(Exception):  # it may have closed it, or put something else in its place
                 sys.stdout.flush()  # what it has printed stands before what is said of it
             pipe.send(answer)
+
+
+_WEIGHTS = "the parameters of a module stand in no file"
 
 
 def _alone(error: GradcliError) -> GradcliError:

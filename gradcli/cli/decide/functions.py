@@ -136,7 +136,8 @@ def _asked(request: CheckRequest, setting: FunctionSetting) -> CheckRequest:
     """What the command line would be that asks for one function: its options win, as against all settings."""
     own: dict[str, Any] = {
         "function": setting.function, "gradient": setting.gradient, "jvp_of": setting.jvp_of, "adjoint": setting.adjoint,
-        "implicit": setting.implicit, "fixed_point": setting.fixed_point, "by": setting.by, "forward": setting.forward,
+        "implicit": setting.implicit, "fixed_point": setting.fixed_point,
+        "parameters": setting.parameters, "by": setting.by, "forward": setting.forward,
         "at": setting.at, "order": setting.order,
         "wrt": setting.wrt, "seed": setting.seed, "points": request.points or setting.points,
         "rtol": setting.rtol if request.rtol is None else request.rtol, "atol": setting.atol if request.atol is None else request.atol,

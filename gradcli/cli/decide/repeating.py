@@ -47,6 +47,7 @@ def _of_function(request: CheckRequest) -> Iterator[str]:
         said = {
             "--gradient": request.gradient, "--jvp-of": request.jvp_of, "--adjoint": request.adjoint, "--by": request.by,
             "--implicit": request.implicit, "--fixed-point": request.fixed_point,
+            "--parameters": request.parameters,
         }  # fmt: skip
         yield from (word for option, name in said.items() if name is not None for word in (option, name))
     yield from _each("--at", request.at)

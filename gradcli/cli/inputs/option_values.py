@@ -280,7 +280,7 @@ def _refuse_idle_in_check(request: CheckRequest) -> None:
         own = {
             "--function": request.function, "--gradient": request.gradient, "--by": request.by, "--at": request.at,
             "--wrt": request.wrt, "--freeze": request.freeze, "--seed": request.seed, "--line": request.line,
-            "--update": request.update or None, "--on": request.on,
+            "--on": request.on,
         }  # fmt: skip
         for option, value in own.items():
             if value not in (None, (), []):

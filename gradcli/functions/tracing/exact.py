@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from gradcli.check.crosscheck import cross_check
 from gradcli.check.given import Given
 from gradcli.errors import GradcliError
 from gradcli.functions.arguments import Floats
-from gradcli.functions.precision import Narrow, Room, epsilon_of, exact_numbers, forgiven, room_of
+from gradcli.functions.precision import Narrow, Room, epsilon_of, exact_numbers, room_at_zeros, room_of
 from gradcli.functions.seeds import Seeds
 from gradcli.functions.subject import OUTSIDE, Subject
 from gradcli.functions.tracing.passage import Passage
@@ -83,9 +83,9 @@ class Exact:
             given = [self._given(name, numbers, rtol, atol, room) for name, numbers in claims.items()]
             check = cross_check(scope, root, dict(leaves), record, None, given)
             if narrow is None and check.worst is Verdict.MISMATCH:
-                said = forgiven(root, leaves, scope.values, grad, claims)
-                if any(not np.array_equal(said[name], claims[name], equal_nan=True) for name in claims):
-                    given = [self._given(name, numbers, rtol, atol, None) for name, numbers in said.items()]
+                zeros = room_at_zeros(root, leaves, scope.values, grad)
+                if any(part.any() for part in zeros.values()):
+                    given = [replace(claim, room=zeros[claim.of]) for claim in given]
                     check = cross_check(scope, root, dict(leaves), record, None, given)
         except (GradcliError, *OUTSIDE):
             return None
