@@ -28,7 +28,7 @@ def prod(m: Any, x: Any, axis: Any, keepdims: bool) -> Array:
 def _variance(m: Any, row: list[Any], ddof: Any) -> Any:
     middle = total(m, row) / len(row)
     squares = total(m, [(v - middle) * (v - middle) for v in row])
-    rest = len(row) - ddof
+    rest = m.one * len(row) - ddof
     return squares / rest if rest > 0 else squares / m.zero
 
 
