@@ -273,7 +273,7 @@ def _digits(relative: float) -> int:
     """Right significant digits n: the relative error is at most 5 in the n-th decimal place."""
     if relative == 0:
         return 17
-    return 0 if relative >= 1 or math.isnan(relative) else min(17, int(math.log10(5 / relative)))
+    return 0 if relative >= 1 or math.isnan(relative) else int(min(17.0, math.log10(5 / relative)))
 
 
 def wide_check(reference: np.ndarray, computed: np.ndarray, bounds: np.ndarray) -> VariableCheck:

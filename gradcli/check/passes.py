@@ -90,9 +90,10 @@ class Passes:
             return self._on_graph(m, table, probing)
         tape, y = read
         inner = has_inner(judge.root)
-        if text.hides_kinks or (tape.scalars.events and inner):
+        has_gap = inner and not are_finite(m, [Algebra.map(plain, y)])
+        if text.hides_kinks or has_gap or (inner and tape.scalars.events):
             other = self._on_graph(m, table, probing)
-            if other.tape.scalars.events:
+            if other.tape.scalars.events or has_gap:
                 return other if inner else other._replace(text=text.value)  # whose value is a choice, too
         return Run(tape, y, text=text.value)
 
@@ -101,7 +102,8 @@ class Passes:
         judge = self.judge
         tape = ReferenceTape(m, judge.leaves, judge.precision, judge.zeros)
         y = tape.run(judge.root, self.nodes)
-        if not (probing and tape.scalars.events and has_inner(judge.root)):
+        is_open = tape.scalars.events or not are_finite(m, [Algebra.map(plain, y)])
+        if not (probing and is_open and has_inner(judge.root)):
             return Run(tape, y)
         kinks = InnerKinks(m, judge.leaves, judge.precision, judge.size)
         return Run(*with_inner_choices(kinks, judge.root, self.nodes, table))

@@ -158,11 +158,17 @@ def _end(m: Any, near: Any, nearer: Any) -> Any:
         return m.nan if nearer != nearer else m.inf * m.sign(nearer)
     if abs(nearer) <= abs(near) / 10 and abs(nearer) < _TINY:
         return m.zero
-    return nearer if _close(m, near, nearer) else m.inf * m.sign(nearer)
+    if not _close(m, near, nearer):
+        return m.inf * m.sign(nearer)
+    return nearer if _alike(m, near, nearer) else m.zero  # what is left of terms that cancel
 
 
 def _close(m: Any, x: Any, y: Any) -> bool:
-    return bool(abs(x - y) <= m.mpf(10) ** -15 * max(abs(x), abs(y)) + m.mpf(10) ** -25)
+    return _alike(m, x, y) or bool(abs(x - y) <= m.mpf(10) ** -25)
+
+
+def _alike(m: Any, x: Any, y: Any) -> bool:
+    return bool(abs(x - y) <= m.mpf(10) ** -15 * max(abs(x), abs(y)))
 
 
 def _sides(m: Any, left: Any, right: Any, jump: bool, event: Event | None) -> Sides:

@@ -27,7 +27,8 @@ def _logsumexp(x: Any, axis: Any, keepdims: bool) -> Any:
 
 
 def _logsumexp_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:
-    return (spread(cotangent, x.shape, axis) * exp(x - spread(out, x.shape, axis)),)
+    # not exp(x - out): where all are large, rounding has left nothing of the logarithm in out
+    return (spread(cotangent, x.shape, axis) * softmax(x, axis=axis),)
 
 
 def _logsumexp_of_entries(x: Any, axis: Any, keepdims: bool) -> Any:

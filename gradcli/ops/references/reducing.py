@@ -193,12 +193,18 @@ def reversed_horner(m: Any, c: Any, x: Any, axis: int) -> Array:
     return lined(pairs, axis, change)
 
 
-def logarithm_of_sum(m: Any, row: list[Any]) -> Any:
-    """log(sum(exp(v))), the largest taken out."""
+def _largest_apart(m: Any, row: list[Any]) -> tuple[Any, Any]:
+    """The largest, and what log(sum(exp(v))) has beyond it."""
     rest = list(row)
     values = [m.plain(v) for v in rest]
     top = rest.pop(values.index(max(values)))
-    return top + m.log1p(total(m, [m.exp(v - top) for v in rest]))
+    return top, m.log1p(total(m, [m.exp(v - top) for v in rest]))
+
+
+def logarithm_of_sum(m: Any, row: list[Any]) -> Any:
+    """log(sum(exp(v))), the largest taken out."""
+    top, beyond = _largest_apart(m, row)
+    return top + beyond
 
 
 def logsumexp(m: Any, x: Any, axis: Any, keepdims: bool) -> Array:
@@ -206,8 +212,14 @@ def logsumexp(m: Any, x: Any, axis: Any, keepdims: bool) -> Array:
 
 
 def log_softmax(m: Any, x: Any, axis: Any) -> Array:
-    apart: Array = x - logsumexp(m, x, axis, True) if size_of(np.shape(x)) else x
-    return apart
+    def apart(row: list[Any]) -> Any:
+        return _largest_apart(m, row)
+
+    if not size_of(np.shape(x)):
+        return array([], np.shape(x))
+    pairs = [reduced(x, axis, True, lambda row, k=k: apart(row)[k]) for k in (0, 1)]
+    found: Array = (x - pairs[0]) - pairs[1]
+    return found
 
 
 def sorted_numbers(m: Any, x: Any) -> list[Any]:

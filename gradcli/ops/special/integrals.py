@@ -19,6 +19,7 @@ from gradcli.ops.elementwise.logic import equal, where
 from gradcli.ops.elementwise.trigonometric import cos
 from gradcli.ops.registry import composite, elementwise
 from gradcli.ops.spec import Op
+from gradcli.ops.special.outside_sympy import by_order
 from gradcli.ops.writing import scipy_special
 
 
@@ -66,8 +67,7 @@ def _quotient_reference(m: Any, x: Any, n: int, turns: bool) -> Any:
 
 
 def _quotient_symbolic(s: Any, x: Any, n: int, turns: bool) -> Any:
-    u = s.pi * x if turns else x
-    return s.diff(s.sin(u) / u, x, n) / (s.pi**n if turns else 1)
+    return by_order(s, "sine_quotient", lambda m, x, n: _quotient_reference(m, x, n, turns), s.pi if turns else 1)(x, n)
 
 
 sine_quotient: Op = elementwise(
@@ -90,7 +90,7 @@ sine_quotient: Op = elementwise(
 sinc = elementwise(
     "sinc", "x", lambda x: _quotient(x, 0, True), lambda m, x: m.sincpi(x), lambda out, x: sine_quotient(x, n=1, turns=True) * PI,
     extended=extended.SINC,
-    symbolic=lambda s, x: s.sin(s.pi * x) / (s.pi * x), saves=("x",), ulps=5,
+    symbolic=lambda s, x: _quotient_symbolic(s, x, n=0, turns=True), saves=("x",), ulps=5,
     doc="sin(pi*x)/(pi*x), and 1 at x = 0.", examples=("sinc(x)",),
     carries=lambda m, out, x, e: e * (math.pi / 2),
     c="g_sinc({0})",
