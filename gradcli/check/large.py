@@ -284,4 +284,4 @@ def _digits(relative: float) -> int:
     """Right significant digits, as `comparison` counts them."""
     if relative == 0:
         return 17
-    return 0 if relative >= 1 or math.isnan(relative) else min(17, int(math.log10(5 / relative)))
+    return 0 if relative >= 1 or math.isnan(relative) else int(min(17.0, math.log10(5 / relative)))
