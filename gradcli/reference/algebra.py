@@ -41,9 +41,10 @@ class Algebra:
     """What references of structural operations may ask of scalars, and of the program: its precision.
 
     iterates    whether a reference may repeat steps until they converge: not where scalars are expressions, which grow
+    splits      whether numbers differ that the program's precision does not tell apart: beside a point, for limits
     """
 
-    iterates = True
+    iterates, splits = True, False
 
     def __init__(self, m: Any, precision: str = "float64") -> None:
         self.m, self.precision = m, precision

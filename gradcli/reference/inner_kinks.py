@@ -110,6 +110,7 @@ class InnerKinks:
         of: Derivation = node.static["of"]
         moved = Algebra.map(plain, tape.table[of.x]) + move
         other = ReferenceTape(self.m, {**self.leaves, of.x: moved}, self.precision)
+        other.scalars.splits = True
         slopes = other.run(node)
         return Algebra.map(plain, np.ravel(slopes)[wanted]), Algebra.map(plain, other.table[of.y])
 

@@ -92,8 +92,9 @@ class Prober:
         if not all(m.isfinite(v) for v in np.ravel(self.value) if not isinstance(v, bool)):
             return {}
         events = dict(self.found.get(x, {}))
-        places = sorted({*events, *(i for i, v in enumerate(np.ravel(slopes)) if not m.isfinite(v))})
-        sides = {}
+        gaps = [i for i, v in enumerate(np.ravel(slopes)) if not m.isfinite(v)]
+        places = sorted({*events, *gaps})
+        sides: dict[int, Sides] = {}
         before = m.dps
         budget = self.asked.budget
         for i in places:
@@ -107,26 +108,46 @@ class Prober:
             m.dps = max(PROBING_DIGITS, before)
             try:
                 sides[i] = self._sides(x, i, events.get(i))
+                if i == places[-1]:
+                    self._confirm(x, sides, slopes, gaps)
             finally:
                 m.dps = before
         return sides
 
     def _sides(self, x: Expr, i: int, event: Event | None) -> Sides:
-        (sides,) = both_sides(self.tape.m, partial(self._beside, x, i), self.value, event)
+        (sides,) = both_sides(self.tape.m, partial(self._beside, x, {i: 1}), self.value, event)
         return sides
 
-    def _beside(self, x: Expr, i: int, sign: int, step: int) -> tuple[np.ndarray, np.ndarray]:
-        """The derivative with respect to an entry, and the value, a little to one side of it."""
+    def _confirm(self, x: Expr, found: dict[int, Sides], slopes: np.ndarray, gaps: list[int]) -> None:
+        """Keep limits where a formula has a gap only if they are those from another direction, too: else there is no derivative."""
+        wanted = [i for i in gaps if i in found and found[i].limit is not None]
+        if not wanted or np.size(self.tape.table[x]) < 2:
+            return
+        m = self.tape.m
+        direction = {i: 1 + m.mpf((7 * i) % 11) / 13 for i in range(np.size(self.tape.table[x]))}
+        others = both_sides(m, partial(self._beside, x, direction), self.value, None)
+        known = {i: found[i].limit if i in found else v for i, v in enumerate(np.ravel(slopes))}
+        if not all(
+            v is None or not m.isfinite(v) or (o.limit is not None and _close(m, v, o.limit))
+            for v, o in zip(known.values(), others, strict=True)
+        ):
+            for i in wanted:
+                found[i] = Sides(m.nan, m.nan, None, False, "the derivative depends on the direction", "")
+
+    def _beside(self, x: Expr, direction: Mapping[int, Any], sign: int, step: int) -> tuple[np.ndarray, np.ndarray]:
+        """The derivatives with respect to the entries that move, and the value, a little to one side."""
         m, asked = self.tape.m, self.asked
         leaves: dict[Expr, Any] = {leaf: exact_array(m, v, leaf.kind) for leaf, v in asked.leaves.items()}
         moved = leaves[x].copy() if x in leaves else Algebra.map(plain, self.tape.table[x])
         flat = moved.reshape(-1)
-        flat[i] = flat[i] + sign * m.mpf(10) ** step * (abs(flat[i]) or 1)
+        for i, share in direction.items():
+            flat[i] = flat[i] + sign * m.mpf(10) ** step * (abs(flat[i]) or 1) * share
         leaves[x] = moved
         other = ReferenceTape(m, leaves, asked.precision, asked.zeros)
+        other.scalars.splits = True
         y = other.run(asked.root, [x])
         slope = other.gradient(y, exact_array(m, asked.seed, "float"), other.table[x])
-        return Algebra.map(plain, np.ravel(slope)[i : i + 1]), Algebra.map(plain, y)
+        return Algebra.map(plain, np.ravel(slope)[list(direction)]), Algebra.map(plain, y)
 
 
 Beside = Callable[[int, int], tuple[np.ndarray, np.ndarray]]
