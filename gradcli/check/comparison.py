@@ -29,6 +29,8 @@ _ENOUGH = 6  # digits below which a right result is ill-conditioned
 ENOUGH = {"float32": 3, "float16": 1}
 
 
+_RULE_WRONG = "the rule is wrong: without any rounding it still differs from the reference"
+_AT_A_GAP = "the derivative exists, as a limit, but the chain rule meets a kink or a gap here"
 NO_TROUBLES = Troubles()
 
 
@@ -96,7 +98,7 @@ class Comparison:
         """Rules against the reference, and then floats against the rules."""
         computed, engine, bound = self.computed[i], self.engine[i], self.bounds[i]
         if not abs(engine - reference) <= tolerance * max(abs(engine), abs(reference)) + self._slack(i):
-            self.reasons[i] = "the rule is wrong: without any rounding it still differs from the reference"
+            self.reasons[i] = _AT_A_GAP if i in self.sides else _RULE_WRONG
             return Verdict.MISMATCH
         if self._rounded(engine) != computed and not abs(computed - engine) <= bound:
             self.reasons[i] = "the difference is more than rounding explains"
