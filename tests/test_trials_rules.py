@@ -91,3 +91,11 @@ def test_factors_of_large_matrices_are_checked(text):
     x = np.random.default_rng(0).normal(size=(60, 60))
     matrix = np.linalg.cholesky(x @ x.T + 60 * np.eye(60)) if "solve" in text else x @ x.T + 60 * np.eye(60)
     assert gradcli.evaluate(text, A=matrix).check.verdict == "agree"
+
+
+def test_ranges_hold_across_the_removable_point():
+    found = gradcli.evaluate("2*sinc(x)", x=0.0)
+    assert found.grad["x"] == 0
+    from gradcli.query.interface import evaluate
+
+    assert evaluate("assert sinc(x) <= 1 for x in -1..1\nsinc(x)", x=0.5).check.verdict == "agree"

@@ -55,6 +55,10 @@ def _quotient_written(value: str, slope: str, n: int, turns: bool) -> str:
 
 
 def _quotient_reference(m: Any, x: Any, n: int, turns: bool) -> Any:
+    if turns and not n:
+        return m.sincpi(x)
+    if (enclosed := getattr(m, "sine_quotient", None)) is not None:
+        return enclosed(m.pi * x if turns else x, n)
     if x == 0:
         return m.cospi(m.mpf(n) / 2) / (n + 1)
     with m.workprec(m.prec + (n + 2) * max(0, -m.mag(x)) + 10 * n):
