@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -71,7 +72,12 @@ def _quotient_reference(m: Any, x: Any, n: int, turns: bool) -> Any:
 
 
 def _quotient_symbolic(s: Any, x: Any, n: int, turns: bool) -> Any:
-    return by_order(s, "sine_quotient", lambda m, x, n: _quotient_reference(m, x, n, turns), s.pi if turns else 1)(x, n)
+    def formula(x: Any, n: int) -> Any:
+        u = s.pi * x if turns else x
+        return s.diff(s.sin(u) / u, x, n) / (s.pi**n if turns else 1)
+
+    reference = partial(_quotient_reference, turns=turns)
+    return by_order(s, "sine_quotient", reference, s.pi if turns else 1, formula)(x, n)
 
 
 sine_quotient: Op = elementwise(
