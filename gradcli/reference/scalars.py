@@ -150,9 +150,10 @@ class Trouble(NamedTuple):
     name: str
     values: list[Any]
     arguments: Sequence[Any]
+    is_step: bool = False  # of an operation on whole arrays, whose numbers are no user's
 
     def told(self, m: Any) -> str:
-        if not self.values:
+        if self.is_step:
             return f"{self.name} is not finite"
         return f"{self.name} at {', '.join(m.nstr(a, 6) for a in self.values)} is not finite"
 
@@ -213,11 +214,10 @@ class Tracing(Algebra):
         if len(self.troubles) >= MOST_TROUBLES or node.function is None:
             return
         place = bisect_left(self.stages, (node.serial,)) - 1
-        _, last, name = self.stages[place] if place >= 0 else (0, 0, "")
-        if node.serial <= last:
-            self.troubles.append(Trouble(f"{of} {name}", [], node.arguments))
-        else:
-            self.troubles.append(Trouble(f"{of} {node.function.name}", [plain(a) for a in node.arguments], node.arguments))
+        _, last, stage = self.stages[place] if place >= 0 else (0, 0, "")
+        is_step = node.serial <= last
+        name = stage if is_step else node.function.name
+        self.troubles.append(Trouble(f"{of} {name}", [plain(a) for a in node.arguments], node.arguments, is_step))
 
     def scalar(self, op: Op, static: Mapping[str, Any], *arguments: Any) -> Any:
         values = [plain(a) for a in arguments]
