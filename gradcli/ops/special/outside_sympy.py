@@ -26,7 +26,8 @@ def by_order(s: Any, name: str, reference: Any, factor: Any = 1, formula: Any = 
     def fdiff(self: Any, place: int) -> Any:
         return factor * self.func(self.args[0], int(self.args[1]) + 1)
 
-    return type(name, (s.Function,), {"fdiff": fdiff, "formula": formula and staticmethod(formula), **by_mpmath(lambda m, x, n: reference(m, x, int(n)))})
+    written = {"formula": formula and staticmethod(formula)}
+    return type(name, (s.Function,), {"fdiff": fdiff, **written, **by_mpmath(lambda m, x, n: reference(m, x, int(n)))})
 
 
 def in_sympy(name: str, reference: Any, slope: Any) -> Any:
