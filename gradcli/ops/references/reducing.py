@@ -212,13 +212,11 @@ def logsumexp(m: Any, x: Any, axis: Any, keepdims: bool) -> Array:
 
 
 def log_softmax(m: Any, x: Any, axis: Any) -> Array:
-    def apart(row: list[Any]) -> Any:
-        return _largest_apart(m, row)
-
     if not size_of(np.shape(x)):
         return array([], np.shape(x))
-    pairs = [reduced(x, axis, True, lambda row, k=k: apart(row)[k]) for k in (0, 1)]
-    found: Array = (x - pairs[0]) - pairs[1]
+    largest = reduced(x, axis, True, lambda row: _largest_apart(m, row)[0])
+    beyond = reduced(x, axis, True, lambda row: _largest_apart(m, row)[1])
+    found: Array = (x - largest) - beyond
     return found
 
 
