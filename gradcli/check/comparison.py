@@ -30,6 +30,8 @@ _ENOUGH = 6  # digits below which a right result is ill-conditioned
 ENOUGH = {"float32": 3, "float16": 1}
 
 
+_RULE_WRONG = "the rule is wrong: without any rounding it still differs from the reference"
+_AT_A_GAP = "the derivative exists, as a limit, but the chain rule meets a kink or a gap here"
 NO_TROUBLES = Troubles()
 
 
@@ -102,7 +104,7 @@ class Comparison:
         if self.m.isnan(engine):  # zero times infinity, which floats may have decided: they are held to the truth itself
             engine = reference
         if not abs(engine - reference) <= tolerance * max(abs(engine), abs(reference)) + self._slack(i):
-            self.reasons[i] = "the rule is wrong: without any rounding it still differs from the reference"
+            self.reasons[i] = _AT_A_GAP if i in self.sides else _RULE_WRONG
             return Verdict.MISMATCH
         if self._rounded(engine) != computed and not abs(computed - engine) <= bound:
             self.reasons[i] = "the difference is more than rounding explains"
@@ -308,7 +310,7 @@ def digits_of(relative: float) -> int:
     """Right significant digits n: the relative error is at most 5 in the n-th decimal place."""
     if relative == 0:
         return 17
-    return 0 if relative >= 1 or math.isnan(relative) else min(17, int(math.log10(5 / relative)))
+    return 0 if relative >= 1 or math.isnan(relative) else int(min(17.0, math.log10(5 / relative)))
 
 
 def wide_check(reference: np.ndarray, computed: np.ndarray, bounds: np.ndarray) -> VariableCheck:

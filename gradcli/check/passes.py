@@ -83,7 +83,8 @@ class Passes:
         judge = self.judge
         tape = ReferenceTape(m, judge.leaves, judge.precision, judge.zeros)
         y = tape.run(judge.root, self.nodes)
-        if not (probing and tape.scalars.events and has_inner(judge.root)):
+        is_open = tape.scalars.events or not are_finite(m, [Algebra.map(plain, y)])
+        if not (probing and is_open and has_inner(judge.root)):
             return Run(tape, y)
         kinks = InnerKinks(m, judge.leaves, judge.precision, judge.size)
         return Run(*with_inner_choices(kinks, judge.root, self.nodes, table))

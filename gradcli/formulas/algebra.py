@@ -53,6 +53,9 @@ class _Definitions:
     def log(self, x: Any) -> Any:
         return exponential.log(self._quantity(x))
 
+    def mpf(self, x: float) -> Quantity:
+        return self._quantity(x)
+
     def _quantity(self, x: Any) -> Quantity:
         return x if isinstance(x, Quantity) else Quantity(self.algebra, self.algebra.of_number(x))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 
@@ -55,6 +56,14 @@ class _Floats:
 def exactly(text: str, reference: Callable[[Any], Any]) -> Constant:
     """A constant by its formula, of pi, euler, log and sqrt of whatever computes them."""
     return Constant(float(reference(_Floats)), text, reference)
+
+
+def difference(x: float, y: float) -> float:
+    """x - y of parameters: a float where it is one exactly, otherwise a constant that knows its exact value."""
+    value = x - y
+    if not math.isfinite(value) or Fraction(x) - Fraction(y) == Fraction(value):
+        return value
+    return Constant(value, f"({x!r} - {y!r})", lambda m: m.mpf(x) - m.mpf(y))
 
 
 HALF_LN_TWO_PI = Constant(math.log(2 * math.pi) / 2, "(log(2*pi)/2)", lambda m: m.log(2 * m.pi) / 2)

@@ -35,10 +35,11 @@ class Algebra:
 
     iterates    whether a reference may repeat steps until they converge: not where scalars are expressions, which grow
     overflows   whether a reference keeps what it computes small: not where scalars are functions, of which any formula will do
+    splits      whether numbers differ that the program's precision does not tell apart: beside a point, for limits
     """
 
-    iterates = True
-    overflows = True
+    iterates = overflows = True
+    splits = False
 
     def __init__(self, m: Any, precision: str = "float64") -> None:
         self.m, self.precision = m, precision

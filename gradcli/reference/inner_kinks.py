@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from gradcli.ops.structure import derivative
 from gradcli.reference.algebra import Algebra
 from gradcli.reference.exact_values import exact_array
 from gradcli.reference.kinks import PROBING_DIGITS, Sides, active_kinks, both_sides
-from gradcli.reference.scalars import Event, plain
+from gradcli.reference.scalars import Event, Traced, plain
 from gradcli.reference.tape import Array, ReferenceTape
 
 Place = tuple[Expr, int]  # a derivative inside of the expression, and an entry of it
@@ -36,10 +36,26 @@ class Choosing(ReferenceTape):
     def derivative(self, node: Expr, table: Mapping[Expr, Any]) -> Array:
         found = super().derivative(node, table)
         flat = found.reshape(-1)
-        for i, sides in self.kinks.at(node, self).items():
+        for i, sides in self.kinks.at(node, self, found).items():
             chosen = sides.limit if sides.limit is not None else self.choose((node, i), sides)
-            flat[i] = flat[i] + (chosen - plain(flat[i]))  # the slope stays that of the definition
+            if self.m.isfinite(plain(flat[i])):
+                flat[i] = flat[i] + (chosen - plain(flat[i]))  # the slope stays that of the definition
+            else:
+                behind = tuple(v for v in np.ravel(table[node.static["of"].x]) if type(v) is Traced)
+                flat[i] = Traced(self.scalars, chosen, Limit("the derivative"), behind)
         return found
+
+
+class Limit(NamedTuple):
+    """A value that its formula does not have at a point, but beside it; the slope there is asked beside the point, too."""
+
+    name: str
+
+    def read(self, place: int, arguments: Sequence[Any]) -> Sequence[Any]:
+        return arguments
+
+    def partial(self, tape: Any, place: int, arguments: Sequence[Any], traced: bool) -> Any:
+        return tape.nan
 
 
 class InnerKinks:
@@ -56,18 +72,19 @@ class InnerKinks:
         """The first kink that was found."""
         return next(sides for found in self._known.values() for sides in found.values() if sides.limit is None)
 
-    def at(self, node: Expr, tape: ReferenceTape) -> dict[int, Sides]:
-        """The entries of a derivative that are on a kink, with both sides; ``composed`` has the values of what it is made of."""
+    def at(self, node: Expr, tape: ReferenceTape, derivative: Array) -> dict[int, Sides]:
+        """The entries of a derivative that are on a kink, or not finite, with both sides; the tape has what it is made of."""
         if node not in self._known:
-            self._known[node] = self._found(node, tape)
+            self._known[node] = self._found(node, tape, derivative)
         return self._known[node]
 
-    def _found(self, node: Expr, tape: ReferenceTape) -> dict[int, Sides]:
+    def _found(self, node: Expr, tape: ReferenceTape, derivative: Array) -> dict[int, Sides]:
         of: Derivation = node.static["of"]
-        events = active_kinks(tape, [of.x])[of.x]
+        value = Algebra.map(plain, tape.table[of.y])
+        has_value = all(self.m.isfinite(v) for v in np.ravel(value))
+        events = {**(_gaps(tape.m, of, derivative) if has_value else {}), **active_kinks(tape, [of.x])[of.x]}
         if not events:
             return {}
-        value = Algebra.map(plain, tape.table[of.y])
         places = np.arange(int(np.prod(node.shape))).reshape(node.shape)
         found: dict[int, Sides] = {}
         before = self.m.dps
@@ -93,11 +110,21 @@ class InnerKinks:
         of: Derivation = node.static["of"]
         moved = Algebra.map(plain, tape.table[of.x]) + move
         other = ReferenceTape(self.m, {**self.leaves, of.x: moved}, self.precision)
+        other.scalars.splits = True
         slopes = other.run(node)
         return Algebra.map(plain, np.ravel(slopes)[wanted]), Algebra.map(plain, other.table[of.y])
 
 
-def _ways(of: Derivation, events: Mapping[int, Event], tape: ReferenceTape) -> Iterator[tuple[Array, Any, Event]]:
+def _gaps(m: Any, of: Derivation, derivative: Array) -> dict[int, Event | None]:
+    """The entries of the variable at which a derivative has no finite value by its formula."""
+    open_ = np.array([not m.isfinite(plain(v)) for v in np.ravel(derivative)], dtype=bool)
+    if of.vector is not None and of.kind in ("jvp", "hvp"):
+        return {0: None} if open_.any() else {}
+    by_entry = open_.reshape(-1, max(1, int(np.prod(of.x.shape)))).any(axis=0)
+    return {int(i): None for i in np.flatnonzero(by_entry)}
+
+
+def _ways(of: Derivation, events: Mapping[int, Event | None], tape: ReferenceTape) -> Iterator[tuple[Array, Any, Event | None]]:
     """Which ways to move the variable, relative to its size, and the entries of the derivative that each is about."""
     x = Algebra.map(plain, tape.table[of.x])
     if of.vector is not None and of.kind in ("jvp", "hvp"):

@@ -112,8 +112,9 @@ class Prober:
         around = self._around(x, [i for i, event in events.items() if event.tie])
         steady = {i for i, nearby in around.items() if all(is_close(m, v, nearby[0]) for v in nearby)}
         sure = len(steady) == len(around) or len(around) <= _MOST_ORDERS
-        places = sorted({*events, *(i for i, v in enumerate(np.ravel(slopes)) if not m.isfinite(v))})
-        sides = {}
+        gaps = [i for i, v in enumerate(np.ravel(slopes)) if not m.isfinite(v)]
+        places = sorted({*events, *gaps})
+        sides: dict[int, Sides] = {}
         before = m.dps
         budget = self.asked.budget
         for i in sorted(places, key=steady.__contains__):
@@ -139,6 +140,7 @@ class Prober:
                 sides[i].others, sides[i].limit = around[i], None
             if sides[i].gap and m.isfinite(slope):
                 sides[i].others = [*sides[i].others, slope]
+        self._confirm(x, sides, slopes, gaps)
         return sides
 
     def _around(self, x: Expr, ties: Sequence[int]) -> dict[int, list[Any]]:
@@ -176,6 +178,31 @@ class Prober:
         (sides,) = both_sides(self.tape.m, partial(self._beside, x, i, size), between, event, size)
         return sides
 
+    def _confirm(self, x: Expr, found: dict[int, Sides], slopes: np.ndarray, gaps: list[int]) -> None:
+        """Keep limits where a formula has a gap only if they are those from another direction, too: else there is no derivative."""
+        wanted = [i for i in gaps if i in found and found[i].limit is not None]
+        count = np.size(self.tape.table[x])
+        if not wanted or count < 2:
+            return
+        m = self.tape.m
+        before = m.dps
+        m.dps = max(PROBING_DIGITS, before)
+        try:
+            shares = {i: self._size(x, i) * (1 + m.mpf((7 * i) % 11) / 13) for i in range(count)}
+
+            def beside(sign: int, step: int) -> tuple[np.ndarray, np.ndarray]:
+                return self._at(x, {i: sign * m.mpf(10) ** step * share for i, share in shares.items()})
+
+            others = both_sides(m, beside, self._at(x, {})[1], None)
+        finally:
+            m.dps = before
+        known = [found[i].limit if i in found else v for i, v in enumerate(np.ravel(slopes))]
+        if not all(
+            v is None or not m.isfinite(v) or (o.limit is not None and is_close(m, v, o.limit)) for v, o in zip(known, others, strict=True)
+        ):
+            for i in wanted:
+                found[i] = Sides(m.nan, m.nan, None, False, "the derivative depends on the direction", "")
+
     def _beside(self, x: Expr, i: int, size: Any, sign: int, step: int) -> tuple[np.ndarray, np.ndarray]:
         """The derivative with respect to an entry, and the value, a little to one side of it."""
         slopes, value = self._at(x, {i: sign * self.tape.m.mpf(10) ** step * size})
@@ -194,6 +221,7 @@ class Prober:
             flat[i] = flat[i] + move
         leaves[x] = moved
         other = ReferenceTape(m, leaves, asked.precision, asked.zeros)
+        other.scalars.splits = True
         y = other.run(asked.root, [x])
         seed = exact_array(m, asked.seed, "float")
         slope = other.gradient(y, seed, other.table[x])

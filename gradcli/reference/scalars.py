@@ -7,6 +7,7 @@ any order.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import add
 from typing import Any, NamedTuple, Protocol
@@ -161,8 +162,11 @@ class Trouble(NamedTuple):
     name: str
     values: list[Any]
     arguments: Sequence[Any]
+    is_step: bool = False  # of an operation on whole arrays, whose numbers are no user's
 
     def told(self, m: Any) -> str:
+        if self.is_step:
+            return f"{self.name} is not finite"
         return f"{self.name} at {', '.join(m.nstr(a, 6) for a in self.values)} is not finite"
 
 
@@ -184,6 +188,7 @@ class Tracing(Algebra):
         self.events: list[Event] = []
         self.troubles: list[Trouble] = []  # partials that were not finite, from the result back
         self.faults: list[Trouble] = []  # values that were not finite, though those that they were made of are
+        self.stages: list[tuple[int, int, str]] = []  # first and last scalars of the operations on whole arrays
 
     def variable(self, value: Any) -> Traced:
         return Traced(self, value, settled=self._is_infinite(value))
@@ -236,9 +241,22 @@ class Tracing(Algebra):
         if not self.m.isfinite(value) and len(self.faults) < MOST_TROUBLES and all(self.m.isfinite(plain(a)) for a in arguments):
             self.faults.append(Trouble(name, [plain(a) for a in arguments], arguments))
 
-    def _trouble(self, name: str, node: Traced) -> None:
-        if len(self.troubles) < MOST_TROUBLES:
-            self.troubles.append(Trouble(name, [plain(a) for a in node.arguments], node.arguments))
+    def apply(self, op: Op, static: Mapping[str, Any], arrays: Sequence[Any]) -> Any:
+        start = self.serial
+        result = super().apply(op, static, arrays)
+        if not op.elementwise and self.serial > start:
+            self.stages.append((start, self.serial, op.name))
+        return result
+
+    def _trouble(self, of: str, node: Traced) -> None:
+        """Remember a derivative that is not finite, in the words of the program: of the operation that the scalar is a step of."""
+        if len(self.troubles) >= MOST_TROUBLES or node.function is None:
+            return
+        place = bisect_left(self.stages, (node.serial,)) - 1
+        _, last, stage = self.stages[place] if place >= 0 else (0, 0, "")
+        is_step = node.serial <= last
+        name = stage if is_step else node.function.name
+        self.troubles.append(Trouble(f"{of} {name}", [plain(a) for a in node.arguments], node.arguments, is_step))
 
     def scalar(self, op: Op, static: Mapping[str, Any], *given: Any) -> Any:
         arguments = tuple(map(_unmoving, given))
@@ -322,7 +340,7 @@ class Tracing(Algebra):
                 if not traced and not self.m.isfinite(node.value) and cotangent != 0:
                     part = self.nan  # a result that has no value has no derivative
                 if not self.m.isfinite(plain(part)) and self.m.isfinite(plain(cotangent)):
-                    self._trouble(f"the derivative of {node.function.name}", node)
+                    self._trouble("the derivative of", node)
                 yield argument.serial, part
 
         accumulate(sorted(nodes, reverse=True), adjoints, passed_back, add)
@@ -330,8 +348,7 @@ class Tracing(Algebra):
         if open_products:
             undecided = dependent(open_products, roots, nodes)
             for node, _ in open_products if undecided else ():
-                assert node.function is not None
-                self._trouble(f"zero times the derivative of {node.function.name}", node)
+                self._trouble("zero times the derivative of", node)
             unknown = [x * self.nan if traced else self.nan for x in wrt] if undecided else []
             found = [unknown[i] if x.serial in undecided else slope for i, (x, slope) in enumerate(zip(wrt, found, strict=True))]
         return found

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import flint
 from flint import acb, arb, arb_series
 
 from gradcli.reference.incomplete_balls import beta_by_parameters, gamma_by_parameter
@@ -118,7 +119,30 @@ def _hyp2f1(a: arb, b: arb, c: arb, x: arb) -> arb:
     return INF
 
 
+def _sine_quotient(x: arb, order: arb) -> arb:
+    """The n-th derivative of sin(x)/x: the integral of t**n*cos(x*t + n*pi/2) for t from 0 to 1.
+
+    So its size is at most 1/(n + 1), and its slope 1/(n + 2), which encloses it around 0, too.
+    """
+    n = _whole(order)
+    if not x.is_finite():
+        return NAN if x.is_nan() else arb(0)
+    u, radius = x.mid(), x.rad()
+    if u.is_zero():
+        value = (arb(n) / 2).cos_pi() / (n + 1)
+    else:
+        mantissa, exponent = u.man_exp()
+        small = max(0, -(int(exponent) + int(mantissa).bit_length()))
+        with flint.ctx.workprec(flint.ctx.prec + (n + 2) * small + 10 * n + 10):
+            sine, cosine = u.sin_cos()
+            value = sine / u
+            for k in range(1, n + 1):
+                value = ((cosine, -sine, -cosine, sine)[(k - 1) % 4] - k * value) / u
+    return (value + arb(0, radius / (n + 2))).intersection(arb(0, arb(1) / (n + 1)))
+
+
 FUNCTIONS: dict[str, Enclosing] = {
+    "sine_quotient": _sine_quotient,
     "besselj": _bessel(arb.bessel_j),
     "bessely": _bessel(arb.bessel_y, MINUS_INF),
     "besseli": _bessel(arb.bessel_i, grows=True),

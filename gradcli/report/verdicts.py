@@ -118,7 +118,7 @@ def honest(check: VariableCheck, dtype: str | None) -> None:
         off = abs(worst.engine - worst.reference) / abs(worst.reference)
         if off <= epsilon:  # more is underflow, or what the check itself has found
             check.max_rel_error = max(check.max_rel_error, off)
-    here = exact if check.max_rel_error == 0 else min(rounded, int(math.log10(5 / check.max_rel_error))) if check.max_rel_error < 1 else 0
+    here = exact if check.max_rel_error == 0 else int(min(rounded, math.log10(5 / check.max_rel_error))) if check.max_rel_error < 1 else 0
     check.digits = min(check.digits, here)
 
 

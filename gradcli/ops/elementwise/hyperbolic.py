@@ -10,6 +10,7 @@ from gradcli.ops.carrying import bent
 from gradcli.ops.domains import EVERYWHERE, at, of
 from gradcli.ops.elementwise.arithmetic import abs_
 from gradcli.ops.elementwise.exponential import sqrt
+from gradcli.ops.elementwise.trigonometric import radius
 from gradcli.ops.registry import elementwise
 from gradcli.ops.spec import Op
 
@@ -81,7 +82,7 @@ coth: Op = elementwise(
     numpy="(1.0 / np.tanh({0}))",
 )
 asinh = elementwise(
-    "asinh", "x", np.arcsinh, lambda m, x: m.asinh(x), lambda out, x: 1 / sqrt(1 + x**2), aliases=("arcsinh",),
+    "asinh", "x", np.arcsinh, lambda m, x: m.asinh(x), lambda out, x: 1 / radius(x, 1), aliases=("arcsinh",),
     saves=("x",), math="asinh", doc="The inverse hyperbolic sine.", ulps=3, parity="odd", bare="sinh({})",
     between=(),
     c="g_asinh({0})",

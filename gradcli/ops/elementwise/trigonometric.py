@@ -113,14 +113,23 @@ acot = elementwise(
 )
 atan2 = elementwise(
     "atan2", "y x", np.arctan2, lambda m, y, x: m.atan2(y, x),
-    lambda out, y, x: where(logical_and(equal(x, 0), equal(y, 0)), 0.0, x / (x**2 + y**2)),
-    lambda out, y, x: where(logical_and(equal(x, 0), equal(y, 0)), 0.0, -y / (x**2 + y**2)),
+    lambda out, y, x: where(logical_and(equal(x, 0), equal(y, 0)), 0.0, x / radius(x, y) / radius(x, y)),
+    lambda out, y, x: where(logical_and(equal(x, 0), equal(y, 0)), 0.0, -y / radius(x, y) / radius(x, y)),
     symbolic=lambda s, y, x: s.atan2(y, x), aliases=("arctan2",), saves=("y", "x"), ulps=4,
     kinks=(Kink(lambda y, x: x == 0 and y == 0, "the origin", "0 for both"),),
     domain=(EVERYWHERE - at(y=0, x=0)).told("not the origin"),
     doc="The angle of the point (x, y), from -pi to pi.", examples=("atan2(y, x)",),
     carries=turning,
     c="g_atan2({0}, {1})",
+    moderate=True,
+)
+radius: Op = elementwise(
+    "radius", "x y", np.hypot, lambda m, x, y: m.sqrt(x * x + y * y), lambda out, x, y: x / out, lambda out, x, y: y / out,
+    saves={"x": ("x", "out"), "y": ("y", "out")}, public=False, ulps=3, algebraic=True, branches=True, commutes=True,
+    means=lambda x, y: sqrt(x**2 + y**2), carries=lambda m, out, x, y, e, f: m.hypot(e, f),
+    doc="sqrt(x**2 + y**2) in rules: without overflow, and a square root in formulas.",
+    written="sqrt({x:atom}**2 + {y:atom}**2)", latex=r"\sqrt{{{x:atom}^{{2}} + {y:atom}^{{2}}}}",
+    c="g_hypot({0}, {1})", numpy="np.hypot({0}, {1})", torch="torch.hypot({0}, {1})", jax="jnp.hypot({0}, {1})",
     moderate=True,
 )
 

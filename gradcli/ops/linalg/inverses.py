@@ -18,7 +18,7 @@ from gradcli.ops.elementwise.logic import less, where
 from gradcli.ops.extended import Whole
 from gradcli.ops.linalg import perturbation
 from gradcli.ops.linalg.conditions import has_positive_determinant, is_regular
-from gradcli.ops.linalg.matrices import as_matrix, no_info, parts_of, square, transposed
+from gradcli.ops.linalg.matrices import as_matrix, no_info, parts_of, square, transposed, zeros
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.linalg.work import for_rows
 from gradcli.ops.reductions.sums import sum_
@@ -112,7 +112,10 @@ def _adjugate_jvp(x: Any, h: Any) -> Any:
 
 def _adjugate_jvp_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, h: Any) -> tuple[Any, Any]:
     by_x = None
-    if wanted[0]:
+    if wanted[0] and x.shape[-1] < 4:
+        # the slope does not depend on matrices of two rows, and is bilinear in those of three
+        by_x = zeros(x.shape, x) if x.shape[-1] < 3 else transposed(adjugate_jvp(h, transposed(cotangent)))
+    elif wanted[0]:
         # tr(Y h) A - A h Y with Y = inv(x) and A = adj(x), differentiated through both
         y, a = inv(x), adjugate(x)
         inner = as_matrix(sum_(cotangent * a, axis=(-2, -1)))
@@ -126,6 +129,7 @@ adjugate_jvp = structural(
     "adjugate_jvp", "x h", _adjugate_jvp, witness("factors.adjugate_jvp"), vjp=_adjugate_jvp_vjp,
     shape=_adjugate_shape, saves=("x", "h"), core_dims=(2, 2), public=False, ulps=64,
     extended=Whole("pseudoinverses.ADJUGATE_SLOPE"), doc="The derivative of the adjugate in a direction, at singular matrices too.",
+    carries=perturbation.adjugate_slope,
 )  # fmt: skip
 
 

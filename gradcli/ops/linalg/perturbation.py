@@ -127,6 +127,23 @@ def adjugate(m: Any, out: Any, x: Any, e: Any) -> Any:
     return np.fmin(np.where(np.isnan(near), np.inf, near), np.broadcast_to(far, np.shape(x)))
 
 
+@on_arrays
+def adjugate_slope(m: Any, out: Any, x: Any, h: Any, e: Any, f: Any) -> Any:
+    """By the rows that each cofactor's derivative is made of: one is of h, the others are of x."""
+    long, more, along, off = (np.sqrt(np.sum(np.square(part), axis=-1)) for part in (x, m.filled(e, x), h, m.filled(f, h)))
+    rows = np.shape(x)[-1]
+    found = [_slope_moved(*(np.delete(part, i, -1) for part in (long, more, along, off))) for i in range(rows)]
+    return np.broadcast_to(np.stack(found, axis=-1)[..., None, :], np.shape(out)) if rows else out
+
+
+def _slope_moved(long: Any, more: Any, along: Any, off: Any) -> Any:
+    total: Any = np.zeros(np.shape(long * along)[:-1])
+    for r in range(np.shape(long)[-1]):
+        rest, moved = np.delete(long, r, -1), np.delete(more, r, -1)
+        total = total + off[..., r] * np.prod(rest + moved, axis=-1) + along[..., r] * _products_moved(rest, moved)
+    return total
+
+
 def _products_moved(long: Any, more: Any) -> Any:
     total: Any = np.zeros(np.shape(long)[:-1])
     for i in range(np.shape(long)[-1]):

@@ -14,6 +14,7 @@ from gradcli.ops.arrays.shapes import broadcast_to, reshape
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.carrying import entries
+from gradcli.ops.constants import difference
 from gradcli.ops.elementwise.arithmetic import abs_, sign, square
 from gradcli.ops.elementwise.bounds import maximum, minimum
 from gradcli.ops.elementwise.exponential import sqrt
@@ -102,7 +103,7 @@ def _var_of_entries(x: Any, axis: Any, keepdims: bool, ddof: float) -> Any:
 
 def _var_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool, ddof: float) -> tuple[Any]:
     n = count(x.shape, axis)
-    return (spread(cotangent, x.shape, axis) * (2 * (x - mean(x, axis=axis, keepdims=True)) / max(n - ddof, 0)),)
+    return (spread(cotangent, x.shape, axis) * (2 * (x - mean(x, axis=axis, keepdims=True)) / max(difference(n, ddof), 0)),)
 
 
 var = reduction(
@@ -125,7 +126,7 @@ def _std_of_entries(x: Any, axis: Any, keepdims: bool, ddof: float) -> Any:
 def _std_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool, ddof: float) -> tuple[Any]:
     n = count(x.shape, axis)
     spread_out = spread(out, x.shape, axis)
-    slope = (x - mean(x, axis=axis, keepdims=True)) / (max(n - ddof, 0) * spread_out)
+    slope = (x - mean(x, axis=axis, keepdims=True)) / (max(difference(n, ddof), 0) * spread_out)
     return (spread(cotangent, x.shape, axis) * where(equal(spread_out, 0), 0.0, slope),)
 
 
@@ -237,7 +238,7 @@ def _norm_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, ord: Any, axis: Any
         return (_shared(scale * sign(x), equal(abs_(x), best), axis),)
     slope = x / best
     if ord not in (None, 2):
-        slope = where(equal(x, 0), 0.0, sign(x) * abs_(slope) ** (ord - 1))
+        slope = where(equal(x, 0), 0.0, sign(x) * abs_(slope) ** difference(ord, 1))
     return (scale * where(equal(best, 0), 0.0, slope),)
 
 

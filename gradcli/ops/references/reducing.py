@@ -28,7 +28,7 @@ def prod(m: Any, x: Any, axis: Any, keepdims: bool) -> Array:
 def _variance(m: Any, row: list[Any], ddof: Any) -> Any:
     middle = total(m, row) / len(row)
     squares = total(m, [(v - middle) * (v - middle) for v in row])
-    rest = len(row) - ddof
+    rest = m.one * len(row) - ddof
     return squares / rest if rest > 0 else squares / m.zero
 
 
@@ -199,14 +199,20 @@ def reversed_horner(m: Any, c: Any, x: Any, axis: int) -> Array:
     return lined(pairs, axis, change)
 
 
-def logarithm_of_sum(m: Any, row: list[Any]) -> Any:
-    """log(sum(exp(v))), the largest taken out."""
-    if not m.overflows:
-        return m.log(total(m, [m.exp(v) for v in row]))
+def _largest_apart(m: Any, row: list[Any]) -> tuple[Any, Any]:
+    """The largest, and what log(sum(exp(v))) has beyond it."""
     rest = list(row)
     values = [m.plain(v) for v in rest]
     top = rest.pop(values.index(max(values)))
-    return top + m.log1p(total(m, [m.exp(v - top) for v in rest]))
+    return top, m.log1p(total(m, [m.exp(v - top) for v in rest]))
+
+
+def logarithm_of_sum(m: Any, row: list[Any]) -> Any:
+    """log(sum(exp(v))), the largest taken out where that may overflow."""
+    if not m.overflows:
+        return m.log(total(m, [m.exp(v) for v in row]))
+    top, beyond = _largest_apart(m, row)
+    return top + beyond
 
 
 def logsumexp(m: Any, x: Any, axis: Any, keepdims: bool) -> Array:
@@ -214,8 +220,15 @@ def logsumexp(m: Any, x: Any, axis: Any, keepdims: bool) -> Array:
 
 
 def log_softmax(m: Any, x: Any, axis: Any) -> Array:
-    apart: Array = x - logsumexp(m, x, axis, True) if size_of(np.shape(x)) else x
-    return apart
+    if not size_of(np.shape(x)):
+        return array([], np.shape(x))
+    if not m.overflows:
+        plainly: Array = x - logsumexp(m, x, axis, True)
+        return plainly
+    largest = reduced(x, axis, True, lambda row: _largest_apart(m, row)[0])
+    beyond = reduced(x, axis, True, lambda row: _largest_apart(m, row)[1])
+    found: Array = (x - largest) - beyond
+    return found
 
 
 def lower_middle(m: Any, name: str, x: Any) -> tuple[Any, bool]:

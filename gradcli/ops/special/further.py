@@ -20,7 +20,7 @@ from gradcli.ops.room import nodes_for
 from gradcli.ops.spec import REQUIRED, Op
 from gradcli.ops.special.gamma import gamma, lgamma, softplus
 from gradcli.ops.special.incomplete import betainc
-from gradcli.ops.special.outside_sympy import by_mpmath
+from gradcli.ops.special.outside_sympy import by_order
 
 _FAR = 1000.0
 
@@ -37,22 +37,13 @@ def _moment(x: Any, n: int) -> Any:
     ]
 
 
-def _by_order(s: Any, name: str, reference: Any) -> Any:
-    """A function that sympy does not have, or has no limits of: of its order, which is one more in its derivative."""
-
-    def fdiff(self: Any, place: int) -> Any:
-        return self.func(self.args[0], int(self.args[1]) + 1)
-
-    return type(name, (s.Function,), {"fdiff": fdiff, **by_mpmath(lambda m, x, n: reference(m, x, int(n)))})
-
-
 exprel: Op = elementwise(
     "exprel",
     "x",
     _moment,
     lambda m, x, n: m.hyp1f1(n + 1, n + 2, x) / (n + 1),
     lambda out, x, n: exprel(x, n=n + 1),
-    symbolic=lambda s, x, n: _by_order(s, "exprel", lambda m, x, n: m.hyp1f1(n + 1, n + 2, x) / (n + 1))(x, n),
+    symbolic=lambda s, x, n: by_order(s, "exprel", lambda m, x, n: m.hyp1f1(n + 1, n + 2, x) / (n + 1))(x, n),
     static={"n": 0},
     saves=("x",),
     ulps=200,
@@ -184,7 +175,7 @@ ellipk: Op = elementwise(
     _elliptic_forward("ellipk", 0.5),
     _elliptic_reference(1),
     lambda out, m, n: ellipk(m, n=n + 1),
-    symbolic=lambda s, m, n: _by_order(s, "ellipk", _elliptic_reference(1))(m, n),
+    symbolic=lambda s, m, n: by_order(s, "ellipk", _elliptic_reference(1))(m, n),
     static={"n": 0},
     saves=("m",),
     domain=of(m="(-inf, 1)"),
@@ -201,7 +192,7 @@ ellipe: Op = elementwise(
     _elliptic_forward("ellipe", -0.5),
     _elliptic_reference(-1),
     lambda out, m, n: ellipe(m, n=n + 1),
-    symbolic=lambda s, m, n: _by_order(s, "ellipe", _elliptic_reference(-1))(m, n),
+    symbolic=lambda s, m, n: by_order(s, "ellipe", _elliptic_reference(-1))(m, n),
     static={"n": 0},
     saves=("m",),
     domain=of(m="(-inf, 1]"),

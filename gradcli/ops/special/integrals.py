@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from gradcli.ops.elementwise.logic import equal, where
 from gradcli.ops.elementwise.trigonometric import cos
 from gradcli.ops.registry import composite, elementwise
 from gradcli.ops.spec import Op
+from gradcli.ops.special.outside_sympy import by_order
 from gradcli.ops.writing import scipy_special
 
 
@@ -54,6 +56,10 @@ def _quotient_written(value: str, slope: str, n: int, turns: bool) -> str:
 
 
 def _quotient_reference(m: Any, x: Any, n: int, turns: bool) -> Any:
+    if turns and not n:
+        return m.sincpi(x)
+    if (enclosed := getattr(m, "sine_quotient", None)) is not None:
+        return enclosed(m.pi * x if turns else x, n)
     if x == 0:
         return m.cospi(m.mpf(n) / 2) / (n + 1)
     with m.workprec(m.prec + (n + 2) * max(0, -m.mag(x)) + 10 * n):
@@ -66,8 +72,12 @@ def _quotient_reference(m: Any, x: Any, n: int, turns: bool) -> Any:
 
 
 def _quotient_symbolic(s: Any, x: Any, n: int, turns: bool) -> Any:
-    u = s.pi * x if turns else x
-    return s.diff(s.sin(u) / u, x, n) / (s.pi**n if turns else 1)
+    def formula(x: Any, n: int) -> Any:
+        u = s.pi * x if turns else x
+        return s.diff(s.sin(u) / u, x, n) / (s.pi**n if turns else 1)
+
+    reference = partial(_quotient_reference, turns=turns)
+    return by_order(s, "sine_quotient", reference, s.pi if turns else 1, formula)(x, n)
 
 
 sine_quotient: Op = elementwise(
@@ -90,7 +100,7 @@ sine_quotient: Op = elementwise(
 sinc = elementwise(
     "sinc", "x", lambda x: _quotient(x, 0, True), lambda m, x: m.sincpi(x), lambda out, x: sine_quotient(x, n=1, turns=True) * PI,
     extended=extended.SINC,
-    symbolic=lambda s, x: s.sin(s.pi * x) / (s.pi * x), saves=("x",), ulps=5,
+    symbolic=lambda s, x: _quotient_symbolic(s, x, n=0, turns=True), saves=("x",), ulps=5,
     doc="sin(pi*x)/(pi*x), and 1 at x = 0.", examples=("sinc(x)",),
     carries=lambda m, out, x, e: e * (math.pi / 2),
     c="g_sinc({0})",

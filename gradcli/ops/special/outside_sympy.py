@@ -16,6 +16,20 @@ def by_mpmath(value: Any) -> dict[str, Any]:
     return {"by_mpmath": staticmethod(value), "_imp_": staticmethod(of_numbers)}
 
 
+def by_order(s: Any, name: str, reference: Any, factor: Any = 1, formula: Any = None) -> Any:
+    """A function that sympy does not have, or has no limits of: of its order, which is one more in its derivative.
+
+    factor   what the function of the next order is multiplied by there
+    formula  what sympy has in its place but at some points: ``formula(x, n)``
+    """
+
+    def fdiff(self: Any, place: int) -> Any:
+        return factor * self.func(self.args[0], int(self.args[1]) + 1)
+
+    written = {"formula": formula and staticmethod(formula)}
+    return type(name, (s.Function,), {"fdiff": fdiff, **written, **by_mpmath(lambda m, x, n: reference(m, x, int(n)))})
+
+
 def in_sympy(name: str, reference: Any, slope: Any) -> Any:
     """A function that sympy does not have: its derivative by the last argument, and by parameters one order more."""
 

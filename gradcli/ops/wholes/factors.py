@@ -38,8 +38,8 @@ def _cholesky(x: Any, upper: bool) -> Any:
 def _cholesky_back(c: Any, out: Any, x: Any, upper: bool) -> tuple[Any]:
     """With F = inv(L) dA inv(L).T, dL is L times F's lower triangle, its diagonal halved (I. Murray, 2016)."""
     lower, by_l = (turned(out), turned(c)) if upper else (out, c)
-    inner = below(product(turned(lower), by_l))
-    inner[..., np.arange(x.shape[-1]), np.arange(x.shape[-1])] /= 2
+    inner = product(turned(lower), by_l)
+    inner = (below(inner) + below(inner, -1)) / 2
     half = substituted(turned(lower), inner, upper=True)
     slope = turned(substituted(turned(lower), turned(half), upper=True))
     return ((slope + turned(slope)) / 2,)

@@ -19,13 +19,18 @@ def written_for_sympy(op: Any, count: int, static: Mapping[str, Any]) -> str:
     function = op.symbolic or op.reference
     try:
         found = function(sympy, *places, **static)
-        found = sympy.sympify(found)
+        found = sympy.sympify(found).replace(_has_formula, lambda part: part.formula(part.args[0], int(part.args[1])))
     except Exception:  # a reference that compares, or calls what sympy does not have
         return ""
     if any(not _is_sympys(part) for part in sympy.preorder_traversal(found)):
         return ""
     text = _NAMES.sub(_named, sympy.sstr(found))
     return f"({text})" if not text.endswith(")") or text[0] in "(-{" or " " in text else text
+
+
+def _has_formula(part: Any) -> bool:
+    """Whether a record has made a function that sympy can write otherwise."""
+    return getattr(part, "formula", None) is not None
 
 
 def _is_sympys(part: Any) -> bool:
