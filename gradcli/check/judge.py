@@ -27,6 +27,7 @@ from gradcli.graph.transforms import definition_order
 from gradcli.language.scope import Scope
 from gradcli.reference.algebra import OtherShapeError, Unsupported
 from gradcli.reference.budget import LARGEST, Budget, Undecided
+from gradcli.reference.contexts import context
 from gradcli.reference.kinks import Prober, active_kinks
 from gradcli.reference.scalars import Event
 from gradcli.reference.signed_zeros import SignedZeros
@@ -164,9 +165,7 @@ def _confirmed(m: Any, symbolic: list[np.ndarray], composed: list[np.ndarray]) -
 @cache
 def _context() -> Any:
     """mpmath's context of all judgements: making one costs more than many of them."""
-    import mpmath
-
-    return mpmath.MPContext()
+    return context()
 
 
 def scalar_operations(order: Sequence[Expr]) -> int:

@@ -47,6 +47,9 @@ class _Definitions:
         self.pi = Quantity(algebra, algebra.of_number(PI))
         self.algebra = algebra
 
+    def mpf(self, x: Any) -> Any:
+        return self._quantity(x)
+
     def sqrt(self, x: Any) -> Any:
         return exponential.sqrt(self._quantity(x))
 

@@ -171,6 +171,8 @@ def real(m: Any, function: Callable[..., Any], *arguments: Any, **static: Any) -
         if all(m.isfinite(a) for a in arguments if isinstance(a, m.mpf)):
             raise
         return m.nan  # some of mpmath's functions take no infinities
+    except getattr(m, "NoConvergence", ()):
+        raise Unsupported(f"its series does not converge at {', '.join(m.nstr(a, 6) for a in arguments)}") from None
     return settled(m, value)
 
 

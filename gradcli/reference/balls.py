@@ -14,6 +14,7 @@ import flint
 from flint import arb
 
 from gradcli.reference.ball import Ball, as_arb, as_float, checked, made, of_mpmath, power, quotient, whole
+from gradcli.reference.contexts import limit_of
 from gradcli.reference.enclosures import Undecidable
 from gradcli.reference.real_functions import RealFunctions, is_certain, sharpened
 from gradcli.reference.special_balls import FUNCTIONS, by_parameters
@@ -173,10 +174,9 @@ class Balls:
         found: Ball = _LOG(x)
         return found
 
-    @staticmethod
-    def by_parameters(name: str, orders: tuple[int, ...], *numbers: Any) -> Ball:
+    def by_parameters(self, name: str, orders: tuple[int, ...], *numbers: Any) -> Ball:
         """A function's derivative by its parameters, so many times by each: what mpmath takes differences for."""
-        return _on_scalars(lambda *given: by_parameters(name, orders, *given))(*numbers)
+        return self._limited(name, _on_scalars(lambda *given: by_parameters(name, orders, *given)))(*numbers)
 
     def im(self, x: Any) -> Ball:
         """The imaginary part."""
@@ -211,12 +211,17 @@ class Balls:
             raise AttributeError(name)
         if (real := getattr(RealFunctions, name, None)) is not None:
             function = _on_scalars(real.__call__, tried=False)
-        elif name in FUNCTIONS:
-            function = _on_scalars(FUNCTIONS[name])
         else:
-            function = self._by_mpmath(name)
+            function = self._limited(name, _on_scalars(FUNCTIONS[name]) if name in FUNCTIONS else self._by_mpmath(name))
         setattr(self, name, function)
         return function
+
+    def _limited(self, name: str, function: Callable[..., Ball]) -> Callable[..., Ball]:
+        def limited(*numbers: Any, **options: Any) -> Ball:
+            found = limit_of(self, name, numbers)
+            return function(*numbers, **options) if found is None else Ball(found)
+
+        return limited
 
     def _by_mpmath(self, name: str) -> Callable[..., Ball]:
         import mpmath

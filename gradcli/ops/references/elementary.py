@@ -143,6 +143,8 @@ def frexp(m: Any, x: Any) -> Any:
 
     def exponent(v: Any) -> int:
         size, e = abs(m.plain(v)), 0
+        if not m.m.isfinite(size):
+            return 0
         while size >= 1:
             size, e = size / 2, e + 1
         while size and size < m.one / 2:
