@@ -54,6 +54,7 @@ class Question:
     kind: str = "gradient"
     solves: str | None = None
 
+    @np.errstate(all="ignore")  # of numbers that are not finite verdicts speak, and no warning of NumPy's
     def check(
         self, function: Callable[..., Any], claim: Callable[..., Any] | None, equation: Callable[..., Any] | None = None
     ) -> tuple[Check, Any]:

@@ -119,7 +119,7 @@ def _complex_step(subject: Subject, name: str, seeds: Seeds, i: int) -> tuple[fl
     if array.dtype != np.float64:
         return math.nan, math.inf
     x = float(array.reshape(-1)[i])
-    step = _STEP * (abs(x) or 1.0)
+    step = _STEP * abs(x) or _STEP  # which may be too small for a float
     slopes = []
     for near in (0, 1, -2, 3):
         moved = _moved(array, i, near * math.ulp(x) + 1j * step)

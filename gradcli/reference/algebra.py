@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.errors import GradcliError
 from gradcli.ops.registry import find
 from gradcli.ops.spec import Op
 from gradcli.reference.deadline import check as still_in_time
@@ -152,7 +153,8 @@ class Algebra:
         try:
             result = op.reference(self, *arrays, **static)
         except (ArithmeticError, ValueError, LookupError, AttributeError, TypeError) as error:
-            raise Unsupported(f"{op.name} of these operands: {str(error) or type(error).__name__}") from None
+            said = f": {error}" if isinstance(error, GradcliError) else ""
+            raise Unsupported(f"{op.name} of these operands{said}") from None
         if isinstance(result, tuple):
             return tuple(np.asarray(part, dtype=object) for part in result)
         return np.asarray(result, dtype=object)

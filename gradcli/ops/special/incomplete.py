@@ -71,7 +71,7 @@ def _gammainc(a: Any, x: Any, n: int) -> Any:
         return special.gammainc(a, x)[()]
     a, x = np.broadcast_arrays(np.asarray(a, float), np.asarray(x, float))
     orders = (n, 0)
-    inside = (a > 0) & (x > 0) & (x < np.inf)
+    inside = (a > 0) & (x > 0) & np.isfinite(a) & np.isfinite(x)
     safe_a, safe_x = np.where(inside, a, 1.0), np.where(inside, x, 1.0)
     exponents = {(0, 0): safe_a * np.log(safe_x) - safe_x - special.gammaln(safe_a), (1, 0): np.log(safe_x) - _psi(0, safe_a)}
     exponents |= {(k, 0): -_psi(k - 1, safe_a) / math.factorial(k) for k in range(2, n + 1)}
@@ -219,7 +219,7 @@ def _betainc(a: Any, b: Any, x: Any, n: int, k: int) -> Any:
     if not (n or k):
         return special.betainc(a, b, x)[()]
     a, b, x = np.broadcast_arrays(*(np.asarray(v, float) for v in (a, b, x)))
-    inside = (a > 0) & (b > 0) & (x > 0) & (x < 1)
+    inside = (a > 0) & (b > 0) & (x > 0) & (x < 1) & np.isfinite(a) & np.isfinite(b)
     a, b, safe = np.where(inside, a, 1.0), np.where(inside, b, 1.0), np.where(inside, x, 0.5)
     low = safe <= (a + 1) / (a + b + 2)
     below = _near((n, k), a, b, np.where(low, safe, 0.5 * (a + 1) / (a + b + 2)))
