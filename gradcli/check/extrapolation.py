@@ -93,8 +93,11 @@ def slope(
     )  # fmt: skip
 
 
+_SMALLEST = 1e-290  # of a number: steps beside smaller ones are none in floats
+
+
 def _scales(size: float) -> list[float]:
-    scales = {max(size, 1.0) * 10.0**-k for k in _DECADES} | ({size, size * 1e-2} if 0 < size < 1e-2 else set())
+    scales = {max(size, 1.0) * 10.0**-k for k in _DECADES} | ({size, size * 1e-2} if _SMALLEST < size < 1e-2 else set())
     return sorted(scales, reverse=True)
 
 

@@ -29,7 +29,7 @@ from gradcli.reference.algebra import OtherShapeError, Unsupported
 from gradcli.reference.budget import LARGEST, Budget, Undecided
 from gradcli.reference.contexts import context
 from gradcli.reference.kinks import Prober, active_kinks
-from gradcli.reference.scalars import Event
+from gradcli.reference.scalars import Event, plain
 from gradcli.reference.signed_zeros import SignedZeros
 from gradcli.report.verdicts import VariableCheck, Verdict
 
@@ -133,6 +133,8 @@ class Judge:
             source, reference = "symbolic", symbolic
         columns = (reference, found.engine, self.gradients, computed.bounds, sides, tape.troubles(found.run.y, passes.nodes))
         comparisons = [Comparison(m, *column) for column in zip(*columns, strict=True)]
+        for x, comparison in zip(passes.nodes, comparisons, strict=True):
+            comparison.excuse([i for i, entry in enumerate(np.ravel(tape.table[x])) if not m.isfinite(plain(entry))])
         value = Comparison(m, found.value, found.engine_value, computed.value, computed.value_bound, found.run.chosen)
         return source, [*comparisons, value]
 
