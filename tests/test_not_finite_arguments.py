@@ -33,7 +33,7 @@ CALLS: dict[str, tuple[dict[str, Any], float, Verdict]] = {
     "betainc(a, b, x)": ({"a": 1.0, "b": np.nan, "x": 0.5}, np.nan, Verdict.UNDEFINED),
     "scipy.stats.t.cdf(x, a, m, scale=s)": (dict.fromkeys("xams", np.inf), np.nan, Verdict.UNDEFINED),
     "copysign(x, y)": ({"x": np.inf, "y": 0.75}, np.inf, Verdict.UNDEFINED),
-    "np.median(x)": ({"x": np.array([-np.inf, -np.inf])}, -np.inf, Verdict.UNDEFINED),
+    "torch.median(x)": ({"x": np.array([-np.inf, -np.inf, -np.inf])}, -np.inf, Verdict.UNDEFINED),
     "max(x)": ({"x": np.array([np.inf, np.inf, 1.0])}, np.inf, Verdict.UNDEFINED),
     "grad(torch.yn(True, m), y)": ({"m": np.inf, "y": 1.0}, 0.0, Verdict.AGREE),
     "exp(x)": ({"x": -np.inf}, 0.0, Verdict.AGREE),

@@ -93,7 +93,8 @@ def _decided(
     try:
         with deadline(timeout) as limit:
             check, judge = _judged(scope, root, wrt, record, claims, seed_leaf, convention)
-            if not scope.in_passing and (check.loses or check.verdict in _LACKING):
+            finite = all(np.isfinite(scope.values[node]).all() for node in reachable([root]) if node.is_leaf)
+            if finite and not scope.in_passing and (check.loses or check.verdict in _LACKING):
                 _repair(check, judge or _judge(scope, root, wrt, record))
     except OutOfTime as passed:
         if passed is not limit:

@@ -17,7 +17,7 @@ import numpy as np
 
 from gradcli.check.comparison import Comparison
 from gradcli.check.enclosing import Computed, enclosed
-from gradcli.check.passes import Pass, Passes
+from gradcli.check.passes import Pass, Passes, are_finite
 from gradcli.check.rounding import error_bounds
 from gradcli.check.text import Text
 from gradcli.check.trail import Trail
@@ -129,7 +129,8 @@ class Judge:
         prober = Prober(self, tape, found.value, active_kinks(tape, list(passes.nodes)))
         sides = [prober.of(x, slopes) for x, slopes in zip(passes.nodes, reference, strict=True)]
         source = "composed"
-        if not tape.scalars.events and (symbolic := passes.symbolic(m, m)) is not None and _confirmed(m, symbolic, reference):
+        regular = not tape.scalars.events and are_finite(m, reference)
+        if regular and (symbolic := passes.symbolic(m, m)) is not None and _confirmed(m, symbolic, reference):
             source, reference = "symbolic", symbolic
         columns = (reference, found.engine, self.gradients, computed.bounds, sides, tape.troubles(found.run.y, passes.nodes))
         comparisons = [Comparison(m, *column) for column in zip(*columns, strict=True)]
