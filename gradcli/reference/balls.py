@@ -45,6 +45,7 @@ class Balls:
     """
 
     mpf, undecidable = Ball, Undecidable
+    NoConvergence: tuple[()] = ()  # which mpmath raises: here it is `Undecidable`
     mpc = type("Complex", (), {})  # no number here is one
 
     def __init__(self, digits: int = 50) -> None:
