@@ -70,6 +70,13 @@ class Comparison:
     def mismatched(self) -> bool:
         return Verdict.MISMATCH in self.verdicts
 
+    def excuse(self, infinite: Sequence[int]) -> None:
+        """Call no entry wrong whose argument is not finite: there is at most a limit, which nothing is obliged to give."""
+        for i in infinite:
+            if self.verdicts[i] is Verdict.MISMATCH:
+                self.verdicts[i] = Verdict.UNDEFINED
+                self.reasons[i] = "a value that was given is not finite"
+
     def _entry(self, i: int) -> Verdict:
         m, computed, reference = self.m, self.computed[i], self.reference[i]
         if isinstance(reference, bool):

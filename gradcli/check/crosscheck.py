@@ -93,7 +93,8 @@ def _decided(
     try:
         with deadline(timeout) as limit:
             check, judge = _judged(scope, root, wrt, record, claims, seed_leaf, convention)
-            if not scope.in_passing and (check.loses or check.verdict in _LACKING):
+            finite = all(np.isfinite(scope.values[node]).all() for node in reachable([root]) if node.is_leaf)
+            if finite and not scope.in_passing and (check.loses or check.verdict in _LACKING):
                 _repair(check, judge or _judge(scope, root, wrt, record))
     except OutOfTime as passed:
         if passed is not limit:
@@ -104,12 +105,18 @@ def _decided(
     except LimitError as error:
         return _undetermined(wrt, error.message, record)
     except _WITHOUT_REFERENCE as error:
-        said = "out of memory" if isinstance(error, MemoryError) else str(error)
-        return _undetermined(wrt, f"the reference has no value: {said}", record)
+        return _undetermined(wrt, f"the reference has no value{_words_of(error)}", record)
     check.verdict = check.worst
     for part in [*check.variables.values(), *([] if check.value is None else [check.value])]:
         honest(part, scope.precision)
     return check
+
+
+def _words_of(error: Exception) -> str:
+    """Return what an error says of a reference, after a colon: nothing where its words are Python's or mpmath's."""
+    if isinstance(error, MemoryError):
+        return ": out of memory"
+    return f": {error}" if isinstance(error, (GradcliError, Unsupported)) else ""
 
 
 def _judged(

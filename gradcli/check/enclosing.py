@@ -53,8 +53,8 @@ class Enclosed(NamedTuple):
 
 def enclosed(passes: Passes, m: Any, computed: Computed, digits: Sequence[int]) -> Enclosed | None:
     """The verdict by balls; None where they leave something open. ``m`` is a context of mpmath, for what is compared afterwards."""
-    if not has_flint():
-        return None
+    if not has_flint() or not all(np.isfinite(value).all() for value in passes.own_leaves.values()):
+        return None  # a limit is no value that could be proved
     from gradcli.reference.balls import Balls
 
     judge = passes.judge

@@ -26,6 +26,7 @@ from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr
 from gradcli.graph.transforms import definition_order
 from gradcli.reference.algebra import Algebra, Unsupported, settled
+from gradcli.reference.contexts import context
 from gradcli.reference.exact_values import exact_array
 from gradcli.reference.fields.decision import Decision
 from gradcli.reference.scalars import plain
@@ -90,9 +91,7 @@ def _claimed(m: Any, formula: Expr, leaves: Mapping[Expr, Any], precision: str, 
 
 def _in_many_digits(m: Any, formula: Expr, leaves: Mapping[Expr, Any], precision: str, shape: tuple[int, ...]) -> np.ndarray:
     """A formula's values where balls have none, with digits to lose by cancellation."""
-    import mpmath
-
-    wide = mpmath.MPContext()
+    wide = context()
     wide.dps = _GUARD * m.dps
     said = _claimed(wide, formula, leaves, precision, shape)
     return Algebra.map(lambda x: m.make_mpf(x._mpf_) if isinstance(x, wide.mpf) else x, said)
@@ -135,9 +134,7 @@ def _elsewhere(
     judge: Judge, claim: Given, truth: Comparison, here: Claim, shape: tuple[int, ...], order: Sequence[Expr], digits: int
 ) -> Claim:
     """What is said of a point at which the formula is not the derivative; if none was found, of the bound values."""
-    import mpmath
-
-    m = mpmath.MPContext()
+    m = context()
     assert claim.formula is not None
     leaves = judge.every_leaf(claim.formula)
     # other names stay: an identity may need them as they are, as a symmetric matrix
@@ -173,14 +170,12 @@ def _lacking(judge: Judge, claim: Given, shape: tuple[int, ...], order: Sequence
 
     Floats find the points, and more digits confirm them.
     """
-    import mpmath
-
     assert claim.formula is not None
     leaves = judge.every_leaf(claim.formula)
     movable = [leaf for leaf in judge.wrt.values() if leaf.is_leaf]
     if not movable or claim.around is None:
         return None
-    m = mpmath.MPContext()
+    m = context()
     m.dps = _DIGITS
     outside: list[Point] = []
     suspects = 0

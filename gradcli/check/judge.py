@@ -17,7 +17,7 @@ import numpy as np
 
 from gradcli.check.comparison import Comparison
 from gradcli.check.enclosing import Computed, enclosed
-from gradcli.check.passes import Pass, Passes
+from gradcli.check.passes import Pass, Passes, are_finite
 from gradcli.check.rounding import error_bounds, overflows
 from gradcli.check.trail import Trail
 from gradcli.graph.interpret import forward
@@ -26,8 +26,9 @@ from gradcli.graph.transforms import definition_order
 from gradcli.language.scope import Scope
 from gradcli.reference.algebra import Unsupported
 from gradcli.reference.budget import LARGEST, Budget, Undecided
+from gradcli.reference.contexts import context
 from gradcli.reference.kinks import Prober, active_kinks
-from gradcli.reference.scalars import Event
+from gradcli.reference.scalars import Event, plain
 from gradcli.reference.signed_zeros import SignedZeros
 from gradcli.report.verdicts import VariableCheck, Verdict
 
@@ -140,10 +141,13 @@ class Judge:
         prober = Prober(self, tape, found.value, active_kinks(tape, list(passes.nodes)))
         sides = [prober.of(x, slopes) for x, slopes in zip(passes.nodes, reference, strict=True)]
         source = "composed"
-        if not tape.scalars.events and (symbolic := passes.symbolic(m, m)) is not None and _confirmed(m, symbolic, reference):
+        regular = not tape.scalars.events and are_finite(m, reference)
+        if regular and (symbolic := passes.symbolic(m, m)) is not None and _confirmed(m, symbolic, reference):
             source, reference = "symbolic", symbolic
         columns = (reference, found.engine, self.gradients, computed.bounds, sides, tape.troubles(found.run.y, passes.nodes))
         comparisons = [Comparison(m, *column) for column in zip(*columns, strict=True)]
+        for x, comparison in zip(passes.nodes, comparisons, strict=True):
+            comparison.excuse([i for i, entry in enumerate(np.ravel(tape.table[x])) if not m.isfinite(plain(entry))])
         value = Comparison(m, found.value, found.engine_value, computed.value, computed.value_bound, found.run.chosen)
         return source, [*comparisons, value]
 
@@ -176,9 +180,7 @@ def _confirmed(m: Any, symbolic: list[np.ndarray], composed: list[np.ndarray]) -
 @cache
 def _context() -> Any:
     """mpmath's context of all judgements: making one costs more than many of them."""
-    import mpmath
-
-    return mpmath.MPContext()
+    return context()
 
 
 def scalar_operations(order: Sequence[Expr]) -> int:

@@ -14,6 +14,7 @@ from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.sweep import backward
 from gradcli.ops.structure import derivative
 from gradcli.reference.algebra import Algebra, Unsupported
+from gradcli.reference.contexts import context
 from gradcli.reference.exact_values import exact_array
 from gradcli.reference.scalars import plain
 from gradcli.reference.tape import ReferenceTape
@@ -28,13 +29,11 @@ _DEPARTS = 1e-5
 
 def departure(judge: Judge) -> Departure | None:
     """The first node whose adjoint is not the reference's, and the operation that made it; None if none was found."""
-    import mpmath
-
     order = reachable([judge.root])
     if judge.size > _LARGEST or any(node.op is derivative for node in order):
         return None
     nodes = [node for node in order if node.kind == "float" and (node.op is None or node.op.outputs == 1) and not node.is_constant]
-    m = mpmath.MPContext()
+    m = context()
     m.dps = 50
     try:
         tape = ReferenceTape(m, judge.leaves, judge.precision)

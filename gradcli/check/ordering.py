@@ -17,6 +17,7 @@ from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.run import Sides
 from gradcli.language.scope import Scope
 from gradcli.ops.elementwise import arithmetic
+from gradcli.reference.contexts import context
 from gradcli.reference.digits import to_digits
 from gradcli.report.records import Asserted, Record
 from gradcli.report.verdicts import Claim, VariableCheck, Verdict, Worst
@@ -106,9 +107,7 @@ def _signs(scope: Scope, sides: Sides, told: Asserted, off: np.ndarray, part: Va
 
 def _by_digits(scope: Scope, sides: Sides, shape: tuple[int, ...], signs: np.ndarray, sign: Any) -> None:
     """Fill in what the reference's digits tell."""
-    import mpmath
-
-    m = mpmath.MPContext()
+    m = context()
     m.dps = _ALL_DIGITS + 20
     try:
         left, right = (_digits(scope, side, _DIGITS, shape) for side in (sides.left, sides.right))

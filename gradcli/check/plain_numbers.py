@@ -6,6 +6,7 @@ from contextlib import nullcontext
 from typing import Any
 
 from gradcli.ops.extended import LONG_DOUBLE
+from gradcli.reference.contexts import context
 
 
 class PlainNumbers:
@@ -14,9 +15,7 @@ class PlainNumbers:
     undecidable = ()
 
     def __init__(self, digits: int, alike: float) -> None:
-        import mpmath
-
-        self.context, self.alike = mpmath.MPContext(), alike
+        self.context, self.alike = context(), alike
         self.context.dps = digits
 
     def __getattr__(self, name: str) -> Any:

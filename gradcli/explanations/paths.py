@@ -49,7 +49,7 @@ def paths(record: Recorded, seed: Any, wrt: Iterable[Expr], values: Table, same:
     root = same[record.order[-1]]
     order = [node for node in record.order if same[node] is node]
     edges = _edges(record, same)
-    targets = {same[node]: node for node in wrt}
+    targets = {same.get(node, node): node for node in wrt}  # what does not stand in the result has none
     counts = _counts(order, root, edges) if record.order[-1] in record.adjoints else {}
     most = max([count for node in targets if (count := counts.get(node, 0)) <= ALL] + [SHOWN])
     kept = ALL if len(order) <= _MANY else most

@@ -17,6 +17,7 @@ from gradcli.explanations.why_zero import zero_gradient, zero_value
 from gradcli.report.explanation import Explanation, Why
 
 VALUE = "value"
+_WORD = re.compile(r"[^\W\d]\w*")
 _TARGET = re.compile(r"\s*([^\W\d]\w*)\s*(\[[^\]]*\])?\s*\Z")
 
 
@@ -62,7 +63,9 @@ def _of_gradient(explanation: Explanation, name: str, index_text: str | None, ta
     index = _index(index_text, whole, target)
     number = whole[index]
     if node is None:  # it does not stand in the result
-        text = f"{entry_text(name, index)} has gradient 0: nothing in the result depends on it"
+        mentioned = name in _WORD.findall(explanation.record.expr)
+        reason = "nothing in the result depends on it" if mentioned else f"the expression does not contain {name}"
+        text = f"{entry_text(name, index)} has gradient 0: {reason}"
         return Why(entry_text(name, index), "zero", [text], index=index)
     entries = Entries(explanation, name, node.id, index)
     if not np.isfinite(number):

@@ -18,7 +18,7 @@ from gradcli.formulas.sums import Sums
 from gradcli.graph.interpret import Transcription
 from gradcli.graph.nodes import Expr
 from gradcli.graph.operand import Operand
-from gradcli.ops.constants import PI, Constant, E
+from gradcli.ops.constants import EULER_GAMMA, PI, Constant, E
 from gradcli.ops.elementwise import exponential
 from gradcli.ops.elementwise.logic import equal
 from gradcli.ops.spec import Op
@@ -44,7 +44,7 @@ class _Definitions:
     """What constants are defined by (`Constant.reference`)."""
 
     def __init__(self, algebra: Algebra) -> None:
-        self.pi = Quantity(algebra, algebra.of_number(PI))
+        self.pi, self.euler = (Quantity(algebra, algebra.of_number(constant)) for constant in (PI, EULER_GAMMA))
         self.algebra = algebra
 
     def sqrt(self, x: Any) -> Any:
@@ -98,7 +98,7 @@ class Algebra(Sums, Transcription[Value]):
         if isinstance(payload, Constant):
             if payload is E:
                 return self.exponential(ONE)
-            if payload is PI:
+            if payload is PI or payload is EULER_GAMMA:
                 return 1, ((self.bases.make(payload.text, node=payload, positive=True).number, 1),)
             found: Quantity = payload.reference(_Definitions(self))
             return found.value

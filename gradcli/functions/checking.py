@@ -60,6 +60,7 @@ class Question:
     by_default: bool = False
     frozen: tuple[str, ...] = ()
 
+    @np.errstate(all="ignore")  # of numbers that are not finite verdicts speak, and no warning of NumPy's
     def check(
         self, function: Callable[..., Any], claim: Callable[..., Any] | None, equation: Callable[..., Any] | None = None,
         module: Any = None,

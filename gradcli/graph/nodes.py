@@ -226,7 +226,9 @@ class Graph:
         if op.shape is not None:
             try:
                 shape = op.shape(*shapes_, **static)
-            except (ValueError, TypeError, IndexError, ZeroDivisionError) as error:
+            except ZeroDivisionError:
+                raise ShapeError(f"{op.name}: a size or a step is 0") from None
+            except (ValueError, TypeError, IndexError) as error:
                 raise ShapeError(f"{op.name}: {error}") from None
             self._hold(op, shape, shapes_, static)
             return shape

@@ -237,7 +237,7 @@ def geomspace(builder: Builder, start: Any, stop: Any, num: Any = 50, endpoint: 
 
     nodes = [builder.value(end) for end in (start, stop)]
     _common_shape("geomspace", *nodes)
-    first, last = (np.asarray(builder.scope.evaluate(node)) for node in nodes)
+    first, last = (np.asarray(builder.scope.evaluate(node), float) for node in nodes)
     if np.any(np.sign(first) * np.sign(last) <= 0):
         raise ArgumentError("geomspace needs two ends of one sign, neither of them 0")
     made: Expr = _spaced(builder, "geomspace", start, stop, num, endpoint, dtype, axis, multiplied, np.geomspace)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.errors import GradcliError
 from gradcli.ops.registry import find
 from gradcli.ops.spec import Op
 from gradcli.reference.deadline import check as still_in_time
@@ -24,7 +25,6 @@ class Unsupported(Exception):
 
 # Binary exponents beyond which a number is infinite (or zero): far outside the floats, and cheap to compute with.
 _LARGEST = 1 << 18
-_WITHOUT_WORDS = {ZeroDivisionError: "division by zero"}  # errors of mpmath's that say nothing themselves
 _AT_ONCE, _MANY_AT_ONCE = 64, 1024  # scalars between two looks at the time: of operations, and of what is done to them beside
 
 Scalar = Any  # a multi-precision number, a boolean, or something with arithmetic of its own
@@ -151,8 +151,8 @@ class Algebra:
         try:
             result = op.reference(self, *arrays, **static)
         except (ArithmeticError, ValueError, LookupError, AttributeError, TypeError) as error:
-            said = str(error) or _WITHOUT_WORDS.get(type(error), "no value")
-            raise Unsupported(f"{op.name} of these operands: {said}") from None
+            said = f": {error}" if isinstance(error, GradcliError) else ""
+            raise Unsupported(f"{op.name} of these operands{said}") from None
         if isinstance(result, tuple):
             return tuple(np.asarray(part, dtype=object) for part in result)
         return np.asarray(result, dtype=object)
@@ -171,6 +171,8 @@ def real(m: Any, function: Callable[..., Any], *arguments: Any, **static: Any) -
         if all(m.isfinite(a) for a in arguments if isinstance(a, m.mpf)):
             raise
         return m.nan  # some of mpmath's functions take no infinities
+    except getattr(m, "NoConvergence", ()):
+        raise Unsupported(f"its series does not converge at {', '.join(m.nstr(a, 6) for a in arguments)}") from None
     return settled(m, value)
 
 

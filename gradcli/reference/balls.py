@@ -14,6 +14,7 @@ import flint
 from flint import arb
 
 from gradcli.reference.ball import Ball, as_arb, as_float, checked, made, of_mpmath, power, quotient, whole
+from gradcli.reference.contexts import limit_of
 from gradcli.reference.enclosures import Undecidable
 from gradcli.reference.real_functions import RealFunctions, is_certain, sharpened
 from gradcli.reference.special_balls import FUNCTIONS, by_parameters
@@ -44,6 +45,7 @@ class Balls:
     """
 
     mpf, undecidable = Ball, Undecidable
+    NoConvergence: tuple[()] = ()  # which mpmath raises: here it is `Undecidable`
     mpc = type("Complex", (), {})  # no number here is one
 
     def __init__(self, digits: int = 50) -> None:
@@ -173,10 +175,9 @@ class Balls:
         found: Ball = _LOG(x)
         return found
 
-    @staticmethod
-    def by_parameters(name: str, orders: tuple[int, ...], *numbers: Any) -> Ball:
+    def by_parameters(self, name: str, orders: tuple[int, ...], *numbers: Any) -> Ball:
         """A function's derivative by its parameters, so many times by each: what mpmath takes differences for."""
-        return _on_scalars(lambda *given: by_parameters(name, orders, *given))(*numbers)
+        return self._limited(name, _on_scalars(lambda *given: by_parameters(name, orders, *given)))(*numbers)
 
     def im(self, x: Any) -> Ball:
         """The imaginary part."""
@@ -211,12 +212,17 @@ class Balls:
             raise AttributeError(name)
         if (real := getattr(RealFunctions, name, None)) is not None:
             function = _on_scalars(real.__call__, tried=False)
-        elif name in FUNCTIONS:
-            function = _on_scalars(FUNCTIONS[name])
         else:
-            function = self._by_mpmath(name)
+            function = self._limited(name, _on_scalars(FUNCTIONS[name]) if name in FUNCTIONS else self._by_mpmath(name))
         setattr(self, name, function)
         return function
+
+    def _limited(self, name: str, function: Callable[..., Ball]) -> Callable[..., Ball]:
+        def limited(*numbers: Any, **options: Any) -> Ball:
+            found = limit_of(self, name, numbers)
+            return function(*numbers, **options) if found is None else Ball(found)
+
+        return limited
 
     def _by_mpmath(self, name: str) -> Callable[..., Ball]:
         import mpmath

@@ -12,6 +12,7 @@ from gradcli.graph.nodes import Expr
 from gradcli.graph.transforms import definition_order
 from gradcli.language.scope import Scope
 from gradcli.reference.algebra import Algebra, Unsupported
+from gradcli.reference.contexts import context
 from gradcli.reference.enclosures import Undecidable, has_flint
 from gradcli.reference.exact_values import exact_array
 from gradcli.reference.kinks import active_kinks
@@ -69,11 +70,9 @@ def _enclosed(asked: _Question, digits: int) -> Digits | None:
     """The digits on which both ends of every enclosure agree; None where FLINT does not decide."""
     if not has_flint():
         return None
-    import mpmath
-
     from gradcli.reference.balls import Balls
 
-    balls, m = Balls(), mpmath.MPContext()
+    balls, m = Balls(), context()
     for attempt in range(_TRIES):
         balls.dps = (digits + _GUARD) << attempt
         m.dps = balls.dps + _GUARD
@@ -101,9 +100,7 @@ def _certain(m: Any, x: Any, digits: int) -> str:
 
 def _settled(asked: _Question, digits: int) -> dict[str, Any]:
     """The digits that stay when the precision is doubled."""
-    import mpmath
-
-    m = mpmath.MPContext()
+    m = context()
     before: dict[str, Any] | None = None
     m.dps = digits + _GUARD
     for _ in range(_TRIES):

@@ -106,15 +106,20 @@ class Prober:
     def of(self, x: Expr, slopes: np.ndarray) -> dict[int, Sides]:
         """The entries of a variable that need both sides: on a kink, or with a derivative that is not finite."""
         m = self.tape.m
-        if not all(m.isfinite(v) for v in np.ravel(self.value) if not isinstance(v, bool)):
-            return {}
         events = dict(self.found.get(x, {}))
+        sides: dict[int, Sides] = {}
+        finite = all(m.isfinite(v) for v in np.ravel(self.value) if not isinstance(v, bool))
+        for i, entry in enumerate(np.ravel(self.tape.table[x])):
+            if i in events and not (finite and m.isfinite(plain(entry))):  # infinity has no sides
+                event = events.pop(i)
+                sides[i] = Sides(m.nan, m.nan, None, False, event.kink.place, event.kink.convention)
+        if not finite:
+            return sides
         around = self._around(x, [i for i, event in events.items() if event.tie])
         steady = {i for i, nearby in around.items() if all(is_close(m, v, nearby[0]) for v in nearby)}
         sure = len(steady) == len(around) or len(around) <= _MOST_ORDERS
-        gaps = [i for i, v in enumerate(np.ravel(slopes)) if not m.isfinite(v)]
+        gaps = [i for i, v in enumerate(np.ravel(slopes)) if not m.isfinite(v) and i not in sides]
         places = sorted({*events, *gaps})
-        sides: dict[int, Sides] = {}
         before = m.dps
         budget = self.asked.budget
         for i in sorted(places, key=steady.__contains__):

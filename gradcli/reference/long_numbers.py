@@ -11,6 +11,7 @@ from flint import arb
 from gradcli.ops.extended import LONG_DOUBLE
 from gradcli.reference.ball import Ball, as_arb, made
 from gradcli.reference.balls import Balls
+from gradcli.reference.contexts import context
 from gradcli.reference.enclosures import Undecidable
 
 _BITS = 70  # that have to be certain
@@ -69,9 +70,7 @@ class LongMpmath:
         pass
 
     def __init__(self) -> None:
-        import mpmath
-
-        self.context = mpmath.MPContext()
+        self.context = context()
         self.context.dps = _DIGITS_OF_MPMATH
 
     def __getattr__(self, name: str) -> Any:

@@ -22,8 +22,6 @@ def _bessel(method: Callable[[arb, arb], arb], at_zero: arb | None = None, grows
     """A Bessel function of an order and a number: what it is at zero, if that is infinite, and whether it is at infinity."""
 
     def enclosed(order: arb, x: arb) -> arb:
-        if not x.is_finite():
-            return NAN
         if at_zero is not None and x.is_zero():
             return at_zero
         found = method(x, order)
@@ -50,8 +48,6 @@ def _lambertw(x: arb, branch: arb | None = None) -> arb:
 
 
 def _expint(order: arb, x: arb) -> arb:
-    if x == INF:
-        return arb(0)
     if x.is_zero():
         return 1 / (order - 1) if order > 1 else INF
     return NAN if x < 0 and not (order.is_integer() and order <= 0) else x.expint(order)
@@ -71,10 +67,6 @@ def _zeta(x: arb, q: arb | None = None, order: arb | None = None) -> arb:
 def _psi(order: arb, x: arb) -> arb:
     """The derivative of digamma of some order."""
     n = _whole(order)
-    if x == INF:
-        return arb(0) if n else INF
-    if not x.is_finite():
-        return NAN
     if x <= 0 and x.is_integer():
         if n:
             raise ZeroDivisionError
@@ -107,7 +99,7 @@ def _binomial(n: arb, k: arb) -> arb:
 
 def _hyp1f1(a: arb, b: arb, x: arb) -> arb:
     found = x.hypgeom_1f1(a, b)
-    return INF if x == INF or (not found.is_finite() and x > _HUGE) else found
+    return INF if not found.is_finite() and x > _HUGE else found
 
 
 def _hyp2f1(a: arb, b: arb, c: arb, x: arb) -> arb:

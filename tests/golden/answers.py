@@ -18,9 +18,7 @@ from gradcli.cli.exit_codes import guarded
 from gradcli.cli.main import app
 
 # What is measured of an answer, not said by it.
-_MEASURES = frozenset(
-    {"max_abs_error", "max_rel_error", "digits", "enclosure", "bound", "worst", "lost_bits", "seconds", "elapsed"}
-)
+_MEASURES = frozenset({"max_abs_error", "max_rel_error", "digits", "enclosure", "bound", "worst", "lost_bits", "seconds", "elapsed"})
 _NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _MEASURED = re.compile(r"(?:, )?(?:certified: (?:exact|within 1e-?\d+)|to \d+ digits|with sympy's derivative)|≈? ?\d+ ulp")
 _CLOSE = 1e-12  # of a number's size

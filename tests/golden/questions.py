@@ -66,30 +66,20 @@ def questions() -> dict[str, list[Question]]:
         ],
         "text": [{"argv": ["eval", r["expr"], *_bindings(r)]} for r in _some(line, 100, 2)],
         "check": [
-            {"argv": ["check", "-i", "jsonl", "-", "--format", "jsonl"], "stdin": json.dumps(record)}
-            for record in _some(records, 300, 3)
+            {"argv": ["check", "-i", "jsonl", "-", "--format", "jsonl"], "stdin": json.dumps(record)} for record in _some(records, 300, 3)
         ],
         "diff": [{"argv": ["diff", r["expr"], *seeded]} for r in _some(scalar, 200, 4)],
         "explain": [{"argv": ["explain", r["expr"], *_bindings(r), *seeded]} for r in _some(line, 150, 5)],
-        "why": [
-            {"argv": ["explain", r["expr"], *_bindings(r), "--why", next(iter(r["at"]))]} for r in _some(one, 60, 6)
-        ],
+        "why": [{"argv": ["explain", r["expr"], *_bindings(r), "--why", next(iter(r["at"]))]} for r in _some(one, 60, 6)],
         "steps": [{"argv": ["explain", r["expr"], "--steps"]} for r in _some(one, 60, 7)],
-        "bound": [
-            {"argv": ["bound", r["expr"], f"{next(iter(r['at']))}=0.5..2", *seeded]} for r in _some(one, 100, 8)
-        ],
-        "plot": [
-            {"argv": ["plot", r["expr"], f"{next(iter(r['at']))}=0.5..2", "--format", "json"]}
-            for r in _some(one, 40, 9)
-        ],
+        "bound": [{"argv": ["bound", r["expr"], f"{next(iter(r['at']))}=0.5..2", *seeded]} for r in _some(one, 100, 8)],
+        "plot": [{"argv": ["plot", r["expr"], f"{next(iter(r['at']))}=0.5..2", "--format", "json"]} for r in _some(one, 40, 9)],
         "export": [
             {"argv": ["export", r["expr"], *_bindings(r), "--to", target]}
             for target in ("numpy", "torch", "jax", "c", "javascript", "sympy", "latex")
             for r in _some(line, 30, 10)
         ],
-        "hessian": [
-            {"argv": ["eval", r["expr"], *_bindings(r), "--hessian", *seeded]} for r in _some(scalar, 60, 11)
-        ],
+        "hessian": [{"argv": ["eval", r["expr"], *_bindings(r), "--hessian", *seeded]} for r in _some(scalar, 60, 11)],
         "mistakes": list(_mistakes()),
         "python": list(_calls(records)),
     }

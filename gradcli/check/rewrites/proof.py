@@ -13,6 +13,7 @@ import numpy as np
 from gradcli.errors import GradcliError
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.reference.algebra import Unsupported
+from gradcli.reference.contexts import context
 from gradcli.reference.enclosures import Undecidable, has_flint
 from gradcli.reference.exact_values import exact_array
 from gradcli.reference.scalars import plain
@@ -74,10 +75,8 @@ def _contexts() -> Iterator[Any]:
 
         yield from map(Balls, _DIGITS)
         return
-    import mpmath
-
     for digits in _DIGITS:
-        m = mpmath.MPContext()
+        m = context()
         m.dps = digits
         yield m
 

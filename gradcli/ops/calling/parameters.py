@@ -153,7 +153,9 @@ def _order(op: Any, key: str, value: Any) -> Any:
 
 def _quantity(op: Any, key: str, value: Any) -> Any:
     """A number, as which libraries take a boolean, too; None where that is the default."""
-    if isinstance(value, (bool, int, float)) or (value is None and op.static[key] is None):
+    if isinstance(value, bool):
+        return int(value)
+    if isinstance(value, (int, float)) or (value is None and op.static[key] is None):
         return value
     raise MistypedArgumentError(f"{key} must be a number, not {value!r}")
 

@@ -17,8 +17,13 @@ def sum_(m: Any, x: Any, axis: Any, keepdims: bool) -> Array:
     return reduced(x, axis, keepdims, lambda row: total(m, row))
 
 
+def _quotient(m: Any, x: Any, count: Any) -> Any:
+    """x / count, of a count of 0 infinite or NaN."""
+    return x / count if count else x * m.inf
+
+
 def mean(m: Any, x: Any, axis: Any, keepdims: bool) -> Array:
-    return reduced(x, axis, keepdims, lambda row: total(m, row) / len(row))
+    return reduced(x, axis, keepdims, lambda row: _quotient(m, total(m, row), len(row)))
 
 
 def prod(m: Any, x: Any, axis: Any, keepdims: bool) -> Array:
@@ -26,10 +31,10 @@ def prod(m: Any, x: Any, axis: Any, keepdims: bool) -> Array:
 
 
 def _variance(m: Any, row: list[Any], ddof: Any) -> Any:
-    middle = total(m, row) / len(row)
+    middle = _quotient(m, total(m, row), len(row))
     squares = total(m, [(v - middle) * (v - middle) for v in row])
     rest = m.one * len(row) - ddof
-    return squares / rest if rest > 0 else squares / m.zero
+    return _quotient(m, squares, rest if rest > 0 else 0)
 
 
 def var(m: Any, x: Any, axis: Any, keepdims: bool, ddof: Any) -> Array:

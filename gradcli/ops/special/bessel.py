@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -59,6 +60,8 @@ def _bessel(name: str, forward: Function, word: str, slope: Callable[[Op, Any, f
     def of_one_order(x: Any, v: float) -> Any:
         if not is_number(v):
             raise ArgumentError(f"{name}: the order must be a number, not an array", help=f"stack [{name}(0, x), {name}(1, x)]")
+        if not math.isfinite(v):
+            raise ArgumentError(f"{name}: the order must be finite, not {v}")
         return forward(x, v)
 
     op = elementwise(

@@ -20,6 +20,7 @@ from gradcli.ops.registry import composite, elementwise
 from gradcli.ops.room import room_for
 from gradcli.ops.spec import REQUIRED, Op
 from gradcli.ops.special.gamma import digamma, gamma, lgamma, polygamma
+from gradcli.ops.special.outside_sympy import by_mpmath
 
 # B(2k) of the asymptotic series of digamma and of Euler and Maclaurin's formula.
 _FRACTIONS = (
@@ -261,7 +262,8 @@ def _zeta_symbolic(s: Any, x: Any, q: Any, n: int = 0) -> Any:
         x, q, n = self.args
         return self.func(x, q, n + 1) if place == 1 else -x * self.func(x + 1, q, n) - n * self.func(x + 1, q, n - 1)
 
-    return type("zeta", (s.Function,), {"fdiff": fdiff, "in_mpmath": "zeta"})(x, q, n)
+    value = by_mpmath(lambda m, x, q, n: _zeta_reference(m, x, q, int(n)))
+    return type("zeta", (s.Function,), {"fdiff": fdiff, **value})(x, q, n)
 
 
 _OF_ZETA = of(x="(-5, inf)", q="(0, inf)") - at(x=1)

@@ -71,7 +71,10 @@ def _gammainc(a: Any, x: Any, n: int) -> Any:
         return special.gammainc(a, x)[()]
     a, x = np.broadcast_arrays(np.asarray(a, float), np.asarray(x, float))
     orders = (n, 0)
-    inside = (a > 0) & (x > 0) & (x < np.inf)
+    inside = (a > 0) & (x > 0) & np.isfinite(a) & np.isfinite(x)
+    outside = np.where((a > 0) & ((x == 0) | (x == np.inf)), 0.0, np.nan)
+    if not inside.any():
+        return outside[()]
     safe_a, safe_x = np.where(inside, a, 1.0), np.where(inside, x, 1.0)
     exponents = {(0, 0): safe_a * np.log(safe_x) - safe_x - special.gammaln(safe_a), (1, 0): np.log(safe_x) - _psi(0, safe_a)}
     exponents |= {(k, 0): -_psi(k - 1, safe_a) / math.factorial(k) for k in range(2, n + 1)}
@@ -79,7 +82,6 @@ def _gammainc(a: Any, x: Any, n: int) -> Any:
     far = safe_x > safe_a + 1
     below = (front * _lower(orders, safe_a, np.where(far, 0.5 * safe_a, safe_x))).derivative()
     beyond = -(front * _upper(orders, safe_a, np.where(far, safe_x, safe_a + 2))).derivative()
-    outside = np.where((a > 0) & ((x == 0) | (x == np.inf)), 0.0, np.nan)
     return np.where(inside, np.where(far, beyond, below), outside)[()]
 
 
@@ -219,12 +221,14 @@ def _betainc(a: Any, b: Any, x: Any, n: int, k: int) -> Any:
     if not (n or k):
         return special.betainc(a, b, x)[()]
     a, b, x = np.broadcast_arrays(*(np.asarray(v, float) for v in (a, b, x)))
-    inside = (a > 0) & (b > 0) & (x > 0) & (x < 1)
+    inside = (a > 0) & (b > 0) & (x > 0) & (x < 1) & np.isfinite(a) & np.isfinite(b)
+    outside = np.where((x == 0) | (x == 1), 0.0, np.nan)
+    if not inside.any():
+        return outside[()]
     a, b, safe = np.where(inside, a, 1.0), np.where(inside, b, 1.0), np.where(inside, x, 0.5)
     low = safe <= (a + 1) / (a + b + 2)
     below = _near((n, k), a, b, np.where(low, safe, 0.5 * (a + 1) / (a + b + 2)))
     beyond = -_near((k, n), b, a, np.where(low, 0.5 * (b + 1) / (a + b + 2), 1 - safe))
-    outside = np.where((x == 0) | (x == 1), 0.0, np.nan)
     return np.where(inside, np.where(low, below, beyond), outside)[()]
 
 

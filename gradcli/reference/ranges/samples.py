@@ -9,6 +9,7 @@ from typing import Any
 from flint import arb
 
 from gradcli.reference.algebra import Unsupported
+from gradcli.reference.contexts import context
 from gradcli.reference.ranges.cells import Call
 from gradcli.reference.ranges.intervals import EVERYTHING, Interval, around
 from gradcli.reference.ranges.shape import DOMAIN, Found, ball_of
@@ -41,12 +42,10 @@ def in_balls(call: Call, given: Sequence[Interval]) -> Found | None:
 
 def sampled(call: Call, given: Sequence[Interval]) -> Interval:
     """About what a function is between some ends."""
-    import mpmath
-
     from gradcli.reference.symbolic.translate import program_of
 
     steps = program_of(call.function, len(given))
-    m = mpmath.MPContext()
+    m = context()
     m.dps = 30
     values = []
     for point in product(*[_points(m, x) for x in given]):

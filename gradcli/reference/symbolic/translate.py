@@ -124,6 +124,9 @@ class Steps:
                 if all(m.isfinite(values[p]) for p in places):
                     raise
                 value = m.nan  # some of mpmath's functions take no infinities
+            except getattr(m, "NoConvergence", ()):
+                given = ", ".join(m.nstr(values[p], 6) for p in places)
+                raise Unsupported(f"a derivative's series does not converge at {given}") from None
             values.append(value)
         return [values[p] for p in self.results]
 
@@ -165,7 +168,8 @@ def _step(node: Any) -> Callable[..., Any]:
         return lambda m, x: m.exp(x)
     by_mpmath: Callable[..., Any] | None = getattr(type(node), "by_mpmath", None)  # of a function that a record has made
     if by_mpmath is not None:
-        return by_mpmath
+        known = by_mpmath
+        return lambda m, *numbers: m.nan if any(m.isnan(x) for x in numbers) else known(m, *numbers)
     name = _in_mpmath(type(node))
     if name is None:
         raise Unsupported(type(node).__name__)
