@@ -70,7 +70,10 @@ class Arithmetic(ABC):
 
     unit   the rounding error of the precision that is judged, relative to a number
     total  that of this precision and of the values here: how far they may be apart after one rounding
+    overflown  whether a result so far is not finite, though what it was made of is
     """
+
+    overflown = False
 
     def __init__(self, precision: str) -> None:
         info = np.finfo(np.dtype(precision))

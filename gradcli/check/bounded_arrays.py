@@ -48,12 +48,7 @@ class Names:
 
 
 class Arrays(Arithmetic):
-    """Float64 arrays. What values tell is used: what is whole numbers is not rounded, what is zero carries no error.
-
-    overflown  whether a result so far is not finite, though what it was made of is
-    """
-
-    overflown = False
+    """Float64 arrays. What values tell is used: what is whole numbers is not rounded, what is zero carries no error."""
 
     def names(self, op: Op, static: Mapping[str, Any]) -> Names:
         return Names(self, op, static)

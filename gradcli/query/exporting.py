@@ -15,7 +15,7 @@ from gradcli.graph.transforms import ones_like, vjp
 from gradcli.language.run import Lowered, Program
 from gradcli.language.scope import Scope
 from gradcli.language.statements import parse_statements
-from gradcli.language.tree import Assertion, Query, Statement
+from gradcli.language.tree import Assertion, Statement
 from gradcli.ops.calling.promotion import FLOAT
 from gradcli.ops.spec import Op
 from gradcli.query.evaluate import locate
@@ -58,8 +58,7 @@ def _lowered(program: Program, statement: Statement, options: Options) -> Lowere
         needs = needs_of(statement, program.scope, options.wrt or ())
         if not needs:
             raise
-        if isinstance(statement, Query):
-            refuse_glued(statement, needs.names, options.wrt or (), program.scope.names)
+        refuse_glued([statement], program.scope, needs.names, options.wrt or (), can_list=False)
         for name in needs.names:
             program.scope.bind_value(name, _ANY)
     try:

@@ -151,16 +151,16 @@ class Judging:
         verdicts = [claim.verdict for claim in check.claims] or [check.verdict]  # how well floats do is no matter of the formula
         verdicts += [part.verdict for part in check.variables.values() if part.verdict is Verdict.MISMATCH]
         worst = max(verdicts)
-        reason = check.reason
+        why = check.reason
         if worst is Verdict.KINK:
-            reason = f"not differentiable {self.kinks}" if self.kinks else reason
+            why = f"not differentiable {self.kinks}" if self.kinks else why
             self.record.warnings += [f"{_at(found.point)}: {part.sides}; chosen is {part.chosen:g}" for part in _kinks(check)]
         elif worst > Verdict.AGREE:
             self.record.warnings += [line.removeprefix("claim of ") for line in details_of(found, check) if line != check.reason]
         if self.kinks and worst is not Verdict.KINK and not path:
             self.record.warnings.append(f"kinks {self.kinks}")
         if worst > self.check.verdict:
-            self.check.verdict, self.check.reason = worst, reason
+            self.check.verdict, self.check.reason = worst, why
         self.least = min(self.least or found.points, found.points)
 
     def _undetermined(self, path: Path, reason: str) -> None:

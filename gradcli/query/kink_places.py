@@ -82,8 +82,9 @@ def _conditions(root: Expr) -> Iterator[Condition]:
                 side = operands.get(right)
                 if side is None and re.fullmatch(r"-?\d+", right):
                     side = root.graph.constant(int(right))
-                if operands.get(left) is not None and side is not None:
-                    yield Condition(operands[left], side)
+                operand = operands.get(left)
+                if operand is not None and side is not None:
+                    yield Condition(operand, side)
 
 
 def _others(leaves: Mapping[str, Expr]) -> dict[Expr, Any]:

@@ -111,8 +111,8 @@ class Prober:
         finite = all(m.isfinite(v) for v in np.ravel(self.value) if not isinstance(v, bool))
         for i, entry in enumerate(np.ravel(self.tape.table[x])):
             if i in events and not (finite and m.isfinite(plain(entry))):  # infinity has no sides
-                event = events.pop(i)
-                sides[i] = Sides(m.nan, m.nan, None, False, event.kink.place, event.kink.convention)
+                kink = events.pop(i).kink
+                sides[i] = Sides(m.nan, m.nan, None, False, kink.place, kink.convention)
         if not finite:
             return sides
         around = self._around(x, [i for i, event in events.items() if event.tie])
@@ -166,7 +166,7 @@ class Prober:
         try:
             step = m.mpf(10) ** STEPS[0] / n
             sizes = [self._size(x, i) for i in ties]
-            _, (value,) = self._at(x, {})
+            (value,) = self._weighted(self.value)
             found = []
             for order in orders:
                 slopes, (there,) = self._at(x, {i: step * (int(k) + 1) * size for i, k, size in zip(ties, order, sizes, strict=True)})
@@ -178,9 +178,8 @@ class Prober:
         return {i: [slopes[i] for slopes in found] for i in ties}
 
     def _sides(self, x: Expr, i: int, event: Event | None) -> Sides:
-        _, between = self._at(x, {})
         size = self._size(x, i)
-        (sides,) = both_sides(self.tape.m, partial(self._beside, x, i, size), between, event, size)
+        (sides,) = both_sides(self.tape.m, partial(self._beside, x, i, size), self._weighted(self.value), event, size)
         return sides
 
     def _confirm(self, x: Expr, found: dict[int, Sides], slopes: np.ndarray, gaps: list[int]) -> None:
@@ -198,7 +197,7 @@ class Prober:
             def beside(sign: int, step: int) -> tuple[np.ndarray, np.ndarray]:
                 return self._at(x, {i: sign * m.mpf(10) ** step * share for i, share in shares.items()})
 
-            others = both_sides(m, beside, self._at(x, {})[1], None)
+            others = both_sides(m, beside, self._weighted(self.value), None)
         finally:
             m.dps = before
         known = [found[i].limit if i in found else v for i, v in enumerate(np.ravel(slopes))]
@@ -228,10 +227,14 @@ class Prober:
         other = ReferenceTape(m, leaves, asked.precision, asked.zeros)
         other.scalars.splits = True
         y = other.run(asked.root, [x])
-        seed = exact_array(m, asked.seed, "float")
-        slope = other.gradient(y, seed, other.table[x])
-        parts = [w * plain(v) for w, v in zip(np.ravel(seed), np.ravel(y), strict=True) if w != 0]
-        return Algebra.map(plain, np.ravel(slope)), np.array([sum(parts, m.zero)], dtype=object)
+        slope = other.gradient(y, exact_array(m, asked.seed, "float"), other.table[x])
+        return Algebra.map(plain, np.ravel(slope)), self._weighted(Algebra.map(plain, y))
+
+    def _weighted(self, y: np.ndarray) -> np.ndarray:
+        """A value in the seed's weights."""
+        m = self.tape.m
+        parts = [w * v for w, v in zip(np.ravel(exact_array(m, self.asked.seed, "float")), np.ravel(y), strict=True) if w != 0]
+        return np.array([sum(parts, m.zero)], dtype=object)
 
 
 Beside = Callable[[int, int], tuple[np.ndarray, np.ndarray]]

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, cast
 
 from gradcli.reference.ranges.cells import UNIT, Cell, Choice, Leaf, Number, Path, Sum, behind
 from gradcli.reference.ranges.intervals import ONE, ZERO, Interval, add, multiply, rational
 from gradcli.reference.ranges.nullsets import is_multiple, is_thin
 from gradcli.reference.ranges.shape import DOMAIN, JUMP, KINK, POLE
 from gradcli.reference.ranges.values import NONE, At, Event, Events, Value, join
+
+if TYPE_CHECKING:
+    from gradcli.reference.ranges.making import Cells
 
 
 def chosen(cell: Choice, at: At) -> Value:
@@ -25,7 +29,7 @@ def chosen(cell: Choice, at: At) -> Value:
     found = join([_without_holes(v, path, at) for path, v in values if v is not None])
     if cell.open_ or not _continuous(possible, cell, at):
         events |= {Event(JUMP, cell)}
-    elif len([path for path in possible if not is_thin(cell.cells, path)]) > 1:
+    elif len([path for path in possible if not is_thin(cast("Cells", cell.cells), path)]) > 1:
         events |= {Event(KINK, cell)}
     return Value(found.interval, found.events | events)
 

@@ -128,7 +128,8 @@ class Evaluation:
             inner = logarithm.base
             if not isinstance(inner, Call) or inner.name != "log" or logarithm.exponent != 1:
                 continue
-            base, power = inner.args[0], UNIT
+            base: Cell = inner.args[0]
+            power = UNIT
             if isinstance(base, Product) and len(base.factors) == 1 and not base.factors[0].divides:
                 base, power = base.factors[0].base, base.factors[0].exponent
             weight = next((f for f in cell.factors if f.base is base and f.exponent > 0), None)

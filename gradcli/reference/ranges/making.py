@@ -232,7 +232,7 @@ class Cells:
         found: Cell = self._once((Filled, x), Filled, (x,))
         return found
 
-    def negated(self, truth: Cell) -> Cell:
+    def negated(self, truth: Compared) -> Cell:
         return self.choice([Path(((truth, True),), self.zero), Path(((truth, False),), self.one)])
 
     def choice(self, paths: Sequence[Path], open_: bool = False) -> Cell:

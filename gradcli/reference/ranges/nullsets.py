@@ -49,7 +49,7 @@ def _branches(cells: Cells, off: Cell) -> Sequence[Cell]:
             found.append(cell)
             continue
         for path in choice.paths:
-            known = {choice: path.result}
+            known: dict[Cell, Cell] = {choice: path.result}
             for other in order:
                 if other not in known:
                     known[other] = rebuilt(cells, other, known)

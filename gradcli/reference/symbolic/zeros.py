@@ -45,7 +45,9 @@ def _expression(root: Expr, x: Any) -> Any:
             return None
         else:
             try:
-                table[node] = (node.op.symbolic or node.op.reference)(sympy, *[table[o] for o in node.operands], **node.static)
+                table[node] = (node.op.symbolic or node.op.reference)(
+                    sympy, *[table[o] for o in node.operands if o is not None], **node.static
+                )
             except (AttributeError, TypeError):
                 return None  # a function that sympy lacks
     return table[root]
@@ -79,7 +81,7 @@ def _periodic(solutions: Any) -> dict[str, float] | None:
     """Of a union of a*n + b over the whole numbers, how it is written: as one, where the offsets are evenly apart."""
     parts = solutions.args if isinstance(solutions, sympy.Union) else (solutions,)
     offsets: dict[Any, None] = {}
-    period = None
+    period: Any = None
     for part in parts:
         if not isinstance(part, sympy.ImageSet) or part.base_sets != (sympy.S.Integers,):
             return None
