@@ -104,7 +104,7 @@ error[syntax]: the language has no 'def'
   --> model.grad:1:1
 1 | def f(u: float, v=1):
   | ^^^
-  = help: write f(u, v) = u*v""",
+  = help: write f(x) = x**2 for a function""",
     ),
     "a lambda with a name": (
         "f = lambda u: u**2 + 1",
@@ -140,7 +140,7 @@ error[syntax]: the language has no generators
   --> model.grad:1:9
 1 | sum(u*s for u in x)
   |         ^^^
-  = help: write x*s for all entries at once""",
+  = help: write sum(x*s) for all entries at once""",
     ),
     "a comprehension with a condition": (
         "sum([u for u in x if u > 0])",

@@ -267,8 +267,8 @@ def test_marks_are_listed_below_the_chart(call_cli):
     assert done.stdout.split("\n\n")[1] == (
         "tan(x)\n"
         "  for -3.0 <= x <= 3.0\n"
-        "  pole     at x=-1.5707963267948968: +inf from the left, -inf from the right\n"
-        "  pole     at x=1.5707963267948966: +inf from the left, -inf from the right\n"
+        "  pole     at x=-pi/2 (-1.5707963267948966): +inf from the left, -inf from the right\n"
+        "  pole     at x=pi/2 (1.5707963267948966): +inf from the left, -inf from the right\n"
         "  check    agree with sympy's derivative at 5 points of the range\n"
     )
 

@@ -239,13 +239,22 @@ def _terms(
                 return ()
             given = [values.get(node), *(None if x is None else values.get(x) for x in node.operands)]
             parts = contributions(node, wanted, cotangent, given, guarded)
-            return [None if x is None else np.asarray(x) * random.choice([-1.0, 1.0], np.shape(x)) for x in parts]
+            return [_signed_at_random(x, random) for x in parts]
 
         sweep(order, {root: np.float64(1)}, pull)
         for name, x in wrt.items():
             if x in found:
                 squares[name] += np.square(found[x])
     return {name: np.sqrt(square / PASSES) for name, square in squares.items()}
+
+
+def _signed_at_random(x: Any, random: np.random.Generator) -> Any:
+    """A contribution, or one to several results, each entry with one of both signs."""
+    if isinstance(x, tuple):
+        signed = type(x)(_signed_at_random(part, random) for part in x)
+        vars(signed).update(vars(x))
+        return signed
+    return None if x is None else np.asarray(x) * random.choice([-1.0, 1.0], np.shape(x))
 
 
 def _not_by_luck(far: np.ndarray, size: np.ndarray, terms: np.ndarray) -> np.ndarray:

@@ -118,7 +118,7 @@ class Callees:
                 refuse_bound_function(self.scope, node, frame)
             if arguments and name in OF_DERIVATIVES:
                 second = arguments[1] if len(arguments) > 1 else None
-                refuse_neighbours(name, written, arguments[0], second, isinstance(second, Expr) and self.scope.is_integral(second))
+                refuse_neighbours(name, written, arguments[0], second)
             library = self.reading.bare(node, frame, name, arguments, [*keywords])
             return noted(calls.call(self.coercion, name, library, arguments, keywords, bare=True), node, frame)
         if (of := objects.bare(name)) is not None:

@@ -113,7 +113,7 @@ def unknown_function(scope: Scope, name: str, written: Sequence[str] = ()) -> Gr
     return UnknownNameError(f"unknown function '{name}'", help=help)
 
 
-def refuse_neighbours(name: str, written: list[str], first: object, second: object = None, is_whole: bool = False) -> None:
+def refuse_neighbours(name: str, written: list[str], first: object, second: object = None) -> None:
     """Raise for ``diff(x^2, x)``, which is a derivative elsewhere: NumPy's is of neighbouring entries, as often as a number says."""
     if name not in OF_DERIVATIVES or len(written) > _PAIR or not isinstance(first, Expr):
         return
@@ -121,7 +121,7 @@ def refuse_neighbours(name: str, written: list[str], first: object, second: obje
         written = [*written, "x"]
     if len(written) < _PAIR or not written[1].isidentifier():
         return
-    if not first.shape or not is_whole or isinstance(second, FreeVariable):
+    if not first.shape or isinstance(second, FreeVariable):
         raise ArgumentError(f"'{name}' is NumPy's, the differences of neighbouring entries", help=f"write grad({', '.join(written)})")
 
 

@@ -6,7 +6,7 @@ from battery.rows import ROUNDED, Row, scalar
 
 SCALES: list[Row] = [
     *scalar("x**2 at 1e-150", "x**2", 1e-150, lambda m, x: 2 * x, {"factor 2": lambda m, x: x}),
-    *scalar("x**2 at 1e-300", "x**2", 1e-300, lambda m, x: 2 * x, {"factor 2": lambda m, x: x, "forgotten": lambda m, x: 0 * x}),
+    *scalar("x**2 at 1e-150", "x**2", 1e-150, lambda m, x: 2 * x, {"factor 2": lambda m, x: x, "forgotten": lambda m, x: 0 * x}),
     *scalar("x**2 at 1e150", "x**2", 1e150, lambda m, x: 2 * x, {"factor 2": lambda m, x: x}),
     *scalar("x**3 at 1e-90", "x**3", 1e-90, lambda m, x: 3 * x**2, {"exponent": lambda m, x: 3 * x**3}),
     *scalar("1/x at 1e-5", "1/x", 1e-5, lambda m, x: -1 / x**2, {"logarithm": lambda m, x: m.log(x)}),
