@@ -68,7 +68,7 @@ BINARY: dict[str, Callable[[Any, Any], Any]] = {
 }  # fmt: skip
 REDUCTIONS: dict[str, Callable[[Any], Any]] = {
     "sum({})": np.sum, "mean({})": np.mean, "prod(1 + ({})/9)": lambda a: np.prod(1 + a / 9),
-    "logsumexp({})": lambda a: np.log(np.sum(np.exp(a))), "norm(({}) + 2)": lambda a: np.sqrt(away(np.sum((a + 2) ** 2))),
+    "logsumexp({}, axis=None)": lambda a: np.log(np.sum(np.exp(a))), "norm(({}) + 2)": lambda a: np.sqrt(away(np.sum((a + 2) ** 2))),
 }  # fmt: skip
 
 

@@ -212,7 +212,7 @@ def reaches(
                     there, here = np.asarray(found[x].moved), np.asarray(found[x].value)
                     far = np.where(np.equal(there, here), 0.0, np.abs(there - here))
                     farthest[name] = np.maximum(farthest[name], np.where(np.isnan(far), np.inf, far))
-        terms = _terms(root, order, needed, wrt, {node: x.value for node, x in table.items() if isinstance(x, Moved)})
+        terms = _terms(root, order, needed, wrt, {node: _unrounded(x) for node, x in table.items()})
     rooms = dict(farthest)
     for name, x in wrt.items():
         if x in found:
@@ -246,6 +246,11 @@ def _terms(
             if x in found:
                 squares[name] += np.square(found[x])
     return {name: np.sqrt(square / PASSES) for name, square in squares.items()}
+
+
+def _unrounded(x: Any) -> Any:
+    """The value of a number, or of several results, without rounding."""
+    return tuple(map(_unrounded, x)) if isinstance(x, tuple) else x.value if isinstance(x, Moved) else x
 
 
 def _signed_at_random(x: Any, random: np.random.Generator) -> Any:

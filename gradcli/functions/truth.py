@@ -149,7 +149,7 @@ class Truth:
             operand for node in reachable(self.exact.results) if node.op is not None and not node.op.elementwise
             for operand in node.operands if operand is not None and not operand.is_constant
         ]  # fmt: skip
-        arrays = [np.asarray(values[operand]) for operand in taken if operand in values]
+        arrays = [np.asarray(x) for operand in taken if not isinstance(x := values.get(operand), tuple)]
         return any(x.dtype.kind == "f" and np.unique(x).size < x.size for x in arrays)
 
     def _reason(self, seeds: Seeds, claims: Floats) -> str | None:
