@@ -177,7 +177,7 @@ MISUSES = {
     "with a baseline": (["m.grad", "--line", "1", "--baseline", "b.json"], "--baseline is about all cases, and --line about one"),
     "a line without a case": (["m.grad", "--line", "1"], "there is nothing to check in line 1 of 'm.grad'"),
     "a line beyond the end": (["r.jsonl", "--line", "10"], "there is nothing to check in line 10 of 'r.jsonl'"),
-    "no number": (["m.grad", "--line", "0"], "greater than or equal to 1"),
+    "no number": (["m.grad", "--line", "0"], "--line is at least 1"),
 }  # fmt: skip
 
 
