@@ -118,7 +118,9 @@ def _between(condition: Condition, base: Values, leaf: Expr, low: float, high: f
 
 
 def _jumps(root: Expr, leaves: Mapping[str, Expr], point: Values) -> bool:
-    """Whether a derivative, or the value, is another on both sides of a point, along some name."""
+    """Tell whether a derivative, or the value, is another on both sides of a point that has a value, along some name."""
+    if not np.isfinite(_slopes(root, leaves, point)[0]):
+        return False
     for leaf in leaves.values():
         jumps = []
         for step in _STEPS:
