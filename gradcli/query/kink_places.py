@@ -24,6 +24,7 @@ _MOST = 8  # places of one condition
 _GRID = np.linspace(-9.7, 9.9, 99)
 _HALVINGS = 80
 _STEPS = 1e-5, 1e-7  # to both sides of a place, relative
+_POLE = 50  # times a value or a derivative grows, where a step becomes a hundredth: as 1/x does, and log(x) in its slope
 _LASTING, _SEEN = 0.5, 1e-6  # what is left of a jump of the derivative at the smaller of the steps, and what counts as one
 
 Values = Mapping[Expr, Any]
@@ -118,15 +119,16 @@ def _between(condition: Condition, base: Values, leaf: Expr, low: float, high: f
 
 
 def _jumps(root: Expr, leaves: Mapping[str, Expr], point: Values) -> bool:
-    """Tell whether a derivative, or the value, is another on both sides of a point that has a value, along some name."""
-    if not np.isfinite(_slopes(root, leaves, point)[0]):
-        return False
+    """Tell whether a derivative, or the value, is another on both sides of a point, along some name; not at a pole."""
     for leaf in leaves.values():
-        jumps = []
+        jumps, sizes = [], []
         for step in _STEPS:
             move = step * (1 + abs(point[leaf]))
             below, above = (_slopes(root, leaves, {**point, leaf: point[leaf] + sign * move}) for sign in (-1, 1))
             jumps.append(np.abs(above - below) / (1 + np.abs(above) + np.abs(below)))
+            sizes.append(np.abs(above) + np.abs(below))
+        if np.any(sizes[1] > _POLE * sizes[0]):
+            continue
         if np.any((jumps[1] > _SEEN) & (jumps[1] > _LASTING * jumps[0])):
             return True
     return False
