@@ -1,0 +1,36 @@
+"""A sample of the goldens is answered as recorded; all are by ``python -m golden compare`` in tests/, which CI runs."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from golden.__main__ import recorded
+from golden.answers import ask, difference
+
+SAMPLE = [(kind, question, was) for kind, question, was in recorded()[::40]]
+
+
+@pytest.mark.parametrize(("kind", "question", "was"), SAMPLE, ids=[f"{place} {kind}" for place, (kind, *_) in enumerate(SAMPLE)])
+def test_an_answer_is_the_recorded_one(kind: str, question: dict[str, Any], was: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = difference(was, json.loads(json.dumps(ask(question))))
+    assert found is None, f"{question}: {found}; `python -m golden record` takes in what is meant"
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "place"),
+    [
+        ([0, {"value": 1.0}], [0, {"value": 1.0 + 1e-13}], None),
+        ([0, {"value": 1.0}], [0, {"value": 1.0 + 1e-11}], "[1].value: 1.0 became 1.00000000001"),
+        ([0, {"value": 1.0}], [0, {"value": "nan"}], "[1].value: 1.0 became 'nan'"),
+        ({"check": {"verdict": "agree"}}, {"check": {"verdict": "kink"}}, ".check.verdict: 'agree' became 'kink'"),
+        ({"a": 1}, {"b": 1}, ": the fields are other ones: ['a', 'b']"),
+        ("d/dx 2*x, 3.0", "d/dx 2*x, 3.0000000000000004", None),
+        ("d/dx 2*x", "d/dx 3*x", ": 'd/dx 2*x' became 'd/dx 3*x'"),
+        ([1, 2], [1], ": 2 entries became 1"),
+    ],
+)
+def test_a_difference_is_seen(was: Any, now: Any, place: str | None) -> None:
+    assert difference(was, now) == place
