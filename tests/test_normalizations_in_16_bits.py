@@ -64,9 +64,14 @@ def _called(case: Any) -> str:
     return f"{case['function']} {case['dtype']} {case['mean']} {case['result']}"
 
 
+CENTRED = ("layer_norm", "batch_norm", "group_norm", "instance_norm")
+
+
 @pytest.mark.parametrize("case", RECORDED["cases"], ids=_called)
 def test_gradients_of_pytorch_are_right(case: Any) -> None:
-    assert _word(case, lambda slope, x: slope) == "agree"
+    """As gradients that somebody wrote, whose sums may round in 16 bits: no digit of x - mean may be left then."""
+    lost = case["mean"] >= 10 and case["result"] == "squares" and case["function"] in CENTRED
+    assert _word(case, lambda slope, x: slope) == ("undetermined" if lost else "agree")
 
 
 MISTAKES: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {

@@ -343,7 +343,7 @@ def _gradients(steps: Sequence[_Step], targets: set[Expr], forwards: Sequence[_F
         if step.is_summed and isinstance(cotangent, Moved) and arithmetic.random.integers(2):
             cotangent = cotangent.without_nothing()
         kind = arithmetic.at(node)
-        read = forwards[arithmetic.random.integers(len(forwards))].of
+        read = forwards[int(arithmetic.random.integers(len(forwards)))].of
         parts = contributions(step, wanted, cotangent, [read(node), *map(read, node.operands)], guarded)
         if not arithmetic.formats:
             return parts
