@@ -96,14 +96,28 @@ def test_the_record_says_what_rounding_explains() -> None:
 
 
 def test_what_nothing_can_be_told_of_is_undetermined() -> None:
-    def cancelling(x: Any) -> Any:  # whose slope is a difference of numbers 10,000 times as large
-        return (np.exp(x + 8) - np.exp(8) * (1 + x)).sum()
+    def steep(x: Any) -> Any:  # the exponent is rounded to whole numbers
+        return np.exp(64 * (x + 8) - 512).sum()
 
     x = np.array([2.0**-9]).astype(dtype("bfloat16"))
-    check = check_gradient(cancelling, lambda x: np.exp(x + 8) - np.exp(8).astype(x.dtype), at={"x": x})
+    check = check_gradient(steep, lambda x: 64 * np.exp(64 * (x + 8) - 512), at={"x": x})
     assert check.verdict.word == "undetermined"
     assert check.variables["x"].reason is not None
     assert check.variables["x"].reason.endswith("% of it: nothing can be told")
+
+
+def test_terms_that_cancel_are_what_rounding_is_held_against() -> None:
+    def cancelling(x: Any) -> Any:  # whose slope, 5.8, is a difference of numbers around 2981
+        return (np.exp(x + 8) - np.exp(8) * (1 + x)).sum()
+
+    x = np.array([2.0**-9]).astype(dtype("bfloat16"))
+    for claim, verdict in (
+        (lambda x: np.exp(x + 8) - np.exp(8).astype(x.dtype), "agree"),
+        (lambda x: np.exp(x + 8), "mismatch"),
+    ):
+        check = check_gradient(cancelling, claim, at={"x": x})
+        assert check.verdict.word == verdict
+        assert "its terms cancel: rounding in bfloat16 explains" in (check.variables["x"].reason or "")
 
 
 def test_what_overflows_in_a_format_is_no_mistake() -> None:

@@ -30,7 +30,6 @@ PASSES = 16
 NO_FORMATS: Mapping[Expr, Format] = {}
 FACTOR = 2  # times the farthest of the passes
 _SINGLE = 2.0**-24
-_CANCELLING = 8  # times a gradient are its terms, from where on their rounding is what counts
 
 
 @dataclass(frozen=True)
@@ -55,6 +54,11 @@ class Moved(Carried):
     def is_zero(self) -> bool:
         return not np.any(self.value) and not np.any(self.moved)  # what is zero by luck is moved, too
 
+    def without_nothing(self) -> Moved:
+        """The same, of which entries are not moved that are no larger than that."""
+        nothing = np.abs(self.value) <= np.abs(np.subtract(self.moved, self.value))
+        return Moved(self.value, np.where(nothing, self.value, self.moved)[()], self.arithmetic)
+
 
 class Stochastic(Arrays):
     """Floats of a format, of which each operation rounds once; functions and sums of 16 bits compute in float32 inside.
@@ -68,7 +72,7 @@ class Stochastic(Arrays):
         self.kind, self.formats, self.accumulates = kind, formats, accumulates
         self.overflows = False
         self._set(kind)
-        self._known: list[tuple[Op, Any, Any]] = []  # what does not depend on the pass: results, and how far they are rounded
+        self._known: list[tuple[Op, Any, Any, Any, Any]] = []  # what depends on no pass: results, and how far they are rounded
         self.start(0)
 
     def start(self, number: int) -> None:
@@ -118,8 +122,10 @@ class Stochastic(Arrays):
     def _unmoved(self, op: Op, values: list[Any], static: Mapping[str, Any]) -> tuple[Any, Any]:
         """A result without rounding, and how far it is rounded: computed in the first pass."""
         place, self._next = self._next, self._next + 1
-        if place < len(self._known) and self._known[place][0] is op:
-            return self._known[place][1:]
+        if place < len(self._known):
+            known, of, parameters, *result = self._known[place]
+            if known is op and parameters == static and all(map(_is_same, of, values)):
+                return result[0], result[1]
         out = op.forward(*values, **static)
         if isinstance(out, tuple):
             noise: Any = [(self.unit + 8 * self.total) * np.abs(part) if _is_float(part) else None for part in out]
@@ -128,7 +134,7 @@ class Stochastic(Arrays):
         parts = out if isinstance(out, tuple) else (out,)
         self.overflows = self.overflows or any(_is_float(p) and bool(np.any(np.abs(p) > self.format.largest)) for p in parts)
         del self._known[place:]
-        self._known.append((op, out, noise))
+        self._known.append((op, values, static, out, noise))
         return out, noise
 
     def _rounded(self, out: Any, there: Any, noise: Any) -> Moved:
@@ -180,6 +186,20 @@ class _Passing(Domain[Moved]):
         return arithmetic.cast(out, min(given, key=lambda one: one.unit, default=kind), kind) if op.rewriting.unchanged else out
 
 
+class _Forward(NamedTuple):
+    """The values of a pass forwards, and how far those are moved that are read back."""
+
+    table: Mapping[Expr, Any]
+    shifts: Mapping[Expr, Any]
+
+    def of(self, node: Expr | None) -> Any:
+        """Return a node's value as a rule reads it."""
+        if node is None:
+            return None
+        known, shift = self.table[node], self.shifts.get(node)
+        return known if shift is None else Moved(known.value, known.moved + shift, known.arithmetic)
+
+
 class Reach(NamedTuple):
     """How far rounding may take the gradients of a number.
 
@@ -202,24 +222,41 @@ def reaches(
     order = reachable([root])
     needed = depending(order, set(wrt.values()))
     farthest = {name: np.zeros(x.shape) for name, x in wrt.items()}
+    steps, forwards = _unshared(order, needed, set(wrt.values())), list[_Forward]()
     with np.errstate(all="ignore"):
         for number in range(PASSES):
             arithmetic.start(number)
             table = interpret(order, _Passing(leaves, arithmetic))
-            found = _gradients(root, order, needed, set(wrt.values()), table, arithmetic)
+            forwards = [*forwards[-1:], _Forward(table, _read_back(order, needed, table))]
+            found = _gradients(steps, set(wrt.values()), forwards, arithmetic)
             for name, x in wrt.items():
                 if x in found:
-                    there, here = np.asarray(found[x].moved), np.asarray(found[x].value)
-                    far = np.where(np.equal(there, here), 0.0, np.abs(there - here))
-                    farthest[name] = np.maximum(farthest[name], np.where(np.isnan(far), np.inf, far))
+                    farthest[name] = np.maximum(farthest[name], _distance(found[x]))
         terms = _terms(root, order, needed, wrt, {node: _unrounded(x) for node, x in table.items()})
     rooms = dict(farthest)
     for name, x in wrt.items():
         if x in found:
             size = np.abs(found[x].value)
-            far = FACTOR * _not_by_luck(farthest[name], size, terms[name])
-            rooms[name] = far + 2 * kind.unit * size + 2 * kind.unit * kind.least
+            rooms[name] = FACTOR * farthest[name] + 2 * kind.unit * size + 2 * kind.unit * kind.least
     return Reach(rooms, terms, arithmetic.overflows)
+
+
+def spreads(results: Sequence[Expr], leaves: Mapping[Expr, Any], kind: Format) -> list[Any]:
+    """How far rounding may take each entry of results that are computed in a format."""
+    arithmetic, order = Stochastic(kind, accumulates=False), reachable(results)
+    farthest = [np.zeros(node.shape) for node in results]
+    with np.errstate(all="ignore"):
+        for number in range(PASSES):
+            arithmetic.start(number)
+            table = interpret(order, _Passing(leaves, arithmetic))
+            farthest = [np.maximum(far, _distance(table[node])) for far, node in zip(farthest, results, strict=True)]
+    return [FACTOR * far for far in farthest]
+
+
+def _distance(x: Moved) -> Any:
+    """How far a value is moved: infinitely far, where it has become none."""
+    far = np.where(np.equal(x.moved, x.value), 0.0, np.abs(np.subtract(x.moved, x.value, dtype=np.float64)))
+    return np.where(np.isnan(far), np.inf, far)
 
 
 def _terms(
@@ -262,45 +299,72 @@ def _signed_at_random(x: Any, random: np.random.Generator) -> Any:
     return None if x is None else np.asarray(x) * random.choice([-1.0, 1.0], np.shape(x))
 
 
-def _not_by_luck(far: np.ndarray, size: np.ndarray, terms: np.ndarray) -> np.ndarray:
-    """Of many entries some are moved little in all passes: none is taken for better than half as uncertain as most are.
+class _Step:
+    """A node on the way back; one of several that stand for it, if it is linear and more than one reads it.
 
-    Where terms cancel, these have the sizes, and none is taken for better than most.
+    is_summed  whether it is one of several, and what flows back to it is summed
     """
-    cancels = np.linalg.norm(terms) > _CANCELLING * np.linalg.norm(size)
-    of, part = (terms, 1) if cancels else (size, 2)
-    known = (of > 0) & np.isfinite(far)
-    shares = far[known] / of[known]
-    return far if not shares.size else np.maximum(far, np.median(shares) / part * of)
+
+    __slots__ = ("is_summed", "node", "op", "operands", "shape", "static")
+
+    def __init__(self, node: Expr, is_summed: bool) -> None:
+        self.node, self.is_summed = node, is_summed
+        self.op, self.static, self.shape = node.op, node.static, node.shape
+        self.operands: list[_Step | None] = [None for _ in node.operands]
 
 
-def _gradients(
-    root: Expr, order: Sequence[Expr], needed: set[Expr], targets: set[Expr], table: Mapping[Expr, Any], arithmetic: Stochastic
-) -> dict[Expr, Any]:
-    """One sweep backwards."""
+def _unshared(order: Sequence[Expr], needed: set[Expr], targets: set[Expr]) -> list[_Step]:
+    """The steps that a sweep from the last node goes through, each after its operands.
+
+    A linear node is met once for each that reads it, as long as that does not make twice as many steps as there are nodes: code may take
+    what flows back through it apart. Operands by which no derivative is wanted are left out.
+    """
+    readers: dict[Expr, list[tuple[_Step, int]]] = {node: [] for node in order[-1:] if node in needed}
+    steps: list[_Step] = []
+    for node in reversed(order):
+        met = readers.pop(node, None)
+        if met is None:
+            continue
+        linear = node.op is not None and node.op.facts.linear and node not in targets
+        apart = linear and len(met) > 1 and len(steps) + len(met) <= 2 * len(order)
+        for some in [[one] for one in met] if apart else [met]:
+            step = _Step(node, apart and math.prod(node.shape) < math.prod(some[0][0].shape))
+            steps.append(step)
+            for reader, place in some:
+                reader.operands[place] = step
+            for place, operand in enumerate(node.operands):
+                if operand in needed:
+                    readers.setdefault(operand, []).append((step, place))
+    return steps[::-1]
+
+
+def _gradients(steps: Sequence[_Step], targets: set[Expr], forwards: Sequence[_Forward], arithmetic: Stochastic) -> dict[Expr, Any]:
+    """One sweep backwards, of which each rule reads one of the forward passes.
+
+    What a rule reads need not be what went on: kernels go on with more bits than they keep, as PyTorch's normalisations do with the mean,
+    and gradients that people write make it anew. A sum that is no larger than its rounding may be nothing, which code leaves out that knows
+    it: the derivative of a variance by the mean is.
+    """
     found: dict[Expr, Any] = {}
-    again = _read_back(order, needed, table)
 
-    def value_of(node: Expr | None) -> Any:
-        if node is None:
-            return None
-        known, shift = table[node], again.get(node)
-        return known if shift is None else Moved(known.value, known.moved + shift, arithmetic)
-
-    def pull(node: Expr, cotangent: Any) -> Sequence[Any]:
+    def pull(step: _Step, cotangent: Any) -> Sequence[Any]:
+        node = step.node
         if node in targets:
             found[node] = cotangent
-        wanted = tuple([operand in needed for operand in node.operands])
+        wanted = tuple([operand is not None for operand in step.operands])
         if True not in wanted:
             return ()
+        if step.is_summed and isinstance(cotangent, Moved) and arithmetic.random.integers(2):
+            cotangent = cotangent.without_nothing()
         kind = arithmetic.at(node)
-        parts = contributions(node, wanted, cotangent, [value_of(node), *map(value_of, node.operands)], guarded)
+        read = forwards[int(arithmetic.random.integers(len(forwards)))].of
+        parts = contributions(step, wanted, cotangent, [read(node), *map(read, node.operands)], guarded)
         if not arithmetic.formats:
             return parts
         kinds = [arithmetic.formats.get(x, arithmetic.kind) if x is not None else kind for x in node.operands]
         return [arithmetic.cast(part, kind, wanted) for part, wanted in zip(parts, kinds, strict=False)]
 
-    sweep(order, {root: Moved(np.float64(1), np.float64(1), arithmetic)}, pull)
+    sweep(steps, {step: Moved(np.float64(1), np.float64(1), arithmetic) for step in steps[-1:]}, pull)
     return found
 
 
@@ -332,6 +396,10 @@ def _read_back(order: Sequence[Expr], needed: set[Expr], table: Mapping[Expr, An
 
 def _plus(x: Any, y: Any) -> Any:
     return y if x is None else x if y is None else x + y
+
+
+def _is_same(x: Any, y: Any) -> bool:
+    return x is y or (np.shape(x) == np.shape(y) and bool(np.array_equal(x, y, equal_nan=_is_float(x) and _is_float(y))))
 
 
 def _is_float(value: Any) -> bool:

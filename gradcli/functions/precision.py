@@ -6,13 +6,13 @@ roundings of every step of function and gradient in the code's precision (check/
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from gradcli.check.stochastic import Format, Reach, reaches
+from gradcli.check.stochastic import Format, Reach, reaches, spreads
 from gradcli.functions.arguments import Floats
 from gradcli.functions.subject import Subject
 from gradcli.graph.nodes import Expr
@@ -80,6 +80,14 @@ def room_at_zeros(
     room = reaches(root, wrt, leaves, _FLOAT32, accumulates=False).rooms
     rounding = {name: room[name] * _PROPORTION for name in wrt}
     return {name: np.where(np.abs(right[name]) <= there, there, 0.0) for name, there in rounding.items()}
+
+
+def rounding_of(results: Sequence[Expr], leaves: Mapping[Expr, Any], epsilon: float) -> list[Any]:
+    """Return how far rounding takes results of operations between numbers with this distance, which may cancel.
+
+    To first order it is proportional to that of float32, which is propagated.
+    """
+    return [far * (epsilon / (2 * _FLOAT32.unit)) for far in spreads(results, leaves, _FLOAT32)]
 
 
 def epsilon_of(kind: np.dtype[Any]) -> float:

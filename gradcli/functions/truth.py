@@ -141,12 +141,13 @@ class Truth:
 
     @cached_property
     def _has_ties(self) -> bool:
-        """Return whether what is made of whole arrays is made of some with equal entries."""
+        """Return whether what is chosen among whole arrays is chosen among equal entries; sums choose none."""
         if self.exact is None:
             return False
         values = forward(self.exact.results, self.exact.scope(self.subject.floats).values)
         taken = [
-            operand for node in reachable(self.exact.results) if node.op is not None and not node.op.elementwise
+            operand for node in reachable(self.exact.results)
+            if node.op is not None and not node.op.elementwise and not node.op.facts.linear
             for operand in node.operands if operand is not None and not operand.is_constant
         ]  # fmt: skip
         arrays = [np.asarray(x) for operand in taken if not isinstance(x := values.get(operand), tuple)]

@@ -12,7 +12,7 @@ from gradcli.check.crosscheck import cross_check
 from gradcli.check.given import Given
 from gradcli.errors import GradcliError
 from gradcli.functions.arguments import Floats
-from gradcli.functions.precision import Narrow, Room, epsilon_of, exact_numbers, room_at_zeros, room_of
+from gradcli.functions.precision import Narrow, Room, epsilon_of, exact_numbers, room_at_zeros, room_of, rounding_of
 from gradcli.functions.seeds import Seeds
 from gradcli.functions.subject import OUTSIDE, Subject
 from gradcli.functions.tracing.passage import Passage
@@ -206,18 +206,24 @@ def _believed(subject: Subject, run: Run, floats: Floats, held: dict[str, None],
         held |= passage.held
     if trace.opaque or len(results) != len(wanted):
         return None
-    for result, right in zip(results, wanted, strict=True):
-        array = result.array if isinstance(result, Tensor) else np.asarray(result)
-        if array.shape != right.shape or array.dtype.kind not in (*FLOATS, *"iub") or not _alike(array, right, trace.kinds):
-            return None
-    return Exact(subject, run, trace, nodes, passage)
+    found = Exact(subject, run, trace, nodes, passage)
+    arrays = [result.array if isinstance(result, Tensor) else np.asarray(result) for result in results]
+    if any(x.shape != right.shape or x.dtype.kind not in (*FLOATS, *"iub") for x, right in zip(arrays, wanted, strict=True)):
+        return None
+    room: Any = [0.0] * len(nodes)
+    for rounded in (False, True):  # which is asked for where it decides
+        if rounded:
+            room = rounding_of(nodes, found.scope(floats).values, max(map(epsilon_of, trace.kinds)))
+        if all(_alike(x, right, trace.kinds, off) for x, right, off in zip(arrays, wanted, room, strict=True)):
+            return found
+    return None
 
 
-def _alike(one: np.ndarray, other: np.ndarray, kinds: Iterable[np.dtype[Any]]) -> bool:
-    """Whether results are the same, as far as the dtypes let them that were computed in."""
+def _alike(one: np.ndarray, other: np.ndarray, kinds: Iterable[np.dtype[Any]], off: Any) -> bool:
+    """Whether results are the same, as far as the dtypes let them that were computed in; and but for how far rounding takes them."""
     widest = max(map(epsilon_of, (other.dtype, *kinds)))
     room = _ALIKE if widest < _ALIKE else max(1e-4, 64 * widest)
     one, other = one.astype(np.float64), other.astype(np.float64)
     size = float(np.abs(other[np.isfinite(other)]).max(initial=0.0))
     with np.errstate(all="ignore"):
-        return bool(np.allclose(one, other, rtol=room, atol=room * size, equal_nan=True))
+        return bool(np.allclose(one, other, rtol=room, atol=room * size + off, equal_nan=True))
