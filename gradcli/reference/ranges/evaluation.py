@@ -131,7 +131,8 @@ class Evaluation:
             base: Cell = inner.args[0]
             power = UNIT
             if isinstance(base, Product) and len(base.factors) == 1 and not base.factors[0].divides:
-                base, power = base.factors[0].base, base.factors[0].exponent
+                (factor,) = base.factors
+                base, power = factor.base, factor.exponent
             weight = next((f for f in cell.factors if f.base is base and f.exponent > 0), None)
             rest = [table[f.base] for f in cell.factors if f is not weight and f is not logarithm]
             x, found = table[base], None if weight is None else x_log_x(table[base].interval, weight.exponent)
