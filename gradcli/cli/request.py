@@ -110,7 +110,6 @@ class CheckRequest(Request):
     over: tuple[str, ...] = ()
     points: int | None = None
     jobs: int | None = None
-    on: str | None = None
     reports: tuple[str, ...] = ()
     update: bool = False
     baseline: str | None = None

@@ -280,7 +280,6 @@ def _refuse_idle_in_check(request: CheckRequest) -> None:
         own = {
             "--function": request.function, "--gradient": request.gradient, "--by": request.by, "--at": request.at,
             "--wrt": request.wrt, "--freeze": request.freeze, "--seed": request.seed, "--line": request.line,
-            "--on": request.on,
         }  # fmt: skip
         for option, value in own.items():
             if value not in (None, (), []):
@@ -292,7 +291,7 @@ def _refuse_idle_in_check(request: CheckRequest) -> None:
     idle = {
         "--input": request.input_format, "--grad": request.grad, "--grad-formula": request.grad_formula,
         "--convention": request.convention, "--save": request.save, "--backend": request.backend, "--threads": request.threads,
-        "--line": request.line, "--on": request.on,
+        "--line": request.line,
     }  # fmt: skip
     for option, value in idle.items():
         if value not in (None, (), []):

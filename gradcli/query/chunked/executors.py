@@ -89,7 +89,7 @@ class Cluster(Executor):
 
     at_once = 1 << 26
 
-    def __init__(self, address: str, threads: int | None = None) -> None:
+    def __init__(self, address: str, threads: int | None) -> None:
         try:
             self.distributed = import_module("distributed")
         except ModuleNotFoundError:
@@ -125,16 +125,10 @@ class Cluster(Executor):
         with self._told():
             return self.client.submit(function, *arguments, pure=False, retries=_RETRIES).result()
 
-    @property
-    def hands(self) -> int:
-        """How many tasks are done at once."""
-        return sum(self.client.nthreads().values())
-
-    def each(self, tasks: Iterable[Task], *, died: bool = False) -> Iterator[tuple[int, Any]]:
-        """``died``: whether a task that workers die of has the error as its result."""
+    def each(self, tasks: Iterable[Task]) -> Iterator[tuple[int, Any]]:
         numbers: dict[str, int] = {}
         rest = iter(tasks)
-        ahead = _AHEAD * max(1, self.hands)
+        ahead = _AHEAD * max(1, sum(self.client.nthreads().values()))
         with self._told():
             with self.client.as_current():
                 waiting = self.distributed.as_completed()
@@ -149,12 +143,7 @@ class Cluster(Executor):
             begin()
             for future in waiting:
                 number = numbers.pop(future.key)
-                try:
-                    result = future.result()
-                except Exception as error:
-                    if not (died and type(error).__name__ == "KilledWorker"):
-                        raise
-                    result = self._gone(error)
+                result = future.result()
                 future.release()
                 yield number, result  # whoever takes it may have more to do
                 begin()
@@ -203,12 +192,9 @@ def _version() -> str:
 
 
 def executor_on(place: str, threads: int | None) -> Executor:
-    """Who is meant by ``here``, ``local`` or the address of a scheduler. Raises UsageError."""
-    return Here(threads or _cores()) if place == "here" else cluster_on(place, threads)
-
-
-def cluster_on(place: str, threads: int | None = None) -> Cluster:
-    """The cluster that is meant by ``local`` or the address of a scheduler. Raises UsageError."""
+    """The executor that ``here``, ``local`` or the address of a scheduler means. Raises UsageError."""
+    if place == "here":
+        return Here(threads or _cores())
     if place != "local" and "://" not in place:
         raise UsageError(f"--on {place}: there is no such place", help="write local, or the address of a scheduler: tcp://HOST:8786")
     return Cluster(place, threads)
