@@ -48,7 +48,6 @@ class EvalRequest(Request):
     precision: int | None
     cov: list[str]
     on: str | None
-    resume: bool
 
 
 class DiffRequest(Request):

@@ -70,7 +70,7 @@ class Here(Executor):
                 if not waiting:
                     return
                 done, _ = wait(waiting, return_when=FIRST_COMPLETED)
-                for future in sorted(done, key=_has_failed):  # what is done is kept before anything raises
+                for future in done:
                     yield waiting.pop(future), future.result()
         finally:
             for future in waiting:
@@ -78,10 +78,6 @@ class Here(Executor):
 
     def close(self) -> None:
         self.pool.shutdown(cancel_futures=True)
-
-
-def _has_failed(future: Future[Any]) -> bool:
-    return future.exception() is not None
 
 
 class Cluster(Executor):
@@ -167,9 +163,7 @@ class Cluster(Executor):
         if kind == "KilledWorker":
             return EvaluationError(f"a chunk ended {_RETRIES + 1} workers: they may have had too little memory for it")
         if isinstance(error, OSError) or "Cancelled" in kind or "Closed" in kind or "Timeout" in kind:
-            return EvaluationError(
-                f"the scheduler at {self.address} is gone: {said}", help="what was written is kept: --resume goes on from there"
-            )
+            return EvaluationError(f"the scheduler at {self.address} is gone: {said}")
         return EvaluationError(f"a worker failed: {kind}: {said}")
 
     def close(self) -> None:
