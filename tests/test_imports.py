@@ -301,14 +301,21 @@ def test_the_command_line_loads_what_it_needs(arguments: str, needed: tuple[str,
     assert done.stderr.splitlines()[-1].split() == ["0", *needed]
 
 
-LIGHT = ["import gradcli", "import gradcli.query.evaluate", "import gradcli.cli.main, gradcli.cli.decide.evaluation"]
+LIGHT = [
+    "import gradcli",
+    "import gradcli.language.tokens",
+    "import gradcli.query.evaluate",
+    "import gradcli.cli.main, gradcli.cli.decide.evaluation",
+]
 
 
 @pytest.mark.parametrize("statement", LIGHT)
 def test_importing_loads_nothing_heavy(statement: str, tmp_path: Path) -> None:
-    program = f"import sys; {statement}; print(*sorted({{m.split('.')[0] for m in sys.modules}}))"
+    program = (
+        f"import sys; {statement}; print(*sorted({{m.split('.')[0] for m in sys.modules}} | {{'gradcli.tensors'}} & {{*sys.modules}}))"
+    )
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=plain_environment(), timeout=60, check=True)
     loaded = set(done.stdout.split())
     assert "gradcli" in loaded
-    assert loaded.isdisjoint({"sympy", "scipy", "mpmath", "rich", "msgspec"})
+    assert loaded.isdisjoint({"gradcli.tensors", "sympy", "scipy", "mpmath", "rich", "msgspec"})
