@@ -289,7 +289,7 @@ def test_a_worker_that_dies_loses_nothing(cluster, tmp_path):
         stderr=subprocess.PIPE,
         text=True,
     )
-    begun(process, tmp_path / "g.npy.partial")
+    begun(process, tmp_path / "g.npy.partial" / "data.npy")
     cluster.kill(cluster.workers[0])
     _, said = process.communicate(timeout=240)
     assert process.returncode == 0, said
@@ -307,7 +307,7 @@ def test_a_scheduler_that_is_gone_is_said(cluster, tmp_path):
         stderr=subprocess.PIPE,
         text=True,
     )
-    begun(process, tmp_path / "g.npy.partial")
+    begun(process, tmp_path / "g.npy.partial" / "data.npy")
     cluster.kill(cluster.scheduler)
     _, said = process.communicate(timeout=120)
     if process.returncode == 0:
@@ -319,11 +319,17 @@ def test_a_scheduler_that_is_gone_is_said(cluster, tmp_path):
     assert (gone.returncode, f"no scheduler answers at {cluster.address}" in gone.stderr) == (2, True)
 
 
-def begun(process, folder):
-    """Wait until a run writes into a folder."""
+def begun(process, path):
+    """Wait until a chunk is written."""
     deadline = time.monotonic() + 120
-    while not folder.exists() and process.poll() is None and time.monotonic() < deadline:
+    while not _holds_numbers(path) and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.01)
+
+
+def _holds_numbers(path):
+    with suppress(OSError, ValueError):  # a file that is being made
+        return bool(np.load(path, mmap_mode="r")[::10_000].any())
+    return False
 
 
 def test_a_worker_of_another_version_is_refused(lasting_cluster, tmp_path):
