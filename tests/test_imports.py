@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,6 +15,8 @@ import pytest
 from conftest import plain_environment
 
 import gradcli
+from gradcli import __main__
+from gradcli.cli import interrupts, main
 
 ROOT = Path(gradcli.__file__).parent
 OUTSIDE = ("sympy", "scipy", "mpmath", "rich", "typer", "msgspec", "plotille", "matplotlib", "fast_sugiyama", "ml_dtypes")
@@ -293,12 +296,25 @@ def test_the_command_line_loads_what_it_needs(arguments: str, needed: tuple[str,
         "    run()\n"
         "except SystemExit as end:\n"
         "    loaded = {m.split('.')[0] for m in sys.modules}\n"
-        "    print(end.code, *sorted(loaded & {'sympy', 'scipy', 'mpmath', 'rich'}), file=sys.stderr)\n"
+        "    loaded |= {'plans'} & {m.split('.')[1] for m in sys.modules if m.startswith('gradcli.') and m.endswith('.blocks')}\n"
+        "    print(end.code, *sorted(loaded & {'sympy', 'scipy', 'mpmath', 'rich', 'plans'}), file=sys.stderr)\n"
     )
     command = [sys.executable, "-c", program, *arguments.split()]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=plain_environment(), timeout=60, check=False)
     assert done.stdout.strip()
     assert done.stderr.splitlines()[-1].split() == ["0", *needed]
+
+
+@pytest.mark.parametrize(("given", "wanted"), [(None, "4"), ("20", "20")])
+def test_threads_of_a_library_sleep_while_they_wait(given: str | None, wanted: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unless the user says how long they are to spin."""
+    monkeypatch.setenv("OPENBLAS_THREAD_TIMEOUT", given or "")
+    if given is None:
+        monkeypatch.delenv("OPENBLAS_THREAD_TIMEOUT")
+    monkeypatch.setattr(interrupts, "take_over", lambda: None)
+    monkeypatch.setattr(main, "run", lambda: None)
+    __main__.run()
+    assert os.environ["OPENBLAS_THREAD_TIMEOUT"] == wanted
 
 
 LIGHT = [
