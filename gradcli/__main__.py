@@ -5,6 +5,8 @@ import os
 
 def run() -> None:
     """Entry point. An interrupt ends it with 130 at any moment, also while it starts."""
+    # NumPy's BLAS starts threads that spin while they wait for work: these sleep at once.
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
     try:
         from gradcli.cli import interrupts
 

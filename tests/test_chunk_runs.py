@@ -1,22 +1,17 @@
-"""``gradcli eval --on here``: results chunk by chunk, files that are whole or not there, runs that go on where they were interrupted."""
+"""``gradcli eval --on here``: results chunk by chunk, files that are whole or not there."""
 
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
-import time
 
 import numpy as np
 import pytest
 from checking import partial, planted, times
-from conftest import COMMAND, plain_environment
 
 import gradcli
 from gradcli.cli.decide import chunked
 from gradcli.query.chunked import runs
 from gradcli.query.chunked.executors import Here
-from gradcli.query.chunked.sources import Slice
 
 X = np.random.default_rng(0).normal(size=(1000, 3))
 Y = np.sign(X @ [1.0, -2.0, 0.5])
@@ -94,39 +89,34 @@ def _loaded(path):
     return load_array(str(path), DEFAULT)
 
 
-def test_a_run_goes_on_where_it_was_interrupted(call_cli, files, monkeypatch):
-    """Of two stages, in the middle of the second; no chunk is computed twice, and the bits are those of one run."""
+def test_an_interrupted_run_leaves_no_file(call_cli, files, monkeypatch):
+    """Of two stages, in the middle of the second."""
     arguments = ("eval", "sum(softmax(y)*x[:, 0])", "x=@x.npy", "y=@y.npy", "--on", "here", "--threads", "1", "--no-check")
     saved = ("--save", "x=g.npy", "--save", "y=h.npy")
-    assert call_cli(*arguments, "--save", "x=one.npy", "--save", "y=other.npy").returncode == 0
-    computed = interrupted_after(monkeypatch, 18)
-    assert call_cli(*arguments, *saved).returncode == 130
-    assert not (files / "g.npy").exists()
-    refused = call_cli(*arguments, *saved)
-    assert refused.returncode == 2
-    assert "'g.npy.partial' is of a run that was interrupted" in refused.stderr
-    later = interrupted_after(monkeypatch, 10_000)
-    done = call_cli(*arguments, *saved, "--resume")
-    assert done.returncode == 0, done.stderr
-    assert later
-    assert len({*computed, *later}) == len(computed) + len(later)
-    for name, wanted in (("g", "one"), ("h", "other")):
-        assert (files / f"{name}.npy").read_bytes() == (files / f"{wanted}.npy").read_bytes()
-    assert not list(files.glob("*.partial"))
-
-
-def interrupted_after(monkeypatch, count):
-    """Let so many chunks be computed; gives the list of these."""
     computed = []
 
-    def computing(program, stage, extent, *inputs):
-        if len(computed) >= count:
+    def computing(*given):
+        computed.append(given)
+        if len(computed) > 18:
             raise KeyboardInterrupt
-        computed.append((stage, next(given.start for given in inputs if isinstance(given, Slice))))
-        return OF_CHUNK(program, stage, extent, *inputs)
+        return OF_CHUNK(*given)
 
-    monkeypatch.setattr(runs, "_of_chunk", computing)
-    return computed
+    with monkeypatch.context() as patched:
+        patched.setattr(runs, "_of_chunk", computing)
+        assert call_cli(*arguments, *saved).returncode == 130
+    assert sorted(path.name for path in files.iterdir()) == ["x.npy", "y.npy"]
+    assert call_cli(*arguments, *saved).returncode == 0
+
+
+def test_a_file_that_another_run_writes_is_left_to_it(call_cli, files):
+    (files / "h.npy.partial").mkdir()
+    arguments = ("eval", "sum(x[:, 0]*y)", "x=@x.npy", "y=@y.npy", "--on", "here", "--save", "x=g.npy", "--save", "y=h.npy")
+    done = call_cli(*arguments)
+    assert done.returncode == 2
+    assert "h.npy.partial' is of another run, which writes that file or was killed" in done.stderr
+    assert sorted(path.name for path in files.iterdir()) == ["h.npy.partial", "x.npy", "y.npy"]
+    (files / "h.npy.partial").rmdir()
+    assert call_cli(*arguments).returncode == 0
 
 
 @pytest.mark.parametrize(
@@ -141,47 +131,11 @@ def test_chunks_are_as_large_as_memory_allows(call_cli, tmp_path, monkeypatch, c
     assert f"computed in {chunks} chunk" in done.stdout, done.stderr
 
 
-def test_another_run_is_not_gone_on_with(call_cli, files, monkeypatch):
-    interrupted_after(monkeypatch, 5)
-    monkeypatch.setattr(Here, "at_once", 1024)
-    assert call_cli("eval", "sum(y**2)", "y=@y.npy", "--on", "here", "--threads", "1", "--save", "y=g.npy").returncode == 130
-    interrupted_after(monkeypatch, 10_000)
-    done = call_cli("eval", "sum(y**3)", "y=@y.npy", "--resume", "--save", "y=g.npy")
-    assert done.returncode == 2
-    assert "is of another run" in done.stderr
-    np.save(files / "y.npy", Y + 1)
-    assert "is of another run" in call_cli("eval", "sum(y**2)", "y=@y.npy", "--resume", "--save", "y=g.npy").stderr
-
-
-def test_a_process_that_is_killed_loses_nothing(tmp_path):
-    """Not even when nobody could tell it."""
-    np.save(tmp_path / "y.npy", np.random.default_rng(0).normal(size=8_000_000))
-    command = [*COMMAND, "eval", "sum(softmax(y)*sin(y))", "y=@y.npy", "--on", "here", "--threads", "1", "--save", "y=g.npy"]
-    process = subprocess.Popen(command, cwd=tmp_path, env=plain_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    journal = tmp_path / "g.npy.partial" / "journal"
-    deadline = time.monotonic() + 60
-    while not (journal.exists() and journal.stat().st_size > 400) and process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.01)
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
-    if process.returncode == 0:
-        pytest.skip("it was done before it could be killed")
-    assert not (tmp_path / "g.npy").exists()
-    done = subprocess.run([*command, "--resume"], cwd=tmp_path, env=plain_environment(), capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    y = np.load(tmp_path / "y.npy")
-    soft = np.exp(y - y.max())
-    soft /= soft.sum()
-    wanted = soft * (np.sin(y) - (soft * np.sin(y)).sum()) + soft * np.cos(y)
-    np.testing.assert_allclose(np.load(tmp_path / "g.npy"), wanted, rtol=1e-10, atol=1e-18)
-
-
 REFUSED = [
     (["sum(cumsum(y))", "y=@y.npy", "--on", "here"], "this cannot be computed chunk by chunk: cumsum goes along the axis that is cut"),
     (["sum(y)", "y=@y.npy", "--on", "here", "--jacobian"], "--jacobian is not for what is computed chunk by chunk"),
     (["sum(y)", "y=@y.npy", "--on", "here", "--backend", "numpy"], "--backend is not for what is computed chunk by chunk"),
     (["w*sum(y)", "y=@y.npy", "w=2±0.1", "--on", "here"], "'w' is uncertain, and what is computed chunk by chunk is exact"),
-    (["sum(y)", "y=@y.npy", "--resume"], "--resume goes on with what --save writes"),
     (["sum(y)", "y=2", "--on", "here"], "there is no array to go through chunk by chunk"),
     (["sum(y)", "y=@y.npy", "--on", "nowhere"], "--on nowhere: there is no such place"),
     (["y**2", "y=@y.npy", "--on", "here"], "the value has the shape (1000,); only a scalar has a gradient without a seed"),

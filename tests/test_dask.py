@@ -277,29 +277,26 @@ def test_a_cluster_computes_what_only_its_workers_hold(lasting_cluster, tmp_path
     assert (missing.returncode, "there is no file 'none.npy'" in missing.stderr) == (2, True)
 
 
-def test_checks_on_a_cluster_are_in_order_and_outlive_a_worker(cluster, tmp_path):
-    lines = [
-        {"expr": "x**2*sin(y)", "at": {"x": i + 1, "y": 2}, **({"expect": {"grad": {"x": 0}}} if i % 50 == 49 else {})} for i in range(200)
-    ]
-    (tmp_path / "cases.jsonl").write_text("\n".join(map(json.dumps, lines)))
-    (tmp_path / "p.grad").write_text("x = 3\n" + "".join(f"x**{n}\n" for n in range(2, 50)))
-    one = ended("check", "cases.jsonl", "p.grad", "--format", "jsonl", "--no-cache", cwd=tmp_path)
-    command = [*COMMAND, "check", "cases.jsonl", "p.grad", "--format", "jsonl", "--no-cache", "--on", cluster.address]
-    process = subprocess.Popen(command, cwd=tmp_path, env=plain_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    first = process.stdout.readline()
+def test_a_worker_that_dies_loses_nothing(cluster, tmp_path):
+    y = np.random.default_rng(0).normal(size=4_000_000)
+    np.save(tmp_path / "y.npy", y)
+    command = [*COMMAND, "eval", "sum(exp(-y**2)*sin(y))", "y=@y.npy", "--save", "y=g.npy", "--limit", "memory=128M"]
+    process = subprocess.Popen(
+        [*command, "--on", cluster.address],
+        cwd=tmp_path,
+        env=plain_environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    begun(process, tmp_path / "g.npy.partial" / "data.npy")
     cluster.kill(cluster.workers[0])
-    rest, said = process.stdout.read(), process.stderr.read()
-    assert process.wait(timeout=240) == one.returncode == 1, said
-
-    def told(text):
-        return [(line["source"]["file"], line["source"]["line"], line["outcome"]["status"]) for line in map(json.loads, text.splitlines())]
-
-    assert told(first + rest) == told(one.stdout)
-    assert len(told(one.stdout)) == 248
+    _, said = process.communicate(timeout=240)
+    assert process.returncode == 0, said
+    np.testing.assert_allclose(np.load(tmp_path / "g.npy"), np.exp(-(y**2)) * (np.cos(y) - 2 * y * np.sin(y)), rtol=1e-10, atol=1e-15)
 
 
-def test_a_scheduler_that_is_gone_loses_nothing(cluster, tmp_path):
-    """What was written is kept, and another run goes on from there."""
+def test_a_scheduler_that_is_gone_is_said(cluster, tmp_path):
     np.save(tmp_path / "y.npy", np.random.default_rng(0).normal(size=8_000_000))
     command = [*COMMAND, "eval", "sum(softmax(y)*sin(y))", "y=@y.npy", "--save", "y=g.npy", "--limit", "memory=128M"]
     process = subprocess.Popen(
@@ -310,23 +307,29 @@ def test_a_scheduler_that_is_gone_loses_nothing(cluster, tmp_path):
         stderr=subprocess.PIPE,
         text=True,
     )
-    journal = tmp_path / "g.npy.partial" / "journal"
-    deadline = time.monotonic() + 120
-    while not (journal.exists() and journal.stat().st_size > 400) and process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.01)
+    begun(process, tmp_path / "g.npy.partial" / "data.npy")
     cluster.kill(cluster.scheduler)
     _, said = process.communicate(timeout=120)
     if process.returncode == 0:
         pytest.skip("it was done before its scheduler was gone")
     assert process.returncode == 2
     assert f"the scheduler at {cluster.address} is gone" in said
-    assert "--resume" in said
-    assert journal.exists()
-    done = ended(*command[len(COMMAND) : -2], "--resume", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert np.load(tmp_path / "g.npy").shape == (8_000_000,)
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith("g.")] == []
     gone = ended("eval", "sum(y)", "y=@y.npy", "--on", cluster.address, cwd=tmp_path)
     assert (gone.returncode, f"no scheduler answers at {cluster.address}" in gone.stderr) == (2, True)
+
+
+def begun(process, path):
+    """Wait until a chunk is written."""
+    deadline = time.monotonic() + 120
+    while not _holds_numbers(path) and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+
+
+def _holds_numbers(path):
+    with suppress(OSError, ValueError):  # a file that is being made
+        return bool(np.load(path, mmap_mode="r")[::10_000].any())
+    return False
 
 
 def test_a_worker_of_another_version_is_refused(lasting_cluster, tmp_path):

@@ -149,7 +149,7 @@ def test_a_file_of_latex(call_cli) -> None:
     assert "\\frac{\\partial f}{\\partial x} &= 2 \\sin\\left(\\alpha\\right) x" in done.stdout
 
 
-@pytest.mark.parametrize("target", ["c", "javascript", "julia"])
+@pytest.mark.parametrize("target", ["c", "javascript"])
 def test_what_a_target_lacks_is_refused_by_its_name(target: str, call_cli) -> None:
     done = call_cli("export", "digamma(x)", "x=2", "--to", target)
     assert (done.returncode, done.stdout) == (2, "")

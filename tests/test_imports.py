@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,6 +15,8 @@ import pytest
 from conftest import plain_environment
 
 import gradcli
+from gradcli import __main__
+from gradcli.cli import interrupts, main
 
 ROOT = Path(gradcli.__file__).parent
 OUTSIDE = ("sympy", "scipy", "mpmath", "rich", "typer", "msgspec", "plotille", "matplotlib", "fast_sugiyama", "ml_dtypes")
@@ -293,7 +296,8 @@ def test_the_command_line_loads_what_it_needs(arguments: str, needed: tuple[str,
         "    run()\n"
         "except SystemExit as end:\n"
         "    loaded = {m.split('.')[0] for m in sys.modules}\n"
-        "    print(end.code, *sorted(loaded & {'sympy', 'scipy', 'mpmath', 'rich'}), file=sys.stderr)\n"
+        "    loaded |= {'plans'} & {m.split('.')[1] for m in sys.modules if m.startswith('gradcli.') and m.endswith('.blocks')}\n"
+        "    print(end.code, *sorted(loaded & {'sympy', 'scipy', 'mpmath', 'rich', 'plans'}), file=sys.stderr)\n"
     )
     command = [sys.executable, "-c", program, *arguments.split()]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=plain_environment(), timeout=60, check=False)
@@ -301,14 +305,33 @@ def test_the_command_line_loads_what_it_needs(arguments: str, needed: tuple[str,
     assert done.stderr.splitlines()[-1].split() == ["0", *needed]
 
 
-LIGHT = ["import gradcli", "import gradcli.query.evaluate", "import gradcli.cli.main, gradcli.cli.decide.evaluation"]
+@pytest.mark.parametrize(("given", "wanted"), [(None, "4"), ("20", "20")])
+def test_threads_of_a_library_sleep_while_they_wait(given: str | None, wanted: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unless the user says how long they are to spin."""
+    monkeypatch.setenv("OPENBLAS_THREAD_TIMEOUT", given or "")
+    if given is None:
+        monkeypatch.delenv("OPENBLAS_THREAD_TIMEOUT")
+    monkeypatch.setattr(interrupts, "take_over", lambda: None)
+    monkeypatch.setattr(main, "run", lambda: None)
+    __main__.run()
+    assert os.environ["OPENBLAS_THREAD_TIMEOUT"] == wanted
+
+
+LIGHT = [
+    "import gradcli",
+    "import gradcli.language.tokens",
+    "import gradcli.query.evaluate",
+    "import gradcli.cli.main, gradcli.cli.decide.evaluation",
+]
 
 
 @pytest.mark.parametrize("statement", LIGHT)
 def test_importing_loads_nothing_heavy(statement: str, tmp_path: Path) -> None:
-    program = f"import sys; {statement}; print(*sorted({{m.split('.')[0] for m in sys.modules}}))"
+    program = (
+        f"import sys; {statement}; print(*sorted({{m.split('.')[0] for m in sys.modules}} | {{'gradcli.tensors'}} & {{*sys.modules}}))"
+    )
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=plain_environment(), timeout=60, check=True)
     loaded = set(done.stdout.split())
     assert "gradcli" in loaded
-    assert loaded.isdisjoint({"sympy", "scipy", "mpmath", "rich", "msgspec"})
+    assert loaded.isdisjoint({"gradcli.tensors", "sympy", "scipy", "mpmath", "rich", "msgspec"})

@@ -21,7 +21,6 @@ from gradcli.errors import OutputError
 from gradcli.inert import display_width
 from gradcli.report.explanation import Explanation
 from gradcli.report.pictures import theme
-from gradcli.report.pictures.dot import dot
 from gradcli.report.pictures.folding import MOST, drawing, lines_of, shades
 from gradcli.report.pictures.layout import layout
 from gradcli.report.pictures.mermaid import mermaid
@@ -197,36 +196,10 @@ def test_without_the_layouts_library_the_error_says_what_to_do(monkeypatch):
     with pytest.raises(OutputError, match="fast-sugiyama") as caught:
         svg(EXPLAINED["a product"])
     assert "pip install fast-sugiyama" in str(caught.value.help)
-    assert dot(EXPLAINED["a product"])
     assert mermaid(EXPLAINED["a product"])
 
 
-# -- DOT and Mermaid ----------------------------------------------------------------------------------------------------------
-
-DOT = shutil.which("dot")
-
-
-@pytest.mark.skipif(DOT is None, reason="Graphviz is not installed")
-def test_graphviz_draws_dot():
-    texts = [dot(each) for each in EXPLAINED.values() if len(each.nodes) < 300] + [dot(named(text)) for text in HOSTILE.values()]
-    done = subprocess.run([str(DOT), "-Tplain"], input="\n".join(texts), capture_output=True, text=True, timeout=120, check=False)
-    assert (done.returncode, [line for line in done.stderr.splitlines() if "syntax" in line or "rror" in line]) == (0, [])
-    assert done.stdout.count("stop") >= len(texts)
-
-
-@pytest.mark.skipif(DOT is None, reason="Graphviz is not installed")
-@pytest.mark.parametrize("text", ["a &lt; b &#65;", "\\N \\G \\l", '"]; x [', "{a|b}", "<b>x</b>", "&amp;amp;"])
-def test_graphviz_shows_text_as_it_is(text):
-    done = subprocess.run([str(DOT), "-Tsvg"], input=dot(named(text)), capture_output=True, text=True, timeout=60, check=True)
-    shown = {"".join(each.itertext()).replace("\xa0", " ") for each in ElementTree.fromstring(done.stdout).iter(f"{SVG}text")}
-    assert text in shown
-
-
-def test_dot_is_written_like_this():
-    text = dot(EXPLAINED["a product"])
-    assert '  n5 [label="a**2\\npow  = 4\\n∂ 3", fillcolor="#ffffff"' in text
-    assert '  n1 -> n5 [label="12"];' in text
-
+# -- Mermaid ---------------------------------------------------------------------------------------------------------
 
 MODULES = os.environ.get("GRADCLI_MERMAID_MODULES", "")
 PARSER = """

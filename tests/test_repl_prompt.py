@@ -22,36 +22,39 @@ from prompt_toolkit.history import FileHistory
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from gradcli.cli.repl.computing import Computing, Told
+from gradcli.cli.repl.commands import run_command
 from gradcli.cli.repl.history import history_file
 from gradcli.cli.repl.lexer import styled
 from gradcli.cli.repl.offers import offers
 from gradcli.cli.repl.prompt import converse
-from gradcli.cli.repl.transcript import Transcript
+from gradcli.cli.repl.session import Answer, Session
+from gradcli.cli.repl.transcript import Settings, Transcript
 
 
-class Recording(Computing):
-    """Takes what is typed, without a process; some lines are interrupted."""
+class Recording(Session):
+    """Takes what is typed, and runs nothing; some lines are interrupted."""
 
     def __init__(self) -> None:
-        super().__init__(Transcript(), styled=False)
+        super().__init__(run_command, Transcript(Settings(check=False)))
         self.typed: list[str] = []
-        self.names = ["alphabet", "massive"]
 
-    def feed(self, text: str, columns: int) -> Told:
+    def feed(self, text: str, columns: int = 80) -> Answer:
         self.typed.append(text)
         if text == "interrupt":
             raise KeyboardInterrupt
-        return Told("", 0, text == ":quit", self.transcript, self.names)
+        return Answer("", 0, text == ":quit")
+
+    def known(self) -> list[str]:
+        return ["alphabet", "massive"]
 
 
 def typed(keys: str, history: Path | None = None) -> list[str]:
     """What keys submit, to the end."""
-    computing = Recording()
+    recording = Recording()
     with create_pipe_input() as pipe:
         pipe.send_text(keys)
-        assert converse(computing, history, True, input=pipe, output=DummyOutput()) == 0
-    return computing.typed
+        assert converse(recording, history, True, input=pipe, output=DummyOutput()) == 0
+    return recording.typed
 
 
 END = "\x04"

@@ -6,8 +6,10 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from checking import planted
 
 from gradcli.cli.repl.commands import COMMANDS, run_command
 from gradcli.cli.repl.completeness import is_complete
@@ -119,6 +121,26 @@ def test_a_saved_session_runs_and_gives_the_same_results(lines: list[str], tmp_p
         command = [sys.executable, "-m", "gradcli", "eval", "-f", "s.grad", "--no-check", "--no-formula"]
         done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False, env=_environment())
         assert results(done.stdout) == results(again), done.stderr
+
+
+def test_an_interrupt_leaves_the_session_as_it_was() -> None:
+    """In the middle of the last line of a paste."""
+    lines = ("x = 2", "y = rand(2)", "sum(y)*x")
+    own, other = session(), session()
+    for line in lines:
+        assert own.feed(line) == other.feed(line)
+
+    def interrupted(right: Any) -> Any:
+        def forward(*given: Any, **how: Any) -> Any:
+            raise KeyboardInterrupt
+
+        return forward
+
+    with planted("tanh", forward=interrupted):
+        answer = own.answer("x = 3\ntanh(sum([x, 1]))", 80)
+    assert answer.text == "interrupted; all names are as they were before\n"
+    for line in ("_ + 1", "x", "rand(1)", ":vars"):
+        assert own.feed(line) == other.feed(line)
 
 
 def test_a_session_made_again_of_its_transcript_goes_on() -> None:

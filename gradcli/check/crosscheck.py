@@ -13,7 +13,6 @@ from gradcli.check.claims import decide
 from gradcli.check.conventions import Conventions
 from gradcli.check.given import Given
 from gradcli.check.judge import Judge
-from gradcli.check.recalling import about_to_decide
 from gradcli.errors import GradcliError, LimitError
 from gradcli.graph import transforms
 from gradcli.graph.interpret import forward
@@ -89,7 +88,6 @@ def _decided(
     scope: Scope, root: Expr, wrt: dict[str, Expr], record: Record, timeout: float | None, claims: Sequence[Given],
     seed_leaf: Expr | None, convention: str | None,
 ) -> Check:  # fmt: skip
-    about_to_decide()
     try:
         with deadline(timeout) as limit:
             check, judge = _judged(scope, root, wrt, record, claims, seed_leaf, convention)

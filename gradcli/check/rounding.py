@@ -20,7 +20,6 @@ from gradcli.graph.nodes import Expr, constant_value, reachable
 from gradcli.graph.sweep import backward
 from gradcli.ops.constants import Constant
 from gradcli.ops.spec import Op
-from gradcli.plans.several import computed
 
 _MANY = 1 << 15  # entries of an array from which on a graph is worth its making
 
@@ -64,6 +63,8 @@ def fused_bounds(
     root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: Any, precision: str
 ) -> tuple[np.ndarray, list[np.ndarray]] | None:
     """The bounds as one graph that the plans run; None where an operation is not fused, or something is not finite."""
+    from gradcli.plans.several import computed  # which small checks do without
+
     if not all(_in_one_piece(value) for value in leaves.values()):
         return None
     graph = root.graph

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradcli.check.recalling import hand_on
 from gradcli.graph.nodes import Expr
 from gradcli.graph.transforms import Derivation, definition_order
 from gradcli.ops.arrays.shapes import StaticArray
@@ -118,18 +117,14 @@ def recalled(key: str) -> Check | None:
     if content is None:
         return None
     with suppress(ValueError, LookupError, TypeError, AttributeError, RecursionError):
-        found = check_of(json.loads(content))
-        hand_on(key, content)
-        return found
+        return check_of(json.loads(content))
     return None
 
 
 def remember(key: str, check: Check) -> None:
     """Keep a verdict, if there is room and permission; what depends on time limits is not kept."""
     if check.worst not in (Verdict.UNDETERMINED, Verdict.SKIPPED):
-        content = json.dumps(asdict(check), default=forgotten).encode()
-        VERDICTS.keep(key, content)
-        hand_on(key, content)
+        VERDICTS.keep(key, json.dumps(asdict(check), default=forgotten).encode())
 
 
 def forgotten(mask: Any) -> None:

@@ -6,7 +6,7 @@ from gradcli.ops.fixed import Fixed
 
 FORMATS = ("text", "json", "jsonl", "csv", "latex")  # of `eval`
 FORMULA_FORMATS = ("text", "json", "jsonl", "latex")  # of `diff`
-EXPLAIN_FORMATS = ("text", "json", "jsonl", "dot", "mermaid", "svg", "html", "latex")  # of `explain`
+EXPLAIN_FORMATS = ("text", "json", "jsonl", "mermaid", "svg", "html", "latex")  # of `explain`
 BOUND_FORMATS = ("text", "json", "jsonl")  # of `bound`
 PLOT_FORMATS = ("text", "csv", "json", "jsonl")  # of `plot`
 REPORTS = ("text", "json", "jsonl", "junit", "github", "gitlab", "sarif", "markdown", "html")  # of `check`
@@ -48,7 +48,6 @@ class EvalRequest(Request):
     precision: int | None
     cov: list[str]
     on: str | None
-    resume: bool
 
 
 class DiffRequest(Request):
@@ -110,7 +109,6 @@ class CheckRequest(Request):
     over: tuple[str, ...] = ()
     points: int | None = None
     jobs: int | None = None
-    on: str | None = None
     reports: tuple[str, ...] = ()
     update: bool = False
     baseline: str | None = None

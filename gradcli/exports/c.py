@@ -51,14 +51,8 @@ class _C(Syntax):
     def variable(self, name: str, text: str) -> str:
         return f"double {name} = {text};"
 
-    def assigned(self, place: str, text: str) -> str:
-        return f"{place} = {text};"
-
     def loop(self, index: str, extent: int) -> str:
         return f"for (int {index} = 0; {index} < {extent}; {index}++) {{"
-
-    def choice(self, condition: str, x: str, y: str) -> str:
-        return f"{condition} ? {x} : {y}"
 
 
 class CFile:

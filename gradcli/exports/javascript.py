@@ -62,14 +62,8 @@ class _JavaScript(Syntax):
     def variable(self, name: str, text: str) -> str:
         return f"let {name} = {text};"
 
-    def assigned(self, place: str, text: str) -> str:
-        return f"{place} = {text};"
-
     def loop(self, index: str, extent: int) -> str:
         return f"for (let {index} = 0; {index} < {extent}; {index}++) {{"
-
-    def choice(self, condition: str, x: str, y: str) -> str:
-        return f"{condition} ? {x} : {y}"
 
 
 class JavaScriptModule:

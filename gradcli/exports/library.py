@@ -27,7 +27,7 @@ def builtins(file: str) -> dict[str, str]:
     """The functions that a language has itself by what a text calls them, as the file's first lines list them."""
     text = resources.files("gradcli.exports").joinpath("library").joinpath(file).read_text("utf-8")
     found = {}
-    for line in re.findall(r"^(?://|#) has (.*)$", text, re.MULTILINE):
+    for line in re.findall(r"^// has (.*)$", text, re.MULTILINE):
         prefix, _, names = line.partition(":")
         for word in names.split():
             ours, _, theirs = word.partition("=")

@@ -57,13 +57,13 @@ class LoopLines:
     def closed(self, axes: Sequence[Axis]) -> None:
         for _ in axes:
             self._depth -= 1
-            self.add(self.syntax.closing)
+            self.add("}")
 
     def loop(self, index: str, extent: int, line: str) -> None:
         """A loop of one line."""
         self.add(self.syntax.loop(index, extent))
         self.add("    " + line)
-        self.add(self.syntax.closing)
+        self.add("}")
 
     def place(self, parts: Sequence[tuple[str, int]]) -> str:
         """The flat index of entries by their indices and extents."""
@@ -74,9 +74,7 @@ class LoopLines:
             else:
                 text = f"{f'({text})' if is_sum else text}*{extent} + {index}"
                 is_sum = True
-        if not text:
-            return str(self.syntax.first)
-        return f"{text} + 1" if self.syntax.first else text
+        return text or "0"
 
     def words(self, template: str) -> str:
         """C's text in the language: its functions by their names there, numbers in decimals."""

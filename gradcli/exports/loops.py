@@ -1,4 +1,4 @@
-"""Value and gradients as loops over entries, for languages whose expressions know numbers only: C, JavaScript, Julia.
+"""Value and gradients as loops over entries, for languages whose expressions know numbers only: C, JavaScript.
 
 The graph is read in index form (`plans.reading`): every entry as an expression of indices along named axes. What is used more than once,
 what is summed, and what is long gets an array of its own, filled by a loop; all arrays are flat, in C order.
@@ -56,7 +56,7 @@ class Loops:
     def result(self, node: Expr, pointer: str) -> None:
         """Fill an array that is handed in with a node's entries."""
         if not node.shape:
-            self.out.add(self.syntax.assigned(self.syntax.entry(pointer, str(self.syntax.first)), self.value(node)[0]))
+            self.out.add(self.syntax.assigned(self.syntax.entry(pointer, "0"), self.value(node)[0]))
             return
         if node in self.reader.views:
             self._spread(node, pointer, declared=True)
@@ -161,7 +161,7 @@ class Loops:
         index = self.names.new("k")
         if not adds:
             if not node.shape:
-                first = str(int(places[0]) + self.syntax.first)
+                first = str(int(places[0]))
                 self.out.add(self.syntax.scalar(name, self.syntax.entry(entry, first) if node.operand.shape else entry))
                 return name
             self.out.array(name, size)
@@ -179,16 +179,14 @@ class Loops:
 
     def _chosen(self, places: np.ndarray, index: str) -> str:
         """The index of an entry by its number: by a formula where the entries are evenly spaced, else by a table."""
-        first = int(places[0]) + self.syntax.first if len(places) else 0
+        first = int(places[0]) if len(places) else 0
         steps = np.diff(places)
         if len(places) < 2 or (steps == steps[0]).all():
             step = int(steps[0]) if len(places) > 1 else 0
             spread = index if step == 1 else f"{step}*{index}"
-            if self.syntax.first:
-                first -= step
-            return str(first + step * self.syntax.first) if not step else f"{first} + {spread}" if first else spread
+            return str(first) if not step else f"{first} + {spread}" if first else spread
         name = self.names.new("places")
-        self.out.table(name, places + self.syntax.first)
+        self.out.table(name, places)
         return self.syntax.entry(name, self.out.place([(index, len(places))]))
 
     def _spread(self, node: Expr, name: str, *, declared: bool = False) -> None:

@@ -15,7 +15,7 @@ class Syntax(ABC):
     """What the languages differ in."""
 
     name: str
-    first = 0  # the index of the first entry
+    as_number = "(double)"
 
     @abstractmethod
     def number(self, value: float) -> str: ...
@@ -28,14 +28,13 @@ class Syntax(ABC):
     @abstractmethod
     def variable(self, name: str, text: str) -> str: ...
     @abstractmethod
-    def assigned(self, place: str, text: str) -> str: ...
-    @abstractmethod
     def loop(self, index: str, extent: int) -> str: ...
-    @abstractmethod
-    def choice(self, condition: str, x: str, y: str) -> str: ...
 
-    closing = "}"
-    as_number = "(double)"
+    def assigned(self, place: str, text: str) -> str:
+        return f"{place} = {text};"
+
+    def choice(self, condition: str, x: str, y: str) -> str:
+        return f"{condition} ? {x} : {y}"
 
     def entry(self, name: str, index: str) -> str:
         return f"{name}[{index}]"

@@ -9,12 +9,10 @@ from typing import Protocol
 from gradcli.errors import one_of
 from gradcli.exports.subject import Subject
 
-TARGETS = ("latex", "numpy", "torch", "jax", "c", "javascript", "julia", "sympy")
+TARGETS = ("latex", "numpy", "torch", "jax", "c", "javascript", "sympy")
 ALIASES = {"js": "javascript"}
-SUFFIXES = {
-    ".py": ("numpy", "torch", "jax", "sympy"), ".c": ("c",), ".js": ("javascript",), ".tex": ("latex",), ".jl": ("julia",),
-}  # fmt: skip
-_MADE = {"c": ("c", "CFile"), "javascript": ("javascript", "JavaScriptModule"), "julia": ("julia", "JuliaFile")}
+SUFFIXES = {".py": ("numpy", "torch", "jax", "sympy"), ".c": ("c",), ".js": ("javascript",), ".tex": ("latex",)}
+_MADE = {"c": ("c", "CFile"), "javascript": ("javascript", "JavaScriptModule")}
 _MADE |= {"latex": ("latex", "LatexFile"), "sympy": ("sympy", "SympyModule")}
 
 

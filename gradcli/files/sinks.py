@@ -1,6 +1,6 @@
 """Arrays that are written chunk by chunk: NumPy's format, Zarr, HDF5, Parquet. The file has its name when it is whole, not before.
 
-Until then it lies in a folder beside its place, ``NAME.partial``, which stays if the work is interrupted: a later run goes on from there.
+Until then it lies in a folder beside its place, ``NAME.partial``.
 """
 
 from __future__ import annotations
@@ -21,40 +21,40 @@ SUFFIXES = (".npy", *CHUNKED)
 _AT_ONCE = 1 << 26  # bytes that are copied at once
 
 
-def partial_of(path: Path) -> Path:
-    """The folder in which a file is made."""
-    return path.with_name(f"{path.name}.partial")
-
-
 class Sink:
     """A file that takes an array by regions.
 
     chunks  the extents of the regions that a store of chunks keeps together
-    What an interrupted run has written into the folder beside it stays.
+    Raises OutputError, also for a file that another run writes.
     """
 
     def __init__(self, path: Path, name: str, shape: tuple[int, ...], dtype: np.dtype[Any], chunks: tuple[int, ...]) -> None:
         self.path, self.name, self.suffix = path, name, path.suffix.lower()
         if self.suffix == ".parquet" and len(shape) != 1:
             raise UsageError(f"'{name}' has {len(shape)} dimensions, and a column of Parquet's one", help="write .zarr, .h5 or .npy")
-        self.folder = partial_of(path)
+        self.folder = path.with_name(f"{path.name}.partial")
         try:
-            self.folder.mkdir(exist_ok=True)
-            self.target: Any = self._opened(shape, dtype, chunks)
+            self.folder.mkdir()
+        except FileExistsError:
+            said = f"'{self.folder}' is of another run, which writes that file or was killed"
+            raise OutputError(said, help="remove that folder if nothing writes into it") from None
         except OSError as error:
             raise cannot_write(path, error) from None
+        try:
+            self.target: Any = self._opened(shape, dtype, chunks)
+        except BaseException as error:
+            self.close()
+            if isinstance(error, OSError):
+                raise cannot_write(path, error) from None
+            raise
 
     def _opened(self, shape: tuple[int, ...], dtype: np.dtype[Any], chunks: tuple[int, ...]) -> Any:
         if self.suffix == ".zarr":
             zarr, place = library("zarr", ".zarr"), str(self.folder / "data.zarr")
-            if os.path.exists(place):
-                return zarr.open(place, mode="r+")
             return zarr.create_array(place, shape=shape, dtype=dtype, chunks=tuple(max(1, c) for c in chunks))
         if self.suffix in CHUNKED:
             library({".parquet": "pyarrow.parquet"}.get(self.suffix, "h5py"), self.suffix)  # missing now, not at the end
         place = str(self.folder / "data.npy")
-        if os.path.exists(place):
-            return np.load(place, mmap_mode="r+")
         mapped = np.lib.format.open_memmap(place, "w+", dtype, shape)
         if hasattr(os, "posix_fallocate"):
             with open(place, "r+b") as file:
@@ -62,17 +62,17 @@ class Sink:
         return mapped
 
     def write(self, region: Region, array: np.ndarray) -> None:
-        """Keep a region, so that it is there whatever happens next. Raises OutputError."""
+        """Write a region. Raises OutputError."""
         try:
             self.target[region] = array
-            if isinstance(self.target, np.memmap):
-                self.target.flush()
         except OSError as error:
             raise cannot_write(self.path, error) from None
 
     def finish(self) -> None:
-        """Let the file stand in its place; the folder stays to whoever made it. Raises OutputError."""
+        """Put the file into its place. Raises OutputError."""
         try:
+            if isinstance(self.target, np.memmap):
+                self.target.flush()
             made = self.folder / f"data{self.suffix}"
             convert = _CONVERTED.get(self.suffix)
             if convert is not None:
@@ -83,6 +83,10 @@ class Sink:
             os.replace(made, self.path)
         except OSError as error:
             raise cannot_write(self.path, error) from None
+
+    def close(self) -> None:
+        """Remove the folder, and with it what has not come to its end."""
+        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def _to_hdf5(array: np.ndarray, path: Path, name: str) -> None:
@@ -113,11 +117,11 @@ _CONVERTED: dict[str, Callable[[np.ndarray, Path, str], None]] = {".h5": _to_hdf
 
 def write_at_once(path: Path, name: str, array: np.ndarray) -> None:
     """An array that is there already, in a file of these formats. Raises OutputError."""
-    if partial_of(path).exists():
-        raise OutputError(f"'{partial_of(path)}' is of a run that was interrupted", help="continue it with --resume, or remove that folder")
     rows = max(1, _AT_ONCE // max(1, array.nbytes // max(1, len(array)))) if array.ndim else 1
     sink = Sink(path, name, array.shape, array.dtype, (min(rows, max(1, len(array))), *array.shape[1:]) if array.ndim else ())
-    for part in _rows(array):
-        sink.write(part, array[part])
-    sink.finish()
-    shutil.rmtree(sink.folder)
+    try:
+        for part in _rows(array):
+            sink.write(part, array[part])
+        sink.finish()
+    finally:
+        sink.close()

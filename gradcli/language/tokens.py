@@ -7,7 +7,8 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from gradcli import characters
+from gradcli.characters import FRACTIONS as FRACTION_SIGNS
+from gradcli.characters import NAME as NAME_PATTERN
 from gradcli.errors import ParseError, Source, Span
 
 END, SYMBOL, NUMBER, NAME, PRIME, STRING, SUPERSCRIPT, _SPELLING, _BAD = range(9)  # from 1 on, the groups of _TOKEN
@@ -38,7 +39,7 @@ _SPELLINGS = {
     "≤": "<=", "≥": ">=", "≠": "!=", "√": "√", "∛": "∛", "°": "°", "±": "±",
 }  # fmt: skip
 
-FRACTIONS = {char: unicodedata.numeric(char) for char in characters.FRACTIONS}
+FRACTIONS = {char: unicodedata.numeric(char) for char in FRACTION_SIGNS}
 
 _BLANKS = r"(?:[ \t\n\f\v\u00a0\u202f\ufeff]+|\r+(?=\n|\Z)|\\(?=\r*\n|\Z)|\#[^\n]*)*+"
 _DIGITS = "[0-9][0-9_]*"
@@ -48,8 +49,8 @@ _LEADING = re.compile(_BLANKS)
 _TOKEN = re.compile(
     rf"""(?:
      ((?:[-+@]|\*\*?|//?|%)=(?!=)|[-+%@()\[\],:;|&~]|\*\*?|//?|[<>=]=?|!=|\.\.\.|\.\.|\.(?![0-9]))                        # SYMBOL
-    |({_NUMBER}[{characters.FRACTIONS}]?|[{characters.FRACTIONS}])                                                # NUMBER
-    |({_ASCII_NAME}(?![^\x00-\x7f])|π(?=[^\W\d_])|{characters.NAME})      # NAME
+    |({_NUMBER}[{FRACTION_SIGNS}]?|[{FRACTION_SIGNS}])                                                # NUMBER
+    |({_ASCII_NAME}(?![^\x00-\x7f])|π(?=[^\W\d_])|{NAME_PATTERN})      # NAME
     |((?<=[\w⁰¹²³⁴-⁹'′’″])['′’″]+)                                                                # PRIME
     |('[^'\n]*'|"[^"\n]*")                                                               # STRING
     |(⁻?[⁰¹²³⁴-⁹]+)                                                                       # SUPERSCRIPT

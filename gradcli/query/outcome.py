@@ -8,7 +8,6 @@ from collections import Counter
 from functools import lru_cache
 from typing import Any
 
-from gradcli.check.recalling import about_to_decide
 from gradcli.errors import AmbiguousError, GradcliError, Source, Span
 from gradcli.inert import one_line
 from gradcli.language.mentions import names_quantified_by
@@ -144,8 +143,6 @@ def checked(program: Program, statement: Statement | GradcliError, policy: Polic
     if skip is not None and isinstance(statement, (Query, Assertion, GradcliError)):
         return _skipped(statement, skip, id)
     scope, options = program.scope, policy.options
-    if isinstance(statement, Assertion) or options.over:
-        about_to_decide()
     if options.over and isinstance(statement, (Query, Assertion)):
         from gradcli.query.over import over_box, ranged
 

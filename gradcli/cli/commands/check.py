@@ -119,7 +119,6 @@ def check(
     points: Annotated[int | None, typer.Option(min=1, help="Points for names without values (16); draws of --at.")] = None,
     random_state: Annotated[int | None, typer.Option(metavar="N", min=0, help="The seed of these points, rand and randn.")] = None,
     jobs: Annotated[int | None, typer.Option("--jobs", "-j", metavar="N", min=1, help="Processes (default 1).")] = None,
-    on: Annotated[str | None, typer.Option(metavar="local|tcp://HOST:PORT", help="Decide on the workers of a Dask cluster.")] = None,
     timeout: Annotated[float | None, typer.Option(metavar="SECONDS", help="Time limit of each case.")] = None,
     budget: Annotated[float | None, typer.Option(metavar="SECONDS", help="Time limit of the run; what is not reached fails.")] = None,
     save: Annotated[
@@ -165,7 +164,7 @@ def check(
         save=save or [], timeout=timeout, output_format=output_format or "text", dtype=dtype, random_state=random_state,
         fail_fast=fail_fast, limit=limit or [], dialect=dialect, quiet=quiet, color=color,
         expression=expression, grad=tuple(grad or ()), grad_formula=tuple(grad_formula or ()), fail_on=fail_on,
-        rtol=rtol, atol=atol, convention=convention, over=tuple(over or ()), points=points, jobs=jobs, on=on,
+        rtol=rtol, atol=atol, convention=convention, over=tuple(over or ()), points=points, jobs=jobs,
         reports=tuple(report or ()), update=update, baseline=baseline, allow_empty=allow_empty, verbose=verbose, cache=cache,
         function=function, gradient=gradient, jvp_of=jvp_of, adjoint=adjoint, implicit=implicit, fixed_point=fixed_point, by=by,
         parameters=parameters,
@@ -221,11 +220,6 @@ def run(request: CheckRequest) -> int:
 
 
 def _outcomes(work: "Work", request: CheckRequest) -> Generator["Outcome", None, None]:
-    if request.on is not None:
-        from gradcli.cli.decide.on_cluster import on_cluster
-        from gradcli.query.chunked.executors import cluster_on
-
-        return on_cluster(work, request.but(changed_since=None), cluster_on(request.on))
     if work.processes > 1:
         from gradcli.cli.decide.parallel import in_parallel
         from gradcli.cli.decide.work import work_of

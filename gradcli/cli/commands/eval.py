@@ -98,7 +98,6 @@ def evaluate(
         str | None,
         typer.Option(metavar="here|local|tcp://HOST:PORT", help="Compute chunk by chunk: here, or by Dask on this machine or a cluster."),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the files of --save that an interrupted run began.")] = False,
     fail_fast: FailFast = False,
     limit: Limit = None,
     quiet: Annotated[
@@ -117,7 +116,7 @@ def evaluate(
         jacobian=jacobian, hessian=hessian, jvp=jvp or [], hvp=hvp or [], save=save or [], check=check, formula=formula, timeout=timeout,
         output_format=output_format, dtype=dtype, digits=digits, random_state=random_state, fail_fast=fail_fast,
         limit=limit or [], dialect=dialect, quiet=quiet, color=color, precision=precision, backend=backend, threads=threads,
-        cov=cov or [], on=on, resume=resume,
+        cov=cov or [], on=on,
     )  # fmt: skip
     return partial(run, request)
 
@@ -131,8 +130,8 @@ def run(request: EvalRequest) -> int:
 
     limits = limits_of(request, FORMATS)
     inputs = eval_inputs(request)
-    if request.on is not None or request.resume:
-        return _chunk_by_chunk(request, inputs, limits)
+    if request.on is not None:
+        return _chunk_by_chunk(request, request.on, inputs, limits)
     arrays = _saved_arrays(request.save)
     options = eval_options(request, None if arrays is None else arrays.place)
     programs = programs_of(inputs, limits, request.dtype, request.random_state or 0, request.dialect)
@@ -163,7 +162,7 @@ def run(request: EvalRequest) -> int:
     return max(*codes, said)
 
 
-def _chunk_by_chunk(request: EvalRequest, inputs: "Inputs", limits: "Limits") -> int:
+def _chunk_by_chunk(request: EvalRequest, place: str, inputs: "Inputs", limits: "Limits") -> int:
     """What is past memory, or past this machine."""
     from gradcli.cli.decide.chunked import chunked_record
     from gradcli.cli.inputs.option_values import eval_options
@@ -172,7 +171,7 @@ def _chunk_by_chunk(request: EvalRequest, inputs: "Inputs", limits: "Limits") ->
 
     eval_options(request, None)
     targets = targets_of(request.save)
-    record = chunked_record(request, inputs, targets, limits)
+    record = chunked_record(request, place, inputs, targets, limits)
     whole = {name: path for name, path in targets.items() if name == "value" or name in (record.grad or {})}
     with closing(writer_of(request, SavedArrays(whole).save if whole else None)) as writer:
         writer.write(record)

@@ -37,7 +37,7 @@ def export(
         str | None,
         typer.Option(
             "--to",
-            metavar="latex|numpy|torch|jax|c|javascript|julia|sympy",
+            metavar="latex|numpy|torch|jax|c|javascript|sympy",
             help="The language or library (numpy, or as FILE's suffix says); js is javascript.",
         ),
     ] = None,

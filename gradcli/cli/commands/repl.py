@@ -50,20 +50,18 @@ def run(request: ReplRequest) -> int:
         from gradcli.cli.repl.piped import answer_lines
 
         return answer_lines(transcript, request.file)
-    from gradcli.cli.inputs.hints import one_word
-    from gradcli.cli.repl.computing import Computing
-    from gradcli.cli.repl.history import history_file
-    from gradcli.cli.repl.prompt import converse as talk
     from gradcli.cli.write.streams import put
-    from gradcli.cli.write.writers import is_styled
 
-    computing = Computing(transcript, styled=True)
-    computing.start()
+    put(first_line())
     with interrupts.staying():
-        try:
-            put(first_line())
-            if request.file is not None:
-                put(computing.feed(f":load {one_word(request.file)}", 80).text)
-            return talk(computing, history_file() if request.history else None, is_styled(request.color))
-        finally:
-            computing.end()
+        from gradcli.cli.inputs.hints import one_word
+        from gradcli.cli.repl.commands import run_command
+        from gradcli.cli.repl.history import history_file
+        from gradcli.cli.repl.prompt import converse as talk
+        from gradcli.cli.repl.session import Session
+        from gradcli.cli.write.writers import is_styled
+
+        session = Session(run_command, transcript, styled=True)
+        if request.file is not None:
+            put(session.answer(f":load {one_word(request.file)}", 80).text)
+        return talk(session, history_file() if request.history else None, is_styled(request.color))

@@ -1,10 +1,9 @@
-"""What ``gradcli eval --on`` and ``--resume`` decide: one expression on arrays past memory, chunk by chunk."""
+"""What ``gradcli eval --on`` decides: one expression on arrays past memory, chunk by chunk."""
 
 from __future__ import annotations
 
 import math
 import os
-import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,12 +13,11 @@ import numpy as np
 from gradcli.cli.inputs.positionals import Inputs
 from gradcli.cli.request import EvalRequest
 from gradcli.cli.write.progress import ChunkProgress
-from gradcli.errors import OutputError, UsageError
+from gradcli.errors import UsageError
 from gradcli.files.arrays import load_array, split_reference
-from gradcli.files.sinks import SUFFIXES, Sink, partial_of
+from gradcli.files.sinks import SUFFIXES, Sink
 from gradcli.limits import Limits
 from gradcli.query.chunked.executors import Executor, executor_on
-from gradcli.query.chunked.journal import Journal, chunks_of
 from gradcli.query.chunked.runs import ChunkRun, Target
 from gradcli.query.chunked.sampling import Entries, NotHeld, check_of_first
 from gradcli.query.chunked.sources import Described, described
@@ -34,17 +32,16 @@ _MANY = 10_000  # chunks: more of them keep a scheduler busy that could be large
 _OF_MEMORY = 64  # chunks that the limit on memory would hold: a thread has some at once, read, computed and written
 
 
-def chunked_record(request: EvalRequest, inputs: Inputs, targets: dict[str, str], limits: Limits) -> Record:
-    """The record of an expression that is computed chunk by chunk. Raises GradcliError."""
+def chunked_record(request: EvalRequest, place: str, inputs: Inputs, targets: dict[str, str], limits: Limits) -> Record:
+    """The record of an expression that is computed chunk by chunk in a place. Raises GradcliError."""
     expression = _only_expression(request, inputs)
-    with executor_on(request.on or "here", request.threads) as executor:
+    with executor_on(place, request.threads) as executor:
         values = _values(inputs, executor, limits, request)
         wrt = names_of(request.wrt)
         function = Function(expression, wrt, request.dtype, limits, request.dialect, request.backend, 1, request.random_state or 0)
         seed = None if request.seed is None else _exact(Programs(limits, request.dtype).fresh(0), request.seed, "the seed")
-        at_once = (_begun_with(targets) if request.resume else None) or _at_once(executor, values, limits)
-        run = ChunkRun(function, values, seed, request.random_state or 0, at_once)
-        kept = _Kept(run, targets, limits, resume=request.resume)
+        run = ChunkRun(function, values, seed, request.random_state or 0, _at_once(executor, values, limits))
+        kept = _Kept(run, targets, limits)
         said, check = _held(run, expression, executor, request, wrt) if request.check else ("not cross-checked", None)
         record = kept.record(executor, expression, seed, quiet=not sys.stderr.isatty())
         count = len(run.extents)
@@ -69,15 +66,6 @@ def _at_once(executor: Executor, values: dict[str, Any], limits: Limits) -> int:
     return min(max(executor.at_once, whole // _MANY), limits.memory // _OF_MEMORY)
 
 
-def _begun_with(targets: dict[str, str]) -> int | None:
-    """The bytes of a chunk of the run that was interrupted."""
-    return next((chunks_of(_journal(Path(real(path)))) for path in targets.values()), None)
-
-
-def _journal(path: Path) -> Path:
-    return partial_of(path) / "journal"
-
-
 def _only_expression(request: EvalRequest, inputs: Inputs) -> str:
     if inputs.expression is None or inputs.files:
         raise UsageError("chunk by chunk goes one expression", help="gradcli eval 'sum(x**2)' x=@x.zarr --on here")
@@ -88,9 +76,7 @@ def _only_expression(request: EvalRequest, inputs: Inputs) -> str:
     }  # fmt: skip
     for option, given in idle.items():
         if given:
-            raise UsageError(f"{option} is not for what is computed chunk by chunk", help=f"leave {option} out, or --on and --resume")
-    if request.resume and not request.save:
-        raise UsageError("--resume goes on with what --save writes", help="name a file: --save x=g.zarr")
+            raise UsageError(f"{option} is not for what is computed chunk by chunk", help=f"leave {option} out, or --on")
     return inputs.expression
 
 
@@ -113,40 +99,22 @@ def _exact(calculator: Any, text: str, name: str) -> np.ndarray:
     """A value without a standard deviation, which chunks do not carry on."""
     found, deviation = calculator.uncertain(text, name)
     if deviation is not None:
-        raise UsageError(f"'{name}' is uncertain, and what is computed chunk by chunk is exact", help="leave ±, or --on and --resume, out")
+        raise UsageError(f"'{name}' is uncertain, and what is computed chunk by chunk is exact", help="leave ±, or --on, out")
     return np.asarray(found)
 
 
 class _Kept:
-    """Where the results of a run go: those with a target to files, the others into the record.
+    """Where the results of a run go: those with a target to files, the others into the record."""
 
-    resume  whether what an interrupted run has done stays
-    """
-
-    def __init__(self, run: ChunkRun, targets: dict[str, str], limits: Limits, *, resume: bool) -> None:
-        self.run, self.shown, self.resume = run, targets, resume
+    def __init__(self, run: ChunkRun, targets: dict[str, str], limits: Limits) -> None:
+        self.run, self.shown, self.limits = run, targets, limits
         self.paths = {name: Path(real(path)) for name, path in targets.items()}
         self._hold()
-        self.folders = [partial_of(path) for path in self.paths.values()]
-        self.journal: Journal | None = None
-        if self.folders:
-            self.folders[0].mkdir(exist_ok=True)
-            first = next(iter(self.paths.values()))
-            self.journal = Journal(_journal(first), run.digest(), run.at_once, resume=resume)
-        self.targets: dict[str, Target] = {}
+        self.sinks: dict[str, Sink] = {}
         self.arrays: dict[str, np.ndarray] = {}
-        for name, (shape, axis) in run.results().items():
-            if axis is None:
-                continue
-            if name in self.paths:
-                self.targets[name] = Sink(self.paths[name], name, shape, run.function.float_dtype, run.chunks_of(name))
-            else:
-                limits.check_array(shape)
-                self.arrays[name] = np.empty(shape, run.function.float_dtype)
-                self.targets[name] = Entries(self.arrays[name])
 
     def _hold(self) -> None:
-        """Raise UsageError, or OutputError, for files that the results cannot go to."""
+        """Raise UsageError for files that the results cannot go to."""
         results = self.run.results()
         for name, path in self.paths.items():
             if name not in results:
@@ -154,37 +122,35 @@ class _Kept:
             if results[name][1] is not None and path.suffix.lower() not in SUFFIXES:
                 said = f"--save {name}={self.shown[name]}: this is not written chunk by chunk"
                 raise UsageError(said, help=f"the suffixes are {', '.join(SUFFIXES)}")
-            if not self.resume and partial_of(path).exists():
-                folder = f"'{self.shown[name]}.partial'"
-                raise OutputError(f"{folder} is of a run that was interrupted", help="continue it with --resume, or remove that folder")
-        for name, (_, axis) in results.items():
-            if self.resume and axis is not None and name not in self.paths:
-                what = "the value" if name == "value" else f"the gradient of '{name}'"
-                raise UsageError(f"--resume keeps what is saved, and {what} is not", help=f"write --save {name}=g.zarr, or --wrt")
+
+    def _targets(self) -> dict[str, Target]:
+        """Open the files, and make arrays for what is not saved."""
+        dtype, targets = self.run.function.float_dtype, dict[str, Target]()
+        for name, (shape, axis) in self.run.results().items():
+            if axis is None:
+                continue
+            if name in self.paths:
+                targets[name] = self.sinks[name] = Sink(self.paths[name], name, shape, dtype, self.run.chunks_of(name))
+            else:
+                self.limits.check_array(shape)
+                self.arrays[name] = np.empty(shape, dtype)
+                targets[name] = Entries(self.arrays[name])
+        return targets
 
     def record(self, executor: Executor, expression: str, seed: Any, *, quiet: bool) -> Record:
-        """The record of the run, once it is done."""
-        progress = ChunkProgress(not quiet, self.run.steps)
-        try:
-            with progress:
-                found = self.run.run(executor, self.targets, self.journal, progress.done)
-        except BaseException:
-            if self.journal is None or not self.journal.done:  # there is nothing to keep
-                self._remove()
-            raise
+        """The record of the run, once it is done; a run that fails or is interrupted leaves no files."""
         record = Record(expression.strip(), seed=seed, seed_given=seed is not None)
-        found |= self.arrays
-        record.value = found.pop("value", None)
-        record.grad = found
-        for name, target in self.targets.items():
-            if isinstance(target, Sink):
-                target.finish()
+        try:
+            targets = self._targets()
+            with ChunkProgress(not quiet, self.run.steps) as progress:
+                found = self.run.run(executor, targets, progress.done)
+            found |= self.arrays
+            record.value = found.pop("value", None)
+            record.grad = found
+            for name, sink in self.sinks.items():
+                sink.finish()
                 record.warnings.append(f"{'the value' if name == 'value' else f'the gradient of {name}'} is in {self.shown[name]}")
-        self._remove()
+        finally:
+            for sink in self.sinks.values():
+                sink.close()
         return record
-
-    def _remove(self) -> None:
-        if self.journal is not None:
-            self.journal.close()
-        for folder in self.folders:
-            shutil.rmtree(folder, ignore_errors=True)

@@ -76,13 +76,13 @@ class Task:
         if self._died[self.line] < _TRIES:
             return
         self.ready.extend(self._of_line)  # of the same line, which is left out from now on
-        self.ready.append(of_death(self.piece, self.line, ending, fail_on))
+        self.ready.append(_of_death(self.piece, self.line, ending, fail_on))
         self.done = self.line is None or self.line in self.without
         self.without.add(self.line)
         self.names.unread = True
 
 
-def of_death(piece: Piece, line: int | None, ending: str, fail_on: tuple[str, ...]) -> Outcome:
+def _of_death(piece: Piece, line: int | None, ending: str, fail_on: tuple[str, ...]) -> Outcome:
     """The outcome of a piece, or of a line of it, that processes have died of."""
     error = InternalError(
         f"the process that decides this dies of it ({ending})",

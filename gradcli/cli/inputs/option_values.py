@@ -154,9 +154,9 @@ def explain_options(request: ExplainRequest) -> Options:
         raise UsageError(f"--format {request.output_format} has no colours", help="leave --color out")
     if request.latex and request.output_format not in ("latex", "json", "jsonl", "html"):
         raise UsageError(f"--format {request.output_format} has no LaTeX", help="leave one of them out")
-    if request.steps and request.output_format in ("dot", "mermaid", "svg"):
+    if request.steps and request.output_format in ("mermaid", "svg"):
         raise UsageError(f"--format {request.output_format} is a picture, which has no steps", help="leave one of them out")
-    if request.why and request.output_format in ("dot", "mermaid", "svg"):
+    if request.why and request.output_format in ("mermaid", "svg"):
         raise UsageError(f"--format {request.output_format} is a picture, which has no story", help="leave one of them out")
     if request.output_format in ("json", "jsonl") and request.digits is not None:
         raise UsageError(f"--format {request.output_format} has all digits: --digits is about what people read", help="leave --digits out")
@@ -280,7 +280,6 @@ def _refuse_idle_in_check(request: CheckRequest) -> None:
         own = {
             "--function": request.function, "--gradient": request.gradient, "--by": request.by, "--at": request.at,
             "--wrt": request.wrt, "--freeze": request.freeze, "--seed": request.seed, "--line": request.line,
-            "--on": request.on,
         }  # fmt: skip
         for option, value in own.items():
             if value not in (None, (), []):
@@ -292,7 +291,7 @@ def _refuse_idle_in_check(request: CheckRequest) -> None:
     idle = {
         "--input": request.input_format, "--grad": request.grad, "--grad-formula": request.grad_formula,
         "--convention": request.convention, "--save": request.save, "--backend": request.backend, "--threads": request.threads,
-        "--line": request.line, "--on": request.on,
+        "--line": request.line,
     }  # fmt: skip
     for option, value in idle.items():
         if value not in (None, (), []):

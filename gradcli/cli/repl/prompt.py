@@ -1,4 +1,4 @@
-"""The prompt on a terminal: keys, history, colours and completion; what is typed is fed to the process that computes."""
+"""The prompt on a terminal: keys, history, colours and completion; what is typed is fed to a session."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from prompt_toolkit.styles import Style
 from gradcli.cli.exit_codes import FINE
 from gradcli.cli.repl.completeness import is_complete
 from gradcli.cli.repl.completer import Completing
-from gradcli.cli.repl.computing import Computing
 from gradcli.cli.repl.lexer import Highlighting
 from gradcli.cli.repl.offers import functions_by_name, library_names, offers
+from gradcli.cli.repl.session import Session
 from gradcli.cli.write.streams import put
 
 _STYLE = Style.from_dict({
@@ -30,13 +30,13 @@ _STYLE = Style.from_dict({
 _ENDS = frozenset({"quit", "exit", "quit()", "exit()"})
 
 
-def prompted(computing: Computing, history: Path | None, styled: bool, **streams: Any) -> PromptSession[str]:
+def prompted(session: Session, history: Path | None, styled: bool, **streams: Any) -> PromptSession[str]:
     """What reads from the terminal, or from the streams of a test."""
     return PromptSession(
         history=InMemoryHistory() if history is None else FileHistory(str(history)),
-        completer=Completing(lambda: computing.names), complete_while_typing=False, lexer=Highlighting() if styled else None,
+        completer=Completing(session.known), complete_while_typing=False, lexer=Highlighting() if styled else None,
         style=_STYLE if styled else None, color_depth=None if styled else ColorDepth.DEPTH_1_BIT, multiline=True,
-        key_bindings=keys(lambda: computing.names), enable_open_in_editor=False,
+        key_bindings=keys(session.known), enable_open_in_editor=False,
         prompt_continuation=lambda width, number, soft: FormattedText([("class:more", ("" if soft else "...").ljust(width))]), **streams,
     )  # fmt: skip
 
@@ -85,14 +85,15 @@ def keys(names: Any) -> KeyBindings:
     return bindings
 
 
-def converse(computing: Computing, history: Path | None, styled: bool, **streams: Any) -> int:
+def converse(session: Session, history: Path | None, styled: bool, **streams: Any) -> int:
     """Read, compute and show until the end; the exit code is that of a session, whose mistakes are told where they are made."""
-    session = prompted(computing, history, styled, **streams)
-    threading.Thread(target=lambda: (functions_by_name(), library_names()), daemon=True).start()  # before the first Tab
+    reader = prompted(session, history, styled, **streams)
+    warming = threading.Thread(target=_warm, args=(session.transcript.settings.check,), daemon=True)
+    warming.start()
     while True:
         try:
-            head = f"{computing.transcript.line + 1}> "
-            text = session.prompt(FormattedText([("class:prompt", head)]))
+            head = f"{session.transcript.line + 1}> "
+            text = reader.prompt(FormattedText([("class:prompt", head)]))
         except KeyboardInterrupt:
             continue  # what was typed is dropped, as in a shell
         except EOFError:
@@ -100,13 +101,22 @@ def converse(computing: Computing, history: Path | None, styled: bool, **streams
         if not text.strip():
             continue
         word = text.strip()
-        if (word in _ENDS and word not in computing.names) or word in ("help", "?"):
+        if (word in _ENDS and word not in session.known()) or word in ("help", "?"):
             text = ":quit" if word in _ENDS else ":help"
         try:
-            told = computing.feed(text, shutil.get_terminal_size().columns)
-            put(told.text)
+            warming.join()  # two threads that import modules which import each other may see half of one
+            answer = session.answer(text, shutil.get_terminal_size().columns)
+            put(answer.text)
         except KeyboardInterrupt:
             put("\n")
             continue
-        if told.ends:
+        if answer.ends:
             return FINE
+
+
+def _warm(check: bool) -> None:
+    """Import what the first Tab and the first line need, while something is typed."""
+    functions_by_name()
+    library_names()
+    if check:
+        import gradcli.check.crosscheck  # noqa: F401

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.cli.exit_codes import FINE, FOUND, code_of
+from gradcli.cli.exit_codes import FINE, FOUND, INTERRUPTED, code_of
 from gradcli.cli.repl.captured import Captured
 from gradcli.cli.repl.transcript import Entry, Transcript, is_expression, mentions_last, without_last, words
 from gradcli.containment import contained
@@ -63,19 +63,18 @@ class Session:
         self.transcript.line += text.rstrip("\n").count("\n") + 1
         return Answer(output.text, self.code, self.ends)
 
+    def answer(self, text: str, columns: int) -> Answer:
+        """Run what was typed; an interrupt between two steps ends it, and leaves the session as it was before."""
+        before = self.transcript.copy()
+        try:
+            return self.feed(text, columns)
+        except KeyboardInterrupt:
+            self.take(before)
+            return Answer("interrupted; all names are as they were before\n", INTERRUPTED)
+
     @property
     def limits(self) -> Limits:
         return DEFAULT.raised(self.transcript.settings.limit)
-
-    def warm(self) -> None:
-        """Import what the first line needs, and make the program, while nothing is asked for."""
-        with Captured(self.styled, 80):
-            self.guard(self._make)
-            if self.transcript.settings.check:
-                import gradcli.check.crosscheck  # noqa: F401
-
-    def _make(self) -> None:
-        self.made()
 
     def guard(self, act: Callable[[], int | None]) -> None:
         """Do something; whatever is wrong with it is said."""

@@ -1,4 +1,4 @@
-"""What has been typed and is in force: plain data, of which a program is made again, in another process or as a file.
+"""What has been typed and is in force: plain data, of which a program is made again, in a session or as a file.
 
 ``_`` is not a name of the language: it is text, which stands for the last query, in brackets, or for its value.
 """

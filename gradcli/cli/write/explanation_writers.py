@@ -54,10 +54,6 @@ def _document(kind: str, digits: int) -> Document:
         from gradcli.report.page.assembly import page
 
         return lambda found: page(found, digits)
-    if kind == "dot":
-        from gradcli.report.pictures.dot import dot
-
-        return lambda found: "\n".join(map(dot, found))
     if kind == "mermaid":
         from gradcli.report.pictures.mermaid import mermaid
 

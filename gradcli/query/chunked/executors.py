@@ -70,7 +70,7 @@ class Here(Executor):
                 if not waiting:
                     return
                 done, _ = wait(waiting, return_when=FIRST_COMPLETED)
-                for future in sorted(done, key=_has_failed):  # what is done is kept before anything raises
+                for future in done:
                     yield waiting.pop(future), future.result()
         finally:
             for future in waiting:
@@ -80,16 +80,12 @@ class Here(Executor):
         self.pool.shutdown(cancel_futures=True)
 
 
-def _has_failed(future: Future[Any]) -> bool:
-    return future.exception() is not None
-
-
 class Cluster(Executor):
     """The workers of a Dask cluster: one that runs, by the address of its scheduler, or one of this machine, which ends with the work."""
 
     at_once = 1 << 26
 
-    def __init__(self, address: str, threads: int | None = None) -> None:
+    def __init__(self, address: str, threads: int | None) -> None:
         try:
             self.distributed = import_module("distributed")
         except ModuleNotFoundError:
@@ -125,16 +121,10 @@ class Cluster(Executor):
         with self._told():
             return self.client.submit(function, *arguments, pure=False, retries=_RETRIES).result()
 
-    @property
-    def hands(self) -> int:
-        """How many tasks are done at once."""
-        return sum(self.client.nthreads().values())
-
-    def each(self, tasks: Iterable[Task], *, died: bool = False) -> Iterator[tuple[int, Any]]:
-        """``died``: whether a task that workers die of has the error as its result."""
+    def each(self, tasks: Iterable[Task]) -> Iterator[tuple[int, Any]]:
         numbers: dict[str, int] = {}
         rest = iter(tasks)
-        ahead = _AHEAD * max(1, self.hands)
+        ahead = _AHEAD * max(1, sum(self.client.nthreads().values()))
         with self._told():
             with self.client.as_current():
                 waiting = self.distributed.as_completed()
@@ -149,19 +139,14 @@ class Cluster(Executor):
             begin()
             for future in waiting:
                 number = numbers.pop(future.key)
-                try:
-                    result = future.result()
-                except Exception as error:
-                    if not (died and type(error).__name__ == "KilledWorker"):
-                        raise
-                    result = self._gone(error)
+                result = future.result()
                 future.release()
                 yield number, result  # whoever takes it may have more to do
                 begin()
 
     def everywhere(self, value: Any) -> Any:
         with self._told():
-            return self.client.scatter(value, broadcast=True, hash=False)
+            return self.client.submit(_itself, value, pure=False)  # a task, which is done again if its worker dies
 
     @contextlib.contextmanager
     def _told(self) -> Iterator[None]:
@@ -178,9 +163,7 @@ class Cluster(Executor):
         if kind == "KilledWorker":
             return EvaluationError(f"a chunk ended {_RETRIES + 1} workers: they may have had too little memory for it")
         if isinstance(error, OSError) or "Cancelled" in kind or "Closed" in kind or "Timeout" in kind:
-            return EvaluationError(
-                f"the scheduler at {self.address} is gone: {said}", help="what was written is kept: --resume goes on from there"
-            )
+            return EvaluationError(f"the scheduler at {self.address} is gone: {said}")
         return EvaluationError(f"a worker failed: {kind}: {said}")
 
     def close(self) -> None:
@@ -195,6 +178,10 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def _itself(value: Any) -> Any:
+    return value
+
+
 def _version() -> str:
     try:
         return str(import_module("gradcli").__version__)
@@ -203,12 +190,9 @@ def _version() -> str:
 
 
 def executor_on(place: str, threads: int | None) -> Executor:
-    """Who is meant by ``here``, ``local`` or the address of a scheduler. Raises UsageError."""
-    return Here(threads or _cores()) if place == "here" else cluster_on(place, threads)
-
-
-def cluster_on(place: str, threads: int | None = None) -> Cluster:
-    """The cluster that is meant by ``local`` or the address of a scheduler. Raises UsageError."""
+    """The executor that ``here``, ``local`` or the address of a scheduler means. Raises UsageError."""
+    if place == "here":
+        return Here(threads or _cores())
     if place != "local" and "://" not in place:
         raise UsageError(f"--on {place}: there is no such place", help="write local, or the address of a scheduler: tcp://HOST:8786")
     return Cluster(place, threads)

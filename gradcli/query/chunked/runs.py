@@ -1,8 +1,7 @@
-"""An expression on arrays past memory: chunk by chunk, by whoever computes, with what is done kept as it comes."""
+"""An expression on arrays past memory: chunk by chunk, by whoever computes."""
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
@@ -12,10 +11,8 @@ import numpy as np
 from gradcli.chunks.stages import Extents
 from gradcli.errors import UsageError
 from gradcli.graph.nodes import Expr
-from gradcli.limits import Limits
 from gradcli.ops.cutting import Uncut
 from gradcli.query.chunked.executors import Executor, Task
-from gradcli.query.chunked.journal import Journal
 from gradcli.query.chunked.programs import Program, Value, program_of
 from gradcli.query.chunked.results import folded_all, in_common, of_chunk
 from gradcli.query.chunked.sources import Described, Slice
@@ -57,7 +54,7 @@ class ChunkRun:
                 return self._cut(axes, length, state)
             except Uncut as reason:
                 reasons.append(reason)
-        raise UsageError(f"this cannot be computed chunk by chunk: {reasons[0]}", help="leave --on and --resume out, if memory holds it")
+        raise UsageError(f"this cannot be computed chunk by chunk: {reasons[0]}", help="leave --on out, if memory holds it")
 
     def _cut(self, axes: Mapping[str, int | None], length: int, state: int) -> Program:
         function = self.function
@@ -76,17 +73,6 @@ class ChunkRun:
         length = self.program.length
         return [min(step, length - start) for start in range(0, length, step)] or [0]
 
-    def digest(self) -> str:
-        """What tells this run from others, which may be held to other limits."""
-        made_of = [part for part in self.program.made_of if not isinstance(part, Limits)]
-        parts = [repr(made_of), repr(self.program.values), repr(self.extents), self.program.version]
-        for name, value in self.values.items():
-            told = value.told() if isinstance(value, Described) else hashlib.sha256(value.tobytes()).hexdigest()
-            parts.append(f"{name} {told}")
-        if self.seed is not None:
-            parts.append(hashlib.sha256(self.seed.tobytes()).hexdigest())
-        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
-
     # -- the work ------------------------------------------------------------------------------------------------------
 
     @property
@@ -104,7 +90,7 @@ class ChunkRun:
         shape, axis = self.results()[name]
         return shape if axis is None else (*shape[:axis], self.extents[0], *shape[axis + 1 :])
 
-    def run(self, executor: Executor, targets: Mapping[str, Target], journal: Journal | None, told: Any) -> dict[str, Any]:
+    def run(self, executor: Executor, targets: Mapping[str, Target], told: Any) -> dict[str, Any]:
         """The results that are not cut; those that are go to their targets. ``told`` is called for each chunk that is done.
 
         Raises LimitError for a result that is cut and has no target, and whatever computing raises.
@@ -119,16 +105,10 @@ class ChunkRun:
             common = dict(zip(wanted, self._common(known, wanted), strict=True))
             sent = {node: executor.everywhere(value) for node, value in common.items()}
             parts: dict[int, list[Any]] = {}
-            if journal is not None:
-                parts = {chunk: found for (at, chunk), found in journal.done.items() if at == number}
-                for _ in parts:
-                    told()
-            for chunk, found in executor.each(self._tasks(number, common, sent, parts)):
+            for chunk, found in executor.each(self._tasks(number, common, sent)):
                 for node, array in zip(stage.cut, found[len(stage.folds) :], strict=True):
                     targets[places[node]].write(self._region(staged.axis_of(node), chunk, len(node.shape)), array)
                 parts[chunk] = found[: len(stage.folds)]
-                if journal is not None:
-                    journal.add(number, chunk, parts[chunk])
                 told()
             together = folded_all(list(stage.folds.values()), [parts[chunk] for chunk in range(len(self.extents))])
             known |= dict(zip(stage.folds, together, strict=True))
@@ -157,11 +137,9 @@ class ChunkRun:
         found = dict(zip(open_, in_common(self.program, *numbers, [known[n] for n in needed]), strict=True)) if open_ else {}
         return [np.asarray(found[node] if node in found else known[node]) for node in wanted]
 
-    def _tasks(self, number: int, common: Mapping[Expr, Any], sent: Mapping[Expr, Any], done: Mapping[int, Any]) -> Iterator[Task]:
+    def _tasks(self, number: int, common: Mapping[Expr, Any], sent: Mapping[Expr, Any]) -> Iterator[Task]:
         staged = self.lowered.staged
         for chunk, (start, extent) in enumerate(zip(self.starts, self.extents, strict=True)):
-            if chunk in done:
-                continue
             inputs: list[Any] = []
             for given in staged.stages[number].inputs:
                 if given.node in self.cut:

@@ -86,7 +86,7 @@ def _in_memory(run: ChunkRun) -> dict[str, Any]:
     """The results of a run that memory holds."""
     cut = {name: Entries(np.empty(shape, run.function.float_dtype)) for name, (shape, axis) in run.results().items() if axis is not None}
     with Here(1) as here:
-        found = run.run(here, cut, None, lambda: None)
+        found = run.run(here, cut, lambda: None)
     return {**found, **{name: target.array for name, target in cut.items()}}
 
 

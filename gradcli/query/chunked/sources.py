@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -29,10 +29,6 @@ class Described:
     dtype: str
     chunks: tuple[int, ...]
     stamp: tuple[int, ...]
-
-    def told(self) -> str:
-        """What tells it from other stores, and from itself at another time."""
-        return repr(astuple(self))
 
     def whole(self) -> np.ndarray:
         """All of it."""

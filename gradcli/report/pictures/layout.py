@@ -60,7 +60,7 @@ def _library() -> Any:
     except ImportError as error:
         raise OutputError(
             "pictures are laid out by fast-sugiyama, which cannot be imported",
-            help="pip install fast-sugiyama; --format dot and --format mermaid do without it",
+            help="pip install fast-sugiyama; --format mermaid does without it",
         ) from error
     return from_edges
 
