@@ -41,7 +41,7 @@ AGREE = [
     case("grad(grad(det(A), A)[0, 0], A)[1, 1]", [[0, 0, 0], [0, 0, 0], [0, 0, 1]], A=FLAT),
     # where nothing is left of a logarithm, or of a digit
     case("logsumexp(x)", [0.5, 0.5], x=[1e17, 1e17]), case("logsumexp(x)", [0.5, 0.5], x=[1e308, 1e308]),
-    case("logsumexp(x)", [1.0, 0.0], x=[1e308, 1.0]), second("logsumexp(x)", [[0.25, -0.25], [-0.25, 0.25]], x=[1e17, 1e17]),
+second("logsumexp(x)", [[0.25, -0.25], [-0.25, 0.25]], x=[1e17, 1e17]),
     case("log_softmax(x)[0]", [0.5, -0.5], x=[1e308, 1e308]), case("softmax(x)[0]", [0.25, -0.25], x=[1e308, 1e308]),
     case("asinh(x)", 1e-200, x=1e200), case("asinh(x)", 1e-300, x=-1e300), case("asinh(x)", 1.0, x=1e-200),
     case("atan2(y, x)", 5e-201, y=1e200, x=1e200), case("atan2(y, x)", 5e199, y=1e-200, x=1e-200),

@@ -166,7 +166,7 @@ class Prober:
         try:
             step = m.mpf(10) ** STEPS[0] / n
             sizes = [self._size(x, i) for i in ties]
-            (value,) = self._weighted(self.value)
+            (value,) = self._between(x)
             found = []
             for order in orders:
                 slopes, (there,) = self._at(x, {i: step * (int(k) + 1) * size for i, k, size in zip(ties, order, sizes, strict=True)})
@@ -179,7 +179,8 @@ class Prober:
 
     def _sides(self, x: Expr, i: int, event: Event | None) -> Sides:
         size = self._size(x, i)
-        (sides,) = both_sides(self.tape.m, partial(self._beside, x, i, size), self._weighted(self.value), event, size)
+        quotient = None if event is None else size  # a gap of a formula is no branch whose definition could be another
+        (sides,) = both_sides(self.tape.m, partial(self._beside, x, i, size), self._between(x), event, quotient)
         return sides
 
     def _confirm(self, x: Expr, found: dict[int, Sides], slopes: np.ndarray, gaps: list[int]) -> None:
@@ -197,7 +198,7 @@ class Prober:
             def beside(sign: int, step: int) -> tuple[np.ndarray, np.ndarray]:
                 return self._at(x, {i: sign * m.mpf(10) ** step * share for i, share in shares.items()})
 
-            others = both_sides(m, beside, self._weighted(self.value), None)
+            others = both_sides(m, beside, self._between(x), None)
         finally:
             m.dps = before
         known = [found[i].limit if i in found else v for i, v in enumerate(np.ravel(slopes))]
@@ -229,6 +230,11 @@ class Prober:
         y = other.run(asked.root, [x])
         slope = other.gradient(y, exact_array(m, asked.seed, "float"), other.table[x])
         return Algebra.map(plain, np.ravel(slope)), self._weighted(Algebra.map(plain, y))
+
+    def _between(self, x: Expr) -> np.ndarray:
+        """The value at the point itself, to as many digits as those beside it; as it was chosen, where its formula has a gap."""
+        _, value = self._at(x, {})
+        return value if all(map(self.tape.m.isfinite, value)) else self._weighted(self.value)
 
     def _weighted(self, y: np.ndarray) -> np.ndarray:
         """A value in the seed's weights."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.arrays.shapes import reshape
+from gradcli.ops.elementwise.arithmetic import chain
 from gradcli.ops.elementwise.exponential import exp, expm1, log, log1p
 from gradcli.ops.elementwise.logic import equal, where
 from gradcli.ops.reductions import carried, extended
@@ -27,8 +28,9 @@ def _logsumexp(x: Any, axis: Any, keepdims: bool) -> Any:
 
 
 def _logsumexp_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:
-    # not exp(x - out): where all are large, rounding has left nothing of the logarithm in out
-    return (spread(cotangent, x.shape, axis) * softmax(x, axis=axis),)
+    # exp(x - out) as shares of their sum: where all are large, rounding has left nothing of the logarithm in out
+    raised = exp(x - spread(out, x.shape, axis))
+    return (spread(cotangent, x.shape, axis) * chain(raised, 1 / sum_(raised, axis=axis, keepdims=True)),)
 
 
 def _logsumexp_of_entries(x: Any, axis: Any, keepdims: bool) -> Any:
