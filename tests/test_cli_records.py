@@ -51,6 +51,11 @@ RECORDS = {
         {"value": 1, "error": None, "meta": {"a": [], "b": "\ufffd"}},
     ),
     "a constant expression": ({"expr": "x", "at": {"x": "2**3/4"}}, {"value": 2}),
+    "constant expressions in lists": (
+        {"expr": "x*y", "at": {"x": ["1/2", "2"], "y": [["1e1", 1], ["2**3/4", 2.5]]}},
+        {"value": [[5, 2], [1, 5]], "grad": {"x": [12, 3.5], "y": [[0.5, 2], [0.5, 2]]}},
+    ),
+    "a literal that overflows": ({"expr": "sigmoid(1e308*10 + x)", "at": {"x": 1}}, {"value": 1, "grad": {"x": 0}, "error": None}),
     "a whole exponent": ({"expr": "x**n", "at": {"x": 3, "n": 2}}, {"grad": {"x": 6, "n": 9 * math.log(3)}}),
     "a matrix": ({"expr": "w @ x", "at": {"w": [[1, 2], [3, 4]], "x": [1, 1]}, "wrt": ["x"]}, {"value": [3, 7], "grad": {"x": [4, 6]}}),
 }

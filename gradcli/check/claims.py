@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.check.branches import Branches
 from gradcli.check.comparison import Comparison, mask_of, wide_check
 from gradcli.check.conventions import Conventions, Decision
 from gradcli.check.formula_claims import check_formula, relative_error
@@ -109,10 +110,16 @@ def _numbers(judge: Judge, claim: Given, truth: Comparison, shape: tuple[int, ..
         return Claim(claim.of, claim.kind, Verdict.MISMATCH, None, reason)
     rtol = claim.rtol if claim.rtol is not None else RTOL.get(str(numbers.dtype), 1e-6)
     said = [float(v) for v in numbers.ravel()]
-    error_bounds = [0.0] * len(said) if exact else _allowances(truth)
+    branches = _branches(judge, claim, truth, said, rtol)
+    place = 0 if claim.of == "value" else 1 + list(judge.wrt).index(claim.of)
+    error_bounds = [0.0] * len(said) if exact else _allowances(truth, truth.bounds, [truth.computed])
+    if branches is not None:
+        error_bounds = _allowances(truth, branches.bounds(place).tolist(), branches.results(place))
     if claim.room is not None:
         error_bounds = [max(float(room), bound) for room, bound in zip(np.ravel(claim.room), error_bounds, strict=True)]
     decisions = [_entry(conventions, claim, truth, i, v, rtol, error_bounds[i]) for i, v in enumerate(said)]
+    if branches is not None:
+        decisions = [_on_a_way(d, claim, branches, place, i, said[i], rtol, error_bounds[i]) for i, d in enumerate(decisions)]
     verdicts = [decision.verdict for decision in decisions]
     right = [float(r) if d.right is None else d.right for d, r in zip(decisions, truth.reference, strict=True)]
     verdict = max(verdicts, default=Verdict.AGREE)
@@ -126,18 +133,41 @@ def _numbers(judge: Judge, claim: Given, truth: Comparison, shape: tuple[int, ..
         if verdict is Verdict.MISMATCH:
             result.mask = mask_of([v is verdict for v in verdicts], shape)
             result.reason = decisions[worst].reason or _diagnosis(judge, claim, np.asarray(said).reshape(shape), truth, rtol or _RIGHT)
-    elif verdict is Verdict.KINK:
+    elif verdict in (Verdict.KINK, Verdict.ILL_CONDITIONED):
         result.reason = next((decision.reason for decision in decisions if decision.reason), None)
     return result
 
 
-def _allowances(truth: Comparison) -> list[float]:
-    """What rounding explains, which a claim may have suffered as the engine has: a share of the bound, but no more than luck explains."""
-    found = []
-    for bound, computed, reference in zip(truth.bounds, truth.computed, truth.reference, strict=True):
-        suffered = abs(computed - float(reference)) if math.isfinite(computed) and truth.m.isfinite(reference) else math.inf
-        found.append(min(bound / _SHARE, _LUCK * max(suffered, _EPSILON * truth.largest)) if math.isfinite(bound) else 0.0)
-    return found
+def _allowances(truth: Comparison, bounds: Sequence[float], found: Sequence[Sequence[float]]) -> list[float]:
+    """What rounding explains, which a claim may have suffered as the engine has: a share of the bound, but no more than luck explains.
+
+    found  what the engine has found, on each way that it may take
+    """
+    allowances = []
+    for bound, reference, *computed in zip(bounds, truth.reference, *found, strict=True):
+        known = truth.m.isfinite(reference) and all(map(math.isfinite, computed))
+        suffered = min(abs(one - float(reference)) for one in computed) if known else math.inf
+        allowances.append(min(bound / _SHARE, _LUCK * max(suffered, _EPSILON * truth.largest)) if math.isfinite(bound) else 0.0)
+    return allowances
+
+
+def _branches(judge: Judge, claim: Given, truth: Comparison, said: Sequence[float], rtol: float) -> Branches | None:
+    """The ways between which rounding decides, if a claim is not right to its tolerance anyway."""
+    rooms = [0.0] * len(said) if claim.room is None else np.ravel(claim.room).tolist()
+    entries = [e for e in zip(said, truth.reference, rooms, strict=True) if not isinstance(e[1], bool) and truth.m.isfinite(e[1])]
+    if all(abs(v - r) <= rtol * abs(r) + claim.atol + room for v, r, room in entries):
+        return None
+    return judge.branches(claim.precision)
+
+
+def _on_a_way(decision: Decision, claim: Given, branches: Branches, place: int, i: int, said: float, rtol: float, room: float) -> Decision:
+    """The verdict on a wrong number that is right on another way than the exact one."""
+    if decision.verdict is not Verdict.MISMATCH or not branches.differ(place):
+        return decision
+    ways = (float(results[i]) for results in branches.results(place))
+    if any(abs(said - way) <= rtol * abs(way) + claim.atol + room for way in ways):
+        return Decision(Verdict.ILL_CONDITIONED, str(branches))
+    return decision
 
 
 def _entry(conventions: Conventions | None, claim: Given, truth: Comparison, i: int, said: float, rtol: float, bound: float) -> Decision:

@@ -127,6 +127,8 @@ def _judged(
     judge = Judge(scope, root, wrt, record.seed, record.grad)
     judge.seed_leaf = seed_leaf
     check = _combined(judge.decide(record.value))
+    if check.verdict is Verdict.ILL_CONDITIONED and not judge.wide:
+        _name_branches(judge, check)
     if check.verdict is Verdict.MISMATCH:
         check.overflows = judge.overflows
     if any(part.verdict is Verdict.MISMATCH for part in check.variables.values()):
@@ -135,6 +137,18 @@ def _judged(
         check.departs = departure(judge)
     check.claims = decide(judge, claims, None if convention is None else Conventions(judge, convention))
     return check, judge
+
+
+def _name_branches(judge: Judge, check: Check) -> None:
+    """Say of what is ill-conditioned which comparison rounding decides, if that makes a difference."""
+    parts = [check.value, *(check.variables[name] for name in judge.wrt)]
+    lost = [place for place, part in enumerate(parts) if part is not None and part.verdict is Verdict.ILL_CONDITIONED]
+    found = judge.branches()
+    for place in lost if found is not None else ():
+        part = parts[place]
+        if part is not None and found is not None and found.differ(place):
+            part.reason = str(found)
+            check.reason = check.reason if check.reason == part.reason else str(found)
 
 
 def _repair(check: Check, judge: Judge) -> None:

@@ -18,6 +18,7 @@ class Given:
     rtol: float | None = None
     atol: float = 0.0
     room: Any = None  # of numbers: how far off each may be, by what the precision explains that they were computed in
+    precision: str | None = None  # of numbers, if it is not that of the result
     around: int | None = 0  # of a formula: which points around the bound values it is tried at, too; None for none
 
     @property

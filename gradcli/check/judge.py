@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.check.branches import Branches, branches
 from gradcli.check.comparison import Comparison
 from gradcli.check.enclosing import Computed, enclosed
 from gradcli.check.passes import Pass, Passes, are_finite
@@ -60,6 +61,7 @@ class Judge:
         self.budget = Budget()
         self.missing = ""  # what the reference for large arrays lacks
         self.wide: dict[str, Callable[[], tuple[Any, Any]]] = {}  # reference and bounds of large arrays, for claims
+        self._branches: dict[str, Branches | None] = {}
 
     @property
     def fits_sympy(self) -> bool:
@@ -82,6 +84,14 @@ class Judge:
         if not self.decided or not self.rules_hold:
             return False
         return overflows(self.root, list(self.wrt.values()), self.own_leaves, self.seed, self.precision)
+
+    def branches(self, precision: str | None = None) -> Branches | None:
+        """The ways between which rounding decides, in the precision that is judged or in another; None where it decides nothing."""
+        precision = precision or self.precision
+        if precision not in self._branches:
+            found = branches(self.root, list(self.wrt.values()), self.own_leaves, self.seed, precision)
+            self._branches[precision] = found
+        return self._branches[precision]
 
     @property
     def own_leaves(self) -> dict[Expr, Any]:

@@ -126,9 +126,31 @@ def _values(at: Any, limits: Limits, folder: Path | None) -> dict[str, np.ndarra
         if isinstance(value, str) and not value.startswith("@") and not _is_number(value):
             values[name] = value
             continue
+        if isinstance(value, list) and _has_expressions(value):
+            values[name] = _text_of(value)
+            continue
         array = load_array(value[1:], limits, folder) if isinstance(value, str) and value.startswith("@") else None
         values[name] = array_of(value, f"the value of '{name}'", limits) if array is None else array
     return values
+
+
+def _has_expressions(value: list[Any]) -> bool:
+    """Return True if a list holds texts, in lists within it or not, that are no numbers."""
+    level: list[Any] = value
+    for _ in range(_DEEPEST):
+        if any(isinstance(part, str) and not _is_number(part) for part in level):
+            return True
+        level = [part for inner in level if isinstance(inner, list) for part in inner]
+    return False
+
+
+def _text_of(value: Any) -> str:
+    """Return a list of numbers and constant expressions as text of the language. Raises InputError for anything else in it."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(_text_of, value))}]"
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        raise InputError(f"'at': {_kind(value)} stands among constant expressions")
+    return f"({value})" if isinstance(value, str) else repr(value)
 
 
 def _names(wrt: Any) -> tuple[str, ...] | None:

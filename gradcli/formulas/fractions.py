@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from fractions import Fraction
 
 from gradcli.formulas.polynomials import Number
@@ -13,6 +15,12 @@ Piece = tuple[int, tuple[str, int], Expr, Number]  # rank and place among the fa
 
 _LONGEST = 10**6  # of the numbers above and below in a fraction that is written out
 _HALF = Fraction(1, 2)
+_LARGEST = int(sys.float_info.max)
+
+
+def _rounded(value: Number) -> float:
+    """Return the float that is nearest to a number; infinity for what is too large, as floats have it."""
+    return math.copysign(math.inf, value) if abs(value) > _LARGEST else float(value)
 
 
 class Fractions:
@@ -40,9 +48,9 @@ class Fractions:
 
     def number(self, value: Number) -> Expr:
         if value.denominator == 1:
-            return self.graph.constant(int(value) if -(10**15) < value < 10**15 else float(value))
+            return self.graph.constant(int(value) if -(10**15) < value < 10**15 else _rounded(value))
         if self._is_decimal(value):
-            return self.graph.constant(float(value))
+            return self.graph.constant(_rounded(value))
         assert isinstance(value, Fraction)
         return self.graph.apply(arithmetic.div, (value.numerator, value.denominator))
 

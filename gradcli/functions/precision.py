@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.check.branches import roots_each_way
 from gradcli.check.stochastic import Format, Reach, reaches, spreads
 from gradcli.functions.arguments import Floats
 from gradcli.functions.subject import Subject
@@ -24,6 +25,7 @@ Narrow = tuple[Format, bool]
 # of float32 the unit roundoff alone: what is small, or large, is so in float64
 _FLOAT32 = Format("float32", 2.0**-24, float(np.finfo(np.float64).smallest_normal), float(np.finfo(np.float64).max))
 _SINGLE = Format("float32", 2.0**-24, float(np.finfo(np.float32).smallest_normal), float(np.finfo(np.float32).max))
+_BOUNDED = {"bfloat16": "float16"}  # of the formats that NumPy has no type for
 _FLOAT32_ALONE = {np.dtype(np.float32)}
 _PROPORTION = 2.0**-29  # the unit roundoff of float64 by that of float32
 _WIDE = 0.5  # of the gradient's length: a claim within more may be anything
@@ -60,12 +62,25 @@ def room_of(
 ) -> Room:  # fmt: skip
     """What rounding explains of the gradients of a traced number, which are right without it.
 
+    Where rounding decides a branch, that is what it explains on one way or another.
     kinds  the dtypes of the nodes of the trace, in which a framework computes them; a gradient of somebody's may use fewer bits
     """
     kind, accumulates = narrow
     own = not accumulates and kind.unit > _SINGLE.unit
     formats = {node: _SINGLE for node, met in kinds.items() if own and met == _FLOAT32_ALONE}
-    return Room(kind, reaches(root, wrt, leaves, kind, accumulates, formats), right)
+    first, *others = (
+        reaches(way, wrt, leaves, kind, accumulates, formats) for way in roots_each_way(root, leaves, bounded_in(kind.name))
+    )  # fmt: skip
+    for reach in others:
+        rooms = {name: np.maximum(first.rooms[name], reach.rooms[name]) for name in first.rooms}
+        terms = {name: np.maximum(first.terms[name], reach.terms[name]) for name in first.terms}
+        first = first._replace(rooms=rooms, terms=terms, overflows=first.overflows or reach.overflows)
+    return Room(kind, first, right)
+
+
+def bounded_in(kind: str) -> str:
+    """Return the dtype of NumPy's in which errors are bounded of what is computed in a format."""
+    return _BOUNDED.get(kind, kind)
 
 
 def room_at_zeros(

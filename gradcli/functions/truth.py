@@ -9,11 +9,12 @@ from typing import Protocol
 
 import numpy as np
 
+from gradcli.check.branches import DECIDES
 from gradcli.check.claims import RTOL
 from gradcli.functions.arguments import Floats
 from gradcli.functions.differences import by_differences
 from gradcli.functions.linear import ADJOINT, by_units
-from gradcli.functions.precision import precision_of, widened
+from gradcli.functions.precision import Narrow, bounded_in, precision_of, widened
 from gradcli.functions.seeds import Seeds
 from gradcli.functions.subject import Subject
 from gradcli.functions.symmetry import TOLD, is_of_symmetric, symmetrized, symmetrizing
@@ -99,7 +100,23 @@ class Truth:
         check = self.exact.check(self.subject.floats, seeds, claims, self.question.rtol, self.question.atol, narrow=narrow)
         if check is None:
             return None
-        return {claim.of: part_of(claim, check.variables.get(claim.of), claims[claim.of]) for claim in check.claims}
+        found = {claim.of: part_of(claim, check.variables.get(claim.of), claims[claim.of]) for claim in check.claims}
+        return self._on_other_ways(found, seeds, claims, narrow)
+
+    def _on_other_ways(
+        self, found: dict[str, VariableCheck], seeds: Seeds, claims: Floats, narrow: Narrow | None
+    ) -> dict[str, VariableCheck]:
+        """The verdicts with what is right on a branch in Python that rounding decides against, which is not wrong."""
+        if self.exact is None or all(part.verdict is not Verdict.MISMATCH for part in found.values()):
+            return found
+        for text, way in self.exact.other_ways("float64" if narrow is None else bounded_in(narrow[0].name)):
+            check = way.check(self.subject.floats, seeds, claims, self.question.rtol, self.question.atol, narrow=narrow)
+            for claim in [] if check is None else check.claims:
+                if found[claim.of].verdict is Verdict.MISMATCH and claim.verdict is not Verdict.MISMATCH:
+                    part = part_of(claim, None, claims[claim.of])
+                    reason = DECIDES.format(text)
+                    found[claim.of] = replace(part, verdict=Verdict.ILL_CONDITIONED, reason=reason)
+        return found
 
     def _without_value(self, claims: Floats) -> dict[str, VariableCheck] | None:
         """The verdict where the function has no finite value, which has no derivative, and no formula that says more."""

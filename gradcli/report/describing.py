@@ -47,18 +47,21 @@ def notes(outcome: Outcome) -> list[str]:
 
 _TRACED = "the traced function"
 _SOURCES = (_TRACED, "differences", "complex step", "unit vectors", "the implicit function theorem")
+_PASSING = ("agree", "kink", "ill-conditioned")
 _SURPRISING = ("held constant where", "in training mode")
 
 
 def basis(outcome: Outcome) -> list[str]:
-    """Return what the verdict on a function in Python rests on beside its numbers."""
+    """Return what a verdict rests on beside its numbers: how a function in Python was decided, and what is said of right entries."""
     check = outcome.record.check
-    parts = [] if check is None else [part for part in check.variables.values() if (part.decided_by or "").startswith(_SOURCES)]
-    if check is None or not parts:
+    if check is None or check.verdict.word == "skipped":
         return []
-    sources = [f"decided by {part.decided_by}" for part in parts if part.decided_by != _TRACED]
-    reasons = [part.reason for part in parts if part.verdict.word == "agree"]
-    return list(dict.fromkeys(text for text in (*sources, check.reason, *reasons) if text))
+    parts = list(check.variables.values())
+    sources = [part.decided_by for part in parts if part.decided_by is not None and part.decided_by.startswith(_SOURCES)]
+    by = [f"decided by {source}" for source in sources if source != _TRACED]
+    own = check.reason if sources else None
+    reasons = [part.reason for part in parts if part.verdict.word in _PASSING]
+    return list(dict.fromkeys(text for text in (*by, own, *reasons) if text))
 
 
 def remark(outcome: Outcome) -> str:

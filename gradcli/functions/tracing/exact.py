@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from gradcli.check.branches import is_unsure, roots_each_way
 from gradcli.check.crosscheck import cross_check
 from gradcli.check.given import Given
 from gradcli.errors import GradcliError
 from gradcli.functions.arguments import Floats
-from gradcli.functions.precision import Narrow, Room, epsilon_of, exact_numbers, room_at_zeros, room_of, rounding_of
+from gradcli.functions.precision import Narrow, Room, bounded_in, epsilon_of, exact_numbers, room_at_zeros, room_of, rounding_of
 from gradcli.functions.seeds import Seeds
 from gradcli.functions.subject import OUTSIDE, Subject
 from gradcli.functions.tracing.passage import Passage
@@ -80,7 +82,8 @@ class Exact:
             grad = {name: np.broadcast_to(np.asarray(found.get(x, 0.0)), x.shape)[()] for name, x in leaves.items()}
             record = Record("", value=values[root], seed=np.float64(1), grad=grad)
             room = None if narrow is None else room_of(root, leaves, scope.values, grad, narrow, self.trace.kinds_of)
-            given = [self._given(name, numbers, rtol, atol, room) for name, numbers in claims.items()]
+            precision = None if narrow is None else bounded_in(narrow[0].name)
+            given = [self._given(name, numbers, rtol, atol, room, precision) for name, numbers in claims.items()]
             check = cross_check(scope, root, dict(leaves), record, None, given)
             if narrow is None and check.worst is Verdict.MISMATCH:
                 zeros = room_at_zeros(root, leaves, scope.values, grad)
@@ -95,10 +98,45 @@ class Exact:
         return (check, grad) if len(check.claims) == len(claims) else None
 
     @staticmethod
-    def _given(name: str, numbers: np.ndarray, rtol: float | None, atol: float, room: Room | None) -> Given:
+    def _given(name: str, numbers: np.ndarray, rtol: float | None, atol: float, room: Room | None, precision: str | None) -> Given:
         if room is None:
             return Given(name, numbers=numbers, rtol=rtol, atol=atol)
-        return Given(name, numbers=numbers.astype(np.float64), rtol=rtol or 0.0, atol=atol, room=room.of[name])
+        return Given(name, numbers=numbers.astype(np.float64), rtol=rtol or 0.0, atol=atol, room=room.of[name], precision=precision)
+
+    def other_ways(self, precision: str) -> list[tuple[str, Exact]]:
+        """The function on the branches that its code in Python would take but for rounding in a precision, each with the condition."""
+        unsure = self._unsure(precision)
+        turned = [(text, (index,)) for text, index in unsure]
+        if len(unsure) > 1:
+            turned.append((unsure[0][0], tuple(index for _, index in unsure)))
+        found = []
+        for text, indices in turned:
+            with suppress(REFUSED):
+                passage = Passage(turned=indices, placing=False)
+                _, nodes, trace = run_at(self.subject, self.run, self.subject.floats, passage)
+                if not trace.opaque and len(nodes) == len(self.results):
+                    found.append((text, Exact(self.subject, self.run, trace, nodes, passage)))
+        return found
+
+    def _unsure(self, precision: str) -> list[tuple[str, int]]:
+        """The conditions in Python whose truth rounding decides, in words, and their indices in the graph."""
+        conditions = self.passage.conditions
+        if not conditions:
+            return []
+        leaves = self.scope(self.subject.floats).values
+        return [(text, node.index) for node, text in conditions.items() if is_unsure(node, leaves, precision)]
+
+    @property
+    def _precision(self) -> str:
+        """The dtype in which errors are bounded of what the function computes with the fewest digits."""
+        kinds = [kind for kind in self.trace.kinds if kind.kind in FLOATS]
+        return bounded_in(str(max(kinds, key=epsilon_of)))
+
+    def turns(self, node: Expr, floats: Floats, wanted: np.ndarray) -> bool:
+        """Return True if a result is what is wanted on another way, between which and its own rounding decides."""
+        leaves = self.scope(floats).values
+        ways = roots_each_way(node, leaves, self._precision)
+        return any(_alike(np.asarray(forward([way], leaves)[way]), wanted, self.trace.kinds) for way in ways[1:])
 
     def scope(self, floats: Floats) -> Scope:
         """The values of the leaves, at these numbers of the arguments, exactly."""
@@ -155,7 +193,7 @@ def _exact(subject: Subject, run: Run, held: dict[str, None]) -> Exact | None:
     found = [_hidden(subject, here, floats) for floats in _nearby(subject.floats)]
     known = [numbers for numbers in found if numbers is not None]
     if not known:
-        return None
+        return here if here.other_ways(here._precision) else None
     hidden = sorted({number for numbers in known for number in numbers})
     if not hidden:
         return here
@@ -207,16 +245,18 @@ def _believed(subject: Subject, run: Run, floats: Floats, held: dict[str, None],
     if trace.opaque or len(results) != len(wanted):
         return None
     found = Exact(subject, run, trace, nodes, passage)
-    arrays = [result.array if isinstance(result, Tensor) else np.asarray(result) for result in results]
+    arrays = [_array(result) for result in results]
     if any(x.shape != right.shape or x.dtype.kind not in (*FLOATS, *"iub") for x, right in zip(arrays, wanted, strict=True)):
         return None
+    rows = list(zip(arrays, wanted, nodes, strict=True))
     room: Any = [0.0] * len(nodes)
     for rounded in (False, True):  # which is asked for where it decides
         if rounded:
             room = rounding_of(nodes, found.scope(floats).values, max(map(epsilon_of, trace.kinds)))
-        if all(_alike(x, right, trace.kinds, off) for x, right, off in zip(arrays, wanted, room, strict=True)):
+        if all(_alike(x, right, trace.kinds, off) for (x, right, _), off in zip(rows, room, strict=True)):
             return found
-    return None
+    turned = all(_alike(x, right, trace.kinds, 0.0) or found.turns(node, floats, right) for x, right, node in rows)
+    return found if turned else None
 
 
 def _alike(one: np.ndarray, other: np.ndarray, kinds: Iterable[np.dtype[Any]], off: Any) -> bool:

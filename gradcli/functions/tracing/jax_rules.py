@@ -68,6 +68,8 @@ def _dynamic_slice(x: Any, *starts: Any, slice_sizes: Any, **_: Any) -> Any:
 
 
 def _select(which: Any, *cases: Any, **_: Any) -> Any:
+    if len(cases) == 2:  # which is a condition, that stays in the graph
+        return np.where(which, cases[1], cases[0])
     found = cases[0]
     for number, case in enumerate(cases[1:], 1):
         found = np.where(np.asarray(which) == number, case, found)

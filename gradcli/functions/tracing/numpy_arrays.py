@@ -84,8 +84,7 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
         return self.passage.out(self.tensor).astype(dtype or self.dtype, copy=False)
 
     def __bool__(self) -> bool:
-        self.passage.decide()
-        return bool(self.tensor.array)
+        return self.passage.branch(self.tensor)
 
     def __float__(self) -> float:
         return float(self.passage.out(self.tensor))

@@ -35,12 +35,15 @@ class Passage:
     """One run of a function.
 
     instead  what the code gets of a node, by its index in the graph, in the place of its numbers
+    turned   conditions in Python whose truth the code gets the other way, by their indices in the graph
     placing  whether anybody will ask for places, which take time
     """
 
     instead: Mapping[int, np.ndarray] = field(default_factory=dict)
+    turned: Collection[int] = ()
     placing: bool = True
     exits: list[Exit] = field(default_factory=list)
+    conditions: dict[Expr, str] = field(default_factory=dict)  # that the code branches on, with where it does
     decisions: dict[str, None] = field(default_factory=dict)
     held: dict[str, None] = field(default_factory=dict)  # where a value was declared a constant
     place: Callable[[], Place | None] = place_here
@@ -70,6 +73,16 @@ class Passage:
         """The code branches on a number, or counts by it."""
         if place := self._place():
             self.decisions[str(place)] = None
+
+    def branch(self, tensor: Tensor) -> bool:
+        """The code branches on a condition: return its truth, or the other where that is wanted."""
+        self.decide()
+        truth, trace = bool(tensor.array), state.recorder
+        if trace is None:
+            return truth
+        node = trace.node_of(tensor)
+        self.conditions[node] = str(self._place() or "")
+        return truth is not (node.index in self.turned)
 
     def hold(self) -> None:
         """The code declares a value to be a constant."""

@@ -28,12 +28,12 @@ def methods(passage: Passage) -> dict[str, Any]:
     def detached(x: Tensor) -> Tensor:
         return x if in_forward() else _held(passage, x)
 
-    def decided(taken: Callable[[Tensor], Any]) -> Callable[[Tensor], Any]:
-        def take(x: Tensor) -> Any:
-            passage.decide()
-            return taken(x)
+    def counted(x: Tensor) -> int:
+        passage.decide()
+        return int(x.array)
 
-        return take
+    def branched(x: Tensor) -> bool:
+        return passage.branch(x)
 
     by_data: set[str] = set()  # the places that have read it
 
@@ -67,8 +67,8 @@ def methods(passage: Passage) -> dict[str, Any]:
         "numpy": lambda x, **_: passage.out(x),
         "__array__": lambda x, dtype=None, copy=None: passage.out(x).astype(dtype or x.array.dtype, copy=False),
         "__float__": lambda x: float(passage.out(x)),
-        "__int__": decided(Tensor.__int__),
-        "__bool__": decided(Tensor.__bool__),
+        "__int__": counted,
+        "__bool__": branched,
     }
 
 
