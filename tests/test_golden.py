@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +14,9 @@ SAMPLE = [(kind, question, was) for kind, question, was in recorded()[::40]]
 
 
 @pytest.mark.parametrize(("kind", "question", "was"), SAMPLE, ids=[f"{place} {kind}" for place, (kind, *_) in enumerate(SAMPLE)])
-def test_an_answer_is_the_recorded_one(kind: str, question: dict[str, Any], was: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+def test_an_answer_is_the_recorded_one(
+    kind: str, question: dict[str, Any], was: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.chdir(tmp_path)
     found = difference(was, json.loads(json.dumps(ask(question))))
     assert found is None, f"{question}: {found}; `python -m golden record` takes in what is meant"

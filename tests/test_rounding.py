@@ -105,7 +105,8 @@ BINARY = (
     "(1+({})**2)**tanh({})",
 )
 WHOLE = (
-    "sum({})", "mean({})", "std({})", "var({})", "logsumexp({}, axis=None)", "norm({})", "max({})", "sum(cumsum({}))/10", "sum(softmax({}, axis=None)*y)",
+    "sum({})", "mean({})", "std({})", "var({})", "logsumexp({}, axis=None)", "norm({})", "max({})", "sum(cumsum({}))/10",
+    "sum(softmax({}, axis=None)*y)",
     "sum(log_softmax({}, axis=None)*x)", "sum(sort({})*y)", "prod(1+({})/50)", "median({})", "sum(cumprod(1+({})/50))", "norm({},3)",
     "dot({},y)", "sum(logcumsumexp({},0))", "quantile({},0.3)", "sum(matmul(reshape({},(3,4)),reshape(y,(4,3)))**2)",
     "det(reshape(({})[:9],(3,3))/9+eye(3))", "sum(solve(reshape(({})[:9],(3,3))/20+eye(3), y[:3]))", "sum(flip({})*x)",

@@ -24,6 +24,7 @@ _GUARD = 15  # digits that the reference may lose to rounding at its own precisi
 _EPSILON = float(np.finfo(float).eps)
 _SMALLEST = 2.0**-1074
 _FAINT = 2.0**-1000  # a bound beneath says that floats end here, and nothing of how well a number is known
+_TOLD = 400_000  # bits beneath 1 to which a number is told
 _AT_ONCE = 256  # entries between two looks at the time
 _COMPARED = (Verdict.AGREE, Verdict.MISMATCH)
 _ENOUGH = 6  # digits below which a right result is ill-conditioned
@@ -252,7 +253,7 @@ class Comparison:
         for i, (_, relative) in errors.items():
             if self.verdicts[i] is Verdict.AGREE and (digits := digits_of(relative)) < enough:
                 self.verdicts[i] = Verdict.ILL_CONDITIONED
-                self.reasons[i] = right_digits(digits, self.m.nstr(self.reference[i], 6) if self._underflows(i) else None)
+                self.reasons[i] = right_digits(digits, _beneath(self.m, self.reference[i]) if self._underflows(i) else None)
 
     @property
     def mask(self) -> np.ndarray | None:
@@ -305,6 +306,11 @@ def _listed(array: Any) -> list[Any]:
 
 def mask_of(wrong: Sequence[bool], shape: tuple[int, ...]) -> np.ndarray:
     return np.array(wrong, dtype=bool).reshape(shape)
+
+
+def _beneath(m: Any, x: Any) -> str:
+    """A number that is too small for floats, in a few digits."""
+    return m.nstr(x, 6) if m.mag(x) > -_TOLD else f"below 1e-{_TOLD // 4}"
 
 
 def right_digits(digits: int, beneath: str | None) -> str:

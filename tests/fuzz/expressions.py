@@ -56,7 +56,9 @@ _UNARY = [
     "nan_to_num",
 ]
 _BINARY = ["maximum({}, {})", "minimum({}, {})", "atan2({}, {})", "hypot({}, {})", "logaddexp({}, {})", "xlogy({}, {})", "fmod({}, {})"]
-_REDUCING = ["sum({})", "mean({})", "max({})", "min({})", "prod({})", "logsumexp({}, axis=None)", "var({})", "std({})", "norm({})", "median({})"]
+_REDUCING = [
+    "sum({})", "mean({})", "max({})", "min({})", "prod({})", "logsumexp({}, axis=None)", "var({})", "std({})", "norm({})", "median({})",
+]  # fmt: skip
 _ALONG = [
     "cumsum({}, 0)",
     "softmax({}, -1)",

@@ -259,6 +259,11 @@ def _believed(subject: Subject, run: Run, floats: Floats, held: dict[str, None],
     return found if turned else None
 
 
+def _array(result: Any) -> np.ndarray:
+    array: np.ndarray = result.array if isinstance(result, Tensor) else np.asarray(result)
+    return array
+
+
 def _alike(one: np.ndarray, other: np.ndarray, kinds: Iterable[np.dtype[Any]], off: Any) -> bool:
     """Whether results are the same, as far as the dtypes let them that were computed in; and but for how far rounding takes them."""
     widest = max(map(epsilon_of, (other.dtype, *kinds)))
