@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from gradcli.tensors.core.batched import check_no_examples
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.refusals import all_in_words
 from gradcli.tensors.torch.generator import Generator, default_generator
@@ -45,6 +46,7 @@ def _binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -
 
 
 def _check_kind(kernel: str, x: Tensor) -> None:
+    check_no_examples()
     if x.array.dtype not in (np.float32, np.float64):
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{x.dtype.in_messages}'")
 
