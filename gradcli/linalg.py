@@ -3,17 +3,14 @@
 from typing import Any
 
 from gradcli.tensors.torch.catalogue_functions import function, function_names
-from gradcli.tensors.torch.lapack_factors import FACTORS
+from gradcli.tensors.torch.introspection import OF_MATRICES
 from gradcli.tensors.torch.namespace import without
-from gradcli.tensors.torch.unrecorded import OF_MATRICES
 
 
 def __getattr__(name: str) -> Any:
     without(name, "torch.linalg")
-    if name in FACTORS:
-        return FACTORS[name]
     return OF_MATRICES[name] if name in OF_MATRICES else function(name, "torch.linalg")
 
 
 def __dir__() -> list[str]:
-    return [*function_names(), *OF_MATRICES, *FACTORS]
+    return [*function_names(), *OF_MATRICES]

@@ -197,12 +197,11 @@ def test_gradients_that_are_batched() -> None:
 
 def test_random_numbers_of_examples() -> None:
     x = torch.zeros(4, 2)
-    with pytest.raises(RuntimeError, match="randomness error mode"):
-        vmap(lambda x: x + torch.rand(2))(x)
-    same = vmap(lambda x: x + torch.rand(2), randomness="same")(x)
-    different = vmap(lambda x: x + torch.rand(2), randomness="different")(x)
-    assert (same == same[0]).all()
-    assert len(set(different.flatten().tolist())) == 8
+    for draw in (lambda x: torch.rand(2), torch.bernoulli, torch.randn_like, lambda x: torch.nn.functional.dropout(x, 0.5)):
+        with pytest.raises(RuntimeError, match="draw the numbers before, and pass them as an argument"):
+            vmap(lambda x, draw=draw: x + draw(x))(x)
+    with pytest.raises(TypeError, match="randomness"):
+        vmap(lambda x: x, randomness="same")
 
 
 def test_what_takes_entries_is_refused() -> None:

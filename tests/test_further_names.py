@@ -49,6 +49,7 @@ def test_singular_matrices_raise_a_linalg_error() -> None:
         ("torch.view_as_complex", "its numbers are complex"),
         ("torch.lstm", "a kernel behind torch.nn's recurrent modules"),
         ("torch.lobpcg", "torch.linalg.eigh is exact"),
+        ("torch.kl_div", "torch.nn.functional has it, with names for the reductions"),
     ],
 )
 def test_what_is_left_out_says_why(text: str, why: str) -> None:
@@ -56,16 +57,9 @@ def test_what_is_left_out_says_why(text: str, why: str) -> None:
         eval(text, {"torch": torch})
 
 
-def test_settings_of_the_process_are_what_holds() -> None:
-    torch.use_deterministic_algorithms(True)
-    assert torch.are_deterministic_algorithms_enabled()
+def test_tensors_are_on_the_cpu() -> None:
     with pytest.raises(RuntimeError, match="Torch not compiled with CUDA enabled"):
         torch.set_default_device("cuda")
-    try:
-        torch.set_default_tensor_type(torch.DoubleTensor)
-        assert torch.tensor(1.0).dtype is torch.float64
-    finally:
-        torch.set_default_tensor_type("torch.FloatTensor")
     assert gradcli.nn.init.dirac_ is torch.nn.init.dirac_
 
 
@@ -78,3 +72,19 @@ def test_alpha_dropout_is_differentiated() -> None:
     scale = 1 / np.sqrt((1.7580993408473766**2 * 0.5 + 1) * 0.5)  # Klambauer et al., Self-Normalizing Neural Networks, 2017
     assert 0 < kept.sum() < 8
     np.testing.assert_allclose(gradient.numpy(), np.where(kept.numpy(), scale, 0.0), rtol=1e-15)
+
+
+def test_counts_follow_the_seed_and_their_distributions() -> None:
+    means, trials = torch.full((4000,), 7.0), torch.full((4000,), 30.0)
+    for draw, mean, variance in (
+        (lambda: torch.poisson(means), 7.0, 7.0),
+        (lambda: torch.binomial(trials, torch.tensor(0.6)), 18.0, 7.2),
+    ):
+        torch.manual_seed(1)
+        counts = draw()
+        assert abs(counts.mean().item() - mean) < 0.2
+        assert abs(counts.var().item() - variance) < 0.8
+        torch.manual_seed(1)
+        assert (draw() == counts).all()
+    assert torch.poisson(torch.tensor([0.0, 0.0])).tolist() == [0, 0]
+    assert torch.binomial(torch.tensor([5.0, 0.0]), torch.tensor([1.0, 0.5])).tolist() == [5, 0]

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import gradcli as torch
-from gradcli.autograd import Variable
 
 F = torch.nn.functional
 X = np.array([[1.0, -2.0, 3.0], [4.0, 5.0, -6.0]])
@@ -151,14 +150,3 @@ def test_arguments_of_apply_by_name_are_inputs(function: Any) -> None:
     assert function.apply(by=3, x=x).tolist() == [3.0]
     with pytest.raises(TypeError, match="unexpected keyword argument 'z'"):
         function.apply(x, z=3)
-
-
-def test_a_variable_is_a_leaf_of_its_own() -> None:
-    t = torch.ones(2)
-    v = Variable(t, requires_grad=True)
-    assert (v.requires_grad, v.is_leaf, t.requires_grad, v is t) == (True, True, False, False)
-    assert np.shares_memory(v.detach().numpy(), t.numpy())
-    assert not Variable(v * 2).requires_grad
-    assert isinstance(t, Variable)
-    with pytest.raises(RuntimeError, match="nly Tensors of floating point"):
-        Variable(torch.ones(2, dtype=torch.long), requires_grad=True)

@@ -18,12 +18,10 @@ from gradcli.tensors.core.modes import (
 )
 from gradcli.tensors.torch.custom_transforms import Function
 from gradcli.tensors.torch.namespace import missing
-from gradcli.tensors.torch.variable import Variable
 
 __all__ = [
     "Function",
     "GradcheckError",
-    "Variable",
     "backward",
     "detect_anomaly",
     "enable_grad",

@@ -14,24 +14,22 @@ from typing import Any
 import gradcli
 from gradcli.ops.refusals.handed import native
 from gradcli.tensors.torch.catalogue_functions import function_names
-from gradcli.tensors.torch.underived_functions import SPECIAL
 
 WRITTEN = Path(gradcli.__file__).parent / "ops" / "refusals" / "forms.txt"
 _MODULES = {"": "torch", "linalg.": "torch.linalg", "special.": "torch.special", "F.": "torch.nn.functional"}
 _SAME = {"SymInt": "int", "ScalarType": "dtype", "Scalar": "Number", "Dimname": "name", "Layout": "layout", "MemoryFormat": "memory_format"}
 _OWN = (
-    "all", "any", "allclose", "arange", "bernoulli", "bincount", "broadcast_shapes", "bucketize", "can_cast", "count_nonzero",
-    "empty", "empty_like", "equal", "eye", "full", "full_like", "histc", "is_complex", "is_floating_point", "isclose", "isin",
-    "linspace", "logspace", "multinomial", "nonzero", "normal", "numel", "ones", "ones_like", "poisson", "promote_types", "rand",
-    "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "result_type", "scalar_tensor", "searchsorted",
-    "tril_indices", "triu_indices", "unique", "where", "zeros", "zeros_like", "argwhere", "unique_consecutive", "as_strided",
-    "clone", "einsum", "logical_not", "bitwise_not", "dropout", "alpha_dropout", "feature_dropout", "gcd", "lcm",
-    "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift", "matrix_rank", "histogram",
-    "detach_copy", "dequantize", "from_dlpack", "get_device", "hash_tensor", "is_distributed", "is_signed", "slice_copy", "slice_inverse",
-    "smm", "sspaddmm", "to_dlpack", "geqrf", "histogramdd", "norm_except_dim",
-    "feature_alpha_dropout", "native_channel_shuffle", "native_dropout", "native_layer_norm", "native_group_norm", "native_batch_norm",
-    "convolution", "conv_tbc", "segment_reduce", "embedding_bag", "linear_cross_entropy", "fractional_max_pool2d",
-    "fractional_max_pool3d", "view_copy", "svd_lowrank", "pca_lowrank", "ldl_factor", "ldl_factor_ex", "ldl_solve", *SPECIAL,
+    "all", "any", "allclose", "arange", "bernoulli", "bincount", "broadcast_shapes", "bucketize",
+    "can_cast", "count_nonzero", "empty", "empty_like", "equal", "eye", "full", "full_like",
+    "is_complex", "is_floating_point", "isclose", "isin", "linspace", "logspace", "multinomial",
+    "nonzero", "normal", "numel", "ones", "ones_like", "poisson", "promote_types", "rand",
+    "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "result_type",
+    "scalar_tensor", "searchsorted", "tril_indices", "triu_indices", "unique", "where", "zeros",
+    "zeros_like", "argwhere", "unique_consecutive", "as_strided", "clone", "einsum",
+    "logical_not", "bitwise_not", "dropout", "alpha_dropout", "feature_dropout",
+    "feature_alpha_dropout", "gcd", "lcm", "bitwise_and", "bitwise_or", "bitwise_xor",
+    "bitwise_left_shift", "bitwise_right_shift", "matrix_rank", "get_device", "is_signed",
+    "embedding_bag",
 )  # fmt: skip
 
 

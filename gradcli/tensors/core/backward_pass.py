@@ -27,10 +27,9 @@ from gradcli.tensors.core.tensor import Tensor
 class Run:
     """A backward pass that is under way, and the nodes that have a part in it."""
 
-    __slots__ = ("callbacks", "gathered", "needed")
+    __slots__ = ("gathered", "needed")
 
     gathered: dict[int, dict[int, Any]]  # what hooks on several tensors have seen, once there is one
-    callbacks: list[Any]  # what is called at its end
 
     def __init__(self, needed: set[Node]) -> None:
         self.needed = needed
@@ -40,12 +39,6 @@ class Run:
         if not hasattr(self, "gathered"):
             self.gathered = {}
         return self.gathered.setdefault(hook, {})
-
-    def at_the_end(self, callback: Any) -> None:
-        """Call something when it has passed."""
-        if not hasattr(self, "callbacks"):
-            self.callbacks = []
-        self.callbacks.append(callback)
 
 
 def run(
@@ -136,12 +129,10 @@ def run(
     if state.anomaly:
         check = check_backward
     recording, outer, constants = state.recording, state.run, dtypes.set_constants(None)
-    state.recording, state.run = create_graph, (own := Run(needed))
+    state.recording, state.run = create_graph, Run(needed)
     try:
         with np.errstate(all="ignore"):
             sweep(order, adjoints, watched(pull) if state.anomaly else pull, _cast_tensor if tensors else _cast)
-        for callback in getattr(own, "callbacks", ()):
-            callback()
     finally:
         state.recording, state.run = recording, outer
         dtypes.set_constants(constants)

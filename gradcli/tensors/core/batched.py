@@ -21,11 +21,10 @@ from gradcli.tensors.core.tensor import Tensor
 
 
 class BatchLevel:
-    """One `vmap` that is under way: how many examples there are, and what random numbers they see."""
+    """One `vmap` that is under way: how many examples there are, and how many others are around it."""
 
-    def __init__(self, size: int, randomness: str = "error") -> None:
-        self.size, self.randomness = size, randomness
-        self.depth = len(state.batch_levels)
+    def __init__(self, size: int) -> None:
+        self.size, self.depth = size, len(state.batch_levels)
 
 
 Levels = tuple[BatchLevel, ...]
@@ -172,18 +171,12 @@ def own_entries(x: Tensor, levels: Levels) -> Any:
     return Batched(clone(whole.physical), whole.levels) if isinstance(whole, Batched) else x
 
 
-def by_randomness(shape: tuple[int, ...], draw: Callable[[tuple[int, ...]], Tensor]) -> Tensor:
-    """Random numbers as the `vmap` that is under way wants them: draw(lead) gives so many examples in front."""
-    if not state.batch_levels and state.columns in (None, "different"):
-        return draw(())
-    if not state.batch_levels or state.batch_levels[-1].randomness == "error":
+def check_no_examples() -> None:
+    """Refuse random numbers in a function of examples. Raises RuntimeError."""
+    if state.batch_levels or state.columns:
         raise RuntimeError(
-            "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' randomness flags on "
-            "vmap or perform the randomness operation out of vmap"
+            "vmap: called random operation while in a function of examples: draw the numbers before, and pass them as an argument"
         )
-    levels = tuple([other for other in state.batch_levels if other.randomness == "different"])
-    drawn: Tensor = rewrapped(draw(extents(levels)), levels)
-    return drawn
 
 
 def at_level(x: Tensor, level: BatchLevel) -> Any:

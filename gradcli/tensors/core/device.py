@@ -42,3 +42,11 @@ def check_device(where: Any) -> None:
         if isinstance(where, int):
             raise RuntimeError("Cannot access accelerator device when none is available. Tensors of gradcli live on the CPU")
         raise RuntimeError(f"{_KINDS} device type at start of device string: {kind}. Tensors of gradcli live on the CPU")
+
+
+def set_default_device(where: Any) -> None:
+    check_device(where)
+
+
+def get_default_device() -> device:
+    return device("cpu")

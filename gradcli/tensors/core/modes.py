@@ -40,7 +40,7 @@ class _State(threading.local):
     interpreter: Any = None  # applies operations in place of the slow path, while some tensors are batched or have tangents
     forward_levels: tuple[Any, ...] = ()  # at which tensors have tangents, the innermost last
     transforms = 0  # functions of torch.func that are under way, which alone may make inputs
-    columns: str | None = None  # what random numbers examples see that are computed one after the other, not along a level
+    columns = False  # whether examples are computed one after the other, not along a level
     batch_levels: tuple[Any, ...] = ()  # along which tensors are batched, the innermost last
     usual = True  # none of these is on, whether operations are recorded or not
 

@@ -27,23 +27,12 @@ from gradcli.tensors.dispatch.underivable import limited
 from gradcli.tensors.torch.bits import BITS
 from gradcli.tensors.torch.cast_methods import CASTS
 from gradcli.tensors.torch.counts import COUNTS
-from gradcli.tensors.torch.dense import DENSE
-from gradcli.tensors.torch.fractional_pooling import FRACTIONAL
-from gradcli.tensors.torch.further_functions import FURTHER
-from gradcli.tensors.torch.hashes import HASHES
-from gradcli.tensors.torch.histograms import HISTOGRAMS
 from gradcli.tensors.torch.introspection import INTROSPECTION
-from gradcli.tensors.torch.layer_functions import AT_THE_TOP, OF_LAYERS
-from gradcli.tensors.torch.library_losses import LIBRARY_LOSSES
-from gradcli.tensors.torch.low_rank import LOW_RANK
+from gradcli.tensors.torch.layer_functions import OF_LAYERS
 from gradcli.tensors.torch.memory_methods import MEMORY
-from gradcli.tensors.torch.plain_answers import ANSWERS
 from gradcli.tensors.torch.random_fills import OF_NETWORKS as RANDOM_OF_NETWORKS
 from gradcli.tensors.torch.random_fills import RANDOM
 from gradcli.tensors.torch.searching import SEARCHING
-from gradcli.tensors.torch.signal_windows import WINDOWS
-from gradcli.tensors.torch.slices import SLICES
-from gradcli.tensors.torch.unrecorded import UNRECORDED
 
 
 @cache
@@ -275,12 +264,12 @@ def in_place(name: str, where: str = "torch") -> Callable[..., Any] | None:
 
 # Those that are no methods.
 _IN_PLACE = ("celu_", "elu_", "hardtanh_", "leaky_relu_", "rrelu_", "selu_", "threshold_")
-_NAMED = {**RANDOM_OF_NETWORKS, **OF_LAYERS, **FRACTIONAL, "one_hot": one_hot, "native_channel_shuffle": FURTHER["native_channel_shuffle"]}
+_NAMED = {**RANDOM_OF_NETWORKS, **OF_LAYERS, "one_hot": one_hot}
 
 
 OF_NETWORKS: dict[str, Callable[..., Any]] = {name: in_words(function, name, "torch.nn.functional") for name, function in _NAMED.items()}
 OWN: dict[str, Callable[..., Any]] = {
-    **SEARCHING, **RANDOM, **UNRECORDED, **WINDOWS,
+    **SEARCHING, **RANDOM,
     "einsum": einsum, "is_tensor": is_tensor, "result_type": result_type, "promote_types": promote_types, "can_cast": can_cast,
     "broadcast_shapes": broadcast_shapes, "detach": detach, "adaptive_max_pool1d": adaptive_max_pool1d,
     "clone": in_words(clone_of, "clone"), "as_strided": in_words(MEMORY["as_strided"], "as_strided"),
@@ -290,6 +279,6 @@ OWN: dict[str, Callable[..., Any]] = {
         "count_nonzero", "bincount",
     )},
     "get_device": in_words(INTROSPECTION["get_device"], "get_device"), "is_signed": in_words(INTROSPECTION["is_signed"], "is_signed"),
-    **COUNTS, **DENSE, **FURTHER, **HASHES, **HISTOGRAMS, **ANSWERS, **AT_THE_TOP, **LIBRARY_LOSSES, **LOW_RANK, **SLICES,
+    **COUNTS,
     **{name: in_words(function, name) for name, function in BITS.items()},
 }  # fmt: skip

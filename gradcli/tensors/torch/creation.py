@@ -12,7 +12,7 @@ from gradcli.errors import UnreadArgumentError
 from gradcli.ops.calling.inputs import unmasked
 from gradcli.ops.pytorch import unbroadcastable
 from gradcli.tensors.core import dtypes
-from gradcli.tensors.core.batched import by_randomness
+from gradcli.tensors.core.batched import check_no_examples
 from gradcli.tensors.core.casts import as_tensor
 from gradcli.tensors.core.device import check_device
 from gradcli.tensors.core.modes import no_grad
@@ -250,19 +250,15 @@ def _random(name: str, draw: Any, kernel: str) -> Any:
         if kind.kind not in dtypes.FLOATS:
             raise NotImplementedError(f"\"{kernel}\" not implemented for '{dtypes.of_numpy(kind).in_messages}'")
         shape = size_of(given if size is None else (size,))
-        return by_randomness(shape, lambda lead: _made(draw((*lead, *shape), kind, generator), requires_grad, device))
+        check_no_examples()
+        return _made(draw(shape, kind, generator), requires_grad, device)
 
     def like(x: Tensor, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
+        check_no_examples()
         kind = x.array.dtype if dtype is None else dtypes.as_numpy(dtype)
         laid = alike(x.array, kind)
         alone = {} if draw is uniform else {"in_blocks": laid.flags.c_contiguous}
-
-        def fill(lead: tuple[int, ...]) -> Tensor:
-            if lead:
-                return _made(draw((*lead, *laid.shape), kind, None), requires_grad, device)
-            return _made(in_memory_order(laid, lambda shape: draw(shape, kind, None, **alone)), requires_grad, device)
-
-        return by_randomness(laid.shape, fill)
+        return _made(in_memory_order(laid, lambda shape: draw(shape, kind, None, **alone)), requires_grad, device)
 
     return in_words(make, name), in_words(like, f"{name}_like")
 
@@ -288,19 +284,17 @@ def randint(
         raise TypeError("a size is wanted")
     kind, shape = np.dtype(np.int64) if dtype is None else dtypes.as_numpy(dtype), size_of((size,))
     draw = _whole_numbers(low, high, generator, kind)
-    return by_randomness(shape, lambda lead: _made(draw((*lead, *shape)), requires_grad, device))
+    check_no_examples()
+    return _made(draw(shape), requires_grad, device)
 
 
 @in_words
 def randint_like(x: Tensor, low: int, high: Any = None, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
+    check_no_examples()
     low, high = (0, low) if high is None else (low, high)
     kind, laid = x.dtype if dtype is None else dtype, alike(x.array, np.bool_)
-
-    def fill(lead: tuple[int, ...]) -> Tensor:
-        draw = _whole_numbers(low, high, None, dtypes.as_numpy(kind))
-        return _made(draw((*lead, *laid.shape)) if lead else in_memory_order(laid, draw), requires_grad, device)
-
-    return by_randomness(laid.shape, fill)
+    drawn = in_memory_order(laid, _whole_numbers(low, high, None, dtypes.as_numpy(kind)))
+    return _made(drawn, requires_grad, device)
 
 
 def _whole_numbers(low: Any, high: Any, generator: Any, kind: np.dtype[Any]) -> Callable[[tuple[int, ...]], np.ndarray]:
@@ -313,11 +307,8 @@ def randperm(n: int, *, generator: Any = None, dtype: Any = None, device: Any = 
     kind = np.dtype(np.int64) if dtype is None else dtypes.as_numpy(dtype)
     if n < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
-    return by_randomness((n,), lambda lead: Tensor(_permutations(lead, n, generator).astype(kind)))
-
-
-def _permutations(lead: tuple[int, ...], n: int, generator: Any) -> np.ndarray:
-    return np.array([permutation(n, generator) for _ in range(math.prod(lead))]).reshape(*lead, n)
+    check_no_examples()
+    return Tensor(permutation(n, generator).astype(kind))
 
 
 def _check_normal(mean: Any, std: Any) -> None:
@@ -343,7 +334,8 @@ def normal(
     parts = [np.shape(v.array if isinstance(v, Tensor) else v) for v in (mean, std)]
     shape = size_of((size,)) if size is not None else np.broadcast_shapes(*parts)
     kind = next((v.array.dtype for v in (mean, std) if isinstance(v, Tensor)), default_float())
-    noise = by_randomness(shape, lambda lead: Tensor(draw_normal((*lead, *shape), kind, generator)))
+    check_no_examples()
+    noise = Tensor(draw_normal(shape, kind, generator))
     with no_grad():
         drawn: Tensor = noise * std + mean
     if requires_grad:

@@ -176,7 +176,7 @@ def _by_its_own_rule(cls: type[Function], arguments: tuple[Any, ...]) -> Any:
     dims = structure.unflatten([0 if own else None for own in batched])
     before = state.change(batch_levels=tuple([other for other in state.batch_levels if other is not level]))
     try:
-        info = SimpleNamespace(batch_size=level.size, randomness=level.randomness)
+        info = SimpleNamespace(batch_size=level.size)
         returned = cls.vmap(info, dims, *given)
     finally:
         state.change(**before)

@@ -65,6 +65,14 @@ class Generator:
         self._spare = float(found["spare"]) if found["has_spare"] else None
         return self
 
+    def poisson(self, means: np.ndarray) -> np.ndarray:
+        """Counts of Poisson's distribution, as NumPy draws them."""
+        return np.asarray(self._state.poisson(means))
+
+    def binomial(self, trials: np.ndarray, chances: np.ndarray) -> np.ndarray:
+        """Counts of the binomial distribution, as NumPy draws them."""
+        return np.asarray(self._state.binomial(trials, chances))
+
     def words(self, n: int) -> np.ndarray:
         """n draws of 32 bits."""
         return self._state.randint(0, 1 << 32, size=n, dtype=np.uint32)

@@ -10,7 +10,7 @@ import numpy as np
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.pytorch import unbroadcastable
 from gradcli.tensors.core import dtypes
-from gradcli.tensors.core.batched import memory_of
+from gradcli.tensors.core.batched import check_no_examples, memory_of
 from gradcli.tensors.core.casts import as_tensor
 from gradcli.tensors.core.entry_writing import mismatch, write
 from gradcli.tensors.core.halves import drawn_in, is_half
@@ -101,11 +101,13 @@ def _normal(x: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = 
     _check_floats(x, "normal_kernel_cpu")
     if std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+    check_no_examples()
     kind, whole, few_bits = drawn_in(x.array.dtype), x.array.flags.c_contiguous, is_half(x.array.dtype)
     return _drawn(x, lambda shape: normal(shape, kind, generator, whole, few_bits) * std + mean, "NormalBackward0")
 
 
 def _drawn(x: Tensor, draw: Callable[[tuple[int, ...]], np.ndarray], label: str) -> Tensor:
+    check_no_examples()
     check_writable(x)
     check_places(x)
     return replace(x, Tensor(in_memory_order(x.array, draw).astype(x.array.dtype)), label)

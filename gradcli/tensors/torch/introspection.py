@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.errors import LinAlgError
 from gradcli.tensors.core.batched import by_example
 from gradcli.tensors.core.tensor import Tensor
+from gradcli.tensors.dispatch.refusals import in_words
 from gradcli.tensors.dispatch.underivable import in_graph
 
 
@@ -104,6 +106,19 @@ def _bincount(x: Tensor, weights: Tensor | None = None, minlength: int = 0) -> T
     return Tensor(np.bincount(x.array, None if weights is None else weights.array, minlength))
 
 
+def _matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
+    """How many singular values of a matrix are more than rounding: above atol and above rtol times the largest."""
+    array, eps = A.array, np.finfo(A.array.dtype if A.array.dtype.kind == "f" else np.float32).eps
+    if array.ndim < 2:
+        raise RuntimeError("torch.linalg.matrix_rank: The input tensor input must have at least 2 dimensions.")
+    atol, rtol = (getattr(v, "array", v) for v in (tol if tol is not None else atol, 0.0 if tol is not None and rtol is None else rtol))
+    values = np.abs(np.linalg.eigvalsh(array)) if hermitian else np.linalg.svd(array, compute_uv=False)
+    if rtol is None:
+        rtol = 0.0 if atol is not None and np.all(np.asarray(atol) > 0) else eps * max(array.shape[-2:])
+    bound = np.maximum(0.0 if atol is None else atol, rtol * values.max(-1, initial=0))
+    return Tensor(np.asarray((values > np.asarray(bound)[..., None]).sum(-1)))
+
+
 OF_ENTRIES: dict[str, Callable[..., Any]] = {
     "allclose": _all_close, "isclose": _is_close, "equal": _equal, "all": _truth(np.all), "any": _truth(np.any),
     "nonzero": _nonzero, "count_nonzero": _count_nonzero, "unique": _unique, "bincount": _bincount,
@@ -113,4 +128,7 @@ INTROSPECTION: dict[str, Callable[..., Any]] = {
     "get_device": _device,
     "is_floating_point": _is_floating_point, "is_complex": _is_complex, "is_signed": _is_signed, "is_inference": _is_inference,
     **{name: by_example(function) for name, function in OF_ENTRIES.items()},
+}  # fmt: skip
+OF_MATRICES: dict[str, Any] = {
+    "matrix_rank": in_words(by_example(_matrix_rank), "matrix_rank", "torch.linalg"), "LinAlgError": LinAlgError,
 }  # fmt: skip

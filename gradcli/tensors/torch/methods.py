@@ -28,22 +28,15 @@ from gradcli.tensors.torch import creation
 from gradcli.tensors.torch.bits import BITS
 from gradcli.tensors.torch.cast_methods import CASTS
 from gradcli.tensors.torch.catalogue_functions import where_of
-from gradcli.tensors.torch.dense import DENSE_METHODS
 from gradcli.tensors.torch.display import shown
-from gradcli.tensors.torch.further_functions import FURTHER_METHODS
-from gradcli.tensors.torch.hashes import HASH_METHODS
-from gradcli.tensors.torch.histograms import HISTOGRAM_METHODS
 from gradcli.tensors.torch.in_place_methods import IN_PLACE
 from gradcli.tensors.torch.introspection import INTROSPECTION, OF_ENTRIES
 from gradcli.tensors.torch.memory_methods import MEMORY
 from gradcli.tensors.torch.numpy_protocols import function_on_tensors
 from gradcli.tensors.torch.operators import OPERATORS
-from gradcli.tensors.torch.plain_answers import ANSWER_METHODS, PROPERTIES
 from gradcli.tensors.torch.random_fills import RANDOM, RANDOM_IN_PLACE
 from gradcli.tensors.torch.searching import SEARCHING_METHODS
-from gradcli.tensors.torch.slices import SLICE_METHODS
 from gradcli.tensors.torch.ufunc_calls import ufunc_on_tensors
-from gradcli.tensors.torch.unrecorded import UNRECORDED_METHODS
 
 
 def _new(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
@@ -74,16 +67,7 @@ OWN: dict[str, Callable[..., Any]] = {
     **RANDOM,
     **RANDOM_IN_PLACE,
     **SEARCHING_METHODS,
-    **UNRECORDED_METHODS,
-    **ANSWER_METHODS,
-    **DENSE_METHODS,
-    **FURTHER_METHODS,
-    **HASH_METHODS,
-    **HISTOGRAM_METHODS,
-    **SLICE_METHODS,
-    **all_in_words(
-        {"is_set_to": MEMORY["is_set_to"], "is_same_size": UNRECORDED_METHODS["is_same_size"], "type_as": CASTS["type_as"]}, "Tensor"
-    ),
+    **all_in_words({"is_set_to": MEMORY["is_set_to"], "type_as": CASTS["type_as"]}, "Tensor"),
     "new_zeros": _new(creation.zeros),
     "new_ones": _new(creation.ones),
     "new_empty": _new(creation.empty),
@@ -95,7 +79,7 @@ OWN: dict[str, Callable[..., Any]] = {
 # What the class has from rooms above its own: how operations are applied, Python's protocols, and NumPy's.
 SPECIAL: dict[str, Any] = {
     **OPERATORS,
-    **PROPERTIES,
+    "real": property(lambda x: x),
     "apply_op": staticmethod(apply),
     "interpret": staticmethod(interpret),
     "backward": backward_of,

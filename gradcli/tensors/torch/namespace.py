@@ -7,13 +7,12 @@ from types import SimpleNamespace
 from typing import Any
 
 from gradcli.tensors.core import casts, dtypes, modes
-from gradcli.tensors.core.device import device
+from gradcli.tensors.core.device import device, get_default_device, set_default_device
 from gradcli.tensors.core.layouts import LAYOUTS
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.library_calls import missing
 from gradcli.tensors.dispatch.refusals import in_words
-from gradcli.tensors.torch import catalogue_functions, creation, display, generator, tensor_types
-from gradcli.tensors.torch.process_settings import SETTINGS
+from gradcli.tensors.torch import catalogue_functions, creation, display, generator
 from gradcli.tensors.transforms import vectorizing
 
 _PUBLIC = {
@@ -31,9 +30,9 @@ _PUBLIC = {
     dtypes: ("dtype", "Size", "set_default_dtype", "get_default_dtype"),
 }  # fmt: skip
 NAMES: dict[str, Any] = {
-    **SETTINGS,
     **{name: getattr(module, name) for module, names in _PUBLIC.items() for name in names},
-    **tensor_types.TYPES, **dtypes.NAMES, **catalogue_functions.OWN, "Tensor": Tensor, "device": device,
+    **dtypes.NAMES, **catalogue_functions.OWN, "Tensor": Tensor, "device": device,
+    "get_default_device": get_default_device, "set_default_device": set_default_device,
     "where": catalogue_functions.where, "as_tensor": in_words(casts.as_tensor),
     "pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "newaxis": None, **LAYOUTS,
     "cuda": SimpleNamespace(is_available=lambda: False, device_count=lambda: 0),
@@ -50,6 +49,20 @@ _ELSEWHERE = {  # what people look for at the top, and where it is
     "check": "gradcli.evaluate(...).check is the verdict on an expression, `gradcli check` holds files to it",
     "gradcheck": "gradcli.autograd.gradcheck holds a function of tensors to its reference",
     "eval": "gradcli.evaluate(...) is the value and the gradient of an expression",
+    "dropout": "torch.nn.functional has it",
+    **dict.fromkeys(
+        (
+            "binary_cross_entropy_with_logits",
+            "cosine_embedding_loss",
+            "ctc_loss",
+            "hinge_embedding_loss",
+            "kl_div",
+            "margin_ranking_loss",
+            "poisson_nll_loss",
+            "triplet_margin_loss",
+        ),
+        "torch.nn.functional has it, with names for the reductions in place of numbers",
+    ),
     **dict.fromkeys(("bound", "export", "plot", "functions", "repl"), "it is a command, `gradcli {name} --help`"),
 }
 
@@ -101,7 +114,7 @@ def resolve(name: str, where: str = "torch") -> Any:
 
 def names() -> set[str]:
     """PyTorch's names that there are."""
-    return {*NAMES, *catalogue_functions.names_at_the_top()}
+    return {*NAMES, *catalogue_functions.names_at_the_top()} - _ELSEWHERE.keys()
 
 
 __all__ = ["NAMES", "missing", "names", "resolve"]

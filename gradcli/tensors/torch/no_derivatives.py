@@ -22,11 +22,6 @@ def underived(name: str, made: Tensor | tuple[Tensor, ...], operands: Sequence[A
     return _with_node(made, operands, "NotImplemented", RuntimeError(f"derivative for {name} is not implemented"))
 
 
-def to_be_derived(name: str, label: str, made: Tensor | tuple[Tensor, ...], operands: Sequence[Any]) -> Any:
-    """The same of those whose node has a name of its own, and a rule that is yet to be written."""
-    return _with_node(made, operands, label, NotImplementedError(f"the derivative for '{name}' is not implemented."))
-
-
 def flat(label: str, made: Tensor, operands: Sequence[Any]) -> Tensor:
     """The same of those whose derivative is zero: random numbers, which do not move with what they are drawn for."""
     found: Tensor = _with_node(made, operands, label, None)

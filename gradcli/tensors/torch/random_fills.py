@@ -10,7 +10,7 @@ import numpy as np
 
 from gradcli.ops.elementwise.exponential import log
 from gradcli.ops.nn.softmax import softmax
-from gradcli.tensors.core.batched import Batched, by_randomness
+from gradcli.tensors.core.batched import check_no_examples
 from gradcli.tensors.core.in_place import assign, check_places, check_writable, replace
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.refusals import in_words, parser
@@ -33,15 +33,13 @@ def bernoulli(x: Tensor, p: float | None = None, *, generator: Generator | None 
     if x.array.dtype.kind != "f":
         raise NotImplementedError(f"\"bernoulli_tensor_cpu_p_\" not implemented for '{x.dtype.in_messages}'")
 
-    def draw(shape: tuple[int, ...]) -> np.ndarray:
-        probabilities = (x.physical if isinstance(x, Batched) else x).array
-        if not ((probabilities >= 0) & (probabilities <= 1)).all():
-            raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
-        kind = np.float64 if probabilities.dtype == np.float64 else np.float32
-        found: np.ndarray = source.uniform(probabilities.size, kind).reshape(probabilities.shape) < probabilities
-        return found
-
-    return Batched(_made(draw(()), x), x.levels) if isinstance(x, Batched) else flat("BernoulliBackward0", _made(draw(()), x), [x])
+    check_no_examples()
+    probabilities = x.array
+    if not ((probabilities >= 0) & (probabilities <= 1)).all():
+        raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
+    kind = np.float64 if probabilities.dtype == np.float64 else np.float32
+    ones = source.uniform(probabilities.size, kind).reshape(probabilities.shape) < probabilities
+    return flat("BernoulliBackward0", _made(ones, x), [x])
 
 
 def _made(drawn: np.ndarray, like: Tensor) -> Tensor:
@@ -49,8 +47,8 @@ def _made(drawn: np.ndarray, like: Tensor) -> Tensor:
 
 
 def _drawn(x: Tensor, draw: Callable[[tuple[int, ...]], np.ndarray]) -> Tensor:
-    shape = tuple(x.shape)
-    return by_randomness(shape, lambda lead: _made(draw((*lead, *shape)) if lead else in_memory_order(x.array, draw), x))
+    check_no_examples()
+    return _made(in_memory_order(x.array, draw), x)
 
 
 def _probability(p: Any) -> float:
@@ -116,6 +114,7 @@ def _random_(x: Tensor, low: Any = None, high: Any = None, *, generator: Generat
 @in_words
 def multinomial(x: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None) -> Tensor:
     """Places drawn with the probabilities that the entries along the last axis are in proportion to."""
+    check_no_examples()
     array = x.array
     if array.ndim not in (1, 2):
         raise RuntimeError("prob_dist must be 1 or 2 dim")

@@ -96,9 +96,7 @@ def _without(y: Tensor, level: ForwardLevel) -> Tensor:
     return y
 
 
-def jacfwd(
-    func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, randomness: str = "error", chunk_size: int | None = None
-) -> Callable[..., Any]:
+def jacfwd(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, chunk_size: int | None = None) -> Callable[..., Any]:
     """The Jacobian, columns first: `vmap` of the Jacobian-vector product over all unit vectors."""
 
     @functools.wraps(func)
@@ -121,12 +119,12 @@ def jacfwd(
         written = Written(*flatten((arguments, keywords))[0])
         try:
             with written:
-                results = vmap(push, randomness=randomness, chunk_size=chunk_size)(basis)
+                results = vmap(push, chunk_size=chunk_size)(basis)
         except NotBatchedError:
             results = None
         if results is None:
             written.put_back()
-            results = _one_after_the_other(push, basis, randomness, written)
+            results = _one_after_the_other(push, basis, written)
         columns, *aux = results
         ys, structure = flatten(columns)
         places = np.cumsum([0, *sizes])
@@ -145,13 +143,13 @@ def jacfwd(
     return run
 
 
-def _one_after_the_other(push: Callable[..., Any], basis: Any, randomness: str, written: Written) -> Any:
+def _one_after_the_other(push: Callable[..., Any], basis: Any, written: Written) -> Any:
     """What `vmap` would give, where a function decides by entries or writes to what all columns share."""
     ends, spec = flatten(basis)
     found: list[Any] = []
     for i in range(len(ends[0].array)):
         written.put_back()
-        with Mode(columns=randomness), written:
+        with Mode(columns=True), written:
             found.append(mapped(clone, push(spec.unflatten([clone(end[i]) for end in ends]))))
     structure = flatten(found[0])[1]
     return structure.unflatten([stack(*column, axis=0) for column in zip(*[flatten(part)[0] for part in found], strict=True)])

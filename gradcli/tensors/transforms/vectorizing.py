@@ -16,20 +16,15 @@ from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.transforms.pytrees import Spec, flatten, mapped, spread
 
 
-def vmap(
-    func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *, chunk_size: int | None = None
-) -> Callable[..., Any]:
+def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, *, chunk_size: int | None = None) -> Callable[..., Any]:
     """The function of batches that a function of examples is.
 
     in_dims     the axis of each argument that has the examples, None for one that they share
     out_dims    the axis of each result to have them
-    randomness  what random functions give: an "error", "different" numbers for each example, or the "same"
     chunk_size  how many examples are computed at once
     """
     name = getattr(func, "__name__", repr(func))
     mapped(lambda end: _check_out_dim(end, name, out_dims), out_dims)
-    if randomness not in ("error", "different", "same"):
-        raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
     if chunk_size is not None and chunk_size <= 0:
         raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
 
@@ -37,12 +32,12 @@ def vmap(
     def wrapped(*arguments: Any, **keywords: Any) -> Any:
         size, dims, ends, spec = _inputs(name, in_dims, arguments)
         if chunk_size is None or chunk_size >= size:
-            return _run(func, name, size, dims, ends, spec, keywords, out_dims, randomness)
+            return _run(func, name, size, dims, ends, spec, keywords, out_dims)
         starts = range(0, size, chunk_size)
         parts = []
         for start in starts:
             chunk = [x if d is None else _slice(x, d, start, start + chunk_size) for x, d in zip(ends, dims, strict=True)]
-            parts.append(_run(func, name, min(chunk_size, size - start), dims, chunk, spec, keywords, out_dims, randomness))
+            parts.append(_run(func, name, min(chunk_size, size - start), dims, chunk, spec, keywords, out_dims))
         return _joined(parts, out_dims)
 
     return wrapped
@@ -103,9 +98,9 @@ def _inputs(name: str, in_dims: Any, arguments: tuple[Any, ...]) -> tuple[int, l
 
 def _run(
     func: Callable[..., Any], name: str, size: int, dims: list[int | None], ends: list[Any], spec: Spec, keywords: dict[str, Any],
-    out_dims: Any, randomness: str,
+    out_dims: Any,
 ) -> Any:  # fmt: skip
-    level = BatchLevel(size, randomness)
+    level = BatchLevel(size)
     with Entered(batch=level), Transforming():
         given = [x if d is None else at_level(moved(x, d, 0), level) for x, d in zip(ends, dims, strict=True)]
         result = func(*spec.unflatten(given), **keywords)
