@@ -79,7 +79,8 @@ def test_what_stays_zero_or_vanishes_faster_contributes_nothing(text: str, value
         np.testing.assert_array_equal(slope(text, values, name), want)
         np.testing.assert_array_equal(gradcli.value_and_grad(text)(values)[1][name], want)
     check = judged(text, values)
-    assert check.verdict.word == "agree", said(check)
+    underflows = check.verdict.word == "ill-conditioned" and "it underflows" in str(check.reason)
+    assert check.verdict.word == "agree" or underflows, said(check)
 
 
 def test_both_ways_to_a_jacobian_decide_zero_times_infinity() -> None:

@@ -87,7 +87,8 @@ def test_extremes(text: str, x: Any, value: Any, slope: Any) -> None:
     assert np.allclose(record.value, value, rtol=1e-14, atol=0)
     if slope is not None:
         assert np.allclose(record.grad["x"], slope, rtol=1e-14, atol=0)
-        assert record.check.verdict.word in ("agree", "kink", "undefined")
+        underflows = record.check.verdict.word == "ill-conditioned" and "it underflows" in str(record.check.reason)
+        assert record.check.verdict.word in ("agree", "kink", "undefined") or underflows
 
 
 @pytest.mark.parametrize(("text", "x", "slope"), TIES)

@@ -94,7 +94,7 @@ COMMANDS = {
     "hvp": (["eval", f"{MU}**2", f"{MICRO}=3", "--hvp", f"{MICRO}=2"], ("hvp", MU), 4.0),
     "a seed": (["eval", f"[1, 2]*{MU}", f"{MICRO}=3", "--seed", "1,1"], ("grad", MU), 3.0),
     "covariances": (
-        ["eval", f"{MU}*x", f"{MICRO}=3±0.1", "x=1±0.1", "--cov", f"{MICRO},x=0.005", "--format", "json"], ("grad", MU), 1.0
+        ["eval", f"{MU}*x", f"{MICRO}=3±0.1", "x=1±0.1", "--cov", f"{MICRO},x=0.005"], ("grad", MU), 1.0
     ),
     "explain": (["explain", f"{MU}**2", f"{MICRO}=3", "--wrt", MICRO, "--why", MICRO], ("gradients", MU, "value"), 6.0),
     "diff": (["diff", f"{MU}**3", MICRO], ("derivative", MU), f"3*{MU}**2"),

@@ -17,7 +17,7 @@ _OFFER = re.compile(r"(?:write:?|define it:|give it one(?: before)?:) ([^;]*(?:;
 _AROUND = re.compile(
     r"^(or )?(.*value: )?| (for|to) [a-z'! ]*(;.*)?$| (for|of) the [a-z ]*$|; (?!\w+\().*$|  #.*$|: (functions|'\w+' is) .*$"
 )
-_NO_TEXT = ("with ", "power", "exclusive", "a comma", "list ", "give ", "each", "*", "# ", "the ")
+_NO_TEXT = ("with ", "power", "exclusive", "a comma", "list ", "give ", "each", "*", "# ", "the ", "@", "it with ")
 
 
 def offers(help: str) -> list[str]:

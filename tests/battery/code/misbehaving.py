@@ -416,7 +416,7 @@ CASES = [
     Misbehaviour("divides_by_zero", "ZeroDivisionError: division by zero (at misbehaving.py:"),
     Misbehaviour("outside_its_domain", "ValueError: only from 3 on"),
     Misbehaviour("noisy", LATE, 1),
-    Misbehaviour("takes_none", "the function cannot be called with x: too many positional arguments"),
+    Misbehaviour("takes_none", "the function cannot be called with x: got an unexpected keyword argument 'x'"),
     Misbehaviour("takes_two", "the function cannot be called with x: missing a required argument: 'y'"),
     Misbehaviour("a_generator", "the function must return real numbers"),
     Misbehaviour("a_coroutine", "the function must return real numbers"),
