@@ -16,7 +16,7 @@ from gradcli.graph.interpret import interpret, rebuild
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.transforms import vjp
 
-_ALL_WAYS = 4  # comparisons of which every combination is tried; of more, each by itself and all together
+_ALL_WAYS = 4  # comparisons of which every combination is tried
 DECIDES = "{}: rounding decides the branch"
 _LONGEST = 60  # letters of a comparison in words
 
@@ -58,7 +58,7 @@ def branches(root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: 
         with np.errstate(all="ignore"):
             table = interpret(reachable(results), Bounds(leaves, precision))
             unsure = _unsure(table)
-            if not unsure:
+            if not 0 < len(unsure) <= _ALL_WAYS:  # more are such as those of an iteration, which no branch explains
                 return None
             ways = [_way(results, _decided(unsure, flips, table), leaves, precision) for flips in _flips(len(unsure))]
         return Branches(_words(unsure[0]), ways)
@@ -75,6 +75,8 @@ def roots_each_way(root: Expr, leaves: Mapping[Expr, Any], precision: str) -> li
     with np.errstate(all="ignore"):
         table = interpret(reachable([root]), Bounds(leaves, precision))
     unsure = _unsure(table)
+    if len(unsure) > _ALL_WAYS:  # such as those of an iteration, which no single branch explains
+        return [root]
     return [rebuild([root], _decided(unsure, flips, table), root.graph)[0] for flips in _flips(len(unsure))]
 
 
@@ -96,10 +98,7 @@ def _compares(node: Expr) -> bool:
 
 
 def _flips(count: int) -> list[tuple[bool, ...]]:
-    if count <= _ALL_WAYS:
-        return list(itertools.product((False, True), repeat=count))
-    single = [tuple(i == j for j in range(count)) for i in range(count)]
-    return [(False,) * count, (True,) * count, *single]
+    return list(itertools.product((False, True), repeat=count))
 
 
 def _decided(unsure: Sequence[Expr], flips: Sequence[bool], table: Mapping[Expr, Any]) -> dict[Expr, Expr]:

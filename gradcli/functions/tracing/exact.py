@@ -32,6 +32,7 @@ from gradcli.tensors.core.modes import enable_grad
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.trace import Trace, traced
 
+_MOST_BRANCHES = 4
 _NEARBY = 2.0**-20  # relative: values at which a constant that hides a dependence is another, and no branch
 _ALIKE = 1e-9  # relative, of what the function gives to its own libraries and to tensors
 
@@ -119,12 +120,16 @@ class Exact:
         return found
 
     def _unsure(self, precision: str) -> list[tuple[str, int]]:
-        """The conditions in Python whose truth rounding decides, in words, and their indices in the graph."""
+        """The conditions in Python whose truth rounding decides, in words, and their indices in the graph.
+
+        None where they are many, as those by which an iteration ends.
+        """
         conditions = self.passage.conditions
         if not conditions:
             return []
         leaves = self.scope(self.subject.floats).values
-        return [(text, node.index) for node, text in conditions.items() if is_unsure(node, leaves, precision)]
+        unsure = [(text, node.index) for node, text in conditions.items() if is_unsure(node, leaves, precision)]
+        return unsure if len(unsure) <= _MOST_BRANCHES else []
 
     @property
     def _precision(self) -> str:
