@@ -8,7 +8,6 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops import cutting
-from gradcli.ops.arrays import refusals
 from gradcli.ops.arrays.reshaping import inverse, permuted
 from gradcli.ops.arrays.shapes import StaticArray, flip, getitem, reshape, scatter_add, swapaxes
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
@@ -149,7 +148,6 @@ def _diag(x: Any, k: int) -> Any:
 
 diagonal = composite(
     "diagonal", "x", _diagonal, static={"offset": 0, "axis1": 0, "axis2": 1}, backward="Diagonal", region=np.diagonal,
-    refusal=refusals.diagonal,
     doc="The entries on a diagonal of matrices along two axes, along a new last axis.", examples=("diagonal(x, 1)",),
 )  # fmt: skip
 diag_embed = composite(

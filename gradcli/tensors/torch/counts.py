@@ -12,8 +12,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.dispatch.refusals import all_in_words
+from gradcli.tensors.dispatch.checked_calls import all_checked
 from gradcli.tensors.torch.generator import Generator, default_generator
 from gradcli.tensors.torch.no_derivatives import flat, underived
 
@@ -23,7 +24,7 @@ _LARGE = 10.0  # from which mean on numbers are transformed and rejected
 
 def _poisson(x: Tensor, generator: Generator | None = None) -> Tensor:
     """A count for each mean."""
-    _check_kind("poisson_cpu", x)
+    _check_kind("poisson", x)
     if not (x.array >= 0).all():
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
     draw = _uniform(generator)
@@ -33,9 +34,9 @@ def _poisson(x: Tensor, generator: Generator | None = None) -> Tensor:
 
 def _binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
     """How many of each count of trials succeed, each with a probability."""
-    _check_kind("binomial_cpu", count)
+    _check_kind("binomial", count)
     if prob.array.dtype != count.array.dtype:
-        raise RuntimeError(f"Found dtype {prob.dtype.in_messages} but expected {count.dtype.in_messages}")
+        raise RuntimeError(f"binomial: prob must have the dtype of the counts, {count.dtype.name}, not {prob.dtype.name}")
     shape = np.broadcast_shapes(count.array.shape, prob.array.shape)
     draw, counts, chances = _uniform(generator), np.broadcast_to(count.array, shape), np.broadcast_to(prob.array, shape)
     found = [_successes(n, p, draw) for n, p in zip(counts.ravel().tolist(), chances.ravel().tolist(), strict=True)]
@@ -44,9 +45,9 @@ def _binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -
     return drawn
 
 
-def _check_kind(kernel: str, x: Tensor) -> None:
+def _check_kind(name: str, x: Tensor) -> None:
     if x.array.dtype not in (np.float32, np.float64):
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{x.dtype.in_messages}'")
+        raise dtypes.untaken(name, x.array.dtype)
 
 
 def _uniform(generator: Generator | None) -> _Draw:
@@ -125,4 +126,4 @@ def _rejected(count: float, chance: float, draw: _Draw) -> float:
             return k
 
 
-COUNTS: dict[str, Callable[..., Tensor]] = all_in_words({"poisson": _poisson, "binomial": _binomial})
+COUNTS: dict[str, Callable[..., Tensor]] = all_checked({"poisson": _poisson, "binomial": _binomial})

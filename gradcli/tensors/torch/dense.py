@@ -12,7 +12,7 @@ from gradcli.tensors.core import dtypes, storage
 from gradcli.tensors.core.casts import cast, clone_of
 from gradcli.tensors.core.layouts import contiguous_format, memory_format
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.dispatch.refusals import all_in_words
+from gradcli.tensors.dispatch.checked_calls import all_checked
 from gradcli.tensors.torch.no_derivatives import underived
 
 _AMBIGUOUS = "The tensor does not have unique dim order, or cannot map to exact one of the given memory formats."
@@ -161,10 +161,10 @@ _BOTH: dict[str, Callable[..., Any]] = {
     **{name: function for name, function in _REFUSED.items() if name.startswith(("q_", "int_repr"))},
 }  # fmt: skip
 DENSE: dict[str, Callable[..., Any]] = {
-    **all_in_words({**_BOTH, "detach_copy": _detach_copy, "to_dlpack": _to_dlpack, "from_dlpack": _from_dlpack}),
+    **all_checked({**_BOTH, "detach_copy": _detach_copy, "to_dlpack": _to_dlpack, "from_dlpack": _from_dlpack}),
     "hspmm": _REFUSED["hspmm"], "hsmm": _REFUSED["hspmm"], "saddmm": _sspaddmm, "is_vulkan_available": lambda: False,
 }  # fmt: skip
-DENSE_METHODS: dict[str, Callable[..., Any]] = all_in_words({
+DENSE_METHODS: dict[str, Callable[..., Any]] = all_checked({
     **_BOTH, **{name: function for name, function in _REFUSED.items() if name != "hspmm"},
     "to_dense": _to_dense, "dense_dim": _dense_dim, "sparse_dim": _sparse_dim, "dim_order": _dim_order, "const_data_ptr": _const_data_ptr,
 }, "Tensor") | {"__dlpack__": _dlpack, "__dlpack_device__": _dlpack_device}  # fmt: skip

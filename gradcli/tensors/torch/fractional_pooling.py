@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.dispatch.refusals import in_words
+from gradcli.tensors.dispatch.checked_calls import checked
 from gradcli.tensors.torch.creation import rand
 
 
@@ -75,7 +75,7 @@ def _pooled(x: Any, windows: Sequence[int], wanted: Sequence[int], samples: np.n
 
 
 FRACTIONAL: dict[str, Callable[..., Any]] = {
-    f"fractional_max_pool{axes}d{ending}": in_words(_fractional(axes, bool(ending)), f"fractional_max_pool{axes}d", "torch.nn.functional")
+    f"fractional_max_pool{axes}d{ending}": checked(_fractional(axes, bool(ending)), f"fractional_max_pool{axes}d", "torch.nn.functional")
     for axes in (2, 3)
     for ending in ("", "_with_indices")
 }

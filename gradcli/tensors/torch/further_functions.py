@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.errors import AxisError
 from gradcli.ops.calling.prefixes import TORCH
-from gradcli.ops.refusals.calls import out_of_range
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.tensor import Tensor
+from gradcli.tensors.dispatch.checked_calls import all_checked, checked
 from gradcli.tensors.dispatch.library_calls import call
-from gradcli.tensors.dispatch.refusals import all_in_words, in_words
 from gradcli.tensors.torch.lapack_factors import GEQRF, GEQRF_METHOD
 from gradcli.tensors.torch.random_fills import OF_NETWORKS
 
@@ -25,7 +25,7 @@ def _norm_except_dim(v: Any, pow: int = 2, dim: int = 0) -> Any:
     if not rank:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     if not -rank <= dim < rank:
-        raise out_of_range(dim, rank)
+        raise AxisError(dim, rank)
     if dim == 0:
         return v.contiguous().view(v.shape[0], -1).norm(pow, 1).view(v.shape[0], *(1,) * (rank - 1))
     if dim == rank - 1:
@@ -100,14 +100,14 @@ def _prepare_multiprocessing_environment(path: str) -> None:
 
 
 FURTHER: dict[str, Callable[..., Any]] = {
-    **all_in_words({"norm_except_dim": _norm_except_dim, "native_channel_shuffle": _native_channel_shuffle, "view_copy": _view_copy,
+    **all_checked({"norm_except_dim": _norm_except_dim, "native_channel_shuffle": _native_channel_shuffle, "view_copy": _view_copy,
         "dropout": _dropout("dropout"), "alpha_dropout": _dropout("alpha_dropout"), "native_dropout": _native_dropout,
         "feature_alpha_dropout": _dropout("feature_alpha_dropout"), "feature_dropout": _dropout("dropout2d"), "adjoint": _adjoint}),
     "geqrf": GEQRF,
-    "chain_matmul": in_words(_chain_matmul, "chain_matmul"), "classproperty": classproperty,
+    "chain_matmul": checked(_chain_matmul, "chain_matmul"), "classproperty": classproperty,
     "prepare_multiprocessing_environment": _prepare_multiprocessing_environment,
 }  # fmt: skip
 FURTHER_METHODS: dict[str, Callable[..., Any]] = {
     "geqrf": GEQRF_METHOD,
-    "adjoint": in_words(_adjoint, "adjoint", "Tensor"),
+    "adjoint": checked(_adjoint, "adjoint", "Tensor"),
 }

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.refusals.calls import out_of_range
+from gradcli.errors import AxisError
 from gradcli.tensors.core.batched import by_example
 from gradcli.tensors.core.dtypes import FLOATS
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.dispatch.refusals import in_words
+from gradcli.tensors.dispatch.checked_calls import checked
 
 
 def _hash_tensor(x: Tensor, dim: Any = (), *, keepdim: bool = False, mode: int = 0) -> Tensor:
@@ -22,7 +22,7 @@ def _hash_tensor(x: Tensor, dim: Any = (), *, keepdim: bool = False, mode: int =
         raise RuntimeError(f"Unknown hash_tensor mode: {mode}")
     for axis in given:
         if not -max(array.ndim, 1) <= axis < max(array.ndim, 1):
-            raise out_of_range(axis, array.ndim)
+            raise AxisError(axis, array.ndim)
     if not given and not array.size:
         raise RuntimeError(
             "hash_tensor: Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument."
@@ -38,5 +38,5 @@ def _hash_tensor(x: Tensor, dim: Any = (), *, keepdim: bool = False, mode: int =
     return Tensor(np.asarray(found))
 
 
-HASHES: dict[str, Callable[..., Any]] = {"hash_tensor": in_words(by_example(_hash_tensor), "hash_tensor")}
-HASH_METHODS: dict[str, Callable[..., Any]] = {"hash_tensor": in_words(by_example(_hash_tensor), "hash_tensor", "Tensor")}
+HASHES: dict[str, Callable[..., Any]] = {"hash_tensor": checked(by_example(_hash_tensor), "hash_tensor")}
+HASH_METHODS: dict[str, Callable[..., Any]] = {"hash_tensor": checked(by_example(_hash_tensor), "hash_tensor", "Tensor")}

@@ -10,8 +10,8 @@ import numpy as np
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.batched import by_example
 from gradcli.tensors.core.tensor import Tensor
+from gradcli.tensors.dispatch.checked_calls import checked
 from gradcli.tensors.dispatch.named_results import named_results
-from gradcli.tensors.dispatch.refusals import in_words
 from gradcli.tensors.torch.creation import linspace
 from gradcli.tensors.torch.no_derivatives import underived
 
@@ -55,7 +55,7 @@ def _histc(x: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor
     """How many entries lie in intervals of one length: which one it is, is computed of the entry, and not looked up among edges."""
     array = x.array
     if array.dtype.kind not in dtypes.FLOATS:
-        raise NotImplementedError(f"\"histogram_cpu\" not implemented for '{x.dtype.in_messages}'")
+        raise dtypes.untaken("histc", x.array.dtype)
     low, high = (array.min(), array.max()) if min == max and array.size else (min, max)
     if low == high:
         low, high = low - 1, high + 1
@@ -71,7 +71,7 @@ def _histc(x: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor
 
 def _check_kind(x: Tensor) -> None:
     if x.array.dtype not in (np.float32, np.float64):
-        raise NotImplementedError(f"\"histogramdd\" not implemented for '{x.dtype.in_messages}'")
+        raise dtypes.untaken("histogram", x.array.dtype)
 
 
 def _edges(name: str, points: Tensor, bins: Sequence[Any], limits: Sequence[float] | None) -> list[np.ndarray]:
@@ -153,7 +153,7 @@ def _density(hist: np.ndarray, edges: Sequence[np.ndarray]) -> np.ndarray:
 
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {"histogram": _histogram, "histogramdd": _histogramdd, "histc": _histc}
-HISTOGRAMS: dict[str, Callable[..., Any]] = {name: in_words(by_example(f), name) for name, f in _FUNCTIONS.items()}
+HISTOGRAMS: dict[str, Callable[..., Any]] = {name: checked(by_example(f), name) for name, f in _FUNCTIONS.items()}
 HISTOGRAM_METHODS: dict[str, Callable[..., Any]] = {
-    name: in_words(by_example(f), name, "Tensor") for name, f in _FUNCTIONS.items() if name != "histogramdd"
+    name: checked(by_example(f), name, "Tensor") for name, f in _FUNCTIONS.items() if name != "histogramdd"
 }

@@ -9,11 +9,12 @@ import numpy as np
 
 from gradcli.errors import LinAlgError
 from gradcli.ops.calling.prefixes import TORCH
+from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.batched import by_example
 from gradcli.tensors.core.tensor import Tensor
+from gradcli.tensors.dispatch.checked_calls import checked
 from gradcli.tensors.dispatch.library_calls import call
 from gradcli.tensors.dispatch.named_results import named_results
-from gradcli.tensors.dispatch.refusals import in_words
 from gradcli.tensors.torch.no_derivatives import to_be_derived, underived
 
 
@@ -23,7 +24,7 @@ def _geqrf(x: Tensor) -> Any:
 
     array = x.array
     if array.dtype.kind != "f" or array.dtype.itemsize == 2:
-        raise NotImplementedError(f"\"geqrf_cpu\" not implemented for '{x.dtype.in_messages}'")
+        raise dtypes.untaken("geqrf", x.array.dtype)
     if array.ndim < 2:
         raise RuntimeError("torch.geqrf: input must have at least 2 dimensions.")
     *lead, m, n = array.shape
@@ -130,7 +131,7 @@ def _cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) 
 
 
 FACTORS: dict[str, Callable[..., Any]] = {
-    name: in_words(by_example(function), name, "torch.linalg")
+    name: checked(by_example(function), name, "torch.linalg")
     for name, function in (
         ("ldl_factor", _ldl_factor),
         ("ldl_factor_ex", _ldl_factor_ex),
@@ -138,5 +139,5 @@ FACTORS: dict[str, Callable[..., Any]] = {
         ("cholesky_ex", _cholesky_ex),
     )
 }
-GEQRF = in_words(by_example(_geqrf), "geqrf")
-GEQRF_METHOD = in_words(by_example(_geqrf), "geqrf", "Tensor")
+GEQRF = checked(by_example(_geqrf), "geqrf")
+GEQRF_METHOD = checked(by_example(_geqrf), "geqrf", "Tensor")

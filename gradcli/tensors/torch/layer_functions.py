@@ -11,8 +11,8 @@ import numpy as np
 from gradcli.ops.calling.dialects import qualified
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.tensors.core.tensor import Tensor
+from gradcli.tensors.dispatch.checked_calls import checked
 from gradcli.tensors.dispatch.library_calls import call
-from gradcli.tensors.dispatch.refusals import in_words
 from gradcli.tensors.torch.creation import zeros
 
 
@@ -174,14 +174,14 @@ def _begun(reduced: Any, size: int, how: str, initial: float | None) -> Any:
 
 
 AT_THE_TOP: dict[str, Callable[..., Any]] = {
-    name: in_words(function, name)
+    name: checked(function, name)
     for name, function in (
         ("native_layer_norm", _native_layer_norm), ("native_group_norm", _native_group_norm), ("native_batch_norm", _native_batch_norm),
         ("convolution", _convolution), ("conv_tbc", _conv_tbc), ("segment_reduce", _segment_reduce),
     )
 }  # fmt: skip
 OF_LAYERS: dict[str, Callable[..., Any]] = {
-    name: in_words(function, name, "torch.nn.functional")
+    name: checked(function, name, "torch.nn.functional")
     for name, function in (
         ("embedding_bag", _embedding_bag), ("linear_cross_entropy", _linear_cross_entropy), ("conv_tbc", _conv_tbc),
     )

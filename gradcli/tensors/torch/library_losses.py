@@ -8,8 +8,8 @@ from typing import Any
 from gradcli.ops.calling.dialects import qualified
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.tensors.core.tensor import Tensor
+from gradcli.tensors.dispatch.checked_calls import all_checked
 from gradcli.tensors.dispatch.library_calls import call
-from gradcli.tensors.dispatch.refusals import all_in_words
 
 
 def _of(name: str, tensors: tuple[Any, ...], reduction: int, **keywords: Any) -> Tensor:
@@ -62,7 +62,7 @@ def _triplet_margin_loss(
     return _of("triplet_margin_loss", (anchor, positive, negative), reduction, margin=margin, p=p, eps=eps, swap=swap)
 
 
-LIBRARY_LOSSES: dict[str, Callable[..., Tensor]] = all_in_words({
+LIBRARY_LOSSES: dict[str, Callable[..., Tensor]] = all_checked({
     "binary_cross_entropy_with_logits": _binary_cross_entropy_with_logits, "cosine_embedding_loss": _cosine_embedding_loss,
     "ctc_loss": _ctc_loss, "hinge_embedding_loss": _hinge_embedding_loss, "kl_div": _kl_div, "margin_ranking_loss": _margin_ranking_loss,
     "poisson_nll_loss": _poisson_nll_loss, "triplet_margin_loss": _triplet_margin_loss,

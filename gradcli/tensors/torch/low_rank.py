@@ -12,8 +12,8 @@ from gradcli.ops.calling.dialects import qualified
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.tensor import Tensor
+from gradcli.tensors.dispatch.checked_calls import all_checked
 from gradcli.tensors.dispatch.library_calls import call
-from gradcli.tensors.dispatch.refusals import all_in_words
 from gradcli.tensors.torch.creation import randn
 
 _Parts = tuple[Tensor, Tensor, Tensor]
@@ -55,4 +55,4 @@ def _pca_lowrank(A: Any, q: int | None = None, center: bool = True, niter: int =
     return _svd_lowrank(A - A.mean(dim=(-2,), keepdim=True) if center else A, min(6, fewest) if q is None else q, niter)
 
 
-LOW_RANK: dict[str, Callable[..., _Parts]] = all_in_words({"svd_lowrank": _svd_lowrank, "pca_lowrank": _pca_lowrank})
+LOW_RANK: dict[str, Callable[..., _Parts]] = all_checked({"svd_lowrank": _svd_lowrank, "pca_lowrank": _pca_lowrank})

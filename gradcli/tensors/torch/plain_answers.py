@@ -15,8 +15,8 @@ from gradcli.tensors.core.in_place import assign
 from gradcli.tensors.core.storage import Storage
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.apply import apply
+from gradcli.tensors.dispatch.checked_calls import all_checked
 from gradcli.tensors.dispatch.library_calls import call
-from gradcli.tensors.dispatch.refusals import all_in_words
 from gradcli.tensors.dispatch.regions import region
 from gradcli.tensors.torch.creation import empty
 from gradcli.tensors.torch.memory_methods import MEMORY
@@ -163,7 +163,7 @@ def _is_storage(obj: Any) -> bool:
 
 ANSWERS: dict[str, Callable[..., Any]] = {
     **_REFUSED, "empty_strided": _empty_strided, "empty_permuted": _empty_permuted, "is_storage": _is_storage,
-    **all_in_words({
+    **all_checked({
         "as_strided_scatter": _as_strided_scatter, "as_strided_copy": _as_strided_copy, "affine_grid_generator": _affine_grid_generator,
         "dropout_": _in_place("dropout"), "feature_dropout_": _in_place("dropout2d"), "alpha_dropout_": _in_place("alpha_dropout"),
         "feature_alpha_dropout_": _in_place("feature_alpha_dropout"),
@@ -179,7 +179,7 @@ ANSWER_METHODS: dict[str, Callable[..., Any]] = {
     "cuda": _refusing(AssertionError, "Torch not compiled with CUDA enabled"),
     **{name: _refusing(NotImplementedError, _DENSE.format(name)) for name in _SPARSE},
     **{name: _refusing(NotImplementedError, _REAL.format(name)) for name in _COMPLEX},
-    **all_in_words({
+    **all_checked({
         "as_strided_scatter": _as_strided_scatter, "as_subclass": _as_subclass, "resize_as": _resize_as,
     }, "Tensor"),
 }  # fmt: skip

@@ -10,7 +10,7 @@ import numpy as np
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.nested_lists import default_float
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.dispatch.refusals import in_words
+from gradcli.tensors.dispatch.checked_calls import checked
 
 
 def _bartlett(place: np.ndarray) -> Any:
@@ -50,7 +50,7 @@ def _window(name: str, weight: Callable[..., Any]) -> Callable[..., Tensor]:
         return Tensor(np.asarray(entries, kind)).requires_grad_(requires_grad)
 
     make.__name__ = name
-    return in_words(make)
+    return checked(make)
 
 
 WINDOWS: dict[str, Callable[..., Tensor]] = {

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gradcli.errors import AxisError
 from gradcli.ops.arrays.shapes import getitem
 from gradcli.ops.calling.prefixes import TORCH
-from gradcli.ops.refusals.calls import out_of_range
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import clone, overwrite
 from gradcli.tensors.core import storage
@@ -15,8 +15,8 @@ from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.node import Node, Shaped, node_class
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.apply import apply
+from gradcli.tensors.dispatch.checked_calls import all_checked, checked
 from gradcli.tensors.dispatch.library_calls import call
-from gradcli.tensors.dispatch.refusals import all_in_words, in_words
 from gradcli.tensors.dispatch.regions import region
 
 Bound = int | None
@@ -27,7 +27,7 @@ def _index(rank: int, dim: int, start: Bound, end: Bound, step: int) -> tuple[An
     if not rank:
         raise IndexError("slice() cannot be applied to a 0-dim tensor.")
     if not -rank <= dim < rank:
-        raise out_of_range(dim, rank)
+        raise AxisError(dim, rank)
     if step <= 0:
         raise RuntimeError("slice step must be positive")
     return (*((None, None, None),) * (dim % rank), (start, end, step), ...)
@@ -103,7 +103,7 @@ def _split_along(name: str) -> Callable[..., Any]:
     return split
 
 
-SLICES: dict[str, Callable[..., Any]] = all_in_words({"slice_copy": _slice_copy, "slice_inverse": _slice_inverse})
-SLICE_METHODS: dict[str, Callable[..., Any]] = all_in_words({"slice_inverse": _slice_inverse, "index": _index_of}, "Tensor") | {
-    name: in_words(_split_along(name), name, "Tensor") for name in ("hsplit", "vsplit", "dsplit")
+SLICES: dict[str, Callable[..., Any]] = all_checked({"slice_copy": _slice_copy, "slice_inverse": _slice_inverse})
+SLICE_METHODS: dict[str, Callable[..., Any]] = all_checked({"slice_inverse": _slice_inverse, "index": _index_of}, "Tensor") | {
+    name: checked(_split_along(name), name, "Tensor") for name in ("hsplit", "vsplit", "dsplit")
 }  # fmt: skip

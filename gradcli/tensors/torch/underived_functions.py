@@ -15,7 +15,7 @@ from gradcli.ops.room import nodes_for
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.batched import by_example
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.dispatch.refusals import in_words
+from gradcli.tensors.dispatch.checked_calls import checked
 
 
 def _of_scipy(name: str, word: str, *before: Any, place: int | None = None) -> Callable[..., Tensor]:
@@ -44,7 +44,7 @@ def _float_of(name: str, *operands: Any) -> np.dtype[Any]:
     kind = dtypes.result_type([x.array if isinstance(x, Tensor) else x for x in operands])
     kind = kind if kind.kind in dtypes.FLOATS else dtypes.get_default_dtype().numpy
     if kind.itemsize == 2:
-        raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{dtypes.of_numpy(kind).in_messages}'")
+        raise dtypes.untaken(name, kind)
     return kind
 
 
@@ -114,7 +114,7 @@ for _prefix, _move in (("", _as_it_is), ("shifted_", _shifted)):
         _FAMILIES[f"{_prefix}chebyshev_polynomial_{_letter}"] = (_line(_move, _times, _plus), _chebyshev(_move))
 
 SPECIAL: dict[str, Callable[..., Tensor]] = {
-    name: in_words(by_example(function), name, "torch.special")
+    name: checked(by_example(function), name, "torch.special")
     for name, function in {
         **{f"bessel_{name}": _of_scipy(f"bessel_{name}", name) for name in ("j0", "j1", "y0", "y1")},
         **{f"modified_bessel_{name}": _of_scipy(f"modified_bessel_{name}", name) for name in ("i0", "i1", "k0", "k1")},

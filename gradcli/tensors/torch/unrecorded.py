@@ -12,7 +12,7 @@ from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.batched import by_example
 from gradcli.tensors.core.nested_lists import default_float
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.dispatch.refusals import in_words
+from gradcli.tensors.dispatch.checked_calls import checked
 
 
 def _matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
@@ -92,7 +92,7 @@ def typename(x: Any) -> str:
 
 
 def _of_examples(functions: dict[str, Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
-    return {name: in_words(by_example(function), name) for name, function in functions.items()}
+    return {name: checked(by_example(function), name) for name, function in functions.items()}
 
 
 def _by_entry(x: Tensor, function: Callable[[Any], Any]) -> Tensor:
@@ -123,5 +123,5 @@ UNRECORDED_METHODS: dict[str, Callable[..., Any]] = {
     **_METHODS, "is_pinned": _nowhere, "is_shared": _nowhere, "apply_": _by_entry, "map_": _by_entries,
 }  # fmt: skip
 OF_MATRICES: dict[str, Any] = {
-    "matrix_rank": in_words(by_example(_matrix_rank), "matrix_rank", "torch.linalg"), "LinAlgError": LinAlgError,
+    "matrix_rank": checked(by_example(_matrix_rank), "matrix_rank", "torch.linalg"), "LinAlgError": LinAlgError,
 }  # fmt: skip
