@@ -67,11 +67,10 @@ def check_taken(name: str, arguments: Sequence[Any]) -> None:
             raise RuntimeError(f"{name}: the mask must be of booleans, not of {second.name}")
         if takes_one_dtype(name) and first != second:
             raise RuntimeError(f"{name}: the tensors must have one dtype, not {first.name} and {second.name}")
+    if arrays and not any(array.dtype.kind in dtypes.FLOATS for array in arrays):
+        error = refused(name, dtypes.result_type(arrays))
+        if error is not None:
+            raise error
     for array in arrays:
         if not takes_rank(name, array.ndim):
             raise RuntimeError(f"{name} takes no tensors of {array.ndim} axes")
-    if not arrays or any(array.dtype.kind in dtypes.FLOATS for array in arrays):
-        return
-    error = refused(name, dtypes.result_type(arrays))
-    if error is not None:
-        raise error
