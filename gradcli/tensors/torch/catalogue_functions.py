@@ -123,7 +123,8 @@ def einsum(equation: Any, *operands: Any) -> Any:
     if len(tensors) == 1 and tensors[0].array.dtype.kind in "iub" and _sums(equation):
         tensors = [tensors[0].to(dtypes.int64)]  # as sums of whole numbers are
     if len(tensors) == 1 and not _sums(equation):
-        find("einsum").shape(tensors[0].shape, subscripts=equation)  # raises an error where they do not fit
+        if (shape := find("einsum").shape) is not None:
+            shape(tensors[0].shape, subscripts=equation)  # raises an error where they do not fit
         return _rearranged(tensors[0], equation)
     return apply(find("einsum"), tensors, {"subscripts": equation})
 
