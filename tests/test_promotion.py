@@ -14,8 +14,6 @@ import gradcli as torch
 RECORDED = json.loads(dtypes.RECORDED.read_text("utf-8"))
 KINDS = [*dtypes.DTYPES, *(f"{name} without axes" for name in dtypes.DTYPES), *map(repr, dtypes.NUMBERS)]
 
-MINUS = "Subtraction, the `-` operator, with"
-INVERT = "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead."
 
 # Where we differ from PyTorch, by how many of the 529 pairs, and why.
 DIFFERENT = {
@@ -87,24 +85,24 @@ def agree(wanted: Any, got: Any) -> bool:
         ("i // 0", RuntimeError, "ZeroDivisionError"),
         ("i % torch.tensor([1, 0])", RuntimeError, "ZeroDivisionError"),
         ("torch.div(i, 0, rounding_mode='trunc')", RuntimeError, "ZeroDivisionError"),
-        ("i ** -1", RuntimeError, "Integers to negative integer powers are not allowed."),
-        ("abs(b)", NotImplementedError, "\"abs_cpu\" not implemented for 'Bool'"),
-        ("torch.nn.functional.gelu(i)", NotImplementedError, "\"GeluKernelImpl\" not implemented for 'Long'"),
-        ("torch.nn.functional.softmax(i.int(), 0)", NotImplementedError, "\"softmax_lastdim_kernel_impl\" not implemented for 'Int'"),
-        ("b - b", RuntimeError, f"{MINUS} two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead."),
-        ("1.5 - b", RuntimeError, f"{MINUS} a bool tensor is not supported. {INVERT}"),
-        ("i.std()", RuntimeError, "std and var only support floating point and complex dtypes"),
+        ("i ** -1", RuntimeError, "whole numbers have no negative powers; x.float() makes floats of them"),
+        ("abs(b)", NotImplementedError, "not implemented for booleans"),
+        ("torch.nn.functional.gelu(i)", NotImplementedError, "gelu takes no tensors of int64; x.float() makes floats of them"),
+        ("torch.softmax(i.int(), 0)", NotImplementedError, "softmax takes no tensors of int32; x.float() makes floats of them"),
+        ("b - b", RuntimeError, "booleans are not subtracted; use ^ or ~"),
+        ("1.5 - b", RuntimeError, "booleans are not subtracted; use ^ or ~"),
+        ("i.std()", RuntimeError, "std and var: the dtype must be one of floats, not int64"),
         ("i.add_(1.5)", RuntimeError, "result type Float can't be cast to the desired output type Long"),
         ("b.add_(i)", RuntimeError, "result type Long can't be cast to the desired output type Bool"),
         ("torch.add(i, i, alpha=1.5)", RuntimeError, "For integral input tensors, argument alpha must not be a floating point number."),
-        ("torch.lerp(i.float(), i.double(), 0.5)", RuntimeError, "expected dtype float for `end` but got dtype double"),
-        ("torch.heaviside(i, i.float())", RuntimeError, "heaviside is not yet implemented for tensors with different dtypes."),
+        ("torch.lerp(i.float(), i.double(), 0.5)", RuntimeError, "lerp: the tensors must have one dtype, not float32 and float64"),
+        ("torch.heaviside(i, i.float())", RuntimeError, "heaviside: the tensors must have one dtype, not int64 and float32"),
         ("torch.nn.functional.one_hot(i.int())", RuntimeError, "one_hot is only applicable to index tensor of type LongTensor."),
         ("torch.add(i, 1.5, out=i)", RuntimeError, "result type Float can't be cast to the desired output type Long"),
-        ("i.double() & 1", NotImplementedError, "\"bitwise_and_cpu\" not implemented for 'Double'"),
+        ("i.double() & 1", NotImplementedError, "bitwise_and takes no tensors of float64"),
     ],
 )  # fmt: skip
-def test_what_pytorch_says(text: str, error: type[Exception], message: str) -> None:
+def test_what_is_said(text: str, error: type[Exception], message: str) -> None:
     with pytest.raises(error) as raised:
         eval(text, {"torch": torch, "i": torch.tensor([3, 2]), "b": torch.tensor([True, False])})
     assert str(raised.value) == message

@@ -89,18 +89,18 @@ def test_threads_compute_at_the_same_time() -> None:
 def test_equal_constants_of_different_types_are_different_calls() -> None:
     x = torch.ones(2, 3)
     assert x.sum(1).tolist() == [3.0, 3.0]
-    with pytest.raises(TypeError, match=r"^sum\(\) received an invalid combination of arguments - got \(bool\)"):
+    with pytest.raises(TypeError, match=r"^sum\(\): argument 'dim' must be int, not bool"):
         x.sum(True)
-    with pytest.raises(TypeError, match=r"^sum\(\) received an invalid combination of arguments - got \(float\)"):
+    with pytest.raises(TypeError, match=r"^sum\(\): argument 'dim' must be int, not float"):
         x.sum(1.0)
 
 
 def test_a_form_of_call_that_fails_fails_every_time() -> None:
     x = torch.ones(2, 3)
     for _ in range(2):
-        with pytest.raises(IndexError, match=r"Dimension out of range \(expected to be in range of \[-2, 1\], but got 5\)"):
+        with pytest.raises(IndexError, match="axis 5 is out of bounds"):
             x.sum(5)
-        with pytest.raises(TypeError, match=r"^sum\(\) received an invalid combination of arguments - got \(dimm=int, \)"):
+        with pytest.raises(TypeError, match="did you mean 'dim'"):
             x.sum(dimm=0)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from types import MappingProxyType
@@ -29,8 +28,6 @@ class Torch(Fixed):
     region    of a composite that takes entries one by one, the result as the view that PyTorch has: ``region(array, **static)``
     unseen    whether the graph does not see it write into a tensor: the gradient is still that of what was there before
     sealed    whether the results of a composite that has several are views that the graph follows no writing through
-    refusal   of a composite, what PyTorch raises in the place of an error here: ``refusal(shape, kind, **static)``, of the first
-              operand's shape and type; None if that is not it
     copied    of a composite, whether the result is never an operand itself
     layout    how the result is laid out in memory, if not as NumPy's loops leave it: in "rows", its entries in their order; in "columns",
               matrices as LAPACK writes them; "alike", as the first operand; "with a new axis", a view with one more at the end; of several
@@ -38,11 +35,10 @@ class Torch(Fixed):
     aside     of several results those that no gradient flows through, by their places: the dtype that they have, "" for the others'
     operator  Python's operator that it is, as the methods of numbers name it: "truediv" of ``__truediv__`` and ``__rtruediv__``
     one_dtype whether operands must have one dtype
-    refuses   the error for whole numbers and booleans that it is not defined for: ``refuses(dtype, operands)``, of the name of the
+    refuses   the error for whole numbers and booleans that it is not defined for: ``refuses(dtype, operands)``, of the
               operands' common dtype and of the operands, arrays and numbers; None if it takes them
     counts    whether booleans are taken as the numbers 0 and 1, and give whole numbers
     floats    whether the result is a float although whole operands give whole numbers
-    misfit    what is said of shapes that do not fit: ``misfit(shapes, static)``, None if that is not it
     numbers   whether a Python number beside floats of 16 bits is taken as it is ("wide"), or is rounded to one of them first
     format    whether it depends on which floats there are: those of 16 bits are not computed with in float32 then
     """
@@ -54,7 +50,6 @@ class Torch(Fixed):
     region: Callable[..., np.ndarray] | None = None
     unseen: bool = False
     sealed: bool = False
-    refusal: Callable[..., Exception | None] | None = None
     copied: bool = False
     layout: str | tuple[str, ...] = ""
     aside: Mapping[int, str] = MappingProxyType({})
@@ -63,77 +58,56 @@ class Torch(Fixed):
     refuses: Callable[..., Exception | None] | None = None
     counts: bool = False
     floats: bool = False
-    misfit: Callable[..., str | None] | None = None
     format: bool = False
     numbers: Literal["", "wide"] = ""
 
 
 USUAL = Torch()
 
-# -- what is said of dtypes -------------------------------------------------------------------------------------
+# -- dtypes that are refused ------------------------------------------------------------------------------------
 
 
-FLOATS = ("Half", "BFloat16", "Float", "Double")
-_BITS = "use the `~` or `logical_not()` operator instead."
-Refusal = Callable[[str, Sequence[Any]], Exception | None]
+_WHOLE = "biu"  # kinds of NumPy's dtypes
+Refusal = Callable[[np.dtype[Any], Sequence[Any]], Exception | None]
 
 
 def only_floats(name: str) -> Refusal:
-    """Of an operation whose result would be no whole number."""
-    said = f"{name}(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: "
-    return lambda dtype, operands: None if dtype in FLOATS else RuntimeError(said + dtype)
+    """Refuse whole numbers, of which the result would be none."""
+    said = f"{name}: the dtype must be one of floats, not "
+    return lambda dtype, operands: RuntimeError(said + dtype.name) if dtype.kind in _WHOLE else None
 
 
-def no_moments(dtype: str, operands: Sequence[Any]) -> Exception | None:
-    return None if dtype in FLOATS else RuntimeError("std and var only support floating point and complex dtypes")
+def no_booleans(dtype: np.dtype[Any], operands: Sequence[Any]) -> Exception | None:
+    return NotImplementedError("not implemented for booleans") if dtype.kind == "b" else None
 
 
-def no_booleans(kernel: str) -> Refusal:
-    """Of an operation whose kernel takes whole numbers."""
-    return lambda dtype, operands: NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'") if dtype == "Bool" else None
+def no_negative_booleans(dtype: np.dtype[Any], operands: Sequence[Any]) -> Exception | None:
+    return RuntimeError("booleans have no negative; ~ inverts them") if dtype.kind == "b" else None
 
 
-def no_negative_booleans(dtype: str, operands: Sequence[Any]) -> Exception | None:
-    if dtype != "Bool":
-        return None
-    return RuntimeError(f"Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, {_BITS}")
+def no_differences_of_booleans(dtype: np.dtype[Any], operands: Sequence[Any]) -> Exception | None:
+    booleans = (isinstance(x, bool) or getattr(x, "dtype", None) == np.bool_ for x in operands)
+    return RuntimeError("booleans are not subtracted; use ^ or ~") if any(booleans) else None
 
 
-def no_differences_of_booleans(dtype: str, operands: Sequence[Any]) -> Exception | None:
-    booleans = [isinstance(x, bool) or getattr(x, "dtype", None) == np.bool_ for x in operands]
-    if not any(booleans):
-        return None
-    if all(booleans):
-        said = "two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead."
-    else:
-        said = f"a bool tensor is not supported. If you are trying to invert a mask, {_BITS}"
-    return RuntimeError(f"Subtraction, the `-` operator, with {said}")
-
-
-def no_power(dtype: str, operands: Sequence[Any]) -> Exception | None:
-    """Of whole numbers, none that are no whole number; of booleans, none by a tensor of them."""
+def no_power(dtype: np.dtype[Any], operands: Sequence[Any]) -> Exception | None:
+    """Refuse powers of whole numbers that are none; of booleans, those by a tensor of them."""
     exponent = operands[1]
-    if dtype in FLOATS:
+    if dtype.kind not in _WHOLE:
         return None
     if isinstance(exponent, (int, float)) and exponent < 0:
-        return RuntimeError("Integers to negative integer powers are not allowed.")
-    return NotImplementedError("\"pow\" not implemented for 'Bool'") if dtype == "Bool" and isinstance(exponent, np.ndarray) else None
+        return RuntimeError("whole numbers have no negative powers; x.float() makes floats of them")
+    return no_booleans(dtype, operands) if isinstance(exponent, np.ndarray) else None
 
 
-def no_division_by_zero(kernel: str) -> Refusal:
-    """Of a division of whole numbers."""
-
-    def refuses(dtype: str, operands: Sequence[Any]) -> Exception | None:
-        if dtype in FLOATS:
-            return None
-        if not np.all(operands[1]):
-            return RuntimeError("ZeroDivisionError")
-        return no_booleans(kernel)(dtype, operands)
-
-    return refuses
+def no_division_by_zero(dtype: np.dtype[Any], operands: Sequence[Any]) -> Exception | None:
+    """Refuse divisions of whole numbers by 0, and those of booleans."""
+    if dtype.kind in _WHOLE and not np.all(operands[1]):
+        return RuntimeError("ZeroDivisionError")
+    return no_booleans(dtype, operands)
 
 
-# -- what is said of shapes -------------------------------------------------------------------------------------
+# -- shapes that are refused -------------------------------------------------------------------------------------
 
 
 def unbroadcastable(shapes: Sequence[tuple[int, ...]]) -> str | None:
@@ -147,33 +121,6 @@ def unbroadcastable(shapes: Sequence[tuple[int, ...]]) -> str | None:
     return None
 
 
-def unreshapable(shapes: Sequence[Any], static: Mapping[str, Any]) -> str:
-    wanted = list(static["shape"]) if isinstance(static["shape"], tuple) else [static["shape"]]
-    for place, n in enumerate(wanted):
-        if n < -1:
-            return f"invalid shape dimension {n} at index {place} of shape {wanted}"
-    if wanted.count(-1) > 1:
-        return "only one dimension can be inferred"
-    if -1 in wanted and 0 in wanted and not math.prod(shapes[0]):
-        return (
-            f"cannot reshape tensor of 0 elements into shape {wanted} because the unspecified dimension size -1 can be any value and is "
-            "ambiguous"
-        )
-    return f"shape '{wanted}' is invalid for input of size {math.prod(shapes[0])}"
-
-
-def unpermutable(shapes: Sequence[Any], static: Mapping[str, Any]) -> str | None:
-    axes, ndim = static["axes"], len(shapes[0])
-    if axes is None:
-        return None
-    if len(axes) != ndim:
-        return (
-            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering of dimensions "
-            f"i.e. input.dim() = {ndim} is not equal to len(dims) = {len(axes)}"
-        )
-    return "permute(): duplicate dims are not allowed." if len({a % max(ndim, 1) for a in axes}) < ndim else None
-
-
 def unexpandable(shapes: Sequence[Any], static: Mapping[str, Any]) -> str | None:
     have, wanted = list(shapes[0]), list(static["shape"])
     for back in range(1, min(len(have), len(wanted)) + 1):
@@ -183,51 +130,6 @@ def unexpandable(shapes: Sequence[Any], static: Mapping[str, Any]) -> str | None
                 f"dimension {len(wanted) - back}.  Target sizes: {wanted}.  Tensor sizes: {have}"
             )
     return None
-
-
-def uncatenable(shapes: Sequence[Any], static: Mapping[str, Any]) -> str | None:
-    axis = static.get("axis") or 0
-    for number, shape in enumerate(shapes):
-        if len(shape) != len(shapes[0]):
-            return f"Tensors must have same number of dimensions: got {len(shapes[0])} and {len(shape)}"
-        for i, (n, m) in enumerate(zip(shapes[0], shape, strict=True)):
-            if n != m and i != axis % max(len(shape), 1):
-                return (
-                    f"Sizes of tensors must match except in dimension {axis}. Expected size {n} but got size {m} for tensor number "
-                    f"{number} in the list."
-                )
-    return None
-
-
-def unstackable(shapes: Sequence[Any], static: Mapping[str, Any]) -> str | None:
-    for number, shape in enumerate(shapes):
-        if shape != shapes[0]:
-            return f"stack expects each tensor to be equal size, but got {list(shapes[0])} at entry 0 and {list(shape)} at entry {number}"
-    return None
-
-
-def unmultipliable(shapes: Sequence[Any], static: Mapping[str, Any]) -> str:
-    x, y = shapes
-    if not x or not y:
-        return f"both arguments to matmul need to be at least 1D, but they are {len(x)}D and {len(y)}D"
-    if len(x) == len(y) == 1:
-        return (
-            f"inconsistent tensor size, expected tensor [{x[0]}] and src [{y[0]}] to have the same number of elements, but got {x[0]} and "
-            f"{y[0]} elements respectively"
-        )
-    if len(x) <= 2 and len(y) == 2:
-        rows = f"{x[0]}x{x[1]}" if len(x) == 2 else f"1x{x[0]}"
-        return f"mat1 and mat2 shapes cannot be multiplied ({rows} and {y[0]}x{y[1]})"
-    if len(y) > 2 and len(x) > 1 and x[-1] != y[-2]:
-        return f"Expected size for first two dimensions of batch2 tensor to be: [{y[0]}, {x[-1]}] but got: [{y[0]}, {y[-2]}]."
-    if len(y) > 1 and len(x) > 1:
-        said = unbroadcastable([x[:-2], y[:-2]])
-        if said:
-            return said
-    if len(y) == 1:
-        rows = math.prod(x[:-1])
-        return f"size mismatch, got input ({rows}), mat ({rows}x{x[-1]}), vec ({y[0]})"
-    return f"matmul: batches of shapes {list(x)} and {list(y)} do not fit"
 
 
 # -- what nodes are called --------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import AxisError, ShapeError
+from gradcli.errors import AxisError, MistypedArgumentError, ShapeError
 from gradcli.ops.facts import Function
 
 Shape = tuple[int, ...]
@@ -61,7 +61,7 @@ def scipy_special(name: str) -> Function:
 def one_axis(axis: Any, ndim: int) -> int:
     """The one axis that an ``axis`` argument names; 0 for a number, which has one entry along any axis."""
     if isinstance(axis, (tuple, list)) and len(axis) != 1:
-        raise ShapeError(f"one axis is wanted here, not {axis}")
+        raise MistypedArgumentError(f"one axis is wanted here, not {axis}")
     return next(iter(axes_of(axis, ndim)), 0)
 
 

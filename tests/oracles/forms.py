@@ -1,6 +1,6 @@
 """The forms in which PyTorch's functions take arguments: ``python -m oracles.forms`` in tests/ asks PyTorch and writes them.
 
-Needs PyTorch, and gradcli beside it; the package has what is written (ops/refusals/forms.txt).
+Needs PyTorch, and gradcli beside it; the package has what is written (ops/calling/forms.txt).
 """
 
 from __future__ import annotations
@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import gradcli
-from gradcli.ops.refusals.handed import native
 from gradcli.tensors.torch.catalogue_functions import function_names
 
-WRITTEN = Path(gradcli.__file__).parent / "ops" / "refusals" / "forms.txt"
+WRITTEN = Path(gradcli.__file__).parent / "ops" / "calling" / "forms.txt"
 _MODULES = {"": "torch", "linalg.": "torch.linalg", "special.": "torch.special", "F.": "torch.nn.functional"}
 _SAME = {"SymInt": "int", "ScalarType": "dtype", "Scalar": "Number", "Dimname": "name", "Layout": "layout", "MemoryFormat": "memory_format"}
 _OWN = (
@@ -55,12 +54,12 @@ def form(schema: Any, method: bool) -> str | None:
             parts.append("*")
             continue
         kind, _, name = part.strip().partition(" ")
-        name, equals, default = name.partition("=")
+        name, equals, _ = name.partition("=")
         if name == "self":
             if method:
                 continue
             name = "input"
-        parts.append(f"{typed(kind)} {name}{'=' if equals else ''}{default if kind == 'Scalar' else ''}")
+        parts.append(f"{typed(kind)} {name}{equals}")
     return ", ".join(p for p in parts if p)
 
 
@@ -103,31 +102,27 @@ def lines(torch: Any) -> list[str]:
             found += [line.replace("(self, ", "(") for line in written(f"Tensor.{name}", method, name, torch)]
         if type(method).__name__ == "method_descriptor" and not (name.endswith("_") and hasattr(torch.Tensor, name[:-1])):
             found += written(f"Tensor.{name}", method, name, torch)
-    there = {line.partition("(")[0].partition("=")[0] for line in found}
-    for key in sorted(native() - there):
-        part, _, name = key.rpartition(".")
-        if part in ("_nn", "_VF", ""):
-            found += written(key, getattr(torch._C._nn if part == "_nn" else torch._C._VariableFunctions, name), name, torch)
     return found
 
 
 # What PyTorch has no schema or no signature of.
 _BESIDE = (
     "tensor(object data, *, dtype? dtype=, Device? device=, bool requires_grad=, bool pin_memory=)",
-    "Tensor.const_data_ptr()",
     "as_tensor(object data, *, dtype? dtype=, Device? device=)",
     "asarray(object obj, *, dtype? dtype=, Device? device=, bool? copy=, bool requires_grad=)",
-    "unique=def unique(input, sorted=, return_inverse=, return_counts=, dim=)",
-    "unique_consecutive=def unique_consecutive(input, return_inverse=, return_counts=, dim=)",
+    "unique=def unique(input, bool sorted=, bool return_inverse=, bool return_counts=, dim=)",
+    "unique_consecutive=def unique_consecutive(input, bool return_inverse=, bool return_counts=, dim=)",
+    "Tensor.unique=def unique(bool sorted=, bool return_inverse=, bool return_counts=, dim=)",
+    "Tensor.unique_consecutive=def unique_consecutive(bool return_inverse=, bool return_counts=, dim=)",
     "Tensor.new_tensor(object data, *, dtype? dtype=, Device? device=, bool requires_grad=, bool pin_memory=)",
-    "lu=def lu(A, pivot=, get_infos=, out=)",
+    "lu=def lu(A, bool pivot=, get_infos=, out=)",
     "Tensor.to(Device? device=, dtype? dtype=, bool non_blocking=, bool copy=, *, memory_format? memory_format=)",
     "Tensor.to(dtype dtype, bool non_blocking=, bool copy=, *, memory_format? memory_format=)",
     "Tensor.to(Tensor tensor, bool non_blocking=, bool copy=, *, memory_format? memory_format=)",
     "Tensor.copy_(Tensor other, bool non_blocking=)",
     "Tensor.is_contiguous(*, memory_format memory_format=)",
 )
-_IN_PYTHON = ("norm", "split", "unique", "unique_consecutive", "unflatten")  # methods
+_IN_PYTHON = ("norm", "split", "unflatten")  # methods
 
 
 def main() -> None:

@@ -20,7 +20,7 @@ def lines() -> list[str]:
 
 
 def printed(line: str, torch: Any, functional: Any) -> str:
-    """What is printed of a line's expression."""
+    """The text of a line's expression; of an error the names of Python's types that it is of, and an exclamation mark."""
     *statements, expression = line.split(";")
     names = {"torch": torch, "F": functional, "nan": float("nan"), "inf": float("inf")}
     torch.manual_seed(0)
@@ -30,13 +30,15 @@ def printed(line: str, torch: Any, functional: Any) -> str:
             exec("\n".join(part.strip() for part in statements), names)
             return repr(eval(expression.strip(), names))
         except Exception as error:
-            return f"{type(error).__name__}!"
+            kinds = [kind.__name__ for kind in type(error).__mro__ if kind.__module__ == "builtins"]
+            return f"{' '.join(kinds)}!"
 
 
 def main() -> None:
     import torch
 
     found = {line: printed(line, torch, torch.nn.functional) for line in lines()}
+    found = {line: f"{text.split()[0]}!" if text.endswith("Exception BaseException object!") else text for line, text in found.items()}
     WRITTEN.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", "utf-8")
 
 

@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import ArgumentError, ShapeError
+from gradcli.errors import ArgumentError, AxisError, ShapeError
 from gradcli.ops import cutting
-from gradcli.ops.arrays import refusals
 from gradcli.ops.arrays.reshaping import inverse, permuted
 from gradcli.ops.arrays.shapes import StaticArray, flip, getitem, reshape, scatter_add, swapaxes
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
@@ -123,7 +122,7 @@ def on_diagonal(shape: Shape, offset: int) -> tuple[Any, ...]:
 def matrices_last(ndim: int, axis1: int, axis2: int) -> tuple[int, ...]:
     """The order of axes that puts two at the end."""
     if ndim < 2:
-        raise ShapeError(f"a diagonal needs at least two axes, not {ndim}")
+        raise AxisError(1, ndim)
     first, second = axes_of((axis1, axis2), ndim)
     return (*(a for a in range(ndim) if a not in (first, second)), first, second)
 
@@ -149,7 +148,6 @@ def _diag(x: Any, k: int) -> Any:
 
 diagonal = composite(
     "diagonal", "x", _diagonal, static={"offset": 0, "axis1": 0, "axis2": 1}, backward="Diagonal", region=np.diagonal,
-    refusal=refusals.diagonal,
     doc="The entries on a diagonal of matrices along two axes, along a new last axis.", examples=("diagonal(x, 1)",),
 )  # fmt: skip
 diag_embed = composite(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ShapeError
-from gradcli.ops import cutting, pytorch
+from gradcli.ops import cutting
 from gradcli.ops.array_text import listed
 from gradcli.ops.arrays import extended
 from gradcli.ops.arrays.shapes import ASKED, getitem
@@ -50,6 +50,6 @@ concatenate = structural(
     shape=_concatenate_shape, static={"axis": 0}, linear=True, result="same", aliases=("cat", "concat"), ulps=0,
     integral=True, extended=extended.JOINED, layout="rows",
     doc="Arrays joined along an axis.", examples=("concatenate([x, y])",), backward="Cat",
-    edges=True, misfit=pytorch.uncatenable, on_objects=True, across=cutting.turned,
+    edges=True, on_objects=True, across=cutting.turned,
     numpy=lambda shapes, axis: f"np.concatenate([{listed(shapes)}], {axis})",
 )  # fmt: skip

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
-from gradcli.ops.arrays import refusals
 from gradcli.ops.arrays.reshaping import at_least_1d
 from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, reshape, stack, transpose
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
@@ -163,7 +162,7 @@ def _windows_in_memory(array: np.ndarray, axis: int, length: int, step: int) -> 
 
 unfold = composite(
     "tensor_unfold", "x", _windows, static={"axis": REQUIRED, "length": REQUIRED, "step": REQUIRED}, public=False, backward="Unfold",
-    region=_windows_in_memory, refusal=refusals.unfold,
+    region=_windows_in_memory,
     doc="Tensor.unfold: the windows of an axis, each along a new last axis.",
 )  # fmt: skip
 

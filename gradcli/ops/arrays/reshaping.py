@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
-from gradcli.ops.arrays import refusals
 from gradcli.ops.arrays.shapes import broadcast_to, reshape, sum_to, swapaxes, transpose
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature, with_node
@@ -55,12 +54,12 @@ def _flatten(x: Any, start_dim: int, end_dim: int) -> Any:
 
 
 flatten = composite(
-    "flatten", "x", _flatten, static={"start_dim": 0, "end_dim": -1}, refusal=refusals.flatten,
+    "flatten", "x", _flatten, static={"start_dim": 0, "end_dim": -1},
     doc="Axes from start_dim to end_dim as one.",
 )  # fmt: skip
 ravel = composite("ravel", "x", lambda x: reshape(x, shape=(-1,)), doc="All entries along one axis.")
 t = composite(
-    "t", "x", _t, backward="T", shares="view", refusal=refusals.transposed,
+    "t", "x", _t, backward="T", shares="view",
     doc="The transpose of a matrix; vectors and numbers as they are.",
 )  # fmt: skip
 squeeze = composite("squeeze", "x", _numpy_squeeze, static={"axis": None}, doc="Axes of one entry removed.", backward="Squeeze")
@@ -130,7 +129,7 @@ def _expand(x: Any, shape: Shape) -> Any:
 
 
 expand = composite(
-    "expand", "x", _expand, static={"shape": REQUIRED}, backward="Expand", refusal=refusals.expand,
+    "expand", "x", _expand, static={"shape": REQUIRED}, backward="Expand",
     doc="The entries repeated along new or one-entry axes; -1 keeps an extent.", examples=("x.expand(2, -1)",),
 )  # fmt: skip
 expand_as = composite(
@@ -171,7 +170,6 @@ def _unflatten(x: Any, axis: int, shape: Shape) -> Any:
 
 unflatten = composite(
     "unflatten", "x", _unflatten, static={"axis": REQUIRED, "shape": REQUIRED}, backward="View",
-    refusal=refusals.unflatten,
     doc="One axis as several; one extent may be -1.", examples=("unflatten(x, 0, (2, -1))",),
 )  # fmt: skip
 
@@ -226,7 +224,7 @@ def _swapdims(x: Any, dim0: int, dim1: int) -> Any:
 
 movedim = composite(
     "movedim", "x", _movedim, static={"source": REQUIRED, "destination": REQUIRED}, backward="Permute", shares="view",
-    refusal=refusals.movedim, aliases=("moveaxis",),
+    aliases=("moveaxis",),
     doc="Axes moved from source to destination, the others in their order.", examples=("movedim(x, 0, -1)",),
 )  # fmt: skip
 composite("rollaxis", "x", _rollaxis, static={"axis": REQUIRED, "start": 0}, doc="An axis moved back to before the axis start.")

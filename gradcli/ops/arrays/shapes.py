@@ -97,7 +97,7 @@ def _reshape_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, shape: Any) -> t
 reshape: Op = structural(
     "reshape", "x", _reshape, witness("moving.reshape"), vjp=_reshape_vjp, shape=_reshape_shape, static={"shape": -1}, linear=True,
     integral=True, extended=extended.RESHAPED, result="same", doc="The same entries in another shape; one extent may be -1.",
-    examples=("reshape(x, (2, -1))",), ulps=0, backward=pytorch.node_of_reshape, shares="view", misfit=pytorch.unreshapable,
+    examples=("reshape(x, (2, -1))",), ulps=0, backward=pytorch.node_of_reshape, shares="view",
     written="reshape({x}, {shape})", reshapes=True, on_objects=True, simpler=same_shape,
     axes=looping.reshaped, cut=cutting.reshaped, across=cutting.regrouped, batched=lambda lead, x, shape: reshape(x, shape=(*lead, *shape)),
     numpy=lambda shapes, shape: f"np.reshape({{0}}, {shape!r})",
@@ -134,7 +134,7 @@ broadcast_to: Op = structural(
     shape=_broadcast_shape, static={"shape": ()}, linear=True, result="same", ulps=0,
     integral=True, extended=extended.AS_IT_IS, written="broadcast_to({x}, {shape})", unchanged=True, repeats=True, on_objects=True,
     axes=looping.repeated, cut=cutting.repeated,
-    simpler=same_shape, batched=_broadcast_on_batch, backward="Expand", shares="view", misfit=pytorch.unexpandable,
+    simpler=same_shape, batched=_broadcast_on_batch, backward="Expand", shares="view",
     doc="The entries repeated along new or one-entry axes.", examples=("broadcast_to(x, (3, 2))",),
     numpy=lambda shapes, shape: f"np.broadcast_to({{0}}, {shape!r})",
 )  # fmt: skip
@@ -188,7 +188,6 @@ transpose: Op = structural(
     "transpose", "x", _transpose, witness("moving.transpose"), vjp=_transpose_vjp, shape=shape_by_example(_transpose),
     static={"axes": None}, linear=True, integral=True, result="same", extended=extended.TRANSPOSED,
     doc="The axes reversed, or in the given order.", examples=("x.T",), ulps=0, backward="Permute", shares="view",
-    misfit=pytorch.unpermutable,
     written={(None,): "{x:base}.T", ...: "transpose({x}, {axes})"}, latex={(None,): Form(r"{x:atom}^{{\mathsf T}}", POWER)},
     on_objects=True, simpler=_simpler_transpose, axes=looping.transposed, cut=cutting.transposed, batched=_transpose_on_batch,
     numpy=lambda shapes, axes: f"np.transpose({{0}}, {order_text(shapes, axes)})",
@@ -315,7 +314,7 @@ stack = structural(
     integral=True, extended=extended.STACKED, result="same",
     layout="rows", doc="Arrays of one shape joined along a new axis; [x, y] is stack([x, y]).",
     written={(0,): "[{arrays}]"}, on_objects=True, examples=("stack([x, y], axis=1)",), ulps=0, edges=True,
-    cut=cutting.stacked, misfit=pytorch.unstackable,
+    cut=cutting.stacked,
     numpy=lambda shapes, axis: f"np.stack([{listed(shapes)}], {axis})",
 )  # fmt: skip
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from itertools import accumulate, pairwise
 from typing import Any
 
-from gradcli.errors import ArgumentError, ShapeError
-from gradcli.ops.arrays import refusals
+from gradcli.errors import ArgumentError, PlaceError, ShapeError
 from gradcli.ops.arrays.shapes import getitem, part_of
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature, with_node
@@ -87,9 +86,8 @@ def _along(name: str, axis: int, fewest: int, what: str) -> None:
             raise ShapeError(f"{name} needs an array of at least {fewest} axes, not of shape {tuple(x.shape)}")
         return _split(x, sections, min(axis, len(x.shape) - 1))
 
-    refusal = refusals.split_along(name, fewest, axis)
     doc = f"A tuple of parts along the {what}."
-    composite(name, "x", body, static={"sections": REQUIRED}, doc=doc, backward="Slice", refusal=refusal)
+    composite(name, "x", body, static={"sections": REQUIRED}, doc=doc, backward="Slice")
     declare(NUMPY, **{name: signature(name, "x|ary, sections|indices_or_sections|indices")})
 
 
@@ -101,7 +99,7 @@ def _unbind(x: Any, axis: int) -> tuple[Any, ...]:
 def _select(x: Any, axis: int, index: int) -> Any:
     place = _place("select", x, axis)
     if not -x.shape[place] <= index < x.shape[place]:
-        raise ShapeError(f"select: there is no entry {index} along an axis of {x.shape[place]}")
+        raise PlaceError(f"select: there is no entry {index} along an axis of {x.shape[place]}")
     return getitem(x, index=(*(ALL,) * place, int(index)))
 
 
@@ -127,31 +125,30 @@ tensor_split = composite(
     doc="A tuple of nearly equal parts along an axis, or of the parts between indices.",
 )  # fmt: skip
 composite(
-    "torch_split", "x", _torch_split, static={"sizes": REQUIRED, "axis": 0}, public=False, sealed=True, refusal=refusals.split,
+    "torch_split", "x", _torch_split, static={"sizes": REQUIRED, "axis": 0}, public=False, sealed=True,
     backward=lambda given, static: "SplitWithSizes" if isinstance(given["sizes"], (list, tuple)) else "Split",
     doc="torch.split: a tuple of parts of a size, or of sizes, along an axis.",
 )  # fmt: skip
 split_with_sizes = composite(
     "split_with_sizes", "x", _split_with_sizes, static={"sizes": REQUIRED, "axis": 0}, backward="SplitWithSizes",
-    sealed=True, refusal=refusals.split,
+    sealed=True,
     doc="A tuple of parts of given sizes along an axis.",
 )  # fmt: skip
 chunk = composite(
     "chunk", "x", _chunk, static={"chunks": REQUIRED, "axis": 0}, backward="Split", sealed=True,
-    refusal=refusals.chunk, examples=("chunk(x, 2)[0]",),
+    examples=("chunk(x, 2)[0]",),
     doc="A tuple of at most so many parts of one size along an axis; the last one may be smaller.",
 )  # fmt: skip
 unbind = composite(
-    "unbind", "x", _unbind, static={"axis": 0}, backward="Unbind", sealed=True, refusal=refusals.unbind, aliases=("unstack",),
+    "unbind", "x", _unbind, static={"axis": 0}, backward="Unbind", sealed=True, aliases=("unstack",),
     doc="A tuple of the entries along an axis.",
 )  # fmt: skip
 select = composite(
-    "select", "x", _select, static={"axis": REQUIRED, "index": REQUIRED}, backward="Select", refusal=refusals.select,
+    "select", "x", _select, static={"axis": REQUIRED, "index": REQUIRED}, backward="Select",
     doc="One entry along an axis, without it.",
 )  # fmt: skip
 narrow = composite(
     "narrow", "x", _narrow, static={"axis": REQUIRED, "start": REQUIRED, "length": REQUIRED}, backward="Slice",
-    refusal=refusals.narrow,
     doc="So many entries along an axis, from start on.",
 )  # fmt: skip
 _along("hsplit", 1, 1, "second axis (the first of a vector)")

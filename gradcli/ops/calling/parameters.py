@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import ArgumentError, MistypedArgumentError, TypeMismatchError
+from gradcli.errors import MistypedArgumentError, TypeMismatchError
 from gradcli.ops.arrays.shapes import StaticArray
 from gradcli.ops.spec import Composite, Op
 
@@ -79,7 +79,7 @@ def _any(record: Op | Composite, key: str, value: Any) -> Any:
 
 def _flat(key: str, array: np.ndarray) -> Any:
     if array.ndim > (2 if key in _TABLES else 1):
-        raise ArgumentError(f"{key} cannot be an array of {array.ndim} axes")
+        raise MistypedArgumentError(f"{key} cannot be an array of {array.ndim} axes")
     return _tuples(array.tolist())
 
 

@@ -139,18 +139,18 @@ sign = _flat(
     c="g_sign({0})",
 )
 floor = _flat("floor", np.floor, lambda m, x: m.floor(x), "The integer below; the derivative is 0.", "integers", _integer, c="g_floor({0})",
-              refuses=pytorch.no_booleans("floor_vml_cpu"))
+              refuses=pytorch.no_booleans)
 ceil = _flat("ceil", np.ceil, lambda m, x: m.ceil(x), "The integer above; the derivative is 0.", "integers", _integer, c="g_ceil({0})",
-             refuses=pytorch.no_booleans("ceil_vml_cpu"))
+             refuses=pytorch.no_booleans)
 trunc = _flat(
     "trunc", np.trunc, lambda m, x: m.floor(x) if x > 0 else m.ceil(x), "The integer towards 0; the derivative is 0.",
     "integers but 0", lambda x: x != 0 and _integer(x), "fix",
-    c="g_trunc({0})", refuses=pytorch.no_booleans("trunc_vml_cpu"),
+    c="g_trunc({0})", refuses=pytorch.no_booleans,
 )  # fmt: skip
 rint = _flat(
     "round", np.rint, _half_even, "The nearest integer, halves to even; the derivative is 0.", "halves between integers",
     lambda x: not _integer(x) and _integer(2 * x), "rint",
-    c="g_rint({0})", refuses=pytorch.no_booleans("round_vml_cpu"),
+    c="g_rint({0})", refuses=pytorch.no_booleans,
     torch="torch.round({0})",
 )  # fmt: skip
 
@@ -160,7 +160,7 @@ abs_ = elementwise(
     integral=True, extended=Entrywise((np.sign,)),
     kinks=(Kink(lambda x: x == 0, "x = 0", "0", Choice("1", (lambda out, x: sign(sign(x) + 0.5),))),),
     latex=r"\left|{x}\right|", on_floats="abs({})", mark="|", parity="even", means=lambda x: x * sign(x),
-    refuses=pytorch.no_booleans("abs_cpu"),
+    refuses=pytorch.no_booleans,
     called="absolute value", doc="The absolute value of x; the derivative at NaN is 0, as in PyTorch.", examples=("abs(x)",),
     carries=steady,
     c="g_fabs({0})",
@@ -175,7 +175,7 @@ floor_divide = elementwise(
     "floor_divide", "x y", np.floor_divide, _floordiv, None, None, kind="flat", doc="x // y; the derivative is 0.", ulps=0, integral=True,
     infix="//",
     kinks=(Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "0, as everywhere"),), domain=EVERYWHERE - at(y=0),
-    operator="floordiv", refuses=pytorch.no_division_by_zero("div_floor_cpu"),
+    operator="floordiv", refuses=pytorch.no_division_by_zero,
     between=((), (0.0,)),
     c="g_floor_divide({0}, {1})",
 )
@@ -186,7 +186,7 @@ remainder = elementwise(
     extended=extended.REMAINDER, kinks=(Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "1 for x, -floor(x/y) for y"),),
     domain=EVERYWHERE - at(y=0),
     doc="x % y, with the sign of y.", examples=("7.5 % 2",), operator="mod", backward=pytorch.by_last("Remainder"),
-    refuses=pytorch.no_division_by_zero("remainder_cpu"),
+    refuses=pytorch.no_division_by_zero,
     infix="%",
     carries=remaining,
     c="g_remainder({0}, {1})",
@@ -198,7 +198,7 @@ fmod: Op = elementwise(
     extended=extended.FMOD,
     domain=EVERYWHERE - at(y=0), doc="The remainder of x / y, with the sign of x.", integral=True,
     kinks=(Kink(lambda x, y: y != 0 and x != 0 and _integer(x / y), "x a multiple of y", "1 for x, -trunc(x/y) for y"),),
-    backward=pytorch.by_last("Fmod"), refuses=pytorch.no_division_by_zero("fmod_cpu"),
+    backward=pytorch.by_last("Fmod"), refuses=pytorch.no_division_by_zero,
     carries=remaining,
     c="g_fmod({0}, {1})",
 )

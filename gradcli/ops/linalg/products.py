@@ -98,7 +98,7 @@ matmul: Op = structural(
     core_dims=(2, 2), batched=_matmul_on_batch, doc="x @ y: the matrix product over the last two axes, broadcasting the others.",
     examples=("x @ w + b",), rounding="terms", ulps=8, integral=True, work=_products_added,
     workspace=_none, extended=Whole("products.MATMUL"), operator="matmul",
-    backward=pytorch.node_of_matmul, edges=True, one_dtype=True, misfit=pytorch.unmultipliable, infix="@",
+    backward=pytorch.node_of_matmul, edges=True, one_dtype=True, infix="@",
     latex=Form("{x:term} {y:power}", TERM), algebra="matrix product", adds="products", on_objects=True,
     carries=multilinear, axes=looping.matrix_product, cut=cutting.product,
     numpy="({0:term} @ {1:power})",

@@ -21,6 +21,7 @@ from gradcli.ops.reductions.sums import norm, sum_
 from gradcli.ops.registry import composite
 from gradcli.ops.room import room_for
 from gradcli.ops.spec import REQUIRED
+from gradcli.ops.writing import one_axis
 
 _KINKS = (Kink(lambda *_: False, "equal points", "0"),)
 
@@ -63,7 +64,8 @@ def _renorm(x: Any, p: float, axis: int, maxnorm: float) -> Any:
         raise ShapeError(f"renorm needs an array of at least two axes, not the shape {tuple(x.shape)}")
     if not p > 0 or not maxnorm >= 0:
         raise ArgumentError("renorm: p must be positive and maxnorm not negative")
-    lengths = norm(x, ord=float(p), axis=tuple(a for a in range(len(x.shape)) if a != axis % len(x.shape)), keepdims=True)
+    along = one_axis(axis, len(x.shape))
+    lengths = norm(x, ord=float(p), axis=tuple(a for a in range(len(x.shape)) if a != along), keepdims=True)
     return x * where(greater(lengths, maxnorm), maxnorm / (lengths + 1e-7), 1.0)
 
 

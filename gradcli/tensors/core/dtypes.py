@@ -242,3 +242,8 @@ def _named_of(numpy: np.dtype[Any]) -> str:
 def can_cast(found: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
     """Whether results of a dtype may be written to tensors of another one: of no lower kind."""
     return wanted.kind in FLOATS or (found.kind not in FLOATS and (wanted.kind != "b" or found.kind == "b"))
+
+
+def untaken(name: str, kind: np.dtype[Any]) -> NotImplementedError:
+    """The error for tensors of a dtype that a function is not defined for."""
+    return NotImplementedError(f"{name} takes no tensors of {of_numpy(kind).name}")

@@ -195,7 +195,7 @@ def _promoted(op: Op, operands: Sequence[Any], arrays: list[Any]) -> np.dtype[An
     target, whole = dtypes.result_type(deciding), None
     if op.torch.counts and target.kind == "b":
         target = dtypes.int64.numpy
-    error = None if op.torch.refuses is None else op.torch.refuses(dtypes.of_numpy(target).in_messages, arrays)
+    error = None if op.torch.refuses is None else op.torch.refuses(target, arrays)
     if error is not None:
         raise error
     if target.kind not in dtypes.FLOATS:

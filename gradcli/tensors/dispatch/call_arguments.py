@@ -14,7 +14,6 @@ import numpy as np
 from gradcli.errors import GradcliError
 from gradcli.ops.arrays.shapes import stack
 from gradcli.ops.calling import binding
-from gradcli.ops.calling.pytorch_types import no_tensor, takes_number
 from gradcli.ops.calling.signatures import Signature
 from gradcli.ops.spec import Composite, Op
 from gradcli.ops.structure import to_int
@@ -23,6 +22,7 @@ from gradcli.tensors.core.casts import as_tensor
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.apply import apply
+from gradcli.tensors.dispatch.pytorch_types import no_tensor, takes_number
 
 
 def requires_grad(argument: Any) -> bool:
@@ -53,9 +53,9 @@ class Host:
     @classmethod
     def operand(cls, argument: Any, of: binding.Use) -> Any:
         if isinstance(argument, _NO_TENSORS):
-            record, name, operand = of
+            _, name, operand = of
             if not isinstance(argument, _NUMBERS) or not takes_number(name, operand):
-                raise no_tensor(name, operand, _place(record, operand), argument)
+                raise no_tensor(name, operand, argument)
         return cls.value(argument)
 
     @staticmethod
@@ -106,13 +106,6 @@ def _constant(number: Any) -> Tensor:
     return Tensor(
         array.astype(dtypes.constant_float()) if array.dtype.kind in dtypes.FLOATS and not array.ndim else as_tensor(number).array
     )
-
-
-def _place(record: Op | Composite, operand: str) -> int | None:
-    """Where an operand stands, None among those of a list."""
-    if record.variadic or operand not in record.operands or (isinstance(record, Composite) and operand in record.lists):
-        return None
-    return record.operands.index(operand) + 1
 
 
 class NumpyHost(Host):

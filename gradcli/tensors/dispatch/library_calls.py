@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import ArgumentError, AxisError, GradcliError, ShapeError, UnreadArgumentError, suggestion
+from gradcli.errors import ArgumentError, ShapeError, UnreadArgumentError, suggestion
 from gradcli.ops.calling import binding
 from gradcli.ops.calling.dialects import CALLED_OTHERWISE, lookup, names
 from gradcli.ops.calling.prefixes import SCIPY, TORCH
-from gradcli.ops.calling.pytorch_calls import check_of, takes_dtype
-from gradcli.ops.calling.pytorch_types import concerns_floats, is_particular, is_strict
 from gradcli.ops.calling.signatures import Signature
 from gradcli.ops.recording import numbered
 from gradcli.ops.registry import named, public_names
@@ -31,11 +29,12 @@ from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.user_warnings import warn
 from gradcli.tensors.dispatch.apply import apply
 from gradcli.tensors.dispatch.call_arguments import HOST, NUMPY_HOST, SCIPY_HOST, arrangement, rehearsal
-from gradcli.tensors.dispatch.error_messages import also_value_error, check_same_dtype, check_taken, in_range, refusal_of
+from gradcli.tensors.dispatch.error_messages import also_value_error, check_same_dtype, check_taken
 from gradcli.tensors.dispatch.halves import in_float32
 from gradcli.tensors.dispatch.layouts import relaid
 from gradcli.tensors.dispatch.named_results import named_results
-from gradcli.tensors.dispatch.refusals import refuse_first
+from gradcli.tensors.dispatch.pytorch_calls import check_of, takes_dtype
+from gradcli.tensors.dispatch.pytorch_types import concerns_floats, is_particular
 from gradcli.tensors.dispatch.regions import region, region_of
 from gradcli.tensors.dispatch.whole_numbers import settle
 
@@ -81,8 +80,6 @@ def _settled(name: str, library: str, arguments: tuple[Any, ...], keywords: dict
     if library == TORCH and is_particular(name) and (concerns_floats(name) or not _of_one_float(arguments)):
         if keywords.get("dtype") is None:  # in which it is computed
             check_taken(name, arguments)
-        if is_strict(name.removeprefix("Tensor.")):
-            refuse_first(name, arguments, keywords)
         settled = settle(name, arguments, keywords)
         if settled is not None:
             result = _called(name, library, settled.arguments, settled.keywords)
@@ -155,12 +152,8 @@ def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[
         result: Any = region_of(record, operands, static)
         if result is None:
             result = _applied(host, record, name, signature, operands, static)
-    except AxisError as error:
-        raise refusal_of(record, operands, static, library) or in_range(error) from None
     except (ArgumentError, ShapeError) as error:
-        raise refusal_of(record, operands, static, library) or also_value_error(error) from None
-    except GradcliError as error:
-        raise refusal_of(record, operands, static, library) or error from None
+        raise also_value_error(error) from None
     given_tensors = (*arguments, *keywords.values())
     if isinstance(result, tuple):
         if out is not None:

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.ops.calling.pytorch_types import RESULTS, TRUNCATED, scales
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.casts import cast
 from gradcli.tensors.core.tensor import Tensor
+from gradcli.tensors.dispatch.pytorch_types import RESULTS, TRUNCATED, scales
 
 _EXACT = 2**53  # whole numbers up to it are floats
 _DIVISIONS = ("div", "divide", "true_divide")

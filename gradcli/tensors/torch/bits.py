@@ -14,12 +14,12 @@ from gradcli.tensors.core.in_place import update
 from gradcli.tensors.core.tensor import Tensor
 
 
-def _promoted(kernel: str, booleans: bool, x: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+def _promoted(name: str, booleans: bool, x: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
     """Two operands as arrays of their common dtype, which is no float."""
     arrays = [o.array if isinstance(o, Tensor) else o for o in (x, y)]
     kind = dtypes.result_type(arrays)
     if kind.kind in dtypes.FLOATS or (kind.kind == "b" and not booleans):
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{dtypes.of_numpy(kind).in_messages}'")
+        raise dtypes.untaken(name, kind)
     said = unbroadcastable([np.shape(a) for a in arrays])
     if said:
         raise RuntimeError(said)
@@ -27,12 +27,12 @@ def _promoted(kernel: str, booleans: bool, x: Any, y: Any) -> tuple[np.ndarray, 
     return left, right
 
 
-def _pairs(name: str, function: Callable[..., Any], kernel: str, booleans: bool = True) -> Callable[[Any, Any], Tensor]:
+def _pairs(name: str, function: Callable[..., Any], booleans: bool = True) -> Callable[[Any, Any], Tensor]:
     @by_example
     def run(x: Any, other: Any) -> Tensor:
         if not isinstance(x, Tensor) and not isinstance(other, Tensor):
-            raise TypeError(f"{name}(): argument 'other' (position 2) must be Tensor, not {type(other).__name__}")
-        return Tensor(np.asarray(function(*_promoted(kernel, booleans, x, other))))
+            raise TypeError(f"{name}(): argument 'other' must be Tensor, not {type(other).__name__}")
+        return Tensor(np.asarray(function(*_promoted(name, booleans, x, other))))
 
     run.__name__ = run.__qualname__ = name
     return run
@@ -41,19 +41,19 @@ def _pairs(name: str, function: Callable[..., Any], kernel: str, booleans: bool 
 @by_example
 def bitwise_not(x: Tensor) -> Tensor:
     if x.array.dtype.kind in dtypes.FLOATS:
-        raise NotImplementedError(f"\"bitwise_not_cpu\" not implemented for '{x.dtype.in_messages}'")
+        raise dtypes.untaken("bitwise_not", x.array.dtype)
     return Tensor(np.asarray(np.bitwise_not(x.array)))
 
 
 BITS: dict[str, Callable[..., Tensor]] = {
     "bitwise_not": bitwise_not,
-    "bitwise_and": _pairs("bitwise_and", np.bitwise_and, "bitwise_and_cpu"),
-    "bitwise_or": _pairs("bitwise_or", np.bitwise_or, "bitwise_or_cpu"),
-    "bitwise_xor": _pairs("bitwise_xor", np.bitwise_xor, "bitwise_xor_cpu"),
-    "bitwise_left_shift": _pairs("bitwise_left_shift", np.left_shift, "lshift_cpu", booleans=False),
-    "bitwise_right_shift": _pairs("bitwise_right_shift", np.right_shift, "rshift_cpu", booleans=False),
-    "gcd": _pairs("gcd", np.gcd, "gcd_cpu", booleans=False),
-    "lcm": _pairs("lcm", np.lcm, "lcm_cpu", booleans=False),
+    "bitwise_and": _pairs("bitwise_and", np.bitwise_and),
+    "bitwise_or": _pairs("bitwise_or", np.bitwise_or),
+    "bitwise_xor": _pairs("bitwise_xor", np.bitwise_xor),
+    "bitwise_left_shift": _pairs("bitwise_left_shift", np.left_shift, booleans=False),
+    "bitwise_right_shift": _pairs("bitwise_right_shift", np.right_shift, booleans=False),
+    "gcd": _pairs("gcd", np.gcd, booleans=False),
+    "lcm": _pairs("lcm", np.lcm, booleans=False),
 }  # fmt: skip
 _OF_OPERATORS = {
     "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "lshift": "bitwise_left_shift", "rshift": "bitwise_right_shift",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache
 from string import ascii_letters
 from typing import Any
@@ -20,9 +20,9 @@ from gradcli.tensors.core.in_place import update
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.user_warnings import warn
 from gradcli.tensors.dispatch.apply import apply
+from gradcli.tensors.dispatch.checked_calls import checked, parser
 from gradcli.tensors.dispatch.library_calls import call, known, missing
 from gradcli.tensors.dispatch.named_results import named_results
-from gradcli.tensors.dispatch.refusals import in_words, parser, raise_as_pytorch, with_old_forms, with_warnings
 from gradcli.tensors.dispatch.underivable import limited
 from gradcli.tensors.torch.bits import BITS
 from gradcli.tensors.torch.cast_methods import CASTS
@@ -62,18 +62,15 @@ def function(name: str, where: str = "torch", *, parsed: bool = True) -> Callabl
             arguments, keywords = arguments[:writes], {**keywords, "inplace": arguments[writes]}
         if writes is not None and "inplace" in keywords:  # whatever is true, as in Python
             keywords["inplace"] = bool(keywords["inplace"])
-        try:
-            if parsed and (keywords or len(arguments) != 1 or not alone):
-                check(arguments, keywords)
-                alone = alone or (len(arguments) == 1 and not keywords)
-            result = call(there, TORCH, arguments, keywords)
-        except Exception as error:
-            raise_as_pytorch(error, name, where, arguments, keywords)
+        if parsed and (keywords or len(arguments) != 1 or not alone):
+            check(arguments, keywords)
+            alone = alone or (len(arguments) == 1 and not keywords and not record.variadic)
+        result = call(there, TORCH, arguments, keywords)
         return named_results(f"linalg_{name}", parts, result) if parts and isinstance(result, tuple) else result
 
     run.__name__ = run.__qualname__ = name
     run.__doc__ = record.doc
-    return with_old_forms(with_warnings(limited(name, run), name, where), name, where)
+    return limited(name, run)
 
 
 @cache
@@ -81,7 +78,7 @@ def network_function(name: str) -> Callable[..., Any]:
     """A function of torch.nn.functional's. Raises AttributeError if there is none."""
     where = "torch.nn.functional"
     own = OF_NETWORKS.get(name)
-    return (in_place(name, where) or function(name, where)) if own is None else with_warnings(own, name, where)
+    return (in_place(name, where) or function(name, where)) if own is None else own
 
 
 def function_names() -> list[str]:
@@ -114,16 +111,11 @@ def einsum(equation: Any, *operands: Any) -> Any:
     tensors = [as_tensor(o) for o in operands]
     if len(tensors) == 1 and tensors[0].array.dtype.kind in "iub" and _sums(equation):
         tensors = [tensors[0].to(dtypes.int64)]  # as sums of whole numbers are
-    if equation.count(".") > 3:
-        check_equation(equation, tensors)
     if len(tensors) == 1 and not _sums(equation):
-        check_equation(equation, tensors)
+        if (shape := find("einsum").shape) is not None:
+            shape(tensors[0].shape, subscripts=equation)  # raises an error where they do not fit
         return _rearranged(tensors[0], equation)
-    try:
-        return apply(find("einsum"), tensors, {"subscripts": equation})
-    except Exception:
-        check_equation(equation, tensors)
-        raise
+    return apply(find("einsum"), tensors, {"subscripts": equation})
 
 
 def _rearranged(x: Tensor, equation: str) -> Tensor:
@@ -164,16 +156,7 @@ def _lettered(given: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
     return ",".join(terms) + result, given[0 : 2 * pairs : 2]
 
 
-def check_equation(equation: str, tensors: Sequence[Tensor]) -> None:
-    """Raise PyTorch's error for an equation that does not fit its operands."""
-    from gradcli.ops.refusals.einsums import refused
-
-    error = refused(equation, [x.shape for x in tensors])
-    if error is not None:
-        raise error from None
-
-
-@in_words
+@checked
 def where(condition: Any, *choices: Any, **keywords: Any) -> Any:
     """One of two values, entry by entry; of a condition alone, the places where it holds."""
     if not choices and not keywords:
@@ -212,24 +195,24 @@ def is_tensor(x: Any) -> bool:
     return isinstance(x, Tensor)
 
 
-@in_words
+@checked
 def result_type(*operands: Any) -> dtypes.dtype:
     return dtypes.of_numpy(dtypes.result_type([o.array if isinstance(o, Tensor) else o for o in operands]))
 
 
-@in_words
+@checked
 def promote_types(first: dtypes.dtype, second: dtypes.dtype) -> dtypes.dtype:
     """The dtype of the smallest size and kind that holds both."""
     return dtypes.of_numpy(dtypes.joined(dtypes.as_numpy(first), dtypes.as_numpy(second)))
 
 
-@in_words
+@checked
 def can_cast(found: dtypes.dtype, wanted: dtypes.dtype) -> bool:
     """Whether results of a dtype may be written to tensors of another one."""
     return dtypes.can_cast(dtypes.as_numpy(found), dtypes.as_numpy(wanted))
 
 
-@in_words
+@checked
 def broadcast_shapes(*shapes: Any) -> dtypes.Size:
     given = [tuple(s) if isinstance(s, (tuple, list)) else (s,) for s in shapes]
     try:
@@ -259,7 +242,7 @@ def in_place(name: str, where: str = "torch") -> Callable[..., Any] | None:
         written: Tensor = getattr(x, name)(*arguments, **keywords) if hasattr(x, name) else update(x, name[:-1], arguments, keywords)
         return written
 
-    return in_words(write, name, where)
+    return checked(write, name, where)
 
 
 # Those that are no methods.
@@ -267,18 +250,18 @@ _IN_PLACE = ("celu_", "elu_", "hardtanh_", "leaky_relu_", "rrelu_", "selu_", "th
 _NAMED = {**RANDOM_OF_NETWORKS, **OF_LAYERS, "one_hot": one_hot}
 
 
-OF_NETWORKS: dict[str, Callable[..., Any]] = {name: in_words(function, name, "torch.nn.functional") for name, function in _NAMED.items()}
+OF_NETWORKS: dict[str, Callable[..., Any]] = {name: checked(function, name, "torch.nn.functional") for name, function in _NAMED.items()}
 OWN: dict[str, Callable[..., Any]] = {
     **SEARCHING, **RANDOM,
     "einsum": einsum, "is_tensor": is_tensor, "result_type": result_type, "promote_types": promote_types, "can_cast": can_cast,
     "broadcast_shapes": broadcast_shapes, "detach": detach, "adaptive_max_pool1d": adaptive_max_pool1d,
-    "clone": in_words(clone_of, "clone"), "as_strided": in_words(MEMORY["as_strided"], "as_strided"),
-    **{name: in_words(CASTS[name], name) for name in ("positive", "resolve_conj", "resolve_neg")},
-    **{name: in_words(INTROSPECTION[name], name) for name in (
+    "clone": checked(clone_of, "clone"), "as_strided": checked(MEMORY["as_strided"], "as_strided"),
+    **{name: checked(CASTS[name], name) for name in ("positive", "resolve_conj", "resolve_neg")},
+    **{name: checked(INTROSPECTION[name], name) for name in (
         "numel", "is_floating_point", "is_complex", "is_inference", "allclose", "isclose", "equal", "all", "any", "nonzero", "unique",
         "count_nonzero", "bincount",
     )},
-    "get_device": in_words(INTROSPECTION["get_device"], "get_device"), "is_signed": in_words(INTROSPECTION["is_signed"], "is_signed"),
+    "get_device": checked(INTROSPECTION["get_device"], "get_device"), "is_signed": checked(INTROSPECTION["is_signed"], "is_signed"),
     **COUNTS,
-    **{name: in_words(function, name) for name, function in BITS.items()},
+    **{name: checked(function, name) for name, function in BITS.items()},
 }  # fmt: skip

@@ -6,16 +6,17 @@ from collections.abc import Callable
 
 import numpy as np
 
+from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.batched import check_no_examples
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.dispatch.refusals import all_in_words
+from gradcli.tensors.dispatch.checked_calls import all_checked
 from gradcli.tensors.torch.generator import Generator, default_generator
 from gradcli.tensors.torch.no_derivatives import flat, underived
 
 
 def _poisson(x: Tensor, generator: Generator | None = None) -> Tensor:
-    """Return a count for each mean."""
-    _check_kind("poisson_cpu", x)
+    """A count for each mean."""
+    _check_kind("poisson", x)
     if not (x.array >= 0).all():
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
     counts = (generator or default_generator).poisson(x.array)
@@ -23,10 +24,10 @@ def _poisson(x: Tensor, generator: Generator | None = None) -> Tensor:
 
 
 def _binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
-    """Return how many of each count of trials succeed, each with a probability."""
-    _check_kind("binomial_cpu", count)
+    """How many of each count of trials succeed, each with a probability."""
+    _check_kind("binomial", count)
     if prob.array.dtype != count.array.dtype:
-        raise RuntimeError(f"Found dtype {prob.dtype.in_messages} but expected {count.dtype.in_messages}")
+        raise RuntimeError(f"binomial: prob must have the dtype of the counts, {count.dtype.name}, not {prob.dtype.name}")
     if not (np.isfinite(count.array).all() and np.isfinite(prob.array).all()):
         raise RuntimeError("binomial() expects finite counts and probabilities")
     chances, trials = np.clip(prob.array, 0, 1), np.maximum(count.array, 0).astype(np.int64)
@@ -35,10 +36,10 @@ def _binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -
     return drawn
 
 
-def _check_kind(kernel: str, x: Tensor) -> None:
+def _check_kind(name: str, x: Tensor) -> None:
     check_no_examples()
     if x.array.dtype not in (np.float32, np.float64):
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{x.dtype.in_messages}'")
+        raise dtypes.untaken(name, x.array.dtype)
 
 
-COUNTS: dict[str, Callable[..., Tensor]] = all_in_words({"poisson": _poisson, "binomial": _binomial})
+COUNTS: dict[str, Callable[..., Tensor]] = all_checked({"poisson": _poisson, "binomial": _binomial})

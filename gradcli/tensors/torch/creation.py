@@ -20,7 +20,7 @@ from gradcli.tensors.core.nested_lists import array_of, default_float
 from gradcli.tensors.core.storage import alike, filled_alike
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.user_warnings import warn
-from gradcli.tensors.dispatch.refusals import in_words
+from gradcli.tensors.dispatch.checked_calls import checked
 from gradcli.tensors.torch.fused_multiply_add import fused
 from gradcli.tensors.torch.generator import in_memory_order, permutation, uniform, whole
 from gradcli.tensors.torch.generator import normal as draw_normal
@@ -32,7 +32,7 @@ COPIED = (
 )
 
 
-@in_words
+@checked
 def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     """A tensor of its own entries, copied from nested lists, numbers or an array."""
     check_device(device)
@@ -49,7 +49,7 @@ def copied(data: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
     return Tensor(array).requires_grad_(requires_grad)
 
 
-@in_words
+@checked
 def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool | None = None) -> Tensor:
     """A tensor of anything, which shares its memory unless a copy is asked for or there must be one."""
     made = as_tensor(obj, dtype, device)
@@ -118,7 +118,7 @@ def _end(name: str, parameter: str, value: Any) -> Any:
 
 def _refuse_booleans(name: str, kind: np.dtype[Any]) -> None:
     if kind.kind == "b":
-        raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
+        raise dtypes.untaken(name, kind)
 
 
 def _filled(name: str, value: float) -> Any:
@@ -139,13 +139,13 @@ def _filled(name: str, value: float) -> Any:
         kind = x.array.dtype if dtype is None else dtypes.as_numpy(dtype)
         return _made(filled_alike(x.array, value, kind), requires_grad, device)
 
-    return in_words(make, name), in_words(like, f"{name}_like")
+    return checked(make, name), checked(like, f"{name}_like")
 
 
 (zeros, zeros_like), (ones, ones_like), (empty, empty_like) = _filled("zeros", 0), _filled("ones", 1), _filled("empty", 0)
 
 
-@in_words
+@checked
 def scalar_tensor(s: Any, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
     """A tensor without axes: a float, unless another dtype is asked for."""
     kind = default_float() if dtype is None else dtypes.as_numpy(dtype)
@@ -154,21 +154,21 @@ def scalar_tensor(s: Any, *, dtype: Any = None, requires_grad: bool = False, dev
     return _made(np.full((), _number("scalar_tensor", "s", s), kind), requires_grad, device)
 
 
-@in_words
+@checked
 def full(size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
     if not isinstance(size, (tuple, list)):
         raise TypeError("a tuple of whole numbers is wanted")
     return _made(np.full(size_of((size,)), array_of(_number("full", "fill_value", fill_value), dtype)), requires_grad, device)
 
 
-@in_words
+@checked
 def full_like(x: Tensor, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
     kind = x.array.dtype if dtype is None else dtypes.as_numpy(dtype)
     value = _number("full_like", "fill_value", fill_value)
     return _made(filled_alike(x.array, value.array if isinstance(value, Tensor) else value, kind), requires_grad, device)
 
 
-@in_words
+@checked
 def eye(n: int, m: int | None = None, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
     for name, extent in (("n", n), ("m", m)):
         if extent is not None and extent < 0:
@@ -176,7 +176,7 @@ def eye(n: int, m: int | None = None, *, dtype: Any = None, requires_grad: bool 
     return _made(np.eye(n, m, dtype=default_float() if dtype is None else dtypes.as_numpy(dtype)), requires_grad, device)
 
 
-@in_words
+@checked
 def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
     for name, bound in (("start", start), ("end", end), ("step", step)):
         _number("arange", name, bound)
@@ -207,7 +207,7 @@ def _float_range(first: float, step: float, count: int, kind: np.dtype[Any]) -> 
     return entries
 
 
-@in_words
+@checked
 def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
     """Evenly spaced numbers, rounded as PyTorch rounds them: from both ends to the middle, each by one fused operation."""
     start, end = (_end("linspace", name, given) for name, given in (("start", start), ("end", end)))
@@ -229,7 +229,7 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, requires_gr
     return _made(np.where((index < steps // 2) | (steps == 1), up, down).astype(kind), requires_grad, device)
 
 
-@in_words
+@checked
 def logspace(
     start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any = None, requires_grad: bool = False, device: Any = None
 ) -> Tensor:
@@ -242,13 +242,13 @@ def logspace(
     return _made(np.power(float(base), np.linspace(float(start), float(end), steps)).astype(kind), requires_grad, device)
 
 
-def _random(name: str, draw: Any, kernel: str) -> Any:
+def _random(name: str, draw: Any) -> Any:
     def make(
         *given: Any, size: Any = None, dtype: Any = None, requires_grad: bool = False, device: Any = None, generator: Any = None
     ) -> Tensor:
         kind = default_float() if dtype is None else dtypes.as_numpy(dtype)
         if kind.kind not in dtypes.FLOATS:
-            raise NotImplementedError(f"\"{kernel}\" not implemented for '{dtypes.of_numpy(kind).in_messages}'")
+            raise dtypes.untaken(name, kind)
         shape = size_of(given if size is None else (size,))
         check_no_examples()
         return _made(draw(shape, kind, generator), requires_grad, device)
@@ -260,16 +260,13 @@ def _random(name: str, draw: Any, kernel: str) -> Any:
         alone = {} if draw is uniform else {"in_blocks": laid.flags.c_contiguous}
         return _made(in_memory_order(laid, lambda shape: draw(shape, kind, None, **alone)), requires_grad, device)
 
-    return in_words(make, name), in_words(like, f"{name}_like")
+    return checked(make, name), checked(like, f"{name}_like")
 
 
-(rand, rand_like), (randn, randn_like) = (
-    _random("rand", uniform, "check_uniform_bounds"),
-    _random("randn", draw_normal, "normal_kernel_cpu"),
-)
+(rand, rand_like), (randn, randn_like) = _random("rand", uniform), _random("randn", draw_normal)
 
 
-@in_words
+@checked
 def randint(
     low: Any = None, high: Any = None, size: Any = None, *, generator: Any = None, dtype: Any = None, requires_grad: bool = False,
     device: Any = None,
@@ -288,7 +285,7 @@ def randint(
     return _made(draw(shape), requires_grad, device)
 
 
-@in_words
+@checked
 def randint_like(x: Tensor, low: int, high: Any = None, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
     check_no_examples()
     low, high = (0, low) if high is None else (low, high)
@@ -301,7 +298,7 @@ def _whole_numbers(low: Any, high: Any, generator: Any, kind: np.dtype[Any]) -> 
     return lambda shape: whole(int(low), int(high), shape, generator).astype(kind)
 
 
-@in_words
+@checked
 def randperm(n: int, *, generator: Any = None, dtype: Any = None, device: Any = None) -> Tensor:
     check_device(device)
     kind = np.dtype(np.int64) if dtype is None else dtypes.as_numpy(dtype)
@@ -314,7 +311,7 @@ def randperm(n: int, *, generator: Any = None, dtype: Any = None, device: Any = 
 def _check_normal(mean: Any, std: Any) -> None:
     for given in (mean, std):
         if isinstance(given, Tensor) and given.array.dtype.kind != "f":
-            raise NotImplementedError(f"\"normal_kernel_cpu\" not implemented for '{given.dtype.in_messages}'")
+            raise dtypes.untaken("normal", given.array.dtype)
     if isinstance(std, Tensor) and (std.array < 0).any():
         raise RuntimeError("normal expects all elements of std >= 0.0")
     if not isinstance(std, Tensor) and std < 0:
@@ -325,7 +322,7 @@ def _check_normal(mean: Any, std: Any) -> None:
             raise RuntimeError(said)
 
 
-@in_words
+@checked
 def normal(
     mean: Any, std: Any = 1.0, size: Any = None, *, generator: Any = None, requires_grad: bool = False, device: Any = None
 ) -> Tensor:

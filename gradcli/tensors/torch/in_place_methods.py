@@ -79,13 +79,13 @@ def _rearranged(name: str) -> Callable[..., Tensor]:
     return change
 
 
-def _check_floats(x: Tensor, kernel: str) -> None:
+def _check_floats(x: Tensor, name: str) -> None:
     if x.array.dtype.kind not in dtypes.FLOATS:
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{x.dtype.in_messages}'")
+        raise dtypes.untaken(name, x.array.dtype)
 
 
 def _uniform(x: Tensor, low: float = 0.0, high: float = 1.0, *, generator: Any = None) -> Tensor:
-    _check_floats(x, "check_uniform_bounds")
+    _check_floats(x, "uniform_")
     if low > high:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
     kind = x.array.dtype
@@ -98,7 +98,7 @@ def _uniform(x: Tensor, low: float = 0.0, high: float = 1.0, *, generator: Any =
 
 
 def _normal(x: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Tensor:
-    _check_floats(x, "normal_kernel_cpu")
+    _check_floats(x, "normal_")
     if std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
     check_no_examples()

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import LinAlgError
+from gradcli.ops.pytorch import unbroadcastable
+from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.batched import by_example
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.dispatch.refusals import in_words
+from gradcli.tensors.dispatch.checked_calls import checked
 from gradcli.tensors.dispatch.underivable import in_graph
 
 
@@ -52,7 +54,10 @@ def _is_inference(x: Tensor) -> bool:
 
 def _check_alike(x: Tensor, other: Tensor) -> None:
     if x.dtype != other.dtype:
-        raise RuntimeError(f"{x.dtype.in_messages} did not match {other.dtype.in_messages}")
+        raise RuntimeError(f"both tensors must have one dtype, not {x.dtype.name} and {other.dtype.name}")
+    said = unbroadcastable([x.array.shape, other.array.shape])
+    if said:
+        raise RuntimeError(said)
 
 
 def _all_close(x: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
@@ -102,7 +107,7 @@ def _count_nonzero(x: Tensor, *dims: Any, dim: Any = None) -> Tensor:
 
 def _bincount(x: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     if x.array.dtype.kind not in "iu":
-        raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{x.dtype.in_messages}'")
+        raise dtypes.untaken("bincount", x.array.dtype)
     return Tensor(np.bincount(x.array, None if weights is None else weights.array, minlength))
 
 
@@ -130,5 +135,5 @@ INTROSPECTION: dict[str, Callable[..., Any]] = {
     **{name: by_example(function) for name, function in OF_ENTRIES.items()},
 }  # fmt: skip
 OF_MATRICES: dict[str, Any] = {
-    "matrix_rank": in_words(by_example(_matrix_rank), "matrix_rank", "torch.linalg"), "LinAlgError": LinAlgError,
+    "matrix_rank": checked(by_example(_matrix_rank), "matrix_rank", "torch.linalg"), "LinAlgError": LinAlgError,
 }  # fmt: skip

@@ -9,8 +9,8 @@ import numpy as np
 
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.tensors.core.tensor import Tensor
+from gradcli.tensors.dispatch.checked_calls import checked
 from gradcli.tensors.dispatch.library_calls import call
-from gradcli.tensors.dispatch.refusals import in_words
 from gradcli.tensors.torch.creation import zeros
 
 
@@ -71,4 +71,4 @@ def _reduced(rows: Any, bags: np.ndarray, count: int, mode: str) -> Any:
 
 
 _OF_BAGS = {"sum": "sum", "mean": "mean", "max": "amax"}
-OF_LAYERS: dict[str, Callable[..., Any]] = {"embedding_bag": in_words(_embedding_bag, "embedding_bag", "torch.nn.functional")}
+OF_LAYERS: dict[str, Callable[..., Any]] = {"embedding_bag": checked(_embedding_bag, "embedding_bag", "torch.nn.functional")}

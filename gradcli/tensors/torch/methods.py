@@ -9,7 +9,6 @@ from typing import Any
 
 from gradcli.ops.calling import dialects
 from gradcli.ops.calling.prefixes import TORCH
-from gradcli.ops.calling.pytorch_types import is_in_place_too, is_method, is_particular
 from gradcli.ops.registry import public_names
 from gradcli.tensors.core.backward import backward_of
 from gradcli.tensors.core.batched import levels_of, own_entries
@@ -20,9 +19,10 @@ from gradcli.tensors.core.subscripts import get, rows
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.user_warnings import warn
 from gradcli.tensors.dispatch.apply import apply
+from gradcli.tensors.dispatch.checked_calls import all_checked, checked, parser
 from gradcli.tensors.dispatch.interpreter import interpret
 from gradcli.tensors.dispatch.library_calls import call, direct, known
-from gradcli.tensors.dispatch.refusals import all_in_words, in_words, parser, raise_as_pytorch, with_old_forms, with_warnings
+from gradcli.tensors.dispatch.pytorch_types import is_in_place_too, is_method, is_particular
 from gradcli.tensors.dispatch.underivable import limited
 from gradcli.tensors.torch import creation
 from gradcli.tensors.torch.bits import BITS
@@ -67,7 +67,7 @@ OWN: dict[str, Callable[..., Any]] = {
     **RANDOM,
     **RANDOM_IN_PLACE,
     **SEARCHING_METHODS,
-    **all_in_words({"is_set_to": MEMORY["is_set_to"], "type_as": CASTS["type_as"]}, "Tensor"),
+    **all_checked({"is_set_to": MEMORY["is_set_to"], "type_as": CASTS["type_as"]}, "Tensor"),
     "new_zeros": _new(creation.zeros),
     "new_ones": _new(creation.ones),
     "new_empty": _new(creation.empty),
@@ -114,18 +114,15 @@ class _Unbound:
 def _method(name: str) -> Callable[..., Any]:
     own = OWN.get(name)
     if own is not None:
-        return own if name in _PLAIN else in_words(own, name, "Tensor")
+        return own if name in _PLAIN else checked(own, name, "Tensor")
     check = parser(name, "Tensor").check
     if name.endswith("_"):
 
         def write_result(x: Tensor, *arguments: Any, **keywords: Any) -> Any:
-            try:
-                check(arguments, keywords)
-                return update(x, name[:-1], arguments, keywords)
-            except Exception as error:
-                raise_as_pytorch(error, name, "Tensor", arguments, keywords, x)
+            check(arguments, keywords)
+            return update(x, name[:-1], arguments, keywords)
 
-        return with_old_forms(write_result, name, "Tensor")
+        return write_result
     function = name if known(f"Tensor.{name}") is None else f"Tensor.{name}"  # which is declared where it is not the function of that name
     op, static = (None if is_particular(name) else direct(function, TORCH, 1)) or (None, {})
 
@@ -133,16 +130,13 @@ def _method(name: str) -> Callable[..., Any]:
 
     def run(x: Tensor, *arguments: Any, **keywords: Any) -> Any:
         nonlocal alone
-        try:
-            if not alone or op is None or arguments or keywords:
-                check(arguments, keywords)
-                alone = alone or not (arguments or keywords)
-                return call(function, TORCH, (x, *arguments), keywords)
-            return apply(op, (x,), static)
-        except Exception as error:
-            raise_as_pytorch(error, name, "Tensor", arguments, keywords, x)
+        if not alone or op is None or arguments or keywords:
+            check(arguments, keywords)
+            alone = alone or not (arguments or keywords)
+            return call(function, TORCH, (x, *arguments), keywords)
+        return apply(op, (x,), static)
 
-    return with_old_forms(with_warnings(limited(name, run), name, "Tensor"), name, "Tensor")
+    return limited(name, run)
 
 
 @cache

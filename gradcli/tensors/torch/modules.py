@@ -210,7 +210,7 @@ def _has_training(record: Class) -> bool:
 @cache
 def _inputs(record: Class) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What an object is called with, and may be called with: what its function takes, and the constructor does not."""
-    from gradcli.ops.refusals.forms import forms
+    from gradcli.ops.calling.forms import forms
 
     name = record.methods[CALL]
     form = next(iter(forms(f"F.{name}") or forms(name)), None)

@@ -10,8 +10,8 @@ from gradcli.tensors.core import casts, dtypes, modes
 from gradcli.tensors.core.device import device, get_default_device, set_default_device
 from gradcli.tensors.core.layouts import LAYOUTS
 from gradcli.tensors.core.tensor import Tensor
+from gradcli.tensors.dispatch.checked_calls import checked
 from gradcli.tensors.dispatch.library_calls import missing
-from gradcli.tensors.dispatch.refusals import in_words
 from gradcli.tensors.torch import catalogue_functions, creation, display, generator
 from gradcli.tensors.transforms import vectorizing
 
@@ -33,7 +33,7 @@ NAMES: dict[str, Any] = {
     **{name: getattr(module, name) for module, names in _PUBLIC.items() for name in names},
     **dtypes.NAMES, **catalogue_functions.OWN, "Tensor": Tensor, "device": device,
     "get_default_device": get_default_device, "set_default_device": set_default_device,
-    "where": catalogue_functions.where, "as_tensor": in_words(casts.as_tensor),
+    "where": catalogue_functions.where, "as_tensor": checked(casts.as_tensor),
     "pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "newaxis": None, **LAYOUTS,
     "cuda": SimpleNamespace(is_available=lambda: False, device_count=lambda: 0),
 }  # fmt: skip

@@ -10,10 +10,11 @@ import numpy as np
 
 from gradcli.ops.elementwise.exponential import log
 from gradcli.ops.nn.softmax import softmax
+from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.batched import check_no_examples
 from gradcli.tensors.core.in_place import assign, check_places, check_writable, replace
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.dispatch.refusals import in_words, parser
+from gradcli.tensors.dispatch.checked_calls import checked, parser
 from gradcli.tensors.torch.generator import Generator, default_generator, in_memory_order
 from gradcli.tensors.torch.no_derivatives import flat, underived
 
@@ -21,7 +22,7 @@ _LARGEST = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}  # the b
 _BITS = {"int64": 63, "int32": 31, "int16": 15, "int8": 7, "uint8": 8, "bool": 1}
 
 
-@in_words
+@checked
 def bernoulli(x: Tensor, p: float | None = None, *, generator: Generator | None = None, out: Any = None) -> Tensor:
     """1 with the probability that each entry says (or p), else 0."""
     source = generator or default_generator
@@ -31,7 +32,7 @@ def bernoulli(x: Tensor, p: float | None = None, *, generator: Generator | None 
         return chosen
 
     if x.array.dtype.kind != "f":
-        raise NotImplementedError(f"\"bernoulli_tensor_cpu_p_\" not implemented for '{x.dtype.in_messages}'")
+        raise dtypes.untaken("bernoulli", x.array.dtype)
 
     check_no_examples()
     probabilities = x.array
@@ -111,7 +112,7 @@ def _random_(x: Tensor, low: Any = None, high: Any = None, *, generator: Generat
     return replace(x, _drawn(x, draw), f"RandomBackward{2 if low is None else int(high is None)}")
 
 
-@in_words
+@checked
 def multinomial(x: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None) -> Tensor:
     """Places drawn with the probabilities that the entries along the last axis are in proportion to."""
     check_no_examples()
@@ -119,7 +120,7 @@ def multinomial(x: Tensor, num_samples: int, replacement: bool = False, *, gener
     if array.ndim not in (1, 2):
         raise RuntimeError("prob_dist must be 1 or 2 dim")
     if array.dtype.kind != "f":
-        raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {x.dtype.in_messages}")
+        raise RuntimeError(f"multinomial takes probabilities of floats, not of {x.dtype.name}")
     if num_samples <= 0:
         raise RuntimeError("cannot sample n_sample <= 0 samples")
     if not (np.isfinite(array) & (array >= 0)).all():

@@ -14,7 +14,7 @@ from gradcli.tensors.core.device import check_device
 from gradcli.tensors.core.in_place import check_writable
 from gradcli.tensors.core.storage import start, strides
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.dispatch.refusals import in_words
+from gradcli.tensors.dispatch.checked_calls import checked
 from gradcli.tensors.dispatch.underivable import in_graph
 from gradcli.tensors.torch.introspection import INTROSPECTION
 
@@ -169,12 +169,12 @@ def _new(x: Tensor, *given: Any) -> Tensor:
 
 
 SEARCHING: dict[str, Callable[..., Any]] = {
-    **{name: in_words(by_example(function), name) for name, function in (
+    **{name: checked(by_example(function), name) for name, function in (
         ("isin", _isin), ("searchsorted", _searchsorted), ("bucketize", _bucketize), ("argwhere", _argwhere),
         ("unique_consecutive", _unique_consecutive),
     )},
-    "tril_indices": in_words(_triangle(np.tril_indices), "tril_indices"),
-    "triu_indices": in_words(_triangle(np.triu_indices), "triu_indices"), "finfo": finfo, "iinfo": iinfo,
+    "tril_indices": checked(_triangle(np.tril_indices), "tril_indices"),
+    "triu_indices": checked(_triangle(np.triu_indices), "triu_indices"), "finfo": finfo, "iinfo": iinfo,
 }  # fmt: skip
 SEARCHING_METHODS: dict[str, Callable[..., Any]] = {
     **{name: SEARCHING[name] for name in ("argwhere", "unique_consecutive")},

@@ -1,1 +1,0 @@
-"""What PyTorch says of calls that it refuses: found by the name of the function."""
