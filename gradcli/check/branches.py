@@ -41,7 +41,8 @@ class Branches:
 
     def bounds(self, place: int) -> np.ndarray:
         """Return how far rounding takes a result's entries, once the branch is decided."""
-        return np.max([np.ravel(way[place][1]) for way in self.ways], axis=0)
+        found: np.ndarray = np.max([np.ravel(way[place][1]) for way in self.ways], axis=0)
+        return found
 
     def differ(self, place: int) -> bool:
         """Return True if the branch makes more of a difference to a result than rounding."""

@@ -114,7 +114,7 @@ def _numbers(judge: Judge, claim: Given, truth: Comparison, shape: tuple[int, ..
     place = 0 if claim.of == "value" else 1 + list(judge.wrt).index(claim.of)
     error_bounds = [0.0] * len(said) if exact else _allowances(truth, truth.bounds, [truth.computed])
     if branches is not None:
-        error_bounds = _allowances(truth, branches.bounds(place).tolist(), branches.results(place))
+        error_bounds = _allowances(truth, branches.bounds(place).tolist(), [found.tolist() for found in branches.results(place)])
     if claim.room is not None:
         error_bounds = [max(float(room), bound) for room, bound in zip(np.ravel(claim.room), error_bounds, strict=True)]
     decisions = [_entry(conventions, claim, truth, i, v, rtol, error_bounds[i]) for i, v in enumerate(said)]
@@ -127,8 +127,8 @@ def _numbers(judge: Judge, claim: Given, truth: Comparison, shape: tuple[int, ..
     wrong = [i for i, v in enumerate(verdicts) if v is verdict]
     if verdict in (Verdict.MISMATCH, Verdict.UNDEFINED) and wrong:
         worst = max(wrong, key=lambda i: relative_error(said[i], right[i]))
-        place = tuple(int(p) for p in np.unravel_index(worst, shape)) if shape else ()
-        result.worst = Worst(place, said[worst], right[worst])
+        index = tuple(int(p) for p in np.unravel_index(worst, shape)) if shape else ()
+        result.worst = Worst(index, said[worst], right[worst])
         result.wrong = len(wrong), len(said)
         if verdict is Verdict.MISMATCH:
             result.mask = mask_of([v is verdict for v in verdicts], shape)

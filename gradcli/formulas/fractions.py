@@ -6,6 +6,8 @@ import math
 import sys
 from fractions import Fraction
 
+from typing import Any
+
 from gradcli.formulas.polynomials import Number
 from gradcli.formulas.quotients import quotient_of
 from gradcli.graph.nodes import Expr, Graph, reachable
@@ -18,7 +20,7 @@ _HALF = Fraction(1, 2)
 _LARGEST = int(sys.float_info.max)
 
 
-def _rounded(value: Number) -> float:
+def _rounded(value: Any) -> float:
     """Return the float that is nearest to a number; infinity for what is too large, as floats have it."""
     return math.copysign(math.inf, value) if abs(value) > _LARGEST else float(value)
 

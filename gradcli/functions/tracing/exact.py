@@ -107,7 +107,7 @@ class Exact:
     def other_ways(self, precision: str) -> list[tuple[str, Exact]]:
         """The function on the branches that its code in Python would take but for rounding in a precision, each with the condition."""
         unsure = self._unsure(precision)
-        turned = [(text, (index,)) for text, index in unsure]
+        turned: list[tuple[str, tuple[int, ...]]] = [(text, (index,)) for text, index in unsure]
         if len(unsure) > 1:
             turned.append((unsure[0][0], tuple(index for _, index in unsure)))
         found = []
@@ -141,7 +141,7 @@ class Exact:
         """Return True if a result is what is wanted on another way, between which and its own rounding decides."""
         leaves = self.scope(floats).values
         ways = roots_each_way(node, leaves, self._precision)
-        return any(_alike(np.asarray(forward([way], leaves)[way]), wanted, self.trace.kinds) for way in ways[1:])
+        return any(_alike(np.asarray(forward([way], leaves)[way]), wanted, self.trace.kinds, 0.0) for way in ways[1:])
 
     def scope(self, floats: Floats) -> Scope:
         """The values of the leaves, at these numbers of the arguments, exactly."""
