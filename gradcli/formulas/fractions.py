@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import sys
 from fractions import Fraction
-
 from typing import Any
 
 from gradcli.formulas.polynomials import Number
