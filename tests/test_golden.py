@@ -1,4 +1,4 @@
-"""A sample of the goldens is answered as recorded; all are by ``python -m golden compare`` in tests/, which CI runs."""
+"""A sample of the goldens is answered as recorded; ``python -m golden compare`` in tests/ asks all of them."""
 
 from __future__ import annotations
 
