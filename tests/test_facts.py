@@ -75,11 +75,17 @@ def tables(name: str) -> list[str]:
 WITNESSES = ("gradcli.reference.ranges.", "gradcli.reference.pairs.")
 # Primitives of JAX's programs, which are told in NumPy's functions: some bear the name of an operation.
 OTHER_PEOPLES = ("gradcli.functions.tracing.jax",)
+# How PyTorch declares its functions: which take dtype=, write in place, refuse booleans.
+DECLARED_THERE = ("gradcli.tensors.dispatch.pytorch_calls", "gradcli.tensors.dispatch.pytorch_types")
 
 
 def modules() -> list[str]:
     rooms = pkgutil.walk_packages([str(ROOT)], "gradcli.")
-    return [m.name for m in rooms if not m.name.startswith(("gradcli.ops", *WITNESSES, *OTHER_PEOPLES)) and not m.name.endswith("__main__")]
+    return [
+        m.name
+        for m in rooms
+        if not m.name.startswith(("gradcli.ops", *WITNESSES, *OTHER_PEOPLES, *DECLARED_THERE)) and not m.name.endswith("__main__")
+    ]
 
 
 def test_no_name_of_an_operation_is_tested() -> None:

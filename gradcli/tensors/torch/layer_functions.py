@@ -34,7 +34,7 @@ def _embedding_bag(
             "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' (got "
             f"mode='{mode}'). Please open a feature request on GitHub."
         )
-    if mode not in _OF_BAGS:
+    if mode not in ("sum", "mean", "max"):
         raise ValueError("mode has to be one of sum, mean or max")
     if input.ndim == 2:
         if offsets is not None:
@@ -66,9 +66,8 @@ def _reduced(rows: Any, bags: np.ndarray, count: int, mode: str) -> Any:
     for bag in range(count):
         chosen = np.flatnonzero(bags == bag)
         part = rows[int(chosen[0]) : int(chosen[-1]) + 1] if len(chosen) else None
-        parts.append(zeros(rows.shape[1:], dtype=rows.dtype) if part is None else getattr(part, _OF_BAGS[mode])(0))
+        parts.append(zeros(rows.shape[1:], dtype=rows.dtype) if part is None else getattr(part, "amax" if mode == "max" else mode)(0))
     return call("stack", TORCH, (parts,), {}) if parts else zeros((0, *rows.shape[1:]), dtype=rows.dtype)
 
 
-_OF_BAGS = {"sum": "sum", "mean": "mean", "max": "amax"}
 OF_LAYERS: dict[str, Callable[..., Any]] = {"embedding_bag": checked(_embedding_bag, "embedding_bag", "torch.nn.functional")}
