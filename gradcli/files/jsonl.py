@@ -23,6 +23,7 @@ from gradcli.ops.calling.prefixes import DIALECTS
 
 FIELDS = ("id", "expr", "at", "wrt", "seed", "expect", "meta", "skip", "xfail", "rtol", "atol", "dialect")
 _PART_OF_IDENTITY = ("expect", "at", "seed", "wrt", "dialect")
+_LONGEST = 1_000  # characters of a constant expression in a list
 _DEEPEST = 64  # levels of what is copied as it is
 
 
@@ -135,10 +136,13 @@ def _values(at: Any, limits: Limits, folder: Path | None) -> dict[str, np.ndarra
 
 
 def _has_expressions(value: list[Any]) -> bool:
-    """Return True if a list holds texts, in lists within it or not, that are no numbers."""
+    """Return True if a list holds short texts, in lists within it or not, that are no numbers."""
     level: list[Any] = value
     for _ in range(_DEEPEST):
-        if any(isinstance(part, str) and not _is_number(part) for part in level):
+        texts = [part for part in level if isinstance(part, str)]
+        if any(len(text) > _LONGEST for text in texts):
+            return False
+        if not all(map(_is_number, texts)):
             return True
         level = [part for inner in level if isinstance(inner, list) for part in inner]
     return False
