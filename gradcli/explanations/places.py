@@ -145,7 +145,7 @@ def _roots(order: Sequence[Expr], chosen: Mapping[Expr, Origin]) -> dict[_Group,
 
 
 def _is_result(node: Expr, origin: Origin) -> bool:
-    """Whether a node is what the call gave that it was expanded from."""
+    """Tell whether a node is what the call gave that it was expanded from."""
     if origin.tree is None or origin.frame is None:
         return True
     return node in {*nodes_in(origin.frame.results[origin.tree.place])}

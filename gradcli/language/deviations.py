@@ -19,12 +19,12 @@ _WITH_DATA = re.compile(r"(.*?)[ \t]+(?:±|\+/-|\\pm(?![^\W\d_]))[ \t]*(.+)\Z", 
 
 
 def has_sign(text: str) -> bool:
-    """Whether a sign may stand in a text."""
+    """Tell whether a sign may stand in a text."""
     return "±" in text or "+/-" in text
 
 
 def may_be_measured(value: str) -> bool:
-    """Whether the text of a value has a sign, or something that reads like one."""
+    """Tell whether the text of a value has a sign, or something that reads like one."""
     return has_sign(value) or "+-" in value or _CONCISE.match(value.strip()) is not None
 
 
@@ -35,7 +35,7 @@ def of_data(reference: str) -> tuple[str, str | None]:
 
 
 def percentage(tokens: Sequence[Token], start: int, stop: int) -> bool:
-    """Whether the standard deviation in tokens[start:stop] is in percent of the value: ``2 ± 5%``."""
+    """Tell whether the standard deviation in tokens[start:stop] is in percent of the value: ``2 ± 5%``."""
     return stop - start > 1 and tokens[stop - 1].kind == SYMBOL and tokens[stop - 1].text == "%"
 
 

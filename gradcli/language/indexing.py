@@ -37,7 +37,7 @@ def subscript(builder: Builder, node: Subscript, results: list[Any]) -> Any:
 
 
 def _is_chosen(item: Any) -> bool:
-    """Whether an index is one that an operation has chosen, which chooses otherwise beside a tie: that has to stay in the graph."""
+    """Tell whether an index is one that an operation has chosen, which chooses otherwise beside a tie: that has to stay in the graph."""
     if not isinstance(item, Expr) or item.kind != "int":
         return False
     return any(node.kind == "int" and node.op is not None and node.op.kinks for node in reachable([item]))

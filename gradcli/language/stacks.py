@@ -119,7 +119,7 @@ class Stacks:
             self.fail("'if' without 'else'", token.span, "write: x if condition else y")
 
     def is_own(self, name: str) -> bool:
-        """Whether a name is a function of textbooks alone, which nothing in the program has as its name."""
+        """Tell whether a name is a function of textbooks alone, which nothing in the program has as its name."""
         return textbook.is_own(name) and name not in self.known and f"{name}()" not in self.known
 
     def call(self, callee: Node, arguments: list[Node], keywords: list[tuple[str, Node]], primes: int, end: int) -> Node:

@@ -50,7 +50,7 @@ def _known_in(scope: Scope | None) -> Callable[[str], bool] | None:
 
 
 def can_be_read(text: str, known: Callable[[str], bool] | None = None) -> bool:
-    """Whether a text is a statement, or a value and its deviation; and, with ``known``, all that it calls is something."""
+    """Tell whether a text is a statement, or a value and its deviation; and, with ``known``, all that it calls is something."""
     try:
         found = statements_in(Source(f"x = {text}" if "±" in text else text))
     except (ParseError, IndexError):

@@ -203,7 +203,7 @@ def _heading(side: Array) -> float:
 
 
 def _settles(side: Array) -> bool:
-    """Whether it comes to a limit: its changes shrink with the distance, which those of a logarithm do not."""
+    """Tell whether it comes to a limit: its changes shrink with the distance, which those of a logarithm do not."""
     with np.errstate(all="ignore"):
         return bool(abs(side[2] - side[1]) <= _SURE**-1 * abs(side[1] - side[0]) + _VALUES * abs(side[2]))
 
@@ -256,7 +256,7 @@ def _once(probe: Probe, found: list[tuple[int, Place, float]]) -> list[tuple[int
 
 
 def _is_one_pole(one: Place, other: Place) -> bool:
-    """Whether two places are poles, or a pole and a jump between heights that only a pole reaches."""
+    """Tell whether two places are poles, or a pole and a jump between heights that only a pole reaches."""
     kinds = {one.kind, other.kind}
     return kinds <= {"pole", "jump"} and "pole" in kinds and all(_is_steep(place) for place in (one, other))
 

@@ -158,7 +158,7 @@ def place_notes(program: Program, function: Function, found: Iterable[Place], na
 
 
 def _has_value(program: Program, function: Function, place: Place) -> bool:
-    """Whether an operation has a value at a place where its formula has none, as xlogy(x, x) at 0."""
+    """Tell whether an operation has a value at a place where its formula has none, as xlogy(x, x) at 0."""
     node = function.tracing.origins.get(place.cell)
     if node is None or any(x[0] < x[1] for x in (place.where[k] for k in place.cell.leaves)):
         return False

@@ -55,7 +55,7 @@ class Sides:
 
     @property
     def known(self) -> bool:
-        """Whether that range is known."""
+        """Tell whether that range is known."""
         return bool(self.left == self.left and self.right == self.right) or (not self.probed and len(self.others) > 0)
 
 

@@ -270,7 +270,7 @@ def _array(result: Any) -> np.ndarray:
 
 
 def _alike(one: np.ndarray, other: np.ndarray, kinds: Iterable[np.dtype[Any]], off: Any) -> bool:
-    """Whether results are the same, as far as the dtypes let them that were computed in; and but for how far rounding takes them."""
+    """Tell whether results are the same, as far as the dtypes let them that were computed in; and but for how far rounding takes them."""
     widest = max(map(epsilon_of, (other.dtype, *kinds)))
     room = _ALIKE if widest < _ALIKE else max(1e-4, 64 * widest)
     one, other = one.astype(np.float64), other.astype(np.float64)

@@ -69,7 +69,7 @@ def stated(name: str) -> str:
 
 @cache
 def takes_more(name: str, library: str, count: int) -> bool:
-    """Whether a library's function takes so many arguments, which are too many for NumPy's."""
+    """Tell whether a library's function takes so many arguments, which are too many for NumPy's."""
     usual, other = lookup(name, NUMPY), lookup(name, library)
     if usual is None or other is None or any(p.many for p in usual.parameters):
         return False

@@ -57,7 +57,7 @@ def base_of_log(name: str) -> str | None:
 
 
 def is_own(name: str) -> bool:
-    """Whether a function has this name in textbooks alone: where it is not applied, it is a name like any other."""
+    """Tell whether a function has this name in textbooks alone: where it is not applied, it is a name like any other."""
     return name in CALLED or base_of_log(name) is not None
 
 
@@ -88,7 +88,7 @@ def product_of_letters(name: str, *, after_number: bool = False) -> str | None:
 
 
 def is_before_function(name: str) -> bool:
-    """Whether a name is letters or calls and a function: ``xsin``, which in front of x is x*sin(x)."""
+    """Tell whether a name is letters or calls and a function: ``xsin``, which in front of x is x*sin(x)."""
     if name in WORDS or len(name) > _LONGEST:
         return False
     rests = (name[: -len(head)] for head in _heads() if name.endswith(head))

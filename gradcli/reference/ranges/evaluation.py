@@ -65,7 +65,7 @@ class Evaluation:
         return Value(x, frozenset(e for e in events if not e.removable))
 
     def may_vanish(self, cell: Cell) -> bool:
-        """Whether a cell may be 0 in the box, or has no value."""
+        """Tell whether a cell may be 0 in the box, or has no value."""
         x = self.value(cell).interval
         return x is None or bool(x[0] <= 0 <= x[1])
 
@@ -205,7 +205,7 @@ class Evaluation:
         return open_
 
     def _is_one_function(self, cell: Compared) -> bool:
-        """Whether both sides are the same where their choices are made."""
+        """Tell whether both sides are the same where their choices are made."""
         return self._taken(cell.args[0]) is self._taken(cell.args[1])
 
     def _taken(self, cell: Cell) -> Cell:

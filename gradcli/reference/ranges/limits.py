@@ -79,7 +79,7 @@ class Quotients:
         return None
 
     def are_only_where(self, cell: Cell, off: Cell, at: At) -> bool:
-        """Whether what a product divides by, or what a logarithm is of, is 0 in a box only where another cell is."""
+        """Tell whether what a product divides by, or what a logarithm is of, is 0 in a box only where another cell is."""
         bases = [f.base for f in cell.factors if f.divides] if isinstance(cell, Product) else list(cell.args)
         return all(self._is_only_where(base, off, at) for base in bases if Evaluation(at.box, at.ledger).may_vanish(base))
 

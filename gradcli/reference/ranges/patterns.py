@@ -61,7 +61,7 @@ class Patterns:
         return [*both, 0] if x[0] <= 0 <= x[1] and not thin else both
 
     def is_settled(self, at: Evaluation) -> bool:
-        """Whether all that is compared is decided in a box."""
+        """Tell whether all that is compared is decided in a box."""
         table = at.run(self.order)
         return all(self._is_decided(cell, table) for cell in self.order)
 

@@ -230,7 +230,7 @@ class Recorder(Algebra):
 
 
 def _is_mask(cell: Cell) -> bool:
-    """Whether a cell is 1 where something holds, and else 0."""
+    """Tell whether a cell is 1 where something holds, and else 0."""
     if isinstance(cell, Choice):
         return all(isinstance(p.result, Number) and p.result.value in (0, 1) for p in cell.paths)
     return isinstance(cell, Compared)

@@ -62,7 +62,7 @@ class Limits(Protocol):
         """The range of one over a box; None where that is not known."""
 
     def are_only_where(self, cell: Cell, off: Cell, at: At) -> bool:
-        """Whether what a product divides by is 0 in a box only where another cell is."""
+        """Tell whether what a product divides by is 0 in a box only where another cell is."""
 
 
 def join(values: Sequence[Value]) -> Value:

@@ -29,7 +29,7 @@ def written_for_sympy(op: Any, count: int, static: Mapping[str, Any]) -> str:
 
 
 def _has_formula(part: Any) -> bool:
-    """Whether a record has made a function that sympy can write otherwise."""
+    """Tell whether a record has made a function that sympy can write otherwise."""
     return getattr(part, "formula", None) is not None
 
 

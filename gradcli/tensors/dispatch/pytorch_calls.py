@@ -20,7 +20,7 @@ _WITH_DTYPE = frozenset({
 
 
 def takes_dtype(name: str) -> bool:
-    """Whether a function of PyTorch's has a dtype among its parameters."""
+    """Tell whether a function of PyTorch's has a dtype among its parameters."""
     return name.rpartition(".")[2].rstrip("_") in _WITH_DTYPE
 
 

@@ -127,19 +127,19 @@ _SPELLED = {"x": "input", "y": "other"}
 
 @cache
 def is_particular(name: str) -> bool:
-    """Whether a function is not defined for some dtypes, or has results of another one than its operations."""
+    """Tell whether a function is not defined for some dtypes, or has results of another one than its operations."""
     return name in _BY_NAME or name.removeprefix("Tensor.") in _BY_NAME
 
 
 @cache
 def concerns_floats(name: str) -> bool:
-    """Whether that is so of tensors of one dtype of floats, too."""
+    """Tell whether that is so of tensors of one dtype of floats, too."""
     name = name.removeprefix("Tensor.")
     return name in _RANKS or name in _MASKS or RESULTS.get(name) in ("value", "source", "double")
 
 
 def is_in_place_too(name: str) -> bool:
-    """Whether PyTorch has a method in place, too, by a name with an underscore."""
+    """Tell whether PyTorch has a method in place, too, by a name with an underscore."""
     return name in _IN_PLACE_TOO
 
 
@@ -152,18 +152,18 @@ def takes_one_dtype(name: str) -> bool:
 
 
 def takes_mask(name: str) -> bool:
-    """Whether the second operand of a function is a mask."""
+    """Tell whether the second operand of a function is a mask."""
     return name in _MASKS
 
 
 def takes_rank(name: str, rank: int) -> bool:
-    """Whether a function takes tensors of so many axes."""
+    """Tell whether a function takes tensors of so many axes."""
     fewest, most = _RANKS.get(name, (0, 64))
     return fewest <= rank <= most
 
 
 def scales(name: str) -> bool:
-    """Whether a function multiplies its second operand by a number, alpha."""
+    """Tell whether a function multiplies its second operand by a number, alpha."""
     return name in _SCALING
 
 
@@ -177,7 +177,7 @@ def refused(name: str, dtype: np.dtype[Any]) -> Exception | None:
 
 
 def takes_number(name: str, operand: str) -> bool:
-    """Whether a number may stand in the place of an operand of a function of PyTorch's."""
+    """Tell whether a number may stand in the place of an operand of a function of PyTorch's."""
     function = name.rpartition(".")[2]
     return operand in _NUMBERS.get(function, ()) or function in _ELSEWHERE
 
