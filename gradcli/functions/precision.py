@@ -60,7 +60,7 @@ def room_of(
     root: Expr, wrt: Mapping[str, Expr], leaves: Mapping[Expr, Any], right: Mapping[str, np.ndarray], narrow: Narrow,
     kinds: Mapping[Expr, set[np.dtype[Any]]],
 ) -> Room:  # fmt: skip
-    """What rounding explains of the gradients of a traced number, which are right without it.
+    """Room that rounding explains of the gradients of a traced number, which are right without it.
 
     Where rounding decides a branch, that is what it explains on one way or another.
     kinds  the dtypes of the nodes of the trace, in which a framework computes them; a gradient of somebody's may use fewer bits

@@ -1,4 +1,4 @@
-"""What helps offer to write: it is tried before it is shown, so that no help leads to the next error."""
+"""Texts that helps offer to write: each is tried before it is shown, so that no help leads to the next error."""
 
 from __future__ import annotations
 

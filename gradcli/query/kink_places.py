@@ -31,7 +31,7 @@ Values = Mapping[Expr, Any]
 
 
 class Condition(NamedTuple):
-    """Where an operation has a kink, or may have one: two sides of an equation."""
+    """Place of a kink of an operation, or of one that may be: two sides of an equation."""
 
     left: Expr
     right: Expr

@@ -1,4 +1,4 @@
-"""What ``gradcli eval --on`` decides: one expression on arrays past memory, chunk by chunk."""
+"""The decisions of ``gradcli eval --on``: one expression on arrays past memory, chunk by chunk."""
 
 from __future__ import annotations
 

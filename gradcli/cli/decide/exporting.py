@@ -37,5 +37,5 @@ class Exporting:
             self.names.add(text.program.scope)
 
     def remarks(self) -> list[str]:
-        """What is to be said when all is done: of names that were given values and stand nowhere."""
+        """Warnings when all is done: of names that were given values and stand nowhere."""
         return self.names.unmentioned(self.programs.values, self.options)

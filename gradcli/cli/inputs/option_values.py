@@ -68,7 +68,7 @@ def assignment(option: str, text: str) -> tuple[str, str]:
 
 
 def export_options(request: ExportRequest) -> Options:
-    """What ``gradcli export`` differentiates. Raises UsageError."""
+    """Names that ``gradcli export`` differentiates by. Raises UsageError."""
     _refuse_nothing(request)
     return Options(wrt=names_of(request.wrt), freeze=_frozen(request), seed=request.seed, check=False, formula=False)
 

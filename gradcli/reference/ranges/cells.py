@@ -215,7 +215,7 @@ class Compared(Cell):
 
 
 class Path(NamedTuple):
-    """What comparisons lead to a result."""
+    """The comparisons that lead to a result."""
 
     truths: tuple[tuple[Compared, bool], ...]
     result: Cell

@@ -78,7 +78,7 @@ def _of_factor(factor: Any, x: Any) -> dict[str, float] | None:
 
 
 def _periodic(solutions: Any) -> dict[str, float] | None:
-    """Of a union of a*n + b over the whole numbers, how it is written: as one, where the offsets are evenly apart."""
+    """Text of a union of a*n + b over the whole numbers: as one, where the offsets are evenly apart."""
     parts = solutions.args if isinstance(solutions, sympy.Union) else (solutions,)
     offsets: dict[Any, None] = {}
     period: Any = None
