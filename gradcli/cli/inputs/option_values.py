@@ -68,7 +68,7 @@ def assignment(option: str, text: str) -> tuple[str, str]:
 
 
 def export_options(request: ExportRequest) -> Options:
-    """Names that ``gradcli export`` differentiates by. Raises UsageError."""
+    """Options of ``gradcli export``: its names and its seed. Raises UsageError."""
     _refuse_nothing(request)
     return Options(wrt=names_of(request.wrt), freeze=_frozen(request), seed=request.seed, check=False, formula=False)
 
