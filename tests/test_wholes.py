@@ -19,6 +19,9 @@ from gradcli.language.scope import Scope
 from gradcli.ops.extended import LONG_DOUBLE, Whole
 from gradcli.ops.registry import find, registry
 from gradcli.ops.spec import REQUIRED, Op
+from gradcli.ops.wholes.equations import lu_factors, solved, unit
+from gradcli.ops.wholes.products import product
+from gradcli.ops.wholes.refined import refined_determinant, refined_inverse
 from gradcli.reference import each_entry, extended, tables
 from gradcli.reference.algebra import number
 from gradcli.reference.exact_values import exact_array
@@ -27,6 +30,7 @@ from gradcli.reference.tape import ReferenceTape
 
 RANDOM = np.random.default_rng(17)
 DIGITS = 40
+UNIT = float(np.finfo(LONG_DOUBLE).eps)
 CLOSE = 1e-17  # of the largest entry: a hundredth of what doubles have
 SIGNS = "ops.linalg.sign_conventions."  # which of two opposite vectors LAPACK returns
 
@@ -251,3 +255,30 @@ def test_every_operation_has_a_form() -> None:
         if op.extended is None and op.name not in about_the_program and not (op.elementwise and op.kind in ("smooth", "flat"))
     ]  # fmt: skip
     assert not lacking, f"{', '.join(lacking)}: say in the record what it is on whole arrays in long double (`extended`)"
+
+
+@pytest.mark.parametrize("spread", [0, 3, 9])
+def test_products_in_slices_are_as_right_as_long_doubles(spread: int) -> None:
+    """Entries of very different sizes included."""
+    x = RANDOM.standard_normal((50, 90)).astype(LONG_DOUBLE) * LONG_DOUBLE(10) ** RANDOM.uniform(-spread, spread, (50, 90))
+    y = RANDOM.standard_normal((90, 40)).astype(LONG_DOUBLE) / 3
+    terms = np.abs(x) @ np.abs(y)
+    assert np.all(np.abs(product(x, y) - np.einsum("ij,jk", x, y)) <= 200 * UNIT * terms)
+
+
+@pytest.mark.parametrize("scale", [0, 6])
+def test_inverses_are_refined_to_long_doubles(scale: float) -> None:
+    x = (RANDOM.standard_normal((90, 90)) * 10.0 ** -RANDOM.uniform(0, scale, 90)).astype(LONG_DOUBLE)
+    factors = lu_factors(x)
+    inverse, found = solved(factors, unit(x)), refined_inverse(x)
+    room = np.abs(inverse) @ np.abs(x) @ np.abs(inverse)
+    assert np.all(np.abs(found - inverse) <= 200 * UNIT * room)
+    sign, log = refined_determinant(x) or (None, None)
+    expected = np.linalg.slogdet(x.astype(float))
+    assert sign == expected[0]
+    assert float(log) == pytest.approx(float(expected[1]), rel=1e-12)
+
+
+def test_a_matrix_without_an_inverse_is_left_to_elimination() -> None:
+    assert refined_inverse(np.ones((90, 90), LONG_DOUBLE)) is None
+    assert refined_determinant(np.ones((90, 90), LONG_DOUBLE)) is None
