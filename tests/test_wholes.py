@@ -22,8 +22,7 @@ from gradcli.ops.spec import REQUIRED, Op
 from gradcli.ops.wholes.equations import lu_factors, solved, unit
 from gradcli.ops.wholes.products import product
 from gradcli.ops.wholes.refined import refined_determinant, refined_inverse
-from gradcli.reference import each_entry, extended, tables
-from gradcli.reference.algebra import number
+from gradcli.reference import extended
 from gradcli.reference.exact_values import exact_array
 from gradcli.reference.scalars import plain
 from gradcli.reference.tape import ReferenceTape
@@ -199,37 +198,6 @@ def test_functions_entry_by_entry(op: Op) -> None:
             assert np.all(off <= allowed), f"{op.name} is off by {off.max():.1e} of {np.abs(wanted[defined]).max():.1e}"
             compared += off.size
     assert compared, f"{op.name} has no value at any of these places"
-
-
-MANY = np.concatenate([RANDOM.standard_normal(3000) * 4, [0.0, 1e-9, -1e-7, 1.0, 2.0, 150.5, 1e5, np.nan, np.inf, -np.inf]])
-
-
-@pytest.mark.parametrize(("name", "domain"), [("erf", MANY), ("lgamma", np.abs(MANY) + 0.1), ("log_ndtr", MANY), ("digamma", MANY)])
-def test_functions_of_many_numbers_keep_all_digits(name: str, domain: Any) -> None:
-    """By polynomials; also where they are small, and beside their poles."""
-    op, places = find(name), [*range(0, 3000, 300), *range(3000, 3010)]
-    got = each_entry.on_entries(op, [domain.astype(LONG_DOUBLE)], {})
-    m = mpmath.MPContext()
-    m.dps = DIGITS
-    for place in places:
-        wanted = LONG_DOUBLE(m.nstr(number(m, op, {}, m.mpf(domain[place])), 25))
-        same = got[place] == wanted or (np.isnan(got[place]) and np.isnan(wanted))
-        assert same or abs(got[place] - wanted) <= 4e-18 * abs(wanted), f"{name} at {domain[place]}: {got[place]}, not {wanted}"
-
-
-def test_a_polynomial_stands_for_few_values() -> None:
-    """One that is smooth is computed at fewer places than it is asked for; at a kink at all of them."""
-    asked = []
-
-    def values(function: Any) -> Any:
-        return lambda x: (asked.append(x.size), function(x))[1]
-
-    x = np.linspace(0.5, 3.0, 5000).astype(LONG_DOUBLE)
-    found = tables.tabulated(values(np.exp), x)
-    assert np.all(np.abs(found - np.exp(x)) <= 4e-18 * found)
-    assert sum(asked) < 500
-    kinked = tables.tabulated(values(lambda x: np.abs(x - 1) + 1), x)
-    assert np.all(np.abs(kinked - np.abs(x - 1) - 1) <= 4e-18 * kinked)
 
 
 FORMS = [op for op in registry().values() if op.extended is not None]

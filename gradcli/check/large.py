@@ -60,7 +60,7 @@ def decide_large(judge: Asked, value: Any, known: extended.Reference | None = No
         compared = Compared(right, computed, bound, found.share * bound + 4 * error)
         work = _one_by_one(judge, found, x, compared, work)
         results[name] = compared.result(found.source)
-        certain = certain or bool(compared.confirmed) or ((bool(compared.wrong.any()) or bool(held.wrong)) and smooth)
+        certain = certain or bool(compared.confirmed) or ((bool(compared.wrong.any()) or bool(held.wrong or held.wrong_value)) and smooth)
         _tell(held, results[name])
         judge.wide[name] = _both(compared.right.reshape(np.shape(right)), compared.allowed.reshape(np.shape(right)))
     judge.wide["value"] = _both(found.value, (1 + found.share) * value_bound)
@@ -69,6 +69,8 @@ def decide_large(judge: Asked, value: Any, known: extended.Reference | None = No
         of_value = Compared(found.value, np.asarray(value), value_bound, found.share * value_bound)
         checked = of_value.result(found.source)
         checked.entries = None
+        if held.wrong_value:
+            checked.verdict, checked.reason = Verdict.MISMATCH, held.wrong_value
     parts = [*results.values(), *([] if checked is None else [checked])]
     return (checked, results), certain or all(part.verdict in (Verdict.AGREE, Verdict.ILL_CONDITIONED) for part in parts)
 
@@ -85,11 +87,13 @@ def _both(right: Any, bound: Any) -> Callable[[], tuple[Any, Any]]:
 
 
 def _tell(held: StandIns, check: VariableCheck) -> None:
-    """Put into a check along how many directions rules were held, and what came of it."""
+    """Put into a check at how many entries and along how many directions functions were held, and what came of it."""
     check.directions = held.directions or None
-    if held.complaint is not None:
-        check.verdict, check.reason = Verdict.MISMATCH, held.complaint
-    elif held.doubt is not None and check.verdict < Verdict.UNDETERMINED:
+    if held.entries is not None and check.entries is not None:
+        check.entries = min(held.entries, check.entries[1]), check.entries[1]
+    if held.wrong_value or held.wrong:
+        check.verdict, check.reason = Verdict.MISMATCH, held.wrong_value or held.wrong
+    elif held.doubt and check.verdict < Verdict.UNDETERMINED:
         check.verdict, check.reason = Verdict.UNDETERMINED, held.doubt
 
 
