@@ -146,6 +146,41 @@ def test_a_wrong_rule_that_stands_in_is_found(monkeypatch: pytest.MonkeyPatch, n
     assert f"the derivative of {name} is wrong" in (check.reason or "")
 
 
+WITHOUT_LOOPS = [("sum(erf(x)*y)", None), ("sum(lgamma(x**2 + 0.1)*y)", 3), ("sum(digamma(3*x)*y)", 3)]
+
+
+@pytest.mark.parametrize(("text", "directions"), WITHOUT_LOOPS)
+def test_functions_without_loops_in_long_double_are_held_at_some_entries(text: str, directions: int | None) -> None:
+    check, record = judged(text, {"x": X, "y": Y})
+    assert check.verdict is Verdict.AGREE, check.reason
+    for part in check.variables.values():
+        assert part.entries is not None
+        assert 900 < part.entries[0] < part.entries[1] == N
+        assert part.directions == directions
+    assert " of 40,000 entries" in _verdict(record)
+
+
+@pytest.mark.parametrize(("name", "text"), [("erf", WITHOUT_LOOPS[0][0]), ("lgamma", WITHOUT_LOOPS[1][0])])
+def test_a_wrong_value_of_such_a_function_is_found(monkeypatch: pytest.MonkeyPatch, name: str, text: str) -> None:
+    op = find(name)
+    forward = op.forward
+    monkeypatch.setitem(op.__dict__, "forward", lambda x: forward(x) * np.where(np.abs(x) < 0.5, 1 + 1e-6, 1))
+    check, _ = judged(text, {"x": X, "y": Y})
+    assert check.verdict is Verdict.MISMATCH
+    assert check.reason == f"the value of {name} is wrong: its reference contradicts it"
+
+
+def test_a_wrong_rule_of_such_a_function_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    op = find("lgamma")
+    assert op.partials is not None
+    (rule,) = op.partials
+    assert rule is not None
+    monkeypatch.setitem(op.__dict__, "partials", (lambda out, x: rule(out, x) * 1.001,))
+    check, _ = judged("sum(lgamma(x**2 + 0.1)*y)", {"x": X, "y": Y})
+    assert check.verdict is Verdict.MISMATCH
+    assert "the derivative of lgamma is wrong" in (check.reason or "")
+
+
 def test_a_wrong_derivative_inside_of_an_expression_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     rules = find("sin").partials
     assert rules is not None

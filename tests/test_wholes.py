@@ -19,14 +19,17 @@ from gradcli.language.scope import Scope
 from gradcli.ops.extended import LONG_DOUBLE, Whole
 from gradcli.ops.registry import find, registry
 from gradcli.ops.spec import REQUIRED, Op
-from gradcli.reference import each_entry, extended, tables
-from gradcli.reference.algebra import number
+from gradcli.ops.wholes.equations import lu_factors, solved, unit
+from gradcli.ops.wholes.products import product
+from gradcli.ops.wholes.refined import refined_determinant, refined_inverse
+from gradcli.reference import extended
 from gradcli.reference.exact_values import exact_array
 from gradcli.reference.scalars import plain
 from gradcli.reference.tape import ReferenceTape
 
 RANDOM = np.random.default_rng(17)
 DIGITS = 40
+UNIT = float(np.finfo(LONG_DOUBLE).eps)
 CLOSE = 1e-17  # of the largest entry: a hundredth of what doubles have
 SIGNS = "ops.linalg.sign_conventions."  # which of two opposite vectors LAPACK returns
 
@@ -197,37 +200,6 @@ def test_functions_entry_by_entry(op: Op) -> None:
     assert compared, f"{op.name} has no value at any of these places"
 
 
-MANY = np.concatenate([RANDOM.standard_normal(3000) * 4, [0.0, 1e-9, -1e-7, 1.0, 2.0, 150.5, 1e5, np.nan, np.inf, -np.inf]])
-
-
-@pytest.mark.parametrize(("name", "domain"), [("erf", MANY), ("lgamma", np.abs(MANY) + 0.1), ("log_ndtr", MANY), ("digamma", MANY)])
-def test_functions_of_many_numbers_keep_all_digits(name: str, domain: Any) -> None:
-    """By polynomials; also where they are small, and beside their poles."""
-    op, places = find(name), [*range(0, 3000, 300), *range(3000, 3010)]
-    got = each_entry.on_entries(op, [domain.astype(LONG_DOUBLE)], {})
-    m = mpmath.MPContext()
-    m.dps = DIGITS
-    for place in places:
-        wanted = LONG_DOUBLE(m.nstr(number(m, op, {}, m.mpf(domain[place])), 25))
-        same = got[place] == wanted or (np.isnan(got[place]) and np.isnan(wanted))
-        assert same or abs(got[place] - wanted) <= 4e-18 * abs(wanted), f"{name} at {domain[place]}: {got[place]}, not {wanted}"
-
-
-def test_a_polynomial_stands_for_few_values() -> None:
-    """One that is smooth is computed at fewer places than it is asked for; at a kink at all of them."""
-    asked = []
-
-    def values(function: Any) -> Any:
-        return lambda x: (asked.append(x.size), function(x))[1]
-
-    x = np.linspace(0.5, 3.0, 5000).astype(LONG_DOUBLE)
-    found = tables.tabulated(values(np.exp), x)
-    assert np.all(np.abs(found - np.exp(x)) <= 4e-18 * found)
-    assert sum(asked) < 500
-    kinked = tables.tabulated(values(lambda x: np.abs(x - 1) + 1), x)
-    assert np.all(np.abs(kinked - np.abs(x - 1) - 1) <= 4e-18 * kinked)
-
-
 FORMS = [op for op in registry().values() if op.extended is not None]
 
 
@@ -251,3 +223,30 @@ def test_every_operation_has_a_form() -> None:
         if op.extended is None and op.name not in about_the_program and not (op.elementwise and op.kind in ("smooth", "flat"))
     ]  # fmt: skip
     assert not lacking, f"{', '.join(lacking)}: say in the record what it is on whole arrays in long double (`extended`)"
+
+
+@pytest.mark.parametrize("spread", [0, 3, 9])
+def test_products_in_slices_are_as_right_as_long_doubles(spread: int) -> None:
+    """Entries of very different sizes included."""
+    x = RANDOM.standard_normal((50, 90)).astype(LONG_DOUBLE) * LONG_DOUBLE(10) ** RANDOM.uniform(-spread, spread, (50, 90))
+    y = RANDOM.standard_normal((90, 40)).astype(LONG_DOUBLE) / 3
+    terms = np.abs(x) @ np.abs(y)
+    assert np.all(np.abs(product(x, y) - np.einsum("ij,jk", x, y)) <= 200 * UNIT * terms)
+
+
+@pytest.mark.parametrize("scale", [0, 6])
+def test_inverses_are_refined_to_long_doubles(scale: float) -> None:
+    x = (RANDOM.standard_normal((90, 90)) * 10.0 ** -RANDOM.uniform(0, scale, 90)).astype(LONG_DOUBLE)
+    factors = lu_factors(x)
+    inverse, found = solved(factors, unit(x)), refined_inverse(x)
+    room = np.abs(inverse) @ np.abs(x) @ np.abs(inverse)
+    assert np.all(np.abs(found - inverse) <= 200 * UNIT * room)
+    sign, log = refined_determinant(x) or (None, None)
+    expected = np.linalg.slogdet(x.astype(float))
+    assert sign == expected[0]
+    assert float(log) == pytest.approx(float(expected[1]), rel=1e-12)
+
+
+def test_a_matrix_without_an_inverse_is_left_to_elimination() -> None:
+    assert refined_inverse(np.ones((90, 90), LONG_DOUBLE)) is None
+    assert refined_determinant(np.ones((90, 90), LONG_DOUBLE)) is None

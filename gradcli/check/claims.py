@@ -24,6 +24,7 @@ from gradcli.report.verdicts import Claim, Verdict, Worst
 
 RTOL = {"float64": 1e-6, "float32": 1e-3, "float16": 1e-2, "bfloat16": 1e-1}
 _LUCK, _EPSILON = 1_000.0, float(np.finfo(float).eps)  # times what rounding did to the engine, or to the largest entry
+_FORMULA = 1e-14 if WIDER else 1e-10  # relative: formulas on arrays of many entries
 _RIGHT = 1e-4  # relative: numbers whose tolerance is known entry by entry are close to another derivative
 _SHARE = 4  # of the bound of rounding, that a claim may take
 
@@ -50,10 +51,7 @@ def decide(judge: Judge, given: Sequence[Given], conventions: Conventions | None
 
 def _wide(judge: Judge, claim: Given) -> Claim:
     """A claim about an array of many entries, at the bound values: all entries at once, against long doubles."""
-    if WIDER:
-        from gradcli.reference.extended import value
-    else:
-        from gradcli.reference.pairs.arrays import value
+    from gradcli.reference.extended import value
 
     right, bounds = judge.wide[claim.of]()
     shape = np.shape(right)
@@ -67,7 +65,7 @@ def _wide(judge: Judge, claim: Given) -> Claim:
         return Claim(claim.of, claim.kind, Verdict.UNDETERMINED, reason=str(missing))
     if said.shape != shape:
         return Claim(claim.of, claim.kind, Verdict.MISMATCH, reason=f"the claim has the shape {said.shape}, the gradient {shape}")
-    rtol = 1e-14 if claim.formula is not None else claim.rtol if claim.rtol is not None else RTOL.get(str(said.dtype), 1e-6)
+    rtol = _FORMULA if claim.formula is not None else claim.rtol if claim.rtol is not None else RTOL.get(str(said.dtype), 1e-6)
     room = rtol * np.abs(right) + claim.atol + np.asarray(bounds) / 32
     checked = wide_check(right, said, room if claim.room is None else room + claim.room)
     result = Claim(claim.of, claim.kind, checked.verdict, checked.worst if checked.verdict is Verdict.MISMATCH else None)

@@ -1,7 +1,8 @@
 """The verdict on arrays too large for scalars: every entry against a reference in long double, and those in doubt one by one.
 
-What the reference may be off by is its own share of the rounding of doubles, by the same analysis, and the rounding of its slopes. Where
-that decides nothing (terms cancel, it has underflown or overflown), and where an entry would be wrong, the entry is computed by itself.
+The reference may be off by its own share of the rounding of doubles, by the same analysis, and by the rounding of its slopes.
+Where that decides nothing (terms cancel, it has underflown or overflown), and where an entry would be wrong, the entry is
+computed by itself, in balls. So are some entries from everywhere where long double has no more digits than double.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from gradcli.check.comparison import ENOUGH, digits_of, loosest, right_digits
-from gradcli.check.pairs import agreed, pays
 from gradcli.check.passes import Asked
 from gradcli.check.rounding import error_bounds
 from gradcli.graph.demand import bytes_of, held_by, swept
@@ -35,7 +35,6 @@ _ALIKE = 1e-20  # in plain multi-precision, what two of these give so much alike
 _TIMES = 2  # as long as doubles are these numbers
 _ADJOINTS = 3  # arrays that stand for an adjoint: the slope, its error, and where it lives
 _FEW = 6  # digits
-_NO_LONGER = "long double has no more digits than double on this machine, and pairs of doubles do not decide it"
 
 Decision = tuple[VariableCheck | None, dict[str, VariableCheck]]
 
@@ -50,8 +49,6 @@ def decide_large(judge: Asked, value: Any, known: extended.Reference | None = No
     if known is None:
         hold_derivatives(judge.root, judge.leaves, judge.precision, held)
     value_bound, bounds = error_bounds(judge.root, nodes, judge.leaves, judge.seed, judge.precision)
-    if pays(judge.size) and not held.directions and (plain := agreed(judge, value, value_bound, bounds)) is not None:
-        return plain, True
     _hold(judge, nodes)
     found = known or extended.reference(judge.root, nodes, judge.leaves, judge.seed, judge.precision, held)
     results = {}
@@ -63,8 +60,7 @@ def decide_large(judge: Asked, value: Any, known: extended.Reference | None = No
         compared = Compared(right, computed, bound, found.share * bound + 4 * error)
         work = _one_by_one(judge, found, x, compared, work)
         results[name] = compared.result(found.source)
-        _doubt(compared, results[name], judge.precision)
-        certain = certain or bool(compared.confirmed) or ((bool(compared.wrong.any()) or bool(held.wrong)) and smooth)
+        certain = certain or bool(compared.confirmed) or ((bool(compared.wrong.any()) or bool(held.wrong or held.wrong_value)) and smooth)
         _tell(held, results[name])
         judge.wide[name] = _both(compared.right.reshape(np.shape(right)), compared.allowed.reshape(np.shape(right)))
     judge.wide["value"] = _both(found.value, (1 + found.share) * value_bound)
@@ -72,8 +68,9 @@ def decide_large(judge: Asked, value: Any, known: extended.Reference | None = No
     if value is not None:
         of_value = Compared(found.value, np.asarray(value), value_bound, found.share * value_bound)
         checked = of_value.result(found.source)
-        _doubt(of_value, checked, judge.precision)
         checked.entries = None
+        if held.wrong_value:
+            checked.verdict, checked.reason = Verdict.MISMATCH, held.wrong_value
     parts = [*results.values(), *([] if checked is None else [checked])]
     return (checked, results), certain or all(part.verdict in (Verdict.AGREE, Verdict.ILL_CONDITIONED) for part in parts)
 
@@ -89,24 +86,14 @@ def _both(right: Any, bound: Any) -> Callable[[], tuple[Any, Any]]:
     return lambda: (right, bound)
 
 
-def _doubt(compared: Compared, check: VariableCheck, precision: str) -> None:
-    """Take back what a reference in numbers no longer than the program's says, unless entries were confirmed one by one."""
-    if (
-        not WIDER
-        and precision == "float64"
-        and check.verdict is not Verdict.UNDEFINED
-        and not compared.confirmed
-        and compared.computed.size
-    ):
-        check.verdict, check.reason = Verdict.UNDETERMINED, _NO_LONGER
-
-
 def _tell(held: StandIns, check: VariableCheck) -> None:
-    """Put into a check along how many directions rules were held, and what came of it."""
+    """Put into a check at how many entries and along how many directions functions were held, and what came of it."""
     check.directions = held.directions or None
-    if held.complaint is not None:
-        check.verdict, check.reason = Verdict.MISMATCH, held.complaint
-    elif held.doubt is not None and check.verdict < Verdict.UNDETERMINED:
+    if held.entries is not None and check.entries is not None:
+        check.entries = min(held.entries, check.entries[1]), check.entries[1]
+    if held.wrong_value or held.wrong:
+        check.verdict, check.reason = Verdict.MISMATCH, held.wrong_value or held.wrong
+    elif held.doubt and check.verdict < Verdict.UNDETERMINED:
         check.verdict, check.reason = Verdict.UNDETERMINED, held.doubt
 
 
@@ -199,6 +186,8 @@ class Compared:
             unsure = self.own > np.maximum(self.bound, _DOUBT * self.size)
             share = np.where(self.finite, np.where(unsure & ~self.wrong, self.own / self.size, 0.0), np.inf)
         yield from _largest(_no_nan(share), np.flatnonzero(~self.finite | unsure & ~self.wrong), _SINGLE)
+        if not WIDER and self.computed.size:
+            yield from np.unique(np.linspace(0, self.computed.size - 1, _SINGLE).astype(int)).tolist()
 
     def settle(self, i: int, exact: Any, own: float) -> None:
         """What an entry of the reference is in truth."""

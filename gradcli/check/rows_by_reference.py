@@ -83,7 +83,7 @@ def _agrees(judge: Judge) -> bool:
 def _is_same(judge: Judge, known: extended.Reference) -> bool:
     """Whether gradients are the reference's to the last digits, of themselves or of the terms that they are sums of: so are no wrong ones,
     however far rounding might take right ones."""
-    if known.held.directions or not WIDER:
+    if known.held.directions or known.held.narrow or not WIDER:
         return False
     for gradient, right, error in zip(judge.gradients, known.slopes, known.errors, strict=True):
         unit = float(np.finfo(gradient.dtype).eps)

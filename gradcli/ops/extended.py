@@ -6,9 +6,7 @@ flows at all; a form says how all three do.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
-from fractions import Fraction
 from functools import cached_property
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -22,71 +20,8 @@ LONG_DOUBLE = np.longdouble
 WIDER = bool(np.finfo(LONG_DOUBLE).nmant > np.finfo(np.float64).nmant)  # not with Microsoft's compiler, nor on Macs with ARM processors
 
 
-class Precise(np.float64):
-    """A double with what it lacks of a number, where long double is no longer than double: pairs of doubles read both.
-
-    rest  the number less the double
-    """
-
-    rest: float
-
-
-def precise(number: str | float) -> Any:
-    """A number with as many digits as are computed with: of text all of them, of a float what it is."""
-    if WIDER:
-        return LONG_DOUBLE(number)
-    found = Precise(number)
-    found.rest = float(Fraction(number) - Fraction(float(found))) if np.isfinite(found) else 0.0
-    return found
-
-
 class NotCovered(Exception):
     """A rule does not cover these operands; another reference has to decide."""
-
-
-class Deferred(ABC):
-    """An array that another part of the judge computes later. NumPy's functions take it; its conversions do not leave it as it is."""
-
-    shape: tuple[int, ...]
-
-    @abstractmethod
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        """As NumPy's own, computed now."""
-
-    @abstractmethod
-    def rough(self) -> Any:
-        """In doubles."""
-
-    @abstractmethod
-    def filled(self, number: float) -> Any:
-        """A double at all places of its shape."""
-
-    @abstractmethod
-    def put(self, places: Any, shape: Any) -> Any:
-        """Entries added up at their places in an array of a shape."""
-
-    @property
-    @abstractmethod
-    def alike(self) -> float | None:
-        """The number that all entries are, where that is known."""
-
-
-def in_long(x: Any) -> Any:
-    """In long double, or as it is where that is computed later."""
-    return x if isinstance(x, Deferred) else np.asarray(x, LONG_DOUBLE)
-
-
-def in_double(x: Any) -> Any:
-    return x.rough() if isinstance(x, Deferred) else np.asarray(x, np.float64)
-
-
-def filled(x: Any, number: float) -> Any:
-    """A double at all places of an array's shape."""
-    return x.filled(number) if isinstance(x, Deferred) else np.broadcast_to(number, np.shape(x))
-
-
-def as_array(x: Any) -> Any:
-    return x if isinstance(x, Deferred) else np.asarray(x)
 
 
 class Rule:

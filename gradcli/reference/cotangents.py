@@ -8,21 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.graph.nodes import Expr
-from gradcli.ops.extended import (
-    LONG_DOUBLE,
-    WIDER,
-    Deferred,
-    Entrywise,
-    Linear,
-    Mixed,
-    NotCovered,
-    Reduced,
-    Whole,
-    as_array,
-    filled,
-    in_double,
-    in_long,
-)
+from gradcli.ops.extended import LONG_DOUBLE, Entrywise, Linear, Mixed, NotCovered, Reduced, Whole
 from gradcli.ops.spec import Op
 from gradcli.ops.writing import axes_of
 from gradcli.reference.algebra import Unsupported
@@ -31,7 +17,6 @@ from gradcli.reference.stand_ins import StandIns
 
 _UNIT = float(np.finfo(LONG_DOUBLE).eps)
 _ALIKE = 4  # how much larger the largest of some units may be, to stand for all
-_FINER = 2.0**-94  # of what is computed later, in more digits: where no constants are, which have those of long doubles
 
 
 def along(node: Expr, operands: list[Any]) -> tuple[Any, tuple[int, ...], Mapping[str, Any]]:
@@ -58,23 +43,24 @@ def _pulled(node: Expr, op: Op, adjoint: Any, out: Any, operands: list[Any], wan
         case Linear() as rule:
             slope, error, live = adjoint
             slopes, flows = (rule.pull(part, *operands, **node.static) for part in (slope, live))
-            nothing = _alike(error) == 0
-            errors = [s if s is None else filled(o, 0.0) for s, o in zip(slopes, operands, strict=True)] if nothing else None
-            errors = rule.pull(error, *operands, **node.static) if errors is None else errors
+            if _alike(error) == 0:
+                errors = [None if s is None else _everywhere(0.0, o) for s, o in zip(slopes, operands, strict=True)]
+            else:
+                errors = rule.pull(error, *operands, **node.static)
             return [None if s is None else (s, e, f) for s, e, f in zip(slopes, errors, flows, strict=True)]
         case Reduced() as rule:
             x, axes, _ = reduced = along(node, operands)
             _, slope, size = rule.slopes(*reduced)
             kept = [1 if i in axes else n for i, n in enumerate(x.shape)]
             wide, off, flows = (np.broadcast_to(np.reshape(part, kept), x.shape) for part in adjoint)
-            return [(wide * slope, off * np.abs(slope) + 4 * _unit_of(x) * np.abs(wide) * size, flows)]
+            return [(wide * slope, off * np.abs(slope) + 4 * _UNIT * np.abs(wide) * size, flows)]
         case Whole() as rule:
             return _whole(rule, node.static, adjoint, out, operands)
         case Mixed() as rule:
             return _mixed(rule, node.static, adjoint, operands[0])
         case Entrywise() as rule:
             slopes = [
-                in_long(p(*operands, **node.static)) if p is not None and asked else None
+                np.asarray(p(*operands, **node.static), LONG_DOUBLE) if p is not None and asked else None
                 for p, asked in zip(rule.partials, wanted, strict=True)
             ]
             return _by_entries(op, adjoint, slopes, [None] * len(slopes))
@@ -98,18 +84,19 @@ def _whole(rule: Whole, static: Mapping[str, Any], adjoint: Any, out: Any, opera
     # doubles do for sizes
     rough = [_doubles(o) for o in operands]
     size = tuple(map(np.abs, cotangent)) if isinstance(cotangent, tuple) else np.abs(cotangent)
-    reached = [None if s is None else filled(s, 1.0) for s in slopes] if flows is None else flows(live, out, *operands, **static)
+    everywhere = [None if s is None else _everywhere(1.0, s) for s in slopes]
+    reached = everywhere if flows is None else flows(live, out, *operands, **static)
     longest = max((max(np.shape(o), default=1) for o in operands if o is not None), default=1)
     counts = [longest] * len(operands) if terms is None else terms(out, *operands)
-    units = [_with_constants(cotangent) * (8 + n) for n in counts]
+    units = [_UNIT * (8 + n) for n in counts]
     off, size, found = _doubles(error), _doubles(size), _doubles(out)
     if max(units) <= _ALIKE * min(units):
         # sizes are linear in the cotangent's, so that both go back at once
         errors = sizes(_together(off, size, max(units)), found, *rough, **static)
     else:
         each = (sizes(part, found, *rough, **static) for part in (off, size))
-        errors = [None if e is None else as_array(e) + u * as_array(w) for e, w, u in zip(*each, units, strict=True)]
-    return [None if s is None else (s, as_array(e), flow) for s, e, flow in zip(slopes, errors, reached, strict=True)]
+        errors = [None if e is None else np.asarray(e) + u * np.asarray(w) for e, w, u in zip(*each, units, strict=True)]
+    return [None if s is None else (s, np.asarray(e), flow) for s, e, flow in zip(slopes, errors, reached, strict=True)]
 
 
 def _together(error: Any, size: Any, unit: float) -> Any:
@@ -118,44 +105,42 @@ def _together(error: Any, size: Any, unit: float) -> Any:
     return error + unit * size
 
 
-def _unit_of(x: Any) -> float:
-    return _FINER if isinstance(x, Deferred) else _UNIT
+def _everywhere(number: float, x: Any) -> Any:
+    return np.broadcast_to(number, np.shape(x))
 
 
-def _with_constants(cotangent: Any) -> float:
-    """Of what has constants in it, which have the digits of long doubles; of pairs where these are no longer than doubles."""
-    return _UNIT if WIDER else _unit_of(cotangent[0] if isinstance(cotangent, tuple) else cotangent)
+def _rough(x: Any) -> Any:
+    return np.asarray(x, np.float64)
 
 
 def _doubles(x: Any) -> Any:
     if isinstance(x, tuple):
         return tuple(map(_doubles, x))
-    return x if x is None or as_array(x).dtype.kind != "f" else in_double(x)
+    return x if x is None or np.asarray(x).dtype.kind != "f" else _rough(x)
 
 
 def _mixed(rule: Mixed, static: Mapping[str, Any], adjoint: Part, x: Any) -> Parts:
     cotangent, error, _ = adjoint
     # doubles do for sizes
-    rough, error = _doubles(x), in_double(error)
-    own = _unit_of(x) * max(x.shape, default=1) * rule.pull(rough, np.abs(_doubles(cotangent)), 1, **static)
+    rough, error = _doubles(x), _rough(error)
+    own = _UNIT * max(x.shape, default=1) * rule.pull(rough, np.abs(_doubles(cotangent)), 1, **static)
     off = own if _alike(error) == 0 else own + rule.pull(rough, error, 1, **static)
-    return [(rule.pull(x, cotangent, -1, **static), off, filled(x, 1.0))]
+    return [(rule.pull(x, cotangent, -1, **static), off, _everywhere(1.0, x))]
 
 
 def _by_entries(op: Op, adjoint: Part, slopes: list[Any], sizes: list[Any]) -> Parts:
     """Cotangent times slope. Errors and what flows are doubles, and single numbers behind an array's shape where they are all alike."""
     cotangent, error, live = adjoint
-    error, live = in_double(error), in_double(live)
-    unit = _with_constants(cotangent)
+    error, live = _rough(error), _rough(live)
     found: list[Part | None] = []
     for slope, size in zip(slopes, sizes, strict=True):
         if slope is None:
             found.append(None)
             continue
-        product = as_array(cotangent * slope)
-        rough = np.abs(in_double(slope))
-        own = np.abs(in_double(product)) if size is None else np.abs(in_double(cotangent)) * in_double(size)
-        off = 4 * unit * own if _alike(error) == 0 else error * rough + 4 * unit * own
+        product = np.asarray(cotangent * slope)
+        rough = np.abs(_rough(slope))
+        own = np.abs(_rough(product)) if size is None else np.abs(_rough(cotangent)) * _rough(size)
+        off = 4 * _UNIT * own if _alike(error) == 0 else error * rough + 4 * _UNIT * own
         flows = live * np.not_equal(slope, 0) if op.facts.selects else live
         if _alike(flows) != 1:
             # whatever the other factor is where nothing flows; any other zero times infinity is NaN, for a finer judge
@@ -166,14 +151,12 @@ def _by_entries(op: Op, adjoint: Part, slopes: list[Any], sizes: list[Any]) -> P
 
 def _alike(array: Any) -> float | None:
     """The number that all entries are, where that is seen at once."""
-    if isinstance(array, Deferred):
-        return array.alike
     return float(array.flat[0]) if array.size and not any(array.strides) else None
 
 
 def summed(part: Any, shape: tuple[int, ...]) -> Any:
     """Summed to the shape that broadcasting started from."""
-    part = as_array(part)
+    part = np.asarray(part)
     if part.shape == shape:
         return part
     lead = part.ndim - len(shape)

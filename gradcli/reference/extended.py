@@ -15,7 +15,7 @@ from gradcli.graph.interpret import Domain, interpret
 from gradcli.graph.nodes import Expr, constant_value, reachable
 from gradcli.ops.calling.promotion import numpy_dtype
 from gradcli.ops.constants import Constant
-from gradcli.ops.extended import LONG_DOUBLE, WIDER, NotCovered, Reduced, filled, in_long
+from gradcli.ops.extended import LONG_DOUBLE, WIDER, NotCovered, Reduced
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import output
 from gradcli.reference.accumulation import accumulate
@@ -72,7 +72,7 @@ def _reference(root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed
         table[root],
         [np.asarray(f[0], LONG_DOUBLE) for f in found],
         [np.asarray(f[1], float) for f in found],
-        share(precision, np.float64 if held.narrow else LONG_DOUBLE),
+        _share(precision, np.float64 if held.narrow else LONG_DOUBLE),
         Wholes(table, {node: (slope, error) for node, (slope, error, _) in wholes.items()}),
         held,
         "long double" if WIDER else "double",
@@ -83,9 +83,9 @@ def pulled(
     order: Sequence[Expr], table: Mapping[Expr, Any], root: Expr, wrt: Sequence[Expr], seed: Any, held: StandIns
 ) -> tuple[dict[Expr, Any], dict[Expr, Any]]:
     """The adjoints of the nodes on the way to ``wrt``, and what of them operations that are not entry by entry pass back."""
-    start = np.broadcast_to(in_long(seed), root.shape)
+    start = np.broadcast_to(np.asarray(seed, LONG_DOUBLE), root.shape)
     needed = _needed(order, wrt)
-    seeds: dict[Expr, Any] = {root: (start, filled(start, 0.0), filled(start, 1.0))}
+    seeds: dict[Expr, Any] = {root: (start, np.broadcast_to(0.0, root.shape), np.broadcast_to(1.0, root.shape))}
     wholes: dict[Expr, Any] = dict(seeds)
 
     def pull(node: Expr, adjoint: Any) -> Iterator[tuple[Expr, Any]]:
@@ -108,10 +108,9 @@ def pulled(
     return accumulate(reversed(order), seeds, pull, _plus), wholes
 
 
-def share(precision: str, used: Any) -> float:
+def _share(precision: str, used: Any) -> float:
     """Of the engine's error, that of a reference whose numbers have smaller units, at most: it makes as many roundings, one for one."""
-    unit = used if isinstance(used, float) else float(np.finfo(used).eps)
-    return min(1.0, _WORSE * unit / float(np.finfo(precision).eps))
+    return min(1.0, _WORSE * float(np.finfo(used).eps) / float(np.finfo(precision).eps))
 
 
 def value(root: Expr, leaves: Mapping[Expr, Any], precision: str) -> Any:

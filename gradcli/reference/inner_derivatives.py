@@ -40,7 +40,7 @@ def hold_derivatives(root: Expr, leaves: Mapping[Expr, Any], precision: str, hel
             point = _Point(order, moved, precision, held)
             for node in inner:
                 if not point.confirms(node, node.static["of"]):
-                    held.wrong = held.wrong or f"an expression inside ({node.static['of'].kind})"
+                    held.contradicted(f"an expression inside ({node.static['of'].kind})")
 
 
 def _moved(held: StandIns, leaf: Expr, value: Any) -> Any:

@@ -25,19 +25,11 @@ class LongBalls(Balls):
 
     undecidable = Undecidable
 
-    def begin(self) -> None:
-        self.uncertified.clear()
-
     def exact(self, high: float, low: float) -> Any:
         return made(arb(high) + low) if low else Ball(high)
 
     def whole(self, n: int) -> Any:
         return Ball(n)
-
-    @property
-    def slow(self) -> bool:
-        """Whether mpmath has computed something."""
-        return bool(self.uncertified)
 
     def again(self, x: Any) -> Any:
         return x
@@ -64,10 +56,6 @@ class LongMpmath:
     """mpmath's context, at so many digits that the last of a long double is right in all but name."""
 
     undecidable = ()
-    slow = True
-
-    def begin(self) -> None:
-        pass
 
     def __init__(self) -> None:
         self.context = context()

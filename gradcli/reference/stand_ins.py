@@ -1,7 +1,8 @@
 """Operations of which the judge of large arrays has no form: their own rules stand in, held against the function along random directions.
 
-A rule runs in the widest floats that it takes, so that what it computes is at least as right as the engine. Whether it is the derivative
-at all is told by difference quotients of the forward pass: of what is entry by entry, at every entry; of the rest, what the rule gives for
+A value is the forward pass in the widest floats that it takes; of what is entry by entry, some entries are held against the reference in
+balls. A rule runs in these floats, too, so that what it computes is at least as right as the engine. Whether it is the derivative at all is
+told by difference quotients of the forward pass: of what is entry by entry, at every entry; of the rest, what the rule gives for
 a cotangent, times a direction, is the derivative of the results along it, times the cotangent. The directions are of random sizes, each
 entry's beside the entry, along the gradient the first, the others with random signs. A rule that is wrong at right angles to all of them is
 not found, nor one that is off by less than 1e-8 of all terms together.
@@ -20,12 +21,16 @@ from gradcli.graph.sweep import Parts
 from gradcli.ops.extended import LONG_DOUBLE, WIDER
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Unsupported
+from gradcli.reference.each_entry import by_reference, entries, slope_by_reference
 
 DIRECTIONS = 3
 STEPS = {True: (2.0**-9, 2.0**-13, 2.0**-17), False: (2.0**-6, 2.0**-9, 2.0**-12)}  # in long double, in double
 SAFETY = 16.0  # of the error that two estimates of a derivative show
 TOLERANCE = 1e-8  # of the sum of sizes along a direction: a rule that is off by less passes
 _ENTRY_TOLERANCE = 1e-6
+_SOME = 1_000  # entries of a value that are held against the reference
+_APART = 2.0**-30  # relative: a value may be off by as much as it changes where its operands do by this
+_LEAST = 2.0**-1072  # a few of the smallest doubles
 _CONCLUSIVE = 1e-3  # an error of an estimate beyond, relative to the same, decides nothing
 _FAILURES = (TypeError, ValueError, LookupError, ArithmeticError, NotImplementedError)
 
@@ -43,36 +48,33 @@ class StandIns:
     """What rules stood in for in one judgement.
 
     directions  along how many random directions each was held; 0 where none was needed
+    entries     at how many entries values were held that come from the forward pass; None where all are the reference's
     narrow      whether anything was computed that may be no more right than doubles are
-    wrong       the first that its function contradicts
-    undecided   the first that no direction decides
+    wrong_value the first value that its reference contradicts, in words
+    wrong       the first derivative that its function contradicts, in words
+    doubt       the first derivative that no direction decides, in words
     """
 
     def __init__(self) -> None:
         self.random = np.random.default_rng(7)
         self.directions = 0
+        self.entries: int | None = None
         self.narrow = False
-        self.wrong = self.undecided = ""
+        self.wrong_value = self.wrong = self.doubt = ""
 
     def note(self, *, narrow: bool) -> None:
-        """That something stands in."""
+        """Note that a rule stands in."""
         self.directions = DIRECTIONS
         self.narrow = self.narrow or narrow
 
-    @property
-    def complaint(self) -> str | None:
-        """What is wrong, in words."""
-        return f"the derivative of {self.wrong} is wrong: differences of the function contradict it" if self.wrong else None
-
-    @property
-    def doubt(self) -> str | None:
-        """What could not be decided, in words."""
-        undecided = self.undecided
-        return f"the derivative of {undecided} could not be held against the function along any direction" if undecided else None
+    def contradicted(self, derivative_of: str) -> None:
+        self.wrong = self.wrong or f"the derivative of {derivative_of} is wrong: differences of the function contradict it"
 
     def value(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
         """The forward pass, in long double where it has one, else in double."""
-        self.note(narrow=True)
+        self.narrow = True
+        if not op.elementwise:
+            self.note(narrow=True)
         for dtype in (LONG_DOUBLE, np.float64):
             try:
                 result = op.forward(*_cast(operands, dtype), **static)
@@ -82,8 +84,32 @@ class StandIns:
             parts = result if isinstance(result, tuple) else (result,)
             if dtype is np.float64 or all(np.asarray(p).dtype == dtype for p in parts if np.asarray(p).dtype.kind == "f"):
                 wide = tuple(_wide(p) for p in parts)
+                if op.elementwise:
+                    self._hold_value(op, static, operands, wide[0])
                 return wide if isinstance(result, tuple) else wide[0]
         raise Unsupported(f"{op.name} of so many entries: {failure}")
+
+    def _hold_value(self, op: Op, static: Mapping[str, Any], operands: Sequence[Any], value: Any) -> None:
+        """Some entries of a value against the reference in balls."""
+        if not value.size:
+            return
+        ends = (int(value.argmin()), int(value.argmax()))
+        places = np.unique([*self.random.integers(0, value.size, _SOME), *ends])
+        self.entries = min(places.size, value.size if self.entries is None else self.entries)
+        columns = entries(operands, value.shape, places)
+        beside = [c * (1 + _APART) if _is_float(c) else c for c in columns]
+        try:
+            exact = np.asarray(by_reference(op, columns, static), LONG_DOUBLE)
+        except Unsupported:
+            self.doubt = self.doubt or f"no precision decides the value of {op.name} at some entries"
+            return
+        found = value.reshape(-1)[places].astype(LONG_DOUBLE)
+        moved = np.asarray(op.forward(*_cast(beside, np.float64), **static), LONG_DOUBLE)
+        nearest = exact.astype(np.float64)  # which is not finite, or zero, where doubles end
+        right = (np.abs(found - exact) <= TOLERANCE * np.abs(exact) + np.abs(moved - found) + _LEAST) | (found == nearest)
+        right |= ~np.isfinite(found) & ~np.isfinite(nearest)
+        if not right.all():
+            self.wrong_value = self.wrong_value or f"the value of {op.name} is wrong: its reference contradicts it"
 
     def pulled(self, op: Op, static: Mapping[str, Any], adjoint: Any, out: Any, operands: list[Any]) -> list[Part | None]:
         """What the rule passes back to each operand."""
@@ -144,8 +170,12 @@ class StandIns:
         floor = 64 * 2.0**-53 / STEPS[False][-1] * np.abs(along(0.0))
         room = SAFETY * found.error + _ENTRY_TOLERANCE * size + floor
         off = np.abs(found.slope - slope * direction)
-        if np.any(np.isfinite(off) & ~(off <= room)):
-            self.wrong = self.wrong or op.name
+        suspects = np.flatnonzero(np.isfinite(off) & ~(off <= room))
+        gravest = suspects[np.argsort(-off.reshape(-1)[suspects])][:_SOME]
+        if suspects.size and not _vouched(
+            op, static, entries(operands, off.shape, gravest), place, entries([slope], off.shape, gravest)[0]
+        ):
+            self.contradicted(op.name)
 
     def _hold(self, op: Op, static: Mapping[str, Any], cotangent: Any, operands: list[Any], slopes: Sequence[Any]) -> None:
         """What a rule gives for a cotangent, against derivatives along directions."""
@@ -168,11 +198,11 @@ class StandIns:
                 if np.isfinite(found.slope) and found.error <= _CONCLUSIVE * weight:
                     conclusive = True
                     if not abs(found.slope - told) <= room:
-                        self.wrong = self.wrong or op.name
+                        self.contradicted(op.name)
                 break
             conclusive = conclusive or weight == 0
         if not conclusive:
-            self.undecided = self.undecided or op.name
+            self.doubt = self.doubt or f"the derivative of {op.name} could not be held against the function along any direction"
 
     def direction(self, x: np.ndarray) -> Any:
         """Random signs and sizes, each of the size of its entry; of zeros, of a small part of the largest one's."""
@@ -181,6 +211,15 @@ class StandIns:
         largest = finite.max(initial=0) or 1.0
         size = np.where(np.isfinite(size), np.maximum(size, largest * 2.0**-10), 0)
         return size * self.random.choice((-1.0, 1.0), x.shape) * self.random.uniform(0.5, 1.0, x.shape)
+
+
+def _vouched(op: Op, static: Mapping[str, Any], operands: Sequence[Any], place: int, slope: Any) -> bool:
+    """Whether balls confirm the slopes that differences contradict, as they do beside poles."""
+    try:
+        exact = slope_by_reference(op, operands, static, place)
+    except Unsupported:
+        return False
+    return bool(np.all(np.abs(slope - exact) <= _ENTRY_TOLERANCE * np.abs(exact)))
 
 
 def _along(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.extended import LONG_DOUBLE, Deferred, Linear, as_array
+from gradcli.ops.extended import LONG_DOUBLE, Linear
 
 
 def _along(x: Any, axis: int) -> int:
@@ -20,10 +20,8 @@ def _index(index: Any) -> Any:
 
 def _entries_back(cotangent: Any, x: Any, index: Any) -> tuple[Any]:
     several = any(hasattr(part, "array") for part in index)  # an entry may be chosen several times
-    if isinstance(cotangent, Deferred) or (several and cotangent.dtype == np.float64):
+    if several and cotangent.dtype == np.float64:
         numbers = np.arange(math.prod(x.shape)).reshape(x.shape)[_index(index)]
-        if isinstance(cotangent, Deferred):
-            return (cotangent.put(numbers, x.shape),)
         spread = np.broadcast_to(cotangent, numbers.shape).reshape(-1)
         return (np.bincount(numbers.reshape(-1), spread, math.prod(x.shape)).reshape(x.shape),)
     out = np.zeros(x.shape, LONG_DOUBLE)
@@ -63,10 +61,10 @@ def _filled(old: Any, shape: Any) -> Any:
 
 
 AS_IT_IS = Linear(lambda cotangent, x, **_: (cotangent,), _repeated)  # the judge sums to the shape of the operand
-RESHAPED = Linear(lambda cotangent, x, shape: (np.reshape(cotangent, x.shape),), lambda x, shape: as_array(x).reshape(shape))
+RESHAPED = Linear(lambda cotangent, x, shape: (np.reshape(cotangent, x.shape),), lambda x, shape: np.asarray(x).reshape(shape))
 TRANSPOSED = Linear(_axes_back, lambda x, axes: np.moveaxis(x, range(x.ndim - 1, -1, -1) if axes is None else axes, range(x.ndim)))
 EXCHANGED = Linear(lambda cotangent, x, axis1, axis2: (np.swapaxes(cotangent, axis1, axis2),), np.swapaxes)
 REVERSED = Linear(lambda cotangent, x, axis: (_reversed(cotangent, axis),), _reversed)
-ENTRIES = Linear(_entries_back, lambda x, index: as_array(x)[_index(index)])
+ENTRIES = Linear(_entries_back, lambda x, index: np.asarray(x)[_index(index)])
 JOINED = Linear(_parts_back, lambda *arrays, axis: np.concatenate(arrays, axis=axis))
 STACKED = Linear(lambda cotangent, *arrays, axis: [np.take(cotangent, i, axis=axis) for i in range(len(arrays))], _side_by_side)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.extended import LONG_DOUBLE, Entrywise, Valued, precise
+from gradcli.ops.extended import LONG_DOUBLE, Entrywise, Valued
 
 _ONE, _NONE = LONG_DOUBLE(1), LONG_DOUBLE(0)
 
@@ -37,13 +37,13 @@ def _logistic(x: Any) -> Any:
 
 
 def _softplus(x: Any, beta: float, threshold: float) -> Any:
-    wide = precise(beta)
+    wide = LONG_DOUBLE(beta)
     curve = (np.where(x * wide > 0, x * wide, 0) + np.log1p(np.exp(-np.abs(x * wide)))) / wide
     return np.where(x * wide > threshold, x, curve)
 
 
 def _softplus_slope(x: Any, beta: float, threshold: float) -> Any:
-    return np.where(x * precise(beta) > threshold, 1, _logistic(x * precise(beta)))
+    return np.where(x * LONG_DOUBLE(beta) > threshold, 1, _logistic(x * LONG_DOUBLE(beta)))
 
 
 def _outside(x: Any, lambd: float) -> Any:
@@ -51,7 +51,7 @@ def _outside(x: Any, lambd: float) -> Any:
 
 
 # selu's are doubles, and so is their product
-_SCALE, _BELOW = precise(1.0507009873554805), precise(1.0507009873554805 * 1.6732632423543772)
+_SCALE, _BELOW = LONG_DOUBLE(1.0507009873554805), LONG_DOUBLE(1.0507009873554805 * 1.6732632423543772)
 
 CLIP = Entrywise((_clip_x, _clip_low, _clip_high))
 CHAIN = Entrywise((lambda cotangent, partial: partial, lambda cotangent, partial: cotangent))
@@ -63,11 +63,11 @@ LERP = Entrywise((lambda x, end, weight: 1 - weight, lambda x, end, weight: weig
 HARDTANH = Entrywise((lambda x, min_val, max_val: _either(~((x <= min_val) | (x >= max_val))),))
 HARDSIGMOID = Entrywise((lambda x: _either(~((x <= -3) | (x >= 3))) / 6,))
 HARDSWISH = Entrywise((lambda x: np.where(x <= -3, 0, np.where(x >= 3, 1, (x + x + 3) / LONG_DOUBLE(6))),))
-LEAKY = Entrywise((lambda x, negative_slope: _either(x > 0, _ONE, precise(negative_slope)),))
-ELU = Entrywise((lambda x, alpha: _either(x > 0, _ONE, np.exp(x) * precise(alpha)),))
+LEAKY = Entrywise((lambda x, negative_slope: _either(x > 0, _ONE, LONG_DOUBLE(negative_slope)),))
+ELU = Entrywise((lambda x, alpha: _either(x > 0, _ONE, np.exp(x) * LONG_DOUBLE(alpha)),))
 CELU = Entrywise(
-    (lambda x, alpha: _either(x > 0, _ONE, np.exp(x / precise(alpha))),),
-    lambda x, alpha: np.where(x > 0, x, precise(alpha) * np.expm1(x / precise(alpha))),
+    (lambda x, alpha: _either(x > 0, _ONE, np.exp(x / LONG_DOUBLE(alpha))),),
+    lambda x, alpha: np.where(x > 0, x, LONG_DOUBLE(alpha) * np.expm1(x / LONG_DOUBLE(alpha))),
 )
 SELU = Entrywise((lambda x: _either(x > 0, _SCALE, _BELOW * np.exp(x)),), lambda x: np.where(x > 0, _SCALE * x, _BELOW * np.expm1(x)))
 SOFTPLUS = Entrywise((_softplus_slope,), _softplus)
@@ -90,7 +90,7 @@ def _sinc(x: Any) -> Any:
     return np.where(x == 0, _ONE, turned / (_PI * np.where(x == 0, _ONE, x)))
 
 
-_PI = precise("3.14159265358979323846264338327950288")
+_PI = LONG_DOUBLE("3.14159265358979323846264338327950288")
 XLOGY = Valued(lambda x, y: _times_log(x, np.log(y)))
 XLOG1PY = Valued(lambda x, y: _times_log(x, np.log1p(y)))
 ENTROPY, SINC = Valued(_entropy), Valued(_sinc)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.extended import LONG_DOUBLE, Deferred, Linear, Mixed, Reduced, in_long
+from gradcli.ops.extended import LONG_DOUBLE, Linear, Mixed, Reduced
 from gradcli.ops.writing import axes_of
 
 Static = Mapping[str, Any]
@@ -38,7 +38,7 @@ def _extreme(best: Callable[..., Any]) -> Linear:
 
 
 def _total_of(x: Any, axis: Any, keepdims: bool) -> Any:
-    return np.sum(in_long(x), axis=axes_of(axis, x.ndim), keepdims=keepdims)
+    return np.sum(np.asarray(x, LONG_DOUBLE), axis=axes_of(axis, x.ndim), keepdims=keepdims)
 
 
 def _mean_of(x: Any, axis: Any, keepdims: bool) -> Any:
@@ -117,11 +117,6 @@ def _first_largest(x: Any, axes: Axes) -> Any:
     last = range(-len(axes), 0)
     rows = x if axes == tuple(range(x.ndim - len(axes), x.ndim)) else np.moveaxis(x, axes, last)
     flat = rows.reshape(*rows.shape[: x.ndim - len(axes)], -1)
-    if isinstance(x, Deferred):  # of those that are the largest, that with the smallest number
-        n = flat.shape[-1]
-        numbers = np.arange(n, dtype=np.float64)
-        found = np.where(flat == flat.max(axis=-1, keepdims=True), numbers, float(n)).min(axis=-1, keepdims=True) == numbers
-        return np.moveaxis(found.reshape(rows.shape), last, axes) if rows is not x else found.reshape(rows.shape)
     hit = np.zeros(flat.shape, bool)
     if flat.size:
         np.put_along_axis(hit, flat.argmax(axis=-1)[..., None], True, -1)

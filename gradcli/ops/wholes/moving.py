@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.extended import LONG_DOUBLE, Deferred, Formulas, Function, as_array
+from gradcli.ops.extended import LONG_DOUBLE, Formulas, Function
 
 Shape = tuple[int, ...]
 
@@ -49,8 +49,6 @@ def _at(shape: Shape, index: Any) -> Any:
 def put(x: Any, numbers: Any, shape: Shape) -> Any:
     """Entries added up at their places, by the numbers of these."""
     numbers = np.asarray(numbers)
-    if isinstance(x, Deferred):
-        return x.put(numbers, shape)
     if np.asarray(x).dtype == np.float64:
         return np.bincount(numbers.reshape(-1), np.broadcast_to(x, numbers.shape).reshape(-1), math.prod(shape)).reshape(shape)
     flat = np.zeros(math.prod(shape), LONG_DOUBLE)
@@ -60,7 +58,7 @@ def put(x: Any, numbers: Any, shape: Shape) -> Any:
 
 def picked(x: Any, numbers: Any) -> Any:
     """Entries by their numbers."""
-    return as_array(x).reshape(-1)[numbers]
+    return np.asarray(x).reshape(-1)[numbers]
 
 
 def along(index: Any, axis: int, shape: Shape) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.extended import LONG_DOUBLE, Deferred, Formulas, Function, filled, in_double
+from gradcli.ops.extended import LONG_DOUBLE, Formulas, Function
 from gradcli.ops.wholes.slices import Doubles, in_slices
 
 _PAIRED = 4  # multiplications in long double that take as long as to take an entry apart, or to put a result together
@@ -17,7 +17,7 @@ _PAIRED = 4  # multiplications in long double that take as long as to take an en
 
 def product(x: Any, y: Any) -> Any:
     """x @ y of matrices, batch axes before them, as well as long doubles have it: off by no more than sums of products are."""
-    if isinstance(x, Deferred) or isinstance(y, Deferred) or x.dtype == y.dtype == np.float64:
+    if x.dtype == y.dtype == np.float64:
         return np.matmul(x, y)
     (m, n), p = x.shape[-2:], y.shape[-1]
     if m * n * p > _PAIRED * (m * n + n * p + m * p):
@@ -66,10 +66,11 @@ def _flowing(back: Function) -> Function:
     """Where something flows, at all: to what is multiplied by anything."""
 
     def flows(live: Any, out: Any, *operands: Any, **static: Any) -> Any:
-        live = in_double(live)
+        live = np.asarray(live, np.float64)
+        ones = [np.broadcast_to(1.0, np.shape(x)) for x in operands]
         if np.all(live):
-            return [filled(x, 1.0) for x in operands]
-        return back(live, out, *(filled(x, 1.0) for x in operands), **static)
+            return ones
+        return back(live, out, *ones, **static)
 
     return flows
 

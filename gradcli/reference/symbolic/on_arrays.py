@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import sympy
 
-from gradcli.ops.extended import LONG_DOUBLE, in_long, precise
+from gradcli.ops.extended import LONG_DOUBLE
 
-_DIGITS = 40  # of constants: more than long doubles hold, or pairs of doubles
+_DIGITS = 40  # of constants: more than long doubles hold
 
 
 class Unknown(Exception):
@@ -34,7 +34,7 @@ def on_arrays(expression: Any, symbols: Sequence[Any], arrays: Sequence[Any], fo
     found  those of parts that are known, to which the others are added
     """
     found = {} if found is None else found
-    found.update({symbol: in_long(array) for symbol, array in zip(symbols, arrays, strict=True)})
+    found.update({symbol: np.asarray(array, LONG_DOUBLE) for symbol, array in zip(symbols, arrays, strict=True)})
     for node, arguments in _steps(expression, frozenset(found)):
         found[node] = constant(node) if arguments is None else _applied(node, [found[a] for a in arguments])
     values, shape = found[expression], np.broadcast_shapes(*(np.shape(array) for array in arrays))
@@ -75,7 +75,7 @@ def constant(node: Any) -> Any:
     """A number without symbols, in long double."""
     value = node.evalf(_DIGITS)
     if value.is_Float or value.is_Integer or value.is_Rational:
-        return precise(str(sympy.Float(value, _DIGITS)))
+        return LONG_DOUBLE(str(sympy.Float(value, _DIGITS)))
     if value in (sympy.oo, -sympy.oo):
         return LONG_DOUBLE(float(value))
     if value in (sympy.nan, sympy.zoo):
