@@ -61,7 +61,7 @@ def by_autograd(entry: Any) -> bool | None:
     value = entry.function(*_copied(at).values())
     if not all(isinstance(at[name], (float, np.ndarray)) for name in names) or not isinstance(value, (float, np.ndarray)):
         raise NotForIt
-    extend, seeds = import_module("autograd.extend"), import_module("gradcli.functions.seeds")
+    extend, seeds = import_module("autograd.extend"), import_module("gradcli.functions.arguments")
 
     def function(*given: Any) -> Any:
         found = entry.function(*_copied({**at, **dict(zip(names, given, strict=True))}).values())

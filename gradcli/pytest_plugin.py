@@ -168,7 +168,7 @@ class GradFile(CheckedFile):
     def items(self, policy: Policy, baseline: Baseline) -> Iterator[pytest.Item]:
         from gradcli.errors import GradcliError
         from gradcli.files.settings import shown
-        from gradcli.files.sources import lines_of
+        from gradcli.files.stores import lines_of
         from gradcli.language.run import statements
         from gradcli.language.tree import Assertion, Query
         from gradcli.limits import DEFAULT
@@ -197,7 +197,7 @@ class RecordFile(CheckedFile):
         from gradcli.containment import contained
         from gradcli.files.jsonl import parse_record
         from gradcli.files.settings import shown
-        from gradcli.files.sources import lines_of
+        from gradcli.files.stores import lines_of
         from gradcli.limits import DEFAULT
         from gradcli.query.checked_records import CheckedRecords
         from gradcli.query.outcome import CaseNames

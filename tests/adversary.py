@@ -22,7 +22,7 @@ from gradcli.graph.transforms import definition_order
 from gradcli.reference.algebra import Algebra, Unsupported
 from gradcli.reference.ball import Ball, of_mpmath
 from gradcli.reference.balls import Balls
-from gradcli.reference.enclosures import Undecidable
+from gradcli.reference.contexts import Undecidable
 from gradcli.reference.exact_values import exact_array
 from gradcli.reference.scalars import plain
 from gradcli.reference.tape import ReferenceTape

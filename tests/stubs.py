@@ -220,7 +220,7 @@ def overloads() -> list[str]:
 def api_stub() -> list[str]:
     imports = [
         "from collections.abc import Iterable, Mapping", "from typing import Any, Literal, overload", "",
-        "from gradcli.explanations.interface import explain as explain", "from gradcli.limits import Limits",
+        "from gradcli.explanations.explaining import explain as explain", "from gradcli.limits import Limits",
         "from gradcli.ops.calling.prefixes import Dialect", "from gradcli.plans.backend import Backend",
         "from gradcli.query.interface import differentiate as differentiate, parse as parse", "from gradcli.query.options import DType",
         "from gradcli.report.results import GradientRecord, HessianRecord, HvpRecord, JacobianRecord, JvpRecord",

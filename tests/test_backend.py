@@ -13,9 +13,9 @@ import gradcli
 from gradcli.errors import GradcliError
 from gradcli.language.run import Program, statements
 from gradcli.language.scope import Scope
-from gradcli.plans import backend, registers
+from gradcli.plans import backend, blocks
+from gradcli.plans.backend import Work, work_of
 from gradcli.plans.native import compiler
-from gradcli.plans.work import Work, work_of
 
 vg, ev = gradcli.value_and_grad, gradcli.evaluate
 TEXT = "sum(exp(-x**2/2)*sin(3*x) + log(1 + x**2))"
@@ -228,7 +228,7 @@ def test_how_much_there_is_to_do(text: str, work: int) -> None:
 @pytest.mark.parametrize("text", [TEXT, "sum(logsumexp(reshape(x[:700000], (700, 1000)), axis=1))"])
 def test_threads_change_no_bit_and_are_at_most_so_many(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     used: set[str] = set()
-    take = registers.take
+    take = blocks.take
     monkeypatch.setattr("gradcli.plans.blocks.take", lambda size: (used.add(threading.current_thread().name), take(size))[1])
     found = []
     for count in (5, 1, 2, None, 1):

@@ -11,8 +11,7 @@ from battery import arrays, branches, formulas, functions, matrices, scalars
 from battery.rows import Row
 
 import gradcli as torch
-from gradcli.cli.decide.cases import cases_of
-from gradcli.cli.decide.pieces import Batch
+from gradcli.cli.decide.cases import Batch, cases_of
 from gradcli.cli.request import CheckRequest
 from gradcli.functions.checking import Question
 from gradcli.report.outcomes import Outcome

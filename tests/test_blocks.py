@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gradcli
-from gradcli.plans import blocks, nests, work
+from gradcli.plans import backend, blocks, nests
 
 RANDOM = np.random.default_rng(5)
 A, B, C = (RANDOM.normal(size=shape) for shape in ((40, 6, 5), (40, 30), (30, 40)))
@@ -32,7 +32,7 @@ VALUES = {"A": A, "B": B, "C": C, "row": ROW, "column": COLUMN, "labels": LABELS
 
 @pytest.fixture(params=["a block", "blocks of some slices", "shared by threads"])
 def _blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(work, "BLOCK_THRESHOLD", 16)
+    monkeypatch.setattr(backend, "BLOCK_THRESHOLD", 16)
     monkeypatch.setattr(nests, "BLOCK_THRESHOLD", 16)
     if request.param != "a block":
         monkeypatch.setattr(blocks, "BLOCK_SIZE", 100)

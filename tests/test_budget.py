@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from gradcli.cli.decide.budget import Budget
+from gradcli.cli.decide.cases import Budget
 from gradcli.reference import deadline as clocks
 
 PROGRAM = "x = 2.\nassert x == 2\nx**2\ny = x**3\nassert y == 9  # xfail: known\nassert y == 9  # skip: later\n(y\n  + x)\nx +\n"

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gradcli
-from gradcli.batch import batched_bindings, batched_terms, compilation_cache, single_queries
-from gradcli.batch.compilation_cache import CompilationCache
+from gradcli.batch import columns, single_queries
+from gradcli.batch.single_queries import CompilationCache
 from gradcli.batch.templates import Templates, joined, pieces, terms
 from gradcli.errors import LimitError, Source
 from gradcli.language.run import Program
@@ -34,7 +34,7 @@ VALUES = {"x": 0.7, "y": -1.3, "a": 2, "n": 3, "s": np.float64(0.9), "v": np.arr
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A template is worth compiling as soon as it is known, and an operation when it is met."""
-    monkeypatch.setattr(compilation_cache, "_OFTEN", 1)
+    monkeypatch.setattr(single_queries, "_OFTEN_READ", 1)
     monkeypatch.setattr(single_queries, "_OFTEN", 1)
 
 
@@ -201,7 +201,8 @@ def test_frozen_names_and_precision_are_heeded() -> None:
 
 
 def test_a_form_that_is_met_once_is_not_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gradcli.batch.compilation_cache.StraightLine", lambda *arguments: pytest.fail("compiled"))
+    monkeypatch.setattr(single_queries, "_OFTEN", 100)
+    monkeypatch.setattr("gradcli.batch.single_queries.StraightLine", lambda *arguments: pytest.fail("compiled"))
     lines = [f"y*abs(x)**{i}.5" for i in range(1, 50)]
     assert run(lines)[1] == 0
 
@@ -216,7 +217,7 @@ def test_whatever_is_long_is_told_apart_at_once(text: str) -> None:
 
 
 def test_a_form_is_compiled_when_it_has_been_met_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compilation_cache, "_OFTEN", 3)
+    monkeypatch.setattr(single_queries, "_OFTEN_READ", 3)
     lines = [f"{i}*x**2 + y" for i in range(3, 13)]
     found, taken = run(lines)
     assert dicts(found) == dicts(ordinary(lines))
@@ -225,10 +226,10 @@ def test_a_form_is_compiled_when_it_has_been_met_often(monkeypatch: pytest.Monke
 
 def test_forms_are_looked_for_now_and_then_if_hardly_any_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of 300 queries has a template of its own, then all have one."""
-    monkeypatch.setattr(compilation_cache, "_PATIENCE", 100)
+    monkeypatch.setattr(single_queries, "_PATIENCE", 100)
     read: list[str] = []
-    pieces_of = compilation_cache.pieces
-    monkeypatch.setattr(compilation_cache, "pieces", lambda text: (read.append(text), pieces_of(text))[1])
+    pieces_of = single_queries.pieces
+    monkeypatch.setattr(single_queries, "pieces", lambda text: (read.append(text), pieces_of(text))[1])
     different = [f"{'sin(' * i}x{')' * i}*y" for i in range(1, 301)]
     same = [f"{i}*x + y" for i in range(300)]
     found, taken = run(different + same)
@@ -505,9 +506,9 @@ COUNT = 40
 @pytest.fixture
 def _few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Some bindings are many."""
-    monkeypatch.setattr(compilation_cache, "_MANY", 16)
-    monkeypatch.setattr(batched_terms, "_ROWS", 2)
-    monkeypatch.setattr(batched_bindings, "_ROWS", 2)
+    monkeypatch.setattr(single_queries, "_MANY", 16)
+    monkeypatch.setattr(columns, "_ROWS", 2)
+    monkeypatch.setattr(columns, "_ROWS", 2)
 
 
 def bindings(*more: str, count: int = COUNT) -> list[str]:
@@ -566,7 +567,7 @@ def test_many_bindings_are_run_in_columns(query: str | None, monkeypatch: pytest
 
 @pytest.mark.usefixtures("_few")
 def test_bindings_with_many_queries_are_run_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batched_bindings, "_QUERIES", 3)
+    monkeypatch.setattr(columns, "_QUERIES", 3)
     program = _program(DEFAULT)
     queries = [f"t{i}*x" for i in range(6)]
     found = records(program, [*bindings(), *queries], "file", BARE, CompilationCache(DEFAULT, "float64"))

@@ -501,16 +501,16 @@ def test_many_shapes_are_bounded_and_few_more_than_are_kept_are_not_compiled_aga
 
 
 def test_arrays_that_plans_keep_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gradcli.plans import results
+    from gradcli.plans import source
 
-    monkeypatch.setattr(results, "_MOST", 4_000_000)
-    monkeypatch.setattr(results, "_keepers", results.Keepers())
+    monkeypatch.setattr(source, "_MOST", 4_000_000)
+    monkeypatch.setattr(source, "_keepers", source.Keepers())
     f = gradcli.value_and_grad("sum(exp(x)*x)")
     for n in range(40):
         for _ in range(3):
             f(x=np.ones(20_000 + n))
     gc.collect()
-    held = [o.held() for o in gc.get_objects() if isinstance(o, results.Results)]
+    held = [o.held() for o in gc.get_objects() if isinstance(o, source.Results)]
     assert sum(held) <= 4_000_000
     assert max(held) >= 8 * 20_000, "that of the last shape keeps its own"
 

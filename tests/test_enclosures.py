@@ -21,12 +21,11 @@ from gradcli.graph.nodes import reachable
 from gradcli.ops.registry import composites, registry
 from gradcli.ops.spec import Op
 from gradcli.query import catalogue
-from gradcli.reference import incomplete_balls
+from gradcli.reference import special_balls
 from gradcli.reference.algebra import number
-from gradcli.reference.ball import Ball, of_mpmath
+from gradcli.reference.ball import Ball, RealFunctions, of_mpmath
 from gradcli.reference.balls import Balls
-from gradcli.reference.enclosures import Undecidable
-from gradcli.reference.real_functions import RealFunctions
+from gradcli.reference.contexts import Undecidable
 from gradcli.reference.symbolic.translate import smooth_function
 
 DIGITS, EXACT = 30, 100
@@ -153,11 +152,11 @@ def test_series_and_integrals_of_incomplete_functions_are_the_same() -> None:
     with Balls(DIGITS).working():
         pairs = []
         for a, x, n in _GAMMA:
-            series = incomplete_balls._lower_gamma(n, arb(a), arb(x))
-            pairs.append((-series if n else 1 - series, incomplete_balls._upper_integral(n, arb(a), arb(x))))
+            series = special_balls._lower_gamma(n, arb(a), arb(x))
+            pairs.append((-series if n else 1 - series, special_balls._upper_integral(n, arb(a), arb(x))))
         for a, b, x, n, k in _BETA:
             numbers = arb(a), arb(b), arb(x)
-            pairs.append((incomplete_balls._lower_beta(n, k, *numbers), incomplete_balls._beta_integral(n, k, *numbers)))
+            pairs.append((special_balls._lower_beta(n, k, *numbers), special_balls._beta_integral(n, k, *numbers)))
         for one, other in pairs:
             assert one.overlaps(other), (one, other)
             assert max(one.rad(), other.rad()) < 1e-20, (one, other)
@@ -166,9 +165,9 @@ def test_series_and_integrals_of_incomplete_functions_are_the_same() -> None:
 def test_what_a_series_leaves_out_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """A sum that is cut off early is wide, and holds the value."""
     with Balls(DIGITS).working():
-        right = incomplete_balls._lower_gamma(1, arb(2.5), arb(9.0))
-        monkeypatch.setattr(incomplete_balls, "_MOST", 25)
-        rough = incomplete_balls._lower_gamma(1, arb(2.5), arb(9.0))
+        right = special_balls._lower_gamma(1, arb(2.5), arb(9.0))
+        monkeypatch.setattr(special_balls, "_MOST", 25)
+        rough = special_balls._lower_gamma(1, arb(2.5), arb(9.0))
         assert rough.overlaps(right)
         assert rough.contains(right.mid())
         assert rough.rad() > 1e-12

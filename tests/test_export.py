@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from exports import TARGETS, Outcome, Trial, compiler, held, program, run, scalar_records
 
-from gradcli.exports.naming import identifier
+from gradcli.exports.subject import identifier
 
 NEEDS = {
     "torch": importlib.util.find_spec("torch"),

@@ -17,8 +17,7 @@ from made_files import GOOD, archive, array_file, said, saved
 from gradcli.errors import GradcliError
 from gradcli.files.arrays import load_array
 from gradcli.files.jsonl import parse_record
-from gradcli.files.npy import MAGIC
-from gradcli.files.opening import read_within
+from gradcli.files.npy import MAGIC, read_within
 from gradcli.limits import DEFAULT, Limits
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes have names")

@@ -13,7 +13,7 @@ from checking import judged, partial, planted, remembered_differs, said, times
 
 import gradcli
 from gradcli.check import judge
-from gradcli.reference.budget import Budget
+from gradcli.reference.deadline import Budget
 
 # A finite slope where an infinite one meets a zero: from within the domain, and from both sides.
 EDGES = [

@@ -271,7 +271,7 @@ ROOT = Path(gradcli.__file__).parent
 # What makes text of data, or writes it, and the files that may: besides `inert`, those of the streams, of JSON, of rows, of files that are
 # read by gradcli again, and of rich's texts.
 MAKERS = {
-    "print": {"files/sources.py", "cli/write/streams.py"},  # an end of line after a prompt that Ctrl-D left
+    "print": {"files/stores.py", "cli/write/streams.py"},  # an end of line after a prompt that Ctrl-D left
     "Text": {"cli/write/terminal.py", "cli/decide/texts.py"},  # the latter are programs
     "write": {"cli/write/streams.py", "report/"},
     "dumps": {"report/json_text.py", "report/identities.py", "cli/write/expectations.py", "cli/write/array_formats.py",

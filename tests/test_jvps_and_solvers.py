@@ -15,8 +15,7 @@ import scipy.signal
 import scipy.sparse.linalg
 
 from gradcli.errors import GradcliError
-from gradcli.functions.implicit import THEOREM
-from gradcli.functions.linear import UNITS
+from gradcli.functions.implicit import THEOREM, UNITS
 from gradcli.functions.truth import TRACED
 from gradcli.report.verdicts import Check
 from gradcli.testing import GradientError, assert_gradient, check_gradient

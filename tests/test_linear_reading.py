@@ -17,7 +17,7 @@ from gradcli.language.scope import Scope
 from gradcli.language.tree import Query
 from gradcli.limits import DEFAULT
 from gradcli.query.outcome import marks_of
-from gradcli.reference import inner_derivatives
+from gradcli.reference import long_double
 
 FEW, TIMES = 2_000, 8  # characters of the shorter text, and how many times the longer one is as long
 MOST = 30  # times as long as the shorter one it may take: about three for each doubling; where time grows as a square it takes 64
@@ -262,7 +262,7 @@ def test_derivatives_of_moderate_order_are_no_matter_of_limits() -> None:
 def test_derivatives_of_derivatives_of_large_arrays_are_judged_unless_they_are_too_many(
     most: int, verdict: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(inner_derivatives, "_LARGEST", most)
+    monkeypatch.setattr(long_double, "_LARGEST", most)
     found = gradcli.evaluate("f(x) = exp(sin(x))\nf''(x)", x=np.linspace(0.5, 1, 3_000), seed=np.ones(3_000), formula=False)
     assert found.check.verdict.word == verdict
     if verdict == "undetermined":

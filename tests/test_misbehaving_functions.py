@@ -24,9 +24,9 @@ def test_what_is_told(run_cli: Any, call_cli: Any, tmp_path: Path, case: misbeha
 def test_errors_travel_without_their_frames(call_cli: Any, tmp_path: Path) -> None:
     """Though a library teaches pickle to take frames along, as Dask does: those of a recursion are too deep for it."""
     support = pytest.importorskip("tblib.pickling_support", reason="tblib is not installed here")
-    import gradcli.functions.subject
+    import gradcli.functions.arguments
 
-    support.install(gradcli.functions.subject.NoValue("first of its kind"))
+    support.install(gradcli.functions.arguments.NoValue("first of its kind"))
     (tmp_path / "deep.py").write_text("def recurses(x):\n    return recurses(x)\n\n\ndef double(x):\n    return 2*x\n")
     done = call_cli("check", "--function", "deep:recurses", "--gradient", "deep:double", "--at", "x=1.5")
     assert done.returncode == 2

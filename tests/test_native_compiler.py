@@ -20,7 +20,7 @@ import pytest
 
 import gradcli
 from gradcli.errors import NativeError
-from gradcli.plans.native import compiler, flags, running
+from gradcli.plans.native import compiler
 from gradcli.storage.cache import NATIVE
 
 REAL = compiler.found()
@@ -165,7 +165,7 @@ def test_no_window_opens_on_a_mac_without_tools(monkeypatch: pytest.MonkeyPatch)
 
     def told(command: list[str], **_: Any) -> str:
         asked.append(command)
-        raise running.UnusableError("xcode-select: error: unable to get active developer directory")
+        raise compiler.UnusableError("xcode-select: error: unable to get active developer directory")
 
     monkeypatch.setattr(sys, "platform", "darwin")
     monkeypatch.setenv("PATH", "/usr/bin")
@@ -253,11 +253,11 @@ LEFT_OUT = {
 @pytest.mark.parametrize(("absent", "wanted"), LEFT_OUT.values(), ids=LEFT_OUT)
 def test_features_that_numpy_leaves_out(absent: list[str], wanted: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(np, "show_config", lambda mode: {"SIMD Extensions": {"baseline": ["SSE"], "found": [], "not found": absent}})
-    flags._left_out.cache_clear()
+    compiler._left_out.cache_clear()
     try:
-        assert flags._left_out() == wanted
+        assert compiler._left_out() == wanted
     finally:
-        flags._left_out.cache_clear()
+        compiler._left_out.cache_clear()
 
 
 MACROS = {"X86_V4": "__AVX512F__", "AVX512_SKX": "__AVX512F__", "X86_V3": "__AVX__", "AVX2": "__AVX2__", "FMA3": "__FMA__"}
@@ -428,11 +428,11 @@ def test_where_nothing_can_be_kept_it_is_compiled_all_the_same(
 
 @needs_compiler
 def test_without_temporary_folders_the_cache_has_room(watched: Watched, kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    make = running.tempfile.mkdtemp
-    monkeypatch.setattr(running.tempfile, "mkdtemp", lambda prefix, dir: make(prefix=prefix, dir=dir) if dir else full())
+    make = compiler.tempfile.mkdtemp
+    monkeypatch.setattr(compiler.tempfile, "mkdtemp", lambda prefix, dir: make(prefix=prefix, dir=dir) if dir else full())
     assert twice_of_4() == 8
     assert sorted(path.suffix for path in kept.iterdir()) == [".so", ".so"]
-    monkeypatch.setattr(running.tempfile, "mkdtemp", full)
+    monkeypatch.setattr(compiler.tempfile, "mkdtemp", full)
     with pytest.raises(NativeError) as told:
         compiler.library(TWICE + "\n")
     assert told.value.note == "no temporary folder can be made: No space left on device"

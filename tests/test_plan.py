@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from test_properties import EXPRESSIONS, SHAPES, VALUES, Pair, seed_of, steady
 
 import gradcli
-from gradcli.plans import blocks, nests, plan, registers, sines, unrolling, work
+from gradcli.plans import backend, blocks, nests, plan, sines, unrolling
 
 ULPS = 64 * np.finfo(float).eps
 
@@ -56,7 +56,7 @@ def _any_size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
         return
     monkeypatch.setattr(plan, "unrolled", lambda *_: None)
     if request.param != "whole":
-        monkeypatch.setattr(work, "BLOCK_THRESHOLD", 1)
+        monkeypatch.setattr(backend, "BLOCK_THRESHOLD", 1)
         monkeypatch.setattr(nests, "BLOCK_THRESHOLD", 1)
         monkeypatch.setattr(blocks, "BLOCK_SIZE", 4)
     if request.param == "shared":
@@ -137,22 +137,22 @@ def test_zeros_keep_their_signs_and_end_what_does_not_matter(text: str, values: 
 
 
 def test_registers_are_apart_and_their_memory_is_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registers, "_kept", [])
-    begins = registers.places([800, 64, 1, 8_000])
+    monkeypatch.setattr(blocks, "_kept", [])
+    begins = blocks.places([800, 64, 1, 8_000])
     sizes = [800, 64, 1, 8_000]
     assert all(begin + size <= following for begin, size, following in zip(begins, sizes, begins[1:], strict=False))
-    first = registers.take(begins[-1])
+    first = blocks.take(begins[-1])
     assert first.ctypes.data % 64 == 0
-    second = registers.take(begins[-1])
+    second = blocks.take(begins[-1])
     assert not np.may_share_memory(first, second)
-    registers.give(first)
-    assert registers.take(100) is first
-    huge = registers.take(3 * registers.SHARED_ROOM)
-    registers.give(huge)
-    assert registers._kept == []  # what is kept is bounded
-    for piece in [registers.take(registers.ROOM) for _ in range(100)]:
-        registers.give(piece)
-    assert 1 <= len(registers._kept) < 100
+    blocks.give(first)
+    assert blocks.take(100) is first
+    huge = blocks.take(3 * blocks.SHARED_ROOM)
+    blocks.give(huge)
+    assert blocks._kept == []  # what is kept is bounded
+    for piece in [blocks.take(blocks.ROOM) for _ in range(100)]:
+        blocks.give(piece)
+    assert 1 <= len(blocks._kept) < 100
 
 
 def test_plans_in_several_threads_do_not_share_registers() -> None:

@@ -22,7 +22,7 @@ import pytest
 import gradcli
 from gradcli.check import verdict_cache
 from gradcli.cli import exit_codes
-from gradcli.cli.decide import cases, parallel, pieces
+from gradcli.cli.decide import cases, parallel
 from gradcli.plans import sines
 from gradcli.report.junit import _class
 from gradcli.report.sarif import _artifact
@@ -37,7 +37,7 @@ from gradcli.tensors.torch.fused_multiply_add import fused
 def test_there_are_no_more_processes_than_cores(cores: int, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)
     monkeypatch.setattr(os, "cpu_count", lambda: cores)
-    assert pieces.most_processes() == most
+    assert cases.most_processes() == most
 
 
 @pytest.mark.parametrize(("jobs", "most", "processes"), [("1000000", 3, 3), ("50", 40, 5), ("1000000", 1, 0), ("2", 40, 2)])
@@ -175,9 +175,9 @@ def test_who_looks_at_a_clock_or_at_the_machine() -> None:
     root = Path(gradcli.__file__).parent
     found = {path.relative_to(root).as_posix() for path in root.rglob("*.py") if CLOCKS.search(path.read_text(encoding="utf-8"))}
     assert found <= {
-        "reference/deadline.py", "cli/decide/budget.py", "cli/decide/cases.py", "cli/decide/function_case.py", "cli/decide/results.py",
-        "cli/write/progress.py", "limits.py", "files/opening.py", "cli/decide/function_process.py",
-        "functions/dependencies.py",  # which leaves the system's files alone
+        "reference/deadline.py", "cli/decide/cases.py", "cli/decide/functions.py", "cli/decide/repeating.py",
+        "cli/write/progress.py", "limits.py", "files/npy.py",
+        "functions/places.py",  # which leaves the system's files alone
     }  # fmt: skip
 
 

@@ -11,7 +11,7 @@ import pytest
 from narrow.functions import CASES, Case, arguments
 
 import gradcli as torch
-from gradcli.functions.subject import NoValue
+from gradcli.functions.arguments import NoValue
 from gradcli.report.verdicts import Check
 from gradcli.testing import check_gradient
 

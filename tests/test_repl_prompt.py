@@ -23,12 +23,8 @@ from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
 from gradcli.cli.repl.commands import run_command
-from gradcli.cli.repl.history import history_file
-from gradcli.cli.repl.lexer import styled
-from gradcli.cli.repl.offers import offers
-from gradcli.cli.repl.prompt import converse
-from gradcli.cli.repl.session import Answer, Session
-from gradcli.cli.repl.transcript import Settings, Transcript
+from gradcli.cli.repl.prompt import converse, history_file, offers, styled
+from gradcli.cli.repl.session import Answer, Session, Settings, Transcript
 
 
 class Recording(Session):

@@ -11,11 +11,9 @@ from typing import Any
 import pytest
 from checking import planted
 
-from gradcli.cli.repl.commands import COMMANDS, run_command
-from gradcli.cli.repl.completeness import is_complete
-from gradcli.cli.repl.passed_on import split
-from gradcli.cli.repl.session import Session
-from gradcli.cli.repl.transcript import Settings, Transcript, without_last
+from gradcli.cli.repl.commands import COMMANDS, run_command, split
+from gradcli.cli.repl.prompt import is_complete
+from gradcli.cli.repl.session import Session, Settings, Transcript, without_last
 
 
 def session() -> Session:

@@ -12,16 +12,16 @@ import pytest
 from cases import EVERY
 from helpers import lowered
 
-from gradcli.check.bounded_arrays import Arrays
-from gradcli.check.exact import forward_exact, gradients_exact
+from gradcli.check.passes import forward_exact, gradients_exact
 from gradcli.check.rounding import error_bounds, fused_bounds, plain_bounds
+from gradcli.check.running_error import Arrays
 from gradcli.graph.indeterminate import gradients
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.ops.registry import registry
 from gradcli.ops.spec import Op
 from gradcli.plans.plan import Plan
-from gradcli.plans.subjects import Gradients
+from gradcli.plans.source import Gradients
 
 M = mpmath.MPContext()
 M.dps = 50

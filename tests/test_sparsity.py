@@ -11,8 +11,7 @@ from cases import EVERY
 from cases.case import Case
 
 import gradcli
-from gradcli.graph.coloring import of_hessian, of_jacobian
-from gradcli.graph.patterns import Pattern, pattern_of, symmetric
+from gradcli.graph.sparsity import Pattern, of_hessian, of_jacobian, pattern_of, symmetric
 
 
 def truths(pattern: Any) -> np.ndarray:

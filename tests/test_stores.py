@@ -8,7 +8,7 @@ import pytest
 from gradcli.errors import GradcliError
 from gradcli.files import npy
 from gradcli.files.arrays import load_array
-from gradcli.files.sinks import write_at_once
+from gradcli.files.stores import write_at_once
 from gradcli.limits import DEFAULT
 
 X = np.random.default_rng(0).normal(size=(50, 3))

@@ -14,7 +14,7 @@ import pytest
 from gradcli.errors import GradcliError
 from gradcli.files.arrays import load_array
 from gradcli.files.npy import header_of
-from gradcli.files.sources import lines_of
+from gradcli.files.stores import lines_of
 from gradcli.limits import DEFAULT
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes have names")
@@ -129,7 +129,7 @@ def swapped(monkeypatch, change) -> None:
         change()
         return status
 
-    monkeypatch.setattr("gradcli.files.opening.os.stat", then_change)
+    monkeypatch.setattr("gradcli.files.npy.os.stat", then_change)
 
 
 def test_a_file_that_becomes_a_pipe(monkeypatch, folder):

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import gradcli
-from gradcli.plans import blocks, registers, threads
+from gradcli.plans import blocks, threads
 
 TEXT = "sum(exp(-x**2/2)*sin(3*x) + log(1 + x**2))"
 X = np.random.default_rng(3).normal(size=700_001)
@@ -26,7 +26,7 @@ def gradient(text: str = TEXT) -> tuple[Any, np.ndarray]:
 
 def test_any_number_of_threads_gives_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     used: set[str] = set()
-    take = registers.take
+    take = blocks.take
     monkeypatch.setattr("gradcli.plans.blocks.take", lambda size: (used.add(threading.current_thread().name), take(size))[1])
     found = []
     for count in ("1", "2", "7"):

@@ -22,7 +22,7 @@ from gradcli.ops.spec import REQUIRED, Op
 from gradcli.ops.wholes.equations import lu_factors, solved, unit
 from gradcli.ops.wholes.products import product
 from gradcli.ops.wholes.refined import refined_determinant, refined_inverse
-from gradcli.reference import extended
+from gradcli.reference import long_double
 from gradcli.reference.exact_values import exact_array
 from gradcli.reference.scalars import plain
 from gradcli.reference.tape import ReferenceTape
@@ -53,7 +53,7 @@ def differences(scope: Scope, root: Expr, nodes: Sequence[Expr], entry: float = 
     """How far the reference in long double is from scalars: beyond what it says itself, or beyond a share of the largest entry."""
     seed = np.random.default_rng(3).uniform(0.5, 1.5, root.shape)
     leaves = {x: scope.values[x] for x in reachable([root]) if x.is_leaf}
-    found = extended.reference(root, nodes, leaves, seed, "float64")
+    found = long_double.reference(root, nodes, leaves, seed, "float64")
     assert not found.held.directions, "a rule stands in for a form"
     exact = from_scalars(scope, root, nodes, seed)
     told = []
@@ -185,7 +185,7 @@ def test_functions_entry_by_entry(op: Op) -> None:
         values = [v[: entries_of(op, values, static)] for v in values]
         scope, root, nodes = applied(op.name, values, dict(static))
         with np.errstate(all="ignore"):
-            found = extended.reference(root, nodes, {x: scope.values[x] for x in nodes}, 1.0, "float64")
+            found = long_double.reference(root, nodes, {x: scope.values[x] for x in nodes}, 1.0, "float64")
         assert not found.held.directions, "a rule stands in for a form"
         some = slice(None, None, 75)
         scope, small, few = applied(op.name, [v[some] for v in values], dict(static))

@@ -2,19 +2,85 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gradcli.check.crosscheck import cross_check
-from gradcli.check.given import Given
 from gradcli.check.ordering import order_of
-from gradcli.check.relations import rounding_of
+from gradcli.check.proofs import Given
+from gradcli.errors import ShapeError
+from gradcli.graph.interpret import forward
+from gradcli.graph.nodes import Expr
+from gradcli.graph.transforms import definition_order
+from gradcli.language.quantities import Quantity
 from gradcli.language.run import Lowered, Sides
 from gradcli.language.scope import Scope
 from gradcli.reference.deadline import REACHED, OutOfTime, deadline
 from gradcli.report.records import Asserted, Record
 from gradcli.report.verdicts import Check, Claim, Verdict, Worst
+
+if TYPE_CHECKING:
+    from gradcli.reference.ranges.proofs import Outcome
+
+
+# -- The relations of an assert between computed floats, entry by entry ----------------------------
+
+
+_ROUNDING = 64  # times epsilon: how far two sides that are said to be equal may be apart
+
+
+def rounding_of(scope: Scope) -> float:
+    """How far the sides of an equality may be apart, relative to their size, where it has no tolerance of its own."""
+    return _ROUNDING * float(np.finfo(scope.precision).eps)
+
+
+def compared(scope: Scope, lowered: Lowered) -> list[Asserted]:
+    """What becomes of each relation of an assert at the bound values.
+
+    ``==`` holds to rounding. The others compare floats as they are, and none of them holds of NaN. A tolerance is absolute:
+    it widens ``==``, ``<`` and the like, and ``!=`` asks for more than it between the sides.
+    """
+    nodes = [side for sides in lowered.relations for side in (sides.left, sides.right)]
+    values = forward(nodes, scope.values, scope.precision)
+    several = len(lowered.relations) > 1
+    return [_compared(scope, lowered, sides, values, several) for sides in lowered.relations]
+
+
+def _compared(scope: Scope, lowered: Lowered, sides: Sides, values: Any, several: bool) -> Asserted:
+    left, right = np.asarray(values[sides.left], float), np.asarray(values[sides.right], float)
+    try:
+        left, right = np.broadcast_arrays(left, right)
+    except ValueError:
+        error = ShapeError(f"an assert of shapes {left.shape} and {right.shape}, which do not broadcast")
+        raise error.at(sides.relation.span, lowered.statement.source) from None
+    fine, off = holds(sides.relation.symbol, left, right, lowered.within, rounding_of(scope))
+    worst = None
+    if not fine.all():
+        place = np.unravel_index(int(np.argmax(np.where(fine, -1.0, np.where(np.isnan(off), np.inf, off)))), off.shape)
+        worst = Worst(tuple(int(i) for i in place), float(left[place]), float(right[place]))
+    source, span = lowered.statement.source, sides.relation.span
+    return Asserted(
+        bool(fine.all()), left[()], right[()], float(lowered.within or 0.0), worst, sides.relation.symbol,
+        source.text[span.start : span.end] if several else "",
+    )  # fmt: skip
+
+
+def holds(symbol: str, left: np.ndarray, right: np.ndarray, within: float | None, rounding: float) -> tuple[np.ndarray, np.ndarray]:
+    """Where a relation holds of floats, and how far the sides are apart."""
+    room = within or 0.0
+    with np.errstate(all="ignore"):
+        off = np.abs(left - right)
+        if symbol == "==":
+            allowed = room if within is not None else rounding * np.maximum(np.abs(left), np.abs(right))
+            return (off <= allowed) | (left == right) | (np.isnan(left) & np.isnan(right)), off
+        if symbol == "!=":
+            return (off > room) & (left != right), off
+        low, high = (left, right) if symbol in ("<", "<=") else (right, left)
+        fine = low < high + room if len(symbol) == 1 else low <= high + room
+    return fine, off
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,3 +158,146 @@ def _equality(sides: Sides, told: Asserted, rounding: float | None, how: Decidin
 def _turned(worst: Worst | None) -> Worst | None:
     """The right side is the claim."""
     return None if worst is None else Worst(worst.index, worst.reference, worst.engine)
+
+
+# -- Asserts over a box: proved, refuted by a point at which floats refute them, too, or open in a
+# box that is as small as could be made.
+
+
+_MOST_ENTRIES = 64  # of arrays, each with a proof of its own
+
+
+def decide_over(scope: Scope, lowered: Lowered, proving: bool, timeout: float | None = None) -> tuple[list[Asserted], Check]:
+    """What becomes of each relation of an assert over its box. Without ``proving``, a few points are tried and nothing else."""
+    several = len(lowered.relations) > 1
+    with deadline(timeout):
+        relations = [_decided(scope, lowered, sides, several, proving) for sides in lowered.relations]
+    claims = [_claim(told) for told in relations]
+    return relations, Check(max(claim.verdict for claim in claims), claims=claims)
+
+
+def _claim(told: Asserted) -> Claim:
+    verdict = {True: Verdict.AGREE, False: Verdict.MISMATCH, None: Verdict.UNDETERMINED}[told.holds]
+    worst = None if told.worst is None else Worst(told.worst.index, told.worst.reference, told.worst.engine, told.worst.at)
+    return Claim("assert", "assert", verdict, worst, told.open_box or None, relation=told.relation, text=told.text or None)
+
+
+def _decided(scope: Scope, lowered: Lowered, sides: Sides, several: bool, proving: bool) -> Asserted:
+    source, span = lowered.statement.source, sides.relation.span
+    ranges = {name: q for name, q in lowered.ranges.items() if q.leaf in set(definition_order(sides.left, [sides.right]))}
+    over = {name: (q.low, q.high) for name, q in lowered.ranges.items()}
+    told = Asserted(
+        None, None, None, float(lowered.within or 0.0), None, sides.relation.symbol, source.text[span.start : span.end] if several else "",
+        over,
+    )  # fmt: skip
+    try:
+        shape = np.broadcast_shapes(sides.left.shape, sides.right.shape)
+    except ValueError:
+        error = ShapeError(f"an assert of shapes {sides.left.shape} and {sides.right.shape}, which do not broadcast")
+        raise error.at(span, source) from None
+    floats = Floats(scope, lowered, sides, ranges, shape)
+    if not ranges or not proving:
+        _by_points(told, floats, bool(ranges))
+        return told
+    _prove(scope, told, sides, floats)
+    return told
+
+
+class Floats:
+    """The sides of a relation as floats, at points of the box."""
+
+    def __init__(self, scope: Scope, lowered: Lowered, sides: Sides, ranges: dict[str, Quantity], shape: tuple[int, ...]) -> None:
+        self.scope, self.within, self.sides, self.ranges, self.shape = scope, lowered.within, sides, ranges, shape
+
+    def at(self, point: Sequence[float]) -> tuple[Any, Any]:
+        given = {q.leaf: np.float64(x) for q, x in zip(self.ranges.values(), point, strict=True)}
+        found = forward([self.sides.left, self.sides.right], {**self.scope.values, **given}, self.scope.precision)
+        left, right = (np.broadcast_to(np.asarray(found[side], float), self.shape) for side in (self.sides.left, self.sides.right))
+        return left, right
+
+    def refute(self, point: Sequence[float], place: tuple[int, ...] | None = None) -> bool:
+        """Whether the relation does not hold at a point, of all entries or of one."""
+
+        left, right = self.at(point)
+        fine, _ = holds(self.sides.relation.symbol, left, right, self.within, rounding_of(self.scope))
+        return not (fine.all() if place is None else fine[place])
+
+    def first(self, point: Sequence[float]) -> Worst:
+        """The sides at a point that refutes the relation, of the entry that is furthest from it."""
+
+        left, right = self.at(point)
+        fine, off = holds(self.sides.relation.symbol, left, right, self.within, rounding_of(self.scope))
+        place = np.unravel_index(int(np.argmax(np.where(fine, -1.0, np.where(np.isnan(off), np.inf, off)))), off.shape)
+        at = dict(zip(self.ranges, map(float, point), strict=True))
+        return Worst(tuple(int(i) for i in place), float(left[place]), float(right[place]), at)
+
+
+def _by_points(told: Asserted, floats: Floats, ranged: bool) -> None:
+    """Points alone refute a relation and never prove it, but for one that depends on nothing that has a range."""
+    ends = [(q.low, q.high) for q in floats.ranges.values()]
+    for share in (0.5, 0.0, 1.0, 0.25, 0.75) if ranged else (0.5,):
+        point = [low + (high - low) * share for low, high in ends]
+        if floats.refute(point):
+            _refuted(told, floats, point)
+            return
+    told.holds = None if ranged else True
+    told.reason = "it is not proved without the cross-check" if ranged else None
+
+
+def _refuted(told: Asserted, floats: Floats, point: Sequence[float]) -> None:
+    told.holds, told.worst = False, floats.first(point)
+    told.left, told.right = (side[()] if side.ndim else float(side) for side in map(np.asarray, floats.at(point)))
+
+
+def _prove(scope: Scope, told: Asserted, sides: Sides, floats: Floats) -> None:
+    from gradcli.reference.algebra import Unsupported
+
+    told.holds = True
+    try:
+        for outcome in _outcomes(scope, sides, floats):
+            if outcome.holds is False and outcome.point is not None:
+                _refuted(told, floats, outcome.point)
+                return
+            if outcome.holds is None and told.holds:
+                told.holds, told.reason = None, outcome.reason
+                told.left_open = None if outcome.box is None else _ends(floats.ranges, outcome.box)
+    except Unsupported as error:
+        told.holds, told.reason = None, f"no bounds are known: {error}"
+    except OutOfTime:
+        told.holds, told.reason = None, REACHED
+
+
+def _outcomes(scope: Scope, sides: Sides, floats: Floats) -> Iterator[Outcome]:
+    """The outcome of each entry."""
+    from flint import fmpq
+
+    from gradcli.reference.algebra import Unsupported
+    from gradcli.reference.ranges.cells import UNIT
+    from gradcli.reference.ranges.proofs import Proof
+    from gradcli.reference.ranges.ranges import Region, precise
+
+    variables: dict[Expr, tuple[float, float]] = {q.leaf: (q.low, q.high) for q in floats.ranges.values()}
+    region = Region(variables, scope.values, scope.precision)
+    left, right = (np.broadcast_to(side, floats.shape) for side in region.read(sides.left, sides.right))
+    if left.size > _MOST_ENTRIES:
+        raise Unsupported(f"an array of {left.size} entries")
+    within = fmpq(*float(floats.within or 0.0).as_integer_ratio())
+    with precise():
+        for place in np.ndindex(left.shape):
+            a, b = region.cells.of(left[place]), region.cells.of(right[place])
+            off = region.cells.recorder.lifted(region.cells.sum([(UNIT, a), (-UNIT, b)]))
+
+            def refuted(point: Sequence[float], place: tuple[int, ...] = place) -> bool:
+                return floats.refute(point, place)
+
+            outcome = Proof(region.cells, region.target, region.box, sides.relation.symbol, within, refuted).of(off)
+            if region.ledger.uncertified and outcome.holds:
+                names = ", ".join(sorted(region.ledger.uncertified))
+                outcome.holds, outcome.reason = None, f"{names} has no rigorous bounds"
+            yield outcome
+
+
+def _ends(ranges: dict[str, Quantity], box: Any) -> dict[str, tuple[float, float]]:
+    from gradcli.reference.ranges.ranges import above, below
+
+    return {name: (below(low), above(high)) for name, (low, high) in zip(ranges, box, strict=True)}

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.check.claims import decide
-from gradcli.check.conventions import Conventions
-from gradcli.check.given import Given
+from gradcli.check.claims import Conventions, decide
 from gradcli.check.judge import Judge
+from gradcli.check.proofs import Given
 from gradcli.errors import GradcliError, LimitError
 from gradcli.graph import transforms
 from gradcli.graph.interpret import forward
@@ -20,8 +19,7 @@ from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.sweep import backward
 from gradcli.language.scope import Scope
 from gradcli.reference.algebra import Unsupported
-from gradcli.reference.budget import Undecided
-from gradcli.reference.deadline import REACHED, OutOfTime, deadline
+from gradcli.reference.deadline import REACHED, OutOfTime, Undecided, deadline
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, VariableCheck, Verdict, honest
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.check.given import Given
 from gradcli.check.judge import Judge
+from gradcli.check.proofs import Given
 from gradcli.errors import GradcliError
 from gradcli.formulas.printing import formula
 from gradcli.formulas.simplify import simplify

@@ -16,10 +16,8 @@ import numpy as np
 
 from gradcli.check.comparison import Comparison
 from gradcli.check.discrepancy import discrepancy
-from gradcli.check.given import Given
-from gradcli.check.judge import Judge
-from gradcli.check.narrow import numbers
-from gradcli.check.proofs import decision
+from gradcli.check.judge import Judge, numbers
+from gradcli.check.proofs import Given, decision
 from gradcli.check.sampling import Point, around, moderate
 from gradcli.errors import GradcliError
 from gradcli.graph.interpret import forward

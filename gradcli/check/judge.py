@@ -11,27 +11,276 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from gradcli.check.branches import Branches, branches
 from gradcli.check.comparison import Comparison
-from gradcli.check.enclosing import Computed, enclosed
 from gradcli.check.passes import Pass, Passes, are_finite
 from gradcli.check.rounding import error_bounds, overflows
-from gradcli.check.trail import Trail
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.transforms import definition_order
 from gradcli.language.scope import Scope
-from gradcli.reference.algebra import Unsupported
-from gradcli.reference.budget import LARGEST, Budget, Undecided
-from gradcli.reference.contexts import context
-from gradcli.reference.kinks import Prober, active_kinks
+from gradcli.reference.algebra import Algebra, Unsupported, settled
+from gradcli.reference.contexts import Undecidable, context, has_flint
+from gradcli.reference.deadline import LARGEST, Budget, Undecided, in_time
+from gradcli.reference.kinks import Prober, active_kinks, has_inner
 from gradcli.reference.scalars import Event, plain
 from gradcli.reference.signed_zeros import SignedZeros
 from gradcli.report.verdicts import VariableCheck, Verdict
+
+if TYPE_CHECKING:
+    from gradcli.reference.ball import Ball
+    from gradcli.reference.balls import Balls
+    from gradcli.report.verdicts import VariableCheck
+
+
+# -- The judge on balls: the reference and the rules enclosed, with more digits until nothing is
+# open.
+#
+# Where both enclosures are narrow and overlap, the derivative is proved; where they are disjoint,
+# so is the mistake. What balls leave to others: kinks, values that are not finite, functions of
+# which FLINT has no bounds. Those are decided in plain multi-precision.
+
+
+_AT_ONCE = 1024  # entries between two looks at the time
+_SHARE = 4  # how many times as fast as plain multi-precision numbers balls are, at least
+_WITHOUT_BALLS = (Unsupported, AttributeError, TypeError, ValueError, ArithmeticError, LookupError)
+
+
+class Enclosed(NamedTuple):
+    """What enclosures have decided: every entry of the gradients, and of the value at last."""
+
+    comparisons: list[Comparison]
+    source: str
+    enclosures: list[np.ndarray]  # in balls
+    by_mpmath: tuple[str, ...]  # the functions that FLINT lacks: with any of them, nothing is proved
+
+    def mark(self, checks: Sequence[VariableCheck | None]) -> None:
+        """Write into verdicts whether they are proved, and the enclosure of the worst entry of each."""
+        from gradcli.reference.ball import ends, width
+
+        for check, balls in zip(checks, self.enclosures, strict=True):
+            if check is None:
+                continue
+            check.certified, check.by_mpmath = not self.by_mpmath, list(self.by_mpmath)
+            check.within = width([ball for ball in np.ravel(balls) if not isinstance(ball, bool)])
+            if check.worst is not None:
+                worst: Any = balls[check.worst.index]
+                check.enclosure = None if isinstance(worst, bool) else ends(worst)
+
+
+def enclosed(passes: Passes, m: Any, computed: Computed, digits: Sequence[int]) -> Enclosed | None:
+    """The verdict by balls; None where they leave something open. ``m`` is a context of mpmath, for what is compared afterwards."""
+    if not has_flint() or not all(np.isfinite(value).all() for value in passes.own_leaves.values()):
+        return None  # a limit is no value that could be proved
+    from gradcli.reference.balls import Balls
+
+    judge = passes.judge
+    balls = Balls()
+    for m.dps in digits:
+        if not judge.budget.allows(judge.size // _SHARE):
+            return None
+        judge.budget.spend(judge.size // _SHARE)
+        balls.dps = m.dps
+        try:
+            with balls.working():
+                found = _pass(passes, balls, m, computed)
+        except (Undecidable, _TooWide):
+            continue
+        except _WITHOUT_BALLS:
+            return None
+        return found
+    return None
+
+
+class _TooWide(Exception):
+    """Enclosures that leave an entry open."""
+
+
+def _pass(passes: Passes, balls: Balls, m: Any, computed: Computed) -> Enclosed | None:
+    """One precision's enclosures; None where kinks or values that are not finite leave it to others. Raises _TooWide."""
+    found = passes.at(balls, probing=False)
+    if not _is_regular(found, passes):
+        return None
+    source, reference = _with_symbolic(passes, balls, m, found.reference)
+    rows = zip(
+        [*reference, found.value], [*found.engine, found.engine_value], [*computed.gradients, computed.value],
+        [*computed.bounds, computed.value_bound], strict=True,
+    )  # fmt: skip
+    comparisons = [_compared(m, *row) for row in rows]
+    if any(comparison.open or comparison.unsettled for comparison in comparisons):
+        raise _TooWide
+    return Enclosed(comparisons, source, [*reference, found.value], tuple(sorted(balls.uncertified)))
+
+
+class Computed(NamedTuple):
+    """What the engine computed, and how far rounding may have taken it."""
+
+    value: np.ndarray
+    value_bound: np.ndarray
+    gradients: list[np.ndarray]
+    bounds: list[np.ndarray]
+
+
+def _is_regular(found: Pass, passes: Passes) -> bool:
+    """Whether everything is finite, and no kink is near."""
+    tape = found.run.tape
+    balls = tape.m
+    if not are_finite(balls, [found.engine_value, *found.engine]):  # the reference is, or the pass has ended
+        return False
+    inner = tape.scalars.events and has_inner(passes.judge.root)
+    return not inner and not any(active_kinks(tape, list(passes.nodes)).values())
+
+
+def _with_symbolic(passes: Passes, balls: Balls, m: Any, composed: list[np.ndarray]) -> tuple[str, list[np.ndarray]]:
+    """The enclosures by sympy's derivative, narrowed by the composed ones which must overlap them; else these alone."""
+    if (found := passes.symbolic(balls, m)) is not None:
+        pairs = list(zip(map(np.ravel, found), map(np.ravel, composed), strict=True))
+        if all(balls.isfinite(x) and x.ball.overlaps(y.ball) for xs, ys in pairs for x, y in zip(xs, ys, strict=True)):
+            return "symbolic", [_narrower(x, y) for x, y in zip(found, composed, strict=True)]
+    return "composed", composed
+
+
+def _narrower(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    from gradcli.reference.ball import made
+
+    out = np.empty(x.size, dtype=object)
+    out[:] = [made(a.ball.intersection(b.ball)) for a, b in zip(np.ravel(x), np.ravel(y), strict=True)]
+    return out.reshape(x.shape)
+
+
+def _compared(m: Any, right: np.ndarray, rules: np.ndarray, floats: np.ndarray, bound: np.ndarray) -> Comparison:
+    radii = [_radius(m, x) + _radius(m, y) for x, y in in_time(zip(np.ravel(right), np.ravel(rules), strict=True), _AT_ONCE)]
+    reference, engine = (Algebra.map(lambda x: _midpoint(m, x), array) for array in (right, rules))
+    return Comparison(m, reference, engine, floats, bound, None, radii=radii)
+
+
+def _midpoint(m: Any, x: Ball | bool) -> Any:
+    return x if isinstance(x, bool) else _exact(m, x.ball.mid())
+
+
+def _radius(m: Any, x: Ball | bool) -> Any:
+    return m.zero if isinstance(x, bool) else _exact(m, x.ball.rad())
+
+
+def _exact(m: Any, x: Any) -> Any:
+    mantissa, exponent = x.man_exp()
+    return m.ldexp(int(mantissa), int(exponent))
+
+
+# -- Numbers at a point by balls that are narrow: the digits are raised until they are, so that two
+# of them can be told apart.
+
+
+_DIGITS = (40, 100, 400, 1600)
+_NARROW = 30  # digits that an enclosure has
+_NOTHING = -400  # the power of ten below which an enclosure of zero is taken for zero: floats end before
+
+
+def numbers(m: Any, evaluate: Callable[[Any], Sequence[np.ndarray] | None]) -> list[np.ndarray] | None:
+    """What arrays of scalars are that are computed in a context, as numbers of mpmath's ``m``, right to thirty digits.
+
+    None where balls cannot tell, or have nothing finite to tell, and where there is nothing to evaluate (None).
+    """
+    if not has_flint():
+        return None
+    from gradcli.reference.balls import Balls
+
+    balls = Balls()
+    for balls.dps in _DIGITS:
+        try:
+            with balls.working():
+                arrays = evaluate(balls)
+                if arrays is None or not all(_finite(balls, x) for array in arrays for x in np.ravel(array)):
+                    return None
+                if all(_narrow(x) for array in arrays for x in np.ravel(array)):
+                    return [Algebra.map(lambda x: _number(m, x), array) for array in arrays]
+        except Undecidable:
+            continue
+        except _WITHOUT_BALLS:
+            return None
+    return None
+
+
+def _finite(balls: Any, x: Any) -> bool:
+    return isinstance(x, bool) or bool(balls.isfinite(x))
+
+
+def _narrow(x: Any) -> bool:
+    """Whether an enclosure has enough digits, or is of nothing that floats could tell from zero."""
+    from flint import arb
+
+    if isinstance(x, bool) or x.ball.rad() == 0:
+        return True
+    return bool(x.ball.rel_accuracy_bits() > _NARROW * 3.33 or abs(x.ball) < arb(10) ** _NOTHING)
+
+
+def _number(m: Any, x: Any) -> Any:
+    if isinstance(x, bool):
+        return x
+    mantissa, exponent = x.ball.mid().man_exp()
+    return settled(m, m.ldexp(int(mantissa), int(exponent)))
+
+
+# -- Differences from one precision to the next: what stands at two of them is a mismatch, whatever
+# else is open.
+
+
+_STABLE, _STABLE_LIMIT = 30, 12  # digits that stay; of limits from both sides
+_ALL_FLOATS = 400  # digits at which nothing that floats can tell from zero cancels
+_FAR = 40  # digits by which a number may be smaller than the largest, and not be what cancellation left
+
+Seen = dict[int, tuple[Any, Any]]  # of the entries that differ: the reference and the engine without rounding
+
+
+class Trail:
+    """The entries that differed at the precisions so far."""
+
+    def __init__(self) -> None:
+        self._before: list[Seen] = []
+        self._now: list[Seen] = []
+        self._digits = 0
+
+    def ended(self, digits: int, comparisons: Sequence[Comparison]) -> bool:
+        """Whether more digits would tell nothing new: no entry differs, or all that do have stayed the same."""
+        self._digits = digits
+        self._before = self._now or [{} for _ in comparisons]
+        self._now = [
+            {i: (c.reference[i], c.engine[i]) for i, verdict in enumerate(c.verdicts) if verdict is Verdict.MISMATCH} for c in comparisons
+        ]
+        return (digits >= _ALL_FLOATS and self._all_stand(comparisons)) or not any(self._now)
+
+    def close(self, comparisons: Sequence[Comparison]) -> None:
+        """What differs, and was not seen to stay so, is undetermined."""
+        for place, comparison in enumerate(comparisons):
+            for i in self._now[place]:
+                if not self._stands(place, comparison, i):
+                    comparison.verdicts[i] = Verdict.UNDETERMINED
+                    comparison.reasons[i] = f"a difference that was seen at {self._digits} digits only: the limit of the cross-check"
+
+    def _all_stand(self, comparisons: Sequence[Comparison]) -> bool:
+        return all(self._stands(place, c, i) for place, c in enumerate(comparisons) for i in self._now[place])
+
+    def _stands(self, place: int, comparison: Comparison, i: int) -> bool:
+        before = self._before[place].get(i)
+        if before is None:
+            return False
+        m, now = comparison.m, self._now[place][i]
+        digits = _STABLE if i not in comparison.sides else _STABLE_LIMIT
+        same = all(_same(m, x, y, digits) for x, y in zip(before, now, strict=True))
+        sizes = [abs(v) for v in now if not isinstance(v, bool) and m.isfinite(v)]
+        small = not any(size > m.mpf(10) ** -_FAR * (1 + comparison.largest) for size in sizes)
+        return same and (self._digits >= _ALL_FLOATS or not small)
+
+
+def _same(m: Any, x: Any, y: Any, digits: int) -> bool:
+    if isinstance(x, bool) or not m.isfinite(x) or not m.isfinite(y):
+        return bool(x == y) or (x != x and y != y)
+    return bool(abs(x - y) <= m.mpf(10) ** -digits * abs(y))
+
 
 DIGITS = (50, 100, 400, 1000)
 _LARGEST_SYMBOLIC = 300  # scalar operations of an expression that sympy differentiates as a whole

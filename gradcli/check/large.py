@@ -8,6 +8,7 @@ computed by itself, in balls. So are some entries from everywhere where long dou
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -18,11 +19,12 @@ from gradcli.check.rounding import error_bounds
 from gradcli.graph.demand import bytes_of, held_by, swept
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.ops.extended import LONG_DOUBLE, WIDER
-from gradcli.reference import extended
+from gradcli.reference import long_double
 from gradcli.reference.algebra import Unsupported
+from gradcli.reference.contexts import context
 from gradcli.reference.deadline import check as still_in_time
-from gradcli.reference.inner_derivatives import hold_derivatives
-from gradcli.reference.single_entries import Entry, SingleEntries
+from gradcli.reference.entries import Entry, SingleEntries
+from gradcli.reference.long_double import hold_derivatives
 from gradcli.reference.stand_ins import StandIns
 from gradcli.report.verdicts import VariableCheck, Verdict, Worst
 
@@ -39,7 +41,7 @@ _FEW = 6  # digits
 Decision = tuple[VariableCheck | None, dict[str, VariableCheck]]
 
 
-def decide_large(judge: Asked, value: Any, known: extended.Reference | None = None) -> tuple[Decision, bool]:
+def decide_large(judge: Asked, value: Any, known: long_double.Reference | None = None) -> tuple[Decision, bool]:
     """The checks of the value and of each gradient, and whether that is all there is to say: else scalars may tell more, as of kinks.
 
     known  the reference, if it is there already
@@ -50,7 +52,7 @@ def decide_large(judge: Asked, value: Any, known: extended.Reference | None = No
         hold_derivatives(judge.root, judge.leaves, judge.precision, held)
     value_bound, bounds = error_bounds(judge.root, nodes, judge.leaves, judge.seed, judge.precision)
     _hold(judge, nodes)
-    found = known or extended.reference(judge.root, nodes, judge.leaves, judge.seed, judge.precision, held)
+    found = known or long_double.reference(judge.root, nodes, judge.leaves, judge.seed, judge.precision, held)
     results = {}
     work = _WORK
     certain, smooth = False, not any(node.op is not None and (node.op.kinks or node.op.facts.turns) for node in found.wholes.values)
@@ -97,7 +99,7 @@ def _tell(held: StandIns, check: VariableCheck) -> None:
         check.verdict, check.reason = Verdict.UNDETERMINED, held.doubt
 
 
-def _one_by_one(judge: Asked, found: extended.Reference, x: Expr, compared: Compared, work: int) -> int:
+def _one_by_one(judge: Asked, found: long_double.Reference, x: Expr, compared: Compared, work: int) -> int:
     """Compute the entries in doubt by themselves, while there is work to spend on it; what is left of that."""
     singles = [SingleEntries(m, judge.root, judge.leaves, judge.precision, found.wholes) for m in _contexts()]
     for i in compared.in_doubt():
@@ -134,10 +136,8 @@ def _entry(singles: Sequence[SingleEntries], x: Expr, i: int) -> tuple[Entry | N
 def _contexts() -> list[Any]:
     """Balls, of which one tells how certain it is; multi-precision numbers where FLINT is not installed."""
     try:
-        from gradcli.reference.long_numbers import LongBalls
+        from gradcli.reference.entries import LongBalls
     except ImportError:
-        from gradcli.check.plain_numbers import PlainNumbers
-
         return [PlainNumbers(digits, _ALIKE) for digits in _DIGITS]
 
     class Certain(LongBalls):
@@ -268,3 +268,30 @@ def _largest(ranks: np.ndarray, among: np.ndarray, count: int) -> list[int]:
         among = among[np.argpartition(-ranks[among], count)[:count]]
     order = among[np.argsort(-ranks[among], kind="stable")]
     return [int(i) for i in order]
+
+
+# -- Multi-precision numbers of mpmath where balls are not installed: certain is what two
+# precisions give alike.
+
+
+class PlainNumbers:
+    """A context of mpmath's."""
+
+    undecidable = ()
+
+    def __init__(self, digits: int, alike: float) -> None:
+        self.context, self.alike = context(), alike
+        self.context.dps = digits
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.context, name)
+
+    def working(self) -> Any:
+        return nullcontext()
+
+    def settled(self, x: Any, before: Any) -> bool:
+        """Whether the precision before has given the same, which is not zero: that may be all that is left of a difference."""
+        return bool(x) and before is not None and bool(abs(x - before) <= self.alike * abs(x))
+
+    def long_double(self, x: Any) -> Any:
+        return LONG_DOUBLE(self.context.nstr(x, 25))

@@ -3,17 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from gradcli.check.given import Given
 from gradcli.check.judge import Judge
 from gradcli.graph.nodes import Expr
 from gradcli.graph.transforms import Derivation, definition_order
 from gradcli.ops.arrays.shapes import StaticArray
-from gradcli.reference.enclosures import has_flint
+from gradcli.reference.contexts import has_flint
 from gradcli.reference.fields.decision import Decision
+
+# -- What somebody says that a value or a gradient is, as it was given -----------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """A claim as it was given: of a name, or of the "value"; a formula as a node, or numbers."""
+
+    of: str
+    formula: Expr | None = None
+    numbers: Any = None  # an array
+    rtol: float | None = None
+    atol: float = 0.0
+    room: Any = None  # of numbers: how far off each may be, by what the precision explains that they were computed in
+    precision: str | None = None  # of numbers, if it is not that of the result
+    around: int | None = 0  # of a formula: which points around the bound values it is tried at, too; None for none
+
+    @property
+    def kind(self) -> str:
+        return "value" if self.of == "value" else "formula" if self.formula is not None else "numbers"
+
+    @property
+    def about(self) -> str:
+        return "value" if self.of == "value" else "derivative"
+
 
 _REMEMBERED = 512
 _decisions: dict[Hashable, Decision] = {}

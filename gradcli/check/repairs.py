@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from gradcli.check.comparison import Comparison
-from gradcli.check.exact import forward_exact
 from gradcli.check.judge import Judge, scalar_operations
+from gradcli.check.passes import forward_exact
 from gradcli.check.rewrites.differences import Pair, differences
 from gradcli.check.rewrites.extent import Extent
 from gradcli.check.rewrites.identity_rules import wider

@@ -17,8 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.check.bounded import Carried
-from gradcli.check.bounded_arrays import Arrays
+from gradcli.check.running_error import Arrays, Carried
 from gradcli.graph.interpret import Domain, interpret
 from gradcli.graph.nodes import Expr, constant_value, reachable
 from gradcli.graph.sweep import contributions, depending, guarded, sweep

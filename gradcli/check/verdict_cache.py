@@ -26,7 +26,7 @@ from gradcli.report.verdicts import Check, Claim, Departure, OneSided, Rewrite, 
 from gradcli.storage.cache import SOURCES, VERDICTS
 
 if TYPE_CHECKING:
-    from gradcli.check.given import Given
+    from gradcli.check.proofs import Given
 
 _FORMAT = "3"
 

@@ -13,15 +13,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from gradcli.chunks.layouts import aligned
-from gradcli.chunks.splitting import Splitting
+from gradcli.chunks.splitting import Splitting, aligned
 from gradcli.graph.interpret import interpret, rebuild
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.limits import Limits
 from gradcli.ops.cutting import Uncut
 from gradcli.plans.backend import OFTEN
 from gradcli.plans.plan import Plan
-from gradcli.plans.subjects import Nodes
+from gradcli.plans.source import Nodes
 
 _HELD = 1 << 24  # entries of an array that every process can hold
 

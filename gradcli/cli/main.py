@@ -38,7 +38,7 @@ class Commands(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Lead to a command from an expression or a file without one."""
         if args and not ctx.resilient_parsing and args[0] not in self.names and not args[0].startswith("--"):
-            from gradcli.cli.inputs.hints import command_of
+            from gradcli.cli.inputs.positionals import command_of
             from gradcli.errors import UsageError, suggestion
 
             close = suggestion(args[0], list(self.names), cutoff=0.6) if args[0].isidentifier() else None

@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradcli.errors import LimitError, ShapeError, Source
-from gradcli.explanations.local import LocalFormulas, pieces_of
-from gradcli.explanations.merged import merged
-from gradcli.explanations.paths import paths
-from gradcli.explanations.places import NOWHERE, Place, places
-from gradcli.explanations.recorded import Passed, Recorded, recorded
+from gradcli.characters import by_name
+from gradcli.errors import LimitError, ShapeError, Source, UsageError
+from gradcli.explanations.paths import NOWHERE, Place, merged, paths, places
+from gradcli.explanations.recorded import LocalFormulas, Passed, Recorded, pieces_of, recorded
 from gradcli.graph.interpret import Values, forward
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.program_text import ProgramText
 from gradcli.language.run import Lowered, Program
 from gradcli.language.scope import Scope
+from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.calling.promotion import FLOAT
 from gradcli.ops.recording import kept_places, node_name
 from gradcli.ops.structure import alias, derivative, output
 from gradcli.report.explanation import Contribution, ExplainedGradient, ExplainedNode, Path
 from gradcli.report.records import Record
 from gradcli.report.shown_explanation import ShownExplanation
+
+if TYPE_CHECKING:
+    from gradcli.graph.nodes import Expr
+    from gradcli.language.run import Lowered, Program
+    from gradcli.ops.calling.prefixes import Dialect
+    from gradcli.query.options import DType
+    from gradcli.report.records import Record
+    from gradcli.report.shown_explanation import ShownExplanation
+
 
 _FORMULAS = 4_000  # edges up to which each has its formulas
 
@@ -50,7 +58,7 @@ def explained(program: Program, lowered: Lowered, wrt: Mapping[str, Expr], recor
 
         explanation.why = [why(explanation, target) for target in asked.why]
     if asked.steps and wrt:
-        from gradcli.explanations.steps import steps_of
+        from gradcli.explanations.derivation import steps_of
 
         try:
             explanation.steps = steps_of(program.scope, lowered.value, wrt, asked.latex)
@@ -232,3 +240,54 @@ def in_words(whole: Sequence[int], shape: Sequence[int]) -> str:
         return "summed over all entries, for which it is one number"
     listed = f"axis {axes[0]}" if len(axes) == 1 else f"axes {', '.join(map(str, axes[:-1]))} and {axes[-1]}"
     return f"summed over {listed}, along which it was repeated"
+
+
+# -- The Python API of explanations ----------------------------------------------------------------
+
+
+def explain(
+    expression: str,
+    *,
+    seed: Any = None,
+    check: bool = True,
+    wrt: str | Iterable[str] | None = None,
+    freeze: str | Iterable[str] = (),
+    dtype: DType = "float64",
+    random_state: int = 0,
+    timeout: float | None = None,
+    limits: Limits = DEFAULT,
+    dialect: Dialect | None = None,
+    at: Mapping[str, Any] | None = None,
+    why: str | Iterable[str] = (),
+    steps: bool = False,
+    **bindings: Any,
+) -> ShownExplanation:
+    """Where every number of a value and its gradient comes from: ``explain("x*sin(x)", x=2.0).nodes``.
+
+    The options are those of `evaluate`, whose record is the explanation's ``record``. Its ``nodes`` are in the order of the forward pass,
+    its ``backward`` in that of the sweep, and its ``gradients`` have the paths that they are the sum of.
+    Of each entry in ``why`` ("x", "x[2]", "value") its ``why`` has the story; with ``steps`` its ``steps`` have the derivation of each
+    derivative as a formula.
+    Raises a `GradcliError` with its place in the text for what cannot be evaluated.
+    """
+    from gradcli.query.bindings import entries_of, flag_of
+    from gradcli.query.interface import evaluated
+    from gradcli.report.results import GradientRecord, result_of
+
+    derived = flag_of("steps", steps)
+    asked = AskedExplanation(entries_of(why), derived, derived)
+    found: dict[int, ShownExplanation] = {}
+
+    def observe(program: Program, lowered: Lowered, wrt: Mapping[str, Expr], record: Record) -> None:
+        found[id(record)] = explained(program, lowered, wrt, record, asked)
+
+    record = evaluated(
+        "explain", expression, bindings, seed=seed, check=check, wrt=wrt, freeze=freeze, dtype=dtype, random_state=random_state,
+        timeout=timeout, limits=limits, dialect=dialect, at=at, observer=observe,
+    )  # fmt: skip
+    result = result_of(record, check)
+    explanation = found.get(id(record))
+    if explanation is None or not isinstance(result, GradientRecord):
+        raise UsageError("an assert is held or broken: there is no gradient to explain", help="write one of its sides as the last line")
+    explanation.record, explanation.gradients = result, by_name(explanation.gradients)
+    return explanation

@@ -7,18 +7,34 @@ scaled differently further down, the ways kept are those that are largest so far
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from gradcli.errors import GradcliError, Source, Span
 from gradcli.explanations.recorded import Recorded, Table, fitting, pulled
 from gradcli.graph.nodes import Expr
+from gradcli.inert import ends_of
+from gradcli.language.frames import Frame
+from gradcli.language.origins import Origin, nodes_in
+from gradcli.language.program_text import ProgramText, moved
+from gradcli.language.rereading import as_read
+from gradcli.language.rewritten import rewritten
+from gradcli.language.run import statements
+from gradcli.language.scope import Scope
+from gradcli.language.tree import Expression, Name, Number, Query
+from gradcli.ops.registry import registry
+from gradcli.ops.spec import Op
+from gradcli.ops.structure import alias, derivative
+from gradcli.report.explanation import Contribution, ExplainedNode, Explanation
+from gradcli.report.number_text import short
 
 ALL = 32  # paths to a name up to which all are listed
 SHOWN = 12  # of those that are more
 _MANY = 2_000  # nodes from which on fewer are kept on the way
-_ROOM = 100_000  # nodes of all paths that are listed together
+_MOST_PATHS = 100_000  # nodes of all paths that are listed together
 
 
 class _Way(NamedTuple):
@@ -55,7 +71,7 @@ def paths(record: Recorded, seed: Any, wrt: Iterable[Expr], values: Table, same:
     kept = ALL if len(order) <= _MANY else most
     ways: dict[Expr, list[_Way]] = {root: [_Way(_size(seed), seed, root, None, 1)]} if counts else {}
     found: Paths = {node: ([], 0) for node in targets.values()}
-    room = _ROOM
+    room = _MOST_PATHS
     with np.errstate(all="ignore"):
         for node in reversed(order):
             here = ways.pop(node, None)
@@ -131,3 +147,277 @@ def _unwound(way: _Way) -> Found:
         nodes.append(step.node)
         step = step.before
     return Found(tuple(nodes), way.cotangent)
+
+
+# -- What stands in a text for the nodes of a graph: their own texts, functions that they are
+# inside of, calls they belong to.
+
+
+_SHORT = 200  # characters of a text that is always kept
+_ROOM = 1 << 20  # those of all longer ones together: each term of a long sum has all before it in its text
+
+_Group = tuple[int, int, int]  # a call: of which text, from where to where
+
+
+class Place(NamedTuple):
+    """What is known of a node from the text.
+
+    text, span, spelling  of the smallest part of the text that is the node; None inside of a built-in function. Of many long
+                          texts only the spans are known
+    function, root        the outermost built-in function that it was expanded from, and the node that is its result
+    call                  the span of the call, for a node of a user's function
+    statement             the line of the text, from 0
+    """
+
+    text: str | None = None
+    span: tuple[int, int] | None = None
+    spelling: str | None = None
+    function: str | None = None
+    root: Expr | None = None
+    call: tuple[int, int] | None = None
+    statement: int | None = None
+
+
+NOWHERE = Place()
+
+
+def places(scope: Scope, order: Sequence[Expr], text: ProgramText) -> dict[Expr, Place]:
+    """Where the nodes of a query come from, those that come from its text at all."""
+    origins = scope.origins()
+    chosen = {node: _chosen(node, origins[node]) for node in order if node in origins}
+    roots = _roots(order, chosen)
+    calls = _calls(scope)
+    found: dict[Expr, Place] = {}
+    room = _ROOM
+    for node, origin in chosen.items():
+        begin = text.begin_of(origin.source)
+        inside = _without_brackets(origin.source.text, origin.span)
+        span = moved(inside, begin)
+        line = None if span is None else text.line_of(span[0])
+        call = calls.get(node)
+        called = None if call is None else moved(call[1], text.begin_of(call[0]))
+        root = roots.get(_group(origin)) if origin.calls else None
+        if root is node and not _is_result(node, origin):
+            continue  # of another query's call, whose result is not in this one
+        function = origin.calls[0] if origin.calls else None
+        if root is None or root is node:
+            written = None
+            length = inside.end - inside.start
+            if length <= _SHORT or length <= room:
+                written = _own_text(origin, origin.source.text[inside.start : inside.end], scope)
+                room -= 0 if length <= _SHORT else length
+            found[node] = Place(written, span, origin.spelling, function, node if root is node else None, called, line)
+        else:
+            found[node] = Place(None, None, None, function, root, called, line)
+    return found
+
+
+def _own_text(origin: Origin, written: str, scope: Scope) -> str:
+    """Return the text of a node: as it is written, if that is the node where it stands alone, or else in the language's own spelling.
+
+    No part of ``sin^2(3x)`` says ``sin(3*x)``, and no exponent is written ``²``.
+    """
+    if origin.tree is None or origin.frame is None:
+        return written
+    if not (origin.frame.expression.implied or "=" in written or not written.isascii()):
+        return written
+    meant = rewritten(Expression(origin.tree, []), scope.functions)
+    return written if _alone(written, origin.frame, scope) == meant else meant
+
+
+def _alone(text: str, frame: Frame, scope: Scope) -> str | None:
+    """Return how a text is read that stands alone; None if it is no expression."""
+    found = list(statements([text], None, scope.limits))
+    if len(found) != 1 or not isinstance(found[0], Query):
+        return None
+    try:
+        return rewritten(as_read(found[0].expression, scope, frame.locals), scope.functions)
+    except GradcliError:
+        return None
+
+
+def _without_brackets(text: str, span: Span) -> Span:
+    """What stands in the brackets around a part of a text, which are not its own."""
+    begin, end = span
+    while end - begin > 2 and text[begin] == "(" and text[end - 1] == ")" and _closing(text, begin, end) == end - 1:
+        begin, end = begin + 1, end - 1
+        while text[begin].isspace():
+            begin += 1
+        while text[end - 1].isspace():
+            end -= 1
+    return Span(begin, end)
+
+
+def _closing(text: str, begin: int, end: int) -> int:
+    """Where the bracket closes that opens at the beginning."""
+    depth = 0
+    for place in range(begin, end):
+        depth += (text[place] == "(") - (text[place] == ")")
+        if not depth:
+            return place
+    return end
+
+
+def _chosen(node: Expr, all_: Iterable[Origin]) -> Origin:
+    """The origin that a node is called by: its own text rather than a function's that it is inside of; a name by itself."""
+    listed = list(all_)
+    own = [origin for origin in listed if not origin.calls] or listed
+    if node.is_leaf:
+        own = [origin for origin in own if origin.spelling == node.payload.name] or own
+    return own[0]
+
+
+def _group(origin: Origin) -> _Group:
+    return id(origin.source), origin.span.start, origin.span.end
+
+
+def _roots(order: Sequence[Expr], chosen: Mapping[Expr, Origin]) -> dict[_Group, Expr]:
+    """The result of each call of a built-in function: of the nodes that it was expanded to, the one that was made last."""
+    found: dict[_Group, Expr] = {}
+    for node in order:
+        origin = chosen.get(node)
+        if origin is not None and origin.calls:
+            found[_group(origin)] = node
+    return found
+
+
+def _is_result(node: Expr, origin: Origin) -> bool:
+    """Tell whether a node is what the call gave that it was expanded from."""
+    if origin.tree is None or origin.frame is None:
+        return True
+    return node in {*nodes_in(origin.frame.results[origin.tree.place])}
+
+
+def _calls(scope: Scope) -> dict[Expr, tuple[Source, Span]]:
+    """The calls of a user's functions by the nodes of their bodies: where each is written."""
+    called: dict[Expr, tuple[Source, Span]] = {}
+    for frame in scope.lowered:
+        if frame.call is not None:
+            caller, call = frame.call
+            for tree, result in zip(frame.nodes, frame.results, strict=False):  # fewer results where lowering failed
+                if isinstance(result, Expr) and not isinstance(tree, (Name, Number)):
+                    called.setdefault(result, (caller.source, call.span))
+    return called
+
+
+# -- What stories of an entry are made of: the nodes that its number came through, and what flowed
+# at the entries that matter.
+
+
+_LONGEST = 48  # characters of a node's text in a story
+_STEPS = 6  # nodes of a path that are named
+Mask = np.ndarray
+
+
+def entry_text(name: str, index: tuple[int, ...]) -> str:
+    return f"{name}[{', '.join(map(str, index))}]" if index else name
+
+
+class Entries:
+    """An explanation, seen from an entry of one of its nodes."""
+
+    def __init__(self, explanation: Explanation, name: str, id: int, index: tuple[int, ...]) -> None:
+        self.explanation, self.name, self.id, self.index = explanation, name, id, index
+        self.arrived: dict[int, list[Contribution]] = {}
+        for each in explanation.backward:
+            self.arrived.setdefault(each.operand, []).append(each)
+
+    @property
+    def text(self) -> str:
+        """What the entry is called: ``x[2]``."""
+        return entry_text(self.name, self.index)
+
+    @property
+    def mask(self) -> Mask:
+        """The entry, among those of its node."""
+        mask = np.zeros(np.shape(self.node(self.id).value), bool)
+        mask[self.index] = True
+        return mask
+
+    @cached_property
+    def users(self) -> dict[int, list[ExplainedNode]]:
+        found: dict[int, list[ExplainedNode]] = {}
+        for node in self.explanation.nodes:
+            for operand in dict.fromkeys(node.operands):
+                found.setdefault(operand, []).append(node)
+        return found
+
+    def node(self, id: int) -> ExplainedNode:
+        return self.explanation.node(id)
+
+    def op(self, id: int) -> Op | None:
+        """The record of a node's operation."""
+        return registry().get(self.node(id).op)
+
+    def called(self, id: int) -> str:
+        """What a node is called in a sentence: its name or text; inside of a function, that it is there."""
+        node = self.node(id)
+        if node.text is None and node.name is None and node.inside is not None:
+            return f"{node.op} inside of {ends_of(self.node(node.inside).label, _LONGEST)}"
+        return ends_of(node.name or node.text or node.op, _LONGEST)
+
+    def arguments(self, id: int) -> list[ExplainedNode]:
+        """The operands of a node; of the result of a built-in function its arguments, whatever it was expanded to."""
+        found: dict[int, None] = {}
+        pending = list(self.node(id).operands)
+        for here in pending:  # which grows
+            node = self.node(here)
+            if node.inside == id:
+                pending += node.operands
+            elif node.op != "const" or node.text is not None:
+                found[here] = None
+        return [self.node(here) for here in sorted(found)]
+
+    def steps(self, nodes: Iterable[int]) -> str:
+        """A path in words, without what built-in functions are made of."""
+        shown_nodes = [id for id in nodes if self.node(id).inside is None]
+        if len(shown_nodes) > _STEPS:
+            shown_nodes = [*shown_nodes[:3], *shown_nodes[3 - _STEPS :]]
+        return " → ".join(map(self.called, shown_nodes))
+
+    def operands(self, id: int) -> Iterator[ExplainedNode]:
+        for operand in self.node(id).operands:
+            yield self.node(operand)
+
+    def above(self, each: Contribution, mask: Mask) -> Mask:
+        """The entries of a user that those of its operand are a part of: entry by entry the same, of other operations all."""
+        node = self.node(each.node)
+        shape = np.shape(node.value) if not isinstance(node.value, tuple) else ()
+        if each.partial is None and each.local is None:
+            return np.ones(shape, bool)
+        try:
+            return np.broadcast_to(mask, shape)
+        except ValueError:  # one axis of the operand's was summed
+            return np.ones(shape, bool)
+
+    def number(self, value: Any, mask: Mask | None = None) -> Any:
+        """The entry of an array that is meant, or the first of them."""
+        array = np.asarray(value)
+        if mask is None or not array.ndim:
+            return array if array.ndim else array[()]
+        chosen = np.broadcast_to(array, mask.shape)[mask]
+        return chosen.ravel()[0] if chosen.size else array.ravel()[0]
+
+
+def shown(number: Any) -> str:
+    """A number in a sentence, or an array of a few; the results of an operation that has several."""
+    if isinstance(number, tuple) or np.ndim(number):
+        return short(number, 6, 6)
+    value = np.asarray(number)
+    return f"{float(value):.6g}" if value.dtype.kind == "f" else str(value[()])
+
+
+# -- The nodes of a graph as people count them: those that only name a value, or wrap what a
+# derivative expands to, do not count.
+
+
+def merged(order: Sequence[Expr], kept: Collection[Expr]) -> dict[Expr, Expr]:
+    """What stands for each node: itself, or the operand of one that only names it or wraps it.
+
+    kept  nodes that stand for themselves, as those that something is differentiated by
+    """
+    found: dict[Expr, Expr] = {}
+    for node in order:
+        is_same = (node.op is alias or node.op is derivative) and node not in kept
+        found[node] = found[node.operand] if is_same else node
+    return found

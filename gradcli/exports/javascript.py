@@ -9,13 +9,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gradcli.exports.description import conventions, described
-from gradcli.exports.library import builtins, called, functions
 from gradcli.exports.loops import Loops
-from gradcli.exports.naming import Names
-from gradcli.exports.statements import wrapped
-from gradcli.exports.subject import Subject
-from gradcli.exports.syntax import Syntax
+from gradcli.exports.python import builtins, called, functions
+from gradcli.exports.statements import Syntax, wrapped
+from gradcli.exports.subject import Names, Subject, conventions, described
 from gradcli.exports.writable import loopable
 from gradcli.graph.nodes import Expr
 from gradcli.inert import printable

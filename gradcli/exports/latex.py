@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from gradcli.exports.description import conventions, described
-from gradcli.exports.subject import Subject, plain
+from gradcli.exports.subject import Subject, conventions, described, plain
 from gradcli.formulas.latex import Latex
 from gradcli.formulas.simplify import simplify
 from gradcli.graph.interpret import interpret

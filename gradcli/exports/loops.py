@@ -10,18 +10,156 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from gradcli.exports.index_form import IndexForm, moves
-from gradcli.exports.loop_lines import LoopLines
-from gradcli.exports.naming import Names
-from gradcli.exports.statements import LONGEST, OPERATORS
-from gradcli.exports.subject import Subject, lacking
-from gradcli.exports.syntax import Syntax, in_words
-from gradcli.graph.nodes import Expr, reachable
+from gradcli.exports.statements import LONGEST, OPERATORS, Syntax, in_words
+from gradcli.exports.subject import Names, Subject, lacking
+from gradcli.graph.nodes import Expr, Graph, reachable
+from gradcli.ops import looping
+from gradcli.ops.arrays.shapes import numpy_index
+from gradcli.ops.elementwise import arithmetic
 from gradcli.ops.text import ATOM, BINDING, SUM, UNARY, Piece
-from gradcli.plans.axes import Axis, Item, fold_of
+from gradcli.ops.writing import axes_of
+from gradcli.plans.index_form import Axis, Indices, Item, Reader, View, fold_of
+
+# -- Lines of loops as a language has them: indices of axes, places in flat arrays, tables, and C's
+# texts with the language's own words.
+
+
+_LETTERS = "ijklmnpqrsuvw"
+_CALL = re.compile(r"\bg_(\w+)")
+_HEX = re.compile(r"\(\(real\)(-?)(0x[0-9a-f.]+p[-+]\d+|__builtin_inf\(\)|__builtin_nan\(\"\"\))\)")
+
+
+class LoopLines:
+    """The lines of one function's body, one after the other, and the arrays that they declare, with their sizes."""
+
+    def __init__(self, syntax: Syntax, functions: Mapping[str, str], names: Names) -> None:
+        self.syntax, self.functions, self.names = syntax, functions, names
+        self.lines: list[str] = []
+        self.arrays: list[tuple[str, int]] = []
+        self._depth = 1
+        self._axes: dict[Axis, str] = {}
+
+    def add(self, line: str) -> None:
+        self.lines.append("    " * self._depth + line)
+
+    def table(self, name: str, values: np.ndarray) -> None:
+        """A table of numbers, before everything else."""
+        self.lines[:0] = self.syntax.table(name, values)
+
+    def array(self, name: str, size: int) -> None:
+        """Declare an array."""
+        self.arrays.append((name, size))
+        self.add(self.syntax.array(name, size))
+
+    def index(self, axis: Axis) -> str:
+        axis = axis.same
+        if axis not in self._axes:
+            n = len(self._axes)
+            letter = _LETTERS[n % len(_LETTERS)] + (str(n // len(_LETTERS)) if n >= len(_LETTERS) else "")
+            while letter in self.names.taken:
+                letter += "_"
+            self._axes[axis] = letter
+        return self._axes[axis]
+
+    def opened(self, axes: Sequence[Axis]) -> None:
+        for axis in axes:
+            self.add(self.syntax.loop(self.index(axis), axis.extent))
+            self._depth += 1
+
+    def closed(self, axes: Sequence[Axis]) -> None:
+        for _ in axes:
+            self._depth -= 1
+            self.add("}")
+
+    def loop(self, index: str, extent: int, line: str) -> None:
+        """A loop of one line."""
+        self.add(self.syntax.loop(index, extent))
+        self.add("    " + line)
+        self.add("}")
+
+    def place(self, parts: Sequence[tuple[str, int]]) -> str:
+        """The flat index of entries by their indices and extents."""
+        text, is_sum = "", False
+        for index, extent in parts:
+            if not text:
+                text = index
+            else:
+                text = f"{f'({text})' if is_sum else text}*{extent} + {index}"
+                is_sum = True
+        return text or "0"
+
+    def words(self, template: str) -> str:
+        """C's text in the language: its functions by their names there, numbers in decimals."""
+
+        def decimal(found: re.Match[str]) -> str:
+            text = found[2]
+            value = math.inf if "inf" in text else math.nan if "nan" in text else float.fromhex(text)
+            return self.syntax.number(-value if found[1] else value).replace("{", "{{")
+
+        text = _HEX.sub(decimal, template).replace("(real)", self.syntax.as_number)
+        return _CALL.sub(lambda name: self.functions.get(name[1], name[1]), text)
+
+
+# -- Graphs in index form for exports: products of any size, sums of what is repeated, and entries
+# that only move, by tables of places.
+
+
+class _Indices(Indices):
+    """Sums also of what is repeated along axes: as often as it is, which large arrays never are."""
+
+    def __init__(self, graph: Graph) -> None:
+        super().__init__()
+        self.graph = graph
+
+    def folded(self, view: View, fold: looping.Fold, axis: Any, keepdims: bool) -> View:
+        repeated = [place for place in view.places if place is not None and place.same not in view.item.axes]
+        gone = axes_of(axis, len(view.places))
+        if not repeated or fold is not looping.SUM:
+            return super().folded(view, fold, axis, keepdims)
+        places = tuple(None if i in gone else a for i, a in enumerate(view.places) if keepdims or i not in gone)
+        over = [place.same for i, place in enumerate(view.places) if i in gone and place is not None]
+        item = self._fold(view.item, fold, [place for place in over if place in view.item.axes])
+        count = math.prod(place.extent for place in over if place not in view.item.axes)
+        number = self._number(self.graph.constant(float(count)))
+        return View(self.map_items(arithmetic.mul, (number, item), {}, item.kind, (True, True)), places)
+
+
+class IndexForm(Reader):
+    """Every node in index form that has one; what moves entries otherwise is copied."""
+
+    def __init__(self, order: Sequence[Expr]) -> None:
+        super().__init__(order, in_c=False, merging=False, indices=_Indices(order[-1].graph))
+
+    def _takes_products(self, node: Expr) -> bool:
+        return True
+
+
+def moves(node: Expr) -> tuple[np.ndarray, bool] | None:
+    """Where each entry of a result comes from, as flat places of its operand; or where each entry of the operand is added to."""
+    op = node.op
+    assert op is not None
+    if op.outputs != 1 or len(node.operands) != 1:
+        return None
+    if op.result == "same":
+        n = math.prod(node.operand.shape)
+        source = np.arange(n, dtype=np.float64).reshape(node.operand.shape)
+        try:
+            places = np.asarray(op.forward(source, **node.static)).ravel()
+        except (ValueError, TypeError, IndexError):
+            return None
+        whole = places.astype(np.int64)
+        if op.facts.linear and (np.asarray(op.forward(source + 1, **node.static)).ravel() == places + 1).all():
+            return whole, False
+        return None
+    if "index" in node.static and "shape" in node.static and op.facts.linear:
+        shape = node.static["shape"]
+        places = np.arange(math.prod(shape)).reshape(shape)[numpy_index(node.static["index"])]
+        return np.broadcast_to(places, node.operand.shape).ravel().astype(np.int64), True
+    return None
 
 
 class Loops:

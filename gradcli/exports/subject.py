@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+import re
+import textwrap
+import unicodedata
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gradcli.errors import UnsupportedInTargetError
 from gradcli.graph.interpret import Rebuilding, interpret
 from gradcli.graph.nodes import Expr, Graph, reachable
+from gradcli.inert import clipped
 from gradcli.ops.calling.promotion import FLOAT
 from gradcli.ops.domains import EVERYWHERE
 from gradcli.ops.elementwise import arithmetic, logic
@@ -260,3 +264,122 @@ def lacking(target: str, ops: Sequence[Op], subject: Subject) -> UnsupportedInTa
 def is_number(node: Expr) -> bool:
     """Whether a node is a constant of the text without axes."""
     return node.is_constant and not node.shape and node.kind == FLOAT
+
+
+# -- Identifiers of other languages: the user's names as far as these can have them, and names for
+# intermediates.
+
+
+_ASCII = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+
+
+class Names:
+    """The identifiers of one function, each given once."""
+
+    def __init__(self, reserved: Collection[str], *, unicode: bool) -> None:
+        self.taken = set(reserved)
+        self.unicode = unicode
+        self._last = 0
+
+    def of(self, name: str, *, prefix: str = "") -> str:
+        """An identifier for a name of the user's: itself, or with underscores after it where it is reserved or taken."""
+        found = prefix + identifier(name, unicode=self.unicode)
+        while found in self.taken:
+            found += "_"
+        self.taken.add(found)
+        return found
+
+    def new(self, letter: str = "t") -> str:
+        """An identifier for something that has no name."""
+        while True:
+            self._last += 1
+            found = f"{letter}{self._last}"
+            if found not in self.taken:
+                self.taken.add(found)
+                return found
+
+
+def identifier(name: str, *, unicode: bool) -> str:
+    """A name that a language can have: Greek letters by their names where it knows ASCII only, other characters by their numbers."""
+    if unicode and name.isidentifier() and unicodedata.normalize("NFKC", name) == name:
+        return name
+    if _ASCII.match(name):
+        return name
+    found = "".join(c if _is_kept(c, unicode) else _spelled(c) for c in name)
+    return found if _ASCII.match(found[:1]) or (unicode and found.isidentifier()) else "_" + found
+
+
+def _is_kept(character: str, unicode: bool) -> bool:
+    within = "_" + character
+    return bool(_ASCII.match(within)) or (unicode and within.isidentifier() and _is_plain(character))
+
+
+def _is_plain(character: str) -> bool:
+    return unicodedata.normalize("NFKC", character) == character
+
+
+def _spelled(character: str) -> str:
+    words = unicodedata.name(character, "").split()
+    if len(words) == 4 and words[0] == "GREEK" and words[2] == "LETTER":
+        return words[3].lower() if words[1] == "SMALL" else words[3].capitalize()
+    if character == "'":
+        return "_prime"
+    return f"u{ord(character):04x}"
+
+
+def ordered(names: Iterable[str]) -> list[str]:
+    """Names in the order of their code points."""
+    return sorted(names)
+
+
+# -- What an exported function computes, in words: its text, shapes and dtypes, and the conventions
+# at kinks that its operations follow.
+
+
+_WIDTH = 100
+
+
+def described(subject: Subject, kinks: Sequence[str], identifiers: Mapping[str, str]) -> list[str]:
+    """Lines of a docstring or a comment."""
+    first = subject.text.strip().split("\n")
+    lines = [f"Value and gradient of {clipped(first[0], 300)}" if len(first) == 1 else "Value and gradient of"]
+    lines = _filled(lines[0], "") if len(first) == 1 else [*lines, *("    " + clipped(line, 300) for line in first)]
+    lines.append("")
+    for parameter in subject.parameters:
+        own = identifiers[parameter.name]
+        called = f"{own} (for {parameter.name})" if own != parameter.name else own
+        shape = f"shape {parameter.shape}" if parameter.shape else "a number"
+        what = {"bool": "booleans", "int": "whole numbers"}.get(parameter.leaf.kind, subject.precision)
+        held = "" if parameter.name in subject.gradients else ", held constant"
+        lines.append(f"{called}: {shape}, {what}{held}")
+    shape = f"shape {subject.value.shape}" if subject.value.shape else "a number"
+    lines.append(f"value: {shape}" + (f"; gradients are of its product with {subject.seed}" if subject.seed else ""))
+    if kinks:
+        lines += ["", "Where there is no derivative, one is chosen:"]
+        for kink in kinks:
+            lines += _filled(kink, "    ")
+    for note in subject.notes:
+        lines += ["", *_filled(note, "")]
+    return lines
+
+
+def _filled(text: str, indent: str) -> list[str]:
+    found = textwrap.wrap(text, _WIDTH, initial_indent=indent, subsequent_indent=indent + "    ", break_long_words=False)
+    return found or [text]
+
+
+def conventions(subject: Subject) -> list[str]:
+    """The convention at each kink of the operations that the value is made of."""
+    found: dict[str, None] = {}
+    for node in reachable([subject.value]):
+        if node.op is not None and subject.gradients and not _is_plain_power(node):
+            for kink in node.op.kinks:
+                if node.op.public:
+                    found[f"{node.op.name}, {kink.place}: {kink.convention}"] = None
+    return list(found)
+
+
+def _is_plain_power(node: Expr) -> bool:
+    """Whether an exponent is a number other than 0, with which a power has no kink."""
+    exponent = node.operands[-1] if node.op is not None and node.op.facts.exponents else None
+    return exponent is not None and constant_of(exponent) not in (None, 0.0)

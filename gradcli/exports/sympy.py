@@ -8,11 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from gradcli.errors import UnsupportedInTargetError
-from gradcli.exports.description import conventions, described
-from gradcli.exports.naming import Names
 from gradcli.exports.python import docstring, quoted
 from gradcli.exports.statements import OPERATORS, Statements, wrapped
-from gradcli.exports.subject import Subject, writable
+from gradcli.exports.subject import Names, Subject, conventions, described, writable
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.ops.spec import Op
 from gradcli.reference.symbolic.text import written_for_sympy

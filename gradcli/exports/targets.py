@@ -30,7 +30,7 @@ def target_of(name: str) -> Target:
         module, kind = _MADE[name]
         found: Target = getattr(import_module(f"gradcli.exports.{module}"), kind)()
         return found
-    from gradcli.exports import arrays
+    from gradcli.exports import python
     from gradcli.exports.python import PythonModule
 
-    return PythonModule(getattr(arrays, name.upper()))
+    return PythonModule(getattr(python, name.upper()))

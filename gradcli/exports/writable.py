@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gradcli.errors import UnsupportedInTargetError
-from gradcli.exports.index_form import moves
-from gradcli.exports.statements import OPERATORS
+from gradcli.exports.loops import moves
+from gradcli.exports.statements import OPERATORS, in_words
 from gradcli.exports.subject import Subject, lacking, writable
-from gradcli.exports.syntax import in_words
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.ops.spec import Op
 

@@ -16,8 +16,7 @@ import numpy as np
 
 from gradcli.characters import normalized
 from gradcli.errors import GradcliError, InputError, LimitError, UnknownFieldError, one_of, suggestion
-from gradcli.files.arrays import load_array
-from gradcli.files.json_values import array_of, parsed
+from gradcli.files.arrays import array_of, load_array, parsed
 from gradcli.limits import Limits
 from gradcli.ops.calling.prefixes import DIALECTS
 

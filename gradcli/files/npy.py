@@ -2,19 +2,123 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import math
+import os
 import re
+import stat
+import struct
+import zipfile
+import zlib
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import BinaryIO, cast
 
 import numpy as np
 
-from gradcli.errors import InputError
+from gradcli.errors import InputError, LimitError
+from gradcli.limits import Limits
+
+# -- Files that are opened to be read: regular ones, and pipes and terminals where these are
+# streams or were handed over.
+#
+# Whatever else a name leads to is refused before it is opened, for opening a pipe may wait for
+# ever, and reading a device never ends.
+
+
+STANDARD_INPUT = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
+_HANDED_OVER = re.compile(r"/(?:dev|proc/self)/fd/[0-9]+")
+_KINDS = {
+    stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device",
+}  # fmt: skip
+_CHUNK = 1 << 20
+
+
+def is_handed_over(path: str) -> bool:
+    """Whether a path names what this process was given open, as a shell writes it for ``<(command)``."""
+    return _HANDED_OVER.fullmatch(path) is not None
+
+
+@cache
+def folder_of(path: str) -> Path:
+    """The folder of a file; for standard input and what a shell hands over, the current one."""
+    return Path() if path in STANDARD_INPUT or is_handed_over(path) else Path(path).parent
+
+
+def opened(path: Path, name: str, *, stream: bool = False) -> io.BufferedReader:
+    """A regular file, open; where streams are read, also a pipe or a terminal. ``name`` is what messages call it.
+
+    Raises InputError for what is neither, and OSError, which `unreadable` puts into words.
+    """
+    _refuse_special(os.stat(path), name, stream)
+    file = open(path, "rb", opener=None if stream else _without_waiting)  # noqa: SIM115 - the caller closes it
+    try:
+        status = os.fstat(file.fileno())  # what was opened may be another by now
+        _refuse_special(status, name, stream)
+        if stat.S_ISCHR(status.st_mode) and not (file.isatty() or os.path.samestat(status, os.stat(os.devnull))):
+            raise InputError(f"'{name}' is a device, not a file")
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0))
+
+
+def _refuse_special(status: os.stat_result, name: str, stream: bool) -> None:
+    mode = status.st_mode
+    if stream and (stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)):
+        return
+    kind = _KINDS.get(stat.S_IFMT(mode))
+    if kind is not None:
+        raise InputError(f"'{name}' is {kind}, not a file")
+
+
+def unreadable(error: Exception, name: str) -> InputError:
+    """What the system says of a file that cannot be read, in words."""
+    if isinstance(error, FileNotFoundError):
+        return InputError(f"there is no file '{name}'")
+    if isinstance(error, IsADirectoryError):
+        return InputError(f"'{name}' is a folder, not a file")
+    if (
+        isinstance(error, RuntimeError) or getattr(error, "errno", None) == errno.ELOOP
+    ):  # a RuntimeError: of `Path.resolve` before Python 3.13
+        return InputError(f"'{name}' is a link that leads back to itself")
+    return InputError(f"cannot read '{name}': {getattr(error, 'strerror', None) or str(error) or type(error).__name__}")
+
+
+def refuse_unnameable(name: str) -> None:
+    """Raise InputError for a text that no file can have as its name."""
+    try:
+        fine = "\0" not in name and os.fsencode(name) != b""
+    except UnicodeEncodeError:
+        fine = False
+    if not fine:
+        raise InputError(f"no file can have the name '{name}'")
+
+
+def read_within(stream: BinaryIO | io.BufferedIOBase, name: str, limits: Limits, held: int = 2, size: int | None = None) -> bytes:
+    """What a stream holds, if memory has room for it; ``held`` is how many bytes are made of each at the most.
+
+    The size that a file has is looked at before anything is read. Raises LimitError.
+    """
+    limits.check_memory(held * (size or 0), f"reading '{name}'")
+    room = limits.memory // held
+    data = io.BytesIO()
+    while data.tell() <= room and (chunk := stream.read(min(_CHUNK, room + 1 - data.tell()))):
+        data.write(chunk)
+    if data.tell() > room:  # of a pipe, which has no size, or of a file that grew
+        raise LimitError(f"'{name}' holds more than {room:,} bytes, over the memory limit", help="raise it with --limit memory=SIZE")
+    return data.getvalue()
+
 
 MAGIC = b"\x93NUMPY"
 CUT_OFF = "it ends before the array does, as a file that was cut off"
 _LONGEST = 1 << 16  # bytes of a header; NumPy writes 128 and reads 10,000
-_CHUNK = 1 << 20
 MAPPED = 1 << 26  # bytes from which a file is mapped: a smaller one is read, and may change or go while it is in use
 
 _TYPE = re.compile(r"[<>|=]?(?:[?biufcmMOSUVa]|[hlqpBHILQPefdgFDG])[0-9]{0,9}(?:\[\w{1,9}\])?", re.ASCII)
@@ -124,3 +228,90 @@ def entries_of(stream: io.BufferedIOBase, header: Header, name: str) -> np.ndarr
             raise InputError(f"cannot read '{name}': {CUT_OFF}")
         at += count
     return array.reshape(header.shape[::-1]).T if header.by_columns else array.reshape(header.shape)
+
+
+# -- Parts of ``.npz`` archives: what the archive and the part say of their sizes is looked at
+# before anything is unpacked.
+
+
+_ZIP = (b"PK\x03\x04", b"PK\x05\x06")  # the second of an empty one
+_END = struct.Struct("<4s4H2LH")  # what stands at the end of an archive, before a comment
+_COMMENT = 1 << 16
+_READ_AS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # as NumPy writes them
+_ENCRYPTED = 1
+_LARGEST = 1 << 24  # bytes of a directory: a hundred thousand parts and more
+_LISTED = 20
+_FAULTS = (ValueError, KeyError, IndexError, EOFError, RuntimeError, OverflowError, struct.error, zlib.error, zipfile.BadZipFile)
+
+
+def is_archive(start: bytes) -> bool:
+    return start.startswith(_ZIP)
+
+
+def part(file: io.BufferedIOBase, name: str, write: str, key: str | None, limits: Limits) -> np.ndarray:
+    """The array of an archive that has this key, or its only one; ``write`` is how the archive is named where it is asked for.
+
+    Raises InputError, LimitError, OSError.
+    """
+    start = file.read(len(MAGIC))
+    if not is_archive(start):
+        help = "it is one array; give it a name that ends in .npy" if start == MAGIC else None
+        raise InputError(f"'{name}' is not a .npz archive: it begins with {start[:4]!r}" if start else f"'{name}' is empty", help=help)
+    try:
+        _refuse_large_directory(file, name)
+        with zipfile.ZipFile(file) as archive:
+            info = _chosen(archive.infolist(), name, write, key)
+            with archive.open(info) as member:
+                return _unpacked(cast("zipfile.ZipExtFile", member), info, f"{name}:{_key(info)}", limits)
+    except _FAULTS as error:
+        raise InputError(f"cannot read '{name}': {str(error) or type(error).__name__}") from None
+
+
+def _refuse_large_directory(file: io.BufferedIOBase, name: str) -> None:
+    """Raise LimitError for an archive that lists so many parts that the list alone would fill the memory."""
+    size = file.seek(0, io.SEEK_END)
+    file.seek(max(0, size - _END.size - _COMMENT))
+    tail = file.read(_END.size + _COMMENT)
+    file.seek(0)
+    at = tail.rfind(b"PK\x05\x06")
+    if at < 0 or len(tail) - at < _END.size:
+        raise InputError(f"cannot read '{name}': it has no directory at its end, as a file that was cut off")
+    length = _END.unpack_from(tail, at)[5]
+    if length == 0xFFFFFFFF:  # it stands in a wider field, which comes before
+        wide = tail.rfind(b"PK\x06\x06", 0, at)
+        length = int.from_bytes(tail[wide + 40 : wide + 48], "little") if wide >= 0 else size
+    if min(length, size) > _LARGEST:
+        raise LimitError(f"the directory of '{name}' has {length:,} bytes, over the limit of {_LARGEST:,}")
+
+
+def _key(info: zipfile.ZipInfo) -> str:
+    return info.filename.removesuffix(".npy")
+
+
+def _chosen(parts: list[zipfile.ZipInfo], name: str, write: str, key: str | None) -> zipfile.ZipInfo:
+    """The part that a key names. Raises InputError if there is none, or if it cannot be read."""
+    alone = key is None and len(parts) == 1
+    found = parts if alone else [info for info in parts if key in (info.filename, _key(info))]
+    if not found:
+        missing = f"'{name}' needs a key" if key is None else f"'{name}' has no key '{key}'"
+        keys = ", ".join(_key(info) for info in parts[:_LISTED])
+        raise InputError(missing, help=f"write {write}:KEY with KEY one of {keys}" if parts else "it holds nothing")
+    if len(found) > 1:
+        raise InputError(f"'{name}' has the key '{key}' {len(found)} times")
+    if found[0].flag_bits & _ENCRYPTED:
+        raise InputError(f"cannot read '{name}:{_key(found[0])}': it is encrypted")
+    if found[0].compress_type not in _READ_AS:
+        help = "write it with numpy.savez_compressed"
+        raise InputError(f"cannot read '{name}:{_key(found[0])}': it is compressed as NumPy does not", help=help)
+    return found[0]
+
+
+def _unpacked(member: zipfile.ZipExtFile, info: zipfile.ZipInfo, name: str, limits: Limits) -> np.ndarray:
+    """The array of a part: what it unpacks to is known from its header, and no more is unpacked."""
+    header = header_of(member, name)
+    if header.size + header.nbytes > info.file_size:
+        raise InputError(f"cannot read '{name}': {CUT_OFF}")
+    limits.check_array(header.shape)
+    array = entries_of(member, header, name)
+    member.read(1)  # at the end, the archive's sum of the part is compared
+    return array

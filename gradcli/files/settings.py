@@ -16,11 +16,11 @@ from typing import Any
 
 from gradcli.errors import GradcliError, UsageError, one_of, suggestion
 from gradcli.files.function_settings import FunctionSetting, functions_of
-from gradcli.files.opening import is_handed_over, opened, unreadable
+from gradcli.files.npy import is_handed_over, opened, unreadable
 from gradcli.ops.calling.prefixes import DIALECTS
 from gradcli.plans.backend import BACKENDS
 from gradcli.report.verdicts import Verdict
-from gradcli.storage.current_folder import absolute, here
+from gradcli.storage.whole_files import absolute, here
 
 VERDICTS = tuple(v.word for v in Verdict)
 CONVENTIONS = ("torch", "jax", "min-norm")

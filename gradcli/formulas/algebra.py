@@ -16,8 +16,7 @@ from gradcli.formulas.bases import ONE, ZERO, Value
 from gradcli.formulas.polynomials import lean
 from gradcli.formulas.sums import Sums
 from gradcli.graph.interpret import Transcription
-from gradcli.graph.nodes import Expr
-from gradcli.graph.operand import Operand
+from gradcli.graph.nodes import Expr, Operand
 from gradcli.ops.constants import EULER_GAMMA, PI, Constant, E
 from gradcli.ops.elementwise import exponential
 from gradcli.ops.elementwise.logic import equal

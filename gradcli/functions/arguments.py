@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import inspect
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from copy import deepcopy
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from gradcli.errors import ArgumentError
-from gradcli.ops.calling.inputs import unmasked
-from gradcli.tensors.core.dtypes import NAMES, is_bfloat16
+from gradcli.errors import ArgumentError, EvaluationError, ShapeError
+from gradcli.functions.calls import by_names
+from gradcli.ops.calling.inputs import numbers, unmasked
+from gradcli.tensors.core.dtypes import FLOATS, NAMES, is_bfloat16
 
 PRECISIONS = ("float64", "float32", "float16", "bfloat16")  # of arguments
 Floats = dict[str, np.ndarray]
@@ -87,10 +94,10 @@ def claims_in(arguments: Mapping[str, Any], wrt: list[str], result: Any) -> Floa
     parts = _by_argument(arguments, wrt, result)
     found: Floats = {}
     for name in wrt:
-        for leaf, numbers in floats_in(name, arguments[name]).items():
+        for leaf, given in floats_in(name, arguments[name]).items():
             said = _numbers(leaf, _at(name, leaf, parts[name], arguments[name]))
-            if said.shape != numbers.shape:
-                raise ArgumentError(f"the gradient of '{leaf}' has the shape {said.shape}, its argument {numbers.shape}")
+            if said.shape != given.shape:
+                raise ArgumentError(f"the gradient of '{leaf}' has the shape {said.shape}, its argument {given.shape}")
             found[leaf] = said
     return found
 
@@ -221,3 +228,271 @@ def _shape(parts: tuple[Any, ...]) -> tuple[int, ...] | None:
         return np.shape(parts)
     except ValueError:  # of different shapes
         return None
+
+
+# -- What results are multiplied with before they are added up: a gradient is that of one number ---
+
+
+Seeds = list[np.ndarray]  # one for each array of a result
+DIRECTIONS = 2  # along which a function of several results is held, where nobody gives a seed
+
+
+def seeds_for(value: Sequence[np.ndarray], given: Any, state: int) -> list[Seeds]:
+    """The seeds to hold a gradient along: the given one; 1 for a number; else random ones. Raises ShapeError for one of another shape."""
+    if given is not None:
+        seed = numbers(given, "the seed").astype(float)
+        if len(value) != 1 or seed.shape != value[0].shape:
+            shapes = ", ".join(str(part.shape) for part in value)
+            raise ShapeError(f"the seed has the shape {seed.shape}, the result {shapes}")
+        return [[seed]]
+    if len(value) == 1 and value[0].size == 1:
+        return [[np.ones(value[0].shape)]]
+    random = np.random.default_rng(state)
+    return [[random.standard_normal(part.shape) for part in value] for _ in range(DIRECTIONS)]
+
+
+def product(gradient: Callable[..., Any], given: Mapping[str, Any], seeds: Seeds, scalar: bool) -> Any:
+    """Return what a gradient that somebody wrote says for a seed, of which it gets a copy.
+
+    That of a function of several results takes the seed after the arguments, as a vector-Jacobian product does. One that takes no more
+    than the arguments gives the Jacobian, or for a result that is one number the gradient.
+    """
+    arguments, called = list(given.values()), by_names(gradient, list(given))
+    if _takes_another(gradient, list(given)):
+        own = tuple([seed.copy() for seed in seeds])
+        return called(*arguments, own[0] if len(own) == 1 else own)
+    found = called(*arguments)
+    if not scalar and len(seeds) == 1 and np.shape(found) == seeds[0].shape != () and len(arguments) == 1 and np.ndim(arguments[0]):
+        raise ShapeError(
+            f"a gradient of shape {np.shape(found)} is no Jacobian of a result of that shape",
+            help="of a function entry by entry, let the gradient take the seed and return seed times it, or sum the function",
+        )
+    return found if scalar else _contracted(found, seeds)
+
+
+def _takes_another(function: Callable[..., Any], names: Sequence[str]) -> bool:
+    """Return whether a function has to be called with one more argument than these."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # of C
+        return False
+    needed = [p for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) and (p.default is p.empty or p.name in names)]
+    return len(needed) == len(names) + 1
+
+
+def _contracted(jacobian: Any, seeds: Seeds) -> Any:
+    """A seed times a Jacobian, or times each of a structure of them, whose first axes are the result's."""
+    if isinstance(jacobian, dict):
+        return {name: _contracted(part, seeds) for name, part in jacobian.items()}
+    if isinstance(jacobian, tuple):
+        return tuple(_contracted(part, seeds) for part in jacobian)
+    if len(seeds) != 1:
+        raise ArgumentError(
+            f"the function has {len(seeds)} results, and the gradient takes no vectors for them",
+            help="let the gradient take the tuple of their vectors as its last argument",
+        )
+    array, (seed,) = numbers(jacobian, "the Jacobian", copy=False), seeds
+    if array.shape[: seed.ndim] != seed.shape:
+        raise ShapeError(
+            f"a Jacobian of shape {array.shape} does not begin with the result's shape {seed.shape}",
+            help="let the gradient take the seed as its last argument, or give the Jacobian",
+        )
+    return np.tensordot(seed, array, axes=seed.ndim)
+
+
+# -- Parameters of PyTorch's modules: further arguments of a function, by their dotted names -------
+#
+# While a function runs, its modules have what it is called with in the places of their
+# parameters; afterwards they have their own again.
+
+
+_TRAINING = {  # what it does, by parts of the names of modules
+    ("Dropout", "RReLU"): "draws the same in every call",
+    ("BatchNorm",): "takes the statistics of the batch, and keeps none",
+}
+
+# Where a module keeps a tensor: a dictionary or list of its own, and the place there.
+Slot = tuple[Any, Any]
+
+
+def is_module(thing: Any) -> bool:
+    """Return whether something is a module of PyTorch's, which is not imported for that."""
+    return any(f"{kind.__module__}.{kind.__name__}" == "torch.nn.modules.module.Module" for kind in type(thing).__mro__)
+
+
+def as_function(module: Any) -> Callable[..., Any]:
+    """Return a module as a function of what its ``forward`` takes."""
+
+    def called(*arguments: Any, **keywords: Any) -> Any:
+        return module(*arguments, **keywords)
+
+    called.__signature__ = inspect.signature(module.forward)  # type: ignore[attr-defined]
+    return called
+
+
+class Parameters:
+    """The parameters of a module that are learned, and its other floats, in the dtype of the arguments.
+
+    values  of those that are learned, by their names
+    """
+
+    def __init__(self, module: Any, dtype: np.dtype[Any]) -> None:
+        if not is_module(module):
+            raise ArgumentError(f"parameters are those of a torch.nn.Module, not of {type(module).__name__}")
+        self.module, self.dtype = module, dtype
+        self.values: dict[str, np.ndarray] = {}
+        self._slots: dict[str, list[Slot]] = {}  # several of what modules share
+        self._others: list[tuple[list[Slot], Any]] = []
+        names: dict[int, list[Slot]] = {}
+        for prefix, owner in module.named_modules():
+            for table in (owner._parameters, owner._buffers):
+                for key, tensor in table.items():
+                    if tensor is None:
+                        continue
+                    places = names.setdefault(id(tensor), [])
+                    places.append((table, key))
+                    if len(places) > 1:
+                        continue
+                    name = f"{prefix}.{key}".removeprefix(".")
+                    if tensor.requires_grad and table is owner._parameters:
+                        self.values[name], self._slots[name] = self._cast(tensor), places
+                    else:
+                        self._others.append((places, tensor))
+
+        for owner in module.modules():  # recurrent ones have a list of them beside
+            for key, kept in vars(owner).items():
+                if key not in ("_parameters", "_buffers") and isinstance(kept, (list, dict)):
+                    inside = kept.items() if isinstance(kept, dict) else enumerate(kept)
+                    for place, tensor in list(inside):
+                        if id(tensor) in names:
+                            names[id(tensor)].append((kept, place))
+                elif id(kept) in names:
+                    names[id(kept)].append((vars(owner), key))
+
+    def _cast(self, tensor: Any) -> np.ndarray:
+        numbers = of_torch(tensor)
+        return np.array(numbers, self.dtype if numbers.dtype.kind in FLOATS else numbers.dtype)
+
+    def taken_by(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function that takes these parameters after its own arguments."""
+        torch, count = import_module("torch"), len(self.values)
+
+        def called(*values: Any) -> Any:
+            own = values[: len(values) - count]
+            with self._placed(torch, values[len(own) :]), torch.random.fork_rng(devices=[]):
+                torch.manual_seed(0)  # the same draws in every call
+                return function(*own)
+
+        return called
+
+    @contextmanager
+    def _placed(self, torch: Any, values: tuple[Any, ...]) -> Iterator[None]:
+        pairs = [*zip(self._slots.values(), values, strict=True)]
+        pairs += [(places, to_torch(torch, self._cast(tensor))) for places, tensor in self._others]
+        before = [(table, key, table[key]) for places, _ in pairs for table, key in places]
+        try:
+            for places, value in pairs:
+                for table, key in places:
+                    table[key] = value
+            yield
+        finally:
+            for table, key, value in before:
+                table[key] = value
+
+    @property
+    def told(self) -> str | None:
+        """Return what training mode does to the module, if it does something."""
+        kinds = {type(part).__name__ for part in self.module.modules() if part.training}
+        said = [
+            f"{kind} {what}" for kind in sorted(kinds) for words, what in _TRAINING.items() if any(word in kind for word in words)
+        ]  # fmt: skip
+        return f"in training mode: {', '.join(said)}" if said else None
+
+
+# -- A function at values of its arguments: what it is called with, and what it gives, as floats ---
+
+
+OUTSIDE = (ArithmeticError, ValueError, np.linalg.LinAlgError)  # what functions raise outside of their domain
+
+
+class NoValue(EvaluationError):
+    """A function raises at the values of its arguments: they may be outside of its domain."""
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A function, its arguments in the order in which it takes them, and the names of those that it is differentiated by.
+
+    make  of numbers what the function takes: NumPy's arrays, or those of a framework
+    """
+
+    function: Callable[..., Any]
+    arguments: Mapping[str, Any]
+    wrt: list[str]
+    make: Make = as_given
+
+    @cached_property
+    def floats(self) -> Floats:
+        """All numbers that it is differentiated by. Raises ArgumentError for an argument that has none."""
+        found: Floats = {}
+        for name in self.wrt:
+            inside = floats_in(name, self.arguments[name])
+            if not inside:
+                raise ArgumentError(
+                    f"'{name}' has no real numbers to differentiate by", help="name the arguments that the gradient is by (wrt)"
+                )
+            found |= inside
+        return found
+
+    def __call__(self, floats: Mapping[str, np.ndarray] | None = None, make: Make | None = None, *, whole: bool = False) -> Any:
+        """What it gives at these numbers: those of its arguments, but for those that are given.
+
+        whole  whether it raises where NumPy drops the imaginary part of a number
+        """
+        numbers = {**self.floats, **(floats or {})}
+        make = make or self.make
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            if whole:
+                warnings.simplefilter("error", np.exceptions.ComplexWarning)
+            return self.function(*(rebuilt(name, value, numbers, make) for name, value in self.arguments.items()))
+
+    def copies(self) -> dict[str, Any]:
+        """Return the arguments as the function takes them, for code that may write into them."""
+        return {name: rebuilt(name, value, self.floats, self.make) for name, value in self.arguments.items()}
+
+    def numbers(self, floats: Mapping[str, np.ndarray] | None = None) -> list[np.ndarray]:
+        """The arrays of its result at these numbers. Raises ArgumentError for a result that is no real numbers."""
+        return [_real(part) for part in parts_of(self(floats))]
+
+    @cached_property
+    def value(self) -> list[np.ndarray]:
+        """The arrays of its result at the values of its arguments."""
+        return self.numbers()
+
+    @property
+    def is_scalar(self) -> bool:
+        return len(self.value) == 1 and self.value[0].size == 1
+
+    def along(self, seeds: Sequence[np.ndarray], floats: Mapping[str, np.ndarray]) -> list[float]:
+        """The terms of the result's sum with these weights; not numbers outside of the domain."""
+        try:
+            found = self.numbers(floats)
+            return [term for part, seed in zip(found, seeds, strict=True) for term in np.ravel(part * seed).tolist()]
+        except OUTSIDE:
+            return [float("nan")]
+
+
+def parts_of(result: Any) -> list[Any]:
+    """The arrays of a result: it is one, or a structure of them."""
+    if isinstance(result, Mapping):
+        return [part for value in result.values() for part in parts_of(value)]
+    if isinstance(result, (list, tuple)):
+        return [part for value in result for part in parts_of(value)]
+    return [result]
+
+
+def _real(part: Any) -> np.ndarray:
+    if part is None:
+        raise ArgumentError("the function returns None", help="return the value whose gradient it is")
+    return real(part, "the function must return")

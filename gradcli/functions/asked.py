@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from gradcli.errors import UsageError
+from gradcli.functions.differences import JVP
 from gradcli.functions.frameworks import FORWARD
-from gradcli.functions.implicit import FIXED_POINT, RESIDUAL
-from gradcli.functions.linear import ADJOINT
-from gradcli.functions.tangents import JVP
+from gradcli.functions.implicit import ADJOINT, FIXED_POINT, RESIDUAL
 
 GRADIENT = "gradient"
 _KINDS = {"gradient": GRADIENT, "jvp_of": JVP, "adjoint": ADJOINT}  # by the options that give them

@@ -6,30 +6,54 @@ their error. Either way claims are about the function's result times a seed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import hashlib
+import importlib.metadata
+import json
+import os
+import platform
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 from warnings import catch_warnings, simplefilter
 
 import numpy as np
 
 from gradcli.check.claims import RTOL
+from gradcli.check.verdict_cache import check_of, forgotten, versions
 from gradcli.errors import ArgumentError, EvaluationError, UsageError
-from gradcli.functions.arguments import Floats, as_given, claims_in, floats_in, products_in, rebuilt
+from gradcli.functions.arguments import (
+    DIRECTIONS,
+    Floats,
+    NoValue,
+    Parameters,
+    Seeds,
+    Subject,
+    as_function,
+    as_given,
+    claims_in,
+    floats_in,
+    is_module,
+    product,
+    products_in,
+    rebuilt,
+    seeds_for,
+)
 from gradcli.functions.calls import arranged, by_names, guarded
-from gradcli.functions.frameworks import Framework, framework
-from gradcli.functions.implicit import SOLUTION, implicit
-from gradcli.functions.linear import ADJOINT, adjoint_said, is_operator, parts_of_operator, refuse_nonlinear
-from gradcli.functions.parameters import Parameters, as_function, is_module
+from gradcli.functions.differences import JVP, along, contracted
+from gradcli.functions.differences import said as tangents_said
+from gradcli.functions.frameworks import FRAMEWORKS, Framework, framework
+from gradcli.functions.implicit import ADJOINT, SOLUTION, adjoint_said, implicit, is_operator, parts_of_operator, refuse_nonlinear
+from gradcli.functions.places import Dependencies
 from gradcli.functions.precision import precision_of
-from gradcli.functions.seeds import DIRECTIONS, Seeds, product, seeds_for
-from gradcli.functions.subject import NoValue, Subject
-from gradcli.functions.tangents import JVP, along, contracted
-from gradcli.functions.tangents import said as tangents_said
 from gradcli.functions.truth import Truth, in_float64, part_of, traced
-from gradcli.report.verdicts import Check
+from gradcli.report.verdicts import Check, Verdict
+from gradcli.storage.cache import FUNCTIONS
+from gradcli.tensors.core.dtypes import NAMES
+from gradcli.tensors.core.entries import as_numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,3 +272,87 @@ def _gravest(checks: list[Check]) -> Check:
 def _shown(subject: Subject) -> Any:
     value = subject.value
     return np.float64(value[0].reshape(())[()]) if subject.is_scalar else value[0] if len(value) == 1 else None
+
+
+# -- Verdicts about functions, remembered between runs: found by what was asked, and believed while
+# all that they hang on is as it was.
+
+
+_FORMAT = "1"
+_KEPT = (Verdict.AGREE, Verdict.KINK)  # what fails is asked again, for its smallest case
+
+
+class Answer(NamedTuple):
+    """What is remembered: the verdict, the function's value, and where it is defined."""
+
+    check: Check
+    value: Any
+    file: str | None
+    line: int
+
+
+def key_of(functions: Sequence[str | None], question: Question, asked: Any) -> str:
+    """The key of a question: the names of its functions, its arguments by their contents, its options, and all versions.
+
+    functions  the one that it is about, that of what is claimed, and what it solves
+    asked      what else it is about: the texts of the arguments, how many points
+    """
+    digest = hashlib.sha256(f"{_FORMAT} {versions()} {sys.version} {platform.platform()} {os.environ.get('PYTHONPATH')}".encode())
+    package = FRAMEWORKS[question.by].package if question.by is not None else None
+    options = replace(question, arguments={}, seed=None)  # all of them
+    digest.update(repr((tuple(functions), options, package, package and _version(package), asked)).encode())
+    for part in (question.seed, *question.arguments.items()):
+        _add(digest, part)
+    return digest.hexdigest()
+
+
+def _version(package: str) -> str | None:
+    with suppress(importlib.metadata.PackageNotFoundError):
+        return importlib.metadata.version(package)
+    return None
+
+
+def _add(digest: Any, value: Any) -> None:
+    if isinstance(value, np.ndarray):
+        digest.update(f"{value.dtype.str} {value.shape}".encode() + value.tobytes())
+    elif isinstance(value, (tuple, list)):
+        digest.update(f"{len(value)}".encode())
+        for part in value:
+            _add(digest, part)
+    elif isinstance(value, Mapping):
+        _add(digest, list(value.items()))
+    else:
+        digest.update(f"{type(value).__name__} {value!r}".encode())
+
+
+def recalled(key: str, folder: Path) -> Answer | None:
+    """The answer of that key, if it is remembered and all that it hangs on is as it was."""
+    content = FUNCTIONS.read(key)
+    with suppress(ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        if content is not None:
+            kept = json.loads(content)
+            if Dependencies(kept["files"], kept["packages"]).are_as_they_were(folder):
+                file = kept["file"]
+                return Answer(check_of(kept["check"]), _value(kept["value"]), file and str(folder / file), kept["line"])
+    return None
+
+
+def remember(key: str, folder: Path, answer: Answer, dependencies: Dependencies) -> None:
+    """Keep an answer that is certain and finds nothing wrong, if there is room and permission."""
+    if answer.check.worst not in _KEPT:
+        return
+    file = answer.file
+    if file is not None and Path(file).is_relative_to(folder):
+        file = Path(file).relative_to(folder).as_posix()
+    kept = {
+        **dependencies._asdict(), "check": asdict(answer.check), "value": _plain(answer.value), "file": file, "line": answer.line
+    }  # fmt: skip
+    FUNCTIONS.keep(key, json.dumps(kept, default=forgotten).encode())
+
+
+def _plain(value: Any) -> Any:
+    return None if value is None else {"dtype": np.asarray(value).dtype.name, "numbers": as_numbers(np.asarray(value))}
+
+
+def _value(kept: Any) -> Any:
+    return None if kept is None else np.array(kept["numbers"], NAMES[kept["dtype"]].numpy)[()]

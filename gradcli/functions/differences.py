@@ -9,14 +9,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import Enum
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from gradcli.check.extrapolation import slope
+from gradcli.errors import ArgumentError
+from gradcli.functions.arguments import OUTSIDE, Floats, Make, Seeds, Subject, parts_of, real, rebuilt
+from gradcli.functions.calls import by_names
 from gradcli.functions.precision import epsilon_of
-from gradcli.functions.seeds import Seeds
-from gradcli.functions.subject import Subject, parts_of
 from gradcli.report.verdicts import OneSided, VariableCheck, Verdict, Worst
 
 _STEP = 1e-30  # of the complex step, relative
@@ -139,3 +142,130 @@ def _complex(name: str, value: object, numbers: np.ndarray) -> object:
     if numbers.dtype.kind != "c":
         return numbers.copy() if numbers.ndim else numbers[()]
     return numbers.copy() if numbers.ndim else complex(numbers[()])
+
+
+# -- JVPs: the derivative of a function along a direction of its arguments, as that of a function
+# of one number, the step.
+
+
+JVP = "jvp"  # what the step is called, and so the verdict on the derivative by it
+
+
+def along(subject: Subject, directions: Floats) -> Subject:
+    """The function of the step along directions, at 0."""
+
+    def moved(step: Any) -> Make:
+        def make(name: str, value: Any, numbers: Any) -> Any:
+            found = subject.make(name, value, numbers)
+            return found + step * subject.make(name, value, directions[name]) if name in directions else found
+
+        return make
+
+    def function(step: Any) -> Any:
+        make = moved(step)
+        return subject.function(*(rebuilt(name, value, subject.floats, make) for name, value in subject.arguments.items()))
+
+    return Subject(function, {JVP: 0.0}, [JVP], subject.make)
+
+
+def said(subject: Subject, jvp: Callable[..., Any], directions: Floats) -> list[np.ndarray]:
+    """What a JVP that somebody wrote gives for directions: it takes the arguments, then a tangent for each that it is by.
+
+    Raises ArgumentError for what has not the form of the function's result.
+    """
+    given = subject.copies()
+    tangents = [rebuilt(name, subject.arguments[name], directions, subject.make) for name in subject.wrt]
+    found = [real(part, "the JVP must give") for part in parts_of(by_names(jvp, list(given))(*given.values(), *tangents))]
+    shapes, wanted = ([part.shape for part in parts] for parts in (found, subject.value))
+    if shapes != wanted:
+        told, right = (", ".join(map(str, some)) for some in (shapes, wanted))
+        raise ArgumentError(f"the JVP has the shape {told}, the function's result {right}")
+    return found
+
+
+def contracted(parts: list[np.ndarray], seeds: Seeds) -> Floats:
+    """A JVP times a seed, which is the derivative by the step of the result's sum with this seed."""
+    total = sum(float((part * seed).sum()) for part, seed in zip(parts, seeds, strict=True))
+    return {JVP: np.asarray(total, np.result_type(*parts))}
+
+
+# -- Taylor's test, which needs no derivative of ours: f(x + h d) - f(x) - h <g, d> shrinks with
+# the square of h if g is the gradient.
+
+
+_FIRST, _STEPS = 0.01, 8  # the largest step, and how often it is halved
+
+
+def taylor_order(subject: Subject, seeds: Seeds, claims: Floats) -> float | None:
+    """The order at which the remainder vanishes along a random direction: 1 if the gradient is wrong; None where rounding hides it."""
+    random = np.random.default_rng(3)
+    floats = subject.floats
+    directions = {name: random.standard_normal(x.shape) * np.where(x == 0, 1.0, np.abs(x)) for name, x in floats.items()}
+    value = math.fsum(subject.along(seeds, {}))
+    slope = sum(float((said * directions[name]).sum()) for name, said in claims.items())
+    remainders = []
+    for k in range(_STEPS):
+        step = _FIRST * 0.5**k
+        moved = {name: (x + step * directions[name]).astype(x.dtype) for name, x in floats.items()}
+        remainders.append(abs(sum(subject.along(seeds, moved)) - value - step * slope))
+    epsilon = max(epsilon_of(x.dtype) for x in floats.values())
+    noise = 64 * epsilon * max(abs(value), abs(slope) * _FIRST)
+    orders = [math.log2(a / b) for a, b in pairwise(remainders) if b > noise and a > noise]
+    return float(np.median(orders)) if len(orders) >= 3 else None
+
+
+# -- Functions of symmetric matrices that read one triangle of them, as NumPy's cholesky and eigh
+# do, or refuse all others.
+#
+# By the entries of the other triangle such a function has no slope, and by those that it reads
+# twice what a function of a symmetric matrix has. Its gradient is right if it is so along
+# symmetric directions, in which the matrix stays one.
+
+
+TOLD = "right along symmetric directions: the function is one of symmetric matrices '{}'"
+_MOVE = 1e-3
+
+
+def is_of_symmetric(subject: Subject, name: str) -> bool:
+    """Whether an argument is a symmetric matrix of which the function ignores the entries above or below the diagonal, or demands it."""
+    matrix = subject.floats[name]
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 2 or not np.array_equal(matrix, matrix.T):
+        return False
+    noise = _MOVE * float(np.abs(matrix).max(initial=1.0)) * np.random.default_rng(11).standard_normal(matrix.shape)
+    one, other = (_after(subject, {name: matrix + part(noise)}) for part in _TRIANGLES)
+    if one is other is Reaction.NONE:
+        return _after(subject, {name: matrix + symmetrized(noise)}) is not Reaction.NONE
+    return (one is Reaction.SAME) is not (other is Reaction.SAME)
+
+
+def symmetrized(slopes: np.ndarray) -> np.ndarray:
+    """The slopes along symmetric directions, shared evenly by both entries."""
+    return np.asarray((slopes + slopes.T) / 2)
+
+
+def symmetrizing(name: str, make: Make) -> Make:
+    """Makes of a matrix its symmetric part before the function sees it."""
+
+    def made(which: str, value: Any, numbers: Any) -> Any:
+        found = make(which, value, numbers)
+        return (found + found.T) / 2 if which == name else found
+
+    return made
+
+
+_TRIANGLES: tuple[Callable[[np.ndarray], np.ndarray], ...] = (lambda x: np.triu(x, 1), lambda x: np.tril(x, -1))
+
+
+class Reaction(Enum):
+    """What becomes of a function's value."""
+
+    SAME, OTHER, NONE = range(3)
+
+
+def _after(subject: Subject, floats: dict[str, np.ndarray]) -> Reaction:
+    try:
+        found = subject.numbers(floats)
+    except OUTSIDE:
+        return Reaction.NONE
+    same = all(np.array_equal(one, other) for one, other in zip(found, subject.value, strict=True))
+    return Reaction.SAME if same else Reaction.OTHER

@@ -13,9 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.errors import ArgumentError, UsageError
-from gradcli.functions.arguments import Floats, Make, as_given, of_torch, to_torch
-from gradcli.functions.seeds import Seeds
-from gradcli.functions.subject import Subject, parts_of
+from gradcli.functions.arguments import Floats, Make, Seeds, Subject, as_given, of_torch, parts_of, to_torch
 
 
 class Framework(NamedTuple):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import GradcliError
-from gradcli.functions.subject import NoValue
+from gradcli.functions.arguments import NoValue
 from gradcli.report.verdicts import Check, Verdict
 from gradcli.tensors.core.dtypes import FLOATS
 from gradcli.tensors.core.entries import as_numbers

@@ -14,8 +14,7 @@ import numpy as np
 
 from gradcli.check.branches import roots_each_way
 from gradcli.check.stochastic import Format, Reach, reaches, spreads
-from gradcli.functions.arguments import Floats
-from gradcli.functions.subject import Subject
+from gradcli.functions.arguments import Floats, Subject
 from gradcli.graph.nodes import Expr
 from gradcli.report.verdicts import Claim, Verdict
 from gradcli.tensors.core import dtypes

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, InputTypeError, UsageError
-from gradcli.functions.arguments import is_number
+from gradcli.functions.arguments import is_number, parts_of
 from gradcli.functions.calls import arranged, by_names
-from gradcli.functions.subject import parts_of
 
 try:
     from hypothesis import assume

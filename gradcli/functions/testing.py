@@ -23,7 +23,7 @@ from gradcli.functions.asked import Asked, asked
 from gradcli.functions.calls import guarded
 from gradcli.functions.checking import Question
 from gradcli.functions.frameworks import FRAMEWORKS
-from gradcli.functions.linear import is_operator
+from gradcli.functions.implicit import is_operator
 from gradcli.functions.points import Arguments, gravest, text_of
 from gradcli.query.bindings import by_form, count_of, names_given, state_of
 from gradcli.query.outcome import outcome_of

@@ -11,14 +11,10 @@ import numpy as np
 
 from gradcli.check.branches import DECIDES
 from gradcli.check.claims import RTOL
-from gradcli.functions.arguments import Floats
-from gradcli.functions.differences import by_differences
-from gradcli.functions.linear import ADJOINT, by_units
+from gradcli.functions.arguments import Floats, Seeds, Subject
+from gradcli.functions.differences import TOLD, by_differences, is_of_symmetric, symmetrized, symmetrizing, taylor_order
+from gradcli.functions.implicit import ADJOINT, by_units
 from gradcli.functions.precision import Narrow, bounded_in, precision_of, widened
-from gradcli.functions.seeds import Seeds
-from gradcli.functions.subject import Subject
-from gradcli.functions.symmetry import TOLD, is_of_symmetric, symmetrized, symmetrizing
-from gradcli.functions.taylor import taylor_order
 from gradcli.functions.tracing.composition import Composition
 from gradcli.functions.tracing.exact import Exact, exact
 from gradcli.functions.tracing.runs import runs_of

@@ -11,14 +11,283 @@ So the sweep runs first with plain products. Only where that gives NaN, it runs 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from gradcli.graph.germs import Germ, Germs, Near, Table, floats, orders, replaced
-from gradcli.graph.interpret import interpret
+from gradcli.graph.interpret import Domain, interpret
+from gradcli.graph.nodes import Operand
 from gradcli.graph.sweep import backward
+from gradcli.ops.elementwise.arithmetic import add, div, mul, sub
+from gradcli.ops.elementwise.exponential import pow_
+from gradcli.ops.elementwise.logic import where
+from gradcli.ops.spec import Carrier, Op
+
+# -- Germs: values near a point, of which it is known what stays as it is while a variable moves,
+# and how fast entries vanish or grow.
+
+
+_ALWAYS = math.inf  # the order of a zero that stays zero
+_SMALLEST, _LARGEST = np.finfo(float).smallest_subnormal, np.finfo(float).max
+_FAST = 1e9  # the order of what vanishes faster than any power
+_NUDGE = 1e-3
+
+Table = Callable[[Any], Any]
+
+
+class Germ(Operand):
+    """Values near a point.
+
+    value  at the point
+    still  which entries stay as they are while the variable moves
+    order  to which order in the variable's distance from the point entries vanish: 0 for those that do not, negative for infinite ones,
+           NaN where it is not known, infinite for zeros that stay
+    far    which entries are 0 or infinite only because floats end, as exp(1000) is
+    """
+
+    __slots__ = ("far", "order", "still_", "value")
+    __array_ufunc__ = None  # NumPy scalars and arrays leave mixed operators to the carrier
+
+    def __init__(self, value: Any, still: Any, order: Any, far: Any = False) -> None:
+        self.value, self.still_, self.order, self.far = value, still, order, far
+
+    @staticmethod
+    def still(value: Any) -> Germ:
+        mask = np.ones(np.shape(floats(value)), bool)
+        return Germ(value, mask, orders(value, mask))
+
+    @staticmethod
+    def unknown(value: Any) -> Germ:
+        mask = np.zeros(np.shape(floats(value)), bool)
+        return Germ(value, mask, orders(value, mask))
+
+    @property
+    def facts(self) -> tuple[Any, Any, Any]:
+        return self.order, self.still_, self.far
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.still_.shape)
+
+    @property
+    def ndim(self) -> int:
+        return int(self.still_.ndim)
+
+    def is_zero(self) -> bool:
+        return bool((self.order == _ALWAYS).all())
+
+    def apply_op(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
+        value = op(*[o.value if isinstance(o, Germ) else o for o in operands], **static)
+        germs = [o if o is None or isinstance(o, Germ) else Germ.still(o) for o in operands]
+        return _parts(germs, value) if isinstance(value, tuple) else _germ(op, germs, static, value)
+
+
+class Germs(Domain[Any]):
+    """What nodes are near a point, at which their values are known."""
+
+    def __init__(self, value_of: Table) -> None:
+        self.value_of = value_of
+
+    def leaf(self, node: Any) -> Germ:
+        return Germ.still(self.value_of(node))
+
+    constant = leaf
+
+    def operation(self, node: Any, op: Op, operands: list[Any]) -> Any:
+        value = self.value_of(node)
+        return _parts(operands, value) if isinstance(value, tuple) else _germ(op, operands, node.static, value)
+
+    def detach(self, node: Any, x: Germ) -> Germ:
+        value = self.value_of(node)
+        return Germ.still(value) if _all_still(x) else Germ.unknown(value)
+
+
+class Near(dict[Any, Any]):
+    """Germs of nodes; those that it is not told stay as they are."""
+
+    def __init__(self, value_of: Table) -> None:
+        super().__init__()
+        self.value_of = value_of
+
+    def __missing__(self, node: Any) -> Any:
+        value = self.value_of(node)
+        self[node] = found = tuple(map(Germ.still, value)) if isinstance(value, tuple) else Germ.still(value)
+        return found
+
+
+def _parts(operands: Sequence[Any], values: tuple[Any, ...]) -> tuple[Germ, ...]:
+    """The germs of several results, of which nothing is known but whether they move."""
+    still = all(o is None or _all_still(o) for o in operands)
+    return tuple(Germ.still(part) if still else Germ.unknown(part) for part in values)
+
+
+def _all_still(operand: Any) -> bool:
+    return all(map(_all_still, operand)) if isinstance(operand, tuple) else bool(operand.still_.all())
+
+
+def _germ(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value: Any) -> Germ:
+    """The germ of an operation's result, whose value at the point is known."""
+    if op is mul:
+        x, y = operands
+        never = (x.order == _ALWAYS) | (y.order == _ALWAYS)
+        with np.errstate(invalid="ignore"):
+            order = np.where(never, _ALWAYS, x.order + y.order)
+        # an infinity that is none does not outgrow a zero
+        outgrown = sum((floats(a.value) == 0) & np.isinf(floats(b.value)) & b.far for a, b in ((x, y), (y, x))) > 0
+        value = replaced(value, np.isnan(floats(value)) & ((order > 0) | outgrown), None)
+        still = never | (x.still_ & y.still_)
+        return Germ(value, np.broadcast_to(still, np.shape(order)), order, _far(op, operands, static, value))
+    if op.accuracy.compounds or op.rewriting.adds == "products":
+        return _multiplied(op, operands, static, value)
+    if all(o is None or _all_still(o) for o in operands):
+        return Germ.still(value)
+    if op is add:
+        for x, y in (operands, operands[::-1]):  # an infinity outweighs a product that is finite, though not known
+            value = replaced(value, np.isinf(floats(x.value)) & np.isnan(floats(y.value)) & (y.order == 0), x.value)
+    if not op.elementwise:
+        return _moved(op, operands, static, value)
+    return _entrywise(op, operands, static, value)
+
+
+def _entrywise(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value: Any) -> Germ:
+    shape = np.shape(floats(value))
+    if op is where:
+        condition, x, y = operands
+        chosen = np.asarray(floats(condition.value), bool)
+        order, still, far = (np.broadcast_to(np.where(chosen, a, b), shape) for a, b in zip(x.facts, y.facts, strict=True))
+        return Germ(value, still, order, far)
+    still = np.ones(shape, bool)
+    for operand, flat in zip(operands, _flatness(op, operands, static, value), strict=True):
+        if operand is not None:
+            still = still & (operand.still_ | flat)
+    order = orders(value, still)
+    known = _known_order(op, operands, static, value)
+    if known is not None:
+        order = np.where(still, order, np.where(np.isnan(order), known, order))
+    return Germ(value, still, order, _far(op, operands, static, value))
+
+
+def _far(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value: Any) -> Any:
+    """Which entries of a result are 0 or infinite because floats end: they are so beside the point, too."""
+    ends = ((floats(value) == 0) & (not op.facts.linear)) | np.isinf(floats(value))  # a difference of zero is no underflow
+    if op.kind == "flat" or not np.any(ends) or isinstance(value, Carrier):
+        return False
+    if any(operand is None for operand in operands):  # an operation with one of them left out is never asked beside the point
+        return False
+    for operand in operands:
+        inside = np.isfinite(operand.value) & (operand.value != 0)
+        ends = ends & (inside | operand.far | operand.still_)
+    for nudge in (1 - _NUDGE, 1 + _NUDGE):
+        beside = [np.asarray(o.value) for o in operands]
+        beside = [a * a.dtype.type(nudge ** (i + 1)) if a.dtype.kind == "f" else a for i, a in enumerate(beside)]
+        ends = ends & np.equal(op.forward(*beside, **static), value)
+    return ends
+
+
+def _flatness(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value: Any) -> list[Any]:
+    """For each operand, where the result does not move with it."""
+    if op.kind == "flat":
+        # but for a zero that is a jump, such as the sign of 0 and not the trunc of 0
+        if len(operands) == 1 and not any(kink.where(0.0, **static) for kink in op.kinks):
+            return [True]
+        jumps = [floats(o.value) == 0 if o is not None and op.result == "float" else False for o in operands]
+        return [~((floats(value) == 0) & jump) for jump in jumps]
+    if op.kind != "piecewise" or op.facts.linear or op.partials is None or op is div:
+        return [False] * len(operands)
+    partials = [None if p is None else p(Germ.unknown(value), *operands, **static) for p in op.partials]
+    return [True if p is None else (p.order == _ALWAYS if isinstance(p, Germ) else bool(np.all(np.equal(p, 0)))) for p in partials]
+
+
+def _known_order(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value: Any) -> Any:
+    """The order of a result that is 0 or infinite, where it follows from those of the operands."""
+    if op.accuracy.power is not None:
+        return op.accuracy.power * operands[0].order
+    if op.accuracy.decays:
+        return np.where((floats(value) == 0) & (operands[0].order < 0), _FAST, np.nan)  # at a pole, but not where a logarithm ends
+    if op.kind == "smooth" and len(operands) == 1 and op.partials is not None and op.partials[0] is not None:
+        (x,) = operands
+        slope = floats(op.partials[0](value, x.value, **static))
+        simple = (floats(x.value) == 0) & np.isfinite(slope) & (slope != 0)  # a zero such as that of sin
+        return np.where(simple, x.order, np.nan)
+    with np.errstate(invalid="ignore"):
+        if op is pow_:
+            exponent = operands[1]
+            return np.where(exponent.still_, floats(exponent.value) * operands[0].order, np.nan)
+        if op is div:
+            return operands[0].order - operands[1].order
+        if op in (add, sub):
+            x, y = operands
+            return np.where(x.order == y.order, np.nan, np.minimum(x.order, y.order))
+    return None
+
+
+def _moved(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value: Any) -> Germ:
+    """An operation on whole arrays: what it is made of is known of those that move and sum entries."""
+    if not op.facts.linear or any(isinstance(o, tuple) for o in operands):
+        return Germ.unknown(value)
+
+    def carried(facts: Sequence[Any]) -> Any:
+        return np.asarray(op.forward(*facts, **static))
+
+    still = carried([None if o is None else (~o.still_).astype(float) for o in operands]) == 0
+    if op.accuracy.ulps:
+        return Germ(value, still, orders(value, still))
+    # entries are moved, and not changed
+    far = carried([None if o is None else np.broadcast_to(o.far, o.shape) for o in operands])
+    return Germ(value, still, carried([None if o is None else o.order for o in operands]), far)
+
+
+def _multiplied(op: Op, operands: Sequence[Any], static: Mapping[str, Any], value: Any) -> Germ:
+    """Products of entries, or sums of them: one with a zero that stays is such a zero, whatever the others do."""
+    alive = [(o.order != _ALWAYS).astype(float) for o in operands]
+    never = np.equal(op.forward(*alive, **static), 0)
+    if op.accuracy.compounds:
+        moved = np.greater(op.forward(*[2.0 - o.still_ for o in operands], **static), 1)
+    else:
+        places = range(len(operands))
+        terms = [[(~o.still_).astype(float) if i == k else alive[k] for k, o in enumerate(operands)] for i in places]
+        moved = sum(np.not_equal(op.forward(*term, **static), 0) for term in terms) > 0
+    value = replaced(value, np.isnan(floats(value)) & never, None)
+    still = never | ~moved
+    return Germ(value, still, orders(value, still))
+
+
+def orders(value: Any, still: Any) -> Any:
+    """Orders by the values alone: not known of zeros that move, nor of infinities."""
+    numbers = floats(value)
+    zero, infinite = np.where(still, _ALWAYS, np.nan), np.where(still, -_ALWAYS, np.nan)
+    rest = np.where(np.isinf(numbers), infinite, np.where(np.isnan(numbers), np.nan, 0.0))
+    return np.where(numbers == 0, zero, rest)
+
+
+def floats(value: Any) -> Any:
+    """A value as floats that are zero, infinite and NaN where it is."""
+    array = value.array if hasattr(value, "array") else np.asarray(value)
+    if array.dtype != object:
+        return array
+    return np.array([_like(v) for v in array.ravel()], dtype=float).reshape(array.shape)
+
+
+def _like(v: Any) -> float:
+    """A float that is zero only where v is, and infinite only where v is."""
+    found = float(v)
+    if found == 0 and v != 0:
+        return math.copysign(_SMALLEST, v)
+    return math.copysign(_LARGEST, found) if math.isinf(found) and v - v == 0 else found
+
+
+def replaced(value: Any, mask: np.ndarray, other: Any) -> Any:
+    """A value with the entries of another where the mask says so; with zeros, if there is no other."""
+    if not mask.any():
+        return value
+    if hasattr(value, "array"):
+        array = value.array.copy()
+        array[mask] = value.algebra.zero if other is None else other.array[mask]
+        return type(value)(value.algebra, array)
+    zeros = np.asarray(value).dtype.type(0)
+    return np.where(mask, zeros if other is None else other, value)[()]
+
 
 _MOST = 40_000  # nodes that are looked at for all variables: some seconds
 _ONE_BY_ONE = 64  # entries of a variable that are looked at each for itself

@@ -10,18 +10,282 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradcli.errors import GradcliError
 from gradcli.graph.interpret import Domain, forward, interpret
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.graph.patterns import Pattern, Sets
 from gradcli.ops.looping import Fold
 from gradcli.ops.reductions.along import reduced
 from gradcli.ops.spec import Op
 from gradcli.ops.writing import axes_of
+
+# -- Patterns of matrices, and sets of entries by numbers: many entries of a graph's nodes depend
+# on one and the same set.
+
+
+_MOST = 20_000_000  # entries of sets that are united at once: what has more is taken for dense
+
+
+class Pattern(NamedTuple):
+    """The places of entries that may be other than zero, row by row.
+
+    starts   where each row begins among the columns, and where the last one ends
+    columns  of the entries, in order in each row
+    """
+
+    starts: np.ndarray
+    columns: np.ndarray
+    shape: tuple[int, int]
+
+    @property
+    def rows(self) -> np.ndarray:
+        """The row of each entry."""
+        return np.repeat(np.arange(self.shape[0]), np.diff(self.starts))
+
+    def transposed(self) -> Pattern:
+        return pattern_of(self.columns, self.rows, self.shape[::-1])
+
+
+def pattern_of(rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int]) -> Pattern:
+    """The pattern of places, which may come in any order and more than once."""
+    keys = np.unique(rows * max(shape[1], 1) + columns)
+    rows, columns = np.divmod(keys, max(shape[1], 1))
+    starts = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=shape[0]))))
+    return Pattern(starts, columns, shape)
+
+
+def symmetric(pattern: Pattern) -> Pattern:
+    """A pattern with the places of its transpose."""
+    rows, columns = pattern.rows, pattern.columns
+    return pattern_of(np.concatenate((rows, columns)), np.concatenate((columns, rows)), pattern.shape)
+
+
+class Sets:
+    """Sets of entries, by numbers: 0 is the empty one, the next ones have one entry each."""
+
+    def __init__(self, entries: int) -> None:
+        self.entries = entries
+        self._starts = np.concatenate(([0], np.arange(entries)))
+        self._lengths = np.concatenate(([0], np.ones(entries, int)))
+        self._members = np.arange(entries)
+
+    def pattern(self, numbers: np.ndarray) -> Pattern:
+        """A row for each set."""
+        starts = np.concatenate(([0], np.cumsum(self._lengths[numbers])))
+        return Pattern(starts, self._of(numbers), (numbers.size, self.entries))
+
+    def _of(self, numbers: np.ndarray) -> np.ndarray:
+        """The members of sets, in a row."""
+        lengths = self._lengths[numbers]
+        begins = np.cumsum(lengths) - lengths
+        found: np.ndarray = self._members[np.arange(lengths.sum()) + np.repeat(self._starts[numbers] - begins, lengths)]
+        return found
+
+    def united(self, groups: np.ndarray, numbers: np.ndarray, count: int) -> np.ndarray:
+        """The union of the sets of each group: the numbers of as many new sets as there are groups."""
+        if groups.size == 0:
+            return np.zeros(count, int)
+        if int(self._lengths[numbers].sum()) > _MOST:
+            whole = self._added(np.zeros(1, int), np.array([self._all(numbers).size]), self._all(numbers))
+            found = np.zeros(count, int)
+            found[groups[self._lengths[numbers] > 0]] = whole
+            return found
+        keys = np.unique(np.repeat(groups, self._lengths[numbers]) * self.entries + self._of(numbers))
+        rows, members = np.divmod(keys, max(self.entries, 1))
+        lengths = np.bincount(rows, minlength=count)
+        return self._added(np.cumsum(lengths) - lengths, lengths, members)
+
+    def _all(self, numbers: np.ndarray) -> np.ndarray:
+        present = np.zeros(self.entries, bool)
+        for number in np.unique(numbers):
+            present[self._members[self._starts[number] : self._starts[number] + self._lengths[number]]] = True
+        return np.flatnonzero(present)
+
+    def _added(self, starts: np.ndarray, lengths: np.ndarray, members: np.ndarray) -> np.ndarray:
+        first = self._starts.size
+        self._starts = np.concatenate((self._starts, starts + self._members.size))
+        self._lengths = np.concatenate((self._lengths, lengths))
+        self._members = np.concatenate((self._members, members))
+        return np.where(lengths > 0, np.arange(first, first + lengths.size), 0)
+
+    def both(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """The unions of sets two by two, the arrays of their numbers broadcasting."""
+        x, y = np.broadcast_arrays(x, y)
+        found = np.where(x == 0, y, x)
+        open_ = (x != y) & (x != 0) & (y != 0)
+        if not open_.any():
+            return found
+        base = int(self._starts.size)
+        keys, places = np.unique(x[open_] * base + y[open_], return_inverse=True)
+        groups = np.tile(np.arange(keys.size), 2)
+        found[open_] = self.united(groups, np.concatenate(np.divmod(keys, base)), keys.size)[places]
+        return found
+
+    def along(self, x: np.ndarray, axes: Sequence[int]) -> np.ndarray:
+        """The unions along axes, which stay with an extent of 1."""
+        shape = tuple(1 if i in axes else n for i, n in enumerate(x.shape))
+        groups = np.broadcast_to(np.arange(int(np.prod(shape))).reshape(shape), x.shape)
+        return self.gathered(groups, x, int(np.prod(shape))).reshape(shape)
+
+    def gathered(self, groups: np.ndarray, numbers: np.ndarray, count: int) -> np.ndarray:
+        """The unions of the sets of each group, of which many may be the same."""
+        base = int(self._starts.size)
+        parts, sets = np.divmod(np.unique(groups.ravel() * base + numbers.ravel()), base)
+        return self.united(parts, sets, count)
+
+
+# -- Colours of columns: those of one colour are found by one derivative in a direction, as no two
+# of them meet where it would matter.
+#
+# Columns of a Jacobian may share a colour if no row has both (A. Curtis, M. Powell, J. Reid,
+# 1974). Of a Hessian, which is symmetric, one of two entries is enough: a star colouring, in
+# which no path of four vertices has two colours alone (T. Coleman, J. Moré, 1984; A. Gebremedhin,
+# F. Manne, A. Pothen, What Color Is Your Jacobian?, 2005). Both are greedy, in the order of
+# columns; colours are bits of whole numbers.
+
+
+class Compression(NamedTuple):
+    """How the entries of a pattern are read from derivatives in as many directions as there are colours.
+
+    colors   of the entries of what moves: columns, or rows where derivatives are carried back
+    number   how many there are
+    color    of the direction from which each entry is read
+    place    of the entry in that derivative
+    """
+
+    colors: np.ndarray
+    number: int
+    color: np.ndarray
+    place: np.ndarray
+
+
+def _first_free(taken: int) -> int:
+    """The smallest colour that is not among the bits."""
+    return (~taken & (taken + 1)).bit_length() - 1
+
+
+def columns_apart(pattern: Pattern, most: int | None = None) -> np.ndarray | None:
+    """Colours of columns, no two of which meet in a row; None where that takes more than ``most``."""
+    rows, starts = pattern.transposed().columns.tolist(), pattern.transposed().starts.tolist()
+    taken = [0] * pattern.shape[0]  # by row
+    colors = np.zeros(pattern.shape[1], int)
+    for column in range(pattern.shape[1]):
+        own = rows[starts[column] : starts[column + 1]]
+        union = 0
+        for row in own:
+            union |= taken[row]
+        color = _first_free(union)
+        if most is not None and color >= most:
+            return None
+        for row in own:
+            taken[row] |= 1 << color
+        colors[column] = color
+    return colors
+
+
+def star(pattern: Pattern) -> np.ndarray:
+    """A star colouring of the graph of a symmetric pattern: neighbours differ, and no path of four vertices has two colours alone."""
+    count = pattern.shape[0]
+    starts, columns = pattern.starts.tolist(), pattern.columns.tolist()
+    colors = [-1] * count
+    once, twice = [0] * count, [0] * count  # colours of a vertex's neighbours: those that one has, those that two have
+    ended = [0] * count  # colours of neighbours that have two neighbours of this vertex's colour: no further neighbour may have one
+    first: list[dict[int, int]] = [{} for _ in range(count)]  # the neighbour that had a colour first
+    for vertex in range(count):
+        near = [other for other in columns[starts[vertex] : starts[vertex + 1]] if other != vertex]
+        taken, met, repeated = 0, 0, 0
+        for other in near:
+            color = colors[other]
+            if color >= 0:
+                taken |= 1 << color | ended[other]
+                repeated |= met & (1 << color)
+                met |= 1 << color
+        if repeated:
+            for other in near:
+                if colors[other] >= 0 and repeated >> colors[other] & 1:
+                    taken |= once[other]
+        color = colors[vertex] = _first_free(taken)
+        bit = 1 << color
+        for other in near:
+            if colors[other] >= 0:
+                if repeated >> colors[other] & 1:
+                    ended[other] |= bit
+                if once[other] & bit:
+                    _end(other, first[other][color], vertex, colors, ended, known=twice[other] & bit)
+            if once[other] & bit:
+                twice[other] |= bit
+            else:
+                once[other] |= bit
+                first[other][color] = vertex
+    return np.array(colors, int)
+
+
+def _end(hub: int, one: int, other: int, colors: list[int], ended: list[int], *, known: int) -> None:
+    """A coloured vertex has neighbours of one colour: theirs may not have its colour any more."""
+    ended[other] |= 1 << colors[hub]
+    if not known:
+        ended[one] |= 1 << colors[hub]
+
+
+def of_jacobian(pattern: Pattern) -> tuple[bool, Compression]:
+    """Whether derivatives are carried back, and how entries are read from them: by columns or by rows, whichever takes fewer colours."""
+    if not pattern.columns.size:
+        return False, _none(pattern.shape[1])
+    back = pattern.transposed()
+    forwards, backwards = _fullest(pattern), _fullest(back)
+    if 2 * min(forwards, backwards) > min(pattern.shape):  # nothing is to be gained
+        if pattern.shape[0] < pattern.shape[1]:
+            return True, _each(pattern.rows, pattern.columns, pattern.shape[0])
+        return False, _each(pattern.columns, pattern.rows, pattern.shape[1])
+    if forwards <= backwards:
+        colors = columns_apart(pattern)
+        assert colors is not None
+        others = columns_apart(back, _count(colors)) if backwards < _count(colors) else None
+    else:
+        others = columns_apart(back)
+        assert others is not None
+        colors = columns_apart(pattern, _count(others) + 1) if forwards <= _count(others) else None
+    if others is not None and (colors is None or _count(others) < _count(colors)):
+        return True, Compression(others, _count(others), others[pattern.rows], pattern.columns)
+    assert colors is not None
+    return False, Compression(colors, _count(colors), colors[pattern.columns], pattern.rows)
+
+
+def of_hessian(pattern: Pattern) -> Compression:
+    """How the entries of a symmetric pattern are read: from the column, or from that of the entry on the other side."""
+    rows, columns = pattern.rows, pattern.columns
+    if not columns.size:
+        return _none(pattern.shape[1])
+    if 2 * columns.size > pattern.shape[0] ** 2:
+        return _each(columns, rows, pattern.shape[0])
+    colors = star(pattern)
+    keys = rows * max(_count(colors), 1) + colors[columns]
+    _, places, counts = np.unique(keys, return_inverse=True, return_counts=True)
+    alone = counts[places] == 1  # no other entry of the row has this colour
+    return Compression(colors, _count(colors), np.where(alone, colors[columns], colors[rows]), np.where(alone, rows, columns))
+
+
+def _each(moving: np.ndarray, place: np.ndarray, number: int) -> Compression:
+    """A colour for each column."""
+    return Compression(np.arange(number), number, moving, place)
+
+
+def _none(extent: int) -> Compression:
+    """No colour at all, for columns that have no entries."""
+    return Compression(np.full(extent, -1), 0, np.zeros(0, int), np.zeros(0, int))
+
+
+def _fullest(pattern: Pattern) -> int:
+    """How many entries a row has at most: as many colours are needed."""
+    return int(np.diff(pattern.starts).max(initial=0))
+
+
+def _count(colors: np.ndarray) -> int:
+    return int(colors.max(initial=-1)) + 1
+
 
 _PRODUCTS = 4_000_000  # entries that are multiplied in a sum of products: more are taken for a dense product
 _LABEL = 2.0**51  # labels lie between this and its double, so that neither a sum nor a difference of two is one

@@ -1,6 +1,6 @@
 """How records say what an operation on arrays is for loops: entries, indices along axes, sums along them.
 
-``m`` makes the index form (`gradcli.plans.indices.Indices`), and views are arrays in it. What has no such form raises `m.NoLoop`, or has
+``m`` makes the index form (`gradcli.plans.index_form.Indices`), and views are arrays in it. What has no such form raises `m.NoLoop`, or has
 no field.
 """
 

@@ -13,9 +13,8 @@ from gradcli.ops.calling.promotion import BOOL, numpy_dtype
 from gradcli.ops.elementwise import arithmetic, trigonometric
 from gradcli.ops.looping import PRODUCT, SUM
 from gradcli.plans import sines
-from gradcli.plans.axes import Axis, Item, fold_of
 from gradcli.plans.blocks import Block
-from gradcli.plans.merging import shape_along
+from gradcli.plans.index_form import Axis, Item, fold_of, shape_along
 from gradcli.plans.nests import Nest
 from gradcli.plans.source import Source
 

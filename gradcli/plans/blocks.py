@@ -5,7 +5,9 @@ Registers are given by liveness, so that a handful of buffers serves any express
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,12 +15,355 @@ import numpy as np
 from gradcli.graph.nodes import Expr
 from gradcli.ops.calling.promotion import FLOAT, numpy_dtype
 from gradcli.ops.counting import additions_of
-from gradcli.plans.axes import Axis, Item, View
-from gradcli.plans.block_steps import BlockSteps
+from gradcli.ops.elementwise import arithmetic
+from gradcli.ops.looping import SUM
+from gradcli.ops.writing import Shape
+from gradcli.plans.index_form import Axis, Item, View, shape_along
 from gradcli.plans.nests import Nest
-from gradcli.plans.registers import ROOM, SHARED_ROOM, give, places, take
 from gradcli.plans.source import Source
 from gradcli.plans.threads import in_turn, together
+
+# -- The axes of a nest's arrays for NumPy: each has one place in every shape, whose extent is 1
+# where an array does not have the axis.
+#
+# So arrays broadcast against each other without a thought. Axes lie as in memory, but short ones
+# along which something is reduced come first: NumPy reduces rows of a few entries one call for
+# each, and whole columns in vector registers.
+
+
+_SHORT = 24  # entries of a row up to which columns are faster, though they are read and written with gaps
+
+Part = Axis | Item | None
+
+
+class Frame:
+    """Places for the axes of arrays; ``rows`` of the outer one are there at a time."""
+
+    def __init__(
+        self, outer: Axis, accesses: Iterable[tuple[Sequence[Part], Shape]], others: Iterable[Axis], first: Iterable[Axis] = ()
+    ) -> None:
+        """Of arrays in memory, whose shapes' places run along axes, of others that may not be among these, and of axes that come first if
+        they are short."""
+        self.outer = outer
+        order = _as_in_memory(accesses)
+        order += [axis for axis in dict.fromkeys((outer, *others)) if axis not in order]
+        wanted = set(first)
+        short = [axis for axis in order if axis in wanted and axis is not outer and axis.extent <= _SHORT]
+        self.axes = (*short, *(axis for axis in order if axis not in short))
+        self.places = {axis: place for place, axis in enumerate(self.axes)}
+
+    def ordered(self, axes: Iterable[Axis]) -> tuple[Axis, ...]:
+        return tuple(sorted(set(axes), key=self.places.__getitem__))
+
+    def shape(self, axes: Iterable[Axis], rows: str = "n") -> str:
+        """The shape of an array with those axes, as text."""
+        present = set(axes)
+        extents = [(rows if axis is self.outer else str(axis.extent)) if axis in present else "1" for axis in self.axes]
+        return f"({', '.join(extents)},)"
+
+    def size(self, axes: Iterable[Axis]) -> int:
+        """The entries of an array for each slice."""
+        return math.prod(axis.extent for axis in axes if axis is not self.outer)
+
+    def dims(self, axes: Iterable[Axis]) -> tuple[int, ...]:
+        return tuple(self.places[axis] for axis in self.ordered(axes))
+
+    def view(self, name: str, parts: Sequence[Axis | None], shape: Shape) -> str:
+        """An array of a shape, whose places run along ``parts``, in the frame."""
+        axes = [part.same for part in parts if part is not None]
+        if shape_along(parts) != shape:
+            name += f".reshape({shape_along(parts)})"
+        if None in parts:
+            name += f"[{', '.join('0' if part is None else ':' for part in parts)}]"
+        if not axes:
+            return name
+        order = sorted(range(len(axes)), key=lambda place: self.places[axes[place]])
+        if order != list(range(len(axes))):
+            name += f".transpose({', '.join(map(str, order))})"
+        if len(axes) < len(self.axes):
+            name += f"[{', '.join(':' if axis in axes else 'None' for axis in self.axes)}]"
+        return name
+
+    def back(self, name: str, item_axes: Iterable[Axis], parts: Sequence[Axis | None], shape: Shape) -> str:
+        """An array in the frame, without the outer axis, as one whose places run along ``parts``."""
+        present = set(item_axes)
+        axes = self.ordered(present)
+        name += f"[{', '.join(':' if axis in present else '0' for axis in self.axes)}]"
+        order = [axes.index(part.same) for part in parts if part is not None]
+        if order != list(range(len(axes))):
+            name += f".transpose({', '.join(map(str, order))})"
+        return f"{name}.reshape({shape})"
+
+    def rows(self, name: str) -> str:
+        """The slices from i to j of an array in the frame that has the outer axis."""
+        return f"{name}[{':, ' * self.places[self.outer]}i:j]"
+
+    def has_gaps(self, parts: Sequence[Part]) -> bool:
+        """Whether neighbours in the frame are none in memory."""
+        axes = [part.same for part in parts if isinstance(part, Axis)]
+        return bool(axes) and axes[-1] is not self.ordered(axes)[-1]
+
+
+def _as_in_memory(accesses: Iterable[tuple[Sequence[Part], Shape]]) -> list[Axis]:
+    """Axes in the order in which arrays have them, the largest first."""
+    order: list[Axis] = []
+    for parts, _ in sorted(accesses, key=lambda access: -math.prod(access[1])):
+        axes = [part.same for part in parts if isinstance(part, Axis)]
+        for place, axis in enumerate(axes):
+            if axis not in order:
+                later = [order.index(other) for other in axes[place + 1 :] if other in order]
+                before = order.index(axes[place - 1]) + 1 if place else min(later, default=len(order))
+                order.insert(before, axis)
+    return order
+
+
+# -- Memory for the registers of blocks, kept between calls ----------------------------------------
+#
+# What is given back to the system costs a page fault for each of its pages when it comes again:
+# more than the work on ten thousand entries.
+
+
+# Sums are added up block by block, so that their last bits depend on the size of blocks. It is the same everywhere, then, for the
+# caches of today's processors, rather than that of the cache which happens to be there.
+ROOM = 5 * (1 << 20) // 8  # bytes that the registers and views of a block may take, to stay in a second-level cache of 1 MiB
+SHARED_ROOM = 5 * (1 << 25) // 8  # the same for the blocks of all threads, in a third-level cache of 32 MiB
+
+_LINE = 64  # bytes of a cache line
+_kept: list[np.ndarray] = []  # for the loops that run at once
+
+
+def places(sizes: list[int]) -> list[int]:
+    """Where registers of these sizes in bytes begin, and where the last one ends.
+
+    They begin in cache lines of their own, at different distances from the start of a page: what is stored in one is not
+    taken for what is loaded from another.
+    """
+    begins = [0]
+    for size in sizes:
+        begins.append(-(-(begins[-1] + size) // _LINE) * _LINE + 3 * _LINE)
+    return begins
+
+
+def take(size: int) -> np.ndarray:
+    """Bytes for the registers of one loop, aligned to cache lines."""
+    try:
+        memory = _kept.pop()
+    except IndexError:
+        memory = _aligned(max(size, ROOM))
+    return memory if memory.size >= size else _aligned(size)
+
+
+def give(memory: np.ndarray) -> None:
+    """Keep them for another loop."""
+    if memory.size + sum([kept.size for kept in _kept]) <= SHARED_ROOM:
+        _kept.append(memory)
+
+
+def _aligned(size: int) -> np.ndarray:
+    memory = np.empty(size + _LINE, np.uint8)
+    start = -memory.ctypes.data % _LINE
+    return memory[start : start + size]
+
+
+# -- Sums of products as products of matrices, where axes allow it ---------------------------------
+
+
+@dataclass(frozen=True)
+class Contraction:
+    """x times y, summed over axes: a matrix with the rows of x and the columns of y, which stand in this order in the frame."""
+
+    x: Item
+    y: Item
+    over: tuple[Axis, ...]
+    rows: tuple[Axis, ...]
+    columns: tuple[Axis, ...]
+
+    def factors(self, frame: Frame, x: str, y: str) -> str:
+        return f"{_matrix(frame, x, self.rows, self.over)}, {_matrix(frame, y, self.over, self.columns)}"
+
+    def result(self, frame: Frame, name: str) -> str:
+        return _matrix(frame, name, self.rows, self.columns)
+
+
+def contraction(fold: Item, frame: Frame) -> Contraction | None:
+    """What a sum is as a product of matrices; None where it is none."""
+    product = fold.operands[0]
+    if fold.fold is not SUM or product.what != "map" or product.op is not arithmetic.mul or product.kind != FLOAT:
+        return None
+    x, y = product.operands
+    over = frame.ordered(fold.over)
+    if x is y or x.kind != FLOAT or y.kind != FLOAT or not set(over) <= set(x.axes) & set(y.axes):
+        return None
+    rows, columns = (frame.ordered(axis for axis in item.axes if axis not in over) for item in (x, y))
+    if set(rows) & set(columns) or not (rows or columns):
+        return None
+    if rows and columns and frame.places[rows[0]] > frame.places[columns[0]]:
+        x, y, rows, columns = y, x, columns, rows
+    groups = (rows, over), (over, columns), (rows, columns)
+    return Contraction(x, y, over, rows, columns) if all(_are_apart(frame, *pair) for pair in groups) else None
+
+
+def _are_apart(frame: Frame, one: Sequence[Axis], other: Sequence[Axis]) -> bool:
+    """Whether all axes of one group come before all of another."""
+    if not one or not other:
+        return True
+    (first, last), (begin, end) = ((frame.places[group[0]], frame.places[group[-1]]) for group in (one, other))
+    return last < begin or end < first
+
+
+def _matrix(frame: Frame, name: str, rows: Sequence[Axis], columns: Sequence[Axis]) -> str:
+    """An array in the frame as a matrix."""
+    extents = [-1 if frame.outer in axes else math.prod(axis.extent for axis in axes) for axes in (rows, columns)]
+    if rows and columns and frame.places[rows[0]] > frame.places[columns[0]]:
+        return f"{name}.reshape({extents[1]}, {extents[0]}).T"
+    return f"{name}.reshape({extents[0]}, {extents[1]})"
+
+
+# -- What NumPy does for a block of a nest's slices, call by call: which items, what each of them
+# reads, and how long a result is needed.
+
+
+# What it is about, in time of a call on entries without gaps, that a short axis lies first, and not last
+_REDUCED, _REPEATED, _GAPS = 6, 1, 3
+
+
+class BlockSteps:
+    """The steps of one nest.
+
+    frame      the axes of its arrays
+    order      the items that are computed, or copied, one after the other
+    seen       those that are read where they are in memory, with the node and the axes of its places
+    products   sums that are products of matrices
+    puts       additions that are made in their places: what they are added to, and what is put
+    stored     the nodes that an item's value is stored for; ``totals`` the node whose value it is
+    last_use   the place in the order at which an item is read for the last time
+    """
+
+    def __init__(self, nest: Nest, *, in_matrices: bool) -> None:
+        self.nest, self.in_matrices = nest, in_matrices
+        self.computed = [item for item in nest.items if item.is_computed and item not in nest.given]
+        self.stored: dict[Item, list[Expr]] = {}
+        for node, view in nest.stored.items():
+            self.stored.setdefault(view.item, []).append(node)
+        self.totals = {view.item: node for node, view in nest.totals.items()}
+        self._first: dict[Any, Item] = {}
+        self._uses: dict[Item, int] = {}
+        for item in self.computed:
+            for need in map(self.one, item.needs):
+                self._uses[need] = self._uses.get(need, 0) + 1
+        self.frame = self._best_frame()
+        self.products: dict[Item, Contraction] = {}
+        self.puts: dict[Item, tuple[Item, Item]] = {}
+        self.seen: dict[Item, tuple[Expr, Sequence[Axis | None]]] = {}
+        self.order = self._ordered(self._joined())
+        self.last_use: dict[Item, int] = {}
+        for place, item in enumerate(self.order):
+            for need in self.needs(item):
+                self.last_use[need] = place
+        for item in self.totals:
+            self.last_use[item] = len(self.order)
+
+    def node_of(self, item: Item) -> Expr | None:
+        """The node of whose whole value an item is read."""
+        return self.nest.given[item][0] if item in self.nest.given else item.node if item.what == "read" else None
+
+    def one(self, item: Item) -> Item:
+        """The same item for all that read the same."""
+        node = self.node_of(item)
+        if node is None:
+            return item
+        parts = self.nest.given[item][1].places if item in self.nest.given else item.parts
+        return self._first.setdefault(self._key(node, parts), item)
+
+    def _key(self, node: Expr, parts: Sequence[Axis | Item | None]) -> Any:
+        return node, *(part.same if isinstance(part, Axis) else part and self.one(part) for part in parts)
+
+    def needs(self, item: Item) -> list[Item]:
+        """What an item's call reads."""
+        if item in self.products:
+            found: Sequence[Item] = (self.products[item].x, self.products[item].y)
+        elif item in self.puts:
+            one, put = self.puts[item]
+            found = (one, *put.operands)
+        else:
+            found = item.needs
+        return [self.one(need) for need in found]
+
+    def varies(self, item: Item) -> bool:
+        """Whether a value is another one for each slice."""
+        return self.nest.outer in item.axes
+
+    def _best_frame(self) -> Frame:
+        accesses: list[tuple[Sequence[Axis | Item | None], Expr]] = [(view.places, node) for node, view in self.nest.outputs.items()]
+        for item in self.nest.items:
+            if item in self.nest.given:
+                node, view = self.nest.given[item]
+                accesses.append((view.places, node))
+            elif item.what == "read" and item.node is not None:
+                accesses.append((item.parts, item.node))
+        shapes = [(parts, node.shape) for parts, node in accesses]
+        others = [axis for item in self.computed for axis in item.space]
+        usual = Frame(self.nest.outer, shapes, others)
+        gains: dict[Axis, int] = {}
+        for item in self.computed:
+            for axis, gain in self._gains(item, usual):
+                gains[axis] = gains.get(axis, 0) + gain
+        for parts, _ in accesses:
+            axes = [part.same for part in parts if isinstance(part, Axis)]
+            if self.nest.outer in axes:
+                gains[axes[-1]] = gains.get(axes[-1], 0) - _GAPS
+        return Frame(self.nest.outer, shapes, others, [axis for axis, gain in gains.items() if gain > 0])
+
+    def _gains(self, item: Item, frame: Frame) -> Iterator[tuple[Axis, int]]:
+        """Axes that would better come first, were they short, with what that saves an item's call."""
+        if item.what == "fold" and self._as_product(item, frame) is None:
+            yield from ((axis, _REDUCED) for axis in (item.space if self.nest.outer in item.over else item.over))
+        elif item.what == "map" and any(operand.axes and set(operand.axes) != set(item.axes) for operand in item.operands):
+            yield from ((axis, _REPEATED) for axis in item.axes)
+
+    def _as_product(self, item: Item, frame: Frame) -> Contraction | None:
+        terms = item.operands[0]
+        if not self.in_matrices or terms.what != "map" or self._uses[terms] > 1 or terms in self.stored or terms in self.nest.given:
+            return None
+        return contraction(item, frame)
+
+    def _joined(self) -> set[Item]:
+        """Items that need no call of their own."""
+        joined: set[Item] = set()
+        for item in self.computed:
+            if item.what == "fold" and (found := self._as_product(item, self.frame)) is not None:
+                self.products[item] = found
+                joined.add(item.operands[0])
+            elif item.op in (arithmetic.add, arithmetic.sub):
+                for one, other in (item.operands, item.operands[::-1]):
+                    is_put = other.what == "put" and other.over[0] is not self.nest.outer
+                    if is_put and one.what != "put" and self._uses[other] == 1 and other not in self.stored:
+                        self.puts[item] = one, other
+                        joined.add(other)
+        return joined
+
+    def _ordered(self, joined: set[Item]) -> list[Item]:
+        order = []
+        for item in self.nest.items:
+            if self.one(item) is not item or item in joined:
+                continue
+            if item in self.nest.given:
+                node, view = self.nest.given[item]
+                self.seen[item] = node, view.places
+            elif item.what == "read":
+                assert item.node is not None
+                parts = [part for part in item.parts if not isinstance(part, Item)]
+                if len(parts) < len(item.parts):
+                    order.append(item)
+                    continue
+                self.seen[item] = item.node, parts
+                uses = sum(item in map(self.one, other.operands) for other in self.computed if other not in joined)
+                if self.varies(item) and self.frame.has_gaps(parts) and uses > 1:
+                    order.append(item)  # a copy without gaps
+            elif item.what != "number":
+                order.append(item)
+        return order
+
 
 BLOCK_SIZE = 12 << 10  # entries of a block: more would save no more calls worth mentioning, and temporaries of 128 kB come from mmap
 _WORTH = 24  # additions on such blocks, in whose time it pays to wake a thread

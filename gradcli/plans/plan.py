@@ -18,18 +18,41 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import NativeError
+from gradcli.graph.demand import bytes_of, scratch_of, size_of
 from gradcli.graph.indeterminate import has_nan
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.plans.assembly import Compiled, compiled, delivered, last_uses, written
-from gradcli.plans.backend import ONCE, because, chosen
+from gradcli.plans.backend import ONCE, because, chosen, work_of
 from gradcli.plans.folding import Folder
-from gradcli.plans.memory import most_held
-from gradcli.plans.nests import Nest, planned
-from gradcli.plans.reading import Expander
-from gradcli.plans.source import Source
-from gradcli.plans.subjects import Subject
+from gradcli.plans.index_form import Expander
+from gradcli.plans.nests import Nest, Step, planned
+from gradcli.plans.source import Source, Subject
 from gradcli.plans.unrolling import unrolled, unrolled_text
-from gradcli.plans.work import work_of
+
+# -- How much memory a plan holds at once: the arrays that its steps make, each until it is read
+# for the last time.
+
+
+def most_held(steps: Sequence[Step], roots: Sequence[Expr], last_uses: dict[Expr, int]) -> int:
+    """The most bytes that a schedule holds beside its inputs. Loops need no more than their blocks beside what they store."""
+    ends: dict[int, list[Expr]] = {}
+    for node, place in last_uses.items():
+        ends.setdefault(place, []).append(node)
+    sizes: dict[Expr, int] = {}
+    live = most = 0
+    for place, step in enumerate(steps):
+        if isinstance(step, Nest):
+            made = {node: size_of(node) for node in step.outputs}
+        else:
+            made = {step: bytes_of(step)}
+            most = max(most, live + sum(made.values()) + scratch_of(step))
+        sizes |= made
+        live += sum(made.values())
+        most = max(most, live)
+        live -= sum(sizes.pop(node, 0) for node in ends.get(place, ()))
+    copied = sum(size_of(root) for root in dict.fromkeys(roots) if sizes.get(root, 0) == 0)  # views, and inputs, are results as copies
+    return max(most, live + copied)
+
 
 _DECIDED = 1 << 23  # entries of all inputs up to which zero times infinity is decided: the engine holds all intermediate values
 

@@ -7,18 +7,166 @@ from __future__ import annotations
 
 import functools
 import math
+import re
+import sys
+import weakref
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from gradcli.graph.nodes import Expr, constant_value
+from gradcli.errors import EvaluationError
+from gradcli.graph.indeterminate import gradients
+from gradcli.graph.interpret import forward
+from gradcli.graph.nodes import Expr, Graph, constant_value, reachable
+from gradcli.graph.sweep import backward, itself
+from gradcli.graph.transforms import ones_like, zeros_like
 from gradcli.ops.calling.promotion import FLOAT, numpy_dtype
 from gradcli.ops.elementwise import logic
 from gradcli.ops.reductions import sums
 from gradcli.ops.spec import Op
-from gradcli.plans.listing import listing, named
-from gradcli.plans.results import RETURNED, Results
+
+# -- A program for people to read: its functions and constants under names that say what they are --
+#
+# Names and text of the user's are not in a program, and do not come into it here: parameters of
+# operations are shown if they are numbers.
+
+
+_OURS = re.compile(r"\bk\d+\b")
+
+
+def listing(lines: list[str], constants: Mapping[str, Any]) -> str:
+    """Lines of a program, whose constants are known by their names there."""
+    return "\n".join(_OURS.sub(lambda name: _shown(constants.get(name[0], name[0])), line) for line in lines)
+
+
+def named(name: str, static: Mapping[str, Any]) -> str:
+    """An operation with those of its static parameters that are made of numbers."""
+    plain = [f"{key}={part!r}" for key, part in static.items() if _is_plain(part)]
+    return f"{name}[{', '.join(plain)}]" if plain else name
+
+
+def _shown(value: Any) -> str:
+    """A constant: a number as it is, a function by its name, what is larger by its dtype and shape."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, np.dtype):
+        return value.name
+    if isinstance(value, np.ndarray):
+        return repr(value.item()) if not value.ndim else f"<{value.dtype} {value.shape}>"
+    return str(getattr(value, "__name__", type(value).__name__))
+
+
+def _is_plain(part: Any) -> bool:
+    if isinstance(part, tuple):
+        return all(map(_is_plain, part))
+    return part is None or isinstance(part, (bool, int, float))
+
+
+# -- Arrays for results, taken again when nobody has them any more ---------------------------------
+#
+# Memory that comes from the system costs a page fault for each of its pages: more than most of
+# what is computed there. A plan keeps the arrays of its last two calls (the results of one are
+# mostly at hand while the next one runs), and writes into one again once it is the only one that
+# refers to it. Whoever has an array, a view of it or a buffer on it refers to it. All plans
+# together keep so much and no more: those that have made no array for the longest time let go of
+# theirs.
+
+
+RETURNED = 1 << 16  # bytes from which on memory is given back to the system, to be taken page by page the next time
+_CALLS = 2  # whose arrays are kept
+_MOST = 1 << 28  # bytes that are kept in all, beside those of the plan that runs
+
+
+def _references_of_one() -> int:
+    """What counts as nobody: the references that looking makes."""
+    kept = [np.empty(0)]
+    array = kept.pop(0)
+    return sys.getrefcount(array)
+
+
+def _counts_references() -> bool:
+    """Whether references are counted, and by one thread at a time."""
+    return sys.implementation.name == "cpython" and getattr(sys, "_is_gil_enabled", lambda: True)()
+
+
+_NOBODY = _references_of_one() if _counts_references() else 0
+
+
+class Results:
+    """The memory of a program's results."""
+
+    def __init__(self) -> None:
+        self._most: dict[Any, int] = {}
+        self._kept: dict[Any, list[np.ndarray]] = {}
+
+    def expect(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+        """Keep room for one more result of this shape in each call."""
+        key = shape, dtype
+        self._most[key] = self._most.get(key, 0) + (_CALLS if _NOBODY else 0)
+        self._kept.setdefault(key, [])
+
+    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
+        """An array that nobody else has, with any entries."""
+        key = shape, dtype
+        kept = self._kept[key]
+        for _ in range(len(kept)):
+            try:
+                array = kept.pop(0)  # so that no other thread looks at the same time
+            except IndexError:
+                break
+            if array.shape != shape or array.dtype != dtype or not (array.flags.carray and array.flags.owndata):
+                continue  # somebody has changed what it is
+            is_free = sys.getrefcount(array) <= _NOBODY
+            kept.append(array)
+            if is_free:
+                return array
+        array = np.empty(shape, dtype)
+        if self._most[key]:
+            del kept[: max(0, len(kept) + 1 - self._most[key])]
+            kept.append(array)
+            _keepers.count(self, array.nbytes)
+        return array
+
+    def held(self) -> int:
+        """The bytes that are kept."""
+        return sum(array.nbytes for kept in list(self._kept.values()) for array in list(kept))
+
+    def let_go(self) -> None:
+        """Keep nothing of what there is."""
+        for kept in list(self._kept.values()):
+            kept.clear()
+
+
+class Keepers:
+    """The plans that keep arrays, in the order in which they made their last one."""
+
+    def __init__(self) -> None:
+        self._counted = 0  # bytes made since all was counted, and what there was then: what is kept is no more
+        self._references: dict[int, weakref.ref[Results]] = {}
+
+    def count(self, results: Results, made: int) -> None:
+        """Note that a plan keeps an array more, and let the others go that are too many."""
+        self._references.pop(id(results), None)
+        self._references[id(results)] = weakref.ref(results)
+        self._counted += made
+        if self._counted <= _MOST:
+            return
+        total = 0
+        for key, reference in reversed(list(self._references.items())):
+            other = reference()
+            held = 0 if other is None else other.held()
+            if other is None or (total + held > _MOST and other is not results):
+                self._references.pop(key, None)
+                if other is not None:
+                    other.let_go()
+            else:
+                total += held
+        self._counted = total
+
+
+_keepers = Keepers()
+
 
 _BY_KEYWORD = (np.maximum, np.minimum)  # where a third operand is to be more to choose from, some day
 
@@ -155,3 +303,76 @@ def makes_new(node: Expr) -> bool:
 def fills_buffers(node: Expr) -> bool:
     """Whether an operation can write its result into a given array of the same shape as its operands'."""
     return node.op is not None and node.op.elementwise and isinstance(node.op.forward, np.ufunc) and not node.static
+
+
+# -- What a plan computes: nodes of one graph, and how they are computed array by array where its
+# program has no result for them.
+
+
+class Subject(Protocol):
+    """The nodes that are results, and what they are where something is not finite."""
+
+    @property
+    def roots(self) -> Sequence[Expr]: ...
+
+    @property
+    def graph(self) -> Graph: ...
+
+    @property
+    def decides(self) -> bool:
+        """Whether `interpreted` gives other results than the roots, array by array, where something is not finite."""
+        ...
+
+    def interpreted(self, given: Mapping[Expr, Any], precision: str) -> list[Any]: ...
+
+
+class Gradients:
+    """The value of a root and its vector-Jacobian products.
+
+    wrt   the nodes to differentiate with respect to
+    seed  the cotangent of the root: ones, if None
+    """
+
+    def __init__(self, root: Expr, wrt: Sequence[Expr], seed: Expr | None = None) -> None:
+        self.root, self.wrt, self.seed = root, list(wrt), seed
+        self.graph = root.graph
+
+    @property
+    def roots(self) -> list[Expr]:
+        """The value, and the gradients that the sweep makes of the graph."""
+        seed = ones_like(self.root) if self.seed is None else self.seed
+        found = backward(reachable([self.root]), {self.root: seed}, self.wrt, itself) if self.wrt else {}
+        return [self.root, *(found[x] if x in found else zeros_like(x) for x in self.wrt)]
+
+    @property
+    def decides(self) -> bool:
+        """Where a cotangent of zeros ends the sweep, the program goes on."""
+        return bool(self.wrt) and any(
+            not (node.op is None or node.op.elementwise or node.op.facts.linear) for node in reachable([self.root])
+        )
+
+    def interpreted(self, given: Mapping[Expr, Any], precision: str) -> list[Any]:
+        """By the forward pass and the sweep."""
+        table = forward([self.root], given, precision)
+        value = table[self.root]
+        seed = np.ones_like(value) if self.seed is None else given[self.seed]
+        try:
+            with np.errstate(all="ignore"):
+                found = gradients(reachable([self.root]), {self.root: seed}, self.wrt, table.__getitem__)
+        except (ValueError, ArithmeticError) as error:
+            raise EvaluationError(f"the gradient has no value: {error}") from None
+        return [value, *(found.get(x, np.zeros(x.shape, value.dtype)[()]) for x in self.wrt)]
+
+
+class Nodes:
+    """Nodes as they are."""
+
+    def __init__(self, roots: Sequence[Expr]) -> None:
+        self.roots = list(roots)
+        self.graph = self.roots[0].graph
+        self.decides = False
+
+    def interpreted(self, given: Mapping[Expr, Any], precision: str) -> list[Any]:
+        """By the forward pass."""
+        table = forward(self.roots, given, precision)
+        return [table[root] for root in self.roots]

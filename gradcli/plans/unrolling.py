@@ -17,8 +17,8 @@ from gradcli.ops.arrays import shapes
 from gradcli.ops.calling.promotion import FLOAT
 from gradcli.ops.linalg import products
 from gradcli.ops.spec import Op
+from gradcli.plans.backend import additions
 from gradcli.plans.source import Source
-from gradcli.plans.work import additions
 
 Unrolled = Callable[..., list[Any] | None]
 _MOST = 64  # entries of an array

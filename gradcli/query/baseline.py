@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gradcli.errors import InputError
-from gradcli.files.json_values import parsed
-from gradcli.files.opening import is_handed_over, opened, read_within
+from gradcli.files.arrays import parsed
+from gradcli.files.npy import is_handed_over, opened, read_within
 from gradcli.files.settings import nearest
 from gradcli.inert import one_line, printable, shell_command
 from gradcli.limits import DEFAULT
@@ -19,8 +19,7 @@ from gradcli.report.identities import Identity, Tally, identity_of
 from gradcli.report.json_text import id_text
 from gradcli.report.outcomes import XFAILED, Outcome
 from gradcli.report.places import repository
-from gradcli.storage.current_folder import absolute, here
-from gradcli.storage.whole_files import write_whole
+from gradcli.storage.whole_files import absolute, here, write_whole
 
 VERSION = 2
 _MOST = 10  # entries that are shown

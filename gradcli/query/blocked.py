@@ -33,7 +33,7 @@ def by_plan(scope: Scope, root: Expr, wrt: Mapping[str, Expr], seed: Any, option
     options   of which ``place`` gives the array that takes a result, or None for a new one
     """
     from gradcli.plans.plan import Plan
-    from gradcli.plans.subjects import Gradients
+    from gradcli.plans.source import Gradients
 
     leaves = [node for node in reachable([root, *wrt.values()]) if node.is_leaf]
     values = [np.asarray(scope.values[leaf])[()] for leaf in leaves]

@@ -33,7 +33,7 @@ from gradcli.query.wrt import has_powers, is_nan, missing, nowhere, remarks, var
 from gradcli.report.records import Failure, Record
 
 if TYPE_CHECKING:
-    from gradcli.batch.compilation_cache import CompilationCache
+    from gradcli.batch.single_queries import CompilationCache
 
 
 _WORD = re.compile(r"[^\W\d]\w*")
@@ -282,13 +282,13 @@ def _assert(scope: Scope, lowered: Lowered, options: Options, record: Record) ->
     if scope.deviations and any(leaf in scope.deviations for leaf in reachable([n for s in lowered.relations for n in (s.left, s.right)])):
         record.warnings.append("standard deviations have no part in an assert: it is about the values")
     if lowered.ranges:
-        from gradcli.check.over import decide_over
+        from gradcli.check.asserts import decide_over
 
         relations, check = decide_over(scope, lowered, options.check, options.timeout)
         record.check = check if options.check else None
         record.told(relations)
         return
-    from gradcli.check.relations import compared
+    from gradcli.check.asserts import compared
 
     relations = compared(scope, lowered)
     if options.decide_asserts and options.check:

@@ -15,14 +15,14 @@ from gradcli.query.options import Options
 from gradcli.report.records import Record
 
 if TYPE_CHECKING:
-    from gradcli.check.given import Given
+    from gradcli.check.proofs import Given
 
 
 def claims_of(program: Program, root: Expr, record: Record, options: Options) -> tuple[list[Given], Expr | None]:
     """The claims on a query, read in its scope, where ``seed`` is the seed."""
     if not options.claims:
         return [], None
-    from gradcli.check.given import Given
+    from gradcli.check.proofs import Given
 
     scope = program.scope
     seed = None

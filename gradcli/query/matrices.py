@@ -14,13 +14,11 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import EvaluationError, LimitError
-from gradcli.graph.coloring import Compression, of_hessian, of_jacobian
 from gradcli.graph.demand import hold_work
 from gradcli.graph.indeterminate import gradients
 from gradcli.graph.interpret import forward, rebuild
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.graph.patterns import Pattern, symmetric
-from gradcli.graph.sparsity import dependence
+from gradcli.graph.sparsity import Compression, Pattern, dependence, of_hessian, of_jacobian, symmetric
 from gradcli.graph.transforms import one_hot, vjp, zeros_like
 from gradcli.ops.arrays.shapes import reshape, stack
 from gradcli.plans.linearized import Linearized, Runs, pushed

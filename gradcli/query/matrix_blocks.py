@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from gradcli.graph.nodes import Expr
-from gradcli.graph.patterns import Pattern, pattern_of
+from gradcli.graph.sparsity import Pattern, pattern_of
 
 
 class Sided(Protocol):

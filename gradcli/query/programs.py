@@ -14,7 +14,7 @@ from gradcli.language.scope import Scope
 from gradcli.limits import DEFAULT, Limits
 
 if TYPE_CHECKING:
-    from gradcli.batch.compilation_cache import CompilationCache
+    from gradcli.batch.single_queries import CompilationCache
 
 Loader = Callable[[str], Any]  # reads the data file that a program names
 
@@ -74,6 +74,6 @@ class Programs:
     @cached_property
     def cache(self) -> CompilationCache:
         """Queries of one form, which are compiled once for all programs."""
-        from gradcli.batch.compilation_cache import CompilationCache
+        from gradcli.batch.single_queries import CompilationCache
 
         return CompilationCache(self.limits, self.precision)

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from gradcli.containment import contained
 from gradcli.errors import GradcliError, InputError, ParseError, Source, UnknownFieldError, UsageError, suggestion, text_lines
 from gradcli.files.jsonl import InputRecord, parse_record
-from gradcli.files.opening import folder_of
+from gradcli.files.npy import folder_of
 from gradcli.language.run import Program, statements
 from gradcli.language.tree import Query, Statement
 from gradcli.query.evaluate import failed, run_statement

@@ -12,7 +12,7 @@ from gradcli.errors import GradcliError, InputTypeError, ShapeError, UsageError
 from gradcli.ops.calling.inputs import numbers
 from gradcli.plans.backend import OFTEN
 from gradcli.plans.plan import Plan
-from gradcli.plans.subjects import Gradients
+from gradcli.plans.source import Gradients
 from gradcli.query.instances import Asked, ForShapes
 from gradcli.query.shared_memory import overlap, overlaps_itself
 

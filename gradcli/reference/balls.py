@@ -13,10 +13,21 @@ from typing import Any
 import flint
 from flint import arb
 
-from gradcli.reference.ball import Ball, as_arb, as_float, checked, made, of_mpmath, power, quotient, whole
-from gradcli.reference.contexts import limit_of
-from gradcli.reference.enclosures import Undecidable
-from gradcli.reference.real_functions import RealFunctions, is_certain, sharpened
+from gradcli.reference.ball import (
+    Ball,
+    RealFunctions,
+    as_arb,
+    as_float,
+    checked,
+    is_certain,
+    made,
+    of_mpmath,
+    power,
+    quotient,
+    sharpened,
+    whole,
+)
+from gradcli.reference.contexts import Undecidable, limit_of
 from gradcli.reference.special_balls import FUNCTIONS, by_parameters
 
 _BITS = math.log2(10)
@@ -197,7 +208,7 @@ class Balls:
     @staticmethod
     def matrices(name: str, arrays: tuple[Any, ...]) -> tuple[Any, ...] | None:
         """A function of whole matrices; None where it cannot be certain."""
-        from gradcli.reference.matrix_balls import enclosed
+        from gradcli.reference.special_balls import enclosed
 
         return enclosed(name, arrays)
 

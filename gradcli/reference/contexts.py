@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache
+from importlib import import_module
 from typing import Any
 
 Limit = Callable[..., float]
@@ -65,3 +66,21 @@ def _with_limits(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         return function(m, *numbers, **options)
 
     return limited
+
+
+# -- Whether numbers can be enclosed here, and what is raised where enclosures leave something
+# open: without importing FLINT.
+
+
+class Undecidable(Exception):
+    """A branch that the enclosures leave open at this precision."""
+
+
+@cache
+def has_flint() -> bool:
+    """Whether FLINT is there: it is no part of Python on every system."""
+    try:
+        import_module("flint")
+    except ImportError:
+        return False
+    return True

@@ -12,8 +12,7 @@ from gradcli.graph.nodes import Expr
 from gradcli.graph.transforms import definition_order
 from gradcli.language.scope import Scope
 from gradcli.reference.algebra import Algebra, Unsupported
-from gradcli.reference.contexts import context
-from gradcli.reference.enclosures import Undecidable, has_flint
+from gradcli.reference.contexts import Undecidable, context, has_flint
 from gradcli.reference.exact_values import exact_array
 from gradcli.reference.kinks import active_kinks
 from gradcli.reference.scalars import plain

@@ -86,7 +86,7 @@ def _times(m: Algebra, x: Array, y: Array) -> Array:
 
 
 def _solved(m: Algebra, x: Array, y: Array) -> Array:
-    from gradcli.reference.enclosures import Undecidable
+    from gradcli.reference.contexts import Undecidable
 
     found = m.of_matrices("solution", x, y)
     if found is None:
@@ -119,7 +119,7 @@ def _det(m: Algebra, arrays: Given, results: Given, back: Given) -> Given:
 
 
 def _exp(m: Algebra, arrays: Given, results: Given, back: Given) -> Given:
-    from gradcli.reference.enclosures import Undecidable
+    from gradcli.reference.contexts import Undecidable
 
     n, turned = len(arrays[0]), arrays[0].T
     block = np.full((2 * n, 2 * n), m.zero, dtype=object)

@@ -8,20 +8,135 @@ any order.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from operator import add
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
 from gradcli.ops.facts import Kink
 from gradcli.ops.registry import find
 from gradcli.ops.spec import Op
-from gradcli.reference.accumulation import accumulate
 from gradcli.reference.algebra import Algebra, Scalar, number, real, surely_zero
-from gradcli.reference.arithmetic import MINUS, NEGATIVE, OVER, PLUS, TIMES, Arithmetic
 from gradcli.reference.deadline import check as still_in_time
-from gradcli.reference.dependence import Function, dependent
+
+# -- The operators of Python on scalars, whose derivatives are known to everybody ------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Arithmetic:
+    """An operator; on plain numbers or traced ones alike.
+
+    partials  for each argument, the derivative by it
+    reads     for each argument, the places of the arguments that this derivative depends on
+    absorbs   whether a zero that is a constant makes the result one, whatever the other argument is around the point
+    """
+
+    name: str
+    value: Callable[..., Any]
+    partials: tuple[Callable[..., Any], ...]
+    reads: tuple[tuple[int, ...], ...]
+    absorbs: bool = False
+
+    def read(self, place: int, arguments: Sequence[Any]) -> Sequence[Any]:
+        """The arguments that the derivative by one of them depends on."""
+        return [arguments[i] for i in self.reads[place]]
+
+    def partial(self, tape: Any, place: int, arguments: Sequence[Any], traced: bool) -> Any:
+        slope = self.partials[place]
+        return slope(*arguments) if traced else real(tape.m, lambda m, *numbers: slope(*numbers), *arguments)
+
+
+PLUS = Arithmetic("add", lambda x, y: x + y, (lambda x, y: 1, lambda x, y: 1), ((), ()))
+MINUS = Arithmetic("sub", lambda x, y: x - y, (lambda x, y: 1, lambda x, y: -1), ((), ()))
+TIMES = Arithmetic("mul", lambda x, y: x * y, (lambda x, y: y, lambda x, y: x), ((1,), (0,)), absorbs=True)
+OVER = Arithmetic("div", lambda x, y: x / y, (lambda x, y: 1 / y, lambda x, y: -(x / y) / y), ((1,), (0, 1)))
+NEGATIVE = Arithmetic("neg", lambda x: -x, (lambda x: -1,), ((),))
+
+
+# -- Which variables a zero on the way back depends on: by those, it is zero at the point only -----
+
+
+_NOTHING: frozenset[int] = frozenset()
+
+
+class Function(Protocol):
+    def read(self, place: int, arguments: Sequence[Any]) -> Sequence[Any]:
+        """The arguments that the partial by one of them depends on."""
+
+
+class Node(Protocol):
+    """A scalar with its history."""
+
+    @property
+    def serial(self) -> int: ...
+    @property
+    def function(self) -> Function | None: ...  # None for a variable
+    @property
+    def arguments(self) -> tuple[Any, ...]: ...
+
+
+def dependent(products: Sequence[tuple[Node, Node]], roots: Sequence[Node], nodes: Mapping[int, Node]) -> set[int]:
+    """The serial numbers of the variables behind an argument on which the zero cotangent of its node depends, too.
+
+    products  nodes with a zero cotangent, and an argument by which they have an infinite partial
+    """
+    order = sorted(nodes)
+    behind: dict[int, frozenset[int]] = {}  # the variables that a value depends on
+    for serial in order:
+        node = nodes[serial]
+        behind[serial] = frozenset((serial,)) if node.function is None else _union([behind[a.serial] for a in _traced(node)])
+    ahead: dict[int, frozenset[int]] = {root.serial: _NOTHING for root in roots}  # those that a cotangent depends on
+    for serial in reversed(order):
+        node = nodes[serial]
+        if serial not in ahead or node.function is None:
+            continue
+        for place, argument in enumerate(node.arguments):
+            if hasattr(argument, "serial"):
+                partial = [behind[a.serial] for a in node.function.read(place, node.arguments) if hasattr(a, "serial")]
+                ahead[argument.serial] = _union([ahead.get(argument.serial, _NOTHING), ahead[serial], *partial])
+    found: set[int] = set()
+    for node, argument in products:
+        found |= ahead[node.serial] & behind[argument.serial]
+    return found
+
+
+def _traced(node: Node) -> list[Node]:
+    return [a for a in node.arguments if hasattr(a, "serial")]
+
+
+def _union(sets: Sequence[frozenset[int]]) -> frozenset[int]:
+    """Their union; one of them, if it holds the others."""
+    largest = max(sets, key=len, default=_NOTHING)
+    return largest if all(s <= largest for s in sets) else largest.union(*sets)
+
+
+# -- Reverse mode as the reference does it, on its tape of scalars and on whole arrays in long
+# double: not by the engine's sweep.
+
+
+K = TypeVar("K")
+A = TypeVar("A")
+
+
+def accumulate(
+    order: Iterable[K],
+    adjoints: dict[K, A],
+    pull: Callable[[K, A], Iterable[tuple[K, A]]],
+    plus: Callable[[A, A], A],
+) -> dict[K, A]:
+    """The adjoint of everything that the seeds depend on.
+
+    order     what was computed, the last first
+    adjoints  the seeds, to which the others are added
+    pull      gives what is passed back, and to whom, by something whose adjoint is complete
+    """
+    for node in order:
+        if node in adjoints:
+            for operand, part in pull(node, adjoints[node]):
+                adjoints[operand] = plus(adjoints[operand], part) if operand in adjoints else part
+    return adjoints
 
 
 class Traced:

@@ -21,7 +21,7 @@ from gradcli.graph.sweep import Parts
 from gradcli.ops.extended import LONG_DOUBLE, WIDER
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Unsupported
-from gradcli.reference.each_entry import by_reference, entries, slope_by_reference
+from gradcli.reference.entries import by_reference, entries, slope_by_reference
 
 DIRECTIONS = 3
 STEPS = {True: (2.0**-9, 2.0**-13, 2.0**-17), False: (2.0**-6, 2.0**-9, 2.0**-12)}  # in long double, in double

@@ -13,7 +13,7 @@ from gradcli.inert import uri
 from gradcli.report.identities import Tally, identity_of
 from gradcli.report.outcomes import Outcome
 from gradcli.report.records import Failure, Record
-from gradcli.storage.current_folder import absolute, here
+from gradcli.storage.whole_files import absolute, here
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,31 @@ from types import TracebackType
 from typing import BinaryIO
 
 from gradcli.errors import OutputError
-from gradcli.storage.current_folder import real
+
+# -- The current folder, which may be gone: it was removed, or cannot be looked up. Nothing is
+# found in it then, and all else works.
+
+
+_GONE = Path(os.sep, "(the current folder is gone)")
+
+
+def here() -> Path:
+    """The current folder, or a path that leads nowhere."""
+    try:
+        return Path.cwd()
+    except OSError:
+        return _GONE
+
+
+def absolute(path: str | Path) -> str:
+    """A path from the root of the file system."""
+    return os.path.normpath(os.path.join(here(), path))
+
+
+def real(path: str | Path) -> str:
+    """The same, where links lead."""
+    return os.path.realpath(os.path.join(here(), path))
+
 
 _IRREPLACEABLE = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.EBUSY})
 _begun: set[str] = set()  # temporary files that are not in their places yet

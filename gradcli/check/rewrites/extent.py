@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.check.exact import forward_exact
+from gradcli.check.passes import forward_exact
 from gradcli.errors import GradcliError
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.reference.algebra import Unsupported

@@ -9,7 +9,7 @@ from typing import Any
 from gradcli.check.rewrites.parts import Inexact, Term, factors, is_product, is_sum, merged_factors, number, product, role, total
 from gradcli.graph.nodes import Expr, Graph
 from gradcli.ops.elementwise import exponential
-from gradcli.reference.enclosures import has_flint
+from gradcli.reference.contexts import has_flint
 
 _MOST_NODES, _MOST_ATOMS, _MOST_TERMS, _HIGHEST = 60, 9, 40, 12
 

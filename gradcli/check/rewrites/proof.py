@@ -13,8 +13,7 @@ import numpy as np
 from gradcli.errors import GradcliError
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.reference.algebra import Unsupported
-from gradcli.reference.contexts import context
-from gradcli.reference.enclosures import Undecidable, has_flint
+from gradcli.reference.contexts import Undecidable, context, has_flint
 from gradcli.reference.exact_values import exact_array
 from gradcli.reference.scalars import plain
 from gradcli.reference.tape import ReferenceTape

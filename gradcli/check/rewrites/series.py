@@ -14,7 +14,7 @@ from gradcli.check.rewrites.parts import Factor, Inexact, Term, number, product,
 from gradcli.graph.interpret import Domain, interpret
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.ops.spec import Op
-from gradcli.reference.enclosures import has_flint
+from gradcli.reference.contexts import has_flint
 
 _TERMS = 48  # powers that are known of a series
 _MOST = 14  # terms that are written

@@ -57,8 +57,8 @@ def bound(
 def run(request: BoundRequest) -> int:
     """Bound everything that was asked for and give the exit code. Raises GradcliError for what is wrong with the request."""
     from gradcli.cli.decide.bounding import Bounding
-    from gradcli.cli.inputs.box import bound_inputs
     from gradcli.cli.inputs.option_values import bound_width, limits_of
+    from gradcli.cli.inputs.ranges import bound_inputs
     from gradcli.cli.request import BOUND_FORMATS
     from gradcli.cli.write.bound_writers import bound_writer
     from gradcli.query.bounds import AskedBounds

@@ -19,7 +19,7 @@ from gradcli.cli.request import CheckRequest
 from gradcli.errors import UsageError
 
 if TYPE_CHECKING:
-    from gradcli.cli.decide.pieces import Work
+    from gradcli.cli.decide.cases import Work
     from gradcli.cli.inputs.positionals import Inputs
     from gradcli.report.outcomes import Outcome
 
@@ -177,8 +177,7 @@ def check(
 
 def run(request: CheckRequest) -> int:
     """Check everything that was asked for, write the reports, and give the exit code. Raises GradcliError for what is wrong there."""
-    from gradcli.cli.decide.repeating import Repeating
-    from gradcli.cli.decide.results import Results
+    from gradcli.cli.decide.repeating import Repeating, Results
     from gradcli.cli.decide.work import work_of
     from gradcli.cli.inputs.positionals import expression_apart
     from gradcli.cli.write.progress import Progress

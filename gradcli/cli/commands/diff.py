@@ -67,10 +67,8 @@ def differentiate(
 def run(request: DiffRequest) -> int:
     """Differentiate everything that was asked for and give the exit code. Raises GradcliError for what is wrong with the request."""
     from gradcli.cli.decide.differentiation import Differentiation
-    from gradcli.cli.inputs.expression_and_names import diff_inputs
-    from gradcli.cli.inputs.hints import helped
     from gradcli.cli.inputs.option_values import diff_format, limits_of
-    from gradcli.cli.inputs.positionals import programs_of
+    from gradcli.cli.inputs.positionals import diff_inputs, helped, programs_of
     from gradcli.cli.write.derivative_writers import derivative_writer
     from gradcli.query.general_derivatives import Asked
 

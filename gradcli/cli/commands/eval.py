@@ -146,7 +146,7 @@ def run(request: EvalRequest) -> int:
         for record in evaluation.records():
             interrupts.check()
             if record.error is not None and inputs.expression is not None:
-                from gradcli.cli.inputs.hints import helped
+                from gradcli.cli.inputs.positionals import helped
 
                 helped(record.error, "eval", inputs)
             writer.write(record)
@@ -156,7 +156,7 @@ def run(request: EvalRequest) -> int:
         else:
             said = say_remarks(evaluation.remarks) if inputs.files else FINE
     if not codes:
-        from gradcli.cli.inputs.hints import instead_of_nothing
+        from gradcli.cli.inputs.positionals import instead_of_nothing
 
         raise UsageError("nothing to evaluate", help=instead_of_nothing(inputs))
     return max(*codes, said)

@@ -97,9 +97,8 @@ def explain(
 def run(request: ExplainRequest) -> int:
     """Explain everything that was asked for and give the exit code. Raises GradcliError for what is wrong with the request."""
     from gradcli.cli.decide.explanations import Explanations
-    from gradcli.cli.inputs.hints import helped, instead_of_nothing
     from gradcli.cli.inputs.option_values import explain_options, limits_of
-    from gradcli.cli.inputs.positionals import eval_inputs, programs_of
+    from gradcli.cli.inputs.positionals import eval_inputs, helped, instead_of_nothing, programs_of
     from gradcli.cli.write.explanation_writers import explanation_writer
     from gradcli.explanations.explaining import AskedExplanation
 

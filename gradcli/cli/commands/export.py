@@ -78,9 +78,8 @@ def export(
 def run(request: ExportRequest) -> int:
     """Export everything that was asked for and give the exit code. Raises GradcliError for what is wrong with the request."""
     from gradcli.cli.decide.exporting import Exporting
-    from gradcli.cli.inputs.hints import helped
     from gradcli.cli.inputs.option_values import export_options, limits_of
-    from gradcli.cli.inputs.positionals import eval_inputs, programs_of
+    from gradcli.cli.inputs.positionals import eval_inputs, helped, programs_of
     from gradcli.cli.write.streams import put, say
     from gradcli.exports.targets import target_of
     from gradcli.report.records import Failure

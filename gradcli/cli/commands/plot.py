@@ -83,7 +83,7 @@ def run(request: PlotRequest) -> int:
     """Plot everything that was asked for and give the exit code. Raises GradcliError for what is wrong with the request."""
     from gradcli.cli.decide.plotting import Plotting
     from gradcli.cli.inputs.option_values import limits_of
-    from gradcli.cli.inputs.ranges import EXAMPLE, plot_inputs, refuse_idle
+    from gradcli.cli.inputs.ranges import PLOT_EXAMPLE, plot_inputs, refuse_idle
     from gradcli.cli.request import PLOT_FORMATS
     from gradcli.cli.write.plot_writers import write
 
@@ -96,6 +96,6 @@ def run(request: PlotRequest) -> int:
     plotting = Plotting(plot_inputs(request, limits), request.check, request.timeout, request.random_state or 0)
     records = list(plotting.records())
     if not records:
-        raise UsageError("nothing to plot", help=EXAMPLE)
+        raise UsageError("nothing to plot", help=PLOT_EXAMPLE)
     write(records, request)
     return max(FOUND if r.failed else FINE if r.error is None else code_of(r.error.error) for r in records)

@@ -43,7 +43,7 @@ def converse(
 
 def run(request: ReplRequest) -> int:
     """Converse, and give the exit code. Raises GradcliError for what is wrong with the request."""
-    from gradcli.cli.repl.starting import first_line, is_terminal, transcript_of
+    from gradcli.cli.repl.session import first_line, is_terminal, transcript_of
 
     transcript = transcript_of(request)
     if not is_terminal():
@@ -54,10 +54,10 @@ def run(request: ReplRequest) -> int:
 
     put(first_line())
     with interrupts.staying():
-        from gradcli.cli.inputs.hints import one_word
+        from gradcli.cli.inputs.positionals import one_word
         from gradcli.cli.repl.commands import run_command
-        from gradcli.cli.repl.history import history_file
         from gradcli.cli.repl.prompt import converse as talk
+        from gradcli.cli.repl.prompt import history_file
         from gradcli.cli.repl.session import Session
         from gradcli.cli.write.writers import is_styled
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradcli.cli.decide.texts import texts
-from gradcli.cli.inputs.box import BoundInputs
+from gradcli.cli.inputs.ranges import BoundInputs
 from gradcli.containment import contained
 from gradcli.errors import UsageError
 from gradcli.limits import Limits

@@ -2,54 +2,272 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple, Protocol, TypeVar
 
-from gradcli.cli.decide.budget import Budget
-from gradcli.cli.decide.file_policies import FilePolicies
-from gradcli.cli.decide.pieces import (
-    OF_EXPRESSION,
-    Alone,
-    Batch,
-    Piece,
-    Stretch,
-    Unread,
-    Whole,
-    most_processes,
-    nobody,
-    piece_of_line,
-    pieces,
-)
-from gradcli.cli.inputs.option_values import assignment, check_options, limits_of
+from gradcli.cli.inputs.option_values import assignment, backend_of, check_options, limits_of
 from gradcli.cli.inputs.positionals import Inputs, check_inputs, is_stream, programs_of
 from gradcli.cli.request import REPORTS, CheckRequest
 from gradcli.cli.write.reports import wanted_kinds
 from gradcli.cli.write.saving import save_masks, targets_of
 from gradcli.containment import contained
-from gradcli.errors import GradcliError, Source, UsageError, text_lines
-from gradcli.files.opening import folder_of
-from gradcli.files.settings import Configuration
+from gradcli.errors import GradcliError, Source, UsageError, one_of, text_lines
+from gradcli.files.npy import folder_of
+from gradcli.files.settings import CONVENTIONS, Configuration, Settings, shown, verdicts
 from gradcli.graph.nodes import Expr
 from gradcli.language.run import Lowered, Program, statements
 from gradcli.language.statements import parse_statements
 from gradcli.language.tree import Assertion, Query, Statement
+from gradcli.limits import Limits
 from gradcli.query.checked_records import CheckedRecords, claimed
 from gradcli.query.evaluate import failed
-from gradcli.query.options import ClaimInput
+from gradcli.query.options import ClaimInput, Options
 from gradcli.query.outcome import checked, line_of, marks_of, name_of, outcome_of, unreached
-from gradcli.query.policy import CHECKING, Policy
+from gradcli.query.policy import CHECKING, Policy, policy_of
 from gradcli.query.programs import Programs
 from gradcli.query.record_lines import RecordLines
 from gradcli.query.unused_names import UsedNames, refuse_unknown_in
+from gradcli.reference.deadline import OutOfTime, deadline
 from gradcli.report.identities import given_of
 from gradcli.report.outcomes import Outcome
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Verdict
-from gradcli.storage.current_folder import here
+from gradcli.storage.whole_files import here
+
+# -- How each file of a check is judged: by the options that are given, else by the settings of the
+# project that the file is in.
+
+
+class FilePolicies:
+    """The policy of each file; None and "-" are the command line and standard input. Raises UsageError for settings that are wrong."""
+
+    def __init__(self, request: CheckRequest, options: Options, configuration: Configuration) -> None:
+        self._options = options
+        self._configuration = configuration
+        fail_on = None if request.fail_on is None else verdicts("--fail-on", [request.fail_on])
+        if request.convention is not None:
+            one_of("--convention", request.convention, CONVENTIONS)
+        self._flags = Settings(
+            fail_on=fail_on, convention=request.convention, rtol=request.rtol, atol=request.atol, points=request.points,
+            random_state=request.random_state, timeout=request.timeout, jobs=request.jobs, budget=request.budget, baseline=request.baseline,
+            backend=None if request.backend is None else backend_of(request.backend), threads=request.threads,
+        )  # fmt: skip
+        self._made: dict[Settings, Policy] = {}
+
+    def of(self, path: str | None) -> Policy:
+        settings = self.settings(path)
+        if settings not in self._made:
+            self._made[settings] = policy_of(settings, self._options)
+        return self._made[settings]
+
+    def settings(self, path: str | None = None) -> Settings:
+        """The settings that hold for a file, the options among them."""
+        return self._configuration.of(None if path == "-" else path).overridden(self._flags)
+
+    def lenient(self, paths: Iterable[str | None]) -> list[str]:
+        """Who says that no verdict fails, of those who judge these files."""
+        if self._flags.fail_on is not None:
+            return [] if self._flags.fail_on else ["--fail-on"]
+        found = dict.fromkeys(map(self.settings, paths))
+        return [f"fail-on of {shown(settings.path)}" for settings in found if settings.fail_on == () and settings.path is not None]
+
+
+# -- ``--budget SECONDS``: the time of a whole run. What it leaves no time for is said case by
+# case, and nothing of it passes.
+
+
+T = TypeVar("T")
+
+
+class Budget:
+    """The time that is left of a run, which begins now; None is all the time there is."""
+
+    def __init__(self, seconds: float | None) -> None:
+        self.seconds = seconds
+        self._end: float | None = None
+        self.leave(seconds)
+
+    def leave(self, seconds: float | None) -> None:
+        """So much is left from now on: in another process, what was left when it was asked."""
+        self._end = None if seconds is None else time.monotonic() + seconds
+
+    @property
+    def left(self) -> float | None:
+        return None if self._end is None else max(0.0, self._end - time.monotonic())
+
+    @property
+    def reason(self) -> str:
+        """Why a case was not reached."""
+        return f"not reached: the time of the run (--budget {self.seconds:g}) was spent"
+
+    def within(self, decide: Callable[[], T], otherwise: Callable[[str], T]) -> T:
+        """What is decided in the time that is left; else, what there is to say without deciding."""
+        left = self.left
+        if left is None:
+            return decide()
+        if left > 0:
+            try:
+                with deadline(left) as own:
+                    return decide()
+            except OutOfTime as late:
+                if late is not own:
+                    raise
+        return otherwise(self.reason)
+
+
+# -- How the work of a check is cut: pieces that are independent of each other, for one process or
+# for several.
+
+
+_WORTH_SHARING = 32  # lines of a program
+_SHARES = 10  # of a program for each process: the last one to be done keeps others waiting
+_BATCH = 16  # records that a process takes at once
+OF_EXPRESSION = 0  # in the place of a line's number
+
+
+class Whole(NamedTuple):
+    """A program, and perhaps the command line's expression at its end."""
+
+    path: str
+    with_expression: bool = False
+
+
+class Stretch(NamedTuple):
+    """The statements of a program that begin in these lines, or that ``touch`` them.
+
+    ``drawing``: numbers are drawn at random, in the order of the program, so that what stands before them is run, too.
+    """
+
+    path: str
+    lines: range
+    touch: bool = False
+    drawing: bool = False
+
+
+class Batch(NamedTuple):
+    """Records with the numbers of their lines."""
+
+    path: str
+    lines: list[tuple[int, str]]
+
+
+class Unread(NamedTuple):
+    """The rest of a file of records, which cannot be read."""
+
+    path: str
+    error: GradcliError
+
+
+class Alone(NamedTuple):
+    """The command line's expression, in a program of its own."""
+
+    path: None = None
+
+
+class Called(NamedTuple):
+    """A Python function: the command line's, or one of those that a file of settings lists."""
+
+    number: int
+    path: str | None = None  # of the settings
+
+
+Piece = Whole | Stretch | Batch | Unread | Alone | Called
+
+
+class Work(Protocol):
+    """What is decided piece by piece: files and expressions, and Python functions."""
+
+    inputs: Inputs
+    policies: FilePolicies
+    names: UsedNames  # of what is decided so far
+    processes: int  # that share it
+    budget: Budget
+    begin: Callable[[int], object]  # told of each line before it is decided
+    unchanged: int  # files and functions that are left out, as nothing of them has changed
+
+    def pieces(self) -> Iterator[Piece]:
+        """The work, cut for so many processes, in order."""
+
+    def outcomes(self, piece: Piece, without: Collection[int | None] = ()) -> Iterator[Outcome]:
+        """The outcomes of one piece of work, but for what stands in some of its lines."""
+
+    def remarks(self) -> list[str]:
+        """What is to be said when all is done. Raises an error for names in wrt and freeze that nobody has."""
+
+
+def nobody(line: int) -> None:
+    """Whom it does not matter which line is next."""
+
+
+def most_processes() -> int:
+    """More would only wait for each other; Windows cannot wait for more than 61."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores, 61)
+
+
+def pieces(inputs: Inputs, limits: Limits, processes: int) -> Iterator[Piece]:
+    """The pieces of all inputs, in order."""
+    together = inputs.expression is not None and len(inputs.files) == 1 and not inputs.holds_records(inputs.files[0])
+    for path in inputs.files:
+        if inputs.holds_records(path):
+            yield from _batches(inputs, path, limits, _BATCH if processes > 1 else 1)  # one process answers a slow pipe line by line
+        elif together or is_stream(path) or processes == 1:  # a stream is read once
+            yield Whole(path, together)
+        else:
+            yield from _stretches(inputs, path, limits, _SHARES * processes)
+    if inputs.expression is not None and not together:
+        yield Alone()
+
+
+def piece_of_line(inputs: Inputs, limits: Limits, number: int) -> Piece:
+    """What stands in one line of a file."""
+    path = inputs.files[0]
+    try:
+        if is_stream(path) and not inputs.holds_records(path):
+            return Stretch(path, range(number, number + 1), touch=True, drawing=True)
+        lines = list(inputs.lines(path, limits))
+    except GradcliError as error:
+        return Unread(path, error)
+    if inputs.holds_records(path):
+        return Batch(path, [(number, line) for line in lines[number - 1 : number] if line.strip()])
+    return Stretch(path, range(number, number + 1), touch=True, drawing=any("rand" in line for line in lines))
+
+
+def _stretches(inputs: Inputs, path: str, limits: Limits, shares: int) -> Iterator[Piece]:
+    """A program in stretches of lines, whose queries are decided apart; each process runs the bindings before them itself."""
+    try:
+        lines = list(inputs.lines(path, limits))
+    except GradcliError:
+        lines = []  # what is wrong is said once, by the one who reads it as a whole
+    if len(lines) < _WORTH_SHARING or any("rand" in line for line in lines):  # numbers are drawn in the order of the program
+        yield Whole(path)
+        return
+    size = -(-len(lines) // shares)
+    for start in range(1, len(lines) + 1, size):
+        yield Stretch(path, range(start, start + size))
+
+
+def _batches(inputs: Inputs, path: str, limits: Limits, size: int) -> Iterator[Piece]:
+    batch: list[tuple[int, str]] = []
+    error: GradcliError | None = None
+    try:
+        for number, line in enumerate(inputs.lines(path, limits), 1):
+            if line.strip():
+                batch.append((number, line))
+            if len(batch) == size:
+                yield Batch(path, batch)
+                batch = []
+    except GradcliError as unreadable:
+        error = unreadable
+    if batch:
+        yield Batch(path, batch)
+    if error is not None:
+        yield Unread(path, error)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -69,7 +287,7 @@ def cases_of(request: CheckRequest) -> Cases:
     targets = targets_of(request.save)
     checking = check_options(request, CHECKING)
     if request.over:
-        from gradcli.cli.inputs.box import box_of
+        from gradcli.cli.inputs.ranges import box_of
 
         checking = replace(checking, over=box_of(request.over, limits))
     if "html" in wanted_kinds(request, configuration.of()):

@@ -14,9 +14,9 @@ from typing import Any
 from gradcli.cli.inputs.positionals import Inputs, is_stream
 from gradcli.errors import UsageError, suggestion
 from gradcli.files.settings import Settings
-from gradcli.functions.sources import sources_of
+from gradcli.functions.listed import sources_of
 from gradcli.report.places import repository
-from gradcli.storage.current_folder import real
+from gradcli.storage.whole_files import real
 
 _DATA = re.compile(rb"""@([^\s"'@,;()\[\]{}]+?\.(?:npy|npz|csv|json))(?![\w.])""")  # in programs and records
 _LARGEST = 1 << 24  # bytes of a file that is looked through for the names of data

@@ -15,7 +15,7 @@ from gradcli.cli.request import EvalRequest
 from gradcli.cli.write.progress import ChunkProgress
 from gradcli.errors import UsageError
 from gradcli.files.arrays import load_array, split_reference
-from gradcli.files.sinks import SUFFIXES, Sink
+from gradcli.files.stores import SUFFIXES, Sink
 from gradcli.limits import Limits
 from gradcli.query.chunked.executors import Executor, executor_on
 from gradcli.query.chunked.runs import ChunkRun, Target
@@ -26,7 +26,7 @@ from gradcli.query.options import names_of
 from gradcli.query.programs import Programs
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, Verdict
-from gradcli.storage.current_folder import real
+from gradcli.storage.whole_files import real
 
 _MANY = 10_000  # chunks: more of them keep a scheduler busy that could be larger
 _OF_MEMORY = 64  # chunks that the limit on memory would hold: a thread has some at once, read, computed and written

@@ -7,11 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from gradcli.cli.decide.texts import texts
-from gradcli.cli.inputs.expression_and_names import DiffInputs
+from gradcli.cli.inputs.positionals import DiffInputs
 from gradcli.containment import contained
 from gradcli.errors import ParseError, Source, UsageError, text_lines
 from gradcli.files.jsonl import InputRecord, parse_record
-from gradcli.files.opening import folder_of
+from gradcli.files.npy import folder_of
 from gradcli.language.run import Program
 from gradcli.query.general_derivatives import Asked, derivatives, failed, refuse_absent
 from gradcli.query.programs import Programs

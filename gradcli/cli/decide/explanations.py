@@ -7,11 +7,10 @@ from dataclasses import replace
 
 from gradcli.cli.decide.differentiation import Differentiation
 from gradcli.cli.decide.evaluation import Evaluation
-from gradcli.cli.inputs.expression_and_names import DiffInputs
-from gradcli.cli.inputs.positionals import Inputs
+from gradcli.cli.inputs.positionals import DiffInputs, Inputs
 from gradcli.errors import MissingValueError
+from gradcli.explanations.derivation import derivations
 from gradcli.explanations.explaining import AskedExplanation, explained
-from gradcli.explanations.steps import derivations
 from gradcli.graph.nodes import Expr
 from gradcli.language.run import Lowered, Program
 from gradcli.limits import Limits

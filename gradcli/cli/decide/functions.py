@@ -2,28 +2,366 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+import faulthandler
+import multiprocessing
+import os
+import re
+import signal
+import sys
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from multiprocessing.connection import Connection
+from pathlib import Path
+from types import TracebackType
 from typing import Any
 
-from gradcli.cli.decide.budget import Budget
-from gradcli.cli.decide.file_policies import FilePolicies
-from gradcli.cli.decide.function_case import FunctionCase, repeated
-from gradcli.cli.decide.pieces import Called, Piece, most_processes, nobody
-from gradcli.cli.inputs.option_values import check_options, limits_of
+import numpy as np
+
+from gradcli.cli.decide.cases import Budget, Called, FilePolicies, Piece, most_processes, nobody
+from gradcli.cli.decide.parallel import ending_of, held_back, live_with_parent
+from gradcli.cli.decide.repeating import Repeating
+from gradcli.cli.inputs.option_values import assignments, check_options, limits_of
 from gradcli.cli.inputs.positionals import Inputs, function_inputs
 from gradcli.cli.request import REPORTS, CheckRequest
-from gradcli.errors import GradcliError, UsageError
+from gradcli.errors import EvaluationError, GradcliError, UsageError, one_of
 from gradcli.files.function_settings import FunctionSetting, line_of_function
 from gradcli.files.settings import Configuration, shown
-from gradcli.functions.arguments import PRECISIONS
-from gradcli.functions.asking import judged
+from gradcli.functions.arguments import PRECISIONS, is_module
+from gradcli.functions.asked import OPTIONS, asked
+from gradcli.functions.asking import (
+    Definition,
+    arguments_of,
+    definition_of,
+    differentiated,
+    judged,
+    loaded,
+    placed,
+    refuse_unnamed,
+    smallest_of,
+)
+from gradcli.functions.calls import guarded
+from gradcli.functions.checking import Answer, Question, key_of, recalled, remember
+from gradcli.functions.frameworks import FRAMEWORKS
+from gradcli.functions.places import Dependencies, Watch, is_of_project
+from gradcli.functions.points import gravest
+from gradcli.inert import shell_command
+from gradcli.limits import Limits
 from gradcli.query.evaluate import failed
 from gradcli.query.outcome import left_undecided, outcome_of
-from gradcli.query.policy import CHECKING
+from gradcli.query.policy import CHECKING, Policy
+from gradcli.query.programs import Programs
 from gradcli.query.unused_names import UsedNames
+from gradcli.reference.deadline import REACHED
+from gradcli.report.identities import given_of
 from gradcli.report.outcomes import Outcome
-from gradcli.report.records import Record
-from gradcli.storage.current_folder import here
+from gradcli.report.records import Failure, Record
+from gradcli.report.verdicts import Check, VariableCheck, Verdict
+from gradcli.storage.whole_files import here
+
+# -- Python functions in a process of their own: what they print, change, raise or end there harms
+# nobody, and a time limit ends them.
+
+
+_LONGEST = 1e6  # seconds; beyond, there is no limit
+_BEFORE = 0.1  # of a time limit: a process says where it is so long before its end
+
+
+class Late(Exception):
+    """Nothing has been said within the time limit; ``place`` is where the function was then, if that is known."""
+
+    def __init__(self, place: str | None = None) -> None:
+        super().__init__(place)
+        self.place = place
+
+
+class FunctionProcess:
+    """The process of a function, of what is claimed about it, and of what it solves; it is ended with the block, whatever they are at.
+
+    functions  their names, the function's first
+    seconds    the time for all that it is asked
+    folder     whose modules it finds first
+    watched    whether it listens to what it reads
+    """
+
+    def __init__(self, functions: Sequence[str | None], seconds: float | None, folder: Path, watched: bool = False) -> None:
+        self._seconds = seconds if seconds is not None and seconds < _LONGEST else None
+        self._pipe, self._theirs = multiprocessing.Pipe()
+        self._last_words, theirs = multiprocessing.Pipe(duplex=False)
+        self._end: float | None = None
+        given = (self._theirs, theirs, self._seconds, functions, folder, watched)
+        self._process = multiprocessing.Process(target=_serve, args=given)
+        self._to_close = (self._theirs, theirs)
+
+    def __enter__(self) -> FunctionProcess:
+        with held_back():
+            self._process.start()
+        for theirs in self._to_close:
+            theirs.close()
+        self._end = None if self._seconds is None else time.monotonic() + self._seconds
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+        _end_group(self._process.pid)
+        self._process.kill()
+        self._process.join()
+        self._pipe.close()
+        self._last_words.close()
+
+    def load(self) -> Definition:
+        """Let it import what is named, and say where the function stands. Raises GradcliError, and Late."""
+        definition: Definition = self._heard()
+        return definition
+
+    def ask(self, question: Question) -> tuple[Check, Any]:
+        """Its answer. Raises GradcliError, and Late."""
+        with suppress(OSError):  # it has died, as is told next
+            self._pipe.send(question)
+        answer: tuple[Check, Any] = self._heard()
+        return answer
+
+    def dependencies(self) -> Dependencies | str:
+        """What its answers hang on; or why that cannot be told. Raises GradcliError, and Late."""
+        with suppress(OSError):
+            self._pipe.send(None)
+        found: Dependencies | str = self._heard()
+        return found
+
+    def _heard(self) -> Any:
+        if not self._pipe.poll(None if self._end is None else max(0.0, self._end - time.monotonic())):
+            raise Late(self._place())
+        try:
+            answer = self._pipe.recv()
+        except (OSError, EOFError):
+            raise EvaluationError(f"the process in which it was called came to its end ({ending_of(self._process)})") from None
+        if isinstance(answer, GradcliError):
+            raise answer
+        return answer
+
+    def _place(self) -> str | None:
+        """Where the process was before the end of its time, in the words of Python's own handler of faults."""
+        if os.name == "nt" or not self._last_words.poll(_BEFORE):
+            return None
+        said = os.read(self._last_words.fileno(), 1 << 16).decode("utf-8", "replace")
+        threads = [_FRAME.findall(thread) for thread in said.split("\n\n")]  # the one that the function runs in comes last
+        found = [(file, line, name) for thread in reversed(threads) for file, line, name in thread if is_of_project(file)]
+        return f"{Path(found[0][0]).name}:{found[0][1]}, in {found[0][2]}" if found else None
+
+
+_FRAME = re.compile(r'^  File "(.*)", line (\d+) in (.*)$', re.MULTILINE)
+
+
+def _end_group(pid: int | None) -> None:
+    """End what the process has started, if it has a group of its own."""
+    with suppress(OSError, AttributeError):
+        if pid is not None and os.getpgid(pid) == pid:
+            os.killpg(pid, signal.SIGKILL)
+
+
+# -- in the process ------------------------------------------------------------------------------------------------------
+
+
+def _serve(
+    pipe: Connection[Any, Any], last_words: Connection[Any, Any], seconds: float | None, names: Sequence[str | None], folder: Path,
+    watched: bool,
+) -> None:  # fmt: skip
+    live_with_parent()
+    _apart()
+    sys.dont_write_bytecode = True  # which would be run again for a source that changes within the second, to the same size
+    sys.path.insert(0, str(folder))
+    watch = Watch(folder) if watched else None
+    if seconds is not None and os.name != "nt":
+        faulthandler.dump_traceback_later(max(seconds - _BEFORE, seconds / 2), file=last_words.fileno())
+    with suppress(OSError, EOFError):  # nobody listens any more
+        try:
+            first, *others = names
+            called = loaded(first or "", folder)
+            pipe.send(definition_of(called))
+            functions = [called, *(None if name is None else loaded(name, folder) for name in others)]
+        except GradcliError as error:
+            pipe.send(_alone(error))
+            return
+        while True:
+            question = pipe.recv()
+            try:
+                answer: Any
+                if question is None:
+                    answer = _WEIGHTS if any(map(is_module, functions)) else watch and watch.found()
+                else:
+                    answer = guarded(partial(question.check, *functions))
+            except GradcliError as error:
+                answer = _alone(error)
+            with suppress(Exception):  # it may have closed it, or put something else in its place
+                sys.stdout.flush()  # what it has printed stands before what is said of it
+            pipe.send(answer)
+
+
+_WEIGHTS = "the parameters of a module stand in no file"
+
+
+def _alone(error: GradcliError) -> GradcliError:
+    """An error without the frames and errors that it came from, which some libraries teach pickle to take along, however deep they are."""
+    error.__cause__ = error.__context__ = None
+    return error.with_traceback(None)
+
+
+def _apart() -> None:
+    """What a function prints is no result, what it reads is not ours, and what it starts ends with it."""
+    with suppress(OSError, AttributeError):
+        os.setsid()
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
+    try:
+        os.dup2(2, 1)
+    except OSError:  # there is no standard error
+        os.dup2(nothing, 1)
+        os.dup2(nothing, 2)
+
+
+# -- ``gradcli check --function``: one Python function and its gradient, at the arguments of
+# ``--at``.
+
+
+class FunctionCase:
+    """One Python function and its gradient. Raises GradcliError for what is wrong with the request.
+
+    folder  whose modules are found first, and whose data alone arguments may name; without one, the current folder, and any data
+    """
+
+    def __init__(self, request: CheckRequest, limits: Limits, policy: Policy, budget: Budget, folder: Path | None = None) -> None:
+        if not request.function:
+            example = "gradcli check --function pkg.mod:f --gradient pkg.mod:df --at x=1,2, or --by torch for PyTorch's own"
+            raise UsageError("whose gradient it is, --function names", help=example)
+        what = asked(
+            {name: getattr(request, name) for name in OPTIONS}, request.by, request.order, _option, alone=True, forward=request.forward
+        )
+        if request.by is not None:
+            one_of("--by", request.by, FRAMEWORKS)
+        one_of("--dtype", request.dtype, PRECISIONS)
+        if request.parameters is not None and request.by != "torch":
+            raise UsageError("--parameters are those of a torch.nn.Module", help="it goes with --by torch")
+        self.functions = request.function, what.claim, what.equation, request.parameters
+        for path in self.functions:
+            if path is not None:
+                refuse_unnamed(path)
+        self.request, self.limits, self.policy, self.budget, self.state = request, limits, policy, budget, policy.state
+        self.folder, self.is_alone = folder, what.claim is None and request.by is None
+        arguments = self._drawn(self.state)
+        self.wrt = differentiated(list(arguments), policy.options, request.by) if arguments else []
+        self.question = Question(
+            arguments, self.wrt, policy.options.rtol, policy.options.atol, request.by, self._seed(), self.state, request.order,
+            what.kind, what.solves, policy.options.wrt is None, tuple(policy.options.freeze),
+        )  # fmt: skip
+        self.title = f"{request.function} with {what.title(request.by, request.order, str)}"
+        self.given = given_of([*request.at, list(self.wrt)])
+
+    def outcome(self, name: str, xfail: str | None = None) -> Outcome:
+        """What becomes of it, by the name that it has among others."""
+        started = time.perf_counter()
+        record = Record(self.title, id=name, given=self.given, record_line=True, xfail=xfail)
+        memory: str | None = None
+        smallest: Mapping[str, Any] | None = None
+        try:
+            memory, smallest = self._decide(record)
+        except UsageError:  # of the request, which only the function itself shows: it is no operator
+            raise
+        except GradcliError as error:
+            record.error = Failure.of(error)
+        except Late as late:
+            if self.budget.left == 0:
+                left_undecided(record, self.budget.reason)
+            else:
+                record.check = _undetermined(self.wrt, REACHED if late.place is None else f"{REACHED} at {late.place}")
+        outcome = outcome_of(record, name, time.perf_counter() - started, self.policy.fail_on)
+        outcome.memory, outcome.drawn = memory, self._seed_of_draws()
+        if smallest is not None:
+            outcome.details.append(f"at {' '.join(smallest_of(smallest))}")
+        if outcome.bad:
+            outcome.details += [] if outcome.drawn is None else [f"drawn: {outcome.drawn}"]
+            once = self.request if smallest is None else self.request.but(at=tuple(smallest_of(smallest)), points=None)
+            outcome.repeat = repeated(once, self.folder)
+        return outcome
+
+    def _decide(self, record: Record) -> tuple[str | None, Mapping[str, Any] | None]:
+        """Fill in the verdict; gives what is said of its memory, and the smallest arguments that fail, if some were looked for."""
+        folder = here() if self.folder is None else self.folder
+        key = None
+        if self.policy.options.remembering:
+            key = key_of(self.functions, self.question, (self.request.at, self.request.points, self.request.dtype))
+            answer = recalled(key, folder)
+            if answer is not None:
+                record.check, record.value, record.points = answer.check, answer.value, self.request.points or 0
+                placed(record, Definition(answer.file, answer.line))
+                return "remembered", None
+        left = [seconds for seconds in (self.policy.options.timeout, self.budget.left) if seconds is not None]
+        with FunctionProcess(self.functions, min(left, default=None), folder, watched=key is not None) as process:
+            definition = process.load()
+            placed(record, definition)
+            smallest = self._ask(process, record)
+            _say_where_nothing_is(record)
+            if key is None or record.check is None:
+                return None, smallest
+            found = process.dependencies()
+            if isinstance(found, str):
+                return f"not remembered: {found}", smallest
+            remember(key, folder, Answer(record.check, record.value, definition.file, definition.line), found)
+        return None, smallest
+
+    def _ask(self, process: FunctionProcess, record: Record) -> Mapping[str, Any] | None:
+        """The verdict at one point, or the gravest of several; then the smallest arguments that fail, if some do."""
+        points = self.request.points
+        if points is None:
+            record.check, record.value = process.ask(self.question)
+            return None
+        arguments, record.check, record.value = gravest(
+            lambda number: self._drawn(self.state + number),
+            lambda drawn: process.ask(replace(self.question, arguments=drawn)),
+            points,
+        )
+        record.points = points
+        return arguments if record.check.verdict is Verdict.MISMATCH else None
+
+    def _drawn(self, state: int) -> dict[str, Any]:
+        if self.is_alone and not self.request.at:
+            return {}  # an operator knows its own
+        return arguments_of(assignments("--at", self.request.at), Programs(self.limits), state, self.request.dtype, self.folder)
+
+    def _seed_of_draws(self) -> str | None:
+        """How what was drawn is drawn again."""
+        if not any("rand" in text for text in self.request.at):
+            return None
+        count = "" if self.request.points is None else f"{self.request.points} point{'s' * (self.request.points != 1)}, "
+        return f"{count}--random-state {self.state}"
+
+    def _seed(self) -> Any:
+        seed = self.request.seed
+        return None if seed is None else Programs(self.limits).fresh(self.state).constant(seed, "<--seed>")
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def repeated(request: CheckRequest, folder: Path | None) -> str | None:
+    """The command that repeats a function's check, from where its modules are found."""
+    command = Repeating(request, Inputs(None, {}, [])).command(Record(request.function or ""))
+    return command if command is None or folder in (None, here()) else f"{shell_command('cd', str(folder))} && {command}"
+
+
+def _say_where_nothing_is(record: Record) -> None:
+    """Say why a gradient is undefined where the function itself has no value."""
+    if record.check is not None and record.value is not None and not np.isfinite(record.value).all():
+        for part in record.check.variables.values():
+            if part.verdict is Verdict.UNDEFINED and part.reason is None:
+                part.reason = "the function has no finite value there"
+
+
+def _undetermined(names: list[str], reason: str) -> Check:
+    """What is said of a gradient by some names, of which nothing was heard in time."""
+    variables = {name: VariableCheck(Verdict.UNDETERMINED, reason=reason) for name in names}
+    return Check(Verdict.UNDETERMINED, variables, reason=reason)
 
 
 class OneFunction:

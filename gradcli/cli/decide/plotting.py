@@ -9,7 +9,7 @@ from gradcli.cli.decide.texts import texts
 from gradcli.cli.inputs.ranges import PlotInputs
 from gradcli.containment import contained
 from gradcli.errors import GradcliError, UsageError
-from gradcli.files.opening import folder_of
+from gradcli.files.npy import folder_of
 from gradcli.language.run import Program
 from gradcli.language.tree import Query
 from gradcli.query.bounds import refuse_unknown

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from gradcli.cli.inputs.positionals import Inputs, is_stream
 from gradcli.errors import text_lines
-from gradcli.files.opening import folder_of
+from gradcli.files.npy import folder_of
 from gradcli.language.run import Program
 from gradcli.query.programs import Programs
 

@@ -6,8 +6,7 @@ from collections.abc import Callable, Collection, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from gradcli.cli.decide.cases import cases_of
-from gradcli.cli.decide.pieces import Called, Piece, Work
+from gradcli.cli.decide.cases import Called, Piece, Work, cases_of
 from gradcli.cli.request import CheckRequest
 from gradcli.cli.write.streams import say
 from gradcli.files.settings import shown

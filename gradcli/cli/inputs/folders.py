@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gradcli.errors import UsageError
 from gradcli.files.settings import shown
-from gradcli.storage.current_folder import absolute
+from gradcli.storage.whole_files import absolute
 
 _SUFFIXES = (".grad", ".jsonl")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import stat
 import sys
 from collections.abc import Callable, Collection, Iterator
@@ -12,17 +13,21 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from gradcli.characters import normalized
-from gradcli.cli.request import CheckRequest, Request
+from gradcli.cli.request import CheckRequest, DiffRequest, Request
 from gradcli.cli.write.streams import say
 from gradcli.errors import GradcliError, UsageError
-from gradcli.files.opening import read_within
+from gradcli.files.npy import read_within
+from gradcli.inert import shell_command, shell_word
 from gradcli.language.deviations import may_be_measured, of_data
 from gradcli.limits import Limits
+from gradcli.query.bindings import words
 from gradcli.query.options import names_of
 from gradcli.query.programs import Programs
 
 if TYPE_CHECKING:
     from gradcli.files.settings import Settings
+    from gradcli.report.records import Failure
+
 
 _UNREAD = re.compile("[\udc80-\udcff]")  # bytes, as Python has them in the text of arguments
 _PATH = re.compile(r"[\w./\\~: -]+")
@@ -55,7 +60,7 @@ class Inputs:
 
     def lines(self, path: str, limits: Limits) -> Iterator[str]:
         """The lines of a file as they come. Raises InputError for one that cannot be read."""
-        from gradcli.files.sources import lines_of
+        from gradcli.files.stores import lines_of
 
         return lines_of(path, limits.length, stream=path not in self.found)
 
@@ -261,3 +266,159 @@ def refuse_idle_format(inputs: Inputs) -> None:
     """Raise UsageError for a format of nothing."""
     if inputs.format is not None and not inputs.files:
         raise UsageError("--input is about files and standard input, of which there are none")
+
+
+# -- The positional arguments of ``gradcli diff``: an expression, the names to differentiate by,
+# and bindings.
+
+
+_NAMES = re.compile(r"\s*[^\W\d]\w*(?:\s*,\s*[^\W\d]\w*)*\s*\Z")
+_EXAMPLE = "gradcli diff 'x^3*sin(x)'"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DiffInputs:
+    """What there is to read, and the names to differentiate by; None for all."""
+
+    inputs: Inputs
+    names: tuple[str, ...] | None
+
+
+def diff_inputs(request: DiffRequest) -> DiffInputs:
+    """What ``gradcli diff`` reads: standard input, if nothing else is named. Raises UsageError.
+
+    The first argument is the expression and those after it are names; beside files, names alone are names.
+    """
+    expression: str | None = None
+    names: list[str] = [] if request.wrt is None else [*_listed(request.wrt)]
+    bindings: dict[str, str] = {}
+    files = list(request.files)
+    for argument in request.arguments:
+        text = argument_text(argument)
+        if text == "-":
+            files.append("-")
+        elif (binding := BINDING.match(text)) is not None:
+            bind(bindings, *binding.groups())
+        elif _NAMES.match(text) and (expression is not None or files):
+            names += _listed(text)
+        elif expression is None:
+            expression = text
+        else:
+            _refuse_second(expression, text)
+    if expression is None and not files:
+        _refuse_lost_expression(bindings)
+        if sys.stdin is None or sys.stdin.closed:
+            raise UsageError("nothing to differentiate", help=_EXAMPLE)
+        if sys.stdin.isatty():
+            say("reading expressions from the terminal; end with Ctrl-D")
+        files.append("-")
+    inputs = Inputs(expression, bindings, files, request.input_format)
+    refuse_idle_format(inputs)
+    return DiffInputs(inputs, tuple(dict.fromkeys(names)) if names else None)
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    names = names_of(text) or ()
+    if not names or not all(_NAMES.match(name) for name in names):
+        raise UsageError(f"'{text.strip()}' is no name to differentiate by", help=_EXAMPLE + " x")
+    return names
+
+
+def _refuse_second(expression: str, text: str) -> None:
+    """Raise UsageError for what is neither the expression nor a name."""
+    raise UsageError(
+        f"two expressions: '{expression.strip()}' and '{text.strip()}'",
+        help="quote the expression as a whole; after it come the names to differentiate by",
+    )
+
+
+def _refuse_lost_expression(bindings: dict[str, str]) -> None:
+    """Raise UsageError for a formula that was read as a binding."""
+    for name, value in bindings.items():
+        if words(value) and not value.startswith("@"):
+            help = f"gradcli diff {shell_word(value.strip())}"
+            raise UsageError(f"'{name}={value}' was read as a binding, and there is no expression", help=help)
+
+
+# -- What to type instead: commands that a mistake leads to, each valid as it stands ---------------
+
+
+_LONGEST = 200  # characters of an expression that is repeated
+
+
+def one_word(text: str) -> str:
+    """A text as one word of a line of a session."""
+    return shlex.quote(text)
+
+
+def helped(failure: Failure, command: str, inputs: Inputs) -> None:
+    """Lead from the error of an expression to the file that has its name, or to formulas, if values are all that it lacks."""
+    if inputs.expression is None or inputs.files or len(inputs.expression) > _LONGEST:
+        return
+    text = inputs.expression.strip()
+    if os.path.isfile(text):
+        help = f"to read the file: {_command(command, '-f', text, *_bindings(inputs))}"
+    elif failure.message.startswith("no value for") and not inputs.bindings and has_formulas(text):
+        first = f"{failure.help}; " if failure.help else ""
+        help = f"{first}formulas need no values: {_command('diff', text)}"
+    else:
+        return
+    failure.help = failure.error.help = help
+
+
+def instead_of_nothing(inputs: Inputs) -> str | None:
+    """What to type for a program that defines something and asks for nothing."""
+    text = (inputs.expression or "").strip()
+    if inputs.files or not text or len(text) > _LONGEST:
+        return None
+    return f"its derivatives: {_command('diff', text, *_bindings(inputs))}" if has_formulas(text) else None
+
+
+def command_of(words: list[str]) -> str | None:
+    """The command that somebody means who gives none: what reads the file, or calculates with the expression, of these words."""
+    text, rest = words[0].strip(), words[1:]
+    if os.path.isfile(text):
+        return _command("eval", "-f", *words)
+    if len(text) > _LONGEST or any(word.startswith("--") for word in rest):
+        return None
+    binds = any("=" in word for word in rest)
+    if text.isidentifier() and rest and not all(map(_is_name, rest)):  # deriv 'x^3': a command that is none
+        name = "eval" if binds else "diff"
+        meant = command_of(rest)
+        return None if meant is None else f"did you mean {_command(name, *rest)}?"
+    if has_formulas(text) and not binds:
+        return _command("diff", *words)
+    return _command("eval", *words) if has_value(text, rest) else None
+
+
+def _is_name(word: str) -> bool:
+    return word.isidentifier()
+
+
+def has_formulas(text: str) -> bool:
+    """Whether a text has derivatives as formulas."""
+    from gradcli.query.interface import differentiate
+
+    try:
+        return bool(differentiate(text, check=False).formulas)
+    except GradcliError:
+        return False
+
+
+def has_value(text: str, bindings: list[str]) -> bool:
+    """Whether a text has a value with bindings NAME=VALUE in front of it."""
+    from gradcli.query.interface import evaluate
+
+    try:
+        evaluate("\n".join([*bindings, text]), check=False, formula=False, wrt=())
+    except GradcliError:
+        return False
+    return True
+
+
+def _bindings(inputs: Inputs) -> list[str]:
+    return [f"{name}={value}" for name, value in inputs.bindings.items()]
+
+
+def _command(*words: str) -> str:
+    return shell_command("gradcli", *words)

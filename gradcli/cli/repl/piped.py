@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradcli.cli.inputs.hints import one_word
+from gradcli.cli.inputs.positionals import one_word
 from gradcli.cli.repl.commands import run_command
-from gradcli.cli.repl.completeness import is_complete
-from gradcli.cli.repl.session import Session
-from gradcli.cli.repl.transcript import Transcript
+from gradcli.cli.repl.prompt import is_complete
+from gradcli.cli.repl.session import Session, Transcript
 from gradcli.cli.write.streams import put
 from gradcli.cli.write.writers import is_styled
 from gradcli.limits import DEFAULT
@@ -30,7 +29,7 @@ def answer_lines(transcript: Transcript, path: str | None) -> int:
 
 def inputs() -> Iterator[str]:
     """What is typed, piece by piece: lines that go on are one."""
-    from gradcli.files.sources import lines_of
+    from gradcli.files.stores import lines_of
 
     pending = ""
     for line in lines_of("-", DEFAULT.length):

@@ -2,26 +2,325 @@
 
 from __future__ import annotations
 
+import math
+import os
+import re
 import shutil
 import threading
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 from prompt_toolkit import PromptSession
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.document import Document
 from prompt_toolkit.filters import has_completions
-from prompt_toolkit.formatted_text import FormattedText
+from prompt_toolkit.formatted_text import FormattedText, StyleAndTextTuples
 from prompt_toolkit.history import FileHistory, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.lexers import Lexer
 from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.styles import Style
 
+from gradcli.cli.completion import DATA, PROGRAMS, files
 from gradcli.cli.exit_codes import FINE
-from gradcli.cli.repl.completeness import is_complete
-from gradcli.cli.repl.completer import Completing
-from gradcli.cli.repl.lexer import Highlighting
-from gradcli.cli.repl.offers import functions_by_name, library_names, offers
+from gradcli.cli.repl.commands import CHOICES, COMMANDS
 from gradcli.cli.repl.session import Session
 from gradcli.cli.write.streams import put
+from gradcli.errors import ParseError, Source
+from gradcli.inert import shown
+from gradcli.language.sessions import is_head
+from gradcli.language.tokens import END, NAME, NUMBER, PRIME, PYTHON_WORDS, RESERVED, STRING, SUPERSCRIPT, Token, tokenize
+from gradcli.limits import DEFAULT
+from gradcli.notation import GREEK
+from gradcli.ops.calling.prefixes import ROOTS
+from gradcli.storage.cache import folder
+
+# -- What has been typed before, in a file of the user's that nobody else can read -----------------
+
+
+_MOST_LINES = 1 << 20  # bytes; of more, the older half goes
+
+
+def history_file() -> Path | None:
+    """Where it is kept, made if it was not there; None where the user has no folder, or may not write there."""
+    where = folder()
+    if where is None:
+        return None
+    path = where / "repl" / "history"
+    try:
+        where.parent.mkdir(parents=True, exist_ok=True)
+        for place in (where, path.parent):
+            with suppress(FileExistsError):
+                place.mkdir(mode=0o700)
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR | getattr(os, "O_NOFOLLOW", 0), 0o600))
+        os.chmod(path, 0o600)
+        _cut(path)
+    except OSError:
+        return None
+    return path
+
+
+def _cut(path: Path) -> None:
+    """Leave the newer half of what has become too long."""
+    from gradcli.storage.cache import NEW
+    from gradcli.storage.whole_files import put_entry
+
+    if path.stat().st_size > _MOST_LINES:
+        content = path.read_bytes()[-_MOST_LINES // 2 :]
+        begin = content.find(b"\n# ")  # an entry's first line is its time
+        put_entry(path, content[begin + 1 :] if begin >= 0 else b"", NEW)
+
+
+# -- Whether what has been typed is complete, or goes on in the next line --------------------------
+
+
+_OPEN_WORDS = re.compile(r"""(?<=[\w'])'+|'[^'\n]*'|"[^"\n]*"|\#.*|[()\[\]]""")
+
+
+def is_complete(text: str) -> bool:
+    """Whether Enter submits: no bracket is open, no block has begun, and no line ends with a backslash.
+
+    A block of Python ends at an empty line. Too many closing brackets are complete: their error is told.
+    """
+    lines = text.split("\n")
+    if text.lstrip().startswith(":"):
+        return True
+    if lines[-1].endswith("\\") and "#" not in lines[-1]:
+        return False
+    found = _OPEN_WORDS.findall(text)
+    if sum((word in "([") - (word in ")]") for word in found) > 0 and len(text) < DEFAULT.length:
+        return not lines[-1].strip() and len(lines) > 2 and not lines[-2].strip()  # two empty lines give up
+    heads = [number for number, line in enumerate(lines) if is_head(line.removeprefix(">>> "))]
+    return not heads or not lines[-1].strip() or (heads[-1] < len(lines) - 1 and not lines[-1][:1].isspace() and len(lines) > 1)
+
+
+# -- The colours of what is typed, from the language's own tokens ----------------------------------
+
+
+STYLES = {NUMBER: "class:number", SUPERSCRIPT: "class:number", STRING: "class:string", PRIME: "class:operator"}
+_KEYWORDS = RESERVED | PYTHON_WORDS | {"const", "assert", "import", "from", "as", "lambda", "for", "in", "within"}
+_COMMAND_LINE = re.compile(r"\s*:\w*")
+_LONGEST = 20_000  # characters that are coloured
+
+
+class Highlighting(Lexer):
+    """Styles of the lines of a document."""
+
+    def lex_document(self, document: Document) -> Callable[[int], StyleAndTextTuples]:
+        lines = document.lines
+        if sum(map(len, lines)) > _LONGEST:
+            return lambda number: [("", lines[number])] if number < len(lines) else []
+        return lambda number: [*styled(lines[number])] if number < len(lines) else []
+
+
+def styled(line: str) -> Iterator[tuple[str, str]]:
+    """A line in pieces with their styles; all pieces are the line again."""
+    done = 0
+    command = _COMMAND_LINE.match(line)
+    if command is not None:
+        done = command.end()
+        yield "class:command", line[:done]
+    text = " " * done + line[done:]
+    tokens = _tokens(text)
+    for token, following in zip(tokens, [*tokens[1:], Token(END, "", len(text))], strict=False):
+        if token.kind == END:
+            break
+        if token.start > done:
+            yield _between(line[done : token.start])
+        end = _end(token, text, following.start)
+        yield _style(token, following), line[token.start : end]
+        done = end
+    if done < len(line):
+        yield _between(line[done:])
+
+
+def _tokens(text: str) -> list[Token]:
+    """The tokens up to the first that is none."""
+    try:
+        return tokenize(Source(text))
+    except ParseError as error:
+        cut = error.span.start if error.span is not None else 0
+        return [token for token in tokenize(Source(text[:cut])) if token.kind != END] if 0 < cut < len(text) else []
+
+
+def _end(token: Token, text: str, following: int) -> int:
+    """Where a token ends: its text may be another spelling of one sign."""
+    if text.startswith(token.text, token.start):
+        return token.start + len(token.text)
+    return min(token.start + 1, following)
+
+
+def _style(token: Token, following: Token) -> str:
+    if token.kind != NAME:
+        return STYLES.get(token.kind, "class:operator")
+    if token.text in _KEYWORDS:
+        return "class:keyword"
+    if following.text == "(" and following.start == token.start + len(token.text):
+        return "class:function"
+    return "class:name"
+
+
+def _between(text: str) -> tuple[str, str]:
+    return ("class:comment" if text.lstrip().startswith("#") else ""), text
+
+
+# -- What ``\alpha`` and its like stand for: Greek letters by their names, and signs that the
+# language reads.
+
+
+_SIGNS = {
+    "partial": "∂", "cdot": "·", "times": "×", "div": "÷", "le": "≤", "leq": "≤", "ge": "≥", "geq": "≥", "ne": "≠", "neq": "≠",
+    "sqrt": "√", "cbrt": "∛", "deg": "°", "varepsilon": "ε", "varphi": "φ", "vartheta": "θ", "hbar": "ħ", "ell": "ℓ", "infty": "inf",
+    "pm": "±", **{f"^{digit}": sign for digit, sign in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")},
+}  # fmt: skip
+
+
+def _letter(name: str, case: str) -> str:
+    return unicodedata.lookup(f"GREEK {case} LETTER {name.upper().replace('LAMBDA', 'LAMDA')}")
+
+
+LETTERS: dict[str, str] = {
+    **{name: _letter(name, "SMALL") for name in sorted(GREEK)},
+    **{name.capitalize(): _letter(name, "CAPITAL") for name in sorted(GREEK)},
+    **_SIGNS,
+}
+
+
+# -- What completes a half-typed line: commands, settings, names, functions, what libraries have,
+# data files and letters.
+
+
+_COMMAND = re.compile(r"\s*:(\w*)\Z")
+_ARGUMENT = re.compile(r"\s*:(\w+)\s+(.*)\Z", re.DOTALL)
+_LETTER = re.compile(r"\\(\^?\w*)\Z")
+_DATA = re.compile(r"@([^\s;@]*)\Z")
+_DOTTED = re.compile(r"((?:[^\W\d]\w*\.)*)((?:[^\W\d]\w*)?)\Z")
+_CALLED = re.compile(r"[\w.]+(?=\()")
+_WORDS = ("const", "assert", "import", "from", "def", "lambda")
+
+
+class Offer(NamedTuple):
+    """What may take the place of the last characters."""
+
+    text: str
+    replaces: int  # characters before the cursor
+    meta: str = ""  # what it is
+
+
+def offers(before: str, names: Iterable[str] = ()) -> Iterator[Offer]:
+    """What may follow a text, up to the cursor."""
+    if (found := _LETTER.search(before)) is not None:
+        whole, typed = found[0], found[1]
+        for name in sorted(LETTERS, key=lambda name: (name != typed, name.lower())):
+            if name.startswith(typed):
+                yield Offer(LETTERS[name], len(whole), f"\\{name}")
+        return
+    if (found := _COMMAND.match(before)) is not None:
+        for name, command in COMMANDS.items():
+            if name.startswith(found[1]):
+                yield Offer(name, len(found[1]), command.does)
+        return
+    if (found := _ARGUMENT.match(before)) is not None and found[1] in ("load", "save", "set", "help"):
+        yield from _arguments(found[1], found[2])
+        return
+    if (found := _DATA.search(before)) is not None:
+        yield from (Offer(path, len(found[1]), "file") for path in files(found[1], DATA) if shown(path) == path and " " not in path)
+        return
+    dotted = _DOTTED.search(before)
+    prefix, start = ("", "") if dotted is None else dotted.groups()
+    if prefix:
+        yield from (Offer(name, len(start)) for name in sorted(names_below(prefix)) if name.startswith(start))
+    elif start:
+        yield from _of_word(start, names)
+
+
+def _of_word(start: str, names: Iterable[str]) -> Iterator[Offer]:
+    said = set()
+    functions = functions_by_name()
+    own = ((name, "name") for name in sorted(names))
+    roots = ((f"{root}.", "library") for root in sorted(ROOTS))
+    for name, meta in (*own, *sorted(functions.items()), *((word, "") for word in _WORDS), *roots):
+        if name.startswith(start) and name not in said and name != start:
+            said.add(name)
+            yield Offer(name, len(start), meta)
+
+
+def _arguments(command: str, typed: str) -> Iterator[Offer]:
+    if command in ("load", "save"):
+        yield from (Offer(path, len(typed), "file") for path in files(typed, PROGRAMS) if shown(path) == path)
+        return
+    if command == "set":
+        name, blank, value = typed.partition(" ")
+        found = (f"{each} " for each in CHOICES) if not blank else CHOICES.get(name, ())
+        word = value if blank else typed
+    else:
+        from gradcli.report.rules import RULES
+
+        codes = (code.removeprefix("error-") for code in RULES)
+        found, word = (*functions_by_name(), *codes, *(f":{name}" for name in COMMANDS)), typed
+    yield from (Offer(each, len(word)) for each in found if each.startswith(word))
+
+
+@cache
+def functions_by_name() -> dict[str, str]:
+    """All functions, by each of their names, with what they are."""
+    from gradcli.query import catalogue
+
+    return {name: catalogue.summary(record) for _, record in catalogue.functions() for name in (record.name, *record.aliases)}
+
+
+def names_below(prefix: str) -> set[str]:
+    """The functions that a library has below a prefix such as "np." or "F."."""
+    from gradcli.ops.calling.prefixes import MODULES, canonical, has
+
+    try:
+        path = canonical(prefix.removesuffix("."))
+    except KeyError:
+        return set()
+    found = library_names().get(MODULES.get(path, ""), set())
+    if path == "numpy.linalg":
+        return {name for name in found if hasattr(np.linalg, name)}
+    return {name for name in found if has(path, name)}
+
+
+@cache
+def library_names() -> dict[str, set[str]]:
+    """What libraries call functions."""
+    from gradcli.query import catalogue
+
+    found: dict[str, set[str]] = {"numpy": set(), "torch": set(), "math": {name for name in dir(math) if name in functions_by_name()}}
+    for _, record in catalogue.functions():
+        entry = catalogue.entry(record, example=False)
+        for library, calls in (("numpy", entry.numpy), ("torch", entry.torch)):
+            found[library] |= {
+                called[0].split(".")[1] for written in calls if (called := _CALLED.match(written)) and called[0].count(".") == 1
+            }
+    return {**found, "jax": found["numpy"]}
+
+
+# -- Offers as prompt_toolkit shows them -----------------------------------------------------------
+
+
+_MOST_OFFERS = 500
+
+
+class Completing(Completer):
+    """Completes by the names that the session has at the moment."""
+
+    def __init__(self, names: Callable[[], Iterable[str]]) -> None:
+        self.names = names
+
+    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
+        for number, offer in enumerate(offers(document.text_before_cursor, self.names())):
+            if number == _MOST_OFFERS:
+                return
+            yield Completion(offer.text, start_position=-offer.replaces, display_meta=offer.meta)
+
 
 _STYLE = Style.from_dict({
     "prompt": "bold ansicyan", "more": "ansibrightblack", "number": "ansicyan", "string": "ansigreen", "keyword": "bold ansimagenta",

@@ -5,27 +5,172 @@ A line that fails leaves the program as it was before: the program is then made 
 
 from __future__ import annotations
 
+import io
+import os
+import re
+import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from types import TracebackType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradcli.cli.exit_codes import FINE, FOUND, INTERRUPTED, code_of
-from gradcli.cli.repl.captured import Captured
-from gradcli.cli.repl.transcript import Entry, Transcript, is_expression, mentions_last, without_last, words
+from gradcli.cli.request import ReplRequest
 from gradcli.containment import contained
-from gradcli.errors import GradcliError, Source, UsageError, text_lines
+from gradcli.errors import GradcliError, Source, UsageError, one_of, text_lines
 from gradcli.language.run import Program, sources
 from gradcli.language.sessions import Output
 from gradcli.language.statements import parse_statements
 from gradcli.language.tree import Assertion, Query, Statement
 from gradcli.limits import DEFAULT, Limits
+from gradcli.ops.calling.prefixes import DIALECTS
 from gradcli.query.evaluate import only_follows, run_statement
 from gradcli.query.options import Options, names_of
 from gradcli.query.programs import Programs
 from gradcli.report.records import Record
+
+# -- Standard streams for a block: what is printed is kept, in the colours of a terminal or
+# without.
+
+
+class _Stream(io.TextIOWrapper):
+    """Keeps what is written to it, and says that it is a terminal, if it stands for one."""
+
+    def __init__(self, styled: bool, content: bytes = b"") -> None:
+        self.kept = io.BytesIO(content)
+        self.styled = styled
+        super().__init__(self.kept, encoding="utf-8", errors="backslashreplace", newline="\n", write_through=True)
+
+    def isatty(self) -> bool:
+        return self.styled
+
+
+class Captured:
+    """What is printed in the block, results and what is said beside them in their order."""
+
+    def __init__(self, styled: bool, columns: int) -> None:
+        self._output = _Stream(styled)
+        self._columns = str(max(20, columns))
+        self._before: tuple[Any, Any, str | None] = (None, None, None)
+
+    @property
+    def text(self) -> str:
+        return self._output.kept.getvalue().decode("utf-8", "replace")
+
+    def __enter__(self) -> Captured:
+        self._before = sys.stdout, sys.stderr, os.environ.get("COLUMNS")
+        sys.stdout, sys.stderr = self._output, self._output
+        os.environ["COLUMNS"] = self._columns  # which rich and textwrap ask
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+        sys.stdout, sys.stderr, columns = self._before
+        if columns is None:
+            os.environ.pop("COLUMNS", None)
+        else:
+            os.environ["COLUMNS"] = columns
+
+
+@contextmanager
+def typed(text: str) -> Iterator[None]:
+    """Let standard input hold a text in the block."""
+    before, sys.stdin = sys.stdin, _Stream(False, text.encode("utf-8", "surrogateescape"))
+    try:
+        yield
+    finally:
+        sys.stdin = before
+
+
+# -- What has been typed and is in force: plain data, of which a program is made again, in a
+# session or as a file.
+#
+# ``_`` is not a name of the language: it is text, which stands for the last query, in brackets,
+# or for its value.
+
+
+_LAST = re.compile(r"""(?<![\w.])_(?!\w)|'[^'\n]*'|"[^"\n]*"|\#.*""")
+_WORD = re.compile(r"[^\W\d]\w*")
+_DRAWS = re.compile(r"rand|choice|normal|dropout|seed|shuffle|permutation")
+_LONGEST = 2_000  # characters of an expression that "_" stands for; beyond, it is a value
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A logical line that has run without an error.
+
+    text   with what "_" stood for in its place
+    binds  whether others build on it: a binding, a definition, an import
+    """
+
+    text: str
+    binds: bool
+
+    @property
+    def counts(self) -> bool:
+        """Whether a program that is made again needs it: random numbers are drawn in the order of the program, by queries, too."""
+        return self.binds or _DRAWS.search(self.text) is not None
+
+
+@dataclass
+class Settings:
+    """What `:set` changes, and what holds from the beginning."""
+
+    check: bool = True
+    formula: bool = True
+    digits: int | None = None
+    wrt: str | None = None
+    dialect: str | None = None
+    dtype: str = "float64"
+    color: str = "auto"
+    limit: list[str] = field(default_factory=list)  # raised ones, as of --limit
+
+
+@dataclass
+class Transcript:
+    """The entries of a session in order, the last result, and the settings."""
+
+    settings: Settings = field(default_factory=Settings)
+    entries: list[Entry] = field(default_factory=list)
+    last: str | None = None  # what "_" stands for: text of the language
+    query: str | None = None  # the last query, as `:explain` takes it
+    line: int = 0  # that was typed last
+
+    def copy(self) -> Transcript:
+        return Transcript(self.settings, [*self.entries], self.last, self.query, self.line)
+
+    def program(self) -> str:
+        """A program that does what the session has done."""
+        return "".join(f"{entry.text}\n" for entry in self.entries)
+
+    def bindings(self) -> str:
+        """Only what names stand for."""
+        return "".join(f"{entry.text}\n" for entry in self.entries if entry.counts and entry.binds)
+
+
+def mentions_last(text: str) -> bool:
+    """Whether a text speaks of the last result."""
+    return any(found[0] == "_" for found in _LAST.finditer(text))
+
+
+def without_last(text: str, last: str) -> str:
+    """A text with the last result in the place of "_"."""
+    value = last if _WORD.fullmatch(last) or re.fullmatch(r"[\d.]+", last) else f"({last})"
+    return _LAST.sub(lambda found: value if found[0] == "_" else found[0], text)
+
+
+def is_expression(text: str) -> bool:
+    """Whether a query may be written again in the place of its result: it draws nothing, and is not too long."""
+    return len(text) <= _LONGEST and "\n" not in text and ";" not in text and "#" not in text and not _DRAWS.search(text)
+
+
+def words(text: str) -> set[str]:
+    return set(_WORD.findall(text))
+
 
 _MOST = 10_000  # entries of a value that "_" stands for
 
@@ -221,7 +366,7 @@ class Session:
 
     def load(self, path: str) -> int:
         """Run a file's lines as if they were typed, with data files from its folder shown as they are. Raises GradcliError."""
-        from gradcli.files.sources import lines_of
+        from gradcli.files.stores import lines_of
 
         if path.endswith((".jsonl", ".ndjson")):
             raise UsageError(f"'{path}' holds records, which are no program", help=f"gradcli eval -f {path}")
@@ -274,3 +419,30 @@ def written(value: Any) -> str | None:
     if data.size > _MOST or data.dtype.kind not in "fiub" or (data.size == 0 and data.ndim > 1):
         return None
     return repr(data.tolist())
+
+
+# -- How a session begins: the settings that are asked for, and whether somebody types -------------
+
+
+def transcript_of(request: ReplRequest) -> Transcript:
+    """An empty transcript with its settings. Raises UsageError."""
+    if request.dialect is not None:
+        one_of("--dialect", request.dialect, DIALECTS)
+    one_of("--dtype", request.dtype, ("float64", "float32"))
+    one_of("--color", request.color, ("auto", "always", "never"))
+    DEFAULT.raised(request.limit)
+    if request.file is not None and not os.path.exists(request.file):
+        raise UsageError(f"there is no file '{request.file}'", help=f"gradcli eval '{request.file}' evaluates an expression")
+    return Transcript(Settings(check=request.check, dialect=request.dialect, dtype=request.dtype, color=request.color, limit=request.limit))
+
+
+def is_terminal() -> bool:
+    """Whether somebody types and reads."""
+    return sys.stdin is not None and not sys.stdin.closed and sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def first_line() -> str:
+    """What a session says of itself."""
+    from importlib.metadata import version
+
+    return f"gradcli {version('gradcli')}   :help lists commands, Ctrl-D leaves\n"

@@ -14,7 +14,7 @@ from typing import Any
 from gradcli.characters import normalized
 from gradcli.cli.write.streams import say
 from gradcli.errors import InputError
-from gradcli.files.opening import opened, unreadable
+from gradcli.files.npy import opened, unreadable
 from gradcli.inert import printable
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Verdict

@@ -17,8 +17,7 @@ from gradcli.files.settings import Settings
 from gradcli.report.kinds import make
 from gradcli.report.outcomes import Outcome, Report, Summary
 from gradcli.report.text_report import TextReport
-from gradcli.storage.current_folder import real
-from gradcli.storage.whole_files import Replacement, cannot_write
+from gradcli.storage.whole_files import Replacement, cannot_write, real
 
 
 class Reports:

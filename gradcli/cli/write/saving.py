@@ -16,12 +16,10 @@ import numpy as np
 from gradcli.cli.inputs.option_values import assignments
 from gradcli.cli.write.array_formats import WRITERS, Arrays, shape_when_read
 from gradcli.errors import GradcliError, UsageError
-from gradcli.files.sinks import write_at_once
-from gradcli.files.stores import CHUNKED
+from gradcli.files.stores import CHUNKED, write_at_once
 from gradcli.report.records import Failure, Record
 from gradcli.report.verdicts import Verdict
-from gradcli.storage.current_folder import real
-from gradcli.storage.whole_files import cannot_write, discard, is_device, put_in_place, temporary_beside
+from gradcli.storage.whole_files import cannot_write, discard, is_device, put_in_place, real, temporary_beside
 
 _KNOWN = (*WRITERS, *CHUNKED)
 _SUFFIXES = f"{', '.join(_KNOWN[:-1])} and {_KNOWN[-1]}"

@@ -17,11 +17,9 @@ import numpy as np
 
 from gradcli.check.claims import RTOL
 from gradcli.check.extrapolation import slope
-from gradcli.functions.arguments import Floats
+from gradcli.functions.arguments import OUTSIDE, Floats, Seeds
 from gradcli.functions.differences import Estimate, held
 from gradcli.functions.precision import Narrow, epsilon_of
-from gradcli.functions.seeds import Seeds
-from gradcli.functions.subject import OUTSIDE
 from gradcli.functions.tracing.exact import REFUSED, Exact, run_at
 from gradcli.functions.tracing.passage import Exit, Passage
 from gradcli.graph.interpret import forward

@@ -11,12 +11,10 @@ import numpy as np
 
 from gradcli.check.branches import is_unsure, roots_each_way
 from gradcli.check.crosscheck import cross_check
-from gradcli.check.given import Given
+from gradcli.check.proofs import Given
 from gradcli.errors import GradcliError
-from gradcli.functions.arguments import Floats
+from gradcli.functions.arguments import OUTSIDE, Floats, Seeds, Subject
 from gradcli.functions.precision import Narrow, Room, bounded_in, epsilon_of, exact_numbers, room_at_zeros, room_of, rounding_of
-from gradcli.functions.seeds import Seeds
-from gradcli.functions.subject import OUTSIDE, Subject
 from gradcli.functions.tracing.passage import Passage
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, reachable

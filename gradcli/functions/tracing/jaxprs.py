@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.functions.places import Place, chosen, place_in
-from gradcli.functions.tracing.jax_matrices import FACTORS
-from gradcli.functions.tracing.jax_rules import PLACED, RULES, Untraceable
+from gradcli.functions.tracing.jax_rules import FACTORS, PLACED, RULES, Untraceable
 from gradcli.functions.tracing.numpy_arrays import Traced
 from gradcli.functions.tracing.passage import Passage
 from gradcli.ops.structure import detach

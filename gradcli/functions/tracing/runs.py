@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.functions.subject import Subject, parts_of
+from gradcli.functions.arguments import Subject, parts_of
 from gradcli.functions.tracing.exact import Run
-from gradcli.functions.tracing.new_arrays import new_arrays, new_tensors
-from gradcli.functions.tracing.numpy_arrays import Traced
+from gradcli.functions.tracing.numpy_arrays import Traced, new_arrays, new_tensors
 from gradcli.functions.tracing.passage import Passage
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.tensor import Tensor

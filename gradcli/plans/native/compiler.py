@@ -12,16 +12,159 @@ import platform
 import re
 import shlex
 import shutil
+import signal
+import subprocess
 import sys
-from contextlib import suppress
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import cache
+from pathlib import Path
 from threading import Lock
-from typing import NamedTuple
+from typing import Literal, NamedTuple
+
+import numpy as np
 
 from gradcli.errors import NativeError, text_lines
-from gradcli.plans.native.flags import FORBIDDEN, Kind, flags, libraries
-from gradcli.plans.native.running import UnusableError, folder_for_a_while, told
 from gradcli.storage.cache import NATIVE, digest
+
+# -- What compilers are told: flags with which loops are as fast as the processor, and NaN,
+# infinities and signs of zeros stay NumPy's.
+
+
+Kind = Literal["gcc", "clang"]
+
+# None of these changes what is infinite, a NaN, the sign of a zero, or the order of sums. -O2 of gcc 12 leaves loops of conversions alone.
+_NEEDED = ("-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-fopenmp-simd", "-fPIC", "-shared")
+# Some would, also those that come from CC: gcc links code for them that turns tiny numbers into zeros in the whole process.
+FORBIDDEN = frozenset({
+    "-ffast-math", "-Ofast", "-funsafe-math-optimizations", "-fassociative-math", "-ffinite-math-only", "-freciprocal-math",
+    "-fno-signed-zeros", "-ffp-model=fast", "-ffp-model=aggressive", "-mdaz-ftz",
+})  # fmt: skip
+
+# What NumPy calls the features of a processor that matter to loops of floats, and what says without them. Without AVX there is no AVX2
+# and no AVX-512.
+_WITHOUT = {
+    "AVX": "-mno-avx", "F16C": "-mno-f16c", "FMA3": "-mno-fma", "AVX2": "-mno-avx2", "X86_V3": "-mno-avx",
+    "AVX512F": "-mno-avx512f", "AVX512_SKX": "-mno-avx512f", "X86_V4": "-mno-avx512f",
+}  # fmt: skip
+
+
+def flags(kind: Kind, given: Sequence[str]) -> list[tuple[str, ...]]:
+    """Those for a compiler on this machine, beside the arguments that CC gives: the best first, those that old ones know last."""
+    needed = (*_NEEDED, *_processor(kind, given))
+    return [(*needed, *_wide(kind)), needed]
+
+
+def libraries() -> tuple[str, ...]:
+    """What is linked: functions of vectors where the system has them."""
+    return ("-Wl,--as-needed", "-lmvec", "-lm") if _has_libmvec() else ("-lm",)
+
+
+def _processor(kind: Kind, given: Sequence[str]) -> tuple[str, ...]:
+    """What this processor has, or the one that CC names, without what NumPy was told to leave out: both are held to the same."""
+    named = any(argument.startswith(("-march=", "-mcpu=")) for argument in given)
+    if _x86():
+        return _left_out() if named else ("-march=native", *_left_out())
+    native = kind == "clang" or platform.machine().startswith(("arm", "aarch64", "ppc"))
+    return ("-mcpu=native",) if native and not named else ()
+
+
+def _wide(kind: Kind) -> tuple[str, ...]:
+    """Vectors as wide as there are, which compilers avoid for some processors, and functions of them by calls without a detour."""
+    found = ["-fno-plt"]
+    if _x86():
+        found.append("-mprefer-vector-width=512")
+    if kind == "clang" and _has_libmvec():
+        found.append("-fveclib=libmvec")  # where gcc has declarations (double.h)
+    return tuple(found)
+
+
+def _x86() -> bool:
+    return platform.machine().lower() in ("x86_64", "amd64", "i386", "i686")
+
+
+@cache
+def _left_out() -> tuple[str, ...]:
+    found = np.show_config(mode="dicts") or {}
+    absent = found.get("SIMD Extensions", {}).get("not found", [])  # in the processor, or by NPY_DISABLE_CPU_FEATURES
+    return tuple(sorted({_WITHOUT[name] for name in absent if name in _WITHOUT}))
+
+
+@cache
+def _has_libmvec() -> bool:
+    """Whether the C library has sines and the like of vectors: glibc, since 2.22."""
+    if sys.platform != "linux" or platform.machine() != "x86_64":
+        return False
+    name, _, version = (os.confstr("CS_GNU_LIBC_VERSION") or "").partition(" ")
+    major, _, minor = version.partition(".")
+    return name == "glibc" and (int(major), int(minor)) >= (2, 22)
+
+
+# -- Starting compilers: without a shell, with an end, and so that nothing of them stays, neither
+# processes nor files.
+
+
+class UnusableError(Exception):
+    """What is wrong with a compiler, or with what it made."""
+
+
+def told(command: list[str], text: str = "", *, patience: int, files: Path | None = None) -> str:
+    """What a compiler says, given a text to read. Its own files go into a folder, if one is given. Raises UnusableError.
+
+    patience  seconds, after which it hangs
+    """
+    own = {"LC_ALL": "C"} if files is None else {"LC_ALL": "C", "TMPDIR": str(files)}
+    try:
+        started = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8", errors="replace",
+            env={**os.environ, **own}, start_new_session=True,
+        )  # fmt: skip
+    except (OSError, ValueError) as error:
+        raise UnusableError(f"it cannot be started: {getattr(error, 'strerror', None) or error}") from None
+    with started:  # one that an interrupt met before this line has nothing to read, and ends by itself
+        try:
+            said, _ = started.communicate(text, timeout=patience)
+        except subprocess.TimeoutExpired:
+            raise UnusableError(f"it did not end within {patience} seconds") from None
+        finally:
+            if started.poll() is None:
+                _end(started)
+    if started.returncode:
+        raise UnusableError(_complaint(said) or f"it ends with code {started.returncode} and says nothing")
+    return said
+
+
+@contextmanager
+def folder_for_a_while(*elsewhere: Path) -> Iterator[Path]:
+    """A private folder that is removed in any case: among the system's temporary ones, or else in one of these. Raises UnusableError."""
+    made = None
+    for where in (None, *elsewhere):
+        try:
+            made = tempfile.mkdtemp(prefix=".gradcli.", dir=where)
+            break
+        except OSError as error:
+            problem = error.strerror or str(error)
+    if made is None:
+        raise UnusableError(f"no temporary folder can be made: {problem}")
+    try:  # by hand: what tempfile has for this would also remove it at the end of a process that was forked meanwhile
+        yield Path(made)
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+def _complaint(said: str) -> str:
+    """The lines that tell what is wrong, of all that a compiler says."""
+    lines = [line.strip() for line in text_lines(said) if line.strip()]
+    return "; ".join(([line for line in lines if "error" in line.lower()] or lines)[:5])[:2000]
+
+
+def _end(started: subprocess.Popen[str]) -> None:
+    """End a compiler and all that it has started: they are a session of their own."""
+    with suppress(OSError):
+        os.killpg(started.pid, signal.SIGKILL)
+    started.kill()
+
 
 _NAMES = ("cc", "gcc", "clang")
 _PATIENCE = 60  # seconds, for an answer without work
@@ -123,14 +266,14 @@ def _kind(version: str) -> Kind:
 
 def _proved(command: tuple[str, ...], kind: Kind, version: str, those: tuple[str, ...]) -> Compiler:
     """A compiler with flags, if it works with them. Raises UnusableError."""
-    processor = _processor(told([*command, *those, "-E", "-x", "c", "-###", os.devnull], patience=_PATIENCE))
+    processor = _named_processor(told([*command, *those, "-E", "-x", "c", "-###", os.devnull], patience=_PATIENCE))
     compiler = Compiler(command, kind, version.partition("\n")[0].strip(), processor, those, libraries())
     if _library(compiler, _PROBE).gradcli_probe(ctypes.c_double(float("nan"))) != 1:
         raise UnusableError("it takes NaN for a number")
     return compiler
 
 
-def _processor(said: str) -> str:
+def _named_processor(said: str) -> str:
     """For what a compiler takes this machine's processor: the names of it and of its features that it hands to its own parts."""
     words: list[str] = []
     for line in text_lines(said):

@@ -12,7 +12,7 @@ import numpy as np
 
 from gradcli.chunks.stages import Staged
 from gradcli.errors import EvaluationError, ShapeError, UsageError
-from gradcli.plans.subjects import Gradients
+from gradcli.plans.source import Gradients
 from gradcli.query.instances import Asked, Instance
 
 _KEPT = 64  # programs that a process remembers

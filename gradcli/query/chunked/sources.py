@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.files.opening import unreadable
+from gradcli.files.npy import unreadable
 from gradcli.files.stores import Store, store_at
 
 _OPEN = 32  # stores that a process keeps open

@@ -23,7 +23,7 @@ def in_balls(call: Call, given: Sequence[Interval]) -> Found | None:
     """The range of a function by its reference in balls; None if that is not computed there, or proves nothing."""
     from gradcli.reference.ball import Ball
     from gradcli.reference.balls import Balls
-    from gradcli.reference.enclosures import Undecidable
+    from gradcli.reference.contexts import Undecidable
     from gradcli.reference.symbolic.translate import program_of
 
     m = Balls()

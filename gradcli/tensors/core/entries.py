@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.graph.operand import Operand
+from gradcli.graph.nodes import Operand
 from gradcli.tensors.core import dtypes, layouts
 from gradcli.tensors.core.device import device
 from gradcli.tensors.core.modes import state

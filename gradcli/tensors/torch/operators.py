@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.graph.operand import Operand
+from gradcli.graph.nodes import Operand
 from gradcli.ops.arrays.shapes import swapaxes, transpose
 from gradcli.ops.elementwise.arithmetic import abs_
 from gradcli.ops.registry import registry

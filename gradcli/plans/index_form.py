@@ -1,0 +1,569 @@
+"""The index form of a graph: every entry of a result as an expression of indices along named axes.
+
+A node of the graph has a shape, whose extents say nothing of each other. Here an `Axis` is shared by all that runs along it: an operation
+on entries makes the axes of its operands one, a reduction ends one, a transpose changes nothing but the order of names. What is left of a
+program is operations on entries, reductions along axes, and reading (`Item`), which loops can do in any order (nests.py).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import pairwise
+from typing import Any
+
+from gradcli.graph.interpret import Transcription, interpret
+from gradcli.graph.nodes import Expr, Graph
+from gradcli.ops.calling.promotion import FLOAT
+from gradcli.ops.elementwise import arithmetic, exponential
+from gradcli.ops.looping import SUM, Fold
+from gradcli.ops.nn.likelihoods import class_labels
+from gradcli.ops.reductions.along import reduced
+from gradcli.ops.spec import Op
+from gradcli.ops.writing import Shape, axes_of
+from gradcli.plans.backend import over_threshold
+
+
+class NoLoop(Exception):
+    """An operation, or this use of it, is none of entries and axes: it works on whole arrays."""
+
+
+class Axis:
+    """What indices run along. Axes that were found to be one are told apart no longer (`same`)."""
+
+    __slots__ = ("_joined", "extent")
+
+    def __init__(self, extent: int) -> None:
+        self.extent = extent
+        self._joined: Axis | None = None
+
+    @property
+    def same(self) -> Axis:
+        found = self
+        while found._joined is not None:
+            found = found._joined
+        return found
+
+    def join(self, other: Axis) -> None:
+        one, two = self.same, other.same
+        if one is not two:
+            two._joined = one
+
+    def __repr__(self) -> str:
+        return f"<axis of {self.extent}>"
+
+
+Axes = tuple["Axis | None", ...]  # of a shape's places; None where the extent is 1
+
+
+class Item:
+    """One entry, as an expression of indices.
+
+    what   "map": an operation on entries, ``op`` with ``static``; "fold": what ``fold`` makes of all
+           entries of its operand along the axes ``over``; "read": an entry of the whole value of ``node``, whose places have indices along
+           axes, or whole numbers that items say (``parts``); "number": a constant, ``node``; "put": the first operand where the index along
+           the axis ``over`` is the second, and zero elsewhere
+    axes   the axes that its value varies along
+    present  of an operation: which operands are given
+    """
+
+    __slots__ = ("axes_", "fold", "kind", "node", "op", "operands", "over_", "parts", "present", "static", "what")
+
+    def __init__(
+        self,
+        what: str,
+        axes: Iterable[Axis],
+        kind: str = FLOAT,
+        *,
+        op: Op | None = None,
+        static: Any = None,
+        fold: Fold | None = None,
+        operands: Sequence[Item] = (),
+        over: Sequence[Axis] = (),
+        node: Expr | None = None,
+        parts: Sequence[Axis | Item | None] = (),
+        present: Sequence[bool] = (),
+    ) -> None:
+        self.what, self.kind, self.op, self.static, self.fold, self.node = what, kind, op, static or {}, fold, node
+        self.axes_, self.over_ = tuple(axes), tuple(over)
+        self.operands = tuple(operands)
+        self.parts, self.present = tuple(parts), tuple(present)
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        return tuple(dict.fromkeys(axis.same for axis in self.axes_))
+
+    @property
+    def over(self) -> tuple[Axis, ...]:
+        return tuple(dict.fromkeys(axis.same for axis in self.over_))
+
+    @property
+    def space(self) -> tuple[Axis, ...]:
+        """The axes along which it is computed."""
+        return (*self.axes, *self.over) if self.what == "fold" else self.axes
+
+    @property
+    def is_computed(self) -> bool:
+        return self.what in ("map", "fold", "put")
+
+    @property
+    def size(self) -> int:
+        return math.prod(axis.extent for axis in self.axes)
+
+    @property
+    def work(self) -> int:
+        return math.prod(axis.extent for axis in self.space)
+
+    @property
+    def needs(self) -> tuple[Item, ...]:
+        """The items that it is made of: operands, and what chooses entries of what is read."""
+        return (*self.operands, *(part for part in self.parts if isinstance(part, Item)))
+
+    def __repr__(self) -> str:
+        what = self.op.name if self.op else self.what
+        return f"<{what} {[axis.extent for axis in self.axes]}>"
+
+
+class View:
+    """An item as an array: which of its axes, or of further ones along which it is repeated, stands in which place of a shape."""
+
+    __slots__ = ("item", "places")
+
+    def __init__(self, item: Item, places: Axes) -> None:
+        self.item, self.places = item, places
+
+    @property
+    def shape(self) -> Shape:
+        return tuple(1 if axis is None else axis.extent for axis in self.places)
+
+
+class Conflict(Exception):
+    """Two axes of one item would become one: an array meets itself along another axis."""
+
+
+def fold_of(item: Item) -> Fold:
+    """What puts the entries of a fold together."""
+    assert item.fold is not None
+    return item.fold
+
+
+# -- Making the index form: what records say of operations on arrays (`Loops.axes`), in items along
+# axes.
+
+
+class Indices:
+    """Makes items: what the records of operations describe themselves with (`Loops.axes`)."""
+
+    NoLoop = NoLoop
+
+    def __init__(self) -> None:
+        self.items: list[Item] = []  # in the order in which they were made: operands first
+        self._known: dict[Any, Item] = {}
+        self._along: dict[Axis, set[Item | View]] = {}
+
+    # -- what is there --------------------------------------------------------------------------------------------
+
+    def read(self, node: Expr) -> View:
+        """The entries of a node that is computed as a whole; every time along axes of its own, which may turn out to be others'."""
+        places = tuple(Axis(n) if n != 1 else None for n in node.shape)
+        if node.is_constant and not node.shape:
+            return View(self._number(node), places)
+        return View(self._new(Item("read", [a for a in places if a], node.kind, node=node, parts=places)), places)
+
+    def join_reads(self) -> None:
+        """Let arrays that are read again be read along the same axes, wherever no item would meet itself: loops over them can be one."""
+        first: dict[Expr, Item] = {}
+        for item in self.items:
+            if item.what == "read" and item.node is not None:
+                for one, other in zip(first.setdefault(item.node, item).parts, item.parts, strict=True):
+                    if isinstance(one, Axis) and isinstance(other, Axis):
+                        with suppress(Conflict):
+                            self.join(one, other)
+
+    def _number(self, node: Expr) -> Item:
+        if node not in self._known:
+            self._known[node] = self._new(Item("number", (), node.kind, node=node))
+        return self._known[node]
+
+    def _new(self, item: Item) -> Item:
+        self.items.append(item)
+        for axis in item.space:
+            self._along.setdefault(axis, set()).add(item)
+        return item
+
+    # -- entries --------------------------------------------------------------------------------------------------
+
+    def map(self, op: Op, views: Sequence[View], static: Any, kind: str, present: Sequence[bool] = (True, True)) -> View:
+        """An operation on entries. Raises Conflict where an array would meet itself."""
+        places = self._broadcast(views)
+        operands = [view.item for view in views]
+        if op.rewriting.algebra == "product" or op.rewriting.algebra == "chain":
+            for one, other in (operands, operands[::-1]):
+                if one.what == "put":
+                    value, place = one.operands
+                    picked = self.picked_item(other, one.over[0], place)
+                    return View(self.put_item(self.map_items(op, (value, picked), static, kind, present), place, one.over[0]), places)
+        return View(self.map_items(op, operands, static, kind, present), places)
+
+    def map_items(self, op: Op, operands: Sequence[Item], static: Any, kind: str, present: Sequence[bool]) -> Item:
+        key = (op, tuple(operands), tuple(static.items()), tuple(present))
+        if key not in self._known:
+            axes = [axis for operand in operands for axis in operand.axes]
+            self._known[key] = self._new(Item("map", dict.fromkeys(axes), kind, op=op, static=static, operands=operands, present=present))
+        return self._known[key]
+
+    def _broadcast(self, views: Sequence[View]) -> Axes:
+        """The axes that views share, place by place from the last one; they become one."""
+        ndim = max(len(view.places) for view in views)
+        places: list[Axis | None] = []
+        for place in range(-ndim, 0):
+            found = [view.places[place] for view in views if len(view.places) >= -place]
+            axes = [axis for axis in found if axis is not None]
+            for axis in axes[1:]:
+                self.join(axes[0], axis)
+            places.append(axes[0] if axes else None)
+        return self._apart(places)
+
+    def _apart(self, places: Sequence[Axis | None]) -> Axes:
+        """The axes of a shape's places. Raises Conflict if one stands in two of them: that would be a diagonal."""
+        found = tuple(None if axis is None else axis.same for axis in places)
+        axes = [axis for axis in found if axis is not None]
+        if len({*axes}) < len(axes):
+            raise Conflict
+        return found
+
+    def hold(self, view: View) -> None:
+        """Let the axes of a view's places be told apart from now on, also those along which it is only repeated."""
+        for axis in self._apart(view.places):
+            if axis is not None:
+                self._along.setdefault(axis, set()).add(view)
+
+    def join(self, one: Axis, other: Axis) -> None:
+        """Make two axes one. Raises Conflict if an item, or a view that is held, has both."""
+        one, other = one.same, other.same
+        if one is other:
+            return
+        ours, others = self._along.get(one, set()), self._along.pop(other, set())
+        if not ours.isdisjoint(others):
+            self._along[other] = others
+            raise Conflict
+        one.join(other)
+        self._along[one] = ours | others
+
+    # -- axes -----------------------------------------------------------------------------------------------------
+
+    def folded(self, view: View, fold: Fold, axis: Any, keepdims: bool) -> View:
+        """What a fold makes of all entries along axes, of what is not repeated along any."""
+        if any(place is not None and place.same not in view.item.axes for place in view.places):
+            raise NoLoop
+        gone = axes_of(axis, len(view.places))
+        places = tuple(None if i in gone else a for i, a in enumerate(view.places) if keepdims or i not in gone)
+        over = [place.same for i, place in enumerate(view.places) if i in gone and place is not None]
+        return View(self._fold(view.item, fold, over), places)
+
+    def _fold(self, item: Item, fold: Fold, over: Sequence[Axis]) -> Item:
+        if item.what == "put" and fold is SUM and list(over) == [*item.over]:
+            return item.operands[0]
+        if not over:
+            return item
+        key = (fold, item, tuple(over))
+        if key not in self._known:
+            axes = [axis for axis in item.axes if axis not in over]
+            self._known[key] = self._new(Item("fold", axes, item.kind, fold=fold, operands=(item,), over=over))
+        return self._known[key]
+
+    def arranged(self, view: View, order: Sequence[int | None]) -> View:
+        """The places of a shape in another order; None is a new one of extent 1. Those left out must be of extent 1."""
+        if any(axis is not None for i, axis in enumerate(view.places) if i not in order):
+            raise NoLoop
+        return View(view.item, tuple(None if place is None else view.places[place] for place in order))
+
+    def reshaped(self, view: View, shape: Shape) -> View:
+        """Another shape of the same extents but for those of 1."""
+        axes = [axis for axis in view.places if axis is not None]
+        if [axis.extent for axis in axes] != [n for n in shape if n != 1]:
+            raise NoLoop
+        rest = iter(axes)
+        return View(view.item, tuple(None if n == 1 else next(rest) for n in shape))
+
+    def repeated(self, view: View, shape: Shape) -> View:
+        """Repeated along new axes, or those of extent 1."""
+        old = (None,) * (len(shape) - len(view.places)) + view.places
+        return View(view.item, tuple(a if a is not None or n == 1 else Axis(n) for a, n in zip(old, shape, strict=True)))
+
+    def product(self, x: View, y: View, kind: str = FLOAT) -> View:
+        """Entries times entries."""
+        return self.map(arithmetic.mul, (x, y), {}, kind)
+
+    # -- entries that whole numbers choose ------------------------------------------------------------------------
+
+    def picked(self, view: View, index: View, axis: int) -> View:
+        """x[index[i], ...] along an axis, with one index for each of the others."""
+        place = axes_of(axis, len(view.places))[0]
+        if index.places[place] is not None or view.places[place] is None:
+            raise NoLoop
+        for i, (one, other) in enumerate(zip(view.places, index.places, strict=True)):
+            if i != place and one is not None and other is not None:
+                self.join(one, other)
+            elif i != place and (one is None) != (other is None):
+                raise NoLoop
+        along = view.places[place]
+        assert along is not None
+        _refuse_unchecked(index.item, along.same.extent)
+        return View(self.picked_item(view.item, along.same, index.item), index.places)
+
+    def picked_item(self, item: Item, axis: Axis, index: Item) -> Item:
+        """An item where the index along an axis is a whole number that another item says."""
+        if axis not in item.axes:
+            return item
+        if item.what == "read":
+            parts = [index if isinstance(part, Axis) and part.same is axis else part for part in item.parts]
+            key = ("read", item.node, tuple(part.same if isinstance(part, Axis) else part for part in parts))
+            if key not in self._known:
+                axes = dict.fromkeys([*(a for a in item.axes if a is not axis), *index.axes])
+                self._known[key] = self._new(Item("read", axes, item.kind, node=item.node, parts=parts))
+            return self._known[key]
+        if item.what == "map":
+            assert item.op is not None
+            return self.map_items(item.op, [self.picked_item(o, axis, index) for o in item.operands], item.static, item.kind, item.present)
+        raise NoLoop
+
+    def put(self, view: View, index: View, axis: int, extent: int) -> View:
+        """Zeros along a new axis but for the place that an index says."""
+        place = axes_of(axis, len(view.places))[0]
+        if index.places[place] is not None or view.places[place] is not None or extent == 1:
+            raise NoLoop
+        _refuse_unchecked(index.item, extent)
+        self._broadcast((view, index))
+        along = Axis(extent)
+        places = list(self._broadcast((view, index)))
+        places[place] = along
+        return View(self.put_item(view.item, index.item, along), tuple(places))
+
+    def put_item(self, value: Item, index: Item, axis: Axis) -> Item:
+        axes = dict.fromkeys([*value.axes, *index.axes, axis])
+        return self._new(Item("put", axes, value.kind, operands=(value, index), over=(axis,)))
+
+
+def _refuse_unchecked(index: Item, extent: int) -> None:
+    """Raise NoLoop for indices that may not be places of an axis: NumPy counts from the end, and refuses what lies beyond."""
+    node = index.node
+    if index.what != "read" or node is None or node.op is not class_labels or node.static["classes"] != extent:
+        raise NoLoop
+
+
+# -- Axes that always stand side by side as one: entries of a matrix whose rows nothing asks for
+# are those of a vector.
+
+
+Parts = Sequence[Axis | Item | None]
+
+
+def merge_axes(items: Sequence[Item], views: Sequence[View]) -> None:
+    """Make one axis of two wherever everything that runs along either runs along both, one after the other in memory."""
+    while (pair := next(_candidates(items, views), None)) is not None:
+        _merge(*pair, items, views)
+
+
+def _candidates(items: Sequence[Item], views: Sequence[View]) -> Iterator[tuple[Axis, Axis]]:
+    seen: set[tuple[Axis, Axis]] = set()
+    for parts in _accesses(items, views):
+        there = [part for part in _same(parts) if part is not None]
+        for one, other in pairwise(there):
+            if isinstance(one, Axis) and isinstance(other, Axis) and (one, other) not in seen:
+                seen.add((one, other))
+                if _are_one(one, other, items, views):
+                    yield one, other
+
+
+def _accesses(items: Sequence[Item], views: Sequence[View]) -> Iterator[Parts]:
+    """What stands in each place of the shapes of arrays that are read, or may be written."""
+    yield from (item.parts for item in items if item.what == "read")
+    yield from (view.places for view in views)
+
+
+def _same(parts: Parts) -> list[Axis | Item | None]:
+    return [part.same if isinstance(part, Axis) else part for part in parts]
+
+
+def _are_one(one: Axis, other: Axis, items: Sequence[Item], views: Sequence[View]) -> bool:
+    for item in items:
+        if (one in item.axes) != (other in item.axes) or (one in item.over) != (other in item.over):
+            return False
+    for parts in _accesses(items, views):
+        there = [part for part in _same(parts) if part is not None]
+        if (one in there) != (other in there) or (one in there and there.index(other) != there.index(one) + 1):
+            return False
+    return True
+
+
+def _merge(one: Axis, other: Axis, items: Sequence[Item], views: Sequence[View]) -> None:
+    """The merged axis takes the place of the second one."""
+    merged = Axis(one.extent * other.extent)
+    for item in items:
+        item.axes_ = tuple(a for a in _replaced(item.axes_, one, other, merged) if isinstance(a, Axis))
+        item.over_ = tuple(a for a in _replaced(item.over_, one, other, merged) if isinstance(a, Axis))
+        item.parts = tuple(_replaced(item.parts, one, other, merged))
+    for view in views:
+        view.places = tuple(a if isinstance(a, Axis) else None for a in _replaced(view.places, one, other, merged))
+
+
+def _replaced(parts: Parts, one: Axis, other: Axis, merged: Axis) -> list[Axis | Item | None]:
+    return [None if part is one else merged if part is other else part for part in _same(parts)]
+
+
+def shape_along(parts: Parts) -> tuple[int, ...]:
+    """The shape of an array whose axes are merged: None stands for an extent of 1, and for what the next axis has taken in."""
+    return tuple(part.same.extent if isinstance(part, Axis) else 1 for part in parts)
+
+
+# -- Reading a graph in index form: which nodes are made of entries and axes, as loops compute
+# them, and which of whole arrays.
+
+
+LARGEST_CORE = 1 << 10  # products of matrices with more entries beside the longest axis are BLAS's
+
+
+def in_order(roots: Sequence[Expr]) -> list[Expr]:
+    """The nodes that roots need, operands first, by what they are made of: they may be of several graphs, whose indices say nothing."""
+    found: dict[Expr, None] = {}
+    stack = [(root, False) for root in reversed(roots)]
+    while stack:
+        node, is_ready = stack.pop()
+        if is_ready:
+            found[node] = None
+        elif node not in found:
+            stack.append((node, True))
+            stack += [(operand, False) for operand in reversed(node.operands) if operand is not None and operand not in found]
+    return list(found)
+
+
+class Expander(Transcription[Expr]):
+    """Large operations by their parts, with what a value and its derivative have in common computed once."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.changed = False
+        self.done: dict[Expr, Expr] = {}
+
+    def expanded(self, roots: Sequence[Expr]) -> list[Expr]:
+        order = in_order(roots)
+        if not any(map(over_threshold, order)):
+            return list(roots)
+        interpret(order, self, self.done)
+        return [self.done[root] for root in roots]
+
+    def leaf(self, node: Expr) -> Expr:
+        return node
+
+    def constant(self, node: Expr) -> Expr:
+        return self.graph.constant(node.payload)
+
+    def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
+        if any(operand is not None and over_threshold(operand) for operand in operands):
+            if op is exponential.exp and (raised := self._raised(node.operand)) is not None:
+                return raised
+            if op.loops.parts is not None:
+                return self._made(op.loops.parts(*operands, **node.static))
+        return self.graph.apply(op, operands, node.static)
+
+    def _raised(self, node: Expr) -> Expr | None:
+        """The exponential of a node, where that takes less than any exponential."""
+        op = node.op
+        if op is None:
+            return None
+        x = self.done[node.operand] if node.operands else None
+        if op is arithmetic.sub:
+            op, static = _raised_difference(*node.operands)
+            return None if op is None else self._made(op.loops.parts(x, **static) if op.loops.parts else op(x, **static))
+        return None if op.loops.raised is None else self._made(op.loops.raised(x, **node.static))
+
+    def _made(self, node: Any) -> Expr:
+        self.changed = True
+        assert isinstance(node, Expr)
+        return node
+
+
+def _raised_difference(x: Expr | None, y: Expr | None) -> tuple[Op | None, Mapping[str, Any]]:
+    """The operation that exp(x - y) is, where y is made of x."""
+    assert x is not None
+    assert y is not None
+    shape = y.shape
+    while y.op is not None and y.op.rewriting.reshapes:
+        y = y.operand
+    if y.op is None or y.op.loops.less is None or y.operand is not x or shape != reduced(x.shape, y.static["axis"], True):
+        return None, {}
+    found: tuple[Op, Mapping[str, Any]] = y.op.loops.less(**y.static)
+    return found
+
+
+class Reader:
+    """The nodes of a graph as views of items, operands first.
+
+    views   of the nodes that loops can compute
+    made    the items that came with each of them
+    """
+
+    def __init__(self, order: Sequence[Expr], *, in_c: bool, merging: bool = True, indices: Indices | None = None) -> None:
+        """``in_c``: whether operations must have a text in C, or any on entries will do; ``merging``: whether axes become fewer."""
+        self.in_c = in_c
+        self.indices = Indices() if indices is None else indices
+        self.views: dict[Expr, View] = {}
+        self.made: dict[Expr, list[Item]] = {}
+        for node in order:
+            if node.op is not None:
+                self._read(node, node.op)
+        self.indices.join_reads()
+        if merging:
+            merge_axes(self.indices.items, list(self.views.values()))
+
+    def _read(self, node: Expr, op: Op) -> None:
+        begin = len(self.indices.items)
+        with suppress(NoLoop):
+            self.views[node] = self._view(node, op)
+        self.made[node] = self.indices.items[begin:]
+
+    def _view(self, node: Expr, op: Op) -> View:
+        present = [operand is not None for operand in node.operands]
+        is_written = bool(op.text.in_c(present, **node.static)) or not self.in_c
+        if op.outputs != 1 or not (is_written if op.elementwise else op.loops.axes):
+            raise NoLoop
+        if op.rewriting.adds == "products" and not self._takes_products(node):
+            raise NoLoop
+        apart: set[Expr] = set()
+        for _ in range(len(node.operands) + 1):
+            views = [self._operand(operand, apart) for operand in node.operands if operand is not None]
+            try:
+                found = self._made(node, op, views, present)
+                self.indices.hold(found)
+                return found
+            except Conflict:
+                computed = [o for o in node.operands if o is not None and o in self.views and o not in apart]
+                if not computed:
+                    raise NoLoop from None
+                apart.add(min(computed, key=lambda operand: math.prod(operand.shape)))
+        raise NoLoop
+
+    def _takes_products(self, node: Expr) -> bool:
+        """Whether a product of matrices is read as loops: a large one is BLAS's."""
+        return _is_small(node)
+
+    def _made(self, node: Expr, op: Op, views: Sequence[View], present: Sequence[bool]) -> View:
+        if op.elementwise:
+            return self.indices.map(op, views, node.static, node.kind, present)
+        assert op.loops.axes is not None
+        found: View = op.loops.axes(self.indices, *views, **node.static)
+        return found
+
+    def _operand(self, node: Expr, apart: set[Expr]) -> View:
+        if node in self.views and node not in apart:
+            return self.views[node]
+        return self.indices.read(node)
+
+
+def _is_small(node: Expr) -> bool:
+    """Whether all axes of a product of matrices but the longest are short."""
+    inner = node.operand.shape[-1] if node.operand.shape else 1
+    entries: int = math.prod(node.shape)
+    return bool(inner * entries // max(inner, *node.shape, 1) <= LARGEST_CORE)

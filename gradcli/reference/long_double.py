@@ -1,0 +1,421 @@
+"""The reference for large arrays: values, cotangents and inner derivatives in long double, whole arrays at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradcli.graph.interpret import Domain, interpret
+from gradcli.graph.nodes import Expr, constant_value, reachable
+from gradcli.graph.transforms import Derivation, definition_order
+from gradcli.ops.calling.promotion import numpy_dtype
+from gradcli.ops.constants import Constant
+from gradcli.ops.extended import LONG_DOUBLE, WIDER, Entrywise, Linear, Mixed, NotCovered, Reduced, Whole
+from gradcli.ops.spec import Op
+from gradcli.ops.structure import derivative, output
+from gradcli.ops.writing import axes_of
+from gradcli.reference.algebra import Unsupported
+from gradcli.reference.deadline import Undecided
+from gradcli.reference.deadline import check as still_in_time
+from gradcli.reference.entries import Wholes, by_entries, on_entries, slopes_of_entries
+from gradcli.reference.scalars import accumulate
+from gradcli.reference.stand_ins import DIRECTIONS, SAFETY, STEPS, TOLERANCE, StandIns, differences
+
+# -- How cotangents of whole arrays go back through an operation by its form, each with its own
+# rounding error and with what of it flows.
+
+
+_UNIT = float(np.finfo(LONG_DOUBLE).eps)
+_ALIKE = 4  # how much larger the largest of some units may be, to stand for all
+
+
+def along(node: Expr, operands: list[Any]) -> tuple[Any, tuple[int, ...], Mapping[str, Any]]:
+    """What is reduced, along which axes, and how."""
+    (x,) = operands
+    return x, axes_of(node.static["axis"], x.ndim), node.static
+
+
+Part = tuple[Any, Any, Any]  # an adjoint, its own rounding error, and 0 where nothing flows: a branch not taken, an entry not chosen
+Parts = Sequence[Part | None]
+
+
+def back(node: Expr, op: Op, adjoint: Any, out: Any, operands: list[Any], wanted: Sequence[bool], held: StandIns) -> Parts:
+    """What a node's cotangent is to its operands: by its form, or by its rule where there is none."""
+    try:
+        return _pulled(node, op, adjoint, out, operands, wanted)
+    except (NotCovered, Unsupported):
+        return held.pulled(op, node.static, adjoint, out, operands)
+
+
+def _pulled(node: Expr, op: Op, adjoint: Any, out: Any, operands: list[Any], wanted: Sequence[bool]) -> Parts:
+    """What a node's cotangent is to its operands, each with the error of this and all later steps."""
+    match op.extended:
+        case Linear() as rule:
+            slope, error, live = adjoint
+            slopes, flows = (rule.pull(part, *operands, **node.static) for part in (slope, live))
+            if _common_entry(error) == 0:
+                errors = [None if s is None else _everywhere(0.0, o) for s, o in zip(slopes, operands, strict=True)]
+            else:
+                errors = rule.pull(error, *operands, **node.static)
+            return [None if s is None else (s, e, f) for s, e, f in zip(slopes, errors, flows, strict=True)]
+        case Reduced() as rule:
+            x, axes, _ = reduced = along(node, operands)
+            _, slope, size = rule.slopes(*reduced)
+            kept = [1 if i in axes else n for i, n in enumerate(x.shape)]
+            wide, off, flows = (np.broadcast_to(np.reshape(part, kept), x.shape) for part in adjoint)
+            return [(wide * slope, off * np.abs(slope) + 4 * _UNIT * np.abs(wide) * size, flows)]
+        case Whole() as rule:
+            return _whole(rule, node.static, adjoint, out, operands)
+        case Mixed() as rule:
+            return _mixed(rule, node.static, adjoint, operands[0])
+        case Entrywise() as rule:
+            slopes = [
+                np.asarray(p(*operands, **node.static), LONG_DOUBLE) if p is not None and asked else None
+                for p, asked in zip(rule.partials, wanted, strict=True)
+            ]
+            return _by_entries(op, adjoint, slopes, [None] * len(slopes))
+    if op.outputs > 1 or isinstance(adjoint, dict):
+        raise Unsupported(f"{op.name} of so many entries")
+    return (
+        (None,) * len(operands)
+        if op.kind == "flat"
+        else _by_entries(op, adjoint, *slopes_of_entries(op, out, operands, node.static, wanted))
+    )
+
+
+def _whole(rule: Whole, static: Mapping[str, Any], adjoint: Any, out: Any, operands: list[Any]) -> Parts:
+    """By the formulas of an operation: an error grows as sizes do, and the terms that are added up are rounded themselves."""
+    _, pull, sizes, flows, terms = rule.formulas
+    given = adjoint
+    if isinstance(adjoint, dict):
+        given = tuple(zip(*(adjoint.get(i, (np.zeros_like(part),) * 3) for i, part in enumerate(out)), strict=True))
+    cotangent, error, live = given
+    slopes = pull(cotangent, out, *operands, **static)
+    # doubles do for sizes
+    rough = [_doubles(o) for o in operands]
+    size = tuple(map(np.abs, cotangent)) if isinstance(cotangent, tuple) else np.abs(cotangent)
+    everywhere = [None if s is None else _everywhere(1.0, s) for s in slopes]
+    reached = everywhere if flows is None else flows(live, out, *operands, **static)
+    longest = max((max(np.shape(o), default=1) for o in operands if o is not None), default=1)
+    counts = [longest] * len(operands) if terms is None else terms(out, *operands)
+    units = [_UNIT * (8 + n) for n in counts]
+    off, size, found = _doubles(error), _doubles(size), _doubles(out)
+    if max(units) <= _ALIKE * min(units):
+        # sizes are linear in the cotangent's, so that both go back at once
+        errors = sizes(_together(off, size, max(units)), found, *rough, **static)
+    else:
+        each = (sizes(part, found, *rough, **static) for part in (off, size))
+        errors = [None if e is None else np.asarray(e) + u * np.asarray(w) for e, w, u in zip(*each, units, strict=True)]
+    return [None if s is None else (s, np.asarray(e), flow) for s, e, flow in zip(slopes, errors, reached, strict=True)]
+
+
+def _together(error: Any, size: Any, unit: float) -> Any:
+    if isinstance(size, tuple):
+        return tuple(_together(e, s, unit) for e, s in zip(error, size, strict=True))
+    return error + unit * size
+
+
+def _everywhere(number: float, x: Any) -> Any:
+    return np.broadcast_to(number, np.shape(x))
+
+
+def _rough(x: Any) -> Any:
+    return np.asarray(x, np.float64)
+
+
+def _doubles(x: Any) -> Any:
+    if isinstance(x, tuple):
+        return tuple(map(_doubles, x))
+    return x if x is None or np.asarray(x).dtype.kind != "f" else _rough(x)
+
+
+def _mixed(rule: Mixed, static: Mapping[str, Any], adjoint: Part, x: Any) -> Parts:
+    cotangent, error, _ = adjoint
+    # doubles do for sizes
+    rough, error = _doubles(x), _rough(error)
+    own = _UNIT * max(x.shape, default=1) * rule.pull(rough, np.abs(_doubles(cotangent)), 1, **static)
+    off = own if _common_entry(error) == 0 else own + rule.pull(rough, error, 1, **static)
+    return [(rule.pull(x, cotangent, -1, **static), off, _everywhere(1.0, x))]
+
+
+def _by_entries(op: Op, adjoint: Part, slopes: list[Any], sizes: list[Any]) -> Parts:
+    """Cotangent times slope. Errors and what flows are doubles, and single numbers behind an array's shape where they are all alike."""
+    cotangent, error, live = adjoint
+    error, live = _rough(error), _rough(live)
+    found: list[Part | None] = []
+    for slope, size in zip(slopes, sizes, strict=True):
+        if slope is None:
+            found.append(None)
+            continue
+        product = np.asarray(cotangent * slope)
+        rough = np.abs(_rough(slope))
+        own = np.abs(_rough(product)) if size is None else np.abs(_rough(cotangent)) * _rough(size)
+        off = 4 * _UNIT * own if _common_entry(error) == 0 else error * rough + 4 * _UNIT * own
+        flows = live * np.not_equal(slope, 0) if op.facts.selects else live
+        if _common_entry(flows) != 1:
+            # whatever the other factor is where nothing flows; any other zero times infinity is NaN, for a finer judge
+            product, off = np.where(flows, product, LONG_DOUBLE(0)), np.where(flows, off, 0.0)
+        found.append((product, off, flows if flows.shape == product.shape else np.broadcast_to(flows, product.shape)))
+    return found
+
+
+def _common_entry(array: Any) -> float | None:
+    """The number that all entries are, where that is seen at once."""
+    return float(array.flat[0]) if array.size and not any(array.strides) else None
+
+
+def summed(part: Any, shape: tuple[int, ...]) -> Any:
+    """Summed to the shape that broadcasting started from."""
+    part = np.asarray(part)
+    if part.shape == shape:
+        return part
+    lead = part.ndim - len(shape)
+    if lead < 0:
+        return np.broadcast_to(part, shape)
+    axes = tuple(range(lead)) + tuple(lead + i for i, n in enumerate(shape) if n == 1 and part.shape[lead + i] != 1)
+    return part.sum(axis=axes).reshape(shape)
+
+
+# -- The reference for arrays of millions of entries: whole arrays in long double, by sums and
+# derivatives of the judge's own.
+#
+# It covers elementwise operations that NumPy computes in long double, and those whose records say
+# what they are there (`extended`). Partials of smooth operations are sympy's, as everywhere;
+# accumulation, broadcasting and its transpose are done here, not by the engine's sweep.
+
+
+_WORSE = 4.0  # how many of its units an operation in long double may be off by where one of doubles is off by one of theirs
+
+
+class Reference(NamedTuple):
+    """The value and the vector-Jacobian products in long double, and how far rounding may have taken each of these beside its operands.
+
+    errors  of the slopes of single operations, where these are computed of terms that cancel
+    share   what else the reference may be off by, as a share of what the engine may: rounding goes the same ways, in smaller units
+    wholes  what was found on the way
+    held    what stood in for operations without a form
+    source  what decided
+    """
+
+    value: Any
+    slopes: list[np.ndarray]
+    errors: list[np.ndarray]
+    share: float
+    wholes: Wholes
+    held: StandIns
+    source: str
+
+
+def reference(
+    root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: Any, precision: str, held: StandIns | None = None
+) -> Reference:
+    """The derivative in long double, or in double where that is no longer or has no such operation. Raises Unsupported.
+
+    A derivative inside of the expression is what the engine has expanded it to: `inner_derivatives` holds that against its definition.
+    """
+    try:
+        return _reference(root, wrt, leaves, seed, precision, held or StandIns())
+    except NotCovered as missing:
+        raise Unsupported(str(missing)) from None
+
+
+def _reference(root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: Any, precision: str, held: StandIns) -> Reference:
+    order = reachable([root])
+    with np.errstate(all="ignore"):
+        table = interpret(order, LongDoubles(leaves, precision, held))
+        adjoints, wholes = pulled(order, table, root, wrt, seed, held)
+    nothing = [(np.zeros(x.shape, LONG_DOUBLE),) * 3 for x in wrt]
+    found = [adjoints.get(x, none) for x, none in zip(wrt, nothing, strict=True)]
+    return Reference(
+        table[root],
+        [np.asarray(f[0], LONG_DOUBLE) for f in found],
+        [np.asarray(f[1], float) for f in found],
+        _share(precision, np.float64 if held.narrow else LONG_DOUBLE),
+        Wholes(table, {node: (slope, error) for node, (slope, error, _) in wholes.items()}),
+        held,
+        "long double" if WIDER else "double",
+    )
+
+
+def pulled(
+    order: Sequence[Expr], table: Mapping[Expr, Any], root: Expr, wrt: Sequence[Expr], seed: Any, held: StandIns
+) -> tuple[dict[Expr, Any], dict[Expr, Any]]:
+    """The adjoints of the nodes on the way to ``wrt``, and what of them operations that are not entry by entry pass back."""
+    start = np.broadcast_to(np.asarray(seed, LONG_DOUBLE), root.shape)
+    needed = _needed(order, wrt)
+    seeds: dict[Expr, Any] = {root: (start, np.broadcast_to(0.0, root.shape), np.broadcast_to(1.0, root.shape))}
+    wholes: dict[Expr, Any] = dict(seeds)
+
+    def pull(node: Expr, adjoint: Any) -> Iterator[tuple[Expr, Any]]:
+        if node.op is None or node not in needed:
+            return
+        still_in_time()
+        if node.op is output:
+            yield node.operand, {node.static["place"]: adjoint}
+            return
+        operands = [None if o is None else table[o] for o in node.operands]
+        wanted = [o in needed for o in node.operands]
+        for operand, part in zip(node.operands, back(node, node.op, adjoint, table[node], operands, wanted, held), strict=True):
+            if operand is not None and operand in needed and part is not None:
+                slope, error, live = (summed(p, operand.shape) for p in part)
+                yield operand, (slope, error, live)
+                if not by_entries(node):
+                    whole = slope, error, live
+                    wholes[operand] = _plus(wholes[operand], whole) if operand in wholes else whole
+
+    return accumulate(reversed(order), seeds, pull, _plus), wholes
+
+
+def _share(precision: str, used: Any) -> float:
+    """Of the engine's error, that of a reference whose numbers have smaller units, at most: it makes as many roundings, one for one."""
+    return min(1.0, _WORSE * float(np.finfo(used).eps) / float(np.finfo(precision).eps))
+
+
+def value(root: Expr, leaves: Mapping[Expr, Any], precision: str) -> Any:
+    """The value of an expression in long double. Raises Unsupported."""
+    with np.errstate(all="ignore"):
+        return interpret(reachable([root]), LongDoubles(leaves, precision, StandIns()))[root]
+
+
+def _plus(x: Any, y: Any) -> Any:
+    if isinstance(x, dict):  # of several results, by their places
+        return {place: _plus(x[place], y[place]) if place in x and place in y else x.get(place, y.get(place)) for place in {**x, **y}}
+    return x[0] + y[0], x[1] + y[1], x[2] + y[2]
+
+
+def _needed(order: Sequence[Expr], wrt: Sequence[Expr]) -> set[Any]:
+    needed: set[Any] = set(wrt)
+    for node in order:
+        if any(o in needed for o in node.operands):
+            needed.add(node)
+    return needed
+
+
+class LongDoubles(Domain[Any]):
+    """Whole arrays in long double."""
+
+    def __init__(self, leaves: Mapping[Expr, Any], precision: str, held: StandIns) -> None:
+        self.leaves, self.dtype, self.held = leaves, numpy_dtype("float", precision), held
+
+    def leaf(self, node: Expr) -> Any:
+        value = np.asarray(self.leaves[node])
+        return value.astype(LONG_DOUBLE) if value.dtype.kind == "f" else value
+
+    def constant(self, node: Expr) -> Any:
+        if isinstance(node.payload, Constant):
+            return _long(node.payload)
+        value = np.asarray(constant_value(node.payload, self.dtype, node.kind))
+        return value.astype(LONG_DOUBLE) if node.kind == "float" else value
+
+    def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
+        still_in_time()
+        try:
+            return self._applied(node, op, operands)
+        except Unsupported:
+            return self.held.value(op, operands, node.static)
+
+    def _applied(self, node: Expr, op: Op, operands: list[Any]) -> Any:
+        rule = op.extended
+        try:
+            if isinstance(rule, Reduced):
+                kept, _, _ = rule.slopes(*along(node, operands))
+                return np.reshape(kept, node.shape)
+            if rule is not None and rule.value is not None:
+                asked = {"epsilon": float(np.finfo(str(self.dtype)).eps)} if rule.epsilon else {}
+                return rule.value(*operands, **node.static, **asked)
+            if op.elementwise:
+                return on_entries(op, operands, node.static)
+        except NotCovered as missing:
+            raise Unsupported(str(missing)) from None
+        raise Unsupported(f"{op.name} of so many entries")
+
+
+def _long(constant: Constant) -> Any:
+    import mpmath
+
+    with mpmath.workdps(40):
+        return LONG_DOUBLE(mpmath.nstr(constant.reference(mpmath.mp), 30))
+
+
+# -- Derivatives inside of expressions of large arrays: what the engine has expanded them to is
+# held against their definitions.
+#
+# Both are functions of the variables. They are the same if they give the same at points that are
+# moved along random directions: the reference computes what the definition says, gradients by a
+# pass of its own and what is a derivative along a vector by differences of these.
+
+
+_LARGEST = 20_000  # nodes, each of which takes a millisecond
+_FAR = 2.0**-7  # of an entry: how far points are moved
+_EXACT = 1e-9  # of the larger of two gradients: what they may be apart
+
+
+def hold_derivatives(root: Expr, leaves: Mapping[Expr, Any], precision: str, held: StandIns) -> None:
+    """Hold every derivative inside of an expression against its definition, and note what is wrong. Raises Undecided for too many nodes."""
+    order = reachable([root, *definition_order(root)])  # also what those inside of definitions are expanded to
+    inner = [node for node in order if node.op is derivative]
+    if not inner:
+        return
+    if len(order) > _LARGEST:
+        raise Undecided(f"the limit of {_LARGEST:,} operations of derivatives inside of an expression (these have {len(order):,})")
+    held.note(narrow=False)
+    with np.errstate(all="ignore"):
+        for _ in range(DIRECTIONS):
+            moved = {leaf: _moved(held, leaf, value) for leaf, value in leaves.items()}
+            point = _Point(order, moved, precision, held)
+            for node in inner:
+                if not point.confirms(node, node.static["of"]):
+                    held.contradicted(f"an expression inside ({node.static['of'].kind})")
+
+
+def _moved(held: StandIns, leaf: Expr, value: Any) -> Any:
+    if leaf.kind != "float":
+        return value
+    return np.asarray(value, LONG_DOUBLE) + _FAR * held.direction(np.asarray(value, LONG_DOUBLE))
+
+
+class _Point:
+    """All that an expression and the definitions in it are made of, at one point."""
+
+    def __init__(self, order: Sequence[Expr], leaves: Mapping[Expr, Any], precision: str, held: StandIns) -> None:
+        self.order, self.held, self.domain = order, held, LongDoubles(leaves, precision, held)
+        self.table = interpret(order, self.domain)
+
+    def confirms(self, node: Expr, of: Derivation) -> bool:
+        """Whether a derivative is what its definition says."""
+        told, vector = self.table[node], None if of.vector is None else self.table[of.vector]
+        if of.kind == "vjp":
+            right = self._gradient(self.table, of, np.ones(of.y.shape) if vector is None else vector)
+            return _all_within(told, right, _EXACT * np.maximum(np.abs(told), np.abs(right)) + _EXACT * 1e-3 * _largest(right))
+        direction = self.held.direction(self.table[of.x]) if vector is None else vector
+        if of.kind in ("jacobian", "hessian"):
+            axes = np.ndim(direction)
+            told = np.tensordot(told, direction, axes) if axes else told * direction
+        found = differences(lambda step: self._along(of, step * direction), STEPS[WIDER])
+        room = SAFETY * found.error + TOLERANCE * (np.abs(told) + _largest(told))
+        return _all_within(told, found.slope, room)
+
+    def _along(self, of: Derivation, step: Any) -> Any:
+        """What is differentiated by a step of its variable: values, or gradients."""
+        order = [node for node in self.order if node.index <= max(of.y.index, of.x.index)]
+        table = interpret(order, self.domain, {of.x: self.table[of.x] + step})
+        if of.kind in ("jvp", "jacobian"):
+            return table[of.y]
+        return self._gradient(table, of, np.ones(of.y.shape))
+
+    def _gradient(self, table: Mapping[Expr, Any], of: Derivation, seed: Any) -> Any:
+        adjoints, _ = pulled(reachable([of.y]), table, of.y, [of.x], seed, self.held)
+        return adjoints[of.x][0] if of.x in adjoints else np.zeros(of.x.shape, LONG_DOUBLE)
+
+
+def _largest(array: Any) -> Any:
+    finite = np.abs(array)[np.isfinite(array)] if np.ndim(array) else np.abs(array)
+    return np.max(finite, initial=0)
+
+
+def _all_within(told: Any, right: Any, room: Any) -> bool:
+    """Whether no finite entry is further from the other than there is room."""
+    off = np.abs(told - right)
+    return not np.any(np.isfinite(off) & ~(off <= room))
