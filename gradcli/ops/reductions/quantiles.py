@@ -108,7 +108,9 @@ def _quantile(x: Any, q: Any, axis: Any, keepdims: bool, interpolation: str, ign
     rows = reshape(transpose(x, axes=(*kept, *axes)) if x.shape else x, shape=(*lead, n))
     ordered = sort(rows, axis=-1)
     valid = _valid(rows, -1)
-    ranks = (reshape(q, shape=(-1,)) if q.shape else q) * (valid - 1 if ignore_nan else where(less(valid, n), math.nan, n - 1.0))
+    ranks = (reshape(q, shape=(-1,)) if q.shape else q) * (
+        where(less(valid, 1), math.nan, valid - 1) if ignore_nan else where(less(valid, n), math.nan, n - 1.0)
+    )
     below, above = _ranked(ordered, floor(ranks)), _ranked(ordered, ceil(ranks))
     if interpolation == "linear":  # at an entry the slope by q is that to the next one; of infinite ones only what is between counts
         after = where(less(floor(ranks), n - 1.0), floor(ranks) + 1, ranks)
@@ -130,9 +132,9 @@ def _quantile(x: Any, q: Any, axis: Any, keepdims: bool, interpolation: str, ign
 
 
 def _ranked(ordered: Any, rank: Any) -> Any:
-    """Entries by their rank; the last one, a NaN, where the rank is NaN."""
+    """Entries by their rank; the last one, a NaN, where the rank is NaN. A rank below 0 is none, as of a share below 0."""
     last = ordered.shape[-1] - 1.0
-    place = to_int(where(isnan(rank), last, where(less(rank, 0), last, rank)))
+    place = to_int(where(isnan(rank), last, where(less(rank, 0), last + 1, rank)))
     return take_along(ordered, place, axis=-1)
 
 
