@@ -26,7 +26,7 @@ TOTAL = frozenset(
 
 
 class Cell:
-    """A number that depends on the variables. Operators make cells; comparisons make truths, which the recorder decides."""
+    """A number that depends on the variables. Comparisons make choices between 1 and 0, which the recorder decides."""
 
     __array_ufunc__ = None
 
@@ -193,14 +193,6 @@ class Floor(Cell):
         super().__init__(cells, (x,), smooth=False)
 
 
-class Truth(Cell):
-    """Tell whether the sign of a cell is one of some: 1 if it is, else 0."""
-
-    def __init__(self, cells: Cells, off: Cell, signs: Signs) -> None:
-        super().__init__(cells, (off,), smooth=False)
-        self.off, self.signs = off, signs
-
-
 Conditions = tuple[tuple[Cell, Signs], ...]
 
 
@@ -273,9 +265,10 @@ class Cells:
         if isinstance(x, Cell):
             return x
         value = x.item() if hasattr(x, "item") else x
-        if isinstance(value, float) and not math.isfinite(value):
-            return self.call(str(value), None, ())
-        return self.number(fmpq(*value.as_integer_ratio()))
+        exact = value if hasattr(value, "as_integer_ratio") else float(value)
+        if isinstance(exact, float) and not math.isfinite(exact):
+            return self.call(str(exact), None, ())
+        return self.number(fmpq(*exact.as_integer_ratio()))
 
     def number(self, value: fmpq) -> Number:
         found: Number = self._once(Number, value)
@@ -387,18 +380,22 @@ class Cells:
         found: Cell = self._once(Floor, x) if not isinstance(x, Number) else self.number(fmpq(x.value.floor()))
         return found
 
-    def compared(self, x: Cell, y: Cell, signs: Signs) -> Any:
-        """Tell whether the sign of x - y is one of some: a truth, or decided where both are numbers."""
-        a, b = (_INFINITE.get(c.name, 0) if isinstance(c, Call) else 0 for c in (x, y))
-        if a or b:
-            return (a > b) - (a < b) in signs
-        scale, off = self.monic(self.sum([(UNIT, x), (-UNIT, y)]))
-        known = off.value if isinstance(off, Number) else None
-        if isinstance(off, Sum) and all(q == 0 for q, _ in off.terms):
-            known = off.constant
-        if known is not None:
+    def relation(self, off: Cell, signs: Signs) -> bool | tuple[Cell, Signs]:
+        """Tell whether the sign of a cell is one of some; if it varies, as a condition on a cell that all multiples share."""
+        scale, off = self.monic(off)
+        if isinstance(off, Number) or (isinstance(off, Sum) and all(q == 0 for q, _ in off.terms)):
+            known = off.value if isinstance(off, Number) else off.constant
             return (known > 0) - (known < 0) in signs
-        return self._once(Truth, off, signs if scale > 0 else frozenset(-s for s in signs))
+        return off, signs if scale > 0 else frozenset(-s for s in signs)
+
+    def compared(self, x: Cell, y: Cell, signs: Signs) -> bool | Cell:
+        """Tell whether the sign of x - y is one of some: decided, or 1 where it is, and else 0."""
+        a, b = (_INFINITE.get(c.name, 0) if isinstance(c, Call) else 0 for c in (x, y))
+        known = self.relation(self.of(a - b) if a or b else self.sum([(UNIT, x), (-UNIT, y)]), signs)
+        if isinstance(known, bool):
+            return known
+        off, signs = known
+        return self.choice([Path(((off, signs),), self.one), Path(((off, ANY - signs),), self.zero)])
 
     def choice(self, paths: Sequence[Path], open_: bool = False) -> Cell:
         if all(path.result is paths[0].result for path in paths):
@@ -418,8 +415,6 @@ class Cells:
             return self.call(cell.name, cell.function, [found[a] for a in cell.args])
         if isinstance(cell, Choice):
             return self.choice([Path(p.conditions, found[p.result]) for p in cell.paths], cell.open_)
-        if isinstance(cell, Truth):
-            return cell
         (x,) = cell.args
         return self.floor(found[x]) if isinstance(cell, Floor) else self.filled(found[x]) if isinstance(cell, Filled) else found[x]
 

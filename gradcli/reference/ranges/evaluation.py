@@ -23,7 +23,6 @@ from gradcli.reference.ranges.cells import (
     Product,
     Signs,
     Sum,
-    Truth,
     is_linear,
 )
 from gradcli.reference.ranges.functions import DOMAIN, JUMP, KINK, POLE, range_of
@@ -33,13 +32,13 @@ from gradcli.reference.ranges.intervals import (
     Box,
     Interval,
     add,
+    hull,
     is_finite,
     is_point,
     meet,
     multiply,
     rational,
     rational_power,
-    union,
     x_log_x,
 )
 
@@ -182,7 +181,7 @@ class Evaluation:
             q = rational(ratio.q)
             share = rational_power(add(q, multiply(rest, rational_power(u, -ratio.p))), -ratio.k / ratio.p)
             share = meet(share, (ZERO, rational_power(q, -ratio.k / ratio.p)[1]))
-            if ratio.k.p % 2 and u[0] < 0:
+            if int(ratio.k.p) % 2 and u[0] < 0:
                 share = (-share[1], -share[0] if u[1] <= 0 else share[1])
             total = multiply(total, share)
         return natural if total is None else meet(natural, total)
@@ -212,7 +211,7 @@ class Evaluation:
 
     def signs(self, off: Cell, open_: bool = False) -> Signs:
         """The signs that a cell may have in the box. What is no number may be said to have any."""
-        x, events = self.value(off)
+        x, events = self.table.get(off) or self.value(off)
         if x is None or any(e.kind in (DOMAIN, POLE) and not e.soft for e in events):
             return ANY
         if isinstance(off, Sum) and not off.smooth:
@@ -238,13 +237,6 @@ class Evaluation:
         """Tell whether some conditions may hold somewhere in the box."""
         return all(self.signs(off, open_) & signs for off, signs in conditions)
 
-    def _truth(self, cell: Truth) -> Value:
-        _, events = self.table[cell.off]
-        found = self.signs(cell.off)
-        if found <= cell.signs:
-            return Value((ONE, ONE), events)
-        return Value((ZERO, ONE), events | {Event(JUMP, cell)}) if found & cell.signs else Value((ZERO, ZERO), events)
-
     def _choice(self, cell: Choice) -> Value:
         """The range of a choice: that of the only path, or of all that are possible."""
         possible = self._possible(cell)
@@ -260,7 +252,7 @@ class Evaluation:
             value = self._again(path.result, known)
             events |= self._without_holes(value.events, path)
             if value.interval is not None:
-                interval = value.interval if interval is None else union(interval, value.interval)
+                interval = value.interval if interval is None else hull((*interval, *value.interval))
         if cell.open_ or not all(self._agree(p, q) for i, p in enumerate(possible) for q in possible[:i]):
             events |= {Event(JUMP, cell)}
         elif sum(not self.cells.slopes.is_thin_path(p) for p in possible) > 1:
@@ -332,5 +324,5 @@ class Evaluation:
 _RULES: Mapping[Any, Any] = {
     Number: Evaluation._number, Leaf: Evaluation._leaf, Named: Evaluation._named, Filled: Evaluation._filled,
     Sum: Evaluation._sum, Product: Evaluation._product, Call: Evaluation._call,
-    Floor: Evaluation._floor, Truth: Evaluation._truth, Choice: Evaluation._choice,
+    Floor: Evaluation._floor, Choice: Evaluation._choice,
 }  # fmt: skip

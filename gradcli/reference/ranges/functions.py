@@ -270,10 +270,10 @@ def _sampled(function: Any, given: Sequence[Interval]) -> Interval:
     m = context()
     m.dps = 30
     values = []
-    sides = [np.unique(np.linspace(float(a), float(b), _POINTS)) for a, b in given] if all(map(is_finite, given)) else [[]]
+    sides = [np.unique(np.linspace(float(a), float(b), _POINTS)) for a, b in given] if all(map(is_finite, given)) else [np.empty(0)]
     for point in product(*sides):
         try:
-            value = float(steps.run(m, [m.mpf(p) for p in point])[0])
+            value = float(steps.run(m, tuple(map(m.mpf, point)))[0])
         except (ArithmeticError, ValueError, TypeError):
             continue
         values += [arb(value)] if math.isfinite(value) else []

@@ -154,10 +154,6 @@ def meet(x: Interval, y: Interval) -> Interval:
     return max(x[0], y[0]), min(x[1], y[1])
 
 
-def union(x: Interval, y: Interval) -> Interval:
-    return min(x[0], y[0]), max(x[1], y[1])
-
-
 def middle(x: Interval) -> arb:
     """A number inside, for halving: infinite intervals are halved where floats would."""
     return x[0] if x[0] == x[1] else arb((x[0] + x[1]).mid() / 2).mid()

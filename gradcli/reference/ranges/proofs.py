@@ -6,14 +6,13 @@ field of the functions that a cell is made of, where what is zero is zero wherev
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from flint import arb, fmpq
+from flint import fmpq
 
 from gradcli.errors import GradcliError
 from gradcli.reference.algebra import Unsupported
@@ -24,10 +23,8 @@ from gradcli.reference.fields.functions import Functions
 from gradcli.reference.fields.generators import Variable
 from gradcli.reference.fields.known import Known, Refined
 from gradcli.reference.ranges.cells import UNIT, Call, Cell, Cells, Named, Number, Path, Product, Sum
-from gradcli.reference.ranges.evaluation import Events
 from gradcli.reference.ranges.functions import DOMAIN, POLE
 from gradcli.reference.ranges.intervals import (
-    MINUS_INFINITE,
     Box,
     Interval,
     Sides,
@@ -41,7 +38,7 @@ from gradcli.reference.ranges.intervals import (
     thin,
 )
 from gradcli.reference.ranges.region import Region
-from gradcli.reference.ranges.search import Target
+from gradcli.reference.ranges.search import Search, Target, has_gaps
 
 _WORK = 600_000  # cells that are evaluated for one relation
 _FINEST = 2.0**-52  # of the sides of the box
@@ -97,37 +94,24 @@ class Proof:
 
     def _positive(self, cell: Cell, strictly: bool = False) -> Outcome:
         """Prove that a cell is positive, or not negative, box by box: the one in which it may be least comes first."""
-        target, sides, begun = Target(self.cells, cell), Sides(self.box, cell.leaves), self.cells.work
-        heap: list[tuple[arb, int, Box]] = []
-        boxes, serial = [self.box], 0
+        search = Search(Target(self.cells, cell), self.box)
 
         def refutes(x: Interval) -> bool:
             return bool(x[1] < 0 or (strictly and x[1] <= 0))
 
-        while boxes:
-            still_in_time()
-            for box in boxes:
-                x, events, *_ = target.bounds(box)
-                bottom = MINUS_INFINITE if x is None or _has_gaps(events) else x[0]
-                if bottom > 0 or (bottom == 0 and not strictly):
-                    continue
-                point = self._counterexample(target, box, refutes)
-                if point is not None:
-                    return Outcome(False, point)
-                serial += 1
-                heapq.heappush(heap, (bottom, serial if bottom.is_finite() else -serial, box))
-            if not heap:
-                break
-            box = heapq.heappop(heap)[2]
-            if self.doubts > _MOST_DOUBTS or self.cells.work - begun > _WORK or sides.is_below(box, _FINEST):
-                point = self._confirmed(target, [round_numbers(x)[0] for x in box], refutes)
-                return self._open(box, "the sides differ there by less than rounding" if self.doubts else None, point)
-            boxes = sides.halves(box)
+        for bottom, node in search.worst(-1, gaps=True):
+            if bottom > 0 or (bottom == 0 and not strictly):
+                return Outcome(True)
+            point = self._counterexample(search.target, node.box, refutes)
+            if point is None and (self.doubts > _MOST_DOUBTS or search.spent(_WORK, node, _FINEST)):
+                point = self._confirmed(search.target, [round_numbers(x)[0] for x in node.box], refutes)
+                if point is None:
+                    return self._open(node.box, "the sides differ there by less than rounding" if self.doubts else None)
+            if point is not None:
+                return Outcome(False, point)
         return Outcome(True)
 
-    def _open(self, box: Box, reason: str | None = None, point: Point | None = None) -> Outcome:
-        if point is not None:
-            return Outcome(False, point)
+    def _open(self, box: Box, reason: str | None = None) -> Outcome:
         return Outcome(None, None, [(below(x[0]), above(x[1])) for x in box], reason)
 
     def _counterexample(self, target: Target, box: Box, refutes: Callable[[Interval], bool]) -> Point | None:
@@ -161,7 +145,7 @@ class Proof:
             box = pending.pop(0)
             here = target.natural(box)
             value, events = here.table[cell]
-            defined = not _has_gaps(events)
+            defined = not has_gaps(events)
             if defined and value is not None and is_point(value, 0):
                 continue
             point = self._counterexample(target, box, lambda x: bool(x[0] > 0 or x[1] < 0))
@@ -188,10 +172,6 @@ class Proof:
                     return self._open(box, "the sides have no value there")
                 pending += sides.halves(box)
         return Outcome(True)
-
-
-def _has_gaps(events: Events) -> bool:
-    return any(e.kind in (DOMAIN, POLE) and not e.removable for e in events)
 
 
 # -- algebra

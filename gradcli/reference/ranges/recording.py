@@ -21,7 +21,7 @@ from gradcli.ops.constants import Constant
 from gradcli.ops.registry import find
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Algebra, Unsupported
-from gradcli.reference.ranges.cells import ANY, EQUAL, UNIT, Cell, Cells, Choice, Conditions, Leaf, Named, Number, Path, Signs, Sum, Truth
+from gradcli.reference.ranges.cells import ANY, EQUAL, UNIT, Cell, Cells, Choice, Conditions, Leaf, Named, Number, Path, Signs, Sum
 from gradcli.reference.ranges.intervals import is_point
 
 _MOST_PATHS = 64
@@ -156,37 +156,33 @@ class Recorder(Algebra):
         return found
 
     def decide(self, truth: Any) -> bool:
-        """One branch of a truth, and later the other. Truths of paths are signs; a number is true where it is not 0."""
-        truth = self._on_path(truth)
-        if isinstance(truth, Number):
-            return truth.value != 0
-        if not isinstance(truth, Truth):
-            return not self._holds(truth, EQUAL)
+        """One branch of a truth, and later the other. A number is true where it is not 0."""
+        return not self._holds(self._on_path(truth), EQUAL)
+
+    def _holds(self, off: Cell, signs: Signs) -> bool:
+        """Decide about the sign of a cell."""
+        condition = self.cells.relation(off, signs)
+        if isinstance(condition, bool):
+            return condition
         if self._signs is None:
             raise Unsupported("a branch outside of any operation")
-        known = self._signs.get(truth.off) or self._possible(truth.off)
-        if known <= truth.signs or not known & truth.signs:
-            return known <= truth.signs
+        off, signs = condition
+        whole = self.cells.whole  # but on a face any sign is possible, which tells nothing of derivatives
+        known = self._signs.get(off) or (ANY if any(is_point(whole.box[k]) for k in off.leaves) else whole.signs(off))
+        if known <= signs or not known & signs:
+            return bool(known <= signs)
         place = len(self._taken)
         holds = self._planned[place] if place < len(self._planned) else True
         self._taken.append(holds)
-        self._signs[truth.off] = known & truth.signs if holds else known - truth.signs
+        self._signs[off] = known & signs if holds else known - signs
         return holds
-
-    def _possible(self, off: Cell) -> Signs:
-        """The signs that a cell may have in the box: any on a face, which tells nothing of derivatives."""
-        whole = self.cells.whole
-        found: Signs = ANY if any(is_point(whole.box[k]) for k in off.leaves) else whole.signs(off)
-        return found
-
-    def _holds(self, off: Cell, signs: Signs) -> bool:
-        truth = self.cells.compared(off, self.cells.zero, signs)
-        return truth if isinstance(truth, bool) else self.decide(truth)
 
     def _on_path(self, x: Cell) -> Cell:
         """The result of a choice on one of its paths, and later on the others."""
         while isinstance(x, Choice):
-            x = next(p.result for p in x.paths if all(self._holds(*condition) for condition in p.conditions))
+            *others, last = x.paths  # one of them is taken
+            path = next((p for p in others if all(self._holds(*condition) for condition in p.conditions)), last)
+            x = path.result
         return x
 
     def place(self, x: Cell) -> int:
@@ -203,10 +199,9 @@ class Recorder(Algebra):
             found: dict[Cell, Cell] = {}
             for cell in self.cells.order(root):
                 if isinstance(cell, Choice):
-                    path = next(p for p in cell.paths if all(self._holds(found[off], signs) for off, signs in p.conditions))
+                    *others, last = cell.paths
+                    path = next((p for p in others if all(self._holds(found[off], signs) for off, signs in p.conditions)), last)
                     found[cell] = found[path.result]
-                elif isinstance(cell, Truth):
-                    found[cell] = self.cells.of(int(self._holds(found[cell.off], cell.signs)))
                 else:
                     found[cell] = self.cells.rebuilt(cell, found)
             return found[root]
@@ -225,7 +220,7 @@ class Recorder(Algebra):
     def lifted(self, root: Cell) -> Cell:
         """A function in which truths are numbers, as x*(x < 1) + (x >= 1), as a choice between functions of which none has such."""
         order = self.cells.order(root)
-        used = {a for c in order if not isinstance(c, (Truth, Choice, Named)) for a in c.args}
+        used = {a for c in order if not isinstance(c, (Choice, Named)) for a in c.args}
         masks = [c for c in order if c in used and _is_mask(c)]
         if not masks or len(masks) > _MOST_MASKS:
             return root
@@ -234,9 +229,7 @@ class Recorder(Algebra):
 
 def _is_mask(cell: Cell) -> bool:
     """Tell whether a cell is 1 where something holds, and else 0."""
-    if isinstance(cell, Choice):
-        return all(isinstance(p.result, Number) and p.result.value in (0, 1) for p in cell.paths)
-    return isinstance(cell, Truth)
+    return isinstance(cell, Choice) and all(isinstance(p.result, Number) and p.result.value in (0, 1) for p in cell.paths)
 
 
 class Tracing(Domain[Any]):

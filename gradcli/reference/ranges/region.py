@@ -8,25 +8,24 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 from flint import arb
 
 from gradcli.graph.nodes import Expr
-from gradcli.reference.ranges.cells import NOUGHT, UNIT, Cell, Cells, Choice, Floor, Product, Truth
+from gradcli.reference.ranges.cells import NOUGHT, UNIT, Cell, Cells, Choice, Floor, Product
 from gradcli.reference.ranges.evaluation import Evaluation, Event
 from gradcli.reference.ranges.functions import DOMAIN, JUMP, KINK, POLE
 from gradcli.reference.ranges.intervals import (
     Box,
     Interval,
     Sides,
+    hull,
     is_point,
     overlap,
     precise,
     round_numbers,
-    union,
     with_side,
 )
 from gradcli.reference.ranges.recording import Recorder, Tracing
@@ -130,11 +129,12 @@ class Function(Region):
         return {"1": recorder.fsum(sizes), "2": cells.power(squares, UNIT / 2), "inf": recorder.extreme("max", sizes)}
 
     def _range(self, cell: Cell, width: float) -> Range | None:
-        sides = Search(Target(self.cells, cell), self.box, width, _WORK).both()
-        return None if sides[0].end is None or sides[1].end is None else sides
+        search = Search(Target(self.cells, cell), self.box)
+        low, high = search.side(-1, width, _WORK // 2), search.side(1, width, _WORK)
+        return None if low.end is None or high.end is None else (low, high)
 
     def _most(self, cell: Cell, width: float) -> float | None:
-        most = Search(Target(self.cells, cell), self.box, width, _WORK).side(1, _WORK).end or 0.0
+        most = Search(Target(self.cells, cell), self.box).side(1, width, _WORK).end or 0.0
         return None if math.isinf(most) else most
 
 
@@ -181,7 +181,7 @@ def _joined(boxes: Sequence[Box]) -> list[Box]:
     for box in boxes:
         touching = [hull for hull in hulls if all(map(overlap, hull, box))]
         hulls = [hull for hull in hulls if hull not in touching]
-        hulls.append(tuple(reduce(union, sides) for sides in zip(box, *touching, strict=True)))
+        hulls.append(tuple(hull(end for side in sides for end in side) for sides in zip(box, *touching, strict=True)))
     return hulls
 
 
@@ -212,7 +212,7 @@ def _turns(cell: Cell, at: Evaluation) -> bool:
     if isinstance(cell, Floor):
         x = at.table[cell.args[0]].interval
         return x is not None and is_point(x) and bool(x[0].is_integer())
-    offs: Sequence[Cell] = cell.args if isinstance(cell, (Product, Truth)) else ()
+    offs: Sequence[Cell] = cell.args if isinstance(cell, Product) else ()
     if isinstance(cell, Choice):
         offs = [off for path in cell.paths for off, _ in path.conditions]
     if offs:

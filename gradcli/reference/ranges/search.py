@@ -7,7 +7,7 @@ was computed at points; the difference is the excess over the true range.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from flint import arb
@@ -53,6 +53,11 @@ class Bounds(NamedTuple):
     inside: Interval | None = None
 
 
+def has_gaps(events: Events) -> bool:
+    """Tell whether something has no value somewhere."""
+    return any(e.kind in (DOMAIN, POLE) and not e.removable for e in events)
+
+
 def _is_broken(events: Events) -> bool:
     return any(e.kind in (DOMAIN, POLE, JUMP) and not (e.removable or e.edge) for e in events)
 
@@ -83,8 +88,8 @@ class Target:
         found = self.at(point)
         if found is not None:
             return found
-        rooms = [(x[1] - x[0]) * arb(_CLOSE) for x in box]
-        return self.at(tuple((max(low(p[0] - r), x[0]), min(high(p[1] + r), x[1])) for p, r, x in zip(point, rooms, box, strict=True)))
+        rooms = [((x[1] - x[0]) * arb(_CLOSE), x) for x in box]
+        return self.at(tuple((max(low(p - r), x[0]), min(high(p + r), x[1])) for (p, _), (r, x) in zip(point, rooms, strict=True)))
 
     def bounds(self, box: Box) -> Bounds:
         """The range over a box, as tight as one look at it gives."""
@@ -166,77 +171,78 @@ class Node:
 
     __slots__ = ("bounds", "box", "depth", "halves")
 
-    def __init__(self, box: Box, bounds: Bounds, depth: int) -> None:
-        self.box, self.bounds, self.depth = box, bounds, depth
+    def __init__(self, box: Box, bounds: Bounds) -> None:
+        self.box, self.bounds = box, bounds
         self.halves: list[Node] | None = None
 
 
 class Search:
     """The range of one cell. Both ends share the boxes that were looked into."""
 
-    def __init__(self, target: Target, box: Box, width: float, work: int) -> None:
-        self.target, self.box, self.width = target, box, arb(width)
-        self.begun, self.work = target.cells.work, work
+    def __init__(self, target: Target, box: Box) -> None:
+        self.target, self.begun = target, target.cells.work
         self.sides = Sides(box, target.cell.leaves)
         self.best: dict[int, tuple[arb, Box]] = {}
-        self.root = self._look(box, None)
+        self.root = self._look(box)
         for corner in corners(box):
             self._reach(target.at(corner), corner)
 
-    def both(self) -> tuple[Side, Side]:
-        """The lower end and the upper one."""
-        lower = self.side(-1, self.work // 2)
-        return lower, self.side(1, self.work)
+    def worst(self, sign: int, gaps: bool = False) -> Iterator[tuple[arb, Node]]:
+        """The bound in one direction and the box it is that of, again and again as that box is halved.
 
-    def side(self, sign: int, work: int) -> Side:
-        """One end: the upper one for 1, the lower one for -1."""
-        heap: list[tuple[arb, int, int, Node]] = []
-        self._push(heap, self.root, sign, 0)
-        serial, polishing = 1, 0
-        while heap:
+        gaps  whether a box with points that have no value has no bound
+        """
+        heap: list[tuple[arb, int, Node]] = []
+        new, serial = [self.root], 0
+        while True:
+            for node in new:
+                x, events, *_ = node.bounds
+                if gaps and (x is None or has_gaps(events)):
+                    x = EVERYTHING
+                if x is not None:
+                    serial += 1
+                    bound = x[1] if sign > 0 else -x[0]
+                    heapq.heappush(heap, (-bound, serial if bound.is_finite() else -serial, node))
+            if not heap:
+                return
             still_in_time()
-            bound, node = -heap[0][0], heap[0][3]
-            tight, done = self._is_tight(bound, sign)
+            yield -sign * heap[0][0], heap[0][2]
+            node = heapq.heappop(heap)[2]
+            if node.halves is None:
+                node.halves = [self._look(half) for half in self.sides.halves(node.box)]
+            new = node.halves
+
+    def spent(self, work: int, node: Node, finest: float) -> bool:
+        """Tell whether no box is to be halved any more."""
+        return self.target.cells.work - self.begun > work or self.sides.is_below(node.box, finest)
+
+    def side(self, sign: int, width: float, work: int) -> Side:
+        """One end: the upper one for 1, the lower one for -1."""
+        polishing = 0
+        for bound, node in self.worst(sign):
+            tight, done = self._is_tight(bound, sign, arb(width))
             polishing += tight
-            finest = _FINEST if bound.is_finite() else _HOPELESS
-            spent = self.target.cells.work - self.begun > work
-            if done or polishing > _POLISH or spent or self.sides.is_below(node.box, finest):
-                end = above(bound) if sign > 0 else below(-bound)
+            if done or polishing > _POLISH or self.spent(work, node, _FINEST if bound.is_finite() else _HOPELESS):
+                end = above(bound) if sign > 0 else below(bound)
                 point = [float(x[0]) + 0.0 for x in self.best[sign][1]] if self.best else None
                 return Side(end, tight, point, [(below(x[0]), above(x[1])) for x in node.box])
-            heapq.heappop(heap)
-            if node.halves is None:
-                node.halves = [self._look(half, node) for half in self.sides.halves(node.box)]
-            for half in node.halves:
-                self._push(heap, half, sign, serial)
-                serial += 1
         return Side(None)
 
-    def _push(self, heap: list[tuple[arb, int, int, Node]], node: Node, sign: int, serial: int) -> None:
-        found = node.bounds.interval
-        if found is not None:
-            bound = found[1] if sign > 0 else -found[0]
-            heapq.heappush(heap, (-bound, node.depth if bound.is_finite() else -node.depth, serial, node))
-
-    def _is_tight(self, bound: arb, sign: int) -> tuple[bool, bool]:
+    def _is_tight(self, bound: arb, sign: int, width: arb) -> tuple[bool, bool]:
         """Tell whether a bound is as tight as was asked for, and whether it can hardly be tighter."""
         if not self.best or not bound.is_finite():
             return False, False
         here, there = self.best[sign][0], self.best[-sign][0]
-        excess = high(bound - here)
+        excess = high(sign * bound - here)
         span = max(low(here + there), ZERO)
         size = max(abs(here), abs(there))
-        is_tight = excess <= max(span, size * arb(1e-12)) * self.width / 2
+        is_tight = excess <= max(span, size * arb(1e-12)) * width / 2
         return bool(is_tight), bool(excess <= max(span, size * arb(1e-3)) * _POLISHED)
 
-    def _look(self, box: Box, parent: Node | None) -> Node:
+    def _look(self, box: Box) -> Node:
         found = self.target.bounds(box)
         self._reach(found.inside, found.point)
-        outer = None if parent is None else parent.bounds.interval
-        if found.interval is not None and outer is not None:
-            nowhere = not overlap(outer, found.interval) and any(e.kind in (DOMAIN, POLE) for e in found.events)
-            found = found._replace(interval=None if nowhere else self.target.meet(found.interval, outer))
-        return Node(box, found, 0 if parent is None else parent.depth + 1)
+        return Node(box, found)
 
     def _reach(self, value: Interval | None, point: Box) -> None:
         if value is not None and is_finite(value):

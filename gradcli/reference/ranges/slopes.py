@@ -13,7 +13,6 @@ from flint import arb, fmpq
 
 from gradcli.reference.algebra import Unsupported
 from gradcli.reference.ranges.cells import (
-    ANY,
     EQUAL,
     NOUGHT,
     TOTAL,
@@ -29,7 +28,6 @@ from gradcli.reference.ranges.cells import (
     Path,
     Product,
     Sum,
-    Truth,
     is_linear,
 )
 from gradcli.reference.ranges.evaluation import Evaluation, Value
@@ -62,7 +60,7 @@ class Slopes:
 
     def _slope(self, cell: Cell, found: dict[Cell, Cell]) -> Cell:
         cells = self.cells
-        if isinstance(cell, (Floor, Truth)) or all(found[a] is cells.zero for a in cell.args):
+        if isinstance(cell, Floor) or all(found[a] is cells.zero for a in cell.args):
             return cells.zero
         if isinstance(cell, Sum):
             return cells.sum([(q, found[c]) for q, c in cell.terms])
@@ -94,9 +92,7 @@ class Slopes:
         """The same function but for points that fill no space, which have no part in a derivative."""
         found: dict[Cell, Cell] = {}
         for cell in self.cells.order(root):
-            if isinstance(cell, Truth) and self.is_thin(cell.off) and cell.signs in (EQUAL, ANY - EQUAL):
-                found[cell] = self.cells.of(int(cell.signs != EQUAL))
-            elif isinstance(cell, Choice):
+            if isinstance(cell, Choice):
                 paths = [Path(p.conditions, found[p.result]) for p in cell.paths if not self.is_thin_path(p)]
                 found[cell] = self.cells.choice(paths, cell.open_)
             else:
