@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, overload
 
-from gradcli.explanations.explaining import explain as explain
+from gradcli.explanations.explaining import explain
 from gradcli.limits import Limits
 from gradcli.ops.calling.prefixes import Dialect
 from gradcli.plans.backend import Backend

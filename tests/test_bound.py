@@ -265,9 +265,9 @@ def test_functions_without_a_shape_are_bounded_by_their_references(bound):
 
 
 def test_what_has_no_rigorous_bounds_is_named(bound, monkeypatch):
-    from gradcli.reference.ranges import evaluation
+    from gradcli.reference.ranges import functions
 
-    monkeypatch.setattr(evaluation, "in_balls", lambda *_: None)
+    monkeypatch.setattr(functions, "in_balls", lambda *_: None)
     found = bound("ellipk(x)*0.5", "x=0..0.5")
     assert not found["certified"]
     assert [note["text"] for note in found["notes"] if note["kind"] == "uncertified"]
@@ -306,4 +306,4 @@ def test_what_jumps_has_no_lipschitz_constant(call_cli: Any) -> None:
 def test_what_has_no_bounds_says_so(call_cli: Any) -> None:
     done = call_cli("bound", "eigvalsh([[x, 0], [0, 1]])[0]", "x=0..1")
     assert done.returncode == 2
-    assert "its range is not known: eigh" in done.stderr
+    assert "its range is not known" in done.stderr

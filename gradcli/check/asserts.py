@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -260,7 +261,7 @@ def _prove(scope: Scope, told: Asserted, sides: Sides, floats: Floats) -> None:
                 return
             if outcome.holds is None and told.holds:
                 told.holds, told.reason = None, outcome.reason
-                told.left_open = None if outcome.box is None else _ends(floats.ranges, outcome.box)
+                told.left_open = None if outcome.box is None else dict(zip(floats.ranges, outcome.box, strict=True))
     except Unsupported as error:
         told.holds, told.reason = None, f"no bounds are known: {error}"
     except OutOfTime:
@@ -269,35 +270,15 @@ def _prove(scope: Scope, told: Asserted, sides: Sides, floats: Floats) -> None:
 
 def _outcomes(scope: Scope, sides: Sides, floats: Floats) -> Iterator[Outcome]:
     """The outcome of each entry."""
-    from flint import fmpq
-
     from gradcli.reference.algebra import Unsupported
-    from gradcli.reference.ranges.cells import UNIT
     from gradcli.reference.ranges.proofs import Proof
-    from gradcli.reference.ranges.ranges import Region, precise
+    from gradcli.reference.ranges.region import Region
 
     variables: dict[Expr, tuple[float, float]] = {q.leaf: (q.low, q.high) for q in floats.ranges.values()}
     region = Region(variables, scope.values, scope.precision)
     left, right = (np.broadcast_to(side, floats.shape) for side in region.read(sides.left, sides.right))
     if left.size > _MOST_ENTRIES:
         raise Unsupported(f"an array of {left.size} entries")
-    within = fmpq(*float(floats.within or 0.0).as_integer_ratio())
-    with precise():
-        for place in np.ndindex(left.shape):
-            a, b = region.cells.of(left[place]), region.cells.of(right[place])
-            off = region.cells.recorder.lifted(region.cells.sum([(UNIT, a), (-UNIT, b)]))
-
-            def refuted(point: Sequence[float], place: tuple[int, ...] = place) -> bool:
-                return floats.refute(point, place)
-
-            outcome = Proof(region.cells, region.target, region.box, sides.relation.symbol, within, refuted).of(off)
-            if region.ledger.uncertified and outcome.holds:
-                names = ", ".join(sorted(region.ledger.uncertified))
-                outcome.holds, outcome.reason = None, f"{names} has no rigorous bounds"
-            yield outcome
-
-
-def _ends(ranges: dict[str, Quantity], box: Any) -> dict[str, tuple[float, float]]:
-    from gradcli.reference.ranges.ranges import above, below
-
-    return {name: (below(low), above(high)) for name, (low, high) in zip(ranges, box, strict=True)}
+    for place in np.ndindex(left.shape):
+        proof = Proof(region, partial(floats.refute, place=place))
+        yield proof.of(left[place], sides.relation.symbol, right[place], float(floats.within or 0.0))

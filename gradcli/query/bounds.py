@@ -22,8 +22,7 @@ from gradcli.query.warnings import text_of
 from gradcli.report.bound_record import Bound, BoundNote, BoundRecord, Ends
 
 if TYPE_CHECKING:
-    from gradcli.reference.ranges.places import Place
-    from gradcli.reference.ranges.ranges import Function, Range
+    from gradcli.reference.ranges.region import Function, Place, Range
 
 _MOST_NOTES = 12
 _SAID = {"pole": "has a pole", "domain": "has no value", "kink": "has a kink: its derivatives from both sides differ", "jump": "jumps"}
@@ -74,7 +73,7 @@ def bounded(program: Program, statement: Statement, asked: AskedBounds) -> Bound
 
 def _ranges(program: Program, lowered: Lowered, asked: AskedBounds, record: BoundRecord) -> None:
     from gradcli.reference.algebra import Unsupported
-    from gradcli.reference.ranges.ranges import Function
+    from gradcli.reference.ranges.region import Function
 
     scope, root = program.scope, lowered.value
     refuse_unfit(root)
@@ -134,13 +133,13 @@ def refuse_unknown(program: Program, box: Mapping[str, Ends]) -> None:
 
 
 def _bound(found: Range, names: list[str]) -> Bound:
-    points = [None if p is None else dict(zip(names, p, strict=True)) for p in found.points]
-    return Bound(*found.ends, *points)
+    points = [None if side.point is None else dict(zip(names, side.point, strict=True)) for side in found]
+    return Bound(*[side.end for side in found if side.end is not None], *points)
 
 
 def place_notes(program: Program, function: Function, found: Iterable[Place], names: list[str]) -> Iterator[BoundNote]:
     """What is the matter in the box, in the user's words."""
-    from gradcli.reference.ranges.ranges import above, below
+    from gradcli.reference.ranges.intervals import above, below
 
     several = [place for place in found if not (place.removable and _has_value(program, function, place))]
     for place in several[:_MOST_NOTES]:
@@ -171,13 +170,12 @@ def _has_value(program: Program, function: Function, place: Place) -> bool:
 def _of_range(what: str, found: Range, names: list[str], known: list[BoundNote]) -> Iterator[BoundNote]:
     """Infinite ends, but at poles that are told already, and ends that are not as close as was asked for."""
     open_: dict[str, list[Ends]] = {}
-    for side, end in enumerate(found.ends):
-        box = found.boxes[side]
-        if math.isinf(end) and box is not None:
-            if not any(note.kind == "pole" and _overlap(note.where, names, box) for note in known):
-                open_[("below", "above")[side]] = list(box)
-        elif not found.tight[side]:
-            yield BoundNote("limit", {}, f"the {('lower', 'upper')[side]} end of {what} may be further out than was asked for")
+    for side, (word, way) in zip(found, (("lower", "below"), ("upper", "above")), strict=True):
+        if side.end is not None and math.isinf(side.end):
+            if not any(note.kind == "pole" and _overlap(note.where, names, side.box) for note in known):
+                open_[way] = list(side.box)
+        elif not side.tight:
+            yield BoundNote("limit", {}, f"the {word} end of {what} may be further out than was asked for")
     if open_:
         box = next(iter(open_.values()))
         yield BoundNote("pole", dict(zip(names, box, strict=True)), f"{what} is not bounded from {' or '.join(open_)}")

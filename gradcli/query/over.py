@@ -26,7 +26,7 @@ from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict, Worst
 if TYPE_CHECKING:
     from gradcli.reference.ranges.cells import Cell
     from gradcli.reference.ranges.proofs import Outcome
-    from gradcli.reference.ranges.ranges import Region
+    from gradcli.reference.ranges.region import Region
 
 Ends = tuple[float, float]
 _APART = 1e-9  # relative: what floats of one derivative may differ by, and a wrong one does not
@@ -84,7 +84,7 @@ class Subjects:
     """What is held over a box: a function, and its derivatives by the reference."""
 
     def __init__(self, scope: Scope, root: Expr, variables: Mapping[Expr, Ends], over: Mapping[str, Ends]) -> None:
-        from gradcli.reference.ranges.ranges import Region
+        from gradcli.reference.ranges.region import Region
 
         self.scope, self.root, self.variables, self.over = scope, root, variables, over
         self.region: Region = Region(variables, scope.values, scope.precision)
@@ -108,41 +108,29 @@ class Subjects:
 
     def _decided(self, left: Expr, subject: Expr | None, right: Expr) -> Outcome:
         """Whether a node equals the function, or the reference's derivative of it, all over the box but for kinks."""
-        from flint import fmpq
-
         from gradcli.reference.algebra import Unsupported
-        from gradcli.reference.ranges.cells import UNIT
         from gradcli.reference.ranges.proofs import Outcome, Proof
-        from gradcli.reference.ranges.ranges import precise
 
         region = self.region
         try:
-            said, root = (region.cells.recorder.lifted(self._number(side)) for side in region.read(left, self.root))
-            with precise():
-                truth = root if subject is None else region.slopes.of(root, region.cells.leaf(self.places[subject]))
-                off = region.cells.sum([(UNIT, said), (-UNIT, truth)])
-                proof = Proof(region.cells, region.target, region.box, "==", fmpq(0), self._refutes(left, right, truth), kinks=True)
-                outcome = proof.of(off)
+            said, truth = region.number(left), region.number(self.root)
+            if subject is not None:
+                truth = region.slope(truth, self.places[subject])
+            return Proof(region, self._refutes(left, right, truth), kinks=True).of(said, "==", truth)
         except Unsupported as error:
             return Outcome(None, reason=f"no bounds are known: {error}")
         except OutOfTime:
             return Outcome(None, reason=REACHED)
-        if outcome.holds and region.ledger.uncertified:
-            return Outcome(None, reason=f"{', '.join(sorted(region.ledger.uncertified))} has no rigorous bounds")
-        return outcome
-
-    def _number(self, array: Any) -> Cell:
-        cells = self.region.cells
-        return cells.of(np.ravel(array)[0]) if np.size(array) == 1 else cells.recorder.fsum(np.ravel(array))
 
     def _refutes(self, left: Expr, right: Expr, truth: Cell) -> Callable[[Sequence[float]], bool]:
         """Whether what is computed at a point is another number than the reference, by more than rounding."""
-        from flint import arb
+        from gradcli.reference.ranges.intervals import thin
+        from gradcli.reference.ranges.search import Target
 
-        target = self.region.target(truth)
+        target = Target(self.region.cells, truth)
 
         def refuted(point: Sequence[float]) -> bool:
-            found = target.near(tuple((arb(p), arb(p)) for p in point), self.region.box)
+            found = target.near(thin(point), self.region.box)
             computed = self._floats(left, point)
             if found is None or not np.isfinite(computed):
                 return False
@@ -167,8 +155,6 @@ class Subjects:
     def _told(self, found: Outcome) -> tuple[Verdict, str | None]:
         if found.box is None or found.holds is not None:
             return _VERDICTS[found.holds], found.reason
-        from gradcli.reference.ranges.ranges import above, below
-
         ends = dict(zip((leaf.payload.name for leaf in self.variables), found.box, strict=True))
-        box = ", ".join(f"{below(ends[n][0])!r} <= {n} <= {above(ends[n][1])!r}" for n in self.over if n in ends)
+        box = ", ".join(f"{ends[n][0]!r} <= {n} <= {ends[n][1]!r}" for n in self.over if n in ends)
         return Verdict.UNDETERMINED, f"equal as far as is known, but not by algebra: open for {box}"

@@ -22,7 +22,7 @@ from gradcli.report.bound_record import BoundNote
 from gradcli.report.plot_record import Mark
 
 if TYPE_CHECKING:
-    from gradcli.reference.ranges.ranges import Function
+    from gradcli.reference.ranges.region import Function
 
 Ends = tuple[float, float]
 _MOST = 40  # marks of a curve
@@ -56,13 +56,11 @@ def _enclosed(columns: Columns, ranges: Mapping[str, Ends]) -> tuple[Function | 
     if not leaves or columns.work > _CELLS:
         return None, []
     from gradcli.reference.algebra import Unsupported
-    from gradcli.reference.ranges.places import places
-    from gradcli.reference.ranges.ranges import Function, precise
+    from gradcli.reference.ranges.region import Function
 
     try:
         function = Function(columns.root, leaves, columns.scope.values, columns.scope.precision)
-        with precise():
-            return function, places(function.target(function.cell), function.box)
+        return function, function.places()
     except (Unsupported, GradcliError, ValueError, ArithmeticError, AssertionError, NotImplementedError):
         return None, []  # along a curve they are searched for, too
 

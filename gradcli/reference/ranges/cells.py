@@ -1,75 +1,75 @@
 """Functions of a few variables as cells: sums, products, calls and choices, each made once, each of cells made before it.
 
-What is equal as a polynomial of cells is mostly one cell: sums gather like terms, products gather like factors. That is where intervals
-lose least: x - x is 0, and x*x never negative.
+Sums gather like terms, products gather like factors, and numbers are folded. So what is equal as a polynomial of cells is mostly one cell,
+and that is where intervals lose least: x - x is 0, and x*x never negative.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from flint import fmpq
 
-from gradcli.reference.ranges.intervals import Rational
+from gradcli.reference.algebra import Algebra, Unsupported
+from gradcli.reference.ranges.intervals import rational
 
+NOUGHT, UNIT = fmpq(0), fmpq(1)
+Signs = frozenset[int]
+LESS, EQUAL, ANY = frozenset((-1,)), frozenset((0,)), frozenset((-1, 0, 1))
+_MOST_CELLS = 20_000
+_INFINITE = {"inf": 1, "-inf": -1}
 TOTAL = frozenset(
     ("exp", "sin", "cos", "sinh", "cosh", "tanh", "asinh", "atan", "erf", "erfc", "erfi", "pi", "e", "euler")
 )  # defined everywhere
-NOUGHT, UNIT = fmpq(0), fmpq(1)
-
-
-class Maker(Protocol):
-    """What makes cells."""
-
-    recorder: Any
-
-    def next_serial(self) -> int: ...
-    def of(self, x: Any) -> Cell: ...
-    def sum(self, parts: Iterable[tuple[fmpq, Cell]]) -> Cell: ...
-    def product(self, parts: Iterable[tuple[Cell, fmpq]]) -> Cell: ...
-    def power(self, x: Cell, exponent: fmpq) -> Cell: ...
-    def number(self, value: fmpq) -> Cell: ...
-    def call(self, name: str, function: Any, args: Sequence[Cell]) -> Cell: ...
-    def less(self, x: Cell, y: Cell, holds: bool = True) -> Any: ...
-    def equal(self, x: Cell, y: Cell, holds: bool = True) -> Any: ...
 
 
 class Cell:
-    """A number that depends on the variables. Operators make cells; comparisons make truths, which the recorder decides."""
+    """A number that depends on the variables. Comparisons make choices between 1 and 0, which the recorder decides."""
 
-    __slots__ = ("args", "cells", "leaves", "partial", "serial", "smooth")
     __array_ufunc__ = None
 
-    def __init__(self, cells: Maker, args: tuple[Cell, ...], partial: bool = False, smooth: bool = True) -> None:
+    def __init__(self, cells: Cells, args: tuple[Cell, ...], partial: bool = False, smooth: bool = True) -> None:
         self.cells, self.args = cells, args
         self.leaves: frozenset[int] = frozenset().union(*[a.leaves for a in args])
         self.partial: bool = partial or any(a.partial for a in args)  # whether it may be undefined somewhere
         self.smooth: bool = smooth and all(a.smooth for a in args)  # whether no choice is in it
-        self.serial = cells.next_serial()
+        self.serial = len(cells.all)
+        cells.all.append(self)
+        if self.serial >= _MOST_CELLS:
+            raise Unsupported(f"more than {_MOST_CELLS:,} operations")
+
+    def _combined(self, other: Any, combine: Callable[[Cells, Cell], Any]) -> Any:
+        if getattr(other, "ndim", 0):
+            return Algebra.map(lambda v: self._combined(v, combine), other)
+        return combine(self.cells, self.cells.of(other))
+
+    def _sum(self, other: Any, own: fmpq, others: fmpq) -> Any:
+        return self._combined(other, lambda cells, y: cells.sum([(own, self), (others, y)]))
+
+    def _product(self, other: Any, own: fmpq, others: fmpq) -> Any:
+        return self._combined(other, lambda cells, y: cells.product([(self, own), (y, others)]))
 
     def __add__(self, other: Any) -> Any:
-        return self._with(other, lambda c, x, y: c.sum([(UNIT, x), (UNIT, y)]))
-
-    __radd__ = __add__
+        return self._sum(other, UNIT, UNIT)
 
     def __sub__(self, other: Any) -> Any:
-        return self._with(other, lambda c, x, y: c.sum([(UNIT, x), (-UNIT, y)]))
+        return self._sum(other, UNIT, -UNIT)
 
     def __rsub__(self, other: Any) -> Any:
-        return self._with(other, lambda c, x, y: c.sum([(UNIT, y), (-UNIT, x)]))
+        return self._sum(other, -UNIT, UNIT)
 
     def __mul__(self, other: Any) -> Any:
-        return self._with(other, lambda c, x, y: c.product([(x, UNIT), (y, UNIT)]))
-
-    __rmul__ = __mul__
+        return self._product(other, UNIT, UNIT)
 
     def __truediv__(self, other: Any) -> Any:
-        return self._with(other, lambda c, x, y: c.product([(x, UNIT), (y, -UNIT)]))
+        return self._product(other, UNIT, -UNIT)
 
     def __rtruediv__(self, other: Any) -> Any:
-        return self._with(other, lambda c, x, y: c.product([(y, UNIT), (x, -UNIT)]))
+        return self._product(other, -UNIT, UNIT)
+
+    __radd__, __rmul__ = __add__, __mul__
 
     def __neg__(self) -> Cell:
         return self.cells.sum([(-UNIT, self)])
@@ -81,23 +81,26 @@ class Cell:
         found: Cell = self.cells.recorder.magnitude(self)
         return found
 
+    def _compared(self, other: Any, signs: Signs) -> Any:
+        return self._combined(other, lambda cells, y: cells.compared(self, y, signs))
+
     def __lt__(self, other: Any) -> Any:
-        return other > 0 if _is_infinite(other) else self._with(other, lambda c, x, y: c.less(x, y))
+        return self._compared(other, LESS)
 
     def __gt__(self, other: Any) -> Any:
-        return other < 0 if _is_infinite(other) else self._with(other, lambda c, x, y: c.less(y, x))
+        return self._compared(other, ANY - LESS - EQUAL)
 
     def __le__(self, other: Any) -> Any:
-        return other > 0 if _is_infinite(other) else self._with(other, lambda c, x, y: c.less(y, x, False))
+        return self._compared(other, LESS | EQUAL)
 
     def __ge__(self, other: Any) -> Any:
-        return other < 0 if _is_infinite(other) else self._with(other, lambda c, x, y: c.less(x, y, False))
+        return self._compared(other, ANY - LESS)
 
     def __eq__(self, other: object) -> Any:
-        return False if _is_infinite(other) else self._with(other, lambda c, x, y: c.equal(x, y))
+        return self._compared(other, EQUAL)
 
     def __ne__(self, other: object) -> Any:
-        return True if _is_infinite(other) else self._with(other, lambda c, x, y: c.equal(x, y, False))
+        return self._compared(other, ANY - EQUAL)
 
     __hash__ = object.__hash__
 
@@ -109,33 +112,19 @@ class Cell:
 
     __index__ = __int__
 
-    def _with(self, other: Any, make: Any) -> Any:
-        if getattr(other, "ndim", 0):
-            return NotImplemented
-        return make(self.cells, self, self.cells.of(other))
-
-
-def _is_infinite(x: Any) -> bool:
-    """Whether something is an infinite float, or none: what no cell is."""
-    return isinstance(x, float) and not math.isfinite(x)
-
 
 class Number(Cell):
     """A rational number."""
 
-    __slots__ = ("known", "value")
-
-    def __init__(self, cells: Maker, value: fmpq) -> None:
+    def __init__(self, cells: Cells, value: fmpq) -> None:
         super().__init__(cells, ())
-        self.value, self.known = value, Rational(value)
+        self.value, self.interval = value, rational(value)
 
 
 class Leaf(Cell):
     """A variable of the box."""
 
-    __slots__ = ("place",)
-
-    def __init__(self, cells: Maker, place: int) -> None:
+    def __init__(self, cells: Cells, place: int) -> None:
         super().__init__(cells, ())
         self.place, self.leaves = place, frozenset((place,))
 
@@ -143,25 +132,18 @@ class Leaf(Cell):
 class Named(Cell):
     """A value under an identity of its own, by which something may be differentiated."""
 
-    __slots__ = ()
-
 
 class Filled(Named):
     """A function that is its limit where its formula has none: the cell of an operation that is defined everywhere."""
-
-    __slots__ = ()
 
 
 class Sum(Cell):
     """A constant and multiples of cells. A coefficient of 0 stands where a term that may be undefined has cancelled."""
 
-    __slots__ = ("constant", "known", "terms")
-
-    def __init__(self, cells: Maker, constant: fmpq, terms: tuple[tuple[fmpq, Cell], ...]) -> None:
+    def __init__(self, cells: Cells, constant: fmpq, *terms: tuple[fmpq, Cell]) -> None:
         super().__init__(cells, tuple(c for _, c in terms))
         self.constant, self.terms = constant, terms
-        signs = {UNIT: 1, -UNIT: -1, NOUGHT: 0}  # of coefficients that need no product
-        self.known = Rational(constant), [(Rational(q) if q not in signs else signs[q], c) for q, c in terms]
+        self.weights = rational(constant), [rational(q) for q, _ in terms]
 
 
 class Factor(NamedTuple):
@@ -172,74 +154,274 @@ class Factor(NamedTuple):
     divides: bool
     root: bool
 
+    @property
+    def matters(self) -> bool:
+        return bool(self.exponent != 0 or self.divides or self.root or self.base.partial)
+
 
 class Product(Cell):
     """Powers of cells."""
 
-    __slots__ = ("factors",)
-
-    def __init__(self, cells: Maker, factors: tuple[Factor, ...]) -> None:
-        partial = any(f.divides or f.root for f in factors)
-        super().__init__(cells, tuple(f.base for f in factors), partial)
+    def __init__(self, cells: Cells, *factors: Factor) -> None:
+        super().__init__(cells, tuple(f.base for f in factors), any(f.divides or f.root for f in factors))
         self.factors = factors
+
+
+class Ratio(NamedTuple):
+    """A factor base**k*total**(-k/p) of a product, where total is q*base**p + rest."""
+
+    base: Cell
+    total: Cell
+    k: fmpq
+    p: fmpq
+    q: fmpq
+    rest: Cell
 
 
 class Call(Cell):
     """A function by its name, which is sympy's."""
 
-    __slots__ = ("function", "name")
-
-    def __init__(self, cells: Maker, name: str, function: Any, args: tuple[Cell, ...]) -> None:
+    def __init__(self, cells: Cells, name: str, function: Any, *args: Cell) -> None:
         super().__init__(cells, args, name not in TOTAL)
         self.name, self.function = name, function
 
 
-class Step(Cell):
-    """A whole number beside a number, or its sign: "floor", "ceil" or "sign"."""
+class Floor(Cell):
+    """The largest whole number that is not above a number."""
 
-    __slots__ = ("name",)
-
-    def __init__(self, cells: Maker, name: str, x: Cell) -> None:
+    def __init__(self, cells: Cells, x: Cell) -> None:
         super().__init__(cells, (x,), smooth=False)
-        self.name = name
 
 
-class Compared(Cell):
-    """Whether x is less than y, or equal to it. ``open_``: but for points that fill no space."""
-
-    __slots__ = ("equality", "open_")
-
-    def __init__(self, cells: Maker, x: Cell, y: Cell, equality: bool, open_: bool) -> None:
-        super().__init__(cells, (x, y), smooth=False)
-        self.equality, self.open_ = equality, open_
+Conditions = tuple[tuple[Cell, Signs], ...]
 
 
 class Path(NamedTuple):
-    """The comparisons that lead to a result."""
+    """The signs that lead to a result."""
 
-    truths: tuple[tuple[Compared, bool], ...]
+    conditions: Conditions
     result: Cell
 
 
 class Choice(Cell):
-    """The result of the path whose truths hold. ``open_``: a derivative, which is asked for beside kinks and not on them."""
+    """The result of the path whose conditions hold. ``open_``: a derivative, which is asked for beside kinks and not on them."""
 
-    __slots__ = ("open_", "order", "paths")
-
-    def __init__(self, cells: Maker, paths: tuple[Path, ...], open_: bool) -> None:
+    def __init__(self, cells: Cells, open_: bool, *paths: Path) -> None:
         self.paths, self.open_ = paths, open_
-        self.order: dict[Any, list[Cell]] = {}
-        found = dict.fromkeys([cell for path in paths for cell in (*(t for t, _ in path.truths), path.result)])
+        found = dict.fromkeys([cell for path in paths for cell in (*(off for off, _ in path.conditions), path.result)])
         super().__init__(cells, tuple(found), smooth=False)
 
 
-def behind(roots: Iterable[Cell]) -> list[Cell]:
-    """All cells that some are made of, each after its own."""
-    seen = set(roots)
-    stack = list(seen)
-    while stack:
-        for cell in stack.pop().args:
-            if cell not in seen:
-                seen.add(cell)
-                stack.append(cell)
-    return sorted(seen, key=lambda cell: cell.serial)
+def is_linear(cell: Cell) -> bool:
+    """Tell whether a cell has its least and its largest value on the boundary of any box."""
+    return isinstance(cell, Leaf) or (isinstance(cell, Sum) and all(isinstance(c, Leaf) for c in cell.args))
+
+
+class Cells:
+    """Makes cells, each once, and counts what is done with them.
+
+    whole       an evaluation over the box
+    recorder    decides truths, and runs references
+    slopes      the derivatives of cells
+    quotients   the ranges of quotients whose parts vanish together
+    work        how many cells were evaluated
+    uncertified functions without rigorous bounds that were met
+    """
+
+    whole: Any
+    recorder: Any
+    slopes: Any
+    quotients: Any
+
+    def __init__(self) -> None:
+        self._made: dict[Any, Any] = {}
+        self.all: list[Cell] = []
+        self._orders: dict[Cell, list[Cell]] = {}
+        self._ratios: dict[Cell, tuple[list[Ratio], Cell]] = {}
+        self.zero, self.one = self.number(NOUGHT), self.number(UNIT)
+        self.work = 0
+        self.uncertified: set[str] = set()
+
+    def order(self, cell: Cell) -> list[Cell]:
+        """All cells that one is made of, each after its own."""
+        if cell not in self._orders:
+            seen, stack = {cell}, [cell]
+            while stack:
+                new = [a for a in stack.pop().args if a not in seen]
+                seen.update(new)
+                stack += new
+            self._orders[cell] = sorted(seen, key=lambda c: c.serial)
+        return self._orders[cell]
+
+    def _once(self, make: Any, *parts: Any) -> Any:
+        key = (make, *parts)
+        found = self._made.get(key)
+        if found is None:
+            found = self._made[key] = make(self, *parts)
+        return found
+
+    def of(self, x: Any) -> Cell:
+        """A cell as it is, a number exactly."""
+        if isinstance(x, Cell):
+            return x
+        value = x.item() if hasattr(x, "item") else x
+        exact = value if hasattr(value, "as_integer_ratio") else float(value)
+        if isinstance(exact, float) and not math.isfinite(exact):
+            return self.call(str(exact), None, ())
+        return self.number(fmpq(*exact.as_integer_ratio()))
+
+    def number(self, value: fmpq) -> Number:
+        found: Number = self._once(Number, value)
+        return found
+
+    def leaf(self, place: int) -> Leaf:
+        found: Leaf = self._once(Leaf, place)
+        return found
+
+    def named(self, x: Cell) -> Cell:
+        return x if isinstance(x, (Number, Leaf)) else Named(self, (x,))
+
+    def filled(self, x: Cell) -> Cell:
+        """A cell without its holes, where it has any: where what it divides by may be 0 in the box."""
+        divided = [f.base for c in self.order(x) if isinstance(c, Product) for f in c.factors if f.divides]
+        found: Cell = self._once(Filled, (x,)) if any(map(self.whole.may_vanish, divided)) else x
+        return found
+
+    def sum(self, parts: Iterable[tuple[fmpq, Cell]]) -> Cell:
+        """The sum of multiples: sums in it are opened, and like terms gathered."""
+        constant = NOUGHT
+        terms: dict[Cell, fmpq] = {}
+        for coefficient, cell in parts:
+            if isinstance(cell, Number):
+                constant += coefficient * cell.value
+            elif isinstance(cell, Sum):
+                constant += coefficient * cell.constant
+                for inner, term in cell.terms:
+                    terms[term] = terms.get(term, NOUGHT) + coefficient * inner
+            else:
+                terms[cell] = terms.get(cell, NOUGHT) + coefficient
+        left = sorted(((q, c) for c, q in terms.items() if q != 0 or c.partial), key=lambda term: term[1].serial)
+        if not left:
+            return self.number(constant)
+        if constant == 0 and len(left) == 1 and left[0][0] == 1:
+            return left[0][1]
+        found: Cell = self._once(Sum, constant, *left)
+        return found
+
+    def monic(self, cell: Cell) -> tuple[fmpq, Cell]:
+        """A number and a cell whose product is this one: the same cell for all multiples of it."""
+        leading = next((q for q, _ in cell.terms if q != 0), UNIT) if isinstance(cell, Sum) else UNIT
+        return leading, cell if leading == 1 else self.sum([(1 / leading, cell)])
+
+    def product(self, parts: Iterable[tuple[Cell, fmpq]]) -> Cell:
+        """The product of powers: products in it are opened, and like factors gathered; numbers become coefficients."""
+        scale = UNIT
+        known: dict[Cell, tuple[fmpq, bool, bool]] = {}
+        pending = list(parts)[::-1]
+        while pending:
+            cell, exponent = pending.pop()
+            whole = exponent.q == 1
+            leading, rest = self.monic(cell) if whole else (UNIT, cell)
+            if isinstance(cell, Number) and whole and (cell.value != 0 or exponent > 0):
+                scale *= cell.value ** int(exponent.p)
+            elif leading != 1:
+                scale *= leading ** int(exponent.p)
+                pending.append((rest, exponent))
+            else:
+                plain = isinstance(cell, Number) and cell.value > 0
+                inner = cell.factors if isinstance(cell, Product) and whole else [Factor(cell, UNIT, False, not whole and not plain)]
+                for f in inner:
+                    e, divides, root = known.get(f.base, (NOUGHT, False, False))
+                    divides = divides or f.divides or (exponent < 0 and not plain)
+                    known[f.base] = e + f.exponent * exponent, divides, root or f.root
+        factors = [f for f in (Factor(base, *how) for base, how in known.items()) if f.matters]
+        if scale == 0:
+            factors = [f for f in factors if f.divides or f.root or f.base.partial]
+        return self.sum([(scale, self.of_factors(factors))])
+
+    def of_factors(self, factors: Sequence[Factor]) -> Cell:
+        if not factors:
+            return self.one
+        if len(factors) == 1 and factors[0].exponent == 1 and not factors[0].divides and not factors[0].root:
+            return factors[0].base
+        found: Cell = self._once(Product, *sorted(factors, key=lambda f: f.base.serial))
+        return found
+
+    def without_holes(self, cell: Cell) -> Cell:
+        """A product without what has cancelled, which may be undefined."""
+        return self.product([(f.base, f.exponent) for f in cell.factors if f.exponent != 0]) if isinstance(cell, Product) else cell
+
+    def ratios(self, cell: Product) -> tuple[list[Ratio], Cell]:
+        """The factors of a product over sums of which they are a part, and the rest of it."""
+        if cell not in self._ratios:
+            found: list[Ratio] = []
+            left = {f.base: f.exponent for f in cell.factors}
+            for total in [f.base for f in cell.factors if f.exponent < 0]:
+                terms = total.terms if isinstance(total, Sum) else [(UNIT, total)]
+                for base, p in [(b, UNIT * n) for b, e in left.items() if e > 0 and e.q == 1 for n in (1, 2)]:
+                    raised = self.power(base, p)
+                    q = next((q for q, term in terms if term is raised), NOUGHT)
+                    k = min(left[base], (-p * left[total]).floor() * UNIT)
+                    if q > 0 and k >= 1:
+                        found.append(Ratio(base, total, k, p, q, self.sum([(UNIT, total), (-q, raised)])))
+                        left[base] -= k
+                        left[total] += k / p
+            self._ratios[cell] = found, self.product([(b, e) for b, e in left.items() if e != 0]) if found else cell
+        return self._ratios[cell]
+
+    def power(self, x: Cell, exponent: fmpq) -> Cell:
+        return self.product([(x, exponent)])
+
+    def call(self, name: str, function: Any, args: Sequence[Cell]) -> Cell:
+        found: Cell = self._once(Call, name, function, *args)
+        return found
+
+    def floor(self, x: Cell) -> Cell:
+        found: Cell = self._once(Floor, x) if not isinstance(x, Number) else self.number(fmpq(x.value.floor()))
+        return found
+
+    def relation(self, off: Cell, signs: Signs) -> bool | tuple[Cell, Signs]:
+        """Tell whether the sign of a cell is one of some; if it varies, as a condition on a cell that all multiples share."""
+        scale, off = self.monic(off)
+        if isinstance(off, Number) or (isinstance(off, Sum) and all(q == 0 for q, _ in off.terms)):
+            known = off.value if isinstance(off, Number) else off.constant
+            return (known > 0) - (known < 0) in signs
+        return off, signs if scale > 0 else frozenset(-s for s in signs)
+
+    def compared(self, x: Cell, y: Cell, signs: Signs) -> bool | Cell:
+        """Tell whether the sign of x - y is one of some: decided, or 1 where it is, and else 0."""
+        a, b = (_INFINITE.get(c.name, 0) if isinstance(c, Call) else 0 for c in (x, y))
+        known = self.relation(self.of(a - b) if a or b else self.sum([(UNIT, x), (-UNIT, y)]), signs)
+        if isinstance(known, bool):
+            return known
+        off, signs = known
+        return self.choice([Path(((off, signs),), self.one), Path(((off, ANY - signs),), self.zero)])
+
+    def choice(self, paths: Sequence[Path], open_: bool = False) -> Cell:
+        if all(path.result is paths[0].result for path in paths):
+            return paths[0].result
+        found: Cell = self._once(Choice, open_, *paths)
+        return found
+
+    def rebuilt(self, cell: Cell, found: Mapping[Cell, Cell]) -> Cell:
+        """The same of other cells; what a choice depends on stays."""
+        if all(found[a] is a for a in cell.args):
+            return cell
+        if isinstance(cell, Sum):
+            return self.sum([(UNIT, self.number(cell.constant)), *((q, found[c]) for q, c in cell.terms)])
+        if isinstance(cell, Product):
+            return self.product([(found[f.base], f.exponent) for f in cell.factors])
+        if isinstance(cell, Call):
+            return self.call(cell.name, cell.function, [found[a] for a in cell.args])
+        if isinstance(cell, Choice):
+            return self.choice([Path(p.conditions, found[p.result]) for p in cell.paths], cell.open_)
+        (x,) = cell.args
+        return self.floor(found[x]) if isinstance(cell, Floor) else self.filled(found[x]) if isinstance(cell, Filled) else found[x]
+
+    def replaced(self, root: Cell, known: Mapping[Cell, Cell]) -> Cell:
+        """A cell with others in the places of some that it is made of."""
+        found = dict(known)
+        for cell in self.order(root):
+            if cell not in found:
+                found[cell] = self.rebuilt(cell, found)
+        return found[root]

@@ -3,244 +3,326 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from flint import arb
-
-from gradcli.reference.ranges.boxes import Box
-from gradcli.reference.ranges.branches import chosen, is_possible
-from gradcli.reference.ranges.cells import UNIT, Call, Cell, Choice, Compared, Filled, Leaf, Named, Number, Product, Step, Sum, behind
+from gradcli.reference.ranges.cells import (
+    ANY,
+    EQUAL,
+    UNIT,
+    Call,
+    Cell,
+    Cells,
+    Choice,
+    Conditions,
+    Filled,
+    Floor,
+    Leaf,
+    Named,
+    Number,
+    Path,
+    Product,
+    Signs,
+    Sum,
+    is_linear,
+)
+from gradcli.reference.ranges.functions import DOMAIN, JUMP, KINK, POLE, range_of
 from gradcli.reference.ranges.intervals import (
     ONE,
     ZERO,
+    Box,
     Interval,
-    Rational,
     add,
+    hull,
+    is_finite,
+    is_point,
+    meet,
     multiply,
     rational,
-    real_power,
-    whole_power,
+    rational_power,
     x_log_x,
 )
-from gradcli.reference.ranges.norms import bounded
-from gradcli.reference.ranges.samples import COST_OF_BALLS, COST_OF_SAMPLES, in_balls, sampled
-from gradcli.reference.ranges.shape import DOMAIN, JUMP, POLE, Found
-from gradcli.reference.ranges.shapes import COSTS, SHAPES
-from gradcli.reference.ranges.values import NONE, Event, Events, Ledger, Limits, Table, Value
+
+
+class Event(NamedTuple):
+    """What is the matter with a cell somewhere in a box.
+
+    soft       whether that is at an end of an argument only
+    edge       whether it is on the boundary of the box only
+    removable  whether a limit closes the gap
+    """
+
+    kind: str
+    cell: Cell
+    soft: bool = False
+    edge: bool = False
+    removable: bool = False
+
+
+Events = frozenset[Event]
+NONE: Events = frozenset()
+
+
+class Value(NamedTuple):
+    """The range of a cell; None where it is defined nowhere in the box."""
+
+    interval: Interval | None
+    events: Events = NONE
 
 
 class Evaluation:
-    """Cells over one box. ``limits`` finds the range of a quotient whose parts vanish together; ``known`` are cells with other values."""
+    """Cells over one box. ``limits``: whether quotients whose parts vanish together have their limits there."""
 
-    def __init__(self, box: Box, ledger: Ledger, limits: Limits | None = None, known: Table | None = None) -> None:
-        self.box, self.ledger, self.limits = box, ledger, limits
-        self.table: Table = dict(known or {})
+    def __init__(self, cells: Cells, box: Box, limits: bool = True) -> None:
+        self.cells, self.box, self.limits = cells, box, limits
+        self.table: dict[Cell, Value] = {}
 
-    def run(self, order: Sequence[Cell]) -> Table:
-        table = self.table
-        before = len(table)
+    def run(self, order: Sequence[Cell]) -> Mapping[Cell, Value]:
+        table, before = self.table, len(self.table)
         for cell in order:
             if cell not in table:
-                table[cell] = _RULES[type(cell)](self, cell, table)
-        self.ledger.work += len(table) - before
+                table[cell] = _RULES[type(cell)](self, cell)
+        self.cells.work += len(table) - before
         return table
 
-    def elsewhere(self, box: Box) -> Evaluation:
-        return Evaluation(box, self.ledger, self.limits)
-
     def value(self, cell: Cell) -> Value:
-        return self.run(behind([cell]))[cell]
-
-    def _number(self, cell: Number, table: Table) -> Value:
-        return Value(cell.known.interval)
-
-    def _leaf(self, cell: Leaf, table: Table) -> Value:
-        return Value(self.box[cell.place])
-
-    def _named(self, cell: Named, table: Table) -> Value:
-        return table[cell.args[0]]
-
-    def _filled(self, cell: Filled, table: Table) -> Value:
-        x, events = table[cell.args[0]]
-        return Value(x, frozenset(e for e in events if not e.removable))
+        return self.run(self.cells.order(cell))[cell]
 
     def may_vanish(self, cell: Cell) -> bool:
         """Tell whether a cell may be 0 in the box, or has no value."""
         x = self.value(cell).interval
         return x is None or bool(x[0] <= 0 <= x[1])
 
-    def _sum(self, cell: Sum, table: Table) -> Value:
-        constant, terms = cell.known
-        total, events = constant.interval, NONE
-        for coefficient, term in terms:
-            x, more = table[term]
+    # -- arithmetic and functions
+
+    def _number(self, cell: Number) -> Value:
+        return Value(cell.interval)
+
+    def _leaf(self, cell: Leaf) -> Value:
+        return Value(self.box[cell.place])
+
+    def _named(self, cell: Named) -> Value:
+        return self.table[cell.args[0]]
+
+    def _filled(self, cell: Filled) -> Value:
+        x, events = self.table[cell.args[0]]
+        return Value(x, frozenset(e for e in events if not e.removable))
+
+    def _sum(self, cell: Sum) -> Value:
+        total, weights = cell.weights
+        events = NONE
+        for weight, term in zip(weights, cell.args, strict=True):
+            x, more = self.table[term]
             events = events | more if more else events
             if x is None:
                 return self._limit(cell, events)
-            if coefficient == 1:
-                total = add(total, x)
-            elif coefficient == -1:
-                total = add(total, (-x[1], -x[0]))
-            elif isinstance(coefficient, Rational):
-                total = add(total, multiply(coefficient.interval, x))
-        if events and not (total[0].is_finite() and total[1].is_finite()):
-            return self._limit(cell, events, total)
-        return Value(total, events)
+            total = add(total, x if weight[0] == 1 == weight[1] else multiply(weight, x))
+        return self._limit(cell, events, total) if events and not is_finite(total) else Value(total, events)
 
     def _limit(self, cell: Cell, events: Events, natural: Interval | None = None) -> Value:
         """The range of a quotient whose parts vanish together, with its limit; else its natural one."""
-        found = None if self.limits is None else self.limits(cell, self)
+        found = self.cells.quotients.range_of(cell, self) if self.limits else None
         if found is None:
             return Value(natural, events)
         return Value(found, frozenset(e._replace(removable=True) if e.kind == POLE else e for e in events))
 
-    def _product(self, cell: Product, table: Table) -> Value:
-        total, events = (ONE, ONE), NONE
-        own = False
+    def _product(self, cell: Product) -> Value:
+        total, events, own = (ONE, ONE), NONE, False
         for base, exponent, divides, root in cell.factors:
-            x, more = table[base]
+            x, more = self.table[base]
             events = events | more if more else events
             if x is None:
-                return self._of_logarithm(cell, table) or Value(None, events)
-            a, b = x
-            if root and a < 0:
+                return self._with_logarithm(cell) or Value(None, events)
+            if root and x[0] < 0:
                 events |= {Event(DOMAIN, cell)}
-                if b < 0:
+                if x[1] < 0:
                     return Value(None, events)
-                a = ZERO
-            if divides and a <= 0 <= b:
-                if a == 0 and b == 0:
-                    return self._limit(cell, events | {Event(POLE, cell)})
+            if divides and x[0] <= 0 <= x[1]:
+                soft = bool(x[0] == 0 or x[1] == 0)
+                events |= {Event(POLE, cell, soft, soft and is_linear(base))}
                 own = True
-                events |= {Event(POLE, cell, a == 0 or b == 0)}
-            if exponent != 0:
-                part = whole_power((a, b), int(exponent.p)) if exponent.q == 1 else real_power((a, b), exponent)
-                total = multiply(total, part)
-        if not own and events and not (total[0].is_finite() and total[1].is_finite()):
-            return self._of_logarithm(cell, table) or Value(total, events)
-        if own and not (total[0].is_finite() and total[1].is_finite()):
-            return self._limit(cell, events, self._of_norm(cell, table, total))
-        return Value(total, events)
+                if is_point(x):
+                    return self._limit(cell, events)
+            total = multiply(total, rational_power(x, exponent))
+        if self.cells.ratios(cell)[0]:
+            total = self._of_ratios(cell, total)
+        if is_finite(total) or not events:
+            return Value(total, events)
+        if own:
+            return self._limit(cell, events, total)
+        return self._with_logarithm(cell) or Value(total, events)
 
-    def _of_logarithm(self, cell: Product, table: Table) -> Value | None:
+    def _with_logarithm(self, cell: Product) -> Value | None:
         """The range of a product such as x*log(x), whose limit at 0 is 0; None for others."""
         for logarithm in cell.factors:
             inner = logarithm.base
             if not isinstance(inner, Call) or inner.name != "log" or logarithm.exponent != 1:
                 continue
-            base: Cell = inner.args[0]
+            scale, base = self.cells.monic(inner.args[0])
             power = UNIT
             if isinstance(base, Product) and len(base.factors) == 1 and not base.factors[0].divides:
-                (factor,) = base.factors
-                base, power = factor.base, factor.exponent
+                base, power = base.factors[0][:2]
             weight = next((f for f in cell.factors if f.base is base and f.exponent > 0), None)
-            rest = [table[f.base] for f in cell.factors if f is not weight and f is not logarithm]
-            x, found = table[base], None if weight is None else x_log_x(table[base].interval, weight.exponent)
-            if found is None or any(v.interval is None for v in rest):
-                continue
-            total = multiply(rational(power), found)
-            for f in cell.factors:
-                part = table[f.base].interval
-                if f is not weight and f is not logarithm and f.exponent != 0 and part is not None:
-                    total = multiply(total, whole_power(part, int(f.exponent.p)) if f.exponent.q == 1 else real_power(part, f.exponent))
-            events = table[inner].events - {e for e in table[inner].events if e.cell is inner and e.kind in (POLE, DOMAIN)}
-            hole = Event(POLE, inner, removable=True)
-            return Value(total, events.union(x.events, *[v.events for v in rest], {hole}))
+            found = None if weight is None or abs(scale) != 1 else x_log_x(self.table[base].interval, weight.exponent)
+            rest, more = self.value(self.cells.of_factors([f for f in cell.factors if f is not logarithm and f is not weight]))
+            if found is not None and rest is not None:
+                events = frozenset(e for e in self.table[inner].events if e.cell is not inner)
+                hole = Event(POLE, inner, removable=True)
+                return Value(multiply(multiply(rational(power), found), rest), events | self.table[base].events | more | {hole})
         return None
 
-    def _of_norm(self, cell: Product, table: Table, natural: Interval) -> Interval:
-        """x/sqrt(x**2 + ...) is never outside of [-1, 1], though both parts vanish together."""
-        found = bounded(cell, {f.base: table[f.base].interval for f in cell.factors}, self)
-        return natural if found is None else (max(natural[0], found[0]), min(natural[1], found[1]))
+    def _of_ratios(self, cell: Product, natural: Interval) -> Interval:
+        """The natural range, or less: u**k*S**(-k/p) is a power of 1/(q + rest/u**p) where S is q*u**p + rest, with u on one side only."""
+        ratios, left = self.cells.ratios(cell)
+        total = self.value(left).interval
+        for ratio in ratios:
+            rest, u = self.value(ratio.rest).interval, self.table[ratio.base].interval
+            if rest is None or u is None or total is None or rest[0] < 0 or rational_power(u, ratio.p)[0] < 0:
+                return natural
+            q = rational(ratio.q)
+            share = rational_power(add(q, multiply(rest, rational_power(u, -ratio.p))), -ratio.k / ratio.p)
+            share = meet(share, (ZERO, rational_power(q, -ratio.k / ratio.p)[1]))
+            if int(ratio.k.p) % 2 and u[0] < 0:
+                share = (-share[1], -share[0] if u[1] <= 0 else share[1])
+            total = multiply(total, share)
+        return natural if total is None else meet(natural, total)
 
-    def _call(self, cell: Call, table: Table) -> Value:
-        given, events = [], NONE
-        for argument in cell.args:
-            x, more = table[argument]
-            events = events | more if more else events
-            if x is None:
-                return Value(None, events)
-            given.append(x)
-        own = hasattr(cell.function, "by_mpmath")  # that of a record, whatever it is called
-        shape = None if own else SHAPES.get(cell.name)
-        self.ledger.work += COST_OF_BALLS if shape is None else COSTS.get(cell.name, 0)
-        found = shape(*given) if shape is not None else in_balls(cell, given)
-        if found is None:
-            self.ledger.uncertified.add(cell.name)
-            self.ledger.work += COST_OF_SAMPLES
-            found = Found(sampled(cell, given))
+    def _call(self, cell: Call) -> Value:
+        given = [self.table[a] for a in cell.args]
+        events = NONE.union(*[v.events for v in given])
+        if any(v.interval is None for v in given):
+            return Value(None, events)
+        found, work, proved = range_of(cell.name, cell.function, [v.interval for v in given if v.interval is not None])
+        self.cells.work += work
+        if not proved:
+            self.cells.uncertified.add(cell.name)
         if found.kind is not None:
-            events |= {Event(found.kind, cell, found.soft)}
+            edge = found.soft and all(is_linear(a) for a in cell.args if a.leaves)
+            events |= {Event(found.kind, cell, found.soft, edge)}
         return Value(found.interval, events)
 
-    def _step(self, cell: Step, table: Table) -> Value:
-        x, events = table[cell.args[0]]
+    # -- branches
+
+    def _floor(self, cell: Floor) -> Value:
+        x, events = self.table[cell.args[0]]
         if x is None:
             return Value(None, events)
-        first, last = (_stepped(cell.name, end) for end in x)
-        if first != last:
-            events |= {Event(JUMP, cell)}
-        return Value((first, last), events)
+        first, last = (end.floor().mid() if end.is_finite() else end for end in x)
+        return Value((first, last), events if first == last else events | {Event(JUMP, cell)})
 
-    def _compared(self, cell: Compared, table: Table) -> Value:
-        x, y = (table[a] for a in cell.args)
-        events = x.events | y.events
-        if x.interval is None or y.interval is None or any(e.kind in (DOMAIN, POLE) and not e.soft for e in events):
-            return Value((ZERO, ONE), events | {Event(JUMP, cell)})  # what is no number is not less, nor greater
-        (a, b), (c, d) = x.interval, y.interval
-        open_ = Value((ZERO, ONE), events | {Event(JUMP, cell)})
-        on_face = cell.open_ and any(self.box[k][0] == self.box[k][1] for k in cell.leaves)
-        if on_face and a == b == c == d:
-            return open_  # what holds on a face tells nothing of the space around it
-        if cell.equality:
-            if b < c or d < a:
-                return Value((ZERO, ZERO), events)
-            return Value((ONE, ONE), events) if a == b == c == d or (not on_face and self._is_one_function(cell)) else open_
-        if b < c:
-            return Value((ONE, ONE), events)
-        if a > d or (a == d and (not cell.open_ or b == c)):
-            return Value((ZERO, ZERO), events)
-        if cell.open_ and (b == c or a == d) and self._moves(cell):
-            return Value((ONE, ONE) if b == c else (ZERO, ZERO), events)
-        return open_
-
-    def _is_one_function(self, cell: Compared) -> bool:
-        """Tell whether both sides are the same where their choices are made."""
-        return self._taken(cell.args[0]) is self._taken(cell.args[1])
+    def signs(self, off: Cell, open_: bool = False) -> Signs:
+        """The signs that a cell may have in the box. What is no number may be said to have any."""
+        x, events = self.table.get(off) or self.value(off)
+        if x is None or any(e.kind in (DOMAIN, POLE) and not e.soft for e in events):
+            return ANY
+        if isinstance(off, Sum) and not off.smooth:
+            taken = self.cells.sum([(UNIT, self.cells.number(off.constant)), *((q, self._taken(c)) for q, c in off.terms)])
+            x = taken.interval if isinstance(taken, Number) else x
+        found = frozenset(s for s, has in ((-1, x[0] < 0), (0, x[0] <= 0 <= x[1]), (1, x[1] > 0)) if has)
+        if not open_:
+            return found
+        if found == EQUAL and any(is_point(self.box[k]) for k in off.leaves):
+            return ANY  # what holds on a face tells nothing of the space around it
+        return found - EQUAL if found != EQUAL and 0 in found and self.cells.slopes.is_thin(off) else found
 
     def _taken(self, cell: Cell) -> Cell:
         """The result of a choice that is made in the whole box."""
-        while isinstance(cell, Choice):
-            paths = [p for p in cell.paths if is_possible(p, self)]
-            if len(paths) != 1:
-                break
-            cell = paths[0].result
+        while isinstance(cell, Choice) and len(possible := self._possible(cell)) == 1:
+            cell = possible[0].result
         return cell
 
-    def _moves(self, cell: Compared) -> bool:
-        """Whether the sides of a comparison are equal on a plane that crosses the box at most, so that it fills no space there."""
-        off = cell.cells.sum([(UNIT, cell.args[0]), (-UNIT, cell.args[1])])
-        terms = off.terms if isinstance(off, Sum) else ((UNIT, off),)
-        leaves = [c for q, c in terms if q != 0]
-        return all(isinstance(c, Leaf) for c in leaves) and any(
-            isinstance(c, Leaf) and self.box[c.place][0] < self.box[c.place][1] for c in leaves
-        )
+    def _possible(self, cell: Choice) -> list[Path]:
+        return [p for p in cell.paths if self.allows(p.conditions, cell.open_)]
 
-    def _choice(self, cell: Choice, table: Table) -> Value:
-        return chosen(cell, self)
+    def allows(self, conditions: Conditions, open_: bool = False) -> bool:
+        """Tell whether some conditions may hold somewhere in the box."""
+        return all(self.signs(off, open_) & signs for off, signs in conditions)
 
+    def _choice(self, cell: Choice) -> Value:
+        """The range of a choice: that of the only path, or of all that are possible."""
+        possible = self._possible(cell)
+        events = NONE.union(*[self.table[off].events for p in possible for off, _ in p.conditions])
+        if len(possible) == 1:
+            found = self.table[possible[0].result]
+            return Value(found.interval, found.events | events)
+        interval: Interval | None = None
+        for path in possible:
+            known = self._narrowed(path.conditions)
+            if known is None:
+                continue
+            value = self._again(path.result, known)
+            events |= self._without_holes(value.events, path)
+            if value.interval is not None:
+                interval = value.interval if interval is None else hull((*interval, *value.interval))
+        if cell.open_ or not all(self._agree(p, q) for i, p in enumerate(possible) for q in possible[:i]):
+            events |= {Event(JUMP, cell)}
+        elif sum(not self.cells.slopes.is_thin_path(p) for p in possible) > 1:
+            events |= {Event(KINK, cell)}
+        return Value(interval, events)
 
-def _stepped(name: str, x: arb) -> arb:
-    if not x.is_finite():
-        return x if name != "sign" else ONE if x > 0 else -ONE
-    if name == "sign":
-        return ONE if x > 0 else -ONE if x < 0 else ZERO
-    found = x.floor() if name == "floor" else x.ceil()
-    return found.mid()
+    def _without_holes(self, events: Events, path: Path) -> Events:
+        """What is the matter with a path, which need have no value at points that belong to others: sin(x)/x where x is not 0."""
+        if not self.limits:
+            return events
+        apart = [off for off, signs in path.conditions if 0 not in signs]
+        closed = self.cells.quotients.are_only_where
+        return frozenset(e for e in events if not (e.removable and any(closed(e.cell, off, self) for off in apart)))
+
+    def _narrowed(self, conditions: Conditions) -> dict[Cell, Interval] | None:
+        """The cells that some conditions narrow; None if they cannot hold together."""
+        known: dict[Cell, Interval] = {}
+        for off, signs in conditions:
+            x, events = self.table[off]
+            if x is None or any(e.kind in (DOMAIN, POLE) for e in events):
+                continue  # where a side is no number, nothing follows for the others
+            bottom = x[0] if -1 in signs else max(x[0], ZERO)
+            top = x[1] if 1 in signs else min(x[1], ZERO)
+            if not self._narrow(known, off, (bottom, top)):
+                return None
+        return known
+
+    def _narrow(self, known: dict[Cell, Interval], cell: Cell, x: Interval) -> bool:
+        """Narrow a cell, and a variable that it is a multiple of, but for a constant. False if that leaves nothing."""
+        before = known.get(cell) or self.table[cell].interval
+        if before is not None:
+            x = max(x[0], before[0]), min(x[1], before[1])
+        if x[0] > x[1]:
+            return False
+        if x != before:
+            known[cell] = x
+        if isinstance(cell, Sum) and len(cell.terms) == 1 and cell.terms[0][0] != 0:
+            ((q, inner),) = cell.terms
+            return self._narrow(known, inner, multiply(rational(1 / q), add(x, rational(-cell.constant))))
+        return True
+
+    def _again(self, result: Cell, known: Mapping[Cell, Interval]) -> Value:
+        """A result evaluated anew with some cells narrowed."""
+        if not known:
+            return self.value(result)
+        changed: set[Cell] = set(known)
+        box = tuple(known.get(self.cells.leaf(k), x) for k, x in enumerate(self.box))
+        other = Evaluation(self.cells, box, self.limits)
+        order = self.cells.order(result)
+        for c in order:
+            if c in known:
+                other.table[c] = Value(known[c], self.table[c].events)
+            elif any(a in changed for a in c.args):
+                changed.add(c)
+            elif c in self.table:
+                other.table[c] = self.table[c]
+        return other.run(order)[result]
+
+    def _agree(self, p: Path, q: Path) -> bool:
+        """Tell whether the results of two paths are the same where one turns into the other."""
+        others = dict(q.conditions)
+        turn = next(off for off, signs in p.conditions if not signs & others.get(off, ANY))
+        apart = self.cells.monic(self.cells.sum([(UNIT, p.result), (-UNIT, q.result)]))[1]
+        known = self._narrowed(((turn, EQUAL),))
+        x = (ZERO, ZERO) if known is None else self._again(apart, known).interval
+        return x is not None and is_point(x, 0)
 
 
 _RULES: Mapping[Any, Any] = {
     Number: Evaluation._number, Leaf: Evaluation._leaf, Named: Evaluation._named, Filled: Evaluation._filled,
-    Sum: Evaluation._sum, Product: Evaluation._product,
-    Call: Evaluation._call, Step: Evaluation._step, Compared: Evaluation._compared, Choice: Evaluation._choice,
+    Sum: Evaluation._sum, Product: Evaluation._product, Call: Evaluation._call,
+    Floor: Evaluation._floor, Choice: Evaluation._choice,
 }  # fmt: skip

@@ -1,31 +1,52 @@
 """Relations over a box: proved, refuted by a point, or left open in a box that is as small as it could be made.
 
-An enclosure proves an inequality with room to spare, box by box. Equalities, and bounds that are touched, are proved by algebra.
+An enclosure proves an inequality with room to spare, box by box. Equalities, and bounds that are touched, are proved by algebra: in the
+field of the functions that a cell is made of, where what is zero is zero wherever it has a value.
 """
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import Any
 
-from flint import arb, fmpq
+from flint import fmpq
 
+from gradcli.errors import GradcliError
+from gradcli.reference.algebra import Unsupported
 from gradcli.reference.deadline import check as still_in_time
-from gradcli.reference.ranges.boxes import Box, Sides, round_numbers, thin
-from gradcli.reference.ranges.cells import UNIT, Cell, Number
-from gradcli.reference.ranges.intervals import Interval, middle
-from gradcli.reference.ranges.making import Cells
-from gradcli.reference.ranges.patterns import Patterns
-from gradcli.reference.ranges.polynomials import vanishes, without_squares
-from gradcli.reference.ranges.shape import DOMAIN, JUMP, POLE
-from gradcli.reference.ranges.target import Target
+from gradcli.reference.fields.element import Element
+from gradcli.reference.fields.field import Field, TooSmall
+from gradcli.reference.fields.functions import Functions
+from gradcli.reference.fields.generators import Variable
+from gradcli.reference.fields.known import Known, Refined
+from gradcli.reference.ranges.cells import UNIT, Call, Cell, Cells, Named, Number, Path, Product, Sum
+from gradcli.reference.ranges.functions import DOMAIN, POLE
+from gradcli.reference.ranges.intervals import (
+    Box,
+    Interval,
+    Sides,
+    above,
+    below,
+    corners,
+    is_point,
+    middle,
+    precise,
+    round_numbers,
+    thin,
+)
+from gradcli.reference.ranges.region import Region
+from gradcli.reference.ranges.search import Search, Target, has_gaps
 
-WORK = 600_000  # cells that are evaluated for one relation
+_WORK = 600_000  # cells that are evaluated for one relation
 _FINEST = 2.0**-52  # of the sides of the box
 _MOST_PARTS = 60_000  # cells that are evaluated to find the parts of a box in which algebra proves an equality,
 _FEW_PARTS = 4_000  # and points at which it does not hold
 _MOST_DOUBTS = 40  # points that the enclosure refutes and floats do not
+_READINGS = 16  # of one cell, as more is learnt of it
+_ATOMS = 32  # of a cell: variables, and functions of them
 
 Point = list[float]
 
@@ -36,208 +57,206 @@ class Outcome:
 
     holds: bool | None
     point: Point | None = None
-    box: Box | None = None
+    box: list[tuple[float, float]] | None = None
     reason: str | None = None
 
 
 class Proof:
-    """One relation ``cell SYMBOL 0``, with a tolerance, over a box.
+    """A relation over the box of a region.
 
     confirmed  whether floats refute the relation at a point
+    kinks      whether points on kinks are left out
     """
 
-    def __init__(
-        self,
-        cells: Cells,
-        target: Callable[[Cell], Target],
-        box: Box,
-        symbol: str,
-        within: fmpq,
-        confirmed: Callable[[Point], bool],
-        kinks: bool = False,
-    ) -> None:
-        self.cells = cells
-        self.target_of, self.box, self.symbol, self.within, self.confirmed = target, box, symbol, within, confirmed
-        self.kinks = kinks  # whether points on kinks are left out
+    def __init__(self, region: Region, confirmed: Callable[[Point], bool], kinks: bool = False) -> None:
+        self.cells, self.box, self.confirmed, self.kinks = region.cells, region.box, confirmed, kinks
         self.doubts = 0
 
-    def of(self, cell: Cell) -> Outcome:
-        if isinstance(cell, Number) and not cell.partial:
-            return self._of_number(cell.value)
-        room = self._with_room(cell)
-        if self.symbol == "==" and self.within == 0:
-            return self._defined(cell) if vanishes(self.cells, cell) else self._equal(cell)
-        simpler = without_squares(room) if self.symbol in ("<=", ">=") else None
-        if simpler is not None and self._search(simpler).holds and self._defined(cell).holds:
+    def of(self, left: Any, symbol: str, right: Any, within: float = 0.0) -> Outcome:
+        """What becomes of a relation between two numbers, with a tolerance."""
+        with precise():
+            found = self._decided(self.cells.recorder.lifted(self.cells.of(left) - self.cells.of(right)), symbol, within)
+        if found.holds and self.cells.uncertified:
+            return Outcome(None, reason=f"{', '.join(sorted(self.cells.uncertified))} has no rigorous bounds")
+        return found
+
+    def _decided(self, off: Cell, symbol: str, within: float) -> Outcome:
+        if symbol == "==" and not within:
+            return self._defined(off) if vanishes(off) else self._equal(off)
+        size = abs(off) if symbol in ("==", "!=") else off
+        positive = within - size if symbol in ("<", "<=", "==") else size - within if symbol == "!=" else size + within
+        if symbol in ("<", ">", "!="):
+            return self._positive(positive, strictly=True)
+        simpler = without_squares(positive)
+        if simpler is not None and self._positive(simpler).holds and self._defined(positive).holds:
             return Outcome(True)
-        return self._search(room)
+        return self._positive(positive)
 
-    def _with_room(self, cell: Cell) -> Cell:
-        """The difference with the tolerance of an inequality taken in."""
-        shift = {"<": -self.within, "<=": -self.within, ">": self.within, ">=": self.within}.get(self.symbol, self.within * 0)
-        return cell.cells.sum([(UNIT, cell), (UNIT, cell.cells.number(shift))])
+    def _positive(self, cell: Cell, strictly: bool = False) -> Outcome:
+        """Prove that a cell is positive, or not negative, box by box: the one in which it may be least comes first."""
+        search = Search(Target(self.cells, cell), self.box)
 
-    def _of_number(self, value: fmpq) -> Outcome:
-        shifted = self._with_room_of(value)
-        low = high = (arb(shifted).lower(), arb(shifted).upper())
-        holds = self._proved((low[0], high[1]))
-        point = [float(middle(x).mid()) for x in self.box]
-        if not holds and not self.confirmed(point):
-            return Outcome(None, box=self.box, reason="the sides differ by less than rounding")
-        return Outcome(holds, None if holds else point)
+        def refutes(x: Interval) -> bool:
+            return bool(x[1] < 0 or (strictly and x[1] <= 0))
 
-    def _with_room_of(self, value: fmpq) -> fmpq:
-        return value + {"<": -self.within, "<=": -self.within, ">": self.within, ">=": self.within}.get(self.symbol, self.within * 0)
-
-    def _proved(self, x: Interval) -> bool:
-        a, b = x
-        w = arb(self.within)
-        match self.symbol:
-            case ">":
-                return bool(a > 0)
-            case ">=":
-                return bool(a >= 0)
-            case "<":
-                return bool(b < 0)
-            case "<=":
-                return bool(b <= 0)
-            case "==":
-                return bool(a >= -w and b <= w)
-            case _:
-                return bool(a > w or b < -w)
-
-    def _refuted(self, x: Interval) -> bool:
-        a, b = x
-        w = arb(self.within)
-        match self.symbol:
-            case ">":
-                return bool(b <= 0)
-            case ">=":
-                return bool(b < 0)
-            case "<":
-                return bool(a >= 0)
-            case "<=":
-                return bool(a > 0)
-            case "==":
-                return bool(a > w or b < -w)
-            case _:
-                return bool(a >= -w and b <= w)
-
-    def _urgency(self, x: Interval) -> arb:
-        """How far a relation may be from holding: the furthest box comes first."""
-        a, b = x
-        match self.symbol:
-            case ">" | ">=":
-                return a
-            case "<" | "<=":
-                return -b
-            case "==":
-                return min(a, -b)
-            case _:
-                return max(a, -b)
-
-    def _search(self, cell: Cell) -> Outcome:
-        target, sides = self.target_of(cell), Sides(self.box, cell.leaves)
-        begun = target.ledger.work
-        heap: list[tuple[arb, int, int, Box]] = []
-        serial = 0
-        refuted: Point | None = None
-        pending = [(self.box, 0)]
-        while pending or heap:
-            still_in_time()
-            if not pending:
-                _, depth, _, box = heapq.heappop(heap)
-                if target.ledger.work - begun > WORK or sides.is_below(box, _FINEST):
-                    return self._touched(target, box, refuted)
-                pending = [(half, depth + 1) for half in sides.halves(box)]
-            box, depth = pending.pop(0)
-            found = target.bounds(box)
-            bad = any(e.kind in (DOMAIN, POLE) for e in found.events)
-            turns = self.kinks and any(e.kind == JUMP for e in found.events)
-            if found.interval is not None and not bad and self._proved(found.interval):
-                continue
-            if turns and sides.is_below(box, 2.0**-40):
-                continue
-            for point in self._points(box):
-                value = target.near(thin(point), self.box)
-                refutes = self._refuted(value) if value is not None else not self.kinks
-                if refutes and self.confirmed(point):
-                    return Outcome(False, point)
-                if value is not None and refutes:
-                    refuted, self.doubts = point, self.doubts + 1
-            if self.doubts > _MOST_DOUBTS:
-                return Outcome(None, None, box, "the sides differ there by less than rounding")
-            urgency = arb.neg_inf() if found.interval is None else self._urgency(found.interval)
-            heapq.heappush(heap, (urgency, depth if urgency.is_finite() else -depth, serial, box))
-            serial += 1
+        for bottom, node in search.worst(-1, gaps=True):
+            if bottom > 0 or (bottom == 0 and not strictly):
+                return Outcome(True)
+            point = self._counterexample(search.target, node.box, refutes)
+            if point is None and (self.doubts > _MOST_DOUBTS or search.spent(_WORK, node, _FINEST)):
+                point = self._confirmed(search.target, [round_numbers(x)[0] for x in node.box], refutes)
+                if point is None:
+                    return self._open(node.box, "the sides differ there by less than rounding" if self.doubts else None)
+            if point is not None:
+                return Outcome(False, point)
         return Outcome(True)
 
-    def _touched(self, target: Target, box: Box, refuted: Point | None) -> Outcome:
-        """A box in which a relation is open: perhaps it does not hold at the round numbers in it."""
-        point = [round_numbers(x)[0] for x in box]
+    def _open(self, box: Box, reason: str | None = None) -> Outcome:
+        return Outcome(None, None, [(below(x[0]), above(x[1])) for x in box], reason)
+
+    def _counterexample(self, target: Target, box: Box, refutes: Callable[[Interval], bool]) -> Point | None:
+        """A point of a box at which the relation does not hold: its middle, and the corners where it is the whole box."""
+        points = [[float(middle(x)) for x in box]]
+        if box == self.box:
+            points += [[float(x[0]) for x in corner] for corner in corners(box)]
+        return next((point for point in points if self._confirmed(target, point, refutes)), None)
+
+    def _confirmed(self, target: Target, point: Point, refutes: Callable[[Interval], bool]) -> Point | None:
+        """A point, if the relation does not hold there, neither for enclosures nor for floats."""
         value = target.near(thin(point), self.box)
-        if value is not None and self._refuted(value) and self.confirmed(point):
-            return Outcome(False, point)
-        return Outcome(None, None, box, None if refuted is None else "the sides differ there by less than rounding")
+        refuted = not self.kinks if value is None else refutes(value)
+        if refuted and self.confirmed(point):
+            return point
+        self.doubts += refuted and value is not None
+        return None
 
     def _equal(self, cell: Cell) -> Outcome:
-        """An equality, by algebra for each pattern of branches that may be taken in a part of the box."""
-        target, sides, patterns = self.target_of(cell), Sides(self.box, cell.leaves), Patterns(self.cells, cell)
-        begun = target.ledger.work
-        known: dict[Cell, bool] = {}
+        """An equality, by algebra for each of the functions without branches that it is in a part of the box."""
+        target, sides, begun = Target(self.cells, cell), Sides(self.box, cell.leaves), self.cells.work
+        try:
+            pieces = self.cells.recorder.pieces(cell)
+        except Unsupported:
+            pieces = [((), cell)]
+        left_out = self.cells.slopes.is_thin_path if self.kinks else lambda path: False
+        known = [(conditions, vanishes(piece)) for conditions, piece in pieces if not left_out(Path(conditions, piece))]
         pending = [self.box]
         while pending:
             still_in_time()
             box = pending.pop(0)
             here = target.natural(box)
             value, events = here.table[cell]
-            defined = not any(e.kind in (DOMAIN, POLE) and not e.removable for e in events)
-            if value is not None and value[0] == 0 and value[1] == 0 and defined:
+            defined = not has_gaps(events)
+            if defined and value is not None and is_point(value, 0):
                 continue
-            for point in self._points(box):
-                found = target.near(thin(point), self.box)
-                if (self._refuted(found) if found is not None else not self.kinks) and self.confirmed(point):
-                    return Outcome(False, point)
-            forms = patterns.over(here, self.kinks)
-            proved = forms is not None
-            for form in forms or ():
-                if form is not None and form not in known:
-                    known[form] = vanishes(self.cells, form)
-                proved = form is not None and known[form]
-                if not proved:
-                    break
-            if proved and defined:
+            point = self._counterexample(target, box, lambda x: bool(x[0] > 0 or x[1] < 0))
+            if point is not None:
+                return Outcome(False, point)
+            possible = [zero for conditions, zero in known if here.allows(conditions)]
+            if defined and all(possible):
                 continue
-            spent = target.ledger.work - begun > (_FEW_PARTS if patterns.is_settled(here) and defined else _MOST_PARTS)
-            if spent or not sides.places or sides.is_below(box, _FINEST):
-                return Outcome(None, None, box)
+            most = _FEW_PARTS if len(possible) == 1 and defined else _MOST_PARTS
+            if self.cells.work - begun > most or not sides.places or sides.is_below(box, _FINEST):
+                return self._open(box)
             pending += sides.halves(box)
         return Outcome(True)
 
     def _defined(self, cell: Cell) -> Outcome:
-        """Whether a cell that is zero wherever it is defined is defined all over the box."""
-        target, sides = self.target_of(cell), Sides(self.box, cell.leaves)
-        events = target.natural(self.box).table[cell].events
-        pending, work = [self.box], target.ledger.work
+        """Prove that a cell is defined all over the box, which is zero wherever it is defined."""
+        target, sides, begun = Target(self.cells, cell), Sides(self.box, cell.leaves), self.cells.work
+        pending = [self.box]
         while pending:
             still_in_time()
             box = pending.pop()
-            events = target.natural(box).table[cell].events
-            if not any(e.kind in (DOMAIN, POLE) for e in events):
-                continue
-            if sides.is_below(box, 2.0**-30) or target.ledger.work - work > WORK // 8:
-                return Outcome(None, None, box, "the sides have no value there")
-            pending += sides.halves(box)
+            if any(e.kind in (DOMAIN, POLE) for e in target.natural(box).table[cell].events):
+                if sides.is_below(box, 2.0**-30) or self.cells.work - begun > _WORK // 8:
+                    return self._open(box, "the sides have no value there")
+                pending += sides.halves(box)
         return Outcome(True)
 
-    def _points(self, box: Box) -> list[Point]:
-        """Floats in a box: its middle, and its corners where it is one of the first boxes."""
-        inner = [float(middle(x).mid()) if x[0] < x[1] else float(x[0]) for x in box]
-        found = [[_within(p, x) for p, x in zip(inner, box, strict=True)]]
-        if box == self.box:
-            found += [[float(x[0]) for x in box], [float(x[1]) for x in box]]
-        return found
+
+# -- algebra
 
 
-def _within(p: float, x: Interval) -> float:
-    return float(x[0]) if p < x[0] else float(x[1]) if p > x[1] else p
+class _Atom(Variable):
+    """A variable, or what is taken for one."""
+
+    def __init__(self, cell: Cell) -> None:
+        self.cell = cell
+
+
+def vanishes(cell: Cell) -> bool:
+    """Tell whether a cell is zero wherever it is defined, as algebra tells."""
+    known = Known()
+    for _ in range(_READINGS):
+        try:
+            found = _element(Functions(Field(_ATOMS), known), cell, opaque=False)
+        except Refined:
+            continue
+        except (Unsupported, GradcliError, TooSmall, ValueError, TypeError, ArithmeticError, AttributeError, LookupError):
+            return False
+        if found.is_zero or not known.take_in():
+            return found.is_zero
+    return False
+
+
+def _element(functions: Functions, root: Cell, opaque: bool) -> Element:
+    """A cell as an element of a field. ``opaque``: functions are variables, too."""
+    field = functions.field
+    found: dict[Cell, Any] = {}
+    for cell in root.cells.order(root):
+        if isinstance(cell, Number):
+            found[cell] = functions.number(_fraction(cell.value))
+        elif isinstance(cell, Named):
+            found[cell] = found[cell.args[0]]
+        elif isinstance(cell, Sum):
+            found[cell] = sum((found[c] * _fraction(q) for q, c in cell.terms), functions.number(_fraction(cell.constant)))
+        elif isinstance(cell, Product):
+            total = functions.one
+            for f in cell.factors:
+                total = total * found[f.base] ** _fraction(f.exponent)
+            found[cell] = total
+        elif isinstance(cell, Call) and not opaque:
+            arguments = [found[a] for a in cell.args]
+            found[cell] = functions.exp(1) if cell.name == "e" else _called(functions, cell, arguments)
+        else:
+            found[cell] = Element(field, field.symbols[field.place(cell, partial(_Atom, cell))])
+    return functions.of(found[root])
+
+
+def _called(functions: Functions, cell: Call, arguments: Sequence[Element]) -> Any:
+    if cell.function is None:
+        return getattr(functions, cell.name)
+    return getattr(functions, cell.function.__name__)(*arguments)
+
+
+def without_squares(cell: Cell) -> Cell | None:
+    """A cell of the same sign, but for zeros, without the squares that are factors of it; None where there are none."""
+    functions = Functions(Field(_ATOMS), Known())
+    field = functions.field
+    try:
+        found = _element(functions, cell, opaque=True)
+        if not all(isinstance(field.generators[i], _Atom) for i in found.used()):
+            return None
+        constant, factors = field.factored(found.p)
+    except (Unsupported, TooSmall, Refined, ValueError, ArithmeticError):
+        return None
+    every = [*factors, *found.below.items()]  # the sign of a quotient is that of the product
+    if not any(power > 1 for _, power in every):
+        return None
+    total = cell.cells.number(UNIT if constant > 0 else -UNIT)
+    for key, power in every:
+        if power % 2:
+            total = total * _as_cell(cell.cells, field, field.factors[key])
+    return total
+
+
+def _as_cell(cells: Cells, field: Field, polynomial: Any) -> Cell:
+    terms = []
+    for powers, coefficient in polynomial.terms():
+        atoms = [(field.generators[i], n) for i, n in enumerate(powers) if n]
+        terms.append((fmpq(coefficient), cells.product([(g.cell, fmpq(int(n))) for g, n in atoms if isinstance(g, _Atom)])))
+    return cells.sum(terms)
+
+
+def _fraction(q: fmpq) -> Fraction:
+    return Fraction(int(q.p), int(q.q))

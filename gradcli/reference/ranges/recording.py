@@ -1,4 +1,8 @@
-"""References run on cells: arithmetic is written down, functions are sympy's, and where a reference branches, all branches are taken."""
+"""A function of the program as cells: its graph is read by the references of its operations, some names being variables of a box.
+
+Arithmetic is written down, functions are sympy's, and where a reference branches, all branches are taken. Derivatives inside of the
+function are taken from their definitions.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +13,20 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.graph.interpret import Domain, interpret
+from gradcli.graph.nodes import Expr, constant_value
+from gradcli.graph.transforms import Derivation, definition_order
+from gradcli.ops.calling.promotion import numpy_dtype
+from gradcli.ops.constants import Constant
 from gradcli.ops.registry import find
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Algebra, Unsupported
-from gradcli.reference.ranges.cells import UNIT, Cell, Choice, Compared, Named, Number, Path, Step, behind
-from gradcli.reference.ranges.identities import rebuilt
-from gradcli.reference.ranges.making import Cells
+from gradcli.reference.ranges.cells import ANY, EQUAL, UNIT, Cell, Cells, Choice, Conditions, Leaf, Named, Number, Path, Signs, Sum
+from gradcli.reference.ranges.intervals import is_point
 
-MOST_PATHS = 64
+_MOST_PATHS = 64
 _MOST_MASKS = 5  # of a function, for each of which it has twice as many branches
+Array = np.ndarray
 
 
 class Recorder(Algebra):
@@ -30,10 +39,12 @@ class Recorder(Algebra):
         self.m: Any = self
         self.zero, self.one = cells.zero, cells.one
         self.inf, self.nan = math.inf, math.nan
-        self._truths: list[tuple[Compared, bool]] | None = None  # those that were decided since the branch began
+        self.pi, self.euler = cells.call("pi", None, ()), cells.call("euler", None, ())
+        self._signs: dict[Cell, Signs] | None = None  # what was decided since the branch began
+        self._taken: list[bool] = []
         self._planned: list[bool] = []
 
-    # -- what references ask of a context -----------------------------------------------------------------------
+    # -- what references ask of a context
 
     def mpf(self, x: Any) -> Cell:
         return self.cells.of(x)
@@ -44,39 +55,17 @@ class Recorder(Algebra):
     def isnan(self, x: Any) -> bool:
         return False
 
-    @property
-    def pi(self) -> Cell:
-        return self.cells.call("pi", None, ())
-
-    @property
-    def euler(self) -> Cell:
-        return self.cells.call("euler", None, ())
-
     def fsum(self, terms: Any) -> Cell:
         return self.cells.sum([(UNIT, self.cells.of(x)) for x in terms])
 
     def floor(self, x: Any) -> Any:
-        return self._step("floor", x)
+        return self.cells.floor(self.cells.of(x))
 
     def ceil(self, x: Any) -> Any:
-        return self._step("ceil", x)
+        return -self.cells.floor(-self.cells.of(x))
 
     def sign(self, x: Any) -> Any:
-        return self._step("sign", x)
-
-    def _step(self, name: str, x: Any) -> Cell:
-        cell = self.cells.of(x)
-        if isinstance(cell, Number):
-            p, q = int(cell.value.p), int(cell.value.q)
-            return self.cells.of({"floor": p // q, "ceil": -(-p // q), "sign": (p > 0) - (p < 0)}[name])
-        return self.cells.step(name, cell)
-
-    def magnitude(self, x: Any) -> Cell:
-        found: Cell = self.scalar(find("abs"), {}, x)
-        return found
-
-    def power(self, x: Any, y: Any) -> Any:
-        return self.scalar(find("pow"), {}, x, y)
+        return self.branching(lambda: 1 if x > 0 else -1 if x < 0 else 0)
 
     def log(self, x: Any, base: Any = None) -> Any:
         natural = self.scalar(find("log"), {}, x)
@@ -92,7 +81,7 @@ class Recorder(Algebra):
             raise Unsupported(name) from None
         return lambda *given: self.scalar(op, dict(op.static), *given)
 
-    # -- operations ---------------------------------------------------------------------------------------------
+    # -- operations
 
     def scalar(self, op: Op, static: Mapping[str, Any], *arguments: Any) -> Any:
         given = [None if a is None else self.cells.of(a) for a in arguments]
@@ -105,26 +94,19 @@ class Recorder(Algebra):
     def structural(self, op: Op, static: Mapping[str, Any], arrays: Sequence[Any]) -> Any:
         """An operation on arrays of cells, entry by entry of all its branches."""
 
-        def run() -> list[Any]:
-            try:
-                result = op.reference(self, *arrays, **static)
-            except (ArithmeticError, ValueError, LookupError, AttributeError, TypeError) as error:
-                raise Unsupported(f"{op.name} of these operands: {str(error) or type(error).__name__}") from None
-            parts = result if isinstance(result, tuple) else (result,)
-            return [np.asarray(part, dtype=object) for part in parts]
+        def run() -> tuple[Array, ...]:
+            result = self.apply(op, static, arrays)
+            return result if isinstance(result, tuple) else (result,)
 
         ways = self.ways(run)
-        shapes = [part.shape for part in ways[0][1]]
         out = []
-        for place, shape in enumerate(shapes):
-            if any(found[place].shape != shape for _, found in ways):
+        for place, part in enumerate(ways[0][1]):
+            if any(found[place].shape != part.shape for _, found in ways):
                 raise Unsupported(f"{op.name}, whose result's shape depends on its operands")
-            columns = [np.ravel(found[place]) for _, found in ways]
-            whole = np.empty(columns[0].size, dtype=object)
-            for i in range(whole.size):
-                paths = [Path(truths, self.cells.of(c[i])) for (truths, _), c in zip(ways, columns, strict=True)]
-                whole[i] = self.cells.choice(paths)
-            out.append(whole.reshape(shape))
+            whole = np.empty(part.shape, dtype=object)
+            for i in np.ndindex(part.shape):
+                whole[i] = self.cells.choice([Path(conditions, self.cells.of(found[place][i])) for conditions, found in ways])
+            out.append(whole)
         return out[0] if op.outputs == 1 else tuple(out)
 
     def extreme(self, which: str, row: list[Any]) -> Any:
@@ -147,56 +129,61 @@ class Recorder(Algebra):
             ranks[place] = ranks[ordered[rank - 1]] if same else rank
         return ranks.reshape(np.shape(array))
 
-    # -- branches -----------------------------------------------------------------------------------------------
+    # -- branches
 
     def branching(self, run: Callable[[], Any]) -> Cell:
         """What a reference gives, with a path for each of its branches."""
-        return self.cells.choice([Path(truths, self.cells.of(found)) for truths, found in self.ways(run)])
+        return self.cells.choice([Path(conditions, self.cells.of(found)) for conditions, found in self.ways(run)])
 
-    def ways(self, run: Callable[[], Any]) -> list[tuple[tuple[tuple[Compared, bool], ...], Any]]:
-        """The results of all branches, each with the truths that lead to it."""
-        before = self._truths, self._planned
-        found: list[tuple[tuple[tuple[Compared, bool], ...], Any]] = []
+    def ways(self, run: Callable[[], Any]) -> list[tuple[Conditions, Any]]:
+        """The results of all branches, each with the signs that lead to it."""
+        before = self._signs, self._taken, self._planned
+        found: list[tuple[Conditions, Any]] = []
         planned: list[bool] | None = []
         try:
             while planned is not None:
-                self._truths, self._planned = [], planned
+                self._signs, self._taken, self._planned = {}, [], planned
                 result = run()
-                truths = self._truths
-                found.append((tuple(truths), result))
-                if len(found) > MOST_PATHS:
+                found.append((tuple(self._signs.items()), result))
+                if len(found) > _MOST_PATHS:
                     raise Unsupported("so many branches")
-                taken = [holds for _, holds in truths]
+                taken = self._taken
                 while taken and not taken[-1]:
                     taken.pop()
                 planned = [*taken[:-1], False] if taken else None
         finally:
-            self._truths, self._planned = before
+            self._signs, self._taken, self._planned = before
         return found
 
-    def lifted(self, root: Cell) -> Cell:
-        """A function in which truths are numbers, as x*(x < 1) + (x >= 1), as a choice between functions of which none has such."""
-        order = behind([root])
-        truths = [c for c in order if _is_mask(c)]
-        used = {a for c in order if not isinstance(c, (Compared, Choice, Named)) for a in c.args}
-        masks = [c for c in truths if any(c is a for a in used)]
-        if not masks or len(masks) > _MOST_MASKS:
-            return root
+    def decide(self, truth: Any) -> bool:
+        """One branch of a truth, and later the other. A number is true where it is not 0."""
+        return not self._holds(self._on_path(truth), EQUAL)
 
-        def run() -> Cell:
-            found: dict[Cell, Cell] = {m: self.cells.of(int(self.decide(m))) for m in masks}
-            for cell in order:
-                if cell in found:
-                    continue
-                if isinstance(cell, Choice):
-                    found[cell] = self.cells.choice([Path(p.truths, found[p.result]) for p in cell.paths], cell.open_)
-                elif isinstance(cell, (Compared, Named, Step)) or not cell.args:
-                    found[cell] = cell
-                else:
-                    found[cell] = rebuilt(self.cells, cell, found)
-            return found[root]
+    def _holds(self, off: Cell, signs: Signs) -> bool:
+        """Decide about the sign of a cell."""
+        condition = self.cells.relation(off, signs)
+        if isinstance(condition, bool):
+            return condition
+        if self._signs is None:
+            raise Unsupported("a branch outside of any operation")
+        off, signs = condition
+        whole = self.cells.whole  # but on a face any sign is possible, which tells nothing of derivatives
+        known = self._signs.get(off) or (ANY if any(is_point(whole.box[k]) for k in off.leaves) else whole.signs(off))
+        if known <= signs or not known & signs:
+            return bool(known <= signs)
+        place = len(self._taken)
+        holds = self._planned[place] if place < len(self._planned) else True
+        self._taken.append(holds)
+        self._signs[off] = known & signs if holds else known - signs
+        return holds
 
-        return self.branching(run)
+    def _on_path(self, x: Cell) -> Cell:
+        """The result of a choice on one of its paths, and later on the others."""
+        while isinstance(x, Choice):
+            *others, last = x.paths  # one of them is taken
+            path = next((p for p in others if all(self._holds(*condition) for condition in p.conditions)), last)
+            x = path.result
+        return x
 
     def place(self, x: Cell) -> int:
         """A whole number by which entries are addressed: one of those that a choice has, each in a branch of its own."""
@@ -205,39 +192,117 @@ class Recorder(Algebra):
             raise Unsupported("an index that depends on the variables")
         return int(x.value.p)
 
-    def _on_path(self, x: Cell) -> Cell:
-        """The result of a choice on one of its paths, and later on the others."""
-        while isinstance(x, Choice):
-            x = next(p.result for p in x.paths if all(self.decide(truth) is holds for truth, holds in p.truths))
-        return x
+    def pieces(self, root: Cell) -> list[tuple[Conditions, Cell]]:
+        """The cells without choices that a cell is one of everywhere, and where it is: a variable that is a number there is replaced."""
 
-    def decide(self, truth: Cell) -> bool:
-        """One branch of a truth, and later the other. Truths of paths are comparisons; a number is true where it is not 0."""
-        truth = self._on_path(truth)
-        if isinstance(truth, Number):
-            return truth.value != 0
-        if not isinstance(truth, Compared):
-            return not self.cells.equal(truth, self.cells.zero)
-        if self._truths is None:
-            raise Unsupported("a branch outside of any operation")
-        for known, holds in self._truths:
-            if known is truth:
-                return holds
-        place = len(self._truths)
-        holds = self._planned[place] if place < len(self._planned) else True
-        self._truths.append((truth, holds))
-        return holds
+        def run() -> Cell:
+            found: dict[Cell, Cell] = {}
+            for cell in self.cells.order(root):
+                if isinstance(cell, Choice):
+                    *others, last = cell.paths
+                    path = next((p for p in others if all(self._holds(found[off], signs) for off, signs in p.conditions)), last)
+                    found[cell] = found[path.result]
+                else:
+                    found[cell] = self.cells.rebuilt(cell, found)
+            return found[root]
+
+        return [(conditions, self.cells.replaced(piece, self._solved(conditions))) for conditions, piece in self.ways(run)]
+
+    def _solved(self, conditions: Conditions) -> dict[Cell, Cell]:
+        """The variables that are numbers where some conditions hold."""
+        found: dict[Cell, Cell] = {}
+        for off, signs in conditions:
+            (leaf, constant) = (off.args[0], -off.constant) if isinstance(off, Sum) and len(off.args) == 1 else (off, UNIT * 0)
+            if signs == EQUAL and isinstance(leaf, Leaf):
+                found[leaf] = self.cells.number(constant)
+        return found
+
+    def lifted(self, root: Cell) -> Cell:
+        """A function in which truths are numbers, as x*(x < 1) + (x >= 1), as a choice between functions of which none has such."""
+        order = self.cells.order(root)
+        used = {a for c in order if not isinstance(c, (Choice, Named)) for a in c.args}
+        masks = [c for c in order if c in used and _is_mask(c)]
+        if not masks or len(masks) > _MOST_MASKS:
+            return root
+        return self.branching(lambda: self.cells.replaced(root, {m: self.cells.of(int(self.decide(m))) for m in masks}))
 
 
 def _is_mask(cell: Cell) -> bool:
     """Tell whether a cell is 1 where something holds, and else 0."""
-    if isinstance(cell, Choice):
-        return all(isinstance(p.result, Number) and p.result.value in (0, 1) for p in cell.paths)
-    return isinstance(cell, Compared)
+    return isinstance(cell, Choice) and all(isinstance(p.result, Number) and p.result.value in (0, 1) for p in cell.paths)
 
 
-def recorded() -> Cells:
-    """Cells that references can be run on."""
-    cells = Cells()
-    cells.recorder = Recorder(cells)
-    return cells
+class Tracing(Domain[Any]):
+    """A graph as arrays of cells.
+
+    places   the nodes that are variables
+    values   those of all other leaves
+    origins  the nodes that cells were first made for
+    """
+
+    def __init__(self, cells: Cells, places: Mapping[Expr, int], values: Mapping[Expr, Any], precision: str) -> None:
+        self.cells, self.places, self.values = cells, places, values
+        self.precision = numpy_dtype("float", precision)
+        self.origins: dict[Cell, Expr] = {}
+
+    def run(self, *roots: Expr) -> list[Array]:
+        table: dict[Expr, Any] = {}
+        for root in roots:
+            interpret(definition_order(root), self, table)
+        return [Algebra.map(self.cells.of, table[root]) for root in roots]
+
+    def leaf(self, node: Expr) -> Array:
+        place = self.places.get(node)
+        return self._numbers(self.values[node]) if place is None else Algebra.map(self.cells.leaf, place)
+
+    def constant(self, node: Expr) -> Array:
+        if isinstance(node.payload, Constant):
+            return self._numbers(node.payload.reference(self.cells.recorder))
+        return self._numbers(constant_value(node.payload, self.precision, node.kind))
+
+    def _numbers(self, value: Any) -> Array:
+        array = np.asarray(value)
+        return array.astype(object) if array.dtype.kind in "iu" else Algebra.map(self.cells.of, array)
+
+    def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
+        before = len(self.cells.all)
+        recorder = self.cells.recorder
+        found = recorder.elementwise(op, node.static, operands) if op.elementwise else recorder.structural(op, node.static, operands)
+        for cell in self.cells.all[before:]:
+            self.origins[cell] = node
+        return found
+
+    def part(self, node: Expr, whole: Any, place: int) -> Array:
+        return np.asarray(whole[place], dtype=object)
+
+    def alias(self, node: Expr, x: Array) -> Array:
+        return Algebra.map(lambda v: self.cells.named(v) if isinstance(v, Cell) else v, x)
+
+    def detach(self, node: Expr, x: Array) -> Array:
+        if any(isinstance(v, Cell) and v.leaves for v in np.ravel(x)):
+            raise Unsupported("a detached value, whose slopes are not those of its values")
+        return x
+
+    def derivative(self, node: Expr, table: Mapping[Expr, Any]) -> Array:
+        of: Derivation = node.static["of"]
+        y, x = table[of.y], table[of.x]
+        vector = None if of.vector is None else table[of.vector]
+        if of.kind in ("hessian", "hvp"):
+            y = self._vjp(y, x, None)
+        if of.kind in ("vjp", "hvp"):
+            return self._vjp(y, x, vector)
+        rows = self._rows(y, x)
+        return np.asarray((rows.reshape(*y.shape, -1) * np.ravel(vector)).sum(axis=-1), dtype=object) if of.kind == "jvp" else rows
+
+    def _slope(self, y: Cell, x: Any) -> Cell:
+        found: Cell = self.cells.slopes.of(y, self.cells.of(x))
+        return found
+
+    def _vjp(self, y: Array, x: Array, vector: Array | None) -> Array:
+        weights = [self.cells.one] * y.size if vector is None else np.ravel(vector)
+        total = self.cells.recorder.fsum(self.cells.of(v) * w for v, w in zip(np.ravel(y), weights, strict=True))
+        return Algebra.map(lambda v: self._slope(total, v), x)
+
+    def _rows(self, y: Array, x: Array) -> Array:
+        rows = [Algebra.map(lambda v, row=row: self._slope(self.cells.of(row), v), x) for row in np.ravel(y)]
+        return np.array(rows, dtype=object).reshape(*y.shape, *x.shape)

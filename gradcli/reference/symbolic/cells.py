@@ -11,8 +11,7 @@ from flint import fmpq
 
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Unsupported
-from gradcli.reference.ranges.cells import UNIT, Call, Cell, Number, Path
-from gradcli.reference.ranges.making import Cells
+from gradcli.reference.ranges.cells import ANY, EQUAL, LESS, UNIT, Call, Cell, Cells, Number, Signs
 
 _SMALL = 64  # bits of a number that sympy is told, rather than being given a name for it
 
@@ -35,25 +34,8 @@ def of_operation(cells: Cells, op: Op, static: Mapping[str, Any], arguments: Seq
         expression = _expression(op, tuple(sorted(static.items())), tuple(given))
     except (TypeError, ValueError, AttributeError) as error:
         raise Unsupported(f"{op.name}: {error}") from None
-    sides = _sides(expression)
-    if sides is None:
-        made = of_expression(cells, expression, table)
-        return made if op.domain else cells.filled(made)
-    symbol, below, above = sides
-    is_below = cells.less(of_expression(cells, symbol, table), cells.zero)
-    parts = [of_expression(cells, side, table) for side in (below, above)]
-    return cells.choice([Path(((is_below, True),), parts[0]), Path(((is_below, False),), parts[1])])
-
-
-@cache
-def _sides(expression: Any) -> tuple[Any, Any, Any] | None:
-    """A function of the size and the sign of one number, as it is below 0 and from 0 on; None for others."""
-    found = {part.args[0] for part in expression.atoms(sympy.Abs, sympy.sign)}
-    symbol = found.pop() if len(found) == 1 else None
-    if symbol is None or not symbol.is_Symbol or not expression.has(sympy.sign):
-        return None
-    below, above = (expression.subs({sympy.Abs(symbol): sign * symbol, sympy.sign(symbol): sign}) for sign in (-1, 1))
-    return (symbol, below, above) if expression.subs(symbol, 0) == above.subs(symbol, 0) else None
+    made = of_expression(cells, expression, table)
+    return made if op.domain else cells.filled(made)
 
 
 @cache
@@ -86,18 +68,20 @@ def _told(x: Number) -> Any:
 
 def of_expression(cells: Cells, root: Any, table: Mapping[Any, Cell]) -> Cell:
     """A sympy expression as cells, its symbols being cells already."""
-    found: dict[Any, Any] = dict(table)
-    stack = [(root, False)]
-    while stack:
-        node, ready = stack.pop()
-        if node in found:
-            continue
-        if ready or not _parts(node):
-            found[node] = _made(cells, node, [found[part] for part in _parts(node)])
-        else:
-            stack.append((node, True))
-            stack.extend((part, False) for part in _parts(node))
-    made: Cell = found[root]
+
+    def run() -> Any:
+        found: dict[Any, Any] = dict(table)
+        stack = [root]
+        while stack:
+            node = stack.pop()
+            missing = [part for part in _parts(node) if part not in found]
+            if missing:
+                stack += [node, *missing]
+            elif node not in found:
+                found[node] = _made(cells, node, [found[part] for part in _parts(node)])
+        return found[root]
+
+    made: Cell = cells.recorder.branching(run)
     return made
 
 
@@ -112,10 +96,9 @@ def _parts(node: Any) -> tuple[Any, ...]:
 
 
 def _made(cells: Cells, node: Any, parts: list[Any]) -> Any:
-    if node.is_Rational:
-        return cells.number(fmpq(int(node.p), int(node.q)))
-    if node.is_Float:
-        return cells.of(node)
+    if node.is_Rational or node.is_Float:
+        exact = sympy.Rational(node)
+        return cells.number(fmpq(int(exact.p), int(exact.q)))
     if node in _CONSTANTS:
         return cells.call(_CONSTANTS[node], None, ())
     if isinstance(node, sympy.logic.boolalg.BooleanAtom):
@@ -146,23 +129,11 @@ def _of_jump(cells: Cells, node: Any) -> Cell:
     return cells.zero
 
 
-def _piecewise(cells: Cells, *parts: Any) -> Cell:
-    def run() -> Any:
-        for value, truth in zip(parts[::2], parts[1::2], strict=True):
-            if truth:
-                return value
-        raise Unsupported("a piece that is missing")
-
-    found: Cell = cells.recorder.branching(run)
-    return found
-
-
-def _largest(cells: Cells, *parts: Cell) -> Any:
-    return cells.recorder.extreme("max", list(parts))
-
-
-def _smallest(cells: Cells, *parts: Cell) -> Any:
-    return cells.recorder.extreme("min", list(parts))
+def _piecewise(cells: Cells, *parts: Any) -> Any:
+    for value, truth in zip(parts[::2], parts[1::2], strict=True):
+        if truth:
+            return value
+    raise Unsupported("a piece that is missing")
 
 
 def _turned(function: Any, inside: bool = False) -> Callable[..., Cell]:
@@ -177,35 +148,31 @@ def _turned(function: Any, inside: bool = False) -> Callable[..., Cell]:
     return make
 
 
-def _truth(symbol: str) -> Callable[..., Any]:
-    def make(cells: Cells, x: Any, y: Any) -> Any:
-        if symbol in ("==", "!="):
-            return cells.equal(x, y, symbol == "==")
-        a, b = (x, y) if symbol[0] == "<" else (y, x)
-        return cells.less(a, b) if len(symbol) == 1 else cells.less(b, a, False)
+def _quotient(above: Any, below: Any) -> Callable[..., Cell]:
+    def make(cells: Cells, x: Cell) -> Cell:
+        parts = [cells.call(function.__name__, function, (x,)) for function in (above, below)]
+        return cells.product([(parts[0], UNIT), (parts[1], -UNIT)])
 
     return make
 
 
-def _joined(every: bool) -> Callable[..., Any]:
-    def make(cells: Cells, *truths: Any) -> Any:
-        return cells.recorder.branching(lambda: all(map(bool, truths)) if every else any(map(bool, truths)))
-
-    return make
+def _truth(signs: Signs) -> Callable[..., Any]:
+    return lambda cells, x, y: cells.compared(x, y, signs)
 
 
 _CONSTANTS = {sympy.pi: "pi", sympy.E: "e", sympy.EulerGamma: "euler"}
 _OTHERS: dict[Any, Callable[..., Any]] = {
-    sympy.Abs: lambda cells, x: cells.recorder.magnitude(x),
-    sympy.sign: lambda cells, x: cells.recorder.sign(x),
+    sympy.Abs: lambda cells, x: x if x >= 0 else -x,
+    sympy.sign: lambda cells, x: cells.of(1 if x > 0 else -1 if x < 0 else 0),
     sympy.floor: lambda cells, x: cells.recorder.floor(x),
     sympy.ceiling: lambda cells, x: cells.recorder.ceil(x),
-    sympy.Max: _largest, sympy.Min: _smallest, sympy.Piecewise: _piecewise,
+    sympy.Max: lambda cells, *parts: max(parts), sympy.Min: lambda cells, *parts: min(parts), sympy.Piecewise: _piecewise,
+    sympy.tan: _quotient(sympy.sin, sympy.cos), sympy.cot: _quotient(sympy.cos, sympy.sin),
     sympy.sec: _turned(sympy.cos), sympy.csc: _turned(sympy.sin), sympy.sech: _turned(sympy.cosh), sympy.csch: _turned(sympy.sinh),
     sympy.coth: _turned(sympy.tanh),
     sympy.asec: _turned(sympy.acos, True), sympy.acsc: _turned(sympy.asin, True), sympy.asech: _turned(sympy.acosh, True),
     sympy.acsch: _turned(sympy.asinh, True), sympy.acoth: _turned(sympy.atanh, True), sympy.acot: _turned(sympy.atan, True),
-    sympy.StrictLessThan: _truth("<"), sympy.LessThan: _truth("<="), sympy.StrictGreaterThan: _truth(">"),
-    sympy.GreaterThan: _truth(">="), sympy.Equality: _truth("=="), sympy.Unequality: _truth("!="),
-    sympy.And: _joined(True), sympy.Or: _joined(False),
+    sympy.StrictLessThan: _truth(LESS), sympy.LessThan: _truth(LESS | EQUAL), sympy.StrictGreaterThan: _truth(ANY - LESS - EQUAL),
+    sympy.GreaterThan: _truth(ANY - LESS), sympy.Equality: _truth(EQUAL), sympy.Unequality: _truth(ANY - EQUAL),
+    sympy.And: lambda cells, *truths: all(truths), sympy.Or: lambda cells, *truths: any(truths),
 }  # fmt: skip
