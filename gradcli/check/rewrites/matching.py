@@ -6,7 +6,7 @@ are matched in their normal form. What recurs here does so over a pattern, never
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cache
 from itertools import islice
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.check.rewrites.identities import IDENTITIES, WIDER, Identity
-from gradcli.check.rewrites.normal import NO_NUMBER, Inexact, Normal, Standard, kind_of, number, opposite
+from gradcli.check.rewrites.normal import NO_NUMBER, Normal, Standard, kind_of, number, opposite
 from gradcli.check.rewrites.ratios import as_fractions
 from gradcli.formulas.printing import tree_size
 from gradcli.graph.interpret import forward, interpret, rebuild
@@ -75,15 +75,13 @@ def applied(graph: Graph, node: Expr, value_of: Callable[[Expr], object], identi
         for rule in rules(identities).get(kind, ()):
             if not rule.operations <= operations:
                 continue
-            matches = _in_part(rule.pattern, node, str(kind)) if kind in ("sum", "product") else _whole_matches(rule.pattern, node)
-            for bound, times, rest in islice(matches, _MOST_MATCHES):
+            for bound, times, rest in islice(_found(rule.pattern, node), _MOST_MATCHES):
                 if rule.condition is not None and not _holds(rule.condition, bound, value_of):
                     continue
                 try:
                     equal: Expr = interpret(reachable([rule.equal]), Tidy(graph), dict(bound))[rule.equal]
-                    if rest is not None and (times != 1 or rest.parts or rest.number != 1):
-                        found = Normal(graph, rest.kind, number=rest.number)
-                        found.put(equal, times)
+                    if times != 1 or rest.parts or rest.number != 1:
+                        found = Normal(graph, rest.kind, [(equal, times)], rest.number)
                         for part, weight in rest.parts.items():
                             found.put(part, weight)
                         equal = found.build()
@@ -130,16 +128,15 @@ def _holds(condition: Expr, bound: Bound, value_of: Callable[[Expr], object]) ->
 # -- matching -------------------------------------------------------------------------------------------------
 
 
-def _in_part(pattern: Expr, node: Expr, kind: str) -> Iterator[tuple[Bound, Fraction, Normal | None]]:
-    """The ways in which a pattern matches parts of a sum or a product: with its factor or exponent, and what is left."""
-    wanted, given = Normal.of(pattern, kind), Normal.of(node, kind)
+def _found(pattern: Expr, node: Expr) -> Iterator[tuple[Bound, Fraction, Normal]]:
+    """The ways in which a pattern matches a node or parts of it: what is bound, the pattern's factor or exponent, and what is left."""
+    kind = kind_of(pattern)
+    if not kind:
+        yield from ((bound, Fraction(1), Normal(node.graph, "product")) for bound in _matches(pattern, node, {}))
+        return
+    given = Normal.of(node, kind)
     if len(given.parts) <= _MOST_PARTS:
-        yield from _some(wanted, given, None, {}, part=True)
-
-
-def _whole_matches(pattern: Expr, node: Expr) -> Iterator[tuple[Bound, Fraction, Normal | None]]:
-    for bound in _matches(pattern, node, {}):
-        yield bound, Fraction(1), None
+        yield from _some(Normal.of(pattern, kind), given, None, {}, part=True)
 
 
 def _matches(pattern: Expr, node: Expr, bound: Bound) -> Iterator[Bound]:

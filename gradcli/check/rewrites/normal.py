@@ -185,11 +185,9 @@ class Normal:
     def _product(self) -> Expr:
         above = [_raised(base, e) for base, e in self.parts.items() if e > 0]
         below = [_raised(base, -e) for base, e in self.parts.items() if e < 0]
-        size, top, bottom = abs(self.number), Fraction(1), Fraction(1)
-        if size.numerator == 1 and above or not _is_float(size):
-            top, bottom = Fraction(size.numerator), Fraction(size.denominator)
-        else:
-            top = size
+        top, bottom = abs(self.number), Fraction(1)
+        if (top.numerator == 1 and above) or not _is_float(top):
+            top, bottom = Fraction(top.numerator), Fraction(top.denominator)
         if top != 1 or not above:
             above.insert(0, constant(self.graph, top))
         if bottom != 1:
@@ -264,23 +262,10 @@ class Standard(Rebuilding):
             opposite = role(x) in ("sum", "difference", "negation") or number(x) is not None
             return Normal.of(node, "sum").build() if opposite else node
         found = Normal.of(node, kind_of(node))
-        if found.joined or not found.parts or not found.number or self._has_numbers(node) or self._is_power(node, found):
+        alone = len(found.parts) == 1 and found.kind == "product"
+        if found.joined or not found.parts or not found.number or alone:
             return found.build()
         return self._signed(node) if len(node.operands) == 2 and kind != "power" else node
-
-    def _has_numbers(self, node: Expr) -> bool:
-        """Whether a product has numbers in both of its operands."""
-        operands = [o for o in node.operands if o is not None]
-        return kind_of(node) == "product" and len(operands) > 1 and all(abs(Normal.of(o, "product").number) != 1 for o in operands)
-
-    def _is_power(self, node: Expr, found: Normal) -> bool:
-        """Whether a product is a power that is written otherwise: x*x, (x**2)**3, x**-1."""
-        x, y = node.operand, node.operands[-1]
-        if role(node) == "product" and x is y:
-            return len(found.parts) == 1
-        if role(node) in ("square", "reciprocal"):
-            return True
-        return role(node) == "power" and (_whole_exponent(node) <= 1 or role(x) in ("negation", "power"))
 
     def _signed(self, node: Expr) -> Expr:
         """A sum or product of two whose signs stand before it."""
