@@ -27,9 +27,9 @@ from gradcli.reference.deadline import check as still_in_time
 GOOD = 4.0  # lost bits that are as good as none
 ALL = 64.0  # bits lost by what is not finite, or has nothing in common with the truth
 _SMALLEST = 2.0**-1074
-_MOST_MEASURED = 1000
-_MOST_EXPANDED = 80
-_PATIENCE = 25  # ways that are gone on from without finding a better one
+_MOST_MEASURED = 400
+_MOST_EXPANDED = 40
+_PATIENCE = 8  # ways that are gone on from without finding a better one
 _MOST_FOUND = 8  # ways of which the first that is proved is taken
 _LARGEST = 120  # nodes of a way, each time it is written
 _MOST_FACTORS, _MOST_TERMS = 7, 8
