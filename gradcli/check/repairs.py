@@ -135,7 +135,7 @@ class _Ways:
         """Whether two operands may be compared in the place of what they are operands of."""
         if a is None or b is None or a.op is None:
             return False
-        return a.kind == "float" and a.shape == b.shape and self.equality.here(a, b)
+        return a.kind == "float" and a.shape == b.shape and self.equality.at(a, b, {}) is not False
 
     # -- what has a value --------------------------------------------------------------------------------------
 

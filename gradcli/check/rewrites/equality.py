@@ -49,12 +49,8 @@ class Equality:
         found = [self._equal(root, way, self._beside(root, step), _SERIES if series else _EXACT, self.wrt) for step in _AROUND]
         return True in found and False not in found
 
-    def here(self, x: Expr, y: Expr) -> bool:
-        """Whether two nodes have the same value where the function was evaluated, if they have one."""
-        return self.at(x, y, {}) is not False
-
     def at(self, x: Expr, y: Expr, point: Mapping[Expr, Any]) -> bool | None:
-        """Whether two nodes have the same value at a point; None where the first has none."""
+        """Whether two nodes have the same value at a point, that of the function but for some leaves; None where the first has none."""
         return self._equal(x, y, lambda m, leaf: exact_array(m, point.get(leaf, self.values[leaf]), leaf.kind), _SAME, [])
 
     def _equal(self, x: Expr, y: Expr, point: Point, enough: float, wrt: Sequence[Expr]) -> bool | None:

@@ -7,18 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
+from gradcli.formulas.quotients import quotient_of
 from gradcli.graph.interpret import Rebuilding
 from gradcli.graph.nodes import Expr, Graph
 from gradcli.ops.constants import Constant, E
 from gradcli.ops.elementwise import exponential
 from gradcli.ops.spec import Op
 
-_KINDS = {"sum": "sum", "difference": "sum"} | dict.fromkeys(
-    ("product", "quotient", "chain", "square", "reciprocal", "negation"), "product"
-)
-_EXPONENTS = {"square": 2, "reciprocal": -1}  # of the only operand
+# the coefficients or exponents of operands
+_SUMS = {"sum": (1, 1), "difference": (1, -1)}
+_PRODUCTS = {"product": (1, 1), "chain": (1, 1), "quotient": (1, -1), "square": (2,), "reciprocal": (-1,), "negation": (1,)}
 _MOST = 40  # parts that are looked at
 _HIGHEST = 64
 _WHOLE = 2**53
@@ -37,8 +38,8 @@ def role(node: Expr) -> str:
 
 def kind_of(node: Expr) -> str:
     """Return "sum" or "product" for what has a normal form of its own, else nothing."""
-    whole = role(node) == "power" and _whole_exponent(node)
-    return "product" if whole else _KINDS.get(role(node), "")
+    kind = role(node)
+    return "sum" if kind in _SUMS else "product" if kind in _PRODUCTS or (kind == "power" and _whole_exponent(node)) else ""
 
 
 def number(node: Expr | None) -> Fraction | None:
@@ -91,9 +92,10 @@ class Normal:
 
     def put(self, node: Expr, weight: Fraction) -> None:
         """Add a multiple of a node, or multiply by its power."""
-        stack = [(node, weight)]
+        stack: list[tuple[Expr | None, Fraction]] = [(node, weight)]
         while stack:
             part, weight = stack.pop()
+            assert part is not None
             inside = kind_of(part) == self.kind or (role(part) == "negation" and self.kind == "sum")
             if number(part) is None and inside and _alike(part) and len(stack) + len(self.parts) < _MOST:
                 stack += self._opened(part, weight)
@@ -104,20 +106,15 @@ class Normal:
             else:
                 stack += self._put_factor(part, weight)
 
-    def _opened(self, part: Expr, weight: Fraction) -> list[tuple[Expr, Fraction]]:
+    def _opened(self, part: Expr, weight: Fraction) -> list[tuple[Expr | None, Fraction]]:
         """The operands of a sum or product, the first one last."""
-        kind, (x, y) = role(part), (part.operand, part.operands[-1])
-        assert y is not None
-        if kind == "negation":
-            if self.kind == "sum":
-                return [(x, -weight)]
+        kind = role(part)
+        if kind == "negation" and self.kind == "sum":
+            weight = -weight
+        elif kind == "negation":
             self.number *= Fraction(-1) ** int(weight)
-            return [(x, weight)]
-        if kind == "power":
-            return [(x, weight * _whole_exponent(part))]
-        if len(part.operands) == 1:
-            return [(x, weight * _EXPONENTS[kind])]
-        return [(y, -weight if kind in ("difference", "quotient") else weight), (x, weight)]
+        shares = (_whole_exponent(part),) if kind == "power" else {**_SUMS, **_PRODUCTS}[kind]
+        return [(operand, weight * share) for operand, share in zip(part.operands, shares, strict=False)][::-1]
 
     def _put_term(self, part: Expr, weight: Fraction) -> None:
         factors = Normal.of(part, "product", self.graph)
@@ -129,7 +126,7 @@ class Normal:
         self.joined |= part in self.parts
         self._set(part, self.parts.get(part, Fraction(0)) + weight)
 
-    def _put_factor(self, base: Expr, exponent: Fraction) -> list[tuple[Expr, Fraction]]:
+    def _put_factor(self, base: Expr, exponent: Fraction) -> list[tuple[Expr | None, Fraction]]:
         """Multiply by a power; squares of roots are what is under them, which is given back."""
         before = self.parts.get(base, Fraction(0))
         total, degree = before + exponent, _root_degree(base)
@@ -150,12 +147,12 @@ class Normal:
 
     def raised(self, weight: Fraction) -> Normal:
         """A multiple of a sum, a power of a product. Raises Inexact where that is a root."""
-        weights = {part: w * weight for part, w in self.parts.items()}
-        if self.kind == "product" and any(w.denominator != 1 for w in (weight, *weights.values())):
-            if self.number != 1 or any(w.denominator != 1 for w in weights.values()):
-                raise Inexact
-            return Normal(self.graph, self.kind, weights.items())
-        return Normal(self.graph, self.kind, weights.items(), self.number ** int(weight) if self.kind == "product" else self.number)
+        weights = [(part, w * weight) for part, w in self.parts.items()]
+        if self.kind == "sum":
+            return Normal(self.graph, "sum", weights)
+        if any(w.denominator != 1 for _, w in weights) or (weight.denominator != 1 and self.number != 1):
+            raise Inexact
+        return Normal(self.graph, "product", weights, self.number ** int(weight))
 
     def build(self) -> Expr:
         """The node. Raises Inexact where a number is no float."""
@@ -183,32 +180,16 @@ class Normal:
         return term.build()
 
     def _product(self) -> Expr:
-        above = [_raised(base, e) for base, e in self.parts.items() if e > 0]
-        below = [_raised(base, -e) for base, e in self.parts.items() if e < 0]
+        above, below = (
+            [base if e == sign else base ** int(sign * e) for base, e in self.parts.items() if e * sign > 0] for sign in (1, -1)
+        )
         top, bottom = abs(self.number), Fraction(1)
         if (top.numerator == 1 and above) or not _is_float(top):
             top, bottom = Fraction(top.numerator), Fraction(top.denominator)
-        if top != 1 or not above:
-            above.insert(0, constant(self.graph, top))
         if bottom != 1:
             below.insert(0, constant(self.graph, bottom))
-        result = multiplied(above)
-        if below:
-            result = result / multiplied(below)
+        result = quotient_of(top, partial(constant, self.graph), above, below)
         return -result if self.number < 0 else result
-
-
-def _raised(base: Expr, exponent: Fraction) -> Expr:
-    power: Expr = base if exponent == 1 else base ** int(exponent)
-    return power
-
-
-def multiplied(nodes: Iterable[Expr]) -> Expr:
-    """The product of nodes, as they come."""
-    first, *others = nodes
-    for node in others:
-        first = first * node
-    return first
 
 
 def _is_float(value: Fraction) -> bool:

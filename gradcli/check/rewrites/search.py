@@ -96,29 +96,25 @@ class Search:
         start = self._losses(root)
         if start is None:
             return []
-        serial = itertools.count()
         first = best = self._key(root, start)
         better: list[tuple[Any, int, Expr, Losses]] = []
-        queue: list[tuple[Any, int, Expr]] = []
+        queue: list[tuple[Any, int, Expr]] = [(first, root.index, root)]
         ways: Iterator[Expr] = iter([interpret(reachable([root]), Standard(self.graph))[root]])
-        lowest, since = max(start), 0
-        heapq.heappush(queue, (first, next(serial), root))
+        since = 0
         for _ in range(_MOST_EXPANDED):
             since += 1
-            for way in ways:
+            for way in itertools.takewhile(lambda _: len(self.known) < _MOST_MEASURED, ways):
                 losses = self._losses(way)
                 if losses is None:
                     continue
                 key = self._key(way, losses)
                 if max(losses) > GOOD:
-                    heapq.heappush(queue, (key, next(serial), way))
+                    heapq.heappush(queue, (key, way.index, way))
                 if key < best:
-                    best, lowest, since = key, max(losses), 0
+                    best, since = key, 0
                 if key < first:
-                    better.append((key, next(serial), way, losses))
-                if len(self.known) >= _MOST_MEASURED:
-                    break
-            if not queue or len(self.known) >= _MOST_MEASURED or since >= (_PATIENCE if lowest > GOOD else 0):
+                    better.append((key, way.index, way, losses))
+            if not queue or len(self.known) >= _MOST_MEASURED or since >= (_PATIENCE if best[0] else 0):
                 break
             ways = self._from(heapq.heappop(queue)[2])
         return [(way, losses) for *_, way, losses in heapq.nsmallest(_MOST_FOUND, better)]
