@@ -7,7 +7,7 @@ smallest parts that are written otherwise, as text of the language.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
@@ -15,18 +15,12 @@ import numpy as np
 
 from gradcli.check.comparison import Comparison
 from gradcli.check.judge import Judge, scalar_operations
-from gradcli.check.passes import forward_exact
-from gradcli.check.rewrites.differences import Pair, differences
-from gradcli.check.rewrites.extent import Extent
-from gradcli.check.rewrites.identity_rules import wider
-from gradcli.check.rewrites.losses import Measure, Truth
-from gradcli.check.rewrites.proof import proved
-from gradcli.check.rewrites.search import GOOD, Losses, Search
+from gradcli.check.rewrites.equality import Equality
+from gradcli.check.rewrites.matching import wider
+from gradcli.check.rewrites.search import GOOD, Losses, Measure, Search, Truth
 from gradcli.formulas.printing import formula
-from gradcli.graph.indeterminate import gradients as gradients_of
-from gradcli.graph.interpret import forward, rebuild
+from gradcli.graph.interpret import rebuild
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.reference.algebra import Unsupported
 from gradcli.report.verdicts import LOST, PRECISION, Check, Rewrite, VariableCheck, Verdict
 
 _LARGEST = 5_000  # scalar operations of a function whose ways are measured
@@ -37,7 +31,8 @@ _LONGEST_WHOLE = 400
 _WORTH = 8.0  # bits that a rewrite must gain
 _MOST_LEFT = 33.0  # bits that it may lose itself: six digits are right
 _WORSE = 2.0  # bits that a part may lose by it
-_SAME = 16  # digits to which a part and what is written in its place are equal
+
+Pair = tuple[Expr, Expr]
 
 
 def repair(check: Check, judge: Judge) -> None:
@@ -59,7 +54,7 @@ def repair(check: Check, judge: Judge) -> None:
                 return
             ways = further
         if way is not judge.root:
-            ways.told(judge.root, way, check)
+            ways.put(judge.root, way, check)
     finally:
         graph.forget_since(mark)
 
@@ -68,21 +63,18 @@ class _Ways:
     """The ways to write one function that has been judged."""
 
     def __init__(self, judge: Judge) -> None:
-        self.judge, self.scope = judge, judge.scope
-        self.wrt = list(judge.wrt.values())
+        self.judge, self.scope, self.equality = judge, judge.scope, Equality(judge)
         comparisons = [judge.value_comparison, *judge.comparisons]
-        self.m = judge.value_comparison.m
         truths = [Truth(_true(c), c.m, np.dtype(judge.precision)) for c in comparisons]
-        self.extent = Extent(self.scope.values, judge.precision)
-        self.measure = Measure(self.scope.values, self.wrt, judge.seed, truths, judge.precision)
+        self.measure = Measure(self.scope.values, list(judge.wrt.values()), judge.seed, truths, judge.precision)
 
-    def told(self, root: Expr, way: Expr, check: Check) -> None:
+    def put(self, root: Expr, way: Expr, check: Check) -> None:
         """Put into a verdict which parts of a function to write otherwise, and what that gains."""
-        pairs = self._needed(root, differences(root, way, self._same))
+        pairs = self._needed(root, self._differences(root, way))
         texts = [(formula(x, limit=_LONGEST), formula(y, limit=_LONGEST)) for x, y in pairs]
         if not pairs or not all(x and y for x, y in texts):
             return
-        wheres = [self.extent.of(x, y) for x, y in pairs]
+        wheres = [self.equality.extent(x, y) for x, y in pairs]
         check.repairs = [f"{x} as {y}{where and ' '}{where}" for (x, y), where in zip(texts, wheres, strict=True)]
         whole = _applied(root, pairs)
         text, lost = formula(whole, limit=_LONGEST_WHOLE), max(self.measure(root))
@@ -101,23 +93,19 @@ class _Ways:
         before = self.measure(root)
         for series in (False, True) if max(before) >= LOST else ():
             search = Search(self.scope.graph, self.measure, series=series)
-            ways = [way for way, after in search.best(root) if self._gains(before, after)]
-            right = (way for way in ways if proved(self.judge, root, way, series=way in search.approximate))
+            ways = [way for way, after in search.best(root) if _gains(before, after)]
+            right = (way for way in ways if self.equality.proved(root, way, series=way in search.approximate))
             first = next(right, None)
             if first is not None:
-                return first if series else next((way for way in chain([first], right) if not self.extent.of(root, way)), first)
+                everywhere = (way for way in chain([first], right) if not self.equality.extent(root, way))
+                return first if series else next(everywhere, first)
         return root
-
-    def _gains(self, before: Losses, after: Losses) -> bool:
-        """Whether much less is lost in all, and nowhere more."""
-        enough = max(after) <= min(max(before) - _WORTH, _MOST_LEFT)
-        return enough and all(a <= max(b + _WORSE, GOOD) for a, b in zip(after, before, strict=True))
 
     def _needed(self, root: Expr, pairs: Sequence[Pair]) -> list[Pair]:
         """The differences without which more would be lost, or the verdict be worse."""
         kept = list(pairs)
         best = self._rank(_applied(root, kept))
-        for pair in list(reversed(pairs)):
+        for pair in reversed(pairs):
             others = [other for other in kept if other is not pair]
             if self._rank(_applied(root, others)) <= best:
                 kept = others
@@ -125,27 +113,29 @@ class _Ways:
 
     def _rank(self, root: Expr) -> tuple[int, int, int]:
         """How bad a way is: the less, the better."""
-        losses = self.measure(root)
-        bad = max(round(max(losses) / _WORSE), 2) if losses else 0
-        values = forward([root], self.scope.values, self.judge.precision)[root]
-        return (int(np.sum(~np.isfinite(np.asarray(values, float)))), bad, self._missing(root))
+        bad = max(round(max(self.measure(root)) / _WORSE), 2)
+        value, *slopes = (np.asarray(part, float) for part in self.measure.parts(root))
+        return int(np.sum(~np.isfinite(value))), bad, sum(int(np.sum(~np.isfinite(slope))) for slope in slopes)
 
-    def _missing(self, root: Expr) -> int:
-        """How many entries of gradients have no finite value."""
-        found = self._gradients(root)
-        return sum(int(np.sum(~np.isfinite(np.asarray(part, float)))) for part in found.values())
+    def _differences(self, before: Expr, after: Expr) -> list[Pair]:
+        """The smallest parts of the one, with what stands in their places in the other, that are written differently and are equal."""
+        found: dict[Expr, Expr] = {}
+        stack = [(before, after)]
+        while stack:
+            x, y = stack.pop()
+            alike = x.op is not None and x.op is y.op and dict(x.static) == dict(y.static) and len(x.operands) == len(y.operands)
+            inner = [(a, b) for a, b in zip(x.operands, y.operands, strict=True) if a is not b] if alike else []
+            if inner and all(self._comparable(a, b) for a, b in inner):
+                stack += inner  # type: ignore[arg-type]
+            elif found.setdefault(x, y) is not y:
+                return [(before, after)]  # one part is written in two ways
+        return sorted(found.items(), key=lambda pair: pair[0].index)
 
-    def _same(self, x: Expr, y: Expr) -> bool:
-        """Whether two nodes have the same exact value, if they have one."""
-        m = self.m
-        try:
-            a, b = (np.ravel(forward_exact(m, node, self._leaves(node), self.judge.precision)[node].array) for node in (x, y))
-        except (Unsupported, ArithmeticError, ValueError):
+    def _comparable(self, a: Expr | None, b: Expr | None) -> bool:
+        """Whether two operands may be compared in the place of what they are operands of."""
+        if a is None or b is None or a.op is None:
             return False
-        return all(not m.isfinite(p) or abs(p - q) <= m.mpf(10) ** -_SAME * abs(p) for p, q in zip(a, b, strict=True))
-
-    def _leaves(self, node: Expr) -> dict[Expr, Any]:
-        return {leaf: self.scope.values[leaf] for leaf in reachable([node]) if leaf.is_leaf}
+        return a.kind == "float" and a.shape == b.shape and self.equality.at(a, b, {}) is not False
 
     # -- what has a value --------------------------------------------------------------------------------------
 
@@ -153,8 +143,7 @@ class _Ways:
         """A way with a better verdict, of those that have values where others have none."""
         best, judged = self._undefined(root), 0
         for _ in range(2):
-            ways = list(wider(self.scope.graph, root))
-            for way in ways:
+            for way in wider(self.scope.graph, root):
                 judged += 1
                 if judged > _MOST_JUDGED:
                     return root
@@ -166,12 +155,6 @@ class _Ways:
                 return root
         return root
 
-    def _gradients(self, root: Expr) -> Mapping[str, Any]:
-        values = forward([root], self.scope.values, self.judge.precision)
-        with np.errstate(all="ignore"):
-            found = gradients_of(reachable([root]), {root: self.judge.seed}, self.wrt, values.__getitem__)
-        return {name: np.broadcast_to(np.asarray(found.get(x, 0.0)), x.shape) for name, x in self.judge.wrt.items()}
-
     def _undefined(self, root: Expr) -> int:
         """How many of a function's value and gradients have no true value."""
         return sum(part.verdict is Verdict.UNDEFINED for part in self._parts(root))
@@ -182,16 +165,25 @@ class _Ways:
         return sum(part.verdict.gravity + 10 * part.wrong for part in parts), -min((part.digits or 0 for part in parts), default=0)
 
     def _parts(self, root: Expr) -> list[VariableCheck]:
-        value, variables = self._judge(root).decide(forward([root], self.scope.values, self.judge.precision)[root])
+        value, variables = self._judge(root).decide(self.measure.parts(root)[0])
         return [*variables.values(), *([] if value is None else [value])]
 
     def _judge(self, root: Expr) -> Judge:
-        return Judge(self.scope, root, self.judge.wrt, self.judge.seed, self._gradients(root))
+        wrt = self.judge.wrt
+        slopes = self.measure.parts(root)[1:]
+        gradients = {name: np.broadcast_to(np.asarray(slope), x.shape) for (name, x), slope in zip(wrt.items(), slopes, strict=True)}
+        return Judge(self.scope, root, wrt, self.judge.seed, gradients)
 
     def judged(self, root: Expr) -> Judge:
         judge = self._judge(root)
         judge.decide(None)
         return judge
+
+
+def _gains(before: Losses, after: Losses) -> bool:
+    """Whether much less is lost in all, and nowhere more."""
+    enough = max(after) <= min(max(before) - _WORTH, _MOST_LEFT)
+    return enough and all(a <= max(b + _WORSE, GOOD) for a, b in zip(after, before, strict=True))
 
 
 def _true(comparison: Comparison) -> list[Any]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from gradcli.formulas.bases import ZERO, Value
-from gradcli.formulas.factoring import factors
+from gradcli.formulas.factoring import factors, quotient
 from gradcli.formulas.polynomials import (
     Monomial,
     Number,
@@ -20,7 +20,6 @@ from gradcli.formulas.polynomials import (
     power,
     primitive,
     product,
-    quotient,
 )
 from gradcli.formulas.powers import Powers
 

@@ -8,30 +8,75 @@ from __future__ import annotations
 
 import heapq
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
-from gradcli.check.rewrites.fractions import as_fractions
-from gradcli.check.rewrites.identity_rules import applied
-from gradcli.check.rewrites.losses import Measure
-from gradcli.check.rewrites.patterns import Matcher
-from gradcli.check.rewrites.regrouping import divided_sums, regrouped, reordered
-from gradcli.check.rewrites.series import expanded
-from gradcli.check.rewrites.standard import Standard
+import numpy as np
+
+from gradcli.check.rewrites.matching import applied
+from gradcli.check.rewrites.normal import NO_NUMBER, Normal, Standard, kind_of, number
+from gradcli.check.rewrites.ratios import as_fractions, expanded
 from gradcli.errors import GradcliError
 from gradcli.formulas.printing import tree_size
+from gradcli.graph.indeterminate import gradients
 from gradcli.graph.interpret import forward, interpret
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.reference.deadline import check as still_in_time
 
 GOOD = 4.0  # lost bits that are as good as none
-_MOST_MEASURED = 1000
-_MOST_EXPANDED = 80
-_PATIENCE = 25  # ways that are gone on from without finding a better one
-_MOST_TOLD = 8  # ways of which the first that is proved is taken
+ALL = 64.0  # bits lost by what is not finite, or has nothing in common with the truth
+_SMALLEST = 2.0**-1074
+_MOST_MEASURED = 400
+_MOST_EXPANDED = 40
+_PATIENCE = 8  # ways that are gone on from without finding a better one
+_MOST_FOUND = 8  # ways of which the first that is proved is taken
 _LARGEST = 120  # nodes of a way, each time it is written
+_MOST_FACTORS, _MOST_TERMS = 7, 8
 
 Losses = tuple[float, ...]
+ValueOf = Callable[[Expr], Any]
+
+
+class Truth:
+    """Exact numbers as pairs of floats: what is nearest to each, and what is left; entries without a finite one do not count."""
+
+    def __init__(self, exact: Sequence[Any], m: Any, dtype: np.dtype[Any]) -> None:
+        self.epsilon = float(np.finfo(dtype).eps)
+        near = [float(x) if not isinstance(x, bool) and m.isfinite(x) else np.nan for x in exact]
+        rest = [float(x - m.mpf(n)) if np.isfinite(n) else 0.0 for x, n in zip(exact, near, strict=True)]
+        self.near, self.rest = np.array(near), np.array(rest)
+        self.counts = np.isfinite(self.near)
+
+    def lost(self, computed: Any) -> float:
+        """The most bits that an entry has lost."""
+        found = np.broadcast_to(np.ravel(np.asarray(computed, float)), self.near.shape)
+        with np.errstate(all="ignore"):
+            off = np.abs((found - self.near) - self.rest)
+            relative = np.where(off <= 2 * _SMALLEST, 0.0, off / np.abs(self.near)) / self.epsilon
+            bits = np.clip(np.log2(np.maximum(relative, 1.0)), 0.0, ALL)
+        bits = np.where(np.isfinite(found) & np.isfinite(bits), bits, ALL)
+        return float(np.max(bits[self.counts], initial=0.0))
+
+
+class Measure:
+    """The bits that a way to write a function loses: in its value, and in its gradient by each of several leaves."""
+
+    def __init__(self, values: Mapping[Expr, Any], wrt: Sequence[Expr], seed: Any, truths: Sequence[Truth], precision: str) -> None:
+        self.values, self.wrt, self.seed, self.truths, self.precision = values, list(wrt), seed, truths, precision
+
+    def __call__(self, root: Expr) -> Losses:
+        still_in_time()
+        parts = self.parts(root)
+        return tuple(truth.lost(part) for truth, part in zip(self.truths, parts, strict=True))
+
+    def parts(self, root: Expr) -> list[Any]:
+        """The value of a function and its gradients, as floats compute them."""
+        order = reachable([root])
+        values = forward([root], self.values, self.precision, order)
+        with np.errstate(all="ignore"):
+            found = gradients(order, {root: self.seed}, self.wrt, values.__getitem__) if self.wrt else {}
+        return [values[root], *(found.get(x, 0.0) for x in self.wrt)]
 
 
 class Search:
@@ -41,68 +86,59 @@ class Search:
     """
 
     def __init__(self, graph: Graph, measure: Measure, *, series: bool) -> None:
-        self.graph, self.measure, self.matcher, self.series = graph, measure, Matcher(graph), series
+        self.graph, self.measure, self.series = graph, measure, series
         self._equal: dict[Expr, list[tuple[Expr, bool]]] = {}  # to nodes: their values are always the same
-        self.measured = 0
-        self.known: dict[Expr, Losses | None] = {}
+        self.known: set[Expr] = set()
         self.approximate: set[Expr] = set()  # ways with a series in them, which are nearly equal
 
     def best(self, root: Expr) -> list[tuple[Expr, Losses]]:
         """The best ways that were found, the best first, with what they lose; none where the function itself cannot be measured."""
-        start = self.losses(root)
+        start = self._losses(root)
         if start is None:
             return []
+        first = best = self._key(root, start)
         better: list[tuple[Any, int, Expr, Losses]] = []
-        found, serial = (self._key(root, start), root, start), itertools.count()
-        first = found[0]
-        queue: list[tuple[Any, int, Expr]] = [(first, next(serial), root)]
-        standard = interpret(reachable([root]), Standard(self.graph))[root]
-        ways: Iterator[Expr] = iter([standard])
+        queue: list[tuple[Any, int, Expr]] = [(first, root.index, root)]
+        ways: Iterator[Expr] = iter([interpret(reachable([root]), Standard(self.graph))[root]])
         since = 0
         for _ in range(_MOST_EXPANDED):
             since += 1
-            for way in ways:
-                losses = self.losses(way)
+            for way in itertools.takewhile(lambda _: len(self.known) < _MOST_MEASURED, ways):
+                losses = self._losses(way)
                 if losses is None:
                     continue
                 key = self._key(way, losses)
                 if max(losses) > GOOD:
-                    heapq.heappush(queue, (key, next(serial), way))
-                if key < found[0]:
-                    found, since = (key, way, losses), 0
+                    heapq.heappush(queue, (key, way.index, way))
+                if key < best:
+                    best, since = key, 0
                 if key < first:
-                    better.append((key, next(serial), way, losses))
-                if self.measured >= _MOST_MEASURED:
-                    break
-            patience = _PATIENCE if max(found[2]) > GOOD else 0
-            if not queue or self.measured >= _MOST_MEASURED or since >= patience:
+                    better.append((key, way.index, way, losses))
+            if not queue or len(self.known) >= _MOST_MEASURED or since >= (_PATIENCE if best[0] else 0):
                 break
             ways = self._from(heapq.heappop(queue)[2])
-        return [(way, losses) for *_, way, losses in heapq.nsmallest(_MOST_TOLD, better)]
+        return [(way, losses) for *_, way, losses in heapq.nsmallest(_MOST_FOUND, better)]
 
     def _key(self, root: Expr, losses: Losses) -> tuple[int, bool, int, int]:
         size, approximate = tree_size(reachable([root])), root in self.approximate
         if max(losses) <= GOOD:  # the shortest of those that lose nothing
             return 0, approximate, round(sum(losses)) if approximate else 0, size
-        return round(max(losses) / 2), approximate, round(sum(losses) / 2), size
+        return round((max(losses) + size) / 2), approximate, round(sum(losses) / 2), size
 
-    def losses(self, root: Expr) -> Losses | None:
+    def _losses(self, root: Expr) -> Losses | None:
         """What a way loses, measured once; None where it has no value or was measured before."""
         if root in self.known:
             return None
-        self.known[root] = None
-        self.measured += 1
+        self.known.add(root)
         try:
-            self.known[root] = self.measure(root)
+            return self.measure(root)
         except GradcliError:
             return None
-        return self.known[root]
 
     def _from(self, root: Expr) -> Iterator[Expr]:
         """The ways that are one step from another."""
         order = reachable([root])
         values = forward([root], self.measure.values, self.measure.precision, order)
-        above = _users(order)
 
         def value_of(node: Expr) -> Any:
             return values[node] if node in values else forward([node], self.measure.values, self.measure.precision)[node]
@@ -117,43 +153,106 @@ class Search:
                 still_in_time()
                 if better is node or better.shape != node.shape:
                     continue
-                way = self._with(root, order, above, node, better)
+                way = self._with(root, order, node, better)
                 if way is root or tree_size(reachable([way])) > _LARGEST:
                     continue
                 if (nearly or root in self.approximate) and way not in self.known:
                     self.approximate.add(way)
                 yield way
 
-    def _instead(self, node: Expr, value_of: Callable[[Expr], Any]) -> Iterator[tuple[Expr, bool]]:
+    def _instead(self, node: Expr, value_of: ValueOf) -> Iterator[tuple[Expr, bool]]:
         """What equals a node, and whether it does so only nearly."""
-        ways: tuple[tuple[Callable[[], Iterator[Expr]], bool], ...] = (
-            (lambda: applied(self.matcher, node, value_of), False),
-            (lambda: as_fractions(self.graph, node), False),
-            (lambda: regrouped(self.graph, node), False),
-            (lambda: divided_sums(self.graph, node), False),
-            (lambda: reordered(self.graph, node), False),
-            (lambda: expanded(self.graph, node, value_of), True),
-        )
-        for found, nearly in ways if self.series else ways[:-1]:
-            try:
-                for way in found():
-                    yield way, nearly
-            except GradcliError:
-                continue
+        try:
+            for way in applied(self.graph, node, value_of):
+                yield way, False
+            for start in (node, *as_fractions(self.graph, node)):
+                yield start, False
+                for way in regrouped(self.graph, start, value_of):
+                    yield way, False
+            for way in expanded(self.graph, node, value_of) if self.series else ():
+                yield way, True
+        except GradcliError:
+            return
 
-    def _with(self, root: Expr, order: list[Expr], above: Mapping[Expr, set[Expr]], node: Expr, better: Expr) -> Expr:
-        moved = above[node]
-        table = {other: other for other in order if other not in moved}
-        table[node] = better
+    def _with(self, root: Expr, order: list[Expr], node: Expr, better: Expr) -> Expr:
+        moved = {node}
+        moved.update(other for other in order if any(o in moved for o in other.operands))
+        table = {other: other for other in order if other not in moved} | {node: better}
         way: Expr = interpret([other for other in order if other in moved], Standard(self.graph), table)[root]
         return way
 
 
-def _users(order: list[Expr]) -> dict[Expr, set[Expr]]:
-    """For each node those that are made of it."""
-    found: dict[Expr, set[Expr]] = {node: set() for node in order}
-    for node in reversed(order):
-        for operand in node.operands:
-            if operand is not None:
-                found[operand] |= found[node] | {node}
-    return found
+# -- the same parts in other groups -------------------------------------------------------------------------------
+
+
+def regrouped(graph: Graph, node: Expr, value_of: ValueOf) -> Iterator[Expr]:
+    """A product multiplied in another order, or divided through; a sum with what its terms have in common before it."""
+    ways = {"product": (_in_steps, _divided_through), "sum": (_shared,)}
+    for way in ways.get(kind_of(node), ()):
+        try:
+            yield from way(graph, Normal.of(node, kind_of(node), graph), value_of)
+        except NO_NUMBER:
+            continue
+
+
+def _in_steps(graph: Graph, given: Normal, value_of: ValueOf) -> Iterator[Expr]:
+    """a*b/(c*d) as a/c*b/d: from any factor on, each next one brings what was multiplied so far nearest to 1."""
+    factors = [(base, 1 if e > 0 else -1) for base, e in given.parts.items() for _ in range(int(abs(e)))]
+    if not 2 <= len(factors) <= _MOST_FACTORS:
+        return
+    with np.errstate(all="ignore"):
+        sizes = {base: float(np.nan_to_num(np.mean(np.log2(np.abs(np.asarray(value_of(base), float)))))) for base in given.parts}
+    for first in dict.fromkeys(factors):
+        left = list(factors)
+        left.remove(first)
+        base, sign = first
+        result, size = base if sign > 0 else 1 / base, sign * sizes[base]
+        while left:
+            base, sign = step = min(left, key=lambda one: abs(size + one[1] * sizes[one[0]]))
+            left.remove(step)
+            result, size = result * base if sign > 0 else result / base, size + sign * sizes[base]
+        number_ = Normal(graph, "product", number=given.number)
+        number_.parts[result] = Fraction(1)
+        yield number_.build()
+
+
+def _divided_through(graph: Graph, given: Normal, value_of: ValueOf) -> Iterator[Expr]:
+    """a/(a*b + c) as 1/(b + c/a): sums divided by what occurs in them or beside them."""
+    sums = {base: Normal.of(base, "sum", graph) for base in given.parts if kind_of(base) == "sum"}
+    beside = [base for base, e in given.parts.items() if base not in sums and e > 0]
+    for some in dict.fromkeys([*((base,) for base in sums), tuple(sums)]):
+        terms = [part for base in some for part in sums[base].parts]
+        if not some or len(terms) > _MOST_TERMS:
+            continue
+        inner = [factor for term in terms for factor, e in Normal.of(term, "product").parts.items() if e > 0]
+        for divisor in dict.fromkeys([*beside, *inner, *terms]):
+            if number(divisor) is not None:
+                continue
+            found = given.without(*some)
+            for base in some:
+                total = Normal(graph, "sum")
+                for term, weight in sums[base].parts.items():
+                    quotient = Normal(graph, "product", [(term, 1)])
+                    quotient.put(divisor, Fraction(-1))
+                    total.put(quotient.build(), weight)
+                found.put(divisor, given.parts[base])
+                found.put(total.build(), given.parts[base])
+            yield found.build()
+
+
+def _shared(graph: Graph, given: Normal, value_of: ValueOf) -> Iterator[Expr]:
+    """a*b + a*c as a*(b + c), a/c + b/c as (a + b)/c."""
+    if not 2 <= len(given.parts) <= _MOST_TERMS:
+        return
+    factors = {term: Normal.of(term, "product").parts for term in given.parts}
+    for base, sign in dict.fromkeys((base, 1 if e > 0 else -1) for parts in factors.values() for base, e in parts.items()):
+        having = [term for term, parts in factors.items() if parts.get(base, 0) * sign > 0]
+        if len(having) >= 2 and number(base) is None:
+            inside = Normal(graph, "sum")
+            for term in having:
+                quotient = Normal(graph, "product", [(term, 1), (base, -sign)])
+                inside.put(quotient.build(), given.parts[term])
+            outside = given.without(*having)
+            whole = inside.build()
+            outside.put(base * whole if sign > 0 else whole / base, Fraction(1))
+            yield outside.build()
