@@ -166,7 +166,7 @@ def test_whatever_is_read_is_printed_as_it_was_read():
 
 LONG = {
     "products": "x " * 20_000, "functions": "sin x " * 10_000, "bars and names": "x|y|" * 10_000, "roots": "√" * 20_000 + "x",
-    "powers": "x^" * 20_000 + "2y", "signs": "-" * 20_000 + "x y", "squares": "sin^2 x " * 10_000, "degrees": "x" + "°" * 20_000,
+    "powers": "x^" * 20_000 + "2", "signs": "-" * 20_000 + "x y", "squares": "sin^2 x " * 10_000, "degrees": "x" + "°" * 20_000,
     "negations": "not " * 20_000 + "x", "choices": "1 if x else " * 20_000 + "2", "sums": "x + " * 20_000 + "x",
 }  # fmt: skip
 DEEP = {

@@ -74,6 +74,7 @@ from gradcli.ops.calling import textbook
 from gradcli.ops.constants import DEGREE
 from gradcli.ops.text import (
     ARGUMENT,
+    ATOM,
     BINDING,
     COMPARISON,
     DISJUNCTION,
@@ -82,7 +83,6 @@ from gradcli.ops.text import (
     NEGATION,
     POWER,
     PRODUCT,
-    SUM,
     TERM,
 )
 
@@ -99,6 +99,7 @@ _BEGINS = ("(", *ROOTS)
 
 _DIGITS = "[0-9](?:_?[0-9])*+"
 _GROUPED = re.compile(rf"(?:{_DIGITS})?+\.?(?:{_DIGITS})?+(?:[eE][+-]?{_DIGITS})?+")
+_SIGNED = re.compile(rf"[-+−]?(?=[0-9.]){_GROUPED.pattern}")
 _LONGEST_NUMBER = 300  # digits of numbers that are whole beyond doubt: floats end at 309
 _PRODUCTS = "(a*b)*c or a*(b*c)"
 _LETTER_AND_DIGITS = re.compile(r"([^\W\d_])([0-9]+)")
@@ -198,7 +199,7 @@ class _Parser:
 
     def __init__(self, source: Source, tokens: list[Token], at: int, stop: int, known: frozenset[str]) -> None:
         before = min(at, 1)  # the token before the expression, which errors may point at
-        self.source, self.at, self.known = source, before, known
+        self.source, self.at, self.first, self.known = source, before, before, known
         end = Token(END, "", tokens[stop].start if stop < len(tokens) else len(source.text))
         self.tokens = [*tokens[at - before : stop], end]
         self.nodes: list[Node] = []
@@ -331,7 +332,7 @@ class _Parser:
                 power = BINDING.get(token[1])
             if power == POWER:
                 if _under_root(waiting):
-                    self.refuse_root_of_power(waiting)
+                    self.refuse_root_of_power(waiting[-1][1])
                 self.at += 1
                 waiting.append((node, token))
                 continue
@@ -376,12 +377,12 @@ class _Parser:
 
     # -- functions without brackets ----------------------------------------------------------------
 
-    def is_bare(self, node: Node) -> bool:
-        """Tell whether the last token is the name of a function that needs no brackets."""
+    def names_function(self, node: Node | None) -> bool:
+        """Tell whether a node is the name of a function that needs no brackets."""
         if type(node) is not Name or not textbook.is_bare(node.name):
             return False
-        own = not textbook.is_own(node.name) or self.is_own(node.name)
-        return self.tokens[self.at - 1].start == node.start and (own or f"{node.name}()" in self.known)
+        alone = node.end - node.start == len(node.name)
+        return alone and not (textbook.is_own(node.name) and node.name in self.known)
 
     def is_own(self, name: str) -> bool:
         """Tell whether a name is a function of textbooks alone, which nothing in the program has."""
@@ -390,17 +391,13 @@ class _Parser:
     def raised_function(self, waiting: _Waiting) -> int | None:
         """The place of a function's name whose power comes next: ``sin^2 x``."""
         place = _raised(waiting)
-        name = None if place is None else waiting[place][0]
-        if type(name) is not Name or not textbook.is_bare(name.name):
-            return None
-        alone = name.end - name.start == len(name.name)
-        return place if alone and (not textbook.is_own(name.name) or self.is_own(name.name)) else None
+        return place if place is not None and self.names_function(waiting[place][0]) else None
 
     def bare(self, node: Node, waiting: _Waiting) -> Node:
         """bare = FUNCTION [ power ] product, if a node that a value follows is such a function or power."""
         place = self.raised_function(waiting)
         if place is None:
-            usual = self.is_next("(") or not self.is_bare(node)
+            usual = self.is_next("(") or not self.names_function(node)
             return node if usual else self.applied(node, None, waiting)
         exponent = self.joined(node, waiting, above=place + 1)
         callee, _ = waiting.pop()
@@ -427,8 +424,9 @@ class _Parser:
         self.deepen(token)
         argument = self.binary(PRODUCT)
         self.depth -= 1
-        if self.power == TERM and not self.is_next("*"):
-            self.refuse_divided(bracket.application)
+        sign = self.tokens[self.at]
+        if self.power == TERM and sign.text != "*":
+            self.refuse_divided(bracket.application, sign)
         bracket.application = outer
         return self.call(callee, [argument], [], 0, argument.end, exponent)
 
@@ -465,7 +463,7 @@ class _Parser:
             token = self.tokens[self.at]
             kind, text, start = token
             if text == "(":
-                if not self.is_called(node, token, waiting):
+                if not self.is_called(node, waiting):
                     return node
                 self.at += 1
                 node = self.arguments(node, token)
@@ -486,10 +484,10 @@ class _Parser:
                 self.implied = True
                 node = self.push(Binary("*", node, self.push(Number(DEGREE, start, start + 1))))
             elif kind == SUPERSCRIPT:
-                is_bare = self.is_bare(node)
+                is_function = self.names_function(node)
                 self.at += 1
                 exponent = self.push(Number(superscript_value(text), start, _end(token)))
-                if is_bare and (_begins_value(self.tokens[self.at]) or self.is_next("|")):
+                if is_function and (_begins_value(self.tokens[self.at]) or self.is_next("|")):
                     in_brackets = self.is_next("(")
                     node = self.applied(node, exponent, waiting)
                     if not in_brackets:
@@ -497,7 +495,7 @@ class _Parser:
                 else:
                     if _under_root(waiting):
                         self.at -= 1
-                        self.refuse_root_of_power(waiting)
+                        self.refuse_root_of_power(waiting[-1][1])
                     node = self.push(Binary("**", node, exponent))
             elif kind == PRIME:
                 opener = self.tokens[self.at + 1]
@@ -509,7 +507,7 @@ class _Parser:
             else:
                 return node
 
-    def is_called(self, node: Node, token: Token, waiting: _Waiting) -> bool:
+    def is_called(self, node: Node, waiting: _Waiting) -> bool:
         """Tell whether a bracket after a value holds arguments; it does not after ``sin^2``."""
         last = self.tokens[self.at - 1]
         if last.kind != NAME:
@@ -517,8 +515,10 @@ class _Parser:
         if type(node) is Name:
             if waiting and self.raised_function(waiting) is not None:
                 return False
-            if self.bracket.application is not None and not textbook.is_bare(node.name):
-                self.refuse_called_argument(self.bracket.application, node, token)
+            application = self.bracket.application
+            if application is not None and not textbook.is_bare(node.name):  # sin f(x)
+                instead = "sin(x)*(x + 1) or sin(x*(x + 1))"
+                self.refuse_going_on(*self.ends_of(application), instead, joint="")
             if node.name in self.known:
                 return False
             self.called.add(node.name)
@@ -654,7 +654,7 @@ class _Parser:
             return False
         after = self.tokens[partner + 1]
         goes_on = _begins_value(after) or after.text in ("|", "[", "~")
-        if goes_on and not self.is_bare(node):
+        if goes_on and not self.names_function(node):
             return False
         if self.bracket.bars is not None:
             self.refuse_four(self.bracket.bars, partner)
@@ -746,13 +746,42 @@ class _Parser:
         """Refuse the text from start to end; ``instead`` is shown where the readings are no input."""
         text = " ".join(self.source.text[start:end].split())
         text = text if len(text) <= _LONGEST else text[: _LONGEST // 2] + "…"
-        error = AmbiguousError(
-            f"'{text}' has two readings", span=Span(start, end), source=self.source,
-            help=f"write {instead}",
-        )  # fmt: skip
+        message, help = f"'{text}' has two readings", f"write {instead}"
+        error = AmbiguousError(message, span=Span(start, end), source=self.source, help=help)
         if max(len(first), len(second)) <= _LONGEST and not set("\n#") & set(first + second):
             error.readings = first, second
         raise error
+
+    def refuse_going_on(
+        self, start: int, inner: int, instead: str, *, sign: str = "*", joint: str = "*", skipped: int = 0, least: int = ATOM
+    ) -> NoReturn:
+        """Refuse the text from start on, if the next token belongs to all of it or to what is inner.
+
+        A sign that is skipped stands between.
+        """
+        text, stop = self.source.text, _end(self.tokens[self.at - 1])
+        after = self.tokens[self.at + skipped]
+        end = _end(after) - text.startswith("^", after.start)
+        right = self.next_text(skipped, least)
+        head, part = text[start:inner].strip(), text[inner:stop].strip()
+        first, second = f"({text[start:stop]}){sign}{right}", f"{head}({part}{joint}{right})"
+        self.two_readings(start, end, first, second, instead)
+
+    def next_text(self, skipped: int = 0, least: int = ATOM) -> str:
+        """The text of the factor, power or operand that comes next, empty if it is none.
+
+        It is read, and nothing can be read after it.
+        """
+        self.at += skipped
+        token, rule = self.tokens[self.at], self.bracket.rule
+        self.bracket = _Bracket(_GROUP if rule == _ARRAY else rule, self.bracket.opener)
+        self.at += token.text == "**" or token.kind == SUPERSCRIPT
+        try:
+            if token.kind != SUPERSCRIPT:
+                self.binary(least)
+        except ParseError:  # the one that is raised is of what stands before
+            return ""
+        return self.source.text[token.start : _end(self.tokens[self.at - 1])]
 
     def beside(self, node: Node, waiting: _Waiting) -> bool:
         """Tell whether a factor goes on with the value that comes next, or an argument ends there.
@@ -768,8 +797,10 @@ class _Parser:
             self.refuse_number(node, left, token)
         elif left.kind == NUMBER and token.kind == NAME and token.start == _end(left):
             self.refuse_letter_and_digits(left, token)
-        if bracket.application is None and bracket.quotient is not None:
-            self.refuse_in_quotient(*bracket.quotient)
+        if bracket.application is None and bracket.quotient is not None:  # 1/2x
+            numerator, sign = bracket.quotient
+            instead = f"(a{sign.text}b)*c or a{sign.text}(b*c)"
+            self.refuse_going_on(numerator.start, _end(sign), instead, least=PRODUCT)
         if raised is not None:
             self.refuse_in_exponent(node, waiting, raised)
         elif _under_root(waiting):
@@ -786,138 +817,96 @@ class _Parser:
         if "\n" in gap:
             self.refuse_beside(node, token)
         if gap and self.bracket.rule == _ARRAY:
-            a, b = self.written(node), self.factor(self.at)
+            a, b = self.written(node), self.next_text()
             self.two_readings(node.start, _end(token), f"[{a}*{b}]", f"[{a}, {b}]", "[x*y] or [x, y]")
 
     def goes_on(self, application: _Application, node: Node, waiting: _Waiting) -> bool:
-        """Tell whether an argument without brackets goes on: numbers and names do, up to a function."""
+        """Tell whether an argument without brackets goes on: numbers and names do, up to a function.
+
+        Raises AmbiguousError for ``sin x y``, ``sin 2(x + 1)``, ``ln sin x cos x``.
+        """
         left, token = self.tokens[self.at - 1], self.tokens[self.at]
         if token.kind == NAME and textbook.is_bare(token.text):
-            if application.around is not None or application.raised:
-                self.refuse_argument(application.around or application)
-            return False
-        glued = token.start == _end(left)
-        number = left.kind == NUMBER and type(node) is Number and not waiting
-        narrow = token.kind == NAME or token.text in ("|", *ROOTS)
-        if not narrow or not (glued or number) or textbook.ends_at_numbers(application.callee.name):
-            self.refuse_argument(application)
-        return True
+            if application.around is None and not application.raised:
+                return False
+            application = application.around or application
+        else:
+            glued = token.start == _end(left)
+            number = left.kind == NUMBER and type(node) is Number and not waiting
+            narrow = token.kind == NAME or token.text in ("|", *ROOTS)
+            at_numbers = textbook.ends_at_numbers(application.callee.name)
+            if narrow and (glued or number) and not at_numbers:
+                return True
+        self.refuse_going_on(*self.ends_of(application), "sin(x)*y or sin(x*y)")
 
-    def head_and_argument(self, application: _Application) -> tuple[str, str]:
-        """A function as it is written, and its argument so far."""
-        text, begin = self.source.text, self.tokens[application.argument].start
-        head = text[application.callee.start : begin].strip()
-        return head, text[begin : _end(self.tokens[self.at - 1])].strip()
+    def ends_of(self, application: _Application) -> tuple[int, int]:
+        """Where a function begins, and its argument."""
+        return application.callee.start, self.tokens[application.argument].start
 
-    def refuse_argument(self, application: _Application) -> NoReturn:
-        """Refuse ``sin x y``, ``sin 2(x + 1)``, ``ln sin x cos x``."""
-        (head, argument), right = self.head_and_argument(application), self.factor(self.at)
-        self.two_readings(
-            application.callee.start, _end(self.tokens[self.at]),
-            f"{head}({argument})*{right}", f"{head}({argument}*{right})", "sin(x)*y or sin(x*y)",
-        )  # fmt: skip
-
-    def refuse_divided(self, application: _Application) -> None:
+    def refuse_divided(self, application: _Application, sign: Token) -> None:
         """Refuse ``sin x/2``, where a number follows; not ``ln x/x``."""
         after = self.tokens[self.at + 1]
-        if after.kind == NAME or after.text in ("(", "[", "|"):
-            return
-        (head, argument), right = self.head_and_argument(application), self.factor(self.at + 1)
-        sign = self.text_of(self.at, self.at + 1)
-        self.two_readings(
-            application.callee.start, _end(after),
-            f"{head}({argument}){sign}{right}", f"{head}({argument}{sign}{right})",
-            "sin(x)/2 or sin(x/2)",
-        )  # fmt: skip
-
-    def refuse_called_argument(self, application: _Application, name: Name, token: Token) -> None:
-        """Refuse ``sin f(x)`` and ``sin x(x + 1)``."""
-        (head, argument), right = self.head_and_argument(application), self.factor(self.at)
-        first = name.start == self.tokens[application.argument].start
-        self.two_readings(
-            application.callee.start, token.start + 1, f"{head}({argument})*{right}",
-            f"{head}({argument}{'' if first else '*'}{right})", "sin(x)*(x + 1) or sin(x*(x + 1))",
-        )  # fmt: skip
+        if not (after.kind == NAME or after.text in ("(", "[", "|")):
+            text = self.source.text[sign.start : sign.start + len(sign.text)].strip()
+            ends, instead = self.ends_of(application), "sin(x)/2 or sin(x/2)"
+            self.refuse_going_on(*ends, instead, sign=text, joint=text, skipped=1)
 
     def refuse_inverse(self, callee: Name) -> NoReturn:
         """Refuse ``sin^-1 x``."""
-        text, last = self.factor(self.at), self.tokens[self.factor_end(self.at) - 1]
-        argument = text[1:-1] if self.is_next("(") and text.endswith(")") else text
-        self.two_readings(
-            callee.start, _end(last), textbook.inverse(callee.name, argument),
-            f"1/{callee.name}({argument})", "asin(x) or 1/sin(x)",
-        )  # fmt: skip
+        in_brackets, text = self.is_next("("), self.next_text()
+        argument = text[1:-1] if in_brackets and text.endswith(")") else text
+        inverse, end = textbook.inverse(callee.name, argument), _end(self.tokens[self.at - 1])
+        other = f"1/{callee.name}({argument})"
+        self.two_readings(callee.start, end, inverse, other, "asin(x) or 1/sin(x)")
 
     def refuse_after_call(self, callee: Node, opener: Token, spaced: bool) -> None:
         """Refuse a power or a bracket after ``sin (x + 1)`` with a space, and after ``sin^2(x)``."""
-        after, closing, text = self.tokens[self.at], self.tokens[self.at - 1], self.source.text
-        head = text[callee.start : opener.start].strip()
-        inner = text[opener.start : closing.start + 1]
+        after, instead = self.tokens[self.at], "(sin(x))^2 or sin(x^2)"
         if after.kind == SUPERSCRIPT or after.text == "**":
-            power = self.power_at(self.at)
-            readings = f"({head}{inner}){power}", f"{head}({inner}{power})"
-        elif spaced and after.text == "(" and after.start == _end(closing):
-            right = self.factor(self.at)
-            readings = f"{head}{inner}*{right}", f"{head}({inner}*{right})"
-        else:
-            return
-        end = after.start + len(self.text_of(self.at, self.at + 1))
-        self.two_readings(callee.start, end, *readings, "(sin(x))^2 or sin(x^2)")
+            self.refuse_going_on(callee.start, opener.start, instead, sign="", joint="")
+        if spaced and after.text == "(" and after.start == _end(self.tokens[self.at - 1]):
+            self.refuse_going_on(callee.start, opener.start, instead)
 
     def refuse_number(self, node: Node, left: Token, token: Token) -> None:
         """Refuse a number after a number or a bare name, which looks like ``6.02 x 10^3``."""
-        at, right, end = self.at, self.factor(self.at), _end(token)
-        first = self.tokens[at - 2] if at > 1 else Token(END, "", 0)
+        first = self.tokens[max(self.at - 2, 0)]
+        slash, below = [*self.tokens[self.at + 1 : self.at + 3], token][:2]
+        end, both = _end(token), left.text.isdigit() and token.text.isdigit()
         if left.kind == NUMBER and type(node) is Number:
-            below = self.tokens[min(at + 2, len(self.tokens) - 1)]
-            whole = left.text.isdigit() and token.text.isdigit()
-            if self.tokens[at + 1].text == "/" and below.kind == NUMBER and whole:
+            if both and slash.text == "/" and below.kind == NUMBER:
                 fraction = f"{token.text}/{below.text}"
                 readings = f"({left.text} + {fraction})", f"{left.text}*{fraction}"
                 self.two_readings(left.start, _end(below), *readings, _PRODUCTS)
+            right = self.next_text() or token.text
             help = f"write {left.text}*{right}, or [{left.text}, {right}] for an array"
             self.fail(f"no operator before {token.text!r}", token.span, help)
         if left.kind != NAME:
             return
-        if left.text in _OPERATORS and first.kind in (NAME, NUMBER):
+        if left.text in _OPERATORS and first.kind in (NAME, NUMBER) and first is not left:
             help = f"it is {_OPERATORS[left.text]} here"
             self.fail(f"the language has no '{left.text}'", left.span, help)
+        right = self.next_text()
+        product = f"{left.text}*{right}"
         if left.text in ("x", "X") and first.kind == NUMBER:
-            readings = f"{first.text}*{right}", f"{first.text}*{left.text}*{right}"
+            readings = f"{first.text}*{right}", f"{first.text}*{product}"
             self.two_readings(first.start, end, *readings, _PRODUCTS)
         other = f"{left.text}{'' if token.text.isdigit() else '^'}{token.text}"
-        self.two_readings(left.start, end, f"{left.text}*{right}", other, "x*2 or x2")
+        self.two_readings(left.start, end, product, other, "x*2 or x2")
 
     def refuse_letter_and_digits(self, left: Token, token: Token) -> None:
         """Refuse ``2x10``."""
         found = _LETTER_AND_DIGITS.fullmatch(token.text)
         if found is None or self.tokens[self.at + 1].text == "(":
             return
-        letter, digits = found.groups()
-        rest = self.factor(self.at)[len(token.text) :]
-        times = "" if letter in "xX" else f"{letter}*"
-        self.two_readings(
-            left.start, _end(token), f"{left.text}*{token.text}{rest}",
-            f"{left.text}*{times}{digits}{rest}", "2*x10 or 2*10",
-        )  # fmt: skip
-
-    def refuse_in_quotient(self, numerator: Node, sign: Token) -> NoReturn:
-        """Refuse ``1/2x``."""
-        text, end = self.source.text, _end(self.tokens[self.at - 1])
-        stop = self.factor_end(self.at)
-        while _begins_value(self.tokens[stop]):
-            stop = self.factor_end(stop)
-        rest, begin = self.text_of(self.at, stop), _end(sign)
-        self.two_readings(
-            numerator.start, _end(self.tokens[self.at]), f"({text[numerator.start : end]})*{rest}",
-            f"{text[numerator.start : begin]}({text[begin:end].strip()}*{rest})",
-            f"(a{sign.text}b)*c or a{sign.text}(b*c)",
-        )  # fmt: skip
+        letter, right = found[1], self.next_text()
+        other = right[1:] if letter in "xX" else f"{letter}*{right[1:]}"
+        readings = f"{left.text}*{right}", f"{left.text}*{other}"
+        self.two_readings(left.start, _end(token), *readings, "2*x10 or 2*10")
 
     def refuse_in_exponent(self, exponent: Node, waiting: _Waiting, place: int) -> None:
         """Refuse ``e^2x``, ``e^k t``, ``x^n(x + 1)``; not ``x^2y``, ``e^2 x``, ``e^x sin x``, ``2^x 3^y``."""
-        left, token, text = self.tokens[self.at - 1], self.tokens[self.at], self.source.text
-        base, sign = waiting[place]
+        left, token, after = self.tokens[self.at - 1 : self.at + 2]
+        text, (base, sign) = self.source.text, waiting[place]
         assert base is not None
         spaced = token.start > _end(left)
         if left.kind == NUMBER and type(exponent) is Number:
@@ -928,121 +917,36 @@ class _Parser:
             named = type(exponent) in (Call, Subscript) and text[exponent.start] != "("
             if not named:
                 return
-        if spaced and self.is_apart(token):
-            return
-        begin = sign.start + (1 if text[sign.start] == "^" else 2)
-        end, right = _end(left), self.factor(self.at)
-        self.two_readings(
-            base.start, _end(token), f"{text[base.start : end]}*{right}",
-            f"{text[base.start : begin]}({text[begin:end].strip()}*{right})", "e^a*b or e^(a*b)",
-        )  # fmt: skip
-
-    def is_apart(self, token: Token) -> bool:
-        """Tell whether the token after a space is no part of an exponent: a function, a bracket, a power."""
-        after = self.tokens[self.at + 1]
-        if token.kind == SYMBOL or textbook.is_bare(token.text):
-            return True
-        called = after.text == "(" and token.kind == NAME
-        return called or after.text == "**" or after.kind == SUPERSCRIPT
+        called = token.kind == NAME and after.text == "("
+        power = after.text == "**" or after.kind == SUPERSCRIPT
+        apart = token.kind == SYMBOL or textbook.is_bare(token.text) or called or power
+        if not (spaced and apart):
+            inner = _end(sign) - (text[sign.start] == "^")
+            self.refuse_going_on(base.start, inner, "e^a*b or e^(a*b)")
 
     def refuse_under_root(self, sign: Token) -> None:
         """Refuse ``√2x``; not ``√(x + 1)y``, ``√x sin x``."""
-        left, token = self.tokens[self.at - 1], self.tokens[self.at]
+        token = self.tokens[self.at]
         function = token.kind == NAME and textbook.is_bare(token.text)
-        if left.text in (")", "|") or token.text in ROOTS or function:
-            return
-        inner = self.source.text[sign.start + 1 : _end(left)].strip()
-        right, root = self.factor(self.at), sign.text
-        self.two_readings(
-            sign.start, _end(token), f"{root}({inner})*{right}", f"{root}({inner}*{right})",
-            f"{root}(2)*x or {root}(2*x)",
-        )  # fmt: skip
+        if self.tokens[self.at - 1].text not in (")", "|") and token.text not in ROOTS and not function:
+            instead = f"{sign.text}(2)*x or {sign.text}(2*x)"
+            self.refuse_going_on(sign.start, _end(sign), instead)
 
-    def refuse_root_of_power(self, waiting: _Waiting) -> NoReturn:
+    def refuse_root_of_power(self, sign: Token) -> NoReturn:
         """Refuse ``√x^2``."""
-        sign, left, token = waiting[-1][1], self.tokens[self.at - 1], self.tokens[self.at]
-        inner = self.source.text[sign.start + 1 : _end(left)].strip()
-        root, power = sign.text, self.power_at(self.at)
-        self.two_readings(
-            sign.start, token.start + 1, f"({root}({inner})){power}", f"{root}(({inner}){power})",
-            f"({root}(x))^2 or {root}(x^2)",
-        )  # fmt: skip
+        instead = f"({sign.text}(x))^2 or {sign.text}(x^2)"
+        self.refuse_going_on(sign.start, _end(sign), instead, sign="", joint="")
 
     def refuse_four(self, first: Node, partner: int) -> NoReturn:
         """Refuse ``|x|y|z|``, where either pair may stand inside of the other."""
         text, begin, last = self.source.text, self.tokens[self.at].start, self.tokens[partner].start
         left, right = text[first.start + 1 : first.end - 1].strip(), text[begin + 1 : last].strip()
         middle = text[first.end : begin].strip()
-        self.two_readings(
-            first.start, last + 1, f"|{left}|*{middle}*|{right}|", f"|{left}*|{middle}|*{right}|",
-            "|x|*y*|z| or |x*|y|*z|",
-        )  # fmt: skip
-
-    # -- texts of readings -------------------------------------------------------------------------
-
-    def text_of(self, at: int, stop: int) -> str:
-        """The text of some tokens, the last of which may have another spelling in it."""
-        text, start, (_, word, last) = self.source.text, self.tokens[at].start, self.tokens[stop - 1]
-        respelled = word in BINDING and not text.startswith(word, last)
-        return text[start : max(last + (1 if respelled else len(word)), start)]
+        readings = f"|{left}|*{middle}*|{right}|", f"|{left}*|{middle}|*{right}|"
+        self.two_readings(first.start, last + 1, *readings, "|x|*y*|z| or |x*|y|*z|")
 
     def written(self, node: Node) -> str:
         return self.source.text[node.start : node.end]
-
-    def factor(self, at: int) -> str:
-        """The text of a factor that begins at a place."""
-        return self.text_of(at, self.factor_end(at))
-
-    def power_at(self, at: int) -> str:
-        """The text of ``^2`` or ``²``."""
-        if self.tokens[at].kind == SUPERSCRIPT:
-            return self.tokens[at].text
-        stop = at + 1
-        while self.tokens[stop].text in ("-", "+"):
-            stop += 1
-        return self.source.text[self.tokens[at].start : self.tokens[stop].start] + self.factor(stop)
-
-    def factor_end(self, at: int) -> int:
-        """The place after a factor: a value, what follows it without a space, and its power."""
-        tokens = self.tokens
-        while tokens[at].text in ("-", "+", *ROOTS):
-            at += 1
-        if tokens[at].text == "|":
-            at += 1
-            while tokens[at].kind != END and tokens[at].text != "|":
-                at = self.past(at)
-            at = min(at + 1, len(tokens) - 1)
-        elif tokens[at].kind != END:
-            at = self.past(at)
-            while textbook.is_bare(tokens[at - 1].text) and (_begins_value(tokens[at]) or tokens[at].text == "|"):
-                at = self.past(at)  # its argument
-        while True:
-            kind, text, start = tokens[at]
-            named = tokens[at - 1].kind in (NAME, PRIME) and _end(tokens[at - 1]) == start
-            if text in ("(", "[") and named:
-                at = self.past(at)
-            elif text == "." and tokens[at + 1].kind == NAME:
-                at += 2
-            elif kind in (SUPERSCRIPT, PRIME) or text == "°":
-                at += 1
-            elif text == "**" and tokens[at + 1].kind != END:
-                at += 1
-                while tokens[at].text in ("-", "+"):
-                    at += 1
-                at = self.past(at)
-            else:
-                return at
-
-    def past(self, at: int) -> int:
-        """The place after a token, or after the bracket that it opens."""
-        depth = 0
-        while self.tokens[at].kind != END:
-            text = self.tokens[at].text
-            depth += (text in ("(", "[")) - (text in (")", "]"))
-            at += 1
-            if depth <= 0:
-                break
-        return at
 
     # -- what is noted -----------------------------------------------------------------------------
 
@@ -1094,31 +998,23 @@ class _Parser:
             self.fail("'=' can only follow a name at the start of a statement", token.span, help)
         offer = None
         if _begins_value(token) and type(node) in (Name, Number, Call):
-            left, right = self.written(node), self.factor(self.at)
+            left, right = self.written(node), self.next_text()
             if len(left) + len(right) < 60 and "\n" not in left + right:
                 offer = f"write {left}*{right}"
         self.fail(f"no operator before {token.text!r}", token.span, offer)
 
     def refuse_chain(self, first: Token, left: Node, middle: Node) -> NoReturn:
         """Refuse a comparison of a comparison."""
-        tokens, token, text = self.tokens, self.tokens[self.at], self.source.text
-        start = stop = self.at + 1
-        depth = 0
-        while tokens[stop].kind != END:
-            word = tokens[stop].text
-            depth += (word in ("(", "[")) - (word in (")", "]"))
-            ends = BINDING.get(word, SUM) < SUM or word in (",", ";", "if", "else")
-            if depth < 0 or (depth == 0 and ends):
-                break
-            stop += 1
+        token, text = self.tokens[self.at], self.source.text
         a, b = self.written(left), self.written(middle)
-        c = text[tokens[start].start : _end(tokens[stop - 1])] if stop > start else "c"
+        c = self.next_text(1, MASK) or "c"
+        message = "a chain of comparisons is not read"
+        help = f"({a} {first.text} {b}) and ({b} {token.text} {c})"
         if isinstance(middle, Binary) and middle.operator in ("&", "|") and text[middle.start] != "(":
-            between = f"{self.written(middle.left)}) {middle.operator} ({self.written(middle.right)}"
-            help = f"write ({a} {first.text} {between} {token.text} {c})"
-            self.fail(f"'{middle.operator}' binds more tightly than a comparison", token.span, help)
-        help = f"write ({a} {first.text} {b}) and ({b} {token.text} {c})"
-        self.fail("a chain of comparisons is not read", token.span, help)
+            message = f"'{middle.operator}' binds more tightly than a comparison"
+            b, second = self.written(middle.left), self.written(middle.right)
+            help = f"({a} {first.text} {b}) {middle.operator} ({second} {token.text} {c})"
+        self.fail(message, token.span, f"write {help}")
 
     def refuse_closing(self, token: Token) -> NoReturn:
         help = "remove it, or open the bracket before"
@@ -1136,39 +1032,19 @@ class _Parser:
     def refuse_comma(self, token: Token) -> NoReturn:
         """Refuse a comma outside brackets: of decimals, or of an array without its brackets."""
         before, after = self.tokens[self.at - 1], self.tokens[self.at + 1]
-        numbers = self.numbers_around()
+        first = self.tokens[self.first].start
+        numbers = [each.strip() for each in self.source.text[first : self.tokens[-1].start].split(",")]
+        if not all(map(_SIGNED.fullmatch, numbers)):
+            numbers = []
         glued = before.kind == NUMBER and after.kind == NUMBER
-        pair = f"[{before.text}, {after.text}]" if glued else "[x, y]"
-        listed = f"[{', '.join(numbers)}]" if numbers else pair
-        help = f"write {listed} for an array"
+        listed = ", ".join(numbers or ([before.text, after.text] if glued else ["x", "y"]))
+        help = f"write [{listed}] for an array"
         if glued and len(numbers) < 3:
             if before.text.isdigit() and after.text.isdigit():
-                sign = numbers[0][: -len(before.text)] if numbers else ""
-                help = f"write {sign}{before.text}.{after.text}, or {listed} for an array"
+                decimal = ".".join(numbers or (before.text, after.text))
+                help = f"write {decimal}, or [{listed}] for an array"
             self.fail("a comma is never a decimal point", token.span, help)
         self.fail("a comma outside brackets", token.span, help)
-
-    def numbers_around(self) -> list[str]:
-        """The numbers with their signs that a comma separates, if there is nothing else up to the end."""
-        tokens, at = self.tokens, self.at - 1
-        signed = at > 0 and tokens[at - 1].text in ("-", "+")
-        if signed and (at == 1 or tokens[at - 2].text == "="):
-            at -= 1
-        if at > 0 and tokens[at - 1].text != "=":
-            return []
-        found: list[str] = []
-        while True:
-            sign = tokens[at].text if tokens[at].text in ("-", "+") else ""
-            at += bool(sign)
-            number, after = tokens[at], tokens[min(at + 1, len(tokens) - 1)]
-            if number.kind != NUMBER:
-                return []
-            found.append(sign + number.text)
-            if after.kind == END:
-                return found
-            if after.text != ",":
-                return []
-            at += 2
 
 
 def _is_minus_one(exponent: Node) -> bool:
