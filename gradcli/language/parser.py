@@ -999,7 +999,7 @@ class _Parser:
         offer = None
         if _begins_value(token) and type(node) in (Name, Number, Call):
             left, right = self.written(node), self.next_text()
-            if len(left) + len(right) < 60 and "\n" not in left + right:
+            if right and len(left) + len(right) < 60 and "\n" not in left + right:
                 offer = f"write {left}*{right}"
         self.fail(f"no operator before {token.text!r}", token.span, offer)
 

@@ -30,6 +30,16 @@ class Part(NamedTuple):
         at = self.start + place
         return self.tokens[at] if at < self.stop else Token(END, "", self.span.end)
 
+    def closing(self, place: int) -> int:
+        """The place of the bracket that closes the one at a place; -1 if none does."""
+        depth = 0
+        for at in range(self.start + place, self.stop):
+            text = self.tokens[at].text
+            depth += (text in ("(", "[")) - (text in (")", "]"))
+            if depth == 0:
+                return at - self.start
+        return -1
+
     def expression(self, place: int, values: frozenset[str] = frozenset(), end: int | None = None) -> Expression:
         """All from a place on, or up to another one, as an expression."""
         at = self.start + place

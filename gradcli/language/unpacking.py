@@ -36,7 +36,7 @@ def equals_of(part: Part) -> int:
 def binds_several(part: Part) -> bool:
     """Whether a statement that does not begin with a name binds several."""
     equals = equals_of(part)
-    return equals > 0 and (part.token(0).text == "*" or _closes(part, 0) == equals - 1 or next(_commas(part, 0, equals), None) is not None)
+    return equals > 0 and (part.token(0).text == "*" or part.closing(0) == equals - 1 or next(_commas(part, 0, equals), None) is not None)
 
 
 def several(part: Part) -> Several:
@@ -73,7 +73,7 @@ def _miscounted(names: int, values: int) -> SaidError:
 def _targets(part: Part, equals: int) -> list[Token]:
     first = part.token(0)
     begin, stop = 0, equals
-    if first.text in ("(", "[") and part.token(equals - 1).text in (")", "]") and _closes(part, 0) == equals - 1:
+    if first.text in ("(", "[") and part.token(equals - 1).text in (")", "]") and part.closing(0) == equals - 1:
         begin, stop = 1, equals - 1
     found: list[Token] = []
     for place in range(begin, stop):
@@ -106,21 +106,9 @@ def _no_name(part: Part, token: Token, after: Token) -> SaidError:
     return SaidError("expected a name before '='", span=token.span, source=part.source, help=_PLAIN)
 
 
-def _closes(part: Part, opening: int) -> int:
-    """The place of the bracket that closes the one at a place; -1 if none does."""
-    depth = 0
-    for place in range(opening, part.stop - part.start):
-        kind, text, _ = part.tokens[part.start + place]
-        if kind == SYMBOL:
-            depth += (text in ("(", "[")) - (text in (")", "]"))
-            if depth == 0:
-                return place
-    return -1
-
-
 def _inside(part: Part, begin: int, stop: int) -> tuple[int, int]:
     """The items of a value that is one tuple or list in brackets, else all of it."""
-    if part.token(begin).text not in ("(", "[") or _closes(part, begin) != stop - 1:
+    if part.token(begin).text not in ("(", "[") or part.closing(begin) != stop - 1:
         return begin, stop
     return (begin + 1, stop - 1) if next(_commas(part, begin + 1, stop - 1), None) is not None else (begin, stop)
 
