@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gradcli.errors import ParseError, Source, Span
@@ -10,6 +10,22 @@ from gradcli.language.deviations import refuse_sign
 from gradcli.language.parser import parsed
 from gradcli.language.tokens import END, SYMBOL, Token
 from gradcli.language.tree import Expression
+
+
+def end_of(token: Token) -> int:
+    return token.start + len(token.text)
+
+
+def outside(tokens: Sequence[Token], start: int, stop: int) -> list[int]:
+    """The places of the tokens start:stop outside of brackets, which these belong to."""
+    found, depth = [], 0
+    for at in range(start, stop):
+        text = tokens[at].text
+        depth -= text in (")", "]")
+        if depth <= 0:
+            found.append(at)
+        depth += text in ("(", "[")
+    return found
 
 
 class SaidError(ParseError):

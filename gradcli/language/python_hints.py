@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from gradcli.errors import ParseError, Source, Span
-from gradcli.language.assertions import RangeError
 from gradcli.language.parts import Part, SaidError
 from gradcli.language.tokens import END, NAME, STRING, SYMBOL, Token
 from gradcli.language.tree import Lost, Statement
@@ -197,7 +196,7 @@ class _Python:
 
 def explained(source: Source, start: int, stop: int, error: ParseError) -> ParseError:
     """The error of a text that cannot be read, in the words of what Python has there; itself for what is nothing of Python's."""
-    if isinstance(error, (RangeError, SaidError)):
+    if isinstance(error, SaidError):
         return error
     python = _Python(source, start, stop)
     text, nodes = python.text, python.nodes
