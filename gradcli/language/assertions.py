@@ -7,8 +7,8 @@ from typing import NoReturn
 
 from gradcli.errors import ParseError, Source, Span
 from gradcli.language.parser import parsed
-from gradcli.language.parts import SaidError, end_of, outside
-from gradcli.language.tokens import NAME, NUMBER, PRIME, RESERVED, STRING, SUPERSCRIPT, Token, tokenize
+from gradcli.language.parts import SaidError
+from gradcli.language.tokens import NAME, NUMBER, PRIME, RESERVED, STRING, SUPERSCRIPT, Token, end_of, outside, tokenize
 from gradcli.language.tree import Assertion, Expression, Quantified, Relation
 
 _NEGATED = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}

@@ -52,6 +52,7 @@ from gradcli.language.tokens import (
     SUPERSCRIPT,
     SYMBOL,
     Token,
+    end_of,
     superscript_value,
 )
 from gradcli.language.tree import (
@@ -142,12 +143,16 @@ _Waiting = list[tuple[Node | None, Token]]
 def parsed(source: Source, tokens: list[Token], at: int, stop: int, values: frozenset[str] = frozenset()) -> Expression:
     """tokens[at:stop] as one expression, where some names before brackets are known to be values.
 
-    Raises ParseError, AmbiguousError for what has two readings, and LimitError for what is nested
-    too deeply.
+    Raises ParseError, AmbiguousError for what has two readings, and LimitError for what is nested too deeply.
     """
+    return first(source, tokens, at, stop, values, EXPRESSION)[0]
+
+
+def first(source: Source, tokens: list[Token], at: int, stop: int, values: frozenset[str], least: int) -> tuple[Expression, int]:
+    """The first operand in tokens[at:stop] that binds as tightly as a power, and the place after it. Raises as `parsed`."""
     parser = _Parser(source, tokens, at, stop, values)
     try:
-        root = parser.whole()
+        root = parser.whole() if least == EXPRESSION else parser.binary(least)
     finally:
         if parser.recursion:
             sys.setrecursionlimit(parser.recursion)
@@ -156,18 +161,14 @@ def parsed(source: Source, tokens: list[Token], at: int, stop: int, values: froz
     made.implied, made.notes = parser.implied, parser.notes
     if parser.called:
         made.called, made.source = frozenset(parser.called), source
-        made.span = parser.tokens[1 if at else 0].start, parser.tokens[-1].start
-    return made
+        made.span = parser.tokens[parser.first].start, parser.tokens[-1].start
+    return made, at + parser.at - parser.first
 
 
 def _begins_value(token: Token) -> bool:
     """Tell whether a token can only be the beginning of a value, where another one has ended."""
     kind, text, _ = token
     return kind == NUMBER or (kind == NAME and text not in RESERVED) or text in _BEGINS
-
-
-def _end(token: Token) -> int:
-    return token.start + len(token.text)
 
 
 def _under_root(waiting: _Waiting) -> bool:
@@ -478,7 +479,7 @@ class _Parser:
                     span = name.span if name.kind != END else token.span
                     self.fail("expected a name after '.'", span)
                 self.at += 2
-                node = self.push(Attribute(node, name.text, _end(name)))
+                node = self.push(Attribute(node, name.text, end_of(name)))
             elif text == "°":
                 self.at += 1
                 self.implied = True
@@ -486,7 +487,7 @@ class _Parser:
             elif kind == SUPERSCRIPT:
                 is_function = self.names_function(node)
                 self.at += 1
-                exponent = self.push(Number(superscript_value(text), start, _end(token)))
+                exponent = self.push(Number(superscript_value(text), start, end_of(token)))
                 if is_function and (_begins_value(self.tokens[self.at]) or self.is_next("|")):
                     in_brackets = self.is_next("(")
                     node = self.applied(node, exponent, waiting)
@@ -539,7 +540,7 @@ class _Parser:
         if kind == STRING:
             if self.bracket.rule in (_OPEN, _SUBSCRIPTS):
                 self.fail("a string can only be an argument of a function", token.span)
-            return self.push(Text(text[1:-1], start, _end(token)))
+            return self.push(Text(text[1:-1], start, end_of(token)))
         if text == "..." and self.bracket.rule == _SUBSCRIPTS:
             return self.push(Dots(start, start + 3))
         self.refuse_atom(token)
@@ -558,7 +559,7 @@ class _Parser:
             long = len(whole) >= _LONGEST_NUMBER
             return (float(whole) if long else int(whole or 0)) + FRACTIONS[text[-1]]
         after = self.tokens[self.at]
-        if text == "0" and after.start == _end(token) and after.text[:1] in tuple("xXoObB"):
+        if text == "0" and after.start == end_of(token) and after.text[:1] in tuple("xXoObB"):
             return self.number_of_base(token, after)
         if "_" in text and not _GROUPED.fullmatch(text):
             self.fail(f"{text!r} is not a number", token.span, "_ stands between digits: 1_000")
@@ -573,7 +574,7 @@ class _Parser:
             whole = int(written, 0)
         except ValueError:
             help = "write 0x10, 0o17 or 0b11 for whole numbers in other bases"
-            self.fail(f"{written!r} is not a number", Span(token.start, _end(digits)), help)
+            self.fail(f"{written!r} is not a number", Span(token.start, end_of(digits)), help)
         return whole if whole.bit_length() < 1000 else math.inf if whole >= 2**1024 else float(whole)
 
     # -- brackets ----------------------------------------------------------------------------------
@@ -681,7 +682,7 @@ class _Parser:
 
     def arguments(self, callee: Node, opener: Token, primes: int = 0, exponent: Node | None = None) -> Node:
         """arguments = [ argument { "," argument } [ "," ] ], argument = [ NAME "=" ] expression"""
-        spaced = opener.start > _end(self.tokens[self.at - 2]) and not primes
+        spaced = opener.start > end_of(self.tokens[self.at - 2]) and not primes
         if spaced and exponent is None:
             spaced = type(callee) is Name and textbook.is_bare(callee.name)
         outer = self.open(_ARGUMENTS, opener)
@@ -759,9 +760,9 @@ class _Parser:
 
         A sign that is skipped stands between.
         """
-        text, stop = self.source.text, _end(self.tokens[self.at - 1])
+        text, stop = self.source.text, end_of(self.tokens[self.at - 1])
         after = self.tokens[self.at + skipped]
-        end = _end(after) - text.startswith("^", after.start)
+        end = end_of(after) - text.startswith("^", after.start)
         right = self.next_text(skipped, least)
         head, part = text[start:inner].strip(), text[inner:stop].strip()
         first, second = f"({text[start:stop]}){sign}{right}", f"{head}({part}{joint}{right})"
@@ -781,7 +782,7 @@ class _Parser:
                 self.binary(least)
         except ParseError:  # the one that is raised is of what stands before
             return ""
-        return self.source.text[token.start : _end(self.tokens[self.at - 1])]
+        return self.source.text[token.start : end_of(self.tokens[self.at - 1])]
 
     def beside(self, node: Node, waiting: _Waiting) -> bool:
         """Tell whether a factor goes on with the value that comes next, or an argument ends there.
@@ -795,12 +796,12 @@ class _Parser:
         raised = _raised(waiting)
         if token.kind == NUMBER and raised is None:
             self.refuse_number(node, left, token)
-        elif left.kind == NUMBER and token.kind == NAME and token.start == _end(left):
+        elif left.kind == NUMBER and token.kind == NAME and token.start == end_of(left):
             self.refuse_letter_and_digits(left, token)
         if bracket.application is None and bracket.quotient is not None:  # 1/2x
             numerator, sign = bracket.quotient
             instead = f"(a{sign.text}b)*c or a{sign.text}(b*c)"
-            self.refuse_going_on(numerator.start, _end(sign), instead, least=PRODUCT)
+            self.refuse_going_on(numerator.start, end_of(sign), instead, least=PRODUCT)
         if raised is not None:
             self.refuse_in_exponent(node, waiting, raised)
         elif _under_root(waiting):
@@ -813,12 +814,12 @@ class _Parser:
             between = word is token or type(node) is Name
             if word.kind == NAME and word.text in _WORDS and between:
                 self.fail(f"'{word.text}' is a word of Python, and none of this language", word.span)
-        gap = self.source.text[_end(left) : token.start]
+        gap = self.source.text[end_of(left) : token.start]
         if "\n" in gap:
             self.refuse_beside(node, token)
         if gap and self.bracket.rule == _ARRAY:
             a, b = self.written(node), self.next_text()
-            self.two_readings(node.start, _end(token), f"[{a}*{b}]", f"[{a}, {b}]", "[x*y] or [x, y]")
+            self.two_readings(node.start, end_of(token), f"[{a}*{b}]", f"[{a}, {b}]", "[x*y] or [x, y]")
 
     def goes_on(self, application: _Application, node: Node, waiting: _Waiting) -> bool:
         """Tell whether an argument without brackets goes on: numbers and names do, up to a function.
@@ -831,7 +832,7 @@ class _Parser:
                 return False
             application = application.around or application
         else:
-            glued = token.start == _end(left)
+            glued = token.start == end_of(left)
             number = left.kind == NUMBER and type(node) is Number and not waiting
             narrow = token.kind == NAME or token.text in ("|", *ROOTS)
             at_numbers = textbook.ends_at_numbers(application.callee.name)
@@ -855,7 +856,7 @@ class _Parser:
         """Refuse ``sin^-1 x``."""
         in_brackets, text = self.is_next("("), self.next_text()
         argument = text[1:-1] if in_brackets and text.endswith(")") else text
-        inverse, end = textbook.inverse(callee.name, argument), _end(self.tokens[self.at - 1])
+        inverse, end = textbook.inverse(callee.name, argument), end_of(self.tokens[self.at - 1])
         other = f"1/{callee.name}({argument})"
         self.two_readings(callee.start, end, inverse, other, "asin(x) or 1/sin(x)")
 
@@ -864,19 +865,19 @@ class _Parser:
         after, instead = self.tokens[self.at], "(sin(x))^2 or sin(x^2)"
         if after.kind == SUPERSCRIPT or after.text == "**":
             self.refuse_going_on(callee.start, opener.start, instead, sign="", joint="")
-        if spaced and after.text == "(" and after.start == _end(self.tokens[self.at - 1]):
+        if spaced and after.text == "(" and after.start == end_of(self.tokens[self.at - 1]):
             self.refuse_going_on(callee.start, opener.start, instead)
 
     def refuse_number(self, node: Node, left: Token, token: Token) -> None:
         """Refuse a number after a number or a bare name, which looks like ``6.02 x 10^3``."""
         first = self.tokens[max(self.at - 2, 0)]
         slash, below = [*self.tokens[self.at + 1 : self.at + 3], token][:2]
-        end, both = _end(token), left.text.isdigit() and token.text.isdigit()
+        end, both = end_of(token), left.text.isdigit() and token.text.isdigit()
         if left.kind == NUMBER and type(node) is Number:
             if both and slash.text == "/" and below.kind == NUMBER:
                 fraction = f"{token.text}/{below.text}"
                 readings = f"({left.text} + {fraction})", f"{left.text}*{fraction}"
-                self.two_readings(left.start, _end(below), *readings, _PRODUCTS)
+                self.two_readings(left.start, end_of(below), *readings, _PRODUCTS)
             right = self.next_text() or token.text
             help = f"write {left.text}*{right}, or [{left.text}, {right}] for an array"
             self.fail(f"no operator before {token.text!r}", token.span, help)
@@ -901,14 +902,14 @@ class _Parser:
         letter, right = found[1], self.next_text()
         other = right[1:] if letter in "xX" else f"{letter}*{right[1:]}"
         readings = f"{left.text}*{right}", f"{left.text}*{other}"
-        self.two_readings(left.start, _end(token), *readings, "2*x10 or 2*10")
+        self.two_readings(left.start, end_of(token), *readings, "2*x10 or 2*10")
 
     def refuse_in_exponent(self, exponent: Node, waiting: _Waiting, place: int) -> None:
         """Refuse ``e^2x``, ``e^k t``, ``x^n(x + 1)``; not ``x^2y``, ``e^2 x``, ``e^x sin x``, ``2^x 3^y``."""
         left, token, after = self.tokens[self.at - 1 : self.at + 2]
         text, (base, sign) = self.source.text, waiting[place]
         assert base is not None
-        spaced = token.start > _end(left)
+        spaced = token.start > end_of(left)
         if left.kind == NUMBER and type(exponent) is Number:
             constant = type(base) is Number or (type(base) is Name and base.name in _CONSTANT_BASES)
             if spaced or not (constant or (place and waiting[place - 1][0] is not None)):
@@ -921,7 +922,7 @@ class _Parser:
         power = after.text == "**" or after.kind == SUPERSCRIPT
         apart = token.kind == SYMBOL or textbook.is_bare(token.text) or called or power
         if not (spaced and apart):
-            inner = _end(sign) - (text[sign.start] == "^")
+            inner = end_of(sign) - (text[sign.start] == "^")
             self.refuse_going_on(base.start, inner, "e^a*b or e^(a*b)")
 
     def refuse_under_root(self, sign: Token) -> None:
@@ -930,12 +931,12 @@ class _Parser:
         function = token.kind == NAME and textbook.is_bare(token.text)
         if self.tokens[self.at - 1].text not in (")", "|") and token.text not in ROOTS and not function:
             instead = f"{sign.text}(2)*x or {sign.text}(2*x)"
-            self.refuse_going_on(sign.start, _end(sign), instead)
+            self.refuse_going_on(sign.start, end_of(sign), instead)
 
     def refuse_root_of_power(self, sign: Token) -> NoReturn:
         """Refuse ``√x^2``."""
         instead = f"({sign.text}(x))^2 or {sign.text}(x^2)"
-        self.refuse_going_on(sign.start, _end(sign), instead, sign="", joint="")
+        self.refuse_going_on(sign.start, end_of(sign), instead, sign="", joint="")
 
     def refuse_four(self, first: Node, partner: int) -> NoReturn:
         """Refuse ``|x|y|z|``, where either pair may stand inside of the other."""
@@ -953,7 +954,7 @@ class _Parser:
     def note_number(self, token: Token) -> None:
         """Note that ``2e3x`` is 2000*x, for those to whom e is a name."""
         left = self.tokens[self.at - 1]
-        if left.kind == NUMBER and token.start == _end(left) and "e" in left.text.lower():
+        if left.kind == NUMBER and token.start == end_of(left) and "e" in left.text.lower():
             mantissa, letter, exponent = re.split("([eE])", left.text)
             product = f"{mantissa}*{letter}*{exponent}*{token.text}"
             self.notes += ((letter, f"{left.text} is a number here; with {letter}: {product}"),)

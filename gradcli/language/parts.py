@@ -2,30 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from gradcli.errors import ParseError, Source, Span
 from gradcli.language.deviations import refuse_sign
 from gradcli.language.parser import parsed
-from gradcli.language.tokens import END, SYMBOL, Token
+from gradcli.language.tokens import END, SYMBOL, Token, outside
 from gradcli.language.tree import Expression
-
-
-def end_of(token: Token) -> int:
-    return token.start + len(token.text)
-
-
-def outside(tokens: Sequence[Token], start: int, stop: int) -> list[int]:
-    """The places of the tokens start:stop outside of brackets, which these belong to."""
-    found, depth = [], 0
-    for at in range(start, stop):
-        text = tokens[at].text
-        depth -= text in (")", "]")
-        if depth <= 0:
-            found.append(at)
-        depth += text in ("(", "[")
-    return found
 
 
 class SaidError(ParseError):
@@ -45,6 +29,12 @@ class Part(NamedTuple):
         """A token by its place in the statement; END after the last."""
         at = self.start + place
         return self.tokens[at] if at < self.stop else Token(END, "", self.span.end)
+
+    def places(self, text: str, begin: int = 0, end: int | None = None) -> list[int]:
+        """The places of a sign or word outside of brackets."""
+        stop = self.stop if end is None else self.start + end
+        found = outside(self.tokens, self.start + begin, stop)
+        return [at - self.start for at in found if self.tokens[at].text == text]
 
     def closing(self, place: int) -> int:
         """The place of the bracket that closes the one at a place; -1 if none does."""

@@ -182,7 +182,7 @@ def asked(part: Part, values: frozenset[str]) -> Expression:
 
         found = head(part.tokens, part.start, part.stop)
         if found is not None and values.isdisjoint(found.differentials):
-            made = derivative(part.source, part.tokens, part.start, part.stop, found, values)
+            made = derivative(part, found, values)
             made.read = asked
             return made
     return plain(part, values)
