@@ -79,7 +79,7 @@ _BOUND = re.compile(r"^[ \t]*([^\W\d]\w*)[ \t]*(?:=(?!=)|[-+*/@]=|\*\*=|\[.*\][ 
 # -- errors --------------------------------------------------------------------------------------
 
 
-class _Python:
+class Python:
     """Some of a text as Python reads it."""
 
     def __init__(self, source: Source, start: int, stop: int) -> None:
@@ -198,7 +198,7 @@ def explained(source: Source, start: int, stop: int, error: ParseError) -> Parse
     """The error of a text that cannot be read, in the words of what Python has there; itself for what is nothing of Python's."""
     if isinstance(error, SaidError):
         return error
-    python = _Python(source, start, stop)
+    python = Python(source, start, stop)
     text, nodes = python.text, python.nodes
     first = _WORD.match(text, python.head)
     word = "" if first is None else first[1]
