@@ -238,9 +238,9 @@ def test_pythons_sum_runs_over_rows() -> None:
             "leave it out",
         ),
         ("from .losses import mine\nx", "there are no modules beside this text", "write import torch"),
-        ("import torch as\nx", "expected a name after 'as'", "write import torch"),
-        ("from torch import\nx", "expected a name to import", "write import torch"),
-        ("import torch.nn.functional as F, numpy np\nx", "unexpected 'np' in an import line", "write import torch"),
+        ("import torch as\nx", "Python does not read this import", "write import torch"),
+        ("from torch import\nx", "Python does not read this import", "write import torch"),
+        ("import torch.nn.functional as F, numpy np\nx", "Python does not read this import", "write import torch"),
     ],
 )
 def test_what_cannot_be_imported_is_refused_by_name(code: str, message: str, help: str) -> None:

@@ -13,7 +13,7 @@ def case(text: str, code: str, column: int, *fragments: str, id: str | None = No
 
 TWO_READINGS = [
     case("1/2x", "ambiguous", 1, "(1/2)*x", "1/(2*x)"), case("y/2x", "ambiguous", 1, "(y/2)*x", "y/(2*x)"),
-    case("1/2(x+1)", "ambiguous", 1, "(1/2)*(", "1/(2*("), case("e**2y", "ambiguous", 1, "e**2*y", "e**(2*y)"),
+    case("1/2(x+1)", "ambiguous", 1, "(1/2)*(", "1/(2*("), case("e**2y", "ambiguous", 1, "(e**2)*y", "e**(2*y)"),
     case("xy", "ambiguous", 1, "x*y"),
     case("3 + xy", "ambiguous", 5, "x*y"), case("x % 2y", "ambiguous", 1, "*y", "(2*y)"), case("(x + y 1)", "ambiguous", 6, "y*1", "y1"),
 ]  # fmt: skip
@@ -47,7 +47,7 @@ NAMES = [
     case("sqr(x)", "unknown-name", 1, "unknown function 'sqr'", "did you mean 'sqrt'?"),
     case("x + frobnicate(x)", "unknown-name", 5, "define it before, or write * to multiply"),
     case("f(x)", "unknown-name", 1, "unknown function 'f'"), case("t(2, x)", "argument", 1), case("t²", "missing-value", 1, "t=1"),
-    case("cos t", "missing-value", 1, "t=1"), case("∛2x", "ambiguous", 1, "∛(2)*x or ∛(2*x)"), case("∜x", "syntax", 1, "x**(1/4)"),
+    case("cos t", "missing-value", 1, "t=1"), case("∛2x", "ambiguous", 1, "(∛2)*x or ∛(2*x)"), case("∜x", "syntax", 1, "x**(1/4)"),
     case("b*2", "missing-value", 1, "'b'", "b=1"), case("x + b*2", "missing-value", 5),
     case("sinx", "missing-value", 1, "sin(x)"),
     case("a + aa2", "missing-value", 5),
@@ -152,7 +152,7 @@ error[ambiguous]: 'y^x(' has two readings
   --> model.grad:1:5
 1 | 2 + y^x(x+1)
   |     ^^^^
-  = help: write y^x*(x+1) or y^(x*(x+1))""",
+  = help: write (y^x)*(x+1) or y^(x*(x+1))""",
     ),
     "an open bracket": (
         "x\n" * 9 + "2*(x + 1",

@@ -319,7 +319,7 @@ error[syntax]: print takes one value here
 error[syntax]: the language has no docstrings
   --> model.grad:1:1
 1 | \"""The loss.\"""
-  | ^^
+  | ^^^
   = help: write # before a comment""",
     ),
     "a dict": (

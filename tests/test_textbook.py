@@ -13,7 +13,7 @@ from textbook_refusals import REFUSED
 from textbook_texts import READ
 
 import gradcli
-from gradcli.errors import AmbiguousError, GradcliError, Source
+from gradcli.errors import AmbiguousError, GradcliError, LimitError, Source
 from gradcli.language.rewritten import rewritten
 from gradcli.language.statements import parse_statements
 from gradcli.language.suggestions import offers
@@ -165,17 +165,31 @@ def test_whatever_is_read_is_printed_as_it_was_read():
 
 
 LONG = {
-    "products": "x " * 20_000, "functions": "sin x " * 10_000, "nested functions": "ln " * 20_000 + "x", "bars": "|" * 20_001,
-    "bars and names": "x|y|" * 10_000, "roots": "√" * 20_000 + "x", "calls": "x(" * 10_000 + "x" + ")" * 10_000,
-    "powers": "x^" * 20_000 + "2 y", "signs": "-" * 20_000 + "x y", "squares": "sin^2 x " * 10_000, "degrees": "x" + "°" * 20_000,
+    "products": "x " * 20_000, "functions": "sin x " * 10_000, "bars and names": "x|y|" * 10_000, "roots": "√" * 20_000 + "x",
+    "powers": "x^" * 20_000 + "2", "signs": "-" * 20_000 + "x y", "squares": "sin^2 x " * 10_000, "degrees": "x" + "°" * 20_000,
+    "negations": "not " * 20_000 + "x", "choices": "1 if x else " * 20_000 + "2", "sums": "x + " * 20_000 + "x",
+}  # fmt: skip
+DEEP = {
+    "functions": ("ln ", "x", ""), "bars": ("|", "x", "|"), "calls": ("x(", "x", ")"), "groups": ("(", "x", ")"),
+    "indices": ("x[", "0", "]"), "every rule": ("a or b and not c < d | e & f + g*-h^(", "x", " if y else z)"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("text", LONG.values(), ids=LONG)
-def test_no_depth_or_length_is_too_much(text):
-    for statement in parse_statements(Source(text), 10_000_000):
-        if isinstance(statement, Query):
-            assert rewritten(statement.expression)
+def test_no_length_is_too_much(text):
+    (statement,) = parse_statements(Source(text), 10_000_000)
+    assert isinstance(statement, Query)
+    assert rewritten(statement.expression)
+
+
+@pytest.mark.parametrize(("opening", "inner", "closing"), DEEP.values(), ids=DEEP)
+def test_depth_is_limited(opening, inner, closing):
+    (read,) = parse_statements(Source(opening * 5_000 + inner + closing * 5_000), 10_000_000)
+    assert isinstance(read, Query)
+    assert rewritten(read.expression)
+    (refused,) = parse_statements(Source(opening * 5_001 + inner + closing * 5_001), 10_000_000)
+    assert isinstance(refused, LimitError)
+    assert "5,000 levels" in refused.message
 
 
 def test_the_record_and_the_text_say_how_it_was_read(call_cli):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import AmbiguousError, ArgumentError, ParseError, ShapeError, Source, Span
-from gradcli.language.tokens import NAME, SYMBOL, Token
+from gradcli.language.tokens import NAME, Token, end_of, outside
 
 _HELP = "write m = 1.0 ± 0.1, or x = [1, 2] ± [0.1, 0.2]: it stands once, between a whole value and its standard deviation"
 
@@ -36,7 +36,7 @@ def of_data(reference: str) -> tuple[str, str | None]:
 
 def percentage(tokens: Sequence[Token], start: int, stop: int) -> bool:
     """Tell whether the standard deviation in tokens[start:stop] is in percent of the value: ``2 ± 5%``."""
-    return stop - start > 1 and tokens[stop - 1].kind == SYMBOL and tokens[stop - 1].text == "%"
+    return stop - start > 1 and tokens[stop - 1].text == "%"
 
 
 def refuse_measured(source: Source, tokens: Sequence[Token], start: int, stop: int) -> None:
@@ -44,7 +44,7 @@ def refuse_measured(source: Source, tokens: Sequence[Token], start: int, stop: i
     if stop - start < 4:
         return
     begin, last = tokens[start].start, tokens[stop - 1]
-    text = source.text[begin : last.start + len(last.text)]
+    text = source.text[begin : end_of(last)]
     concise = _CONCISE.match(text)
     if concise is not None:
         value, digits, exponent = concise.groups(default="")
@@ -58,30 +58,21 @@ def refuse_measured(source: Source, tokens: Sequence[Token], start: int, stop: i
         if pair is None or any(token.kind == NAME for token in tokens[start:stop]):
             return
         value = source.text[begin : tokens[pair].start].strip()
-        error = source.text[tokens[pair + 1].start + 1 : last.start + len(last.text)].strip()
+        error = source.text[tokens[pair + 1].start + 1 : end_of(last)].strip()
         readings = f"{value}±{error} or {value} + (-{error})"
     raise AmbiguousError(
         f"'{text}' has two readings: with a standard deviation, and without one",
-        span=Span(begin, last.start + len(last.text)), source=source, help=f"write {readings}",
+        span=Span(begin, end_of(last)), source=source, help=f"write {readings}",
     )  # fmt: skip
 
 
 def sign_in(tokens: Sequence[Token], start: int, stop: int) -> tuple[int, int] | None:
     """The places of the tokens of the first sign outside of brackets: where it begins, and where it has ended."""
-    depth = 0
-    for at in range(start, stop):
-        kind, text, begin = tokens[at]
-        if kind != SYMBOL:
-            continue
-        depth += (text in "([") - (text in ")]")
-        if depth == 0 and text == "±":
+    for at in outside(tokens, start, stop):
+        words = [token.text for token in tokens[at : min(at + 3, stop)]]
+        if words[0] == "±":
             return at, at + 1
-        if (
-            depth == 0
-            and text == "+"
-            and at + 2 < stop
-            and [tokens[at + 1][1:], tokens[at + 2][1:]] == [("/", begin + 1), ("-", begin + 2)]
-        ):
+        if words == ["+", "/", "-"] and tokens[at + 2].start == tokens[at].start + 2:
             return at, at + 3
     return None
 
@@ -89,7 +80,7 @@ def sign_in(tokens: Sequence[Token], start: int, stop: int) -> tuple[int, int] |
 def refuse_sign(source: Source, tokens: Sequence[Token]) -> None:
     """Raise ParseError for a sign where no value of a binding ends."""
     for token in tokens:
-        if token.text == "±" and token.kind == SYMBOL:
+        if token.text == "±":
             raise ParseError("'±' is not read here", span=token.span, source=source, help=_HELP)
 
 

@@ -8,12 +8,14 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import Any
 
 from gradcli.errors import ParseError, Source, Span, UnknownNameError, suggestion
 from gradcli.language.parts import Part, SaidError, ends
-from gradcli.language.tokens import END, NAME, Token, tokenize
+from gradcli.language.python_hints import Python
+from gradcli.language.tokens import NAME, tokenize
 from gradcli.language.tree import Import, Imported
 from gradcli.ops.calling.prefixes import MODULES
 
@@ -22,84 +24,30 @@ _OF_PYTHON = frozenset({"__future__"})  # modules that say something to Python, 
 _HELP = "leave it out; write import numpy as np, import torch, from scipy import special"
 
 
-class _Reader:
-    """The tokens of an import line, one after the other."""
-
-    def __init__(self, part: Part) -> None:
-        self.part, self.place = part, 0
-
-    def next(self) -> Token:
-        token = self.part.token(self.place)
-        self.place += 1
-        return token
-
-    def takes(self, *texts: str) -> bool:
-        """Go on if one of these comes next."""
-        if self.part.token(self.place).text not in texts:
-            return False
-        self.place += 1
-        return True
-
-    def name(self, what: str) -> Token:
-        token = self.next()
-        if token.kind != NAME:
-            self.fail(f"expected {what}", token)
-        return token
-
-    def path(self) -> tuple[str, Span]:
-        first = self.name("the name of a module")
-        text, end = first.text, first.start + len(first.text)
-        while self.takes("."):
-            name = self.name("a name after '.'")
-            text, end = f"{text}.{name.text}", name.start + len(name.text)
-        return text, Span(first.start, end)
-
-    def fail(self, message: str, token: Token) -> None:
-        raise SaidError(message, span=token.span, source=self.part.source, help="write import torch, or from torch import nn")
-
-    def end(self) -> None:
-        token = self.next()
-        if token.kind != END:
-            self.fail(f"unexpected '{token.text}' in an import line", token)
-
-
 def import_line(part: Part) -> Import:
-    """import = "import" module { "," module } | "from" path "import" names. Raises ParseError."""
-    reader = _Reader(part)
-    found = _from(reader) if reader.next().text == "from" else _modules(reader)
-    items = list(found)
-    reader.end()
+    """import = "import" module { "," module } | "from" path "import" names, which Python reads. Raises ParseError."""
+    python = Python(part.source, *part.span)
+    items: list[Imported] = []
+    for node in python.nodes:
+        if isinstance(node, ast.ImportFrom) and node.level:
+            raise _refusal(part, "there are no modules beside this text", part.token(1).span)
+        for alias in node.names if isinstance(node, (ast.Import, ast.ImportFrom)) else ():
+            start = python.begin + python.start(alias)
+            span = Span(start, start + len(alias.name))
+            if isinstance(node, ast.ImportFrom):
+                if alias.name == "*":
+                    span = part.token(1).span
+                items.append(Imported(node.module or "", alias.name, alias.asname or alias.name, span))
+            else:  # without an alias, the name is that of the library
+                name = alias.asname or alias.name.partition(".")[0]
+                items.append(Imported(alias.name, None, name, span, alias.asname is not None))
+    if not items:
+        raise _refusal(part, "Python does not read this import", part.span)
     return Import(part.source, part.span, items)
 
 
-def _modules(reader: _Reader) -> Iterator[Imported]:
-    while True:
-        path, span = reader.path()
-        alias = reader.name("a name after 'as'").text if reader.takes("as") else None
-        # without an alias, the name is that of the library
-        yield Imported(path, None, alias or path.partition(".")[0], span, alias is not None)
-        if not reader.takes(","):
-            return
-
-
-def _from(reader: _Reader) -> Iterator[Imported]:
-    if reader.part.token(reader.place).text.startswith("."):
-        reader.fail("there are no modules beside this text", reader.next())
-    path, span = reader.path()
-    if not reader.takes("import"):
-        reader.fail("expected 'import'", reader.next())
-    if reader.takes("*"):
-        yield Imported(path, "*", "*", span)
-        return
-    opened = reader.takes("(")
-    while True:
-        name = reader.name("a name to import")
-        alias = reader.name("a name after 'as'").text if reader.takes("as") else name.text
-        yield Imported(path, name.text, alias, name.span)
-        if not reader.takes(",") or (opened and reader.part.token(reader.place).text == ")"):
-            break
-    if opened and not reader.takes(")"):
-        reader.fail("expected ')'", reader.next())
+def _refusal(part: Part, message: str, span: Span) -> SaidError:
+    return SaidError(message, span=span, source=part.source, help="write import torch, or from torch import nn")
 
 
 def is_of_python(path: str) -> bool:

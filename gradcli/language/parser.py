@@ -1,182 +1,193 @@
-"""The parser: one pass over the tokens with explicit stacks, so that nesting has no depth limit.
+"""The expressions of the language: one parser, with a function for each rule of their grammar.
 
 ::
 
     program    = { [ statement ] ( NEWLINE | ";" ) }
-    statement  = constant | data | binding | several | augmented | definition | assertion | import | query
-    constant   = "const" NAME "=" expression              data  = NAME "=" "@" FILE
-    binding    = NAME "=" expression [ ( "±" | "+/-" ) expression ]      # (deviations.py)
-    query = expression
-    several    = NAME "," NAME { "," NAME } "=" items     # as many items, or one with so many results (unpacking.py)
-    import     = "import" module { "," module } | "from" path "import" ( "*" | names )          # of known libraries (imports.py)
-    augmented  = NAME ( "+=" | "-=" | "*=" | "/=" | "**=" | "@=" ) expression
-    definition = NAME "(" NAME { "," NAME } ")" "=" expression
-    assertion  = "assert" relation { "and" relation } [ "within" sum ]
-    derivative = "d" [ "^" NUMBER ] "/" "dx" [ "^" NUMBER ] ( "(" expression ")" | term )     # in place of a query, also with "∂"
-    relation   = sum ( "==" | "!=" | "<" | "<=" | ">" | ">=" ) sum
+    statement  = constant | data | binding | several | augmented | definition | assertion | import
+               | query                                                                   # (statements.py)
     expression = disjunction [ "if" disjunction "else" expression ]
-    disjunction = conjunction { "or" conjunction }       conjunction = negation { "and" negation }
+    disjunction = conjunction { "or" conjunction }      conjunction = negation { "and" negation }
     negation   = "not" negation | comparison
     comparison = mask [ ( "<" | "<=" | ">" | ">=" | "==" | "!=" ) mask ]
-    mask       = masked { "|" masked }                   masked = sum { "&" sum }
+    mask       = masked { "|" masked }                  masked = sum { "&" sum }
     sum        = term { ( "+" | "-" ) term }
     term       = product { ( "*" | "/" | "//" | "%" | "@" ) product }
-    product    = unary { power } | { power } bare         # juxtaposition: 2x, (x+1)(x-1), x^2 sin x (juxtaposition.py)
-    bare       = FUNCTION [ "^" unary ] product           # sin 2x, sin^2 x (bare_functions.py)
-    unary      = ( "-" | "+" | "~" ) unary | power
-    power      = root [ ( "**" | "^" ) unary | SUPERSCRIPT ]
-    root       = ( "√" | "∛" ) root | postfix
-    postfix    = atom { "(" arguments ")" | "[" subscripts "]" | "." NAME | "'"... "(" arguments ")" | "°" }
+    product    = unary { unary }                         # side by side: 2x, (x+1)(x-1), x^2 sin x
+    unary      = { "-" | "+" | "~" | "√" | "∛" | postfix ( "**" | "^" ) } ( postfix | bare )
+    bare       = FUNCTION [ ( "**" | "^" ) power | SUPERSCRIPT ] product     # sin 2x, sin^2 x, sin²(x)
+    postfix    = atom { "(" arguments ")" | "[" subscripts "]" | "." NAME | PRIMES "(" arguments ")"
+               | SUPERSCRIPT | "°" }
     atom       = NUMBER | NAME | STRING | "(" [ items ] ")" | "[" [ items ] "]" | "|" expression "|"
     items      = expression { "," expression } [ "," ]
-    arguments  = [ argument { "," argument } [ "," ] ]   argument = [ NAME "=" ] expression
-    subscripts = subscript { "," subscript } [ "," ]     subscript = expression | slice | "..."
+    arguments  = [ argument { "," argument } [ "," ] ]  argument = [ NAME "=" ] expression
+    subscripts = subscript { "," subscript } [ "," ]    subscript = expression | slice | "..."
     slice      = [ expression ] ":" [ expression ] [ ":" [ expression ] ]
 
-The loop alternates between two states: an `atom` is expected, or what may follow one, a `postfix` or an `infix` operator. Operators
-wait on a stack until one that binds less tightly arrives; an open bracket is a `Bracket` on another (stacks.py). Each function has the
-name of the rule that it reads: from `expression` to `power` a rule is a binding power (precedence.py).
+From `disjunction` to `product` a rule is a binding power (`gradcli.ops.text`) that `binary` reads. What is nested recurses, up to
+`LEVELS`; what is only long is read in loops.
+
+Values side by side have one reading wherever a textbook has only that one. An exponent, a divisor, a root, or an argument without
+brackets may end before such a value (the short policy), or go on with it (the long one). Where people write both, the text is refused
+with what it is by each: `beside` and the functions after it decide.
 """
 
 from __future__ import annotations
 
-from gradcli.errors import Source
-from gradcli.language.atoms import atom
-from gradcli.language.brackets import ARGUMENTS, SUBSCRIPTS, closed, colon, comma, inside, opened, refuse_open
-from gradcli.language.infix import expression, infix
-from gradcli.language.stacks import Stacks
-from gradcli.language.tokens import END, NAME, NUMBER, PRIME, SUPERSCRIPT, SYMBOL, Token, superscript_value
-from gradcli.language.tree import Attribute, Binary, Call, Expression, Name, Node, Number
+import math
+import re
+import sys
+from threading import Lock
+from typing import NamedTuple, NoReturn
+
+from gradcli.errors import AmbiguousError, Label, LimitError, ParseError, Source, Span
+from gradcli.language.tokens import (
+    END,
+    FRACTIONS,
+    NAME,
+    NUMBER,
+    PRIME,
+    RESERVED,
+    ROOTS,
+    STRING,
+    SUPERSCRIPT,
+    SYMBOL,
+    Token,
+    end_of,
+    superscript_value,
+)
+from gradcli.language.tree import (
+    Attribute,
+    Binary,
+    Call,
+    Conditional,
+    Dots,
+    Expression,
+    Name,
+    Node,
+    Number,
+    Sequence,
+    Slice,
+    Subscript,
+    Text,
+    Unary,
+)
+from gradcli.ops.calling import textbook
 from gradcli.ops.constants import DEGREE
-from gradcli.ops.text import BINDING, EXPRESSION, POWER, ROOT
+from gradcli.ops.text import (
+    ARGUMENT,
+    ATOM,
+    BINDING,
+    COMPARISON,
+    DISJUNCTION,
+    EXPRESSION,
+    MASK,
+    NEGATION,
+    POWER,
+    PRODUCT,
+    TERM,
+)
+
+LEVELS = 5_000  # of what is nested: brackets, and functions without brackets
+_SHALLOW = 8  # levels that Python's usual limit of recursion has room for
+_FRAMES = 20  # calls of a level, at most
+_ROOM = Lock()  # held by the one parser that has raised that limit
+
+_OPEN, _GROUP, _ARRAY, _ARGUMENTS, _SUBSCRIPTS, _BARS = range(6)  # rules of what is in a bracket
+_CLOSING = {"(": ")", "[": "]", "|": "|"}
+_PREFIXES = frozenset(("-", "+", "~", *ROOTS))
+_ENDS = frozenset(("", ")", "]", ",", "if", "else"))  # texts of tokens that an expression ends before
+_BEGINS = ("(", *ROOTS)
+
+_DIGITS = "[0-9](?:_?[0-9])*+"
+_GROUPED = re.compile(rf"(?:{_DIGITS})?+\.?(?:{_DIGITS})?+(?:[eE][+-]?{_DIGITS})?+")
+_SIGNED = re.compile(rf"[-+−]?(?=[0-9.]){_GROUPED.pattern}")
+_LONGEST_NUMBER = 300  # digits of numbers that are whole beyond doubt: floats end at 309
+_PRODUCTS = "(a*b)*c or a*(b*c)"
+_LETTER_AND_DIGITS = re.compile(r"([^\W\d_])([0-9]+)")
+_LONGEST_BASE = 24  # characters of a base that is quoted
+_LONGEST = 80  # characters of a reading
+_CONSTANT_BASES = frozenset({"e", "E", "pi", "π"})
+_OPERATORS = {"mod": "%", "div": "//"}  # of other languages
+# Words of Python between values, which are no names here; not "lambda", which physics needs.
+_WORDS = frozenset((
+    "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "except", "finally", "for", "from", "global", "import",
+    "in", "is", "nonlocal", "pass", "raise", "return", "try", "while", "with", "yield",
+))  # fmt: skip
+
+
+class _Bracket:
+    """An open bracket, or the whole text, and what is being read in it."""
+
+    __slots__ = ("application", "bars", "opener", "quotient", "rule")
+
+    def __init__(self, rule: int, opener: Token | None) -> None:
+        self.rule, self.opener = rule, opener
+        self.quotient: tuple[Node, Token] | None = None  # what is divided, and the sign
+        self.application: _Application | None = None
+        self.bars: Node | None = None  # those of this item that a value stands right after
+
+
+class _Application(NamedTuple):
+    """A function without brackets whose argument is being read."""
+
+    callee: Name
+    argument: int  # the place of its first token
+    around: _Application | None  # the function whose argument begins with it
+    raised: bool  # whether it stands in an exponent or under a root
+
+
+# Signs and roots, and bases of powers with their signs, that wait for what they belong to.
+_Waiting = list[tuple[Node | None, Token]]
 
 
 def parsed(source: Source, tokens: list[Token], at: int, stop: int, values: frozenset[str] = frozenset()) -> Expression:
     """tokens[at:stop] as one expression, where some names before brackets are known to be values.
 
-    Raises ParseError, or AmbiguousError for what has two readings.
+    Raises ParseError, AmbiguousError for what has two readings, and LimitError for what is nested too deeply.
     """
-    stacks = Stacks(source, tokens, at, stop, values)
-    tokens = stacks.tokens
-    expects_atom = True
-    while True:
-        token = tokens[stacks.at]
-        if token[0] == END:
-            break
-        stacks.at += 1
-        if expects_atom:
-            expects_atom = atom(stacks, token)
-        elif (binding := BINDING.get(token[1])) is not None:
-            infix(stacks, token, binding)
-            expects_atom = True
-        else:
-            expects_atom = postfix(stacks, token)
-    refuse_open(stacks)
-    if expects_atom:
-        stacks.missing_value(stacks.end)
-    stacks.reduce(EXPRESSION, 0)
-    made = Expression(stacks.values.pop(), stacks.nodes)
-    if stacks.implied:
-        made.implied = True
-    if stacks.notes:
-        made.notes = stacks.notes
-    if stacks.called:
-        made.called, made.source = frozenset(stacks.called), source
-        made.span = tokens[1 if at else 0][2], stacks.end[2]
-    return made
+    return first(source, tokens, at, stop, values, EXPRESSION)[0]
 
 
-def postfix(stacks: Stacks, token: Token) -> bool:
-    """postfix = atom { "(" arguments ")" | "[" subscripts "]" | "." NAME | "'"... "(" arguments ")" }, and what ends a value.
+def first(source: Source, tokens: list[Token], at: int, stop: int, values: frozenset[str], least: int) -> tuple[Expression, int]:
+    """The first operand in tokens[at:stop] that binds as tightly as a power, and the place after it. Raises as `parsed`."""
+    parser = _Parser(source, tokens, at, stop, values)
+    try:
+        root = parser.whole() if least == EXPRESSION else parser.binary(least)
+    finally:
+        if parser.recursion:
+            sys.setrecursionlimit(parser.recursion)
+            _ROOM.release()
+    made = Expression(root, parser.nodes)
+    made.implied, made.notes = parser.implied, parser.notes
+    if parser.called:
+        made.called, made.source = frozenset(parser.called), source
+        made.span = parser.tokens[parser.first].start, parser.tokens[-1].start
+    return made, at + parser.at - parser.first
 
-    Says whether an atom is expected next.
-    """
+
+def _begins_value(token: Token) -> bool:
+    """Tell whether a token can only be the beginning of a value, where another one has ended."""
     kind, text, _ = token
-    if kind == SYMBOL:
-        if text == "(":
-            return arguments(stacks, token)
-        if text == "[":
-            return subscripts(stacks, token)
-        if text in (")", "]"):
-            bracket = closed(stacks, token, stacks.finished())
-            if bracket.spaced or bracket.exponent is not None:
-                from gradcli.language.bare_functions import refuse_after_call
-
-                refuse_after_call(stacks, bracket)
-            return False
-        if text == ",":
-            comma(stacks, token)
-            return True
-        if text == ".":
-            return attribute(stacks, token)
-        if text == "|":
-            return bars(stacks, token)
-        if text == "°":
-            return degrees(stacks, token)
-        if text == ":" and inside(stacks, SUBSCRIPTS):
-            colon(stacks, token, stacks.finished())
-            return True
-        if text == "=":
-            words = [before.text for before in stacks.tokens[: stacks.at - 1] if before.kind == NAME]
-            declared = len(words) == stacks.at - 1 == 2  # let y = 2, var y = 2
-            help = f"leave '{words[0]}' out" if declared else "write x == y to compare"
-            stacks.fail("'=' can only follow a name at the start of a statement", token.span, help)
-    elif kind == NAME and text in ("if", "else"):
-        expression(stacks, token)
-        return True
-    elif kind == SUPERSCRIPT:
-        return power(stacks, token)
-    elif kind == PRIME:
-        return primes(stacks, token)
-    return product(stacks, token)
+    return kind == NUMBER or (kind == NAME and text not in RESERVED) or text in _BEGINS
 
 
-def product(stacks: Stacks, token: Token) -> bool:
-    """product = unary { power }: what begins a value after another."""
-    from gradcli.language.juxtaposition import product
-
-    product(stacks, token)
-    return True
+def _under_root(waiting: _Waiting) -> bool:
+    return bool(waiting) and waiting[-1][1].text in ROOTS
 
 
-def bars(stacks: Stacks, token: Token) -> bool:
-    """atom = "|" expression "|", mask = masked { "|" masked }: a bar after a value."""
-    from gradcli.language.bars import bar
-
-    return bar(stacks, token)
-
-
-def degrees(stacks: Stacks, token: Token) -> bool:
-    """postfix = atom "°"."""
-    factor = stacks.node(Number(DEGREE, token.start, token.start + 1))
-    stacks.push(Binary("*", stacks.values.pop(), factor))
-    stacks.implied = True
-    return False
+def _raised(waiting: _Waiting) -> int | None:
+    """The place of the power whose exponent comes next, perhaps after signs."""
+    for place in range(len(waiting) - 1, -1, -1):
+        base, sign = waiting[place]
+        if base is not None:
+            return place
+        if sign.text in ROOTS:
+            return None
+    return None
 
 
-def arguments(stacks: Stacks, token: Token) -> bool:
-    """postfix = atom "(" arguments ")", after a name, an attribute or what a constructor makes; after another value, a product."""
-    before, last = stacks.values[-1], stacks.tokens[stacks.at - 2]
-    if not (isinstance(before, (Name, Attribute)) if last.kind == NAME else last.text == ")" and is_made(before)):
-        return product(stacks, token)
-    spaced = False
-    if type(before) is Name:
-        if stacks.applied or (stacks.operators and stacks.operators[-1][0] >= POWER) or token[2] != before.end:
-            from gradcli.language.juxtaposition import called
-            from gradcli.ops.calling import textbook
-
-            if called(stacks, token, before):
-                return True
-            spaced = token[2] != before.end and textbook.is_bare(before.name)
-        stacks.called.add(before.name)
-    opened(stacks, ARGUMENTS, token, stacks.values.pop())
-    if spaced:
-        stacks.brackets[-1].spaced = True
-    return True
-
-
-def is_made(node: Node) -> bool:
-    """Whether a node calls a constructor, whose result may be called: ``nn.MSELoss()``, ``MSELoss()``."""
+def _makes_function(node: Node) -> bool:
+    """Tell whether a call of a constructor makes what is called: ``nn.MSELoss()``, ``MSELoss()``."""
     if not isinstance(node, Call):
         return False
     callee = node.callee
@@ -184,49 +195,861 @@ def is_made(node: Node) -> bool:
     return name[:1].isupper() and len(name) > 2
 
 
-def primes(stacks: Stacks, token: Token) -> bool:
-    """postfix = atom "'"... "(" arguments ")", after a name."""
-    callee = stacks.values[-1]
-    opener = stacks.peek()
-    if not isinstance(callee, Name) or opener.text != "(" or opener.kind != SYMBOL:
-        stacks.fail("a prime marks the derivative of a function, as in f'(2)", token.span, "write x.T for the transpose")
-    stacks.at += 1
-    opened(stacks, ARGUMENTS, opener, stacks.values.pop(), len(token.text) + token.text.count("″"))
-    return True
+class _Parser:
+    """The tokens at:stop of a text, and how far they are read."""
 
+    def __init__(self, source: Source, tokens: list[Token], at: int, stop: int, known: frozenset[str]) -> None:
+        before = min(at, 1)  # the token before the expression, which errors may point at
+        self.source, self.at, self.first, self.known = source, before, before, known
+        end = Token(END, "", tokens[stop].start if stop < len(tokens) else len(source.text))
+        self.tokens = [*tokens[at - before : stop], end]
+        self.nodes: list[Node] = []
+        self.power = EXPRESSION  # by which the operator binds that comes next
+        self.bracket = _Bracket(_OPEN, None)
+        self.depth = self.recursion = 0
+        self.implied = False  # whether anything is written as in a textbook
+        self.called: set[str] = set()  # names before brackets, which are read as functions
+        self.notes: tuple[tuple[str | None, str], ...] = ()
+        self.bars: dict[int, int] | None = None  # places of bars, each with that of the next one
 
-def subscripts(stacks: Stacks, token: Token) -> bool:
-    """postfix = atom "[" subscripts "]"."""
-    if isinstance(stacks.values[-1], Number) and stacks.tokens[stacks.at - 2].kind == NUMBER:
-        stacks.fail("a number has no entries", token.span)
-    opened(stacks, SUBSCRIPTS, token, stacks.values.pop())
-    return True
+    def push(self, node: Node) -> Node:
+        """A node, after its operands in the list of all."""
+        node.place = len(self.nodes)
+        self.nodes.append(node)
+        return node
 
+    def is_next(self, text: str) -> bool:
+        return self.tokens[self.at].text == text
 
-def attribute(stacks: Stacks, token: Token) -> bool:
-    """postfix = atom "." NAME."""
-    name = stacks.peek()
-    if name.kind != NAME:
-        stacks.fail("expected a name after '.'", name.span if name.kind != END else token.span)
-    stacks.at += 1
-    stacks.push(Attribute(stacks.values.pop(), name.text, name.start + len(name.text)))
-    return False
+    def fail(self, message: str, span: Span, help: str | None = None) -> NoReturn:
+        raise ParseError(message, span=span, help=help, source=self.source)
 
+    def deepen(self, token: Token) -> None:
+        """Count a level that begins at a token."""
+        self.depth += 1
+        if self.depth == _SHALLOW and not self.recursion:
+            _ROOM.acquire()
+            self.recursion = sys.getrecursionlimit()
+            sys.setrecursionlimit(self.recursion + _FRAMES * LEVELS)
+        if self.depth > LEVELS:
+            raise LimitError(
+                f"the expression is nested more than {LEVELS:,} levels deep",
+                span=token.span, source=self.source, help="bind a part of it to a name of its own",
+            )  # fmt: skip
 
-def power(stacks: Stacks, token: Token) -> bool:
-    """power = postfix SUPERSCRIPT; the other one, with an operator, is an infix."""
-    from gradcli.language.bare_functions import is_bare, with_exponent
-    from gradcli.language.readings import begins_value
+    # -- from the whole to products ----------------------------------------------------------------
 
-    exponent = stacks.node(Number(superscript_value(token.text), token.start, token.start + len(token.text)))
-    after = stacks.peek()
-    if is_bare(stacks) and (begins_value(after) or after.text == "|"):
-        stacks.at += 1
-        with_exponent(stacks, after, exponent)
+    def whole(self) -> Node:
+        """An expression and nothing else."""
+        root = self.expression()
+        token = self.tokens[self.at]
+        if token.text == ",":
+            self.refuse_comma(token)
+        if token.kind != END:
+            self.refuse_closing(token)
+        return root
+
+    def expression(self) -> Node:
+        """expression = disjunction [ "if" disjunction "else" expression ]"""
+        value = self.binary(DISJUNCTION)
+        choices: list[tuple[Node, Node]] = []
+        while (token := self.tokens[self.at])[1] == "if":
+            self.at += 1
+            condition = self.binary(DISJUNCTION)
+            after = self.tokens[self.at]
+            if after.text == "if":
+                self.fail("put the inner condition in brackets", after.span)
+            if after.text != "else":
+                self.refuse_end(after)
+                self.fail("'if' without 'else'", token.span, "write: x if condition else y")
+            self.at += 1
+            choices.append((value, condition))
+            value = self.binary(DISJUNCTION)
+        if token[1] == "else":
+            self.fail("'else' without 'if'", token.span, "write: x if condition else y")
+        while choices:
+            value = self.push(Conditional(*choices.pop(), value))
+        return value
+
+    def negation(self) -> Node:
+        """negation = "not" negation | comparison"""
+        words = []
+        while self.is_next("not"):
+            words.append(self.tokens[self.at].start)
+            self.at += 1
+        value = self.binary(NEGATION + 1)
+        while words:
+            value = self.push(Unary("not", value, words.pop()))
+        return value
+
+    def binary(self, least: int) -> Node:
+        """The rules from disjunction to product: operators that bind at least as tightly as a power."""
+        tokens = self.tokens
+        begins = least <= NEGATION and tokens[self.at].text == "not"
+        left = self.negation() if begins else self.unary()
+        while (power := self.power) >= least:
+            token = tokens[self.at]
+            if power == PRODUCT:
+                self.note_number(token)
+                self.implied = True
+                left = self.push(Binary("*", left, self.unary()))
+                continue
+            self.at += 1
+            if power == TERM and token[1] != "*":
+                self.bracket.quotient = left, token
+                right = self.binary(PRODUCT)
+                self.bracket.quotient = None
+            else:
+                right = self.binary(power + 1)
+                if power == COMPARISON == self.power:
+                    self.refuse_chain(token, left, right)
+            left = self.push(Binary(token[1], left, right))
+        return left
+
+    # -- factors -----------------------------------------------------------------------------------
+
+    def unary(self) -> Node:
+        """unary = { "-" | "+" | "~" | "√" | "∛" | postfix "**" } ( postfix | bare )"""
+        tokens = self.tokens
+        waiting: _Waiting = []
+        while True:
+            token = tokens[self.at]
+            self.at += 1
+            if token[1] in _PREFIXES:
+                if token.text in ROOTS:
+                    self.implied = True
+                elif _under_root(waiting):
+                    sign = waiting[-1][1].text
+                    help = f"write {sign}(-x)"
+                    self.fail(f"a sign under '{sign}' needs brackets", token.span, help)
+                waiting.append((None, token))
+                continue
+            node = self.atom(token)
+            token = tokens[self.at]
+            power = BINDING.get(token[1])
+            if power is None and token[1] not in _ENDS:
+                node = self.postfix(node, waiting)
+                token = tokens[self.at]
+                power = BINDING.get(token[1])
+            if power == POWER:
+                if _under_root(waiting):
+                    self.refuse_root_of_power(waiting[-1][1])
+                self.at += 1
+                waiting.append((node, token))
+                continue
+            if power is None:
+                power = EXPRESSION
+                if token[1] not in _ENDS:
+                    if self.begins_factor(node):
+                        node = self.bare(node, waiting)
+                    power = self.power_after(node, waiting)
+            self.power = power
+            if waiting:
+                self.note_root(node, waiting)
+            return self.joined(node, waiting)
+
+    def joined(self, node: Node, waiting: _Waiting, *, above: int = 0) -> Node:
+        """A value with what waits for it, from a place on."""
+        while len(waiting) > above:
+            base, sign = waiting.pop()
+            made = Unary(sign.text, node, sign.start) if base is None else Binary("**", base, node)
+            node = self.push(made)
+        return node
+
+    def power_after(self, node: Node, waiting: _Waiting) -> int:
+        """How tightly the operator binds that follows a factor: a product's where there is none."""
+        token = self.tokens[self.at]
+        power = BINDING.get(token.text)
+        if power is not None:
+            return power
+        if self.begins_factor(node):
+            return PRODUCT if self.beside(node, waiting) else ARGUMENT
+        rule = self.bracket.rule
+        if token.text == "|" and rule != _BARS:
+            return MASK
+        if not (token.text in _ENDS or token.text == "|" or (token.text == ":" and rule == _SUBSCRIPTS)):
+            self.refuse_beside(node, token)
+        return EXPRESSION
+
+    def begins_factor(self, node: Node) -> bool:
+        """Tell whether the next token begins a value right after a node: also a bar that opens."""
+        token = self.tokens[self.at]
+        return self.opens_bars(node) if token.text == "|" else _begins_value(token)
+
+    # -- functions without brackets ----------------------------------------------------------------
+
+    def names_function(self, node: Node | None) -> bool:
+        """Tell whether a node is the name of a function that needs no brackets."""
+        if type(node) is not Name or not textbook.is_bare(node.name):
+            return False
+        alone = node.end - node.start == len(node.name)
+        return alone and not (textbook.is_own(node.name) and node.name in self.known)
+
+    def is_own(self, name: str) -> bool:
+        """Tell whether a name is a function of textbooks alone, which nothing in the program has."""
+        return textbook.is_own(name) and name not in self.known and f"{name}()" not in self.known
+
+    def raised_function(self, waiting: _Waiting) -> int | None:
+        """The place of a function's name whose power comes next: ``sin^2 x``."""
+        place = _raised(waiting)
+        return place if place is not None and self.names_function(waiting[place][0]) else None
+
+    def bare(self, node: Node, waiting: _Waiting) -> Node:
+        """bare = FUNCTION [ power ] product, if a node that a value follows is such a function or power."""
+        place = self.raised_function(waiting)
+        if place is None:
+            usual = self.is_next("(") or not self.names_function(node)
+            return node if usual else self.applied(node, None, waiting)
+        exponent = self.joined(node, waiting, above=place + 1)
+        callee, _ = waiting.pop()
+        assert callee is not None
+        in_brackets = self.is_next("(")
+        node = self.applied(callee, exponent, waiting)
+        return self.postfix(node, waiting) if in_brackets else node
+
+    def applied(self, callee: Node, exponent: Node | None, waiting: _Waiting) -> Node:
+        """A function, or a power of its name, with its argument, which begins with the next token."""
+        assert isinstance(callee, Name)
+        if exponent is not None and _is_minus_one(exponent):
+            self.refuse_inverse(callee)
+        self.implied = True
+        self.called.add(callee.name)
+        token, bracket = self.tokens[self.at], self.bracket
+        if token.text == "(":
+            self.at += 1
+            return self.arguments(callee, token, exponent=exponent)
+        outer = bracket.application
+        first = outer is not None and self.tokens[outer.argument].start == callee.start
+        raised = bool(waiting) and (waiting[-1][0] is not None or _under_root(waiting))
+        bracket.application = _Application(callee, self.at, outer if first else None, raised)
+        self.deepen(token)
+        argument = self.binary(PRODUCT)
+        self.depth -= 1
+        sign = self.tokens[self.at]
+        if self.power == TERM and sign.text != "*":
+            self.refuse_divided(bracket.application, sign)
+        bracket.application = outer
+        return self.call(callee, [argument], [], 0, argument.end, exponent)
+
+    def call(
+        self, callee: Node, arguments: list[Node], keywords: list[tuple[str, Node]], primes: int,
+        end: int, exponent: Node | None,
+    ) -> Node:  # fmt: skip
+        """A call, or a power of one: of a textbook's function by its name in the catalogue."""
+        base = None
+        if type(callee) is Name and self.is_own(callee.name):
+            self.called.add(callee.name)
+            self.implied = True
+            base = textbook.base_of_log(callee.name)
+            callee.name = "log" if base is not None else textbook.catalogued(callee.name)
+        node: Node = Call(callee, arguments, keywords, primes, end)
+        if base is not None:  # log_3(x) is log(x)/log(3)
+            start, stop = callee.start, callee.end
+            number = Number(int(base), start, stop) if base.isdigit() else Name(base, start, stop)
+            inner = self.push(number)
+            left = self.push(node)
+            name = self.push(Name("log", start, stop))
+            node = Binary("/", left, self.push(Call(name, [inner], [], 0, stop)))
+            node.end = end
+        if exponent is not None:
+            node = Binary("**", self.push(node), exponent)
+            node.end = end
+        return self.push(node)
+
+    # -- values and what follows them --------------------------------------------------------------
+
+    def postfix(self, node: Node, waiting: _Waiting) -> Node:
+        """postfix = atom { "(" arguments ")" | "[" subscripts "]" | "." NAME | ... }, from an atom on"""
+        while True:
+            token = self.tokens[self.at]
+            kind, text, start = token
+            if text == "(":
+                if not self.is_called(node, waiting):
+                    return node
+                self.at += 1
+                node = self.arguments(node, token)
+            elif text == "[":
+                if isinstance(node, Number) and self.tokens[self.at - 1].kind == NUMBER:
+                    self.fail("a number has no entries", token.span)
+                self.at += 1
+                node = self.subscripts(node, token)
+            elif text == ".":
+                name = self.tokens[self.at + 1]
+                if name.kind != NAME:
+                    span = name.span if name.kind != END else token.span
+                    self.fail("expected a name after '.'", span)
+                self.at += 2
+                node = self.push(Attribute(node, name.text, end_of(name)))
+            elif text == "°":
+                self.at += 1
+                self.implied = True
+                node = self.push(Binary("*", node, self.push(Number(DEGREE, start, start + 1))))
+            elif kind == SUPERSCRIPT:
+                is_function = self.names_function(node)
+                self.at += 1
+                exponent = self.push(Number(superscript_value(text), start, end_of(token)))
+                if is_function and (_begins_value(self.tokens[self.at]) or self.is_next("|")):
+                    in_brackets = self.is_next("(")
+                    node = self.applied(node, exponent, waiting)
+                    if not in_brackets:
+                        return node
+                else:
+                    if _under_root(waiting):
+                        self.at -= 1
+                        self.refuse_root_of_power(waiting[-1][1])
+                    node = self.push(Binary("**", node, exponent))
+            elif kind == PRIME:
+                opener = self.tokens[self.at + 1]
+                if not isinstance(node, Name) or opener.text != "(":
+                    help = "write x.T for the transpose"
+                    self.fail("a prime marks the derivative of a function, as in f'(2)", token.span, help)
+                self.at += 2
+                node = self.arguments(node, opener, primes=len(text) + text.count("″"))
+            else:
+                return node
+
+    def is_called(self, node: Node, waiting: _Waiting) -> bool:
+        """Tell whether a bracket after a value holds arguments; it does not after ``sin^2``."""
+        last = self.tokens[self.at - 1]
+        if last.kind != NAME:
+            return last.text == ")" and _makes_function(node)
+        if type(node) is Name:
+            if waiting and self.raised_function(waiting) is not None:
+                return False
+            application = self.bracket.application
+            if application is not None and not textbook.is_bare(node.name):  # sin f(x)
+                instead = "sin(x)*(x + 1) or sin(x*(x + 1))"
+                self.refuse_going_on(*self.ends_of(application), instead, joint="")
+            if node.name in self.known:
+                return False
+            self.called.add(node.name)
+            return True
+        return isinstance(node, Attribute)
+
+    def atom(self, token: Token) -> Node:
+        """atom = NUMBER | NAME | STRING | "(" [ items ] ")" | "[" [ items ] "]" | "|" expression "|" """
+        kind, text, start = token
+        if kind == NAME and text not in RESERVED:
+            return self.push(Name(text, start, start + len(text)))
+        if kind == NUMBER:
+            return self.push(Number(self.number(token), start, start + len(text)))
+        if text in ("(", "["):
+            return self.items(token)
+        if text == "|":
+            return self.absolute(token)
+        if kind == STRING:
+            if self.bracket.rule in (_OPEN, _SUBSCRIPTS):
+                self.fail("a string can only be an argument of a function", token.span)
+            return self.push(Text(text[1:-1], start, end_of(token)))
+        if text == "..." and self.bracket.rule == _SUBSCRIPTS:
+            return self.push(Dots(start, start + 3))
+        self.refuse_atom(token)
+
+    def number(self, token: Token) -> float:
+        """NUMBER: digits, with a point, an exponent, and _ between digits. Whole numbers stay integers."""
+        text = token.text
+        if text.isdigit() and len(text) < _LONGEST_NUMBER and text != "0":
+            return int(text)
+        if text[-1] in FRACTIONS:
+            whole = text[:-1]
+            if whole and not whole.isdigit():
+                help = "a fraction stands after a whole number, as in 2½"
+                self.fail(f"{text!r} is not a number", token.span, help)
+            self.implied = True
+            long = len(whole) >= _LONGEST_NUMBER
+            return (float(whole) if long else int(whole or 0)) + FRACTIONS[text[-1]]
+        after = self.tokens[self.at]
+        if text == "0" and after.start == end_of(token) and after.text[:1] in tuple("xXoObB"):
+            return self.number_of_base(token, after)
+        if "_" in text and not _GROUPED.fullmatch(text):
+            self.fail(f"{text!r} is not a number", token.span, "_ stands between digits: 1_000")
+        plain = text.replace("_", "")
+        return int(plain) if plain.isdigit() and len(plain) < _LONGEST_NUMBER else float(plain)
+
+    def number_of_base(self, token: Token, digits: Token) -> float:
+        """NUMBER: 0x10, 0b11, 0o17, as Python writes whole numbers in other bases."""
+        written = token.text + digits.text
+        self.at += 1
+        try:
+            whole = int(written, 0)
+        except ValueError:
+            help = "write 0x10, 0o17 or 0b11 for whole numbers in other bases"
+            self.fail(f"{written!r} is not a number", Span(token.start, end_of(digits)), help)
+        return whole if whole.bit_length() < 1000 else math.inf if whole >= 2**1024 else float(whole)
+
+    # -- brackets ----------------------------------------------------------------------------------
+
+    def open(self, rule: int, opener: Token) -> _Bracket:
+        """Begin a bracket; gives the one around it."""
+        outer = self.bracket
+        self.bracket = _Bracket(rule, opener)
+        self.deepen(opener)
+        return outer
+
+    def close(self, outer: _Bracket) -> int:
+        """End a bracket at the next token; gives the end of that."""
+        token, opener = self.tokens[self.at], self.bracket.opener
+        assert opener is not None
+        self.refuse_end(token)
+        if token.text != _CLOSING[opener.text]:
+            if token.text == ",":
+                self.refuse_open(opener)
+            raise ParseError(
+                f"'{opener.text}' is closed by '{token.text}'", span=token.span, source=self.source,
+                also=(Label(opener.span, "opened here"),),
+            )  # fmt: skip
+        self.at += 1
+        self.depth -= 1
+        self.bracket = outer
+        return token.start + 1
+
+    def at_closing(self) -> bool:
+        return self.tokens[self.at].text in (")", "]")
+
+    def takes_comma(self) -> bool:
+        """Go on after a comma, if one comes next."""
+        if not self.is_next(","):
+            return False
+        self.at += 1
+        self.bracket.bars = None
         return True
-    if stacks.has_operators() and stacks.operators[-1][0] == ROOT:
-        from gradcli.language.juxtaposition import refuse_root_power
 
-        raise refuse_root_power(stacks, token)
-    stacks.push(Binary("**", stacks.values.pop(), exponent))
-    return False
+    def items(self, opener: Token) -> Node:
+        """A group "(" expression ")", or items = expression { "," expression } [ "," ] in brackets"""
+        group = opener.text == "("
+        outer = self.open(_GROUP if group else _ARRAY, opener)
+        found: list[Node] = []
+        comma = False
+        while not self.at_closing():
+            found.append(self.expression())
+            comma = self.takes_comma()
+            if not comma:
+                break
+        end = self.close(outer)
+        if group and len(found) == 1 and not comma:
+            found[0].start, found[0].end = opener.start, end
+            return found[0]
+        return self.push(Sequence(opener.text, found, opener.start, end))
+
+    def absolute(self, opener: Token) -> Node:
+        """atom = "|" expression "|" """
+        self.implied = True
+        outer = self.open(_BARS, opener)
+        if self.at_closing():
+            self.close(outer)
+        node = Unary("|", self.expression(), opener.start)
+        node.end = self.close(outer)
+        after = self.tokens[self.at]
+        if _begins_value(after) and after.text not in ROOTS:
+            self.bracket.bars = node
+        return self.push(node)
+
+    def opens_bars(self, node: Node) -> bool:
+        """Tell whether a bar after a node begins a factor: it does where the next one ends a value."""
+        if self.bracket.rule == _BARS:
+            return False
+        if self.bars is None:
+            self.bars = self.neighbours()
+        partner = self.bars.get(self.at, 0)
+        if partner <= self.at + 1:
+            return False
+        after = self.tokens[partner + 1]
+        goes_on = _begins_value(after) or after.text in ("|", "[", "~")
+        if goes_on and not self.names_function(node):
+            return False
+        if self.bracket.bars is not None:
+            self.refuse_four(self.bracket.bars, partner)
+        return True
+
+    def neighbours(self) -> dict[int, int]:
+        """For each bar the next one in the same bracket and item of it, by their places."""
+        found: dict[int, int] = {}
+        levels: list[int | None] = [None]
+        for place, (_, text, _) in enumerate(self.tokens):
+            if text in ("(", "["):
+                levels.append(None)
+            elif text in (")", "]"):
+                if len(levels) > 1:
+                    levels.pop()
+            elif text == ",":
+                levels[-1] = None
+            elif text == "|":
+                previous = levels[-1]
+                if previous is not None:
+                    found[previous] = place
+                levels[-1] = place
+        return found
+
+    def arguments(self, callee: Node, opener: Token, primes: int = 0, exponent: Node | None = None) -> Node:
+        """arguments = [ argument { "," argument } [ "," ] ], argument = [ NAME "=" ] expression"""
+        spaced = opener.start > end_of(self.tokens[self.at - 2]) and not primes
+        if spaced and exponent is None:
+            spaced = type(callee) is Name and textbook.is_bare(callee.name)
+        outer = self.open(_ARGUMENTS, opener)
+        positional: list[Node] = []
+        keywords: dict[str, Node] = {}
+        while not self.at_closing():
+            name = self.tokens[self.at]
+            if name.kind == NAME and name.text not in RESERVED and self.tokens[self.at + 1].text == "=":
+                if name.text in keywords:
+                    self.fail(f"the argument {name.text!r} is given twice", name.span)
+                self.at += 2
+                keywords[name.text] = self.expression()
+            else:
+                value = self.expression()
+                if keywords:
+                    self.fail("arguments by position come before those by name", value.span)
+                positional.append(value)
+            if not self.takes_comma():
+                break
+        end = self.close(outer)
+        node = self.call(callee, positional, [*keywords.items()], primes, end, exponent)
+        if spaced or exponent is not None:
+            self.refuse_after_call(callee, opener, spaced)
+        return node
+
+    def subscripts(self, base: Node, opener: Token) -> Node:
+        """subscripts = subscript { "," subscript } [ "," ]"""
+        outer = self.open(_SUBSCRIPTS, opener)
+        found: list[Node] = []
+        several = False
+        while not self.at_closing():
+            found.append(self.subscript())
+            if not self.takes_comma():
+                break
+            several = True
+        end = self.close(outer)
+        if not found:
+            help = "write x[0], or x[:] for all entries"
+            self.fail("an index is missing", Span(opener.start, end), help)
+        return self.push(Subscript(base, found, several, end))
+
+    def subscript(self) -> Node:
+        """subscript = expression | slice, slice = [ expression ] ":" [ expression ] [ ":" [ expression ] ]"""
+        first = None if self.is_next(":") else self.expression()
+        if first is not None and not self.is_next(":"):
+            return first
+        parts = [first]
+        while self.is_next(":"):
+            if len(parts) > 2:
+                span = self.tokens[self.at].span
+                self.fail("a slice has at most three parts", span, "start:stop:step")
+            self.at += 1
+            empty = self.tokens[self.at].text in (":", ",", "]", ")")
+            parts.append(None if empty else self.expression())
+        given = [part for part in parts if part is not None]
+        start = given[0].start if given else self.tokens[self.at].start
+        return self.push(Slice(parts, start, given[-1].end if given else start + 1))
+
+    # -- what has two readings ---------------------------------------------------------------------
+
+    def two_readings(self, start: int, end: int, first: str, second: str, instead: str) -> NoReturn:
+        """Refuse the text from start to end; ``instead`` is shown where the readings are no input."""
+        text = " ".join(self.source.text[start:end].split())
+        text = text if len(text) <= _LONGEST else text[: _LONGEST // 2] + "…"
+        message, help = f"'{text}' has two readings", f"write {instead}"
+        error = AmbiguousError(message, span=Span(start, end), source=self.source, help=help)
+        if max(len(first), len(second)) <= _LONGEST and not set("\n#") & set(first + second):
+            error.readings = first, second
+        raise error
+
+    def refuse_going_on(
+        self, start: int, inner: int, instead: str, *, sign: str = "*", joint: str = "*", skipped: int = 0, least: int = ATOM
+    ) -> NoReturn:
+        """Refuse the text from start on, if the next token belongs to all of it or to what is inner.
+
+        A sign that is skipped stands between.
+        """
+        text, stop = self.source.text, end_of(self.tokens[self.at - 1])
+        after = self.tokens[self.at + skipped]
+        end = end_of(after) - text.startswith("^", after.start)
+        right = self.next_text(skipped, least)
+        head, part = text[start:inner].strip(), text[inner:stop].strip()
+        first, second = f"({text[start:stop]}){sign}{right}", f"{head}({part}{joint}{right})"
+        self.two_readings(start, end, first, second, instead)
+
+    def next_text(self, skipped: int = 0, least: int = ATOM) -> str:
+        """The text of the factor, power or operand that comes next, empty if it is none.
+
+        It is read, and nothing can be read after it.
+        """
+        self.at += skipped
+        token, rule = self.tokens[self.at], self.bracket.rule
+        self.bracket = _Bracket(_GROUP if rule == _ARRAY else rule, self.bracket.opener)
+        self.at += token.text == "**" or token.kind == SUPERSCRIPT
+        try:
+            if token.kind != SUPERSCRIPT:
+                self.binary(least)
+        except ParseError:  # the one that is raised is of what stands before
+            return ""
+        return self.source.text[token.start : end_of(self.tokens[self.at - 1])]
+
+    def beside(self, node: Node, waiting: _Waiting) -> bool:
+        """Tell whether a factor goes on with the value that comes next, or an argument ends there.
+
+        Raises AmbiguousError where it may do either, and ParseError for what cannot be multiplied.
+        """
+        left, token, bracket = self.tokens[self.at - 1], self.tokens[self.at], self.bracket
+        self.refuse_words(node, left, token)
+        if bracket.application is not None and not self.goes_on(bracket.application, node, waiting):
+            return False
+        raised = _raised(waiting)
+        if token.kind == NUMBER and raised is None:
+            self.refuse_number(node, left, token)
+        elif left.kind == NUMBER and token.kind == NAME and token.start == end_of(left):
+            self.refuse_letter_and_digits(left, token)
+        if bracket.application is None and bracket.quotient is not None:  # 1/2x
+            numerator, sign = bracket.quotient
+            instead = f"(a{sign.text}b)*c or a{sign.text}(b*c)"
+            self.refuse_going_on(numerator.start, end_of(sign), instead, least=PRODUCT)
+        if raised is not None:
+            self.refuse_in_exponent(node, waiting, raised)
+        elif _under_root(waiting):
+            self.refuse_under_root(waiting[-1][1])
+        return True
+
+    def refuse_words(self, node: Node, left: Token, token: Token) -> None:
+        """Refuse words of Python between values, values of two lines, and those of an array: ``[x y]``."""
+        for word in (left, token):
+            between = word is token or type(node) is Name
+            if word.kind == NAME and word.text in _WORDS and between:
+                self.fail(f"'{word.text}' is a word of Python, and none of this language", word.span)
+        gap = self.source.text[end_of(left) : token.start]
+        if "\n" in gap:
+            self.refuse_beside(node, token)
+        if gap and self.bracket.rule == _ARRAY:
+            a, b = self.written(node), self.next_text()
+            self.two_readings(node.start, end_of(token), f"[{a}*{b}]", f"[{a}, {b}]", "[x*y] or [x, y]")
+
+    def goes_on(self, application: _Application, node: Node, waiting: _Waiting) -> bool:
+        """Tell whether an argument without brackets goes on: numbers and names do, up to a function.
+
+        Raises AmbiguousError for ``sin x y``, ``sin 2(x + 1)``, ``ln sin x cos x``.
+        """
+        left, token = self.tokens[self.at - 1], self.tokens[self.at]
+        if token.kind == NAME and textbook.is_bare(token.text):
+            if application.around is None and not application.raised:
+                return False
+            application = application.around or application
+        else:
+            glued = token.start == end_of(left)
+            number = left.kind == NUMBER and type(node) is Number and not waiting
+            narrow = token.kind == NAME or token.text in ("|", *ROOTS)
+            at_numbers = textbook.ends_at_numbers(application.callee.name)
+            if narrow and (glued or number) and not at_numbers:
+                return True
+        self.refuse_going_on(*self.ends_of(application), "sin(x)*y or sin(x*y)")
+
+    def ends_of(self, application: _Application) -> tuple[int, int]:
+        """Where a function begins, and its argument."""
+        return application.callee.start, self.tokens[application.argument].start
+
+    def refuse_divided(self, application: _Application, sign: Token) -> None:
+        """Refuse ``sin x/2``, where a number follows; not ``ln x/x``."""
+        after = self.tokens[self.at + 1]
+        if not (after.kind == NAME or after.text in ("(", "[", "|")):
+            text = self.source.text[sign.start : sign.start + len(sign.text)].strip()
+            ends, instead = self.ends_of(application), "sin(x)/2 or sin(x/2)"
+            self.refuse_going_on(*ends, instead, sign=text, joint=text, skipped=1)
+
+    def refuse_inverse(self, callee: Name) -> NoReturn:
+        """Refuse ``sin^-1 x``."""
+        in_brackets, text = self.is_next("("), self.next_text()
+        argument = text[1:-1] if in_brackets and text.endswith(")") else text
+        inverse, end = textbook.inverse(callee.name, argument), end_of(self.tokens[self.at - 1])
+        other = f"1/{callee.name}({argument})"
+        self.two_readings(callee.start, end, inverse, other, "asin(x) or 1/sin(x)")
+
+    def refuse_after_call(self, callee: Node, opener: Token, spaced: bool) -> None:
+        """Refuse a power or a bracket after ``sin (x + 1)`` with a space, and after ``sin^2(x)``."""
+        after, instead = self.tokens[self.at], "(sin(x))^2 or sin(x^2)"
+        if after.kind == SUPERSCRIPT or after.text == "**":
+            self.refuse_going_on(callee.start, opener.start, instead, sign="", joint="")
+        if spaced and after.text == "(" and after.start == end_of(self.tokens[self.at - 1]):
+            self.refuse_going_on(callee.start, opener.start, instead)
+
+    def refuse_number(self, node: Node, left: Token, token: Token) -> None:
+        """Refuse a number after a number or a bare name, which looks like ``6.02 x 10^3``."""
+        first = self.tokens[max(self.at - 2, 0)]
+        slash, below = [*self.tokens[self.at + 1 : self.at + 3], token][:2]
+        end, both = end_of(token), left.text.isdigit() and token.text.isdigit()
+        if left.kind == NUMBER and type(node) is Number:
+            if both and slash.text == "/" and below.kind == NUMBER:
+                fraction = f"{token.text}/{below.text}"
+                readings = f"({left.text} + {fraction})", f"{left.text}*{fraction}"
+                self.two_readings(left.start, end_of(below), *readings, _PRODUCTS)
+            right = self.next_text() or token.text
+            help = f"write {left.text}*{right}, or [{left.text}, {right}] for an array"
+            self.fail(f"no operator before {token.text!r}", token.span, help)
+        if left.kind != NAME:
+            return
+        if left.text in _OPERATORS and first.kind in (NAME, NUMBER) and first is not left:
+            help = f"it is {_OPERATORS[left.text]} here"
+            self.fail(f"the language has no '{left.text}'", left.span, help)
+        right = self.next_text()
+        product = f"{left.text}*{right}"
+        if left.text in ("x", "X") and first.kind == NUMBER:
+            readings = f"{first.text}*{right}", f"{first.text}*{product}"
+            self.two_readings(first.start, end, *readings, _PRODUCTS)
+        other = f"{left.text}{'' if token.text.isdigit() else '^'}{token.text}"
+        self.two_readings(left.start, end, product, other, "x*2 or x2")
+
+    def refuse_letter_and_digits(self, left: Token, token: Token) -> None:
+        """Refuse ``2x10``."""
+        found = _LETTER_AND_DIGITS.fullmatch(token.text)
+        if found is None or self.tokens[self.at + 1].text == "(":
+            return
+        letter, right = found[1], self.next_text()
+        other = right[1:] if letter in "xX" else f"{letter}*{right[1:]}"
+        readings = f"{left.text}*{right}", f"{left.text}*{other}"
+        self.two_readings(left.start, end_of(token), *readings, "2*x10 or 2*10")
+
+    def refuse_in_exponent(self, exponent: Node, waiting: _Waiting, place: int) -> None:
+        """Refuse ``e^2x``, ``e^k t``, ``x^n(x + 1)``; not ``x^2y``, ``e^2 x``, ``e^x sin x``, ``2^x 3^y``."""
+        left, token, after = self.tokens[self.at - 1 : self.at + 2]
+        text, (base, sign) = self.source.text, waiting[place]
+        assert base is not None
+        spaced = token.start > end_of(left)
+        if left.kind == NUMBER and type(exponent) is Number:
+            constant = type(base) is Number or (type(base) is Name and base.name in _CONSTANT_BASES)
+            if spaced or not (constant or (place and waiting[place - 1][0] is not None)):
+                return
+        elif left.text in (")", "]", "|"):
+            named = type(exponent) in (Call, Subscript) and text[exponent.start] != "("
+            if not named:
+                return
+        called = token.kind == NAME and after.text == "("
+        power = after.text == "**" or after.kind == SUPERSCRIPT
+        apart = token.kind == SYMBOL or textbook.is_bare(token.text) or called or power
+        if not (spaced and apart):
+            inner = end_of(sign) - (text[sign.start] == "^")
+            self.refuse_going_on(base.start, inner, "e^a*b or e^(a*b)")
+
+    def refuse_under_root(self, sign: Token) -> None:
+        """Refuse ``√2x``; not ``√(x + 1)y``, ``√x sin x``."""
+        token = self.tokens[self.at]
+        function = token.kind == NAME and textbook.is_bare(token.text)
+        if self.tokens[self.at - 1].text not in (")", "|") and token.text not in ROOTS and not function:
+            instead = f"{sign.text}(2)*x or {sign.text}(2*x)"
+            self.refuse_going_on(sign.start, end_of(sign), instead)
+
+    def refuse_root_of_power(self, sign: Token) -> NoReturn:
+        """Refuse ``√x^2``."""
+        instead = f"({sign.text}(x))^2 or {sign.text}(x^2)"
+        self.refuse_going_on(sign.start, end_of(sign), instead, sign="", joint="")
+
+    def refuse_four(self, first: Node, partner: int) -> NoReturn:
+        """Refuse ``|x|y|z|``, where either pair may stand inside of the other."""
+        text, begin, last = self.source.text, self.tokens[self.at].start, self.tokens[partner].start
+        left, right = text[first.start + 1 : first.end - 1].strip(), text[begin + 1 : last].strip()
+        middle = text[first.end : begin].strip()
+        readings = f"|{left}|*{middle}*|{right}|", f"|{left}*|{middle}|*{right}|"
+        self.two_readings(first.start, last + 1, *readings, "|x|*y*|z| or |x*|y|*z|")
+
+    def written(self, node: Node) -> str:
+        return self.source.text[node.start : node.end]
+
+    # -- what is noted -----------------------------------------------------------------------------
+
+    def note_number(self, token: Token) -> None:
+        """Note that ``2e3x`` is 2000*x, for those to whom e is a name."""
+        left = self.tokens[self.at - 1]
+        if left.kind == NUMBER and token.start == end_of(left) and "e" in left.text.lower():
+            mantissa, letter, exponent = re.split("([eE])", left.text)
+            product = f"{mantissa}*{letter}*{exponent}*{token.text}"
+            self.notes += ((letter, f"{left.text} is a number here; with {letter}: {product}"),)
+
+    def note_root(self, exponent: Node, waiting: _Waiting) -> None:
+        """Note that ``x^1/2`` is a quotient."""
+        base, token, after = waiting[-1][0], self.tokens[self.at], self.tokens[self.at - 1]
+        one = base is not None and after.text == "1" and type(exponent) is Number
+        if base is None or not one or token.text != "/":
+            return
+        shown = self.written(base)
+        shown = shown if len(shown) <= _LONGEST_BASE and "\n" not in shown else "x"
+        after = self.tokens[self.at + 1]
+        below = after.text if after.kind in (NUMBER, NAME) else "2"
+        power = f"{shown}{'^' if '^' in self.source.text[base.end : token.start] else '**'}"
+        note = f"{power}1/{below} is {shown}/{below}: write {power}(1/{below}) for the root"
+        self.notes += ((None, note),)
+
+    # -- what is refused ---------------------------------------------------------------------------
+
+    def refuse_atom(self, token: Token) -> NoReturn:
+        """Refuse what stands where a value is expected."""
+        if token.text == "not":
+            self.fail("'not' needs brackets here", token.span, "write (not x)")
+        if token.text in (")", "]") and self.bracket.opener is None:
+            self.refuse_closing(token)
+        self.refuse_end(token)
+        if token.kind == END:
+            before = self.tokens[max(self.at - 2, 0)]
+            self.fail("the expression ends where a value is expected", before.span)
+        help = None
+        if token.text == "=":
+            help = "leave it out" if self.at == 1 else "write x == y to compare"
+        self.fail(f"expected a value, not {token.text!r}", token.span, help)
+
+    def refuse_beside(self, node: Node, token: Token) -> NoReturn:
+        """Refuse what is no factor after a value: a string, a slice, a word, another line."""
+        if token.text == "=":
+            words = [before.text for before in self.tokens[: self.at] if before.kind == NAME]
+            declared = len(words) == self.at == 2  # let y = 2, var y = 2
+            help = f"leave '{words[0]}' out" if declared else "write x == y to compare"
+            self.fail("'=' can only follow a name at the start of a statement", token.span, help)
+        offer = None
+        if _begins_value(token) and type(node) in (Name, Number, Call):
+            left, right = self.written(node), self.next_text()
+            if right and len(left) + len(right) < 60 and "\n" not in left + right:
+                offer = f"write {left}*{right}"
+        self.fail(f"no operator before {token.text!r}", token.span, offer)
+
+    def refuse_chain(self, first: Token, left: Node, middle: Node) -> NoReturn:
+        """Refuse a comparison of a comparison."""
+        token, text = self.tokens[self.at], self.source.text
+        a, b = self.written(left), self.written(middle)
+        c = self.next_text(1, MASK) or "c"
+        message = "a chain of comparisons is not read"
+        help = f"({a} {first.text} {b}) and ({b} {token.text} {c})"
+        if isinstance(middle, Binary) and middle.operator in ("&", "|") and text[middle.start] != "(":
+            message = f"'{middle.operator}' binds more tightly than a comparison"
+            b, second = self.written(middle.left), self.written(middle.right)
+            help = f"({a} {first.text} {b}) {middle.operator} ({second} {token.text} {c})"
+        self.fail(message, token.span, f"write {help}")
+
+    def refuse_closing(self, token: Token) -> NoReturn:
+        help = "remove it, or open the bracket before"
+        self.fail(f"'{token.text}' closes nothing", token.span, help)
+
+    def refuse_open(self, opener: Token) -> NoReturn:
+        help = f"add the missing '{_CLOSING[opener.text]}'"
+        self.fail(f"'{opener.text}' is never closed", opener.span, help)
+
+    def refuse_end(self, token: Token) -> None:
+        """Refuse a bracket that is open at the end."""
+        if token.kind == END and self.bracket.opener is not None:
+            self.refuse_open(self.bracket.opener)
+
+    def refuse_comma(self, token: Token) -> NoReturn:
+        """Refuse a comma outside brackets: of decimals, or of an array without its brackets."""
+        before, after = self.tokens[self.at - 1], self.tokens[self.at + 1]
+        first = self.tokens[self.first].start
+        numbers = [each.strip() for each in self.source.text[first : self.tokens[-1].start].split(",")]
+        if not all(map(_SIGNED.fullmatch, numbers)):
+            numbers = []
+        glued = before.kind == NUMBER and after.kind == NUMBER
+        listed = ", ".join(numbers or ([before.text, after.text] if glued else ["x", "y"]))
+        help = f"write [{listed}] for an array"
+        if glued and len(numbers) < 3:
+            if before.text.isdigit() and after.text.isdigit():
+                decimal = ".".join(numbers or (before.text, after.text))
+                help = f"write {decimal}, or [{listed}] for an array"
+            self.fail("a comma is never a decimal point", token.span, help)
+        self.fail("a comma outside brackets", token.span, help)
+
+
+def _is_minus_one(exponent: Node) -> bool:
+    if isinstance(exponent, Unary):
+        operand = exponent.operand
+        return exponent.operator == "-" and isinstance(operand, Number) and operand.value == 1
+    return isinstance(exponent, Number) and exponent.value == -1

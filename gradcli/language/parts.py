@@ -8,7 +8,7 @@ from typing import NamedTuple
 from gradcli.errors import ParseError, Source, Span
 from gradcli.language.deviations import refuse_sign
 from gradcli.language.parser import parsed
-from gradcli.language.tokens import END, SYMBOL, Token
+from gradcli.language.tokens import END, SYMBOL, Token, outside
 from gradcli.language.tree import Expression
 
 
@@ -29,6 +29,22 @@ class Part(NamedTuple):
         """A token by its place in the statement; END after the last."""
         at = self.start + place
         return self.tokens[at] if at < self.stop else Token(END, "", self.span.end)
+
+    def places(self, text: str, begin: int = 0, end: int | None = None) -> list[int]:
+        """The places of a sign or word outside of brackets."""
+        stop = self.stop if end is None else self.start + end
+        found = outside(self.tokens, self.start + begin, stop)
+        return [at - self.start for at in found if self.tokens[at].text == text]
+
+    def closing(self, place: int) -> int:
+        """The place of the bracket that closes the one at a place; -1 if none does."""
+        depth = 0
+        for at in range(self.start + place, self.stop):
+            text = self.tokens[at].text
+            depth += (text in ("(", "[")) - (text in (")", "]"))
+            if depth == 0:
+                return at - self.start
+        return -1
 
     def expression(self, place: int, values: frozenset[str] = frozenset(), end: int | None = None) -> Expression:
         """All from a place on, or up to another one, as an expression."""

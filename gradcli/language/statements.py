@@ -12,7 +12,7 @@ from gradcli.language.deviations import has_sign, of_data, percentage, refuse_me
 from gradcli.language.dialect import unknown_dialect
 from gradcli.language.imports import import_line
 from gradcli.language.parser import parsed
-from gradcli.language.parts import Part, SaidError, ends
+from gradcli.language.parts import Part, ends
 from gradcli.language.tokens import END, NAME, PYTHON_WORDS, RESERVED, ROOTS, SYMBOL, Token, tokenize
 from gradcli.language.tree import Binary, Binding, DataBinding, Definition, Expression, Name, Query, Statement
 from gradcli.language.unpacking import binds_several, equals_of, several
@@ -26,10 +26,10 @@ def parse_statements(source: Source, limit: int) -> Iterator[Statement | Gradcli
     try:
         yield from _parsed(source, limit)
     except Exception as error:
-        from gradcli.language import pasted
+        from gradcli.language.python_hints import lost
 
         yield contained(error).at(Span(0, len(source.text)), source)
-        yield from pasted.lost(source, 0, source.text)
+        yield from lost(source, 0, source.text)
 
 
 def _parsed(source: Source, limit: int) -> Iterator[Statement | GradcliError]:
@@ -42,16 +42,16 @@ def _parsed(source: Source, limit: int) -> Iterator[Statement | GradcliError]:
         )  # fmt: skip
         return
     if type(source) is not Source:
-        from gradcli.language import pasted
+        from gradcli.language.python_hints import refused
 
-        yield from pasted.refused(source)
+        yield from refused(source)
         return
     try:
         tokens = tokenize(source)
     except ParseError as error:
-        from gradcli.language.foreign import explained_text
+        from gradcli.language.python_hints import explained
 
-        yield explained_text(source, error)
+        yield explained(source, 0, len(source.text), error)
         return
     start = 0
     for stop in ends(source, tokens):
@@ -60,16 +60,13 @@ def _parsed(source: Source, limit: int) -> Iterator[Statement | GradcliError]:
                 found = statement(source, tokens, start, stop)
                 if found is not None:
                     yield found
-            except AmbiguousError as error:
-                from gradcli.language import pasted
-
-                yield with_readings(error)
-                yield from pasted.lost(source, tokens[start].start, source.text[tokens[start].start : tokens[stop - 1].start])
             except ParseError as error:
-                from gradcli.language import pasted
+                from gradcli.language.python_hints import explained, lost
 
-                begun = tokens[start].text in PYTHON_WORDS or isinstance(error, SaidError)
-                yield from pasted.in_python_s_words(source, tokens, start, stop, error, begun)
+                begin, last = tokens[start].start, tokens[stop - 1]
+                end = last.start + len(last.text)
+                yield with_readings(error) if isinstance(error, AmbiguousError) else explained(source, begin, end, error)
+                yield from lost(source, begin, source.text[begin:end])
         start = stop + 1
 
 
@@ -144,15 +141,11 @@ def statement(source: Source, tokens: list[Token], start: int, stop: int) -> Sta
     if kind == SYMBOL and text == "," and equals_of(part):
         return several(part)
     if first.text in PYTHON_WORDS or (kind == SYMBOL and (text == ":" or (text == "." and _is_of_statements(part.token(2).text)))):
-        from gradcli.language import first_words
+        from gradcli.language.python_hints import usable
 
-        reading = first_words.reading(source, tokens, start, stop)
-        if reading.error is not None:
-            raise reading.error
-        if reading.nothing:
-            return None
-        if reading.tokens is not None:
-            return statement(source, reading.tokens, 0, len(reading.tokens) - 1)
+        others = usable(part)
+        if others is not None:
+            return statement(source, others, 0, len(others) - 1) if others else None
     if first.text == "const" and kind == NAME:
         return constant(part)
     if kind == SYMBOL and text == "=":
@@ -189,7 +182,7 @@ def asked(part: Part, values: frozenset[str]) -> Expression:
 
         found = head(part.tokens, part.start, part.stop)
         if found is not None and values.isdisjoint(found.differentials):
-            made = derivative(part.source, part.tokens, part.start, part.stop, found, values)
+            made = derivative(part, found, values)
             made.read = asked
             return made
     return plain(part, values)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from gradcli.errors import AmbiguousError, Source, Span
-from gradcli.language.parser import parsed
+from gradcli.errors import AmbiguousError
+from gradcli.language.parser import first, parsed
+from gradcli.language.parts import Part
 from gradcli.language.tokens import NAME, NUMBER, ROOTS, SUPERSCRIPT, SYMBOL, Token, superscript_value
 from gradcli.language.tree import Call, Expression, Name
-from gradcli.ops.text import BINDING, SUM
+from gradcli.ops.text import BINDING, TERM
 
 SIGNS = ("d", "∂")
 _HIGHEST = 12  # order of a derivative
@@ -55,73 +56,42 @@ def _order(tokens: list[Token], at: int, stop: int) -> tuple[int, int]:
     return 1, at
 
 
-def derivative(source: Source, tokens: list[Token], start: int, stop: int, found: Head, values: frozenset[str]) -> Expression:
+def derivative(part: Part, found: Head, values: frozenset[str]) -> Expression:
     """``grad(body, x)``, as often as the order says. Raises AmbiguousError where the text may go on after what is differentiated."""
-    at, end = found.body, stop
-    opening = tokens[at].text if tokens[at].kind == SYMBOL else ""
-    if opening in ("(", "["):
-        closing = _closing(tokens, at, stop)
-        if closing is not None and closing < stop - 1:
-            raise _two_readings(source, tokens, start, stop, found, closing + 1)
-        if closing is not None and opening == "[":
-            at, end = at + 1, closing
-    elif (sign := _next_term(tokens, at, stop)) is not None:
-        raise _two_readings(source, tokens, start, stop, found, sign)
-    body = parsed(source, tokens, at, end, values)
-    nodes = [*body.nodes]
-    result = body.root
-    last = tokens[stop - 1]
-    first = tokens[start]
-    span = Span(first.start, last.start + len(last.text))
+    source, tokens, at, stop = part.source, part.tokens, found.body, part.stop
+    if tokens[at].text in ("(", "["):
+        closing = part.start + part.closing(at - part.start)
+        if part.start <= closing < stop - 1:
+            raise _two_readings(part, found, closing + 1)
+        inner = tokens[at].text == "[" and closing == stop - 1
+        body = parsed(source, tokens, at + inner, stop - inner, values)
+    else:
+        body, place = first(source, tokens, at, stop, values, TERM)
+        if place < stop:
+            raise _two_readings(part, found, place)
+    begin, end = part.span.start, tokens[at].start
+    nodes, result = [*body.nodes], body.root
     for variable in found.variables:
-        name, callee = Name(variable, first.start, tokens[found.body].start), Name("grad", first.start, tokens[found.body].start)
-        result = Call(callee, [result, name], [], 0, span.end)
+        name, callee = Name(variable, begin, end), Name("grad", begin, end)
+        result = Call(callee, [result, name], [], 0, part.span.end)
         for node in (name, callee, result):
             node.place = len(nodes)
             nodes.append(node)
     made = Expression(result, nodes).like(body)
-    made.implied, made.differentials, made.source, made.span = True, found.differentials, source, span
+    made.implied, made.differentials, made.source, made.span = True, found.differentials, source, part.span
     return made
 
 
-def _closing(tokens: list[Token], at: int, stop: int) -> int | None:
-    depth = 0
-    for place in range(at, stop):
-        if tokens[place].kind == SYMBOL:
-            depth += (tokens[place].text in ("(", "[")) - (tokens[place].text in (")", "]"))
-            if depth <= 0:
-                return place
-    return None
-
-
-def _next_term(tokens: list[Token], at: int, stop: int) -> int | None:
-    """The place of the first sign outside of brackets that ends a term."""
-    depth, bars = 0, 0
-    for place in range(at, stop):
-        kind, text, _ = tokens[place]
-        if kind == SYMBOL:
-            depth += (text in ("(", "[")) - (text in (")", "]"))
-            bars ^= text == "|"
-        ends = tokens[place - 1].kind != SYMBOL or tokens[place - 1].text in (")", "]", "|", "°")
-        ends_term = BINDING.get(text, SUM + 1) <= SUM and (kind == SYMBOL or text in ("and", "or"))
-        if depth == 0 and not bars and place > at and ends and ends_term:
-            return place
-    return None
-
-
-def _two_readings(source: Source, tokens: list[Token], start: int, stop: int, found: Head, place: int) -> AmbiguousError:
-    text = source.text
-    end = tokens[stop - 1].start + len(tokens[stop - 1].text)
+def _two_readings(part: Part, found: Head, place: int) -> AmbiguousError:
+    text, tokens, end = part.source.text, part.tokens, part.span.end
     begin, cut = tokens[found.body].start, tokens[place].start
-    operator, body, rest = text[tokens[start].start : begin].strip(), text[begin:cut].strip(), text[cut:end]
-    first = body
-    if body.startswith("(") and body.endswith(")"):
-        first = body[1:-1]
+    operator, body, rest = text[part.span.start : begin].strip(), text[begin:cut].strip(), text[cut:end]
+    first = body[1:-1] if body.startswith("(") and body.endswith(")") else body
     for variable in found.variables:
         first = f"grad({first}, {variable})"
     joint = "*" if rest.startswith(("(", "[")) or tokens[place].kind in (NAME, NUMBER) else " " if rest[:1] in "+-" else ""
     error = AmbiguousError(
-        f"'{operator}' has two readings: of all that follows, or of the first part", source=source, span=Span(tokens[start].start, end),
+        f"'{operator}' has two readings: of all that follows, or of the first part", source=part.source, span=part.span,
         help="write d/dx(x^2 + x) or grad(x^2, x) + x",
     )  # fmt: skip
     error.readings = f"{operator}({text[begin:end]})", f"{first}{joint}{rest}"

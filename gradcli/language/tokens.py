@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from gradcli.characters import FRACTIONS as FRACTION_SIGNS
@@ -116,6 +116,22 @@ def superscript_value(text: str) -> float:
     digits = text.lstrip("⁻").translate(_PLAIN_DIGITS)
     value = int(digits) if len(digits) < 300 else float(digits)
     return -value if text.startswith("⁻") else value
+
+
+def end_of(token: Token) -> int:
+    return token.start + len(token.text)
+
+
+def outside(tokens: Sequence[Token], start: int, stop: int) -> list[int]:
+    """The places of the tokens start:stop outside of brackets, which these belong to."""
+    found, depth = [], 0
+    for at in range(start, stop):
+        text = tokens[at].text
+        depth -= text in (")", "]")
+        if depth <= 0:
+            found.append(at)
+        depth += text in ("(", "[")
+    return found
 
 
 _BRACKETS = re.compile(r"""(?<=[\w'])'+|'[^'\n]*'|"[^"\n]*"|\#.*|[()\[\]]""")

@@ -19,7 +19,7 @@ from planting.witnesses import lines, plans, queries, trees, verdicts
 
 # Where things stand: the one place to change when they move.
 _AT = {
-    "atoms": "gradcli.language.atoms", "infix": "gradcli.language.infix", "text": "gradcli.ops.text", "registry": "gradcli.ops.registry",
+    "parser": "gradcli.language.parser", "text": "gradcli.ops.text", "registry": "gradcli.ops.registry",
     "statements": "gradcli.language.statements",
     "lowering": "gradcli.language.lowering", "indexing": "gradcli.language.indexing", "calls": "gradcli.language.calls",
     "attributes": "gradcli.language.attributes", "scope": "gradcli.language.scope", "nodes": "gradcli.graph.nodes",
@@ -91,8 +91,23 @@ def key(name: str) -> Callable[[], str]:
 # -- what goes wrong -------------------------------------------------------------------------------------------------
 
 
-def _tighter(binary: Any) -> Any:
-    return lambda stacks, token, power: binary(stacks, token, power + (token.text == "-") * 0.5)
+def _from_the_right(binary: Any) -> Any:
+    right = _of("text:SUM")[0].SUM + 1
+    return lambda parser, least: binary(parser, least - (least == right))
+
+
+def _signs_first(joined: Any) -> Any:
+    """A power of what has a sign, in place of the sign of a power."""
+    tree = _of("tree:Binary")[0]
+
+    def wrong(parser: Any, node: Any, waiting: Any, **named: Any) -> Any:
+        if [base is None for base, _ in waiting] != [True, False]:
+            return joined(parser, node, waiting, **named)
+        (_, sign), (base, _) = waiting
+        waiting.clear()
+        return parser.push(tree.Binary("**", parser.push(tree.Unary(sign.text, base, sign.start)), node))
+
+    return wrong
 
 
 def _rounded(number: Any) -> Any:
@@ -280,14 +295,14 @@ def _first_of_each(method: Any) -> Any:
 
 
 _PARSER: list[tuple[str, Plant]] = [
-    ("-x**2 is (-x)**2", instead("atoms:UNARY", lambda power: _of("text:POWER")[0].POWER + 1)),
-    ("x - y - z is x - (y - z), and x**y**z is (x**y)**z", instead("infix:POWER", lambda power: _of("text:SUM")[0].SUM)),
-    ("- binds more tightly than +", everywhere("infix:infix", _tighter)),
+    ("-x**2 is (-x)**2", instead("parser:_Parser.joined", _signs_first)),
+    ("x - y - z is x - (y - z)", instead("parser:_Parser.binary", _from_the_right)),
+    ("- binds as *", entry("text:BINDING", key("-"), lambda power: power + 1)),
     ("% binds as +", entry("text:BINDING", key("%"), lambda power: power - 1)),
     ("@ binds as +", entry("text:BINDING", key("@"), lambda power: power - 1)),
     ("and binds as or", entry("text:BINDING", key("and"), lambda power: power - 1)),
     ("< binds as and", entry("text:BINDING", key("<"), lambda power: power - 2)),
-    ("numbers are read in single precision", instead("atoms:number", _rounded)),
+    ("numbers are read in single precision", instead("parser:_Parser.number", _rounded)),
     ("x -= y is x = y - x", instead("statements:Binary", lambda make: lambda operator, left, right: make(operator, right, left))),
 ]
 _LOWERING: list[tuple[str, Plant]] = [

@@ -1,0 +1,333 @@
+"""Python that is out of the language: loops, functions, classes, stores, strings. What is said of it, and what to write instead.
+
+Asked only where a statement begins with one of Python's own words, or cannot be read; Python's own parser tells what stands there.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from gradcli.errors import ParseError, Source, Span
+from gradcli.language.parts import Part, SaidError
+from gradcli.language.tokens import END, NAME, STRING, SYMBOL, Token
+from gradcli.language.tree import Lost, Statement
+from gradcli.ops.calling.prefixes import ROOTS
+
+_LONGEST = 60  # characters of a text that is shown
+
+
+class _Words(NamedTuple):
+    """What is said of a construct: ``help`` is valid input behind its first word."""
+
+    message: str
+    help: str
+
+
+_LEFT_OUT = "leave it out"
+_ALL = "functions work on all of them at once"
+_LOOP = _Words("the language has no loops", f"write sum(x**2) for a sum over all entries: {_ALL}")
+_BRANCH = _Words("the language has no branches of statements", "write y = where(x > 0, x, 0), or y = x if x > 0 else 0")
+_EXCEPTION = _Words("the language has no exceptions", "write where(x > 0, log(x), 0) for what would fail")
+_GENERATOR = _Words("the language has no generators", "write y = x**2 for all entries at once")
+_DEFINITION = "write f(x) = x**2 for a function"
+_FORMATTED = _Words("the language has no formatted strings", "write the value alone: x")
+_COMMENT = _Words("the language has no docstrings", "write # before a comment")
+_TABLES = _Words("the language has no dicts and no sets", "write [1, 2] for an array, (x + 1) to group")
+_STORED = "the language has no stores: a value stays as it is"
+_SET = "the language has no attributes to be set"
+_OPENING = {
+    **dict.fromkeys(("for", "while", "break", "continue"), _LOOP),
+    **dict.fromkeys(("if", "elif", "else"), _BRANCH),
+    **dict.fromkeys(("try", "except", "finally", "raise"), _EXCEPTION),
+    "def": _Words("the language has no 'def'", _DEFINITION),
+    "class": _Words("the language has no classes", "write f(x) = x**2 for a function"),
+    "with": _Words("the language has no 'with'", "write detach(x) for what has no gradient"),
+    "async": _Words("the language has no 'async'", _DEFINITION),
+    "del": _Words("the language deletes nothing", _LEFT_OUT),
+    **{word: _Words(f"the language has no '{word}'", _LEFT_OUT) for word in ("global", "nonlocal", "pass")},
+    "yield": _GENERATOR,
+    "return": _Words("the language has no 'return': an expression alone is the result", "write the value alone: y"),
+}
+_ALONE = ("return", "pass", "break", "continue", "yield", "try", "else")  # words with nothing after them
+_BEFORE_BRACKETS = ("return", "yield", "if", "while", "with")
+_OPERATORS = frozenset(("=", "+", "*", "/", ".", ",", ")", "]", "**", "//", "%", "@", "==", "<", ">", "<=", ">=", "!=", "'", "^"))
+_INNER = {
+    "is": _Words("the language has no 'is'", "write x == y to compare"),
+    "in": _Words("the language has no 'in'", "write (x == 1) or (x == 2)"),
+    "await": _Words("the language has no 'await'", _LEFT_OUT),
+    "yield": _GENERATOR,
+    "while": _LOOP,
+    "for": _LOOP,
+    "as": _Words("the language has no 'as' here", "write y = x**2"),
+    "lambda": _Words("the language has no 'lambda'", _DEFINITION),
+}
+_METHODS = {  # of a value that changes: what stands for a call of one
+    "zero_": "{0} = zeros_like({0})", "fill_": "{0} = full_like({0}, {1})", "copy_": "{0} = {1}", "requires_grad_": "{0} = detach({0})",
+}  # fmt: skip
+_OF_NUMPY = frozenset({"ix_", "c_", "r_", "s_"})
+_UPDATES = {ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide", ast.Pow: "power"}
+_TRIPLE = re.compile(r"\"\"\"|'''")
+_WORD = re.compile(r"\s*([^\W\d]\w*|@)")
+_STORE = re.compile(r"\s*[^\W\d]\w*\[.*\]\s*(?:[-+*/]|\*\*)?(?==[^=])", re.DOTALL)
+_BOUND = re.compile(r"^[ \t]*([^\W\d]\w*)[ \t]*(?:=(?!=)|[-+*/@]=|\*\*=|\[.*\][ \t]*(?:=(?!=)|[-+*/@]=))", re.MULTILINE)
+
+
+# -- errors --------------------------------------------------------------------------------------
+
+
+class Python:
+    """Some of a text as Python reads it."""
+
+    def __init__(self, source: Source, start: int, stop: int) -> None:
+        text = source.text[start:stop]
+        head = "if 1:\n" if text[:1] in (" ", "\t") else ""  # before what is indented
+        self.source, self.head, self.begin, self.text = source, len(head), start - len(head), head + text
+        self.lines = self.text.splitlines(keepends=True)
+        self.nodes: list[ast.AST] = []
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                module = ast.parse(self.text)
+            except (SyntaxError, ValueError, RecursionError, MemoryError):
+                return
+        self.nodes = [*ast.walk(module)][2 if head else 1 :]
+
+    def offset(self, line: int, column: int) -> int:
+        """Where a place of Python's stands in the text, whose columns count bytes."""
+        return sum(map(len, self.lines[: line - 1])) + len(self.lines[line - 1].encode()[:column].decode())
+
+    def start(self, node: Any) -> int:
+        return self.offset(node.lineno, node.col_offset)
+
+    def end(self, node: Any) -> int:
+        return self.offset(node.end_lineno, node.end_col_offset)
+
+    def written(self, node: ast.AST, instead: str) -> str:
+        """What is written, if it is short."""
+        text = self.text[self.start(node) : self.end(node)]
+        return text if len(text) <= _LONGEST and "\n" not in text else instead
+
+    def said(self, words: _Words, word: str, after: int) -> ParseError:
+        """The error of a word or sign that comes after a place."""
+        at = self.begin + self.text.index(word, after)
+        return ParseError(words.message, span=Span(at, at + len(word)), source=self.source, help=words.help)
+
+    def hint(self, node: Any) -> ParseError | None:
+        """What is said of a node that is out of the language."""
+        match node:
+            case ast.NamedExpr():
+                help = f"write {node.target.id} = x**2 as a statement before"
+                return self.said(_Words("the language has no ':='", help), ":=", self.end(node.target))
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Lambda() as value):
+                return self.function(value, name)
+            case ast.Lambda():
+                return self.function(node, "f")
+            case ast.Call(func=ast.Name(id=name), args=[ast.GeneratorExp() as value]):
+                return self.at_once(value, f"{name}({{}})")
+            case ast.ListComp() | ast.GeneratorExp() | ast.SetComp():
+                return self.at_once(node, "{}")
+            case ast.Assign(targets=[ast.Subscript() | ast.Attribute() as target]):
+                return self.stored(target, "=", "set", node.value)
+            case ast.AugAssign(target=ast.Subscript() | ast.Attribute() as target) if type(node.op) in _UPDATES:
+                sign = self.text[self.end(target) : self.start(node.value)].split()[0]
+                return self.stored(target, sign, _UPDATES[type(node.op)], node.value)
+            case ast.Starred() | ast.keyword(arg=None):
+                name = node.value.id if isinstance(node.value, ast.Name) else "x"
+                one = isinstance(node, ast.Starred)
+                help = f"write {name}[0], {name}[1], each by itself" if one else "write each by its name: sum(x, axis=0)"
+                words = _Words("the language does not take arguments apart", help)
+                return self.said(words, "*" if one else "**", self.start(node))
+            case ast.JoinedStr():
+                return self.said(_FORMATTED, self.text[self.start(node)], self.start(node))
+            case ast.Expr(value=ast.Constant(value=str())) if quotes := _TRIPLE.match(self.text, self.start(node)):
+                return self.said(_COMMENT, quotes[0], self.start(node))
+            case ast.Dict() | ast.Set() | ast.DictComp():
+                return self.said(_TABLES, "{", self.start(node))
+            case ast.Compare(ops=[ast.Is() | ast.IsNot() | ast.In() | ast.NotIn() as sign, *_]):
+                word = "is" if isinstance(sign, (ast.Is, ast.IsNot)) else "in"
+                words = _INNER[word]
+                if word == "is" and any(isinstance(c, ast.Constant) and c.value is None for c in node.comparators):
+                    words = _Words("the language has no 'is': no value is None", "leave the condition out")
+                return self.said(words, word, self.end(node.left))
+            case ast.FunctionDef(body=[ast.Return(value=ast.expr() as value)]) if body := self.written(value, ""):
+                parameters = ", ".join(parameter.arg for parameter in node.args.args) or "x"
+                error = self.said(_Words(_OPENING["def"].message, f"write {node.name}({parameters}) = {body}"), "def", self.start(node))
+                error.instead = _DEFINITION
+                return error
+            case ast.Return(value=ast.expr() as value) if (body := self.written(value, "")) and "," not in body:
+                return self.said(_Words(_OPENING["return"].message, f"write {body}"), "return", self.start(node))
+        return None
+
+    def function(self, node: ast.Lambda, name: str) -> ParseError:
+        """``lambda x: x**2``."""
+        parameters = [parameter.arg for parameter in node.args.args] or ["x"]
+        body = self.written(node.body, "*".join(parameters))
+        words = _Words(_INNER["lambda"].message, f"write {name}({', '.join(parameters)}) = {body}")
+        return self.said(words, "lambda", self.start(node))
+
+    def at_once(self, node: Any, form: str) -> ParseError:
+        """``[x**2 for x in xs]``, ``sum(x**2 for x in xs)``."""
+        help = f"write sqrt(x) for the roots of all entries: {_ALL}"
+        match node.generators:
+            case [ast.comprehension(target=ast.Name(id=name), iter=ast.Name(id=values), ifs=[])]:
+                inner = any(isinstance(each, (ast.IfExp, ast.comprehension)) for each in ast.walk(node.elt))
+                body = re.sub(rf"(?<![\w.]){name}\b", values, self.written(node.elt, ""))
+                if body and not inner:
+                    help = f"write {form.format(body)} for all entries at once"
+        what = "comprehensions" if isinstance(node, ast.ListComp) else "generators"
+        return self.said(_Words(f"the language has no {what}", help), "for", self.end(node.elt))
+
+    def stored(self, target: Any, sign: str, method: str, value: ast.expr) -> ParseError | None:
+        """``x[0] = 1``, ``x.grad = None``, ``x[mask] += y``."""
+        if not isinstance(target.value, ast.Name):
+            return None
+        name, new = target.value.id, self.written(value, "0")
+        if isinstance(target, ast.Subscript):
+            words = _Words(_STORED, f"write {name} = {name}.at[{self.written(target.slice, '0')}].{method}({new})")
+        else:
+            helps = {"data": f"write {name} = {new}", "grad": f"write grad(y, {name})"}
+            words = _Words(_SET, helps.get(target.attr, _LEFT_OUT))
+        return self.said(words, sign, self.end(target))
+
+
+def explained(source: Source, start: int, stop: int, error: ParseError) -> ParseError:
+    """The error of a text that cannot be read, in the words of what Python has there; itself for what is nothing of Python's."""
+    if isinstance(error, SaidError):
+        return error
+    python = Python(source, start, stop)
+    text, nodes = python.text, python.nodes
+    first = _WORD.match(text, python.head)
+    word = "" if first is None else first[1]
+    if word in _OPENING:
+        better = python.hint(nodes[0]) if nodes else None
+        return better or python.said(_OPENING[word], word, python.head)
+    if word == "@":
+        return python.said(_Words("the language has no decorators", _LEFT_OUT), "@", python.head)
+    for node in nodes:
+        found = python.hint(node)
+        if found is not None:
+            return found
+    if error.span is not None and source.text[error.span.start : error.span.start + 1] in ("{", "}"):
+        return ParseError(_TABLES.message, span=error.span, source=source, help=_TABLES.help)
+    if not nodes:
+        store = _STORE.match(text, python.head)
+        if store is not None:
+            return python.said(_Words(_STORED, "write x = x.at[0].set(1)"), "=", store.end())
+        for word in re.finditer(r"(?<=[\w)\]] )(is|in|await|yield|while|for|as|lambda)(?= [\w(\[])", text):
+            return python.said(_INNER[word[1]], word[1], word.start())
+    return error
+
+
+def refused(source: Source) -> Iterator[Statement | ParseError]:
+    """A block of Python's statements, or what Python printed."""
+    text = source.text
+    start = len(text) - len(text.lstrip())
+    end = max(len(text[:start]) + len(text[start:].partition("\n")[0]), start + 1)
+    error = ParseError(_BRANCH.message, span=Span(start, start + 1), source=source, help=_BRANCH.help)
+    if type(source).__name__ == "Output":
+        message = "a line without a prompt in a session is what Python printed"
+        yield ParseError(message, span=Span(start, end), source=source, help=_LEFT_OUT)
+    else:
+        yield explained(source, 0, len(text), error)
+    yield from lost(source, 0, text)
+
+
+def lost(source: Source, start: int, text: str) -> Iterator[Lost]:
+    """What takes the place of the bindings in a text that is not run: their names have no value."""
+    if names := list(dict.fromkeys(_BOUND.findall(text))):
+        yield Lost(source, Span(start, start + len(text)), names)
+
+
+# -- statements that begin as Python's do --------------------------------------------------------
+
+
+def usable(part: Part) -> list[Token] | None:
+    """The tokens to read in place of a statement that begins as Python's do: none where it changes nothing.
+
+    None where it is a statement like any other. Raises ParseError for what is out of the language.
+    """
+    after = part.token(1)
+    if after.text == ".":
+        return _of_a_value(part)
+    if after.text == ":":
+        return _annotated(part)
+    if part.token(0).text == "print":
+        return _printed(part)
+    _refuse_first_word(part)
+    return None
+
+
+def _refusal(part: Part, message: str, help: str, place: int) -> SaidError:
+    return SaidError(message, span=part.token(place).span, source=part.source, help=help)
+
+
+def _of_a_value(part: Part) -> list[Token] | None:
+    """``x.requires_grad_()``, ``x.requires_grad = True``, ``y.backward()``, ``x.add_(1)``, ``x.sort()``."""
+    name, method, count = part.token(0).text, part.token(2).text, part.stop - part.start
+    rest = part.source.text[part.token(3).start : part.span.end] if count > 3 else ""
+    if name in ROOTS:
+        return None
+    if method == "requires_grad" and rest[:1] == "=" != rest[1:2]:
+        if rest[1:].strip() == "True":
+            return []
+        raise _refusal(part, _SET, f"write {name} = detach({name})", 2)
+    if rest[:1] != "(" or part.closing(3) != count - 1:
+        return None
+    inner = rest[1:-1].strip()
+    if method in ("requires_grad_", "retain_grad") and inner in ("", "True", "requires_grad=True"):
+        return []
+    if method[-1] == "_" and method not in _OF_NUMPY:
+        form = _METHODS.get(method, "{0} = {0}." + method[:-1] + "({1})")
+        message = f"'{method}' changes a value in place: a value stays as it is"
+        raise _refusal(part, message, f"write {form.format(name, inner)}", 2)
+    if method == "backward":
+        raise _refusal(part, "there is no backward(): the gradients of a result come with it", f"write {name}", 2)
+    if method == "zero_grad":
+        raise _refusal(part, "gradients do not add up here: there is nothing to clear", _LEFT_OUT, 2)
+    if method == "sort" and (not inner or part.token(5).text == "="):
+        message = f"{name}.sort() is a sorted copy in PyTorch, and sorts in place in NumPy"
+        raise _refusal(part, message, f"write sort({name})", 2)
+    return None
+
+
+def _annotated(part: Part) -> list[Token] | None:
+    """``x: float = 2.0`` without its type."""
+    tokens = part.tokens[part.start : part.stop]
+    equals = next((place for place, token in enumerate(tokens) if token.text == "="), 0)
+    kinds = [token.kind in (NAME, STRING) or token.text in (".", "[", "]", ",", "...") for token in tokens[2:equals]]
+    return [tokens[0], *tokens[equals:], Token(END, "", part.span.end)] if kinds and all(kinds) else None
+
+
+def _printed(part: Part) -> list[Token] | None:
+    """``print(y)`` is y."""
+    inner = part.tokens[part.start + 2 : part.stop - 1]
+    if part.token(1).text != "(" or part.closing(1) != part.stop - part.start - 1:
+        return None
+    if not inner:
+        raise _refusal(part, "there is nothing to print", _LEFT_OUT, 0)
+    depth = 0
+    for token in inner:
+        depth += (token.text in ("(", "[")) - (token.text in (")", "]"))
+        if depth == 0 and token.text in (",", "="):
+            raise _refusal(part, "print takes one value here", "write print(y) for each", 0)
+    if inner[0].kind == STRING:
+        raise _refusal(part, "a string is no value", "write the value alone: print(y)", 2)
+    if inner[0].text in ("f", "rf", "fr", "F") and inner[-1].kind == STRING:
+        raise _refusal(part, *_FORMATTED, 2)
+    return [*inner, Token(END, "", inner[-1].start + len(inner[-1].text))]
+
+
+def _refuse_first_word(part: Part) -> None:
+    """Raise for a statement whose first word is Python's, unless it is a name like any other."""
+    first, after = part.token(0), part.token(1)
+    word, text = first.text, after.text if after.kind == SYMBOL else ""
+    called = text == "(" and after.start == first.start + len(word)
+    if called or text in _OPERATORS or (text in ("-", "[", "(") and word not in _BEFORE_BRACKETS):
+        return
+    if after.kind != END or word in _ALONE:
+        words = _OPENING[word]
+        raise ParseError(words.message, span=first.span, source=part.source, help=words.help)
