@@ -132,13 +132,10 @@ def hvp(
     return HessianProduct(_settings(expression, wrt, dtype, limits, dialect, backend, threads, random_state))
 
 
-def _settings(expression: Any, wrt: Any, dtype: Any, limits: Any, dialect: Any, backend: Any, threads: Any, random_state: Any) -> Settings:
+def _settings(expression: Any, wrt: Any, *options: Any) -> Settings:
     """The settings of a function. Raises by its name for an option that is none."""
     names = given.names_given("wrt", wrt, given.words(given.text_of(expression)))
-    return Settings(
-        expression, names, given.precision_of(dtype), given.limits_of(limits), given.dialect_of(dialect), given.backend_of(backend),
-        given.threads_of(threads), given.state_of(random_state),
-    )  # fmt: skip
+    return Settings(expression, names, **given.options_of(dict(zip(Settings._fields[2:], options, strict=True))))
 
 
 @overload

@@ -13,7 +13,7 @@ from gradcli.errors import GradcliError
 from gradcli.query.chunked.executors import Executor, Here
 from gradcli.query.chunked.runs import ChunkRun
 from gradcli.query.chunked.sources import Described
-from gradcli.query.interface import evaluated
+from gradcli.query.interface import evaluate, evaluated
 from gradcli.report.verdicts import Check, Verdict
 
 _ENTRIES = 1 << 10  # that are read along the cut, of all arrays together
@@ -47,9 +47,8 @@ def check_of_first(run: ChunkRun, expression: str, executor: Executor, wrt: Iter
     seed = None if run.seed is None else _first(run.seed, None, length, count, executor)
     try:
         whole = evaluated(
-            "evaluate", expression, {}, at=values, seed=seed, check=True, wrt=None if wrt is None else list(wrt), freeze=(),
-            dtype=settings.float_dtype.name, random_state=run.state, timeout=None, limits=run.program.lowered.made.scope.limits,
-            dialect=dialect,
+            evaluate, expression, {}, at=values, seed=seed, wrt=None if wrt is None else list(wrt), dtype=settings.float_dtype.name,
+            random_state=run.state, limits=run.program.lowered.made.scope.limits, dialect=dialect, formula=False,
         )  # fmt: skip
     except GradcliError as error:
         raise NotHeld(error.message) from None
