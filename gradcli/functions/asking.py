@@ -17,8 +17,7 @@ from gradcli.files.settings import shown
 from gradcli.functions.arguments import in_format
 from gradcli.functions.loading import Definition
 from gradcli.functions.points import text_of
-from gradcli.query.options import Options, names_of
-from gradcli.query.policy import Policy
+from gradcli.query.options import Options, Policy, names_of
 from gradcli.query.programs import Programs
 from gradcli.report.records import Record
 

@@ -24,10 +24,9 @@ from gradcli.language.scope import Deferred, Scope
 from gradcli.language.tree import Binding, DataBinding, Several, Statement
 from gradcli.language.undefined_names import glued
 from gradcli.ops.constants import NAMED
-from gradcli.query.columns import Columns
 from gradcli.query.evaluate import run_statement
 from gradcli.query.options import Options
-from gradcli.query.trial_points import inside_domain, is_out_of_range, what_claims_lack
+from gradcli.query.trial_points import Columns, inside_domain, is_out_of_range, what_claims_lack
 from gradcli.report.records import Record
 from gradcli.report.verdicts import POINTS, Check, Verdict
 

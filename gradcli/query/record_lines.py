@@ -14,8 +14,7 @@ from gradcli.files.opening import folder_of
 from gradcli.language.run import Program, statements
 from gradcli.language.tree import Query, Statement
 from gradcli.query.evaluate import failed, run_statement
-from gradcli.query.options import Options
-from gradcli.query.policy import Policy
+from gradcli.query.options import Options, Policy
 from gradcli.query.programs import Programs
 from gradcli.query.unused_names import UsedNames, names_among
 from gradcli.report.records import Record
@@ -50,76 +49,57 @@ class RecordLines:
             self.names.unread = True
             yield failed(contained(error))
 
-    def result(self, line: str, path: str, number: int, policy: Policy, folder: Path | None = None) -> Record:
-        """The result of one record, whose data files are in a ``folder``: that of the file, unless another one is given."""
-        folder = folder_of(path) if folder is None else folder
-        given: InputRecord | None = None
-        try:
-            given = parse_record(line, self.programs.limits, folder)
-            record = self._of(given, policy, f"{'<stdin>' if path == '-' else path}:{number}", folder)
-            record.meta, record.given = given.meta, self.treatment.digest(given.given)
-        except Exception as unforeseen:
-            error = contained(unforeseen)
-            known = error.record if given is None else said_of(given)
-            record = failed(error, id=known.get("id"), expr=known.get("expr") or "")
-            record.meta, record.given = known.get("meta"), self.treatment.digest(known.get("given"))
-        return _placed(record, path, number)
+    def result(self, line: str, path: str, number: int, policy: Policy, folder: Path | None = None, unreached: str | None = None) -> Record:
+        """The result of one record, whose data files are in a ``folder``: that of the file, unless another one is given.
 
-    def unreached(self, line: str, path: str, number: int, reason: str) -> Record:
-        """What a record says of itself, for which no time is left."""
+        Of one for which no time is left it is what the record says of itself, with the reason why it was ``unreached``.
+        """
         from gradcli.query.outcome import left_undecided
 
+        folder = folder_of(path) if folder is None else folder
+        known: dict[str, Any] = {}
         try:
-            given = parse_record(line, self.programs.limits, folder_of(path))
-            record = Record(given.expr, given.id, skip=given.skip)
-            record.meta, record.given = given.meta, self.treatment.digest(given.given)
-            record = record if given.skip is not None else left_undecided(record, reason)
+            given = parse_record(line, self.programs.limits, folder)
+            known = said_of(given)
+            if unreached is None:
+                record = self._of(given, policy, f"{'<stdin>' if path == '-' else path}:{number}", folder)
+            else:
+                record = Record(given.expr, given.id, skip=given.skip)
+                if given.skip is None:
+                    left_undecided(record, unreached)
         except Exception as unforeseen:
             error = contained(unforeseen)
-            record = failed(error, id=error.record.get("id"), expr=error.record.get("expr") or "")
-        return _placed(record, path, number)
-
-    def _of(self, given: InputRecord, policy: Policy, where: str, folder: Path) -> Record:
-        deviations: dict[str, Any] = {}
-        values = {**self.values(given, policy.state, deviations), **self.programs.values}
-        deviations = {name: found for name, found in deviations.items() if name not in self.programs.values} | self.programs.deviations
-        options = self.treatment.options(given, _options_of(given, policy.options))
-        record, mentioned = self._computed(given, values, deviations, options, policy, where, folder)
-        self._note_names(record, given, options, mentioned)
+            known = known or error.record
+            record = failed(error, id=known.get("id"), expr=known.get("expr") or "")
+        record.meta, record.given = known.get("meta"), self.treatment.digest(known.get("given"))
+        record.file, record.line, record.column, record.record_line = None if path == "-" else path, number, 1, True
         return record
 
-    def _computed(
-        self,
-        given: InputRecord,
-        values: dict[str, Any],
-        deviations: dict[str, Any],
-        options: Options,
-        policy: Policy,
-        where: str,
-        folder: Path,
-    ) -> tuple[Record, set[str]]:
-        """The result of a record, and the names that its program mentions."""
+    def _of(self, given: InputRecord, policy: Policy, where: str, folder: Path) -> Record:
         programs = self.programs
+        deviations: dict[str, Any] = {}
+        values = {**self.values(given, policy.state, deviations), **programs.values}
+        deviations = {name: found for name, found in deviations.items() if name not in programs.values} | programs.deviations
+        options = self.treatment.options(given, _options_of(given, policy.options))
+        record = None
         if options.bare and not deviations and all(claim.of in values or claim.of == "value" for claim in given.expect):
-            compiled = programs.cache.in_record(values, Source(given.expr, where), options, given.id)
-            if compiled is not None:
-                compiled.expr = given.expr
-                return compiled, programs.cache.mentioned
-        program = programs.fresh(policy.state, programs.loader(folder), values, given.dialect, policy.dialect, deviations)
-        program.scope.needed = given.wrt is not None and options.wrt is given.wrt
-        record = self.treatment.result(program, given, replace(policy, options=options), where)
-        self.names.had |= program.scope.leaves.keys()
-        program.end()
-        return record, program.scope.mentioned
-
-    def _note_names(self, record: Record, given: InputRecord, options: Options, mentioned: set[str]) -> None:
-        """Warn of the record's own names that it does not mention; those of the command line are another record's, perhaps."""
-        if self.programs.values:
+            record = programs.cache.in_record(values, Source(given.expr, where), options, given.id)
+        if record is not None:
+            record.expr, mentioned = given.expr, programs.cache.mentioned
+        else:
+            program = programs.fresh(policy.state, programs.loader(folder), values, given.dialect, policy.dialect, deviations)
+            program.scope.needed = given.wrt is not None and options.wrt is given.wrt
+            record = self.treatment.result(program, given, replace(policy, options=options), where)
+            self.names.had |= program.scope.leaves.keys()
+            program.end()
+            mentioned = program.scope.mentioned
+        if programs.values:
             self.names.mentioned |= mentioned
         if options.freeze:
             self.names.had |= given.at.keys()
-        if record.error is None and not given.at.keys() <= mentioned:
+        if record.error is None and not given.at.keys() <= mentioned:  # names of the command line are another record's, perhaps
             record.warnings += UsedNames(mentioned=mentioned).unmentioned(given.at, options)
+        return record
 
     def values(self, given: InputRecord, state: int, deviations: dict[str, Any]) -> dict[str, Any]:
         """The values of a record, texts as constant expressions; their standard deviations are put among others. Raises InputError."""
@@ -175,12 +155,6 @@ class EvaluatedRecords:
             return failed(ParseError("the program has no query", source=Source(text)), id=id, expr=text)
         result.expr = text
         return result
-
-
-def _placed(record: Record, path: str, number: int) -> Record:
-    """The record with its place in a file."""
-    record.file, record.line, record.column, record.record_line = None if path == "-" else path, number, 1, True
-    return record
 
 
 def said_of(given: InputRecord) -> dict[str, Any]:

@@ -31,8 +31,6 @@ Order = Sequence[tuple[int, str]]  # the places of names among those that are di
 class Specialized:
     """A program for values of given names, shapes and dtypes, and the plan that computes it."""
 
-    gives = ""  # beside the value, for people
-
     def __init__(self, settings: Settings, specs: tuple[Spec, ...], seed: Any, state: int | None = None) -> None:
         """``seed`` is what of the seed a plan is made for."""
         self.settings, self.specs, self.seed = settings, specs, seed

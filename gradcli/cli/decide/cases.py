@@ -37,11 +37,10 @@ from gradcli.graph.nodes import Expr
 from gradcli.language.run import Lowered, Program, statements
 from gradcli.language.statements import parse_statements
 from gradcli.language.tree import Assertion, Query, Statement
-from gradcli.query.checked_records import CheckedRecords, claimed
+from gradcli.query.cases import CheckedRecords, claimed
 from gradcli.query.evaluate import failed
-from gradcli.query.options import ClaimInput
+from gradcli.query.options import CHECKING, ClaimInput, Policy
 from gradcli.query.outcome import checked, line_of, marks_of, name_of, outcome_of, unreached
-from gradcli.query.policy import CHECKING, Policy
 from gradcli.query.programs import Programs
 from gradcli.query.record_lines import RecordLines
 from gradcli.query.unused_names import UsedNames, refuse_unknown_in
@@ -165,9 +164,9 @@ class Cases:
         options = replace(self.policies.of(None).options, claims=self.claims.claims)
         return self.names.remarks(self.programs.values, options, several=bool(self.inputs.files), free=True)
 
-    def result(self, line: str, path: str, number: int) -> Record:
-        """The result of one record of a file."""
-        return self.record_lines.result(line, path, number, self.policies.of(path))
+    def result(self, line: str, path: str, number: int, unreached: str | None = None) -> Record:
+        """The result of one record of a file; of one that was not reached what it says of itself."""
+        return self.record_lines.result(line, path, number, self.policies.of(path), unreached=unreached)
 
     def _records(self, piece: Piece, policy: Policy, without: Collection[int | None]) -> Iterator[Record]:
         match piece:
@@ -175,9 +174,8 @@ class Cases:
                 for number, line in lines:
                     if number not in without:
                         self.begin(number)
-                        yield self.budget.within(
-                            partial(self.result, line, path, number), partial(self.record_lines.unreached, line, path, number)
-                        )
+                        decide = partial(self.result, line, path, number)
+                        yield self.budget.within(decide, decide)
             case Unread(path, error):
                 self.names.unread = True
                 yield _unreadable(error, path)

@@ -63,7 +63,7 @@ class Evaluation:
             yield last
 
     def _of_records(self, lines: Iterable[str], path: str) -> Iterator[Record]:
-        from gradcli.query.policy import Policy
+        from gradcli.query.options import Policy
         from gradcli.query.record_lines import EvaluatedRecords, RecordLines
 
         record_lines = RecordLines(self.programs, self.names, EvaluatedRecords(self.programs))

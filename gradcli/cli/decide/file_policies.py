@@ -8,8 +8,7 @@ from gradcli.cli.inputs.option_values import backend_of
 from gradcli.cli.request import CheckRequest
 from gradcli.errors import one_of
 from gradcli.files.settings import CONVENTIONS, Configuration, Settings, shown, verdicts
-from gradcli.query.options import Options
-from gradcli.query.policy import Policy, policy_of
+from gradcli.query.options import Options, Policy, policy_of
 
 
 class FilePolicies:

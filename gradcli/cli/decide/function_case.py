@@ -27,8 +27,8 @@ from gradcli.functions.points import gravest
 from gradcli.functions.remembering import Answer, key_of, recalled, remember
 from gradcli.inert import shell_command
 from gradcli.limits import Limits
+from gradcli.query.options import Policy
 from gradcli.query.outcome import left_undecided, outcome_of
-from gradcli.query.policy import Policy
 from gradcli.query.programs import Programs
 from gradcli.reference.deadline import REACHED
 from gradcli.report.identities import given_of

@@ -18,8 +18,8 @@ from gradcli.files.settings import Configuration, shown
 from gradcli.functions.arguments import PRECISIONS
 from gradcli.functions.asking import judged
 from gradcli.query.evaluate import failed
+from gradcli.query.options import CHECKING
 from gradcli.query.outcome import left_undecided, outcome_of
-from gradcli.query.policy import CHECKING
 from gradcli.query.unused_names import UsedNames
 from gradcli.report.outcomes import Outcome
 from gradcli.report.records import Record
