@@ -87,8 +87,8 @@ class Columns:
         if root.shape == (length, *shape):
             with np.errstate(all="ignore"):
                 adjoints = gradients(order, {root: np.ones(root.shape)}, list(leaves.values()), found.__getitem__)
-        for name, leaf in self.wrt.items():
-            slope = None if leaf is None or leaf not in leaves else adjoints.get(leaves[leaf])
+        for name, asked in self.wrt.items():
+            slope = None if asked is None or asked not in leaves else adjoints.get(leaves[asked])
             points.slopes[name][part] = 0.0 if slope is None else np.broadcast_to(slope, (length, *shape))[:count]
 
     def _over(self, length: int) -> tuple[dict[Expr, Expr], Expr, list[Expr]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +13,6 @@ from gradcli.errors import InputTypeError, ShapeError, UnknownNameError, UsageEr
 from gradcli.ops.calling.inputs import numbers
 from gradcli.query import bindings as given
 
-if TYPE_CHECKING:
-    from gradcli.query.functions import Compiled
-
 
 class Flat:
     """A function of one vector. Made by ``flat`` of a compiled function, which is called with its parts and what is fixed.
@@ -23,7 +20,7 @@ class Flat:
     shapes  of the vector's parts, by name; None, for one name at most, is a vector of what is left
     """
 
-    def __init__(self, function: Compiled, names: tuple[str, ...], values: Mapping[str, Any]) -> None:
+    def __init__(self, function: Any, names: tuple[str, ...], values: Mapping[str, Any]) -> None:
         """``names`` are those of the vector's parts, also "a, b"; ``values`` are shapes of parts (or values that have these), and the
         values of all other names."""
         words, dtype = function.words, function.float_dtype

@@ -86,7 +86,7 @@ def evaluated(function: Any, expression: str, bindings: Mapping[str, Any], *, ob
     from gradcli.query.programs import Programs
     from gradcli.query.unused_names import UsedNames, refuse_unknown_in
 
-    allowed, usual = {"expression", *function.__kwdefaults__}, evaluate.__kwdefaults__
+    allowed, usual = {"expression", *_usual(function)}, _usual(evaluate)
     what = function.__name__
     known = given.words(given.text_of(expression))
     changed = {name: value for name, value in options.items() if value is not usual[name]}
@@ -136,6 +136,12 @@ def evaluated(function: Any, expression: str, bindings: Mapping[str, Any], *, ob
     return result
 
 
+def _usual(function: Any) -> dict[str, Any]:
+    """The options of a function of the API, each with its value where none is given."""
+    found: dict[str, Any] = function.__kwdefaults__
+    return found
+
+
 def _by_name(name: str) -> str:
     """How a name is bound that is also an option's."""
     return f'at={{"{name}": ...}}'
@@ -170,7 +176,7 @@ def differentiate(
     from gradcli.query.programs import Programs
 
     known = given.words(given.text_of(expression))
-    given.refuse_unknown(constants, known, {"expression", *differentiate.__kwdefaults__}, "differentiate")
+    given.refuse_unknown(constants, known, {"expression", *_usual(differentiate)}, "differentiate")
     values = given.bound(at, constants, known, _by_name)
     listed = tuple(name for text in names for name in given.names_given("names", given.name_of(text), known) or ())
     listed += given.names_given("wrt", wrt, known) or ()

@@ -92,7 +92,7 @@ class ValueAndGradients(Specialized):
         if seed is not None and seed != root.shape:
             raise ShapeError(f"the seed has the shape {seed}, the output {root.shape}; they must be the same")
         seeds = [] if seed is None else [made.scope.graph.leaf("seed", root.shape)]
-        self.plan = self.runs.plan(Gradients(root, wrt, *seeds), [*made.leaves, *seeds])
+        self.plan = self.runs.plan(Gradients(root, wrt, seeds[0] if seeds else None), [*made.leaves, *seeds])
 
     def text(self) -> str:
         given = ["the value", *(f"the gradient by {name}" for name in self.wrt)]
