@@ -207,21 +207,16 @@ def count_of(name: str, value: Any, most: int | None = None, unit: str = "") -> 
     return int(value)
 
 
-def refuse_unshown(mode: str, digits: int | None, latex: bool, formula: bool) -> None:
-    """Raise for what would be asked and not given: digits of other modes than the gradient's, LaTeX of formulas that are left out."""
-    if digits is not None and mode != "grad":
-        raise UsageError(f"'precision' is about a value and its gradient, not the mode '{mode}'", help="leave precision out")
-    if latex and not formula:
-        raise UsageError("'latex' is about formulas, which formula=False leaves out", help="leave one of them out")
-    if latex and mode in ("jvp", "hvp"):
-        raise UsageError(f"'latex' is about formulas, which the mode '{mode}' has none of", help="leave latex out")
-
-
-def refuse_loops(mode: str, backend: str, threads: int | None) -> None:
-    """Raise for options about loops where all is done array by array."""
-    for option, given in (("backend", backend != "auto"), ("threads", threads is not None)):
-        if given and mode != "grad":
+def refuse_unused(mode: str, options: Mapping[str, Any]) -> None:
+    """Raise for what would be asked and not given: digits and loops of other modes than the gradient's, LaTeX of formulas that there
+    are not."""
+    for option, usual in (("precision", None), ("backend", "auto"), ("threads", None)):
+        if mode != "grad" and options[option] != usual:
             raise UsageError(f"'{option}' is about a value and its gradient, not the mode '{mode}'", help=f"leave {option} out")
+    if options["latex"] and not options["formula"]:
+        raise UsageError("'latex' is about formulas, which formula=False leaves out", help="leave one of them out")
+    if options["latex"] and mode in ("jvp", "hvp"):
+        raise UsageError(f"'latex' is about formulas, which the mode '{mode}' has none of", help="leave latex out")
 
 
 def flag_of(name: str, value: Any) -> bool:
@@ -265,16 +260,14 @@ def mode_of(mode: Any, directions: Mapping[str, Any], seed: Any, known: Collecti
 # How each option of the API is read that is about how things are computed.
 _READERS: dict[str, Callable[[Any], Any]] = {
     "backend": backend_of,
-    "check": partial(flag_of, "check"),
     "dialect": dialect_of,
     "dtype": precision_of,
-    "formula": partial(flag_of, "formula"),
-    "latex": partial(flag_of, "latex"),
     "limits": limits_of,
     "precision": lambda value: None if value is None else count_of("precision", value, MOST_DIGITS, " digits"),
     "random_state": state_of,
     "threads": lambda value: None if value is None else count_of("threads", value),
     "timeout": seconds_of,
+    **{name: partial(flag_of, name) for name in ("check", "formula", "latex")},
 }
 
 
