@@ -23,7 +23,7 @@ _LENGTHS = (32, 512, 4096)  # of columns: shorter ones are filled up
 
 
 class Points(NamedTuple):
-    """What came of points: values, in the shape of the result behind the first axis, and derivatives of each entry by each name."""
+    """The results at points: values, in the shape of the result behind the first axis, and derivatives of each entry by each name."""
 
     values: np.ndarray
     slopes: dict[str, np.ndarray]

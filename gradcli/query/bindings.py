@@ -1,4 +1,4 @@
-"""What the Python API is given, checked and converted: names, values, and options, each refused by its name."""
+"""Arguments of the Python API, checked and converted: names, values, and options, each refused by its name."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def bound(at: Any, keywords: Mapping[str, Any], known: Collection[str], how: Cal
 
 
 def by_form(what: str, given: Mapping[Any, Any]) -> dict[str, Any]:
-    """What is given by names, by these as they are read. Raises UsageError for one name in two spellings."""
+    """The values that are given by names, by these as they are read. Raises UsageError for one name in two spellings."""
     found = {normalized(name) if isinstance(name, str) else name: value for name, value in given.items()}
     if len(found) < len(given):
         raise UsageError(f"'{what}' has a name twice: it is one name in two spellings")

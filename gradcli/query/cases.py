@@ -84,7 +84,7 @@ def claimed(
 
 
 class Case(Protocol):
-    """What an item decides."""
+    """A case that an item decides."""
 
     @property
     def file(self) -> str:
@@ -95,11 +95,11 @@ class Case(Protocol):
         """The line there."""
 
     def outcome(self, name: str) -> Outcome:
-        """What becomes of it."""
+        """The outcome of the case, under a name."""
 
 
 class Known(NamedTuple):
-    """What a baseline has to say of a case, which is the ``number``-th of those that are equal to it."""
+    """A baseline's knowledge of a case, which is the ``number``-th of those that are equal to it."""
 
     baseline: Baseline
     number: int

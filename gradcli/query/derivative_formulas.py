@@ -84,7 +84,7 @@ class Copy(NamedTuple):
     entrywise: bool
 
 
-def copied(scope: Scope, root: Expr, asked: Mapping[Expr, str]) -> Copy:
+def copy_of(scope: Scope, root: Expr, asked: Mapping[Expr, str]) -> Copy:
     """The copy of an expression, where nodes that are ``asked`` for are leaves. Raises GradcliError for a part without a text."""
     graph, order = Graph(scope.limits), reachable([root])
     entrywise = is_entrywise(order)
@@ -171,13 +171,13 @@ class _Query:
 
     def partials(self, *, twice: bool = False) -> _Derived:
         """The elementwise partials: the gradient of a copy on numbers. Second ones are derivatives of the first as they are printed."""
-        copy = copied(self.scope, self.root, {})
+        copy = copy_of(self.scope, self.root, {})
         wrt = {name: copy.leaves[x] for name, x in self.wrt.items() if x in copy.leaves}
-        found = exact = _swept(copy.root, wrt, None)
+        found = exact = _gradients_of(copy.root, wrt, None)
         if twice:
             write = Textbook(copy.graph, "quick")
             found, exact = (
-                {f"{a},{b}": block for a, slope in slopes.items() for b, block in _swept(slope, wrt, None).items()}
+                {f"{a},{b}": block for a, slope in slopes.items() for b, block in _gradients_of(slope, wrt, None).items()}
                 for slopes in ({a: write(slope) for a, slope in exact.items()}, exact)
             )
         values = {leaf: _sample(value_of(self.scope, node)) for node, leaf in copy.leaves.items()}
@@ -189,7 +189,7 @@ class _Query:
         if "seed" in scope.names:
             raise GradcliError("the name of the seed has another meaning")
         seed = scope.graph.leaf("seed", root.shape) if seed_given or math.prod(root.shape) != 1 else None
-        engine = exact = _swept(root, self.wrt, seed)
+        engine = exact = _gradients_of(root, self.wrt, seed)
         names = {node: name for node in self.order if (name := _constant_name(scope, node)) is not None}
         values, leaves = dict(scope.values), dict[Expr, Expr]()
         if any(np.size(value) > _SAMPLED for value in values.values()):
@@ -200,14 +200,14 @@ class _Query:
             (root,) = rebuild([root], leaves, graph)
             if seed is not None:
                 leaves[seed] = graph.leaf("seed", root.shape)
-            exact = _swept(root, {name: leaves[x] for name, x in self.wrt.items()}, None if seed is None else leaves[seed])
+            exact = _gradients_of(root, {name: leaves[x] for name, x in self.wrt.items()}, None if seed is None else leaves[seed])
         if seed is not None:
             values[leaves.get(seed, seed)] = np.linspace(0.75, 1.25, math.prod(root.shape)).reshape(root.shape)[()]
         return _Derived(scope.graph, engine, exact, values, names, leaves)
 
     def slopes(self, pairs: Mapping[str, tuple[str, str]]) -> dict[str, tuple[Expr, Expr]]:
-        """What is differentiated, and by what, for the blocks of a Hessian."""
-        found = _swept(self.root, self.wrt, None)
+        """The pairs of nodes whose derivatives are the blocks of a Hessian."""
+        found = _gradients_of(self.root, self.wrt, None)
         return {key: (found[a], self.wrt[b]) for key, (a, b) in pairs.items()}
 
     def blocks(self, wanted: Mapping[str, tuple[Expr, Expr]]) -> _Derived:
@@ -216,7 +216,7 @@ class _Query:
         return _Derived(self.scope.graph, found, found, dict(self.scope.values), {}, {})
 
 
-def _swept(root: Expr, wrt: Mapping[str, Expr], seed: Expr | None) -> dict[str, Expr]:
+def _gradients_of(root: Expr, wrt: Mapping[str, Expr], seed: Expr | None) -> dict[str, Expr]:
     slopes = transforms.vjp(root, list(wrt.values()), transforms.ones_like(root) if seed is None else seed)
     return dict(zip(wrt, slopes, strict=True))
 

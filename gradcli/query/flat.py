@@ -48,7 +48,7 @@ class Flat:
             raise UsageError(f"flat: the shapes of '{first}' and '{second}' are not known", help=f"give one: flat(..., {second}=(3,))")
 
     def __call__(self, vector: Any, *direction: Any) -> Any:
-        """What the function gives, flat.
+        """The results of the function, flat.
 
         vector     the values of the names, one after the other
         direction  of a Hessian-vector product: the vector that the Hessian is multiplied with
@@ -95,7 +95,7 @@ class Flat:
         return np.asarray(self.vector(found), np.float64)
 
     def sparsity(self, vector: Any) -> Any:
-        """Which entries of the matrix may be other than zero, for vectors of this size: a sparse array of truths."""
+        """The entries of the matrix that may be other than zero, for vectors of this size: a sparse array of truths."""
         return self.function.call(None, (), {**self.fixed, **self.parts(vector)}, out="pattern")
 
     @property

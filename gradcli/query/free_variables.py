@@ -40,7 +40,7 @@ _WORTH_SHRINKING = 30  # further points that are tried to simplify one that fail
 
 @dataclass(frozen=True, eq=False)
 class Needs:
-    """What a statement depends on that is not there: names without values, and deferred bindings in the order of the program."""
+    """Dependencies of a statement that are not there: names without values, and deferred bindings in the order of the program."""
 
     names: list[str]
     bindings: list[Deferred]
@@ -52,7 +52,7 @@ class Needs:
 
 
 def needs_of(statement: Statement, scope: Scope, also: Collection[str] = ()) -> Needs:
-    """What a query, an assert or a binding lacks, also through functions and deferred bindings.
+    """The names and bindings that a query, an assert or a binding lacks, also through functions and deferred bindings.
 
     also   names that are meant as variables: those of constants, and those before brackets
     """
@@ -206,7 +206,7 @@ class SampledPoints:
         return best, inside
 
     def _counts_for(self, check: Check) -> tuple[Verdict, int]:
-        """How grave a verdict is at a point of our choice, of which underflow says nothing; of those that are alike the better."""
+        """The gravity of a verdict at a point of our choice, of which underflow says nothing; of those that are alike the better."""
         verdict = check.worst
         if self.of_formulas:
             parts = [part.verdict for part in check.variables.values() if part.verdict is Verdict.MISMATCH]
@@ -274,7 +274,7 @@ class Columns:
             self.agreeing = frozenset(self._agreed(query, columns, np.flatnonzero(finite)).tolist())
 
     def _finite(self, query: Query, columns: Mapping[str, Any], count: int) -> Any:
-        """Which entries have a finite value; None if the query is not entry by entry."""
+        """The entries that have a finite value; None if the query is not entry by entry."""
         scope = self.sampled.program.scope
         with self.sampled.bound(columns):
             try:
@@ -320,7 +320,7 @@ class Columns:
 
 
 def inside_domain(record: Record) -> bool:
-    """Whether a point is in the domain of what was asked."""
+    """Return True for a point in the domain of what was asked."""
     if record.error is not None or record.check is None or record.check.worst in (Verdict.UNDEFINED, Verdict.SKIPPED):
         return False
     if any(part.verdict is Verdict.UNDEFINED for part in record.check.variables.values()):

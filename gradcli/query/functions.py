@@ -16,7 +16,7 @@ from gradcli.language.mentions import names_bound_by, names_imported_by, words_o
 from gradcli.ops.constants import NAMED
 from gradcli.query import bindings as given
 from gradcli.query.flat import Flat, placeholder
-from gradcli.query.instances import Settings, Spec, ValueNeeded, parsed, with_deciding
+from gradcli.query.instances import Settings, Spec, ValueNeeded, statements_of, with_deciding
 from gradcli.query.specialized import (
     HessianPlan,
     JacobianPlan,
@@ -46,7 +46,7 @@ class Compiled:
         self.settings, self.sparse = settings, sparse
         self.float_dtype = settings.float_dtype
         self._words = {*(settings.wrt or ())}
-        for statement in parsed(settings.expression, settings.limits):
+        for statement in statements_of(settings.expression, settings.limits):
             self._words |= {*words_of(statement), *names_bound_by(statement)}
         self._ascii = settings.expression.isascii()  # all results are keyed as names are written
         self._planned: dict[Key, tuple[Specialized, Order]] = {}  # by names and shapes as calls have them
@@ -94,7 +94,7 @@ class Compiled:
         return type(self)(self.settings._replace(wrt=names), self.sparse)
 
     def of_vector(self, flat: Flat, bindings: dict[str, Any]) -> Any:
-        """What a flat function gives."""
+        """The results of a flat function."""
         raise NotImplementedError
 
     def call(
@@ -119,12 +119,12 @@ class Compiled:
         key = tuple(parts)
         plan, order = self._planned.get(key) or self._plan(key, bindings, kind)
         if state is not None:
-            plan = plan.drawn(given.state_of(state))
+            plan = plan.with_state(given.state_of(state))
         if self._ascii:
             return plan(bindings, seed, out, order)
         return found_by_name(plan(bindings, seed, given.by_form("out", out) if isinstance(out, Mapping) else out, order))
 
-    def prepared(self, shapes: Mapping[str, Any] | None, named: dict[str, Any]) -> tuple[Any, Order]:
+    def plan_for(self, shapes: Mapping[str, Any] | None, named: dict[str, Any]) -> tuple[Any, Order]:
         """The plan for values of these shapes, and the order of its results."""
         options = ("seed",) if "seed" in self.options else ()
         seed = named.pop("seed", None) if options else None
@@ -174,7 +174,7 @@ class Compiled:
     def _by_names(self, at: Any, keywords: dict[str, Any], more: tuple[Any, ...] = ()) -> dict[str, Any]:
         """The values by the names that the expression has for them; those that come by position are refused."""
         if more or (at is not None and not isinstance(at, Mapping)):
-            statements = parsed(self.expression, self.settings.limits)
+            statements = statements_of(self.expression, self.settings.limits)
             names = [name for statement in statements for name in (*names_bound_by(statement), *names_imported_by(statement))]
             taken = {*names, *NAMED, *re.findall(r"\b(\w++)\s*+\(", self.expression)}
             free = sorted(self._words - taken)
@@ -207,7 +207,7 @@ class Compiled:
             return array.astype(self.float_dtype, copy=False)
 
     def _kind(self, array: Any) -> Any:
-        """What of a value a plan is made for."""
+        """The part of a value that a plan is made for."""
         return array.shape if array.dtype is self.float_dtype else (array.dtype.kind, array.shape)
 
 
@@ -219,7 +219,7 @@ class _Prepared(Compiled):
                        ``shape`` and a ``dtype`` but no entries says both, and all else is a value as in a call
         Raises a `GradcliError` by its name for a shape where a value is needed, which decides what is computed (an axis, an index).
         """
-        self.prepared(shapes, named)
+        self.plan_for(shapes, named)
         return self
 
 
@@ -280,7 +280,7 @@ class _Matrix(_Prepared):
 
     def prepare(self, shapes: Mapping[str, Any] | None = None, /, **named: Any) -> Self:
         """Compile ahead for values of these shapes, as `Function.prepare`; gives the function."""
-        plan: MatrixPlan = self.prepared(shapes, named)[0]
+        plan: MatrixPlan = self.plan_for(shapes, named)[0]
         _ = plan.compressed if self.sparse else plan.dense
         return self
 
@@ -289,7 +289,7 @@ class _Matrix(_Prepared):
         return self.call(None, (), bindings, out="whole sparse" if self.sparse else "whole")
 
     def _patterns(self, shapes: Mapping[str, Any] | None, named: dict[str, Any]) -> dict[str, Any]:
-        plan, order = self.prepared(shapes, named)
+        plan, order = self.plan_for(shapes, named)
         found: dict[str, Any] = found_by_name(plan.patterns(order))
         return found
 
@@ -311,7 +311,7 @@ class Jacobian(_Matrix):
         return found
 
     def sparsity(self, shapes: Mapping[str, Any] | None = None, /, **named: Any) -> dict[str, Any]:
-        """By each name, which entries of the Jacobian may be other than zero, for values of these shapes (as ``prepare`` takes them).
+        """The entries of the Jacobian by each name that may be other than zero, for values of these shapes (as ``prepare`` takes them).
 
         Sparse arrays of truths, with a row for each entry of the value. What is left out is zero for all values; what is not may be.
         """
@@ -335,7 +335,7 @@ class Hessian(_Matrix):
         return found
 
     def sparsity(self, shapes: Mapping[str, Any] | None = None, /, **named: Any) -> dict[str, dict[str, Any]]:
-        """By each two names, which second derivatives may be other than zero, as `Jacobian.sparsity` has it."""
+        """The second derivatives by each two names that may be other than zero, as `Jacobian.sparsity` has it."""
         return self._patterns(shapes, named)
 
 
@@ -382,5 +382,5 @@ class Listing(str):
 
 
 def _by_name(name: str) -> str:
-    """How a name is given a value that is also an option's."""
+    """The call in which a name has a value that is also an option's."""
     return f'f({{"{name}": ...}})'

@@ -20,7 +20,7 @@ from gradcli.graph.interpret import forward, rebuild
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.language.scope import Scope
 from gradcli.ops.elementwise.arithmetic import chain, mul
-from gradcli.query.derivative_formulas import copied, is_entrywise, value_of
+from gradcli.query.derivative_formulas import copy_of, is_entrywise, value_of
 from gradcli.report.derivative_record import Formula, Path
 
 LARGEST = 2_000  # nodes of a formula that is printed
@@ -102,7 +102,7 @@ class General:
         return raw
 
     def _agree(self, simple: Expr, raw: Expr) -> bool:
-        """Whether two forms have the same values, as printed, at most of the points where both have one."""
+        """Return True for two forms with the same values, as printed, at most of the points where both have one."""
         (printed,) = rebuild([simple], {}, self.graph, {chain: mul})
         apart = compared = 0
         for point in self.points:
@@ -137,7 +137,7 @@ def general(scope: Scope, root: Expr, wrt: Mapping[str, Expr], points: Sequence[
         raise LimitError(f"a formula of {len(nodes):,} operations is too long to be shown", help="gradcli eval has numbers")
     if not is_entrywise(nodes):
         _refuse_arrays(root, wrt, order)
-    copy = copied(scope, root, {node: name for name, node in wrt.items()})
+    copy = copy_of(scope, root, {node: name for name, node in wrt.items()})
     present = {name: copy.leaves[node] for name, node in wrt.items() if node in copy.leaves}
     trial = [_values(scope, copy.leaves, point) for point in points]
     return General(copy.graph, copy.root, present, copy.labels, {*scope.names, *scope.functions}, trial, copy.entrywise)
@@ -154,7 +154,7 @@ def _refuse_arrays(root: Expr, wrt: Mapping[str, Expr], order: int) -> None:
 
 
 def _values(scope: Scope, leaves: Mapping[Expr, Expr], point: Mapping[str, Any]) -> dict[Expr, Any]:
-    """What the leaves of the copy are at a point."""
+    """The values of the copy's leaves at a point."""
     before = {scope.leaves[name]: scope.values[scope.leaves[name]] for name in point}
     scope.values.update({scope.leaves[name]: value for name, value in point.items()})
     try:

@@ -44,7 +44,7 @@ class Settings(NamedTuple):
 
 
 @lru_cache(_KEPT)
-def parsed(expression: str, limits: Limits) -> tuple[Statement, ...]:
+def statements_of(expression: str, limits: Limits) -> tuple[Statement, ...]:
     """The statements of a program that is compiled. Raises a `GradcliError`, for asserts too."""
     found = []
     for statement in statements(text_lines(expression), None, limits):
@@ -89,7 +89,7 @@ class ValueNeeded(UsageError):
 
 
 def with_deciding(make: Callable[[tuple[Spec, ...]], _Result], specs: Iterable[Spec], known: Mapping[str, Any]) -> _Result:
-    """What is made for values, with the content of those that decide what is computed. Raises ValueNeeded for others."""
+    """The result of ``make`` for values, with the content of those that decide what is computed. Raises ValueNeeded for others."""
     specs = tuple(specs)
     while True:
         try:
@@ -174,7 +174,7 @@ class Instance:
             found += self.fixed
         return found
 
-    def located(self, error: GradcliError) -> GradcliError:
+    def with_place(self, error: GradcliError) -> GradcliError:
         """The error with its place in the text."""
         return locate(error, self.scope, self.query.statement)
 
@@ -188,7 +188,7 @@ def _last_query(program: Program, settings: Settings) -> Lowered:
     found = None
     program.scope.dialect.asked = settings.dialect
     program.foresee(text_lines(settings.expression))
-    for statement in parsed(settings.expression, settings.limits):
+    for statement in statements_of(settings.expression, settings.limits):
         try:
             lowered = program.execute(statement)
         except GradcliError as error:

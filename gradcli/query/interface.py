@@ -142,7 +142,7 @@ def _usual(function: Any) -> dict[str, Any]:
 
 
 def _by_name(name: str) -> str:
-    """How a name is bound that is also an option's."""
+    """The argument that binds a name that is also an option's."""
     return f'at={{"{name}": ...}}'
 
 

@@ -31,7 +31,7 @@ _FEW = 32  # directions of one
 
 
 class Derivatives:
-    """What a matrix is of: the derivatives of ``outs`` by ``wrt``.
+    """The derivatives of ``outs`` by ``wrt``, of which there is a matrix.
 
     beside        what is computed besides: values, gradients
     leaves        what plans take
@@ -55,7 +55,7 @@ class Derivatives:
 
     @cached_property
     def compression(self) -> tuple[bool, Compression]:
-        """Whether directions are pulled back, and how the pattern's entries are read from them."""
+        """True if directions are pulled back, and the way in which the pattern's entries are read from them."""
         return (False, of_hessian(self.pattern)) if self.is_symmetric else of_jacobian(self.pattern)
 
     def hold(self, entries: int, sweeps: int) -> None:
@@ -98,7 +98,7 @@ class Derivatives:
             return [whole]
         return [whole[place] for place in product(_slices(self.outs), _slices(self.wrt))]
 
-    def joined(self, blocks: Sequence[Any]) -> np.ndarray:
+    def join(self, blocks: Sequence[Any]) -> np.ndarray:
         """The matrix of blocks."""
         if not blocks:
             return np.zeros(self.shape)
@@ -126,7 +126,7 @@ class Short:
 
     @property
     def pays(self) -> bool:
-        """Whether it takes less than direction after direction: it is written on floats, or there are no fewer directions."""
+        """True if it takes less than direction after direction: it is written on floats, or there are no fewer directions."""
         return self._plan.is_unrolled or 2 * self.of.compression[1].number >= min(self.of.shape)
 
     @staticmethod
@@ -140,11 +140,11 @@ class Short:
         rows, columns = of.shape
         if rows <= columns:
             back = {out: [vjp(out, of.wrt, unit) for unit in _units(out)] for out in of.outs}
-            return [self._joined([row[of.wrt.index(x)] for row in back[out]], out, x, axis=0) for out, x in of.blocks]
+            return [self._join([row[of.wrt.index(x)] for row in back[out]], out, x, axis=0) for out, x in of.blocks]
         ahead = {x: [pushed(of.outs, {x: unit}) for unit in _units(x)] for x in of.wrt}
-        return [self._joined([column[of.outs.index(out)] for column in ahead[x]], out, x, axis=-1) for out, x in of.blocks]
+        return [self._join([column[of.outs.index(out)] for column in ahead[x]], out, x, axis=-1) for out, x in of.blocks]
 
-    def _joined(self, parts: Sequence[Expr], out: Expr, x: Expr, axis: int) -> Expr:
+    def _join(self, parts: Sequence[Expr], out: Expr, x: Expr, axis: int) -> Expr:
         shape = (*out.shape, *x.shape)
         if not parts or not math.prod(shape):
             return zeros_like(self.graph.leaf("nothing", shape))
@@ -170,7 +170,7 @@ class Short:
 
 
 class Compressed:
-    """As many directions as the pattern has colours, one after the other, or all at once."""
+    """A direction for each colour of the pattern, one after the other, or all at once."""
 
     def __init__(self, of: Derivatives) -> None:
         self.of = of
@@ -227,12 +227,12 @@ class Compressed:
 
 
 def entries_in(node: Expr) -> int:
-    """How many numbers a node has."""
+    """The count of a node's numbers."""
     return math.prod(node.shape)
 
 
 def _slices(nodes: Sequence[Expr]) -> list[slice]:
-    """Where the entries of each node lie among those of all."""
+    """The places of each node's entries among those of all."""
     return [slice(*ends) for ends in pairwise(np.cumsum([0, *map(entries_in, nodes)]).tolist())]
 
 

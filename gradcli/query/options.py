@@ -1,4 +1,4 @@
-"""What to compute for a query, and how cases are judged: plain data that every way into gradcli fills in."""
+"""Options of a query, and the policy by which cases are judged: plain data that every way into gradcli fills in."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class ClaimInput:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Options:
-    """What to compute for each query."""
+    """The computation that each query asks for."""
 
     wrt: tuple[str, ...] | None = None
     freeze: tuple[str, ...] = ()
@@ -85,7 +85,7 @@ class Options:
 
     @cached_property
     def bare(self) -> bool:
-        """Whether all that is asked of a number is its value and its gradient."""
+        """True if all that is asked of a number is its value and its gradient."""
         asked = (
             self.check or self.formula or self.latex or self.claims or self.decide_asserts or self.precision is not None or self.observer
         )
@@ -99,7 +99,7 @@ CHECKING = Options(formula=False, decide_asserts=True, remembering=True)  # what
 
 @dataclass(frozen=True, eq=False)
 class Policy:
-    """How the cases of a file are calculated and judged."""
+    """The way in which the cases of a file are calculated and judged."""
 
     options: Options
     state: int = 0  # of random numbers

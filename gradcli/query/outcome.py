@@ -27,7 +27,7 @@ _MARK = re.compile(r"#\s*+(skip|xfail)\s*+(?::(.*))?$")
 
 
 def outcome_of(record: Record, name: str, seconds: float = 0.0, fail_on: tuple[str, ...] = FAIL_ON) -> Outcome:
-    """Whether a case passed, and what to say if not."""
+    """The outcome of a case: if it passed, and what to say if not."""
     if record.skip is not None:
         return Outcome(record, name, SKIPPED, record.skip or "no reason given", seconds)
     if record.unreached and record.check is not None:
@@ -114,7 +114,7 @@ def _both(worst: Worst, word: str, other: str = "true", apart: bool = True) -> s
 
 
 def marks_of(statement: Statement | GradcliError) -> tuple[str | None, str | None]:
-    """What a comment at the end of a statement says: ``# skip: reason`` or ``# xfail: reason``; just ``# skip`` gives no reason."""
+    """The mark in a comment at the end of a statement: ``# skip: reason`` or ``# xfail: reason``; just ``# skip`` gives no reason."""
     source, span = statement.source, statement.span
     if source is None or span is None:
         return None, None
@@ -208,7 +208,7 @@ def _unrun(statement: Statement | GradcliError, id: Any) -> Record:
 
 
 def name_of(record: Record) -> str:
-    """What a case is called: its id, else what it says, as pytest shows it."""
+    """The name of a case: its id, else what it says, as pytest shows it."""
     id = id_text(record.id)
     if id.strip():
         return id

@@ -21,13 +21,13 @@ from gradcli.report.records import Record
 
 
 class Treatment(Protocol):
-    """What is made of a record that is read."""
+    """A way to treat a record that is read."""
 
     def options(self, given: InputRecord, options: Options) -> Options:
-        """What is computed, where a record says more than names and a seed."""
+        """The options of a record that says more than names and a seed."""
 
     def digest(self, given: Any) -> str | None:
-        """What identifies a case beside its text, for those who compare runs."""
+        """The digest that tells a case apart beside its text, for those who compare runs."""
 
     def result(self, program: Program, given: InputRecord, policy: Policy, where: str) -> Record:
         """The result of the record's program, which has not begun; ``where`` names the text in messages."""
@@ -158,12 +158,12 @@ class EvaluatedRecords:
 
 
 def said_of(given: InputRecord) -> dict[str, Any]:
-    """What a record says of itself, whatever comes of it."""
+    """The fields that a record says of itself, whatever comes of it."""
     return {"id": given.id, "expr": given.expr, "meta": given.meta, "given": given.given}
 
 
 def claim_of_nothing(given: InputRecord, parsed: Iterable[Statement | GradcliError], program: Program) -> GradcliError | None:
-    """What is wrong with a record that expects the gradient of a name that it does not have."""
+    """The error of a record that expects the gradient of a name that it does not have."""
     claimed = [claim.of for claim in given.expect if claim.of != "value"]
     if not claimed:
         return None
@@ -179,7 +179,7 @@ def claim_of_nothing(given: InputRecord, parsed: Iterable[Statement | GradcliErr
 
 
 def _options_of(given: InputRecord, options: Options) -> Options:
-    """What is computed of a record with names and a seed of its own; options of the command line win."""
+    """The options of a record with names and a seed of its own; options of the command line win."""
     if given.wrt is None and given.seed is None:
         return options
     if given.seed is not None and options.mode != "grad":

@@ -37,7 +37,7 @@ class Specialized:
         self.made = Instance(settings, specs, state)
         self.wrt = list(self.made.wrt)
         self.runs = Runs(settings.dtype, settings.backend, settings.threads)
-        self.drawn = lru_cache(_STATES)(self._drawn)
+        self.with_state = lru_cache(_STATES)(self._with_state)
         self.compile()
 
     def compile(self) -> None:
@@ -62,7 +62,7 @@ class Specialized:
             found.sort(key=lambda pair: places.get(pair[1], len(places)))
         return found
 
-    def _drawn(self, state: int) -> Self:
+    def _with_state(self, state: int) -> Self:
         """The same with the random numbers of another state."""
         scope = self.made.scope
         if state == self.made.state or not scope.has_drawn:
@@ -107,7 +107,7 @@ class ValueAndGradients(Specialized):
         try:
             results = self.plan(values, outs)
         except GradcliError as error:
-            raise self.made.located(error) from None
+            raise self.made.with_place(error) from None
         grads = {}
         for place, name in order:  # in half the time of a comprehension
             grads[name] = results[place + 1]
@@ -176,11 +176,11 @@ class MatrixPlan(Specialized):
             if out.endswith("sparse"):
                 beside, data = self.compressed.entries(values)
                 whole = csr(data, self.of.pattern)
-                return self.named(beside, self.of.parts(whole), order) if out == "sparse" else whole
+                return self.by_names(beside, self.of.parts(whole), order) if out == "sparse" else whole
             beside, blocks = self.dense.blocks(values)
         except GradcliError as error:
-            raise self.made.located(error) from None
-        return self.of.joined(blocks) if out else self.named(beside, blocks, order)
+            raise self.made.with_place(error) from None
+        return self.of.join(blocks) if out else self.by_names(beside, blocks, order)
 
     def pattern(self) -> Any:
         """The entries of the matrix that may be other than zero, as a sparse array of truths."""
@@ -188,10 +188,10 @@ class MatrixPlan(Specialized):
 
     def patterns(self, order: Order) -> dict[str, Any]:
         """The patterns of blocks, by name."""
-        found: dict[str, Any] = self.named([None] * (1 + len(self.wrt)), self.of.parts(self.pattern()), order)[-1]
+        found: dict[str, Any] = self.by_names([None] * (1 + len(self.wrt)), self.of.parts(self.pattern()), order)[-1]
         return found
 
-    def named(self, beside: list[Any], blocks: list[Any], order: Order) -> tuple[Any, ...]:
+    def by_names(self, beside: list[Any], blocks: list[Any], order: Order) -> tuple[Any, ...]:
         """The results by name."""
         raise NotImplementedError
 
@@ -211,7 +211,7 @@ class JacobianPlan(MatrixPlan):
         made = self.made
         self.of = Derivatives([made.root], list(made.wrt.values()), [made.root], made.leaves, self.runs, is_symmetric=False)
 
-    def named(self, beside: list[Any], blocks: list[Any], order: Order) -> tuple[Any, ...]:
+    def by_names(self, beside: list[Any], blocks: list[Any], order: Order) -> tuple[Any, ...]:
         return beside[0], {name: blocks[place] for place, name in order}
 
 
@@ -227,7 +227,7 @@ class HessianPlan(MatrixPlan):
         slopes = vjp(made.root, wrt, ones_like(made.root)) if wrt else []
         self.of = Derivatives(slopes, wrt, [made.root, *slopes], made.leaves, self.runs, is_symmetric=True)
 
-    def named(self, beside: list[Any], blocks: list[Any], order: Order) -> tuple[Any, ...]:
+    def by_names(self, beside: list[Any], blocks: list[Any], order: Order) -> tuple[Any, ...]:
         value, *slopes = beside
         count = len(slopes)
         by_two = {name: {other: blocks[row * count + column] for column, other in order} for row, name in order}
@@ -252,7 +252,7 @@ class ProductPlan(Specialized):
         self.plan = self.runs.plan(subject, [*made.leaves, *directions])
 
     def _movable(self) -> dict[str, Expr]:
-        """What moves, by name. Raises for names that the value does not depend on, and for vectors of another shape."""
+        """The nodes that move, by name. Raises for names that the value does not depend on, and for vectors of another shape."""
         depends = set(definition_order(self.made.root))
         found = {}
         for name, shape in self.seed:
@@ -279,7 +279,7 @@ class ProductPlan(Specialized):
         try:
             value, *found = self.plan([*self.made.values(bindings), *seed.values()])
         except GradcliError as error:
-            raise self.made.located(error) from None
+            raise self.made.with_place(error) from None
         grads = {name: found[place] for place, name in order}
         return value, grads, {name: found[place + len(self.wrt)] for place, name in order}
 
@@ -296,7 +296,7 @@ def _as_floats(value: Any, what: str, dtype: np.dtype[Any]) -> Any:
 def _refuse_arrays(made: Instance, what: str) -> None:
     if math.prod(made.root.shape) != 1:
         error = ShapeError(f"{what} is of a scalar: the value has the shape {made.root.shape}", help="take sum(...) of it, or its Jacobian")
-        raise made.located(error)
+        raise made.with_place(error)
 
 
 def _overlap(a: np.ndarray, b: np.ndarray) -> bool:
