@@ -199,16 +199,15 @@ class RecordFile(CheckedFile):
         from gradcli.files.settings import shown
         from gradcli.files.sources import lines_of
         from gradcli.limits import DEFAULT
-        from gradcli.query.cases import CheckedRecords, Known, RecordCase
+        from gradcli.query.cases import CheckedLines, Known, RecordCase
         from gradcli.query.outcome import CaseNames
         from gradcli.query.programs import Programs
-        from gradcli.query.record_lines import RecordLines
         from gradcli.query.unused_names import UsedNames
         from gradcli.report.identities import given_of
         from gradcli.report.json_text import canonical, id_text
 
         file = shown(self.path)
-        reader = RecordLines(Programs(), UsedNames(), CheckedRecords(None, None))
+        reader = CheckedLines(Programs(), UsedNames(), None, None)
         name, texts = CaseNames(), Counter[Any]()
         for number, line in enumerate(lines_of(str(self.path), DEFAULT.length), 1):
             if not line.strip():

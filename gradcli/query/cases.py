@@ -8,25 +8,29 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from gradcli.errors import GradcliError, ParseError, Source, text_lines
+from gradcli.errors import GradcliError, ParseError, Source
 from gradcli.files.jsonl import InputRecord
-from gradcli.language.run import Program, statements
+from gradcli.language.run import Program
 from gradcli.language.tree import Assertion, Query, Statement
 from gradcli.query.baseline import Baseline, Identities
 from gradcli.query.evaluate import failed
 from gradcli.query.options import ClaimInput, Options, Policy
 from gradcli.query.outcome import checked, line_of, outcome_of
 from gradcli.query.programs import Programs
-from gradcli.query.record_lines import RecordLines, claim_of_nothing
+from gradcli.query.record_lines import RecordLines
+from gradcli.query.unused_names import UsedNames
 from gradcli.report.identities import given_of
 from gradcli.report.outcomes import Outcome
 from gradcli.report.records import Record
 
 
-class CheckedRecords:
+class CheckedLines(RecordLines):
     """Records as `check` takes them: with what they expect, within their own tolerances unless the command line has some."""
 
-    def __init__(self, rtol: float | None, atol: float | None) -> None:
+    skips = True
+
+    def __init__(self, programs: Programs, names: UsedNames, rtol: float | None, atol: float | None) -> None:
+        super().__init__(programs, names)
         self.rtol, self.atol = rtol, atol
 
     def options(self, given: InputRecord, options: Options) -> Options:
@@ -42,16 +46,9 @@ class CheckedRecords:
     def digest(self, given: Any) -> str | None:
         return given_of(given)
 
-    def result(self, program: Program, given: InputRecord, policy: Policy, where: str) -> Record:
+    def decide(self, program: Program, given: InputRecord, parsed: list[Statement | GradcliError], policy: Policy) -> Record:
         """The first that is wrong in a record's program, else its last query, else its last assert."""
-        if given.skip is not None:
-            return Record(given.expr, given.id, skip=given.skip)
         result: Record | None = None
-        parsed = list(statements(text_lines(given.expr), where, program.scope.limits))
-        program.foresee(text_lines(given.expr))
-        stray = claim_of_nothing(given, parsed, program)
-        if stray is not None:
-            return failed(stray, id=given.id, expr=given.expr)
         for record in claimed(program, parsed, given.expr, policy, given.id):
             if result is None or record.mode != "assert":
                 result = record
@@ -59,8 +56,7 @@ class CheckedRecords:
                 result = record
                 break
         if result is None:
-            reason = "the program has no query" if parsed else "the record's 'expr' is empty"
-            result = failed(ParseError(reason, source=Source(given.expr)), id=given.id)
+            result = failed(ParseError("the program has no query", source=Source(given.expr)), id=given.id)
         result.expr = given.expr
         result.xfail = result.xfail if given.xfail is None else given.xfail
         return result

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from gradcli.containment import contained
 from gradcli.errors import GradcliError, InputError, ParseError, Source, UnknownFieldError, UsageError, suggestion, text_lines
@@ -20,24 +20,39 @@ from gradcli.query.unused_names import UsedNames, names_among
 from gradcli.report.records import Record
 
 
-class Treatment(Protocol):
-    """A way to treat a record that is read."""
+class RecordLines:
+    """Lines of JSON Lines files to results, as `eval` takes them: nothing is claimed, and the result is that of the last query."""
+
+    skips = False  # whether a record may be left out
+
+    def __init__(self, programs: Programs, names: UsedNames) -> None:
+        self.programs, self.names = programs, names
 
     def options(self, given: InputRecord, options: Options) -> Options:
         """The options of a record that says more than names and a seed."""
+        return options
 
     def digest(self, given: Any) -> str | None:
         """The digest that tells a case apart beside its text, for those who compare runs."""
+        return None
 
-    def result(self, program: Program, given: InputRecord, policy: Policy, where: str) -> Record:
-        """The result of the record's program, which has not begun; ``where`` names the text in messages."""
-
-
-class RecordLines:
-    """Lines of JSON Lines files to results."""
-
-    def __init__(self, programs: Programs, names: UsedNames, treatment: Treatment) -> None:
-        self.programs, self.names, self.treatment = programs, names, treatment
+    def decide(self, program: Program, given: InputRecord, parsed: list[Statement | GradcliError], policy: Policy) -> Record:
+        """The result of the record's program, which has not begun."""
+        text, id = given.expr, given.id
+        result: Record | None = None
+        for statement in parsed:
+            record = None
+            if policy.options.bare and len(parsed) == 1 and isinstance(statement, Query):
+                record = self.programs.cache.of_tree(program.scope, statement, policy.options, id)
+            record = record or run_statement(program, statement, policy.options, id=id)
+            if record is not None:
+                result = record if result is None else result.joined(record)
+            if record is not None and record.error is not None:
+                break
+        if result is None:
+            return failed(ParseError("the program has no query", source=Source(text)), id=id, expr=text)
+        result.expr = text
+        return result
 
     def results(self, lines: Iterable[str], path: str, policy: Policy) -> Iterator[Record]:
         """The results of a file; one that cannot be read to its end ends with the error."""
@@ -71,7 +86,7 @@ class RecordLines:
             error = contained(unforeseen)
             known = known or error.record
             record = failed(error, id=known.get("id"), expr=known.get("expr") or "")
-        record.meta, record.given = known.get("meta"), self.treatment.digest(known.get("given"))
+        record.meta, record.given = known.get("meta"), self.digest(known.get("given"))
         record.file, record.line, record.column, record.record_line = None if path == "-" else path, number, 1, True
         return record
 
@@ -80,7 +95,7 @@ class RecordLines:
         deviations: dict[str, Any] = {}
         values = {**self.values(given, policy.state, deviations), **programs.values}
         deviations = {name: found for name, found in deviations.items() if name not in programs.values} | programs.deviations
-        options = self.treatment.options(given, _options_of(given, policy.options))
+        options = self.options(given, _options_of(given, policy.options))
         record = None
         if options.bare and not deviations and all(claim.of in values or claim.of == "value" for claim in given.expect):
             record = programs.cache.in_record(values, Source(given.expr, where), options, given.id)
@@ -89,7 +104,7 @@ class RecordLines:
         else:
             program = programs.fresh(policy.state, programs.loader(folder), values, given.dialect, policy.dialect, deviations)
             program.scope.needed = given.wrt is not None and options.wrt is given.wrt
-            record = self.treatment.result(program, given, replace(policy, options=options), where)
+            record = self._run(program, given, replace(policy, options=options), where)
             self.names.had |= program.scope.leaves.keys()
             program.end()
             mentioned = program.scope.mentioned
@@ -100,6 +115,21 @@ class RecordLines:
         if record.error is None and not given.at.keys() <= mentioned:  # names of the command line are another record's, perhaps
             record.warnings += UsedNames(mentioned=mentioned).unmentioned(given.at, options)
         return record
+
+    def _run(self, program: Program, given: InputRecord, policy: Policy, where: str) -> Record:
+        """The result of the record's program; ``where`` names the text in messages."""
+        text, id = given.expr, given.id
+        if self.skips and given.skip is not None:
+            return Record(text, id, skip=given.skip)
+        lines = text_lines(text)
+        parsed = list(statements(lines if program.text is None else program.text.kept(lines), where, program.scope.limits))
+        program.foresee(lines)
+        if not parsed:
+            return failed(ParseError("the record's 'expr' is empty", span=None), id=id, expr=text)
+        stray = _claim_of_nothing(given, parsed, program)
+        if stray is not None:
+            return failed(stray, id=id, expr=text)
+        return self.decide(program, given, parsed, policy)
 
     def values(self, given: InputRecord, state: int, deviations: dict[str, Any]) -> dict[str, Any]:
         """The values of a record, texts as constant expressions; their standard deviations are put among others. Raises InputError."""
@@ -119,50 +149,12 @@ class RecordLines:
         return values
 
 
-class EvaluatedRecords:
-    """Records as `eval` takes them: nothing is claimed, and the result is that of the last query."""
-
-    def __init__(self, programs: Programs) -> None:
-        self.programs = programs
-
-    def options(self, given: InputRecord, options: Options) -> Options:
-        return options
-
-    def digest(self, given: Any) -> str | None:
-        return None
-
-    def result(self, program: Program, given: InputRecord, policy: Policy, where: str) -> Record:
-        text, id = given.expr, given.id
-        lines = text_lines(text) if program.text is None else program.text.kept(text_lines(text))
-        parsed = list(statements(lines, where, program.scope.limits))
-        program.foresee(text_lines(text))
-        if not parsed:
-            return failed(ParseError("the record's 'expr' is empty", span=None), id=id, expr=text)
-        stray = claim_of_nothing(given, parsed, program)
-        if stray is not None:
-            return failed(stray, id=id, expr=text)
-        result: Record | None = None
-        for statement in parsed:
-            record = None
-            if policy.options.bare and len(parsed) == 1 and isinstance(statement, Query):
-                record = self.programs.cache.of_tree(program.scope, statement, policy.options, id)
-            record = record or run_statement(program, statement, policy.options, id=id)
-            if record is not None:
-                result = record if result is None else result.joined(record)
-            if record is not None and record.error is not None:
-                break
-        if result is None:
-            return failed(ParseError("the program has no query", source=Source(text)), id=id, expr=text)
-        result.expr = text
-        return result
-
-
 def said_of(given: InputRecord) -> dict[str, Any]:
     """The fields that a record says of itself, whatever comes of it."""
     return {"id": given.id, "expr": given.expr, "meta": given.meta, "given": given.given}
 
 
-def claim_of_nothing(given: InputRecord, parsed: Iterable[Statement | GradcliError], program: Program) -> GradcliError | None:
+def _claim_of_nothing(given: InputRecord, parsed: Iterable[Statement | GradcliError], program: Program) -> GradcliError | None:
     """The error of a record that expects the gradient of a name that it does not have."""
     claimed = [claim.of for claim in given.expect if claim.of != "value"]
     if not claimed:

@@ -37,12 +37,11 @@ from gradcli.graph.nodes import Expr
 from gradcli.language.run import Lowered, Program, statements
 from gradcli.language.statements import parse_statements
 from gradcli.language.tree import Assertion, Query, Statement
-from gradcli.query.cases import CheckedRecords, claimed
+from gradcli.query.cases import CheckedLines, claimed
 from gradcli.query.evaluate import failed
 from gradcli.query.options import CHECKING, ClaimInput, Policy
 from gradcli.query.outcome import checked, line_of, marks_of, name_of, outcome_of, unreached
 from gradcli.query.programs import Programs
-from gradcli.query.record_lines import RecordLines
 from gradcli.query.unused_names import UsedNames, refuse_unknown_in
 from gradcli.report.identities import given_of
 from gradcli.report.outcomes import Outcome
@@ -88,7 +87,7 @@ def cases_of(request: CheckRequest) -> Cases:
         refuse_unknown_in(inputs.expression, policy.options, programs.values, programs.limits, free=True)
     processes = min(policies.settings().jobs or 1, most_processes()) if request.line is None else 1
     budget = Budget(None if request.update else policies.settings().budget)
-    records = CheckedRecords(request.rtol, request.atol)
+    records = CheckedLines(programs, UsedNames(), request.rtol, request.atol)
     cases = Cases(inputs, programs, policies, processes, _claims_of(request, programs, targets), records, budget, request.line)
     cases.unchanged = unchanged
     return cases
@@ -128,15 +127,14 @@ class Cases:
     """The cases of all inputs, and their outcomes."""
 
     def __init__(
-        self, inputs: Inputs, programs: Programs, policies: FilePolicies, processes: int, claims: Claims, records: CheckedRecords,
+        self, inputs: Inputs, programs: Programs, policies: FilePolicies, processes: int, claims: Claims, records: CheckedLines,
         budget: Budget, line: int | None = None,
     ) -> None:  # fmt: skip
         self.inputs, self.programs, self.policies, self.processes, self.claims = inputs, programs, policies, processes, claims
         self.budget = budget
         self.line = line  # of the one file, if all else is left out
-        self.names, self.unchanged = UsedNames(), 0
+        self.record_lines, self.names, self.unchanged = records, records.names, 0
         self.begin: Callable[[int], object] = nobody
-        self.record_lines = RecordLines(programs, self.names, records)
 
     def pieces(self) -> Iterator[Piece]:
         """The work, cut for so many processes, in order."""
