@@ -257,6 +257,10 @@ def mode_of(mode: Any, directions: Mapping[str, Any], seed: Any, known: Collecti
     return mode, {name: numbers(tangent, f"the tangent of '{name}'") for name, tangent in tangents.items()}
 
 
+def seed_of(seed: Any) -> Any:
+    return None if seed is None else numbers(seed, "the seed")
+
+
 # How each option of the API is read that is about how things are computed.
 _READERS: dict[str, Callable[[Any], Any]] = {
     "backend": backend_of,

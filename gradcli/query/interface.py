@@ -9,7 +9,6 @@ import numpy as np
 
 from gradcli.errors import GradcliError, ParseError, text_lines
 from gradcli.limits import DEFAULT, Limits
-from gradcli.ops.calling.inputs import numbers
 
 if TYPE_CHECKING:
     from gradcli.language.tree import ParsedProgram
@@ -110,9 +109,9 @@ def evaluated(function: Any, expression: str, bindings: Mapping[str, Any], *, ob
         limits.check_shape(array.shape)
         if deviation is not None:
             programs.deviations[name] = deviation
-    seed = None if seed is None else numbers(seed, "the seed")
     asking = Options(
-        wrt=by, freeze=frozen or (), seed=seed, mode=mode, tangents=tangents, observer=observer, covariances=covariances, **read
+        wrt=by, freeze=frozen or (), seed=given.seed_of(seed), mode=mode, tangents=tangents, observer=observer,
+        covariances=covariances, **read,
     )  # fmt: skip
     programs.keeps_text = observer is not None
     refuse_unknown_in(expression, asking, programs.values, limits)
