@@ -48,8 +48,13 @@ from gradcli.query.compiled import (
     jacobian as jacobian,
     value_and_grad as value_and_grad,
 )
-from gradcli.query.derivative_functions import Hessian as Hessian, HessianProduct as HessianProduct, Jacobian as Jacobian
-from gradcli.query.functions import Function as Function, Value as Value
+from gradcli.query.functions import (
+    Function as Function,
+    Hessian as Hessian,
+    HessianProduct as HessianProduct,
+    Jacobian as Jacobian,
+    Value as Value,
+)
 from gradcli.report.derivative_record import DerivativeRecord as DerivativeRecord, Formula as Formula
 from gradcli.report.explanation import (
     Contribution as Contribution,

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from gradcli.files.settings import Configuration
     from gradcli.language.tree import Statement
     from gradcli.query.baseline import Baseline
-    from gradcli.query.policy import Policy
-    from gradcli.query.single_cases import Case, Known
+    from gradcli.query.cases import Case, Known
+    from gradcli.query.options import Policy
     from gradcli.report.outcomes import Outcome
 
 _FILES = ["*.grad"]
@@ -140,7 +140,7 @@ class CheckedFile(pytest.File):
         from gradcli.files.settings import shown
         from gradcli.inert import printable
         from gradcli.query.baseline import Baseline
-        from gradcli.query.policy import policy_of
+        from gradcli.query.options import policy_of
 
         try:
             settings = _configuration(self.config).of(str(self.path))
@@ -172,8 +172,8 @@ class GradFile(CheckedFile):
         from gradcli.language.run import statements
         from gradcli.language.tree import Assertion, Query
         from gradcli.limits import DEFAULT
+        from gradcli.query.cases import Known, Runner, Statements
         from gradcli.query.outcome import CaseNames, marks_of
-        from gradcli.query.single_cases import Known, Runner, Statements
 
         file = shown(self.path)  # tests may go to other folders
         parsed = list(statements(lines_of(str(self.path), DEFAULT.length), file, DEFAULT))
@@ -199,17 +199,15 @@ class RecordFile(CheckedFile):
         from gradcli.files.settings import shown
         from gradcli.files.stores import lines_of
         from gradcli.limits import DEFAULT
-        from gradcli.query.checked_records import CheckedRecords
+        from gradcli.query.cases import CheckedLines, Known, RecordCase
         from gradcli.query.outcome import CaseNames
         from gradcli.query.programs import Programs
-        from gradcli.query.record_lines import RecordLines
-        from gradcli.query.single_cases import Known, RecordCase
         from gradcli.query.unused_names import UsedNames
         from gradcli.report.identities import given_of
         from gradcli.report.json_text import canonical, id_text
 
         file = shown(self.path)
-        reader = RecordLines(Programs(), UsedNames(), CheckedRecords(None, None))
+        reader = CheckedLines(Programs(), UsedNames(), None, None)
         name, texts = CaseNames(), Counter[Any]()
         for number, line in enumerate(lines_of(str(self.path), DEFAULT.length), 1):
             if not line.strip():
@@ -234,7 +232,7 @@ class FunctionFile(CheckedFile):
     def items(self, policy: Policy, baseline: Baseline) -> Iterator[pytest.Item]:
         from gradcli.files.function_settings import line_of_function
         from gradcli.functions.listed import ListedCase
-        from gradcli.query.single_cases import Known
+        from gradcli.query.cases import Known
 
         lines = self.path.read_text("utf-8-sig").split("\n")
         for function in _configuration(self.config).of(str(self.path)).functions or ():

@@ -15,7 +15,7 @@ import pytest
 from gradcli.errors import UsageError
 from gradcli.files.settings import read
 from gradcli.functions.listed import ListedCase
-from gradcli.query.policy import policy_of
+from gradcli.query.options import policy_of
 
 FUNCTIONS = """
 import os, signal, subprocess, sys, time

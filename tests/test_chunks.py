@@ -9,8 +9,9 @@ import pytest
 
 import gradcli
 from gradcli.ops.cutting import Uncut
-from gradcli.query.chunked.programs import Value, program_of
+from gradcli.query.chunked.programs import program_of
 from gradcli.query.chunked.results import folded_all, in_common, of_chunk
+from gradcli.query.instances import Spec
 
 RANDOM = np.random.default_rng(0)
 X, Y, W = RANDOM.normal(size=(11, 4)), RANDOM.normal(size=11), RANDOM.normal(size=4)
@@ -26,8 +27,8 @@ def chunk_by_chunk(expression, cut, bounds, seed=None):
     names = [name for name in GIVEN if name in function.words]
     given = {name: GIVEN[name] for name in names}
     length = next(given[name].shape[axis] for name, axis in cut.items())
-    values = [Value(name, array.shape, array.dtype.str, cut.get(name)) for name, array in given.items()]
-    program = program_of(function, values, length, None if seed is None else (seed.shape, None), 0, given)
+    values = [Spec(name, array.shape, array.dtype.str, cut.get(name)) for name, array in given.items()]
+    program = program_of(function.settings, values, length, None if seed is None else (seed.shape, None), 0, given)
     lowered, staged = program.lowered, program.lowered.staged
     taken = dict(zip(lowered.leaves, [*(given[name] for name in lowered.made.names), *([] if seed is None else [seed])], strict=True))
     known = {leaf: value for leaf, value in taken.items() if leaf is not None and staged.axis_of(leaf) is None}
@@ -144,8 +145,8 @@ def test_extents_that_are_alike_by_chance_change_nothing():
     """As many columns as rows: an axis is not taken for the one that is cut."""
     x, w = RANDOM.normal(size=(6, 6)), RANDOM.normal(size=6)
     function = gradcli.value_and_grad("sum(tanh(x @ w)**2) + sum((x.T @ x)*outer(w, w))")
-    values = [Value("x", (6, 6), "<f8", 0), Value("w", (6,), "<f8", None)]
-    assert program_of(function, values, 6, None, 0, {"w": w}).lowered.staged.results
+    values = [Spec("x", (6, 6), "<f8", 0), Spec("w", (6,), "<f8", None)]
+    assert program_of(function.settings, values, 6, None, 0, {"w": w}).lowered.staged.results
     before = {name: GIVEN[name] for name in ("x", "w")}
     GIVEN.update(x=x, w=w)
     try:
@@ -161,7 +162,7 @@ def test_extents_that_are_alike_by_chance_change_nothing():
 def test_programs_of_the_same_text_are_one():
     def made():
         function = gradcli.value_and_grad("sum(x**2)")
-        return program_of(function, [Value("x", (8,), "<f8", 0)], 8, None, 0, {})
+        return program_of(function.settings, [Spec("x", (8,), "<f8", 0)], 8, None, 0, {})
 
     assert made() == made()
     assert made().lowered is made().lowered

@@ -16,7 +16,7 @@ import gradcli
 from gradcli.characters import normalized
 from gradcli.errors import GradcliError
 from gradcli.plans.native import compiler
-from gradcli.query import functions
+from gradcli.query import specialized
 
 vg = gradcli.value_and_grad
 
@@ -88,7 +88,7 @@ def test_what_is_prepared_is_not_compiled_again(case: str, dtype: str, monkeypat
     def again(*arguments: Any) -> Any:
         raise AssertionError("compiled again")
 
-    monkeypatch.setattr(functions, "Specialized", again)
+    monkeypatch.setattr(specialized, "Instance", again)
     value, grads = f(**values)
     np.testing.assert_equal(value, wanted[0])
     np.testing.assert_equal(grads, wanted[1])
@@ -163,7 +163,7 @@ def test_functions_are_copied_and_pickled() -> None:
     f(a=[1.0], b=[2.0])
     for other in (copy.copy(f), copy.deepcopy(f), pickle.loads(pickle.dumps(f))):
         assert other(a=[1.0], b=[2.0]) == f(a=[1.0], b=[2.0])
-        assert (other.backend, other.threads) == ("numpy", 2)
+        assert (other.settings.backend, other.settings.threads) == ("numpy", 2)
 
 
 def test_arrays_are_let_go_of() -> None:
@@ -189,7 +189,7 @@ def text_of(names: list[str], dtype: str) -> str | None:
         f.prepare({a: (2, 2), b: (2,), c: (1,)})
     except GradcliError:
         return None
-    return "\n".join(compiled.plan.text() for compiled in f._plans.values())
+    return "\n".join(compiled.plan.text() for compiled, _ in f._planned.values())
 
 
 @settings(max_examples=40, deadline=None)

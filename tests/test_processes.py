@@ -113,11 +113,11 @@ def test_a_process_that_dies_takes_nothing_with_it(
     """What it was at is tried once more: somebody may have killed it, or another one may have taken the memory."""
     whole = record_lines.RecordLines.result
 
-    def result(self: Any, line: str, *given: Any) -> Any:
+    def result(self: Any, line: str, *given: Any, **named: Any) -> Any:
         if "deadly" in line and len(list(tmp_path.glob("death*"))) < deaths:
             (tmp_path / f"death{os.getpid()}").touch()
             os.kill(os.getpid(), number)
-        return whole(self, line, *given)
+        return whole(self, line, *given, **named)
 
     monkeypatch.setattr(record_lines.RecordLines, "result", result)
     records = [{"id": "deadly" if i == 20 else i, "expr": "1"} for i in range(40)]

@@ -37,7 +37,7 @@ def positive(shapes: dict[str, Any]) -> dict[str, Any]:
 
 
 def unrolled(function: Any) -> bool:
-    return any(compiled.plan._unrolled is not None for compiled in function._plans.values())
+    return any(compiled.plan.is_unrolled for compiled, _ in function._planned.values())
 
 
 @pytest.mark.parametrize(("text", "shapes"), SMALL, ids=[text for text, _ in SMALL])

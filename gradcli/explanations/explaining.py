@@ -282,8 +282,8 @@ def explain(
         found[id(record)] = explained(program, lowered, wrt, record, asked)
 
     record = evaluated(
-        "explain", expression, bindings, seed=seed, check=check, wrt=wrt, freeze=freeze, dtype=dtype, random_state=random_state,
-        timeout=timeout, limits=limits, dialect=dialect, at=at, observer=observe,
+        explain, expression, bindings, seed=seed, check=check, wrt=wrt, freeze=freeze, dtype=dtype, random_state=random_state,
+        timeout=timeout, limits=limits, dialect=dialect, at=at, formula=False, observer=observe,
     )  # fmt: skip
     result = result_of(record, check)
     explanation = found.get(id(record))

@@ -23,8 +23,7 @@ from gradcli.functions.calls import guarded, told
 from gradcli.functions.implicit import is_operator
 from gradcli.functions.places import is_installed
 from gradcli.functions.points import text_of
-from gradcli.query.options import Options, names_of
-from gradcli.query.policy import Policy
+from gradcli.query.options import Options, Policy, names_of
 from gradcli.query.programs import Programs
 from gradcli.report.records import Record
 

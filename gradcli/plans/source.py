@@ -329,12 +329,14 @@ class Subject(Protocol):
 class Gradients:
     """The value of a root and its vector-Jacobian products.
 
-    wrt   the nodes to differentiate with respect to
-    seed  the cotangent of the root: ones, if None
+    wrt     the nodes to differentiate with respect to
+    seed    the cotangent of the root: ones, if None
+    beside  nodes that are results in place of the value
     """
 
-    def __init__(self, root: Expr, wrt: Sequence[Expr], seed: Expr | None = None) -> None:
+    def __init__(self, root: Expr, wrt: Sequence[Expr], seed: Expr | None = None, beside: Sequence[Expr] = ()) -> None:
         self.root, self.wrt, self.seed = root, list(wrt), seed
+        self.beside = list(beside) or [root]
         self.graph = root.graph
 
     @property
@@ -342,7 +344,7 @@ class Gradients:
         """The value, and the gradients that the sweep makes of the graph."""
         seed = ones_like(self.root) if self.seed is None else self.seed
         found = backward(reachable([self.root]), {self.root: seed}, self.wrt, itself) if self.wrt else {}
-        return [self.root, *(found[x] if x in found else zeros_like(x) for x in self.wrt)]
+        return [*self.beside, *(found[x] if x in found else zeros_like(x) for x in self.wrt)]
 
     @property
     def decides(self) -> bool:
@@ -353,7 +355,7 @@ class Gradients:
 
     def interpreted(self, given: Mapping[Expr, Any], precision: str) -> list[Any]:
         """By the forward pass and the sweep."""
-        table = forward([self.root], given, precision)
+        table = forward([self.root, *self.beside], given, precision)
         value = table[self.root]
         seed = np.ones_like(value) if self.seed is None else given[self.seed]
         try:
@@ -361,7 +363,7 @@ class Gradients:
                 found = gradients(reachable([self.root]), {self.root: seed}, self.wrt, table.__getitem__)
         except (ValueError, ArithmeticError) as error:
             raise EvaluationError(f"the gradient has no value: {error}") from None
-        return [value, *(found.get(x, np.zeros(x.shape, value.dtype)[()]) for x in self.wrt)]
+        return [*(table[node] for node in self.beside), *(found.get(x, np.zeros(x.shape, value.dtype)[()]) for x in self.wrt)]
 
 
 class Nodes:

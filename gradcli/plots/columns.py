@@ -23,7 +23,7 @@ _LENGTHS = (32, 512, 4096)  # of columns: shorter ones are filled up
 
 
 class Points(NamedTuple):
-    """What came of points: values, in the shape of the result behind the first axis, and derivatives of each entry by each name."""
+    """The results at points: values, in the shape of the result behind the first axis, and derivatives of each entry by each name."""
 
     values: np.ndarray
     slopes: dict[str, np.ndarray]
@@ -59,41 +59,37 @@ class Columns:
     def __call__(self, *columns: Any) -> Points:
         """The values and derivatives at points, of which each column has the numbers of one name."""
         given = [np.asarray(column, np.float64) for column in columns]
-        count = len(given[0])
-        if not count:
-            return Points(np.empty((0, *self.root.shape)), {name: np.empty((0, *self.root.shape)) for name in self.wrt})
-        if not self.entrywise:
-            return self._one_by_one(given)
-        parts = []
-        for start in range(0, count, _LENGTHS[-1]):
-            parts.append(self._together([column[start : start + _LENGTHS[-1]] for column in given]))
-        return Points(np.concatenate([p.values for p in parts]), {n: np.concatenate([p.slopes[n] for p in parts]) for n in self.wrt})
+        shape = (len(given[0]), *self.root.shape)
+        points = Points(np.full(shape, np.nan), {name: np.full(shape, np.nan) for name in self.wrt})
+        fill, step = (self._together, _LENGTHS[-1]) if self.entrywise else (self._alone, 1)
+        for start in range(0, len(given[0]), step):
+            part = slice(start, start + step)
+            fill(points, part, [column[part] for column in given])
+        return points
 
-    def _together(self, columns: Sequence[np.ndarray]) -> Points:
+    def _together(self, points: Points, part: slice, columns: Sequence[np.ndarray]) -> None:
         count, shape = len(columns[0]), self.root.shape
         length = next(n for n in _LENGTHS if n >= count)
         leaves, root, order = self._over(length)
         values = dict(self.scope.values)
-        by_leaf = {leaf: column for leaf, column in zip(self.moving.values(), columns, strict=True) if leaf is not None}
+        by_leaf = dict(zip(self.moving.values(), columns, strict=True))
         for leaf, wide in leaves.items():
             numbers = by_leaf.get(leaf)
             if numbers is None:
-                filled = np.broadcast_to(self.scope.values[leaf], wide.shape)
+                filled = self.scope.values[leaf]
             else:
                 padded = np.concatenate([numbers, np.full(length - count, numbers[-1])])
-                filled = np.broadcast_to(padded.reshape(length, *(1 for _ in shape)), wide.shape)
-            values[wide] = np.array(filled)
+                filled = padded.reshape(length, *(1 for _ in shape))
+            values[wide] = np.array(np.broadcast_to(filled, wide.shape))
         found = forward([root], values, "float64", order)
-        value = np.broadcast_to(found[root], (length, *shape))
+        points.values[part] = np.broadcast_to(found[root], (length, *shape))[:count]
         adjoints: dict[Any, Any] = {}
         if root.shape == (length, *shape):
             with np.errstate(all="ignore"):
                 adjoints = gradients(order, {root: np.ones(root.shape)}, list(leaves.values()), found.__getitem__)
-        slopes = {}
         for name, asked in self.wrt.items():
-            part = None if asked is None or asked not in leaves else adjoints.get(leaves[asked])
-            slopes[name] = np.zeros((count, *shape)) if part is None else np.array(np.broadcast_to(part, value.shape)[:count], np.float64)
-        return Points(np.array(value[:count], np.float64), slopes)
+            slope = None if asked is None or asked not in leaves else adjoints.get(leaves[asked])
+            points.slopes[name][part] = 0.0 if slope is None else np.broadcast_to(slope, (length, *shape))[:count]
 
     def _over(self, length: int) -> tuple[dict[Expr, Expr], Expr, list[Expr]]:
         """The same expression over columns: they have an axis for the points before those of the result."""
@@ -104,32 +100,22 @@ class Columns:
             self._made[length] = leaves, root, reachable([root])
         return self._made[length]
 
-    def _one_by_one(self, columns: Sequence[np.ndarray]) -> Points:
-        count, shape = len(columns[0]), self.root.shape
-        values = np.full((count, *shape), np.nan)
-        slopes = {name: np.full((count, *shape), np.nan) for name in self.wrt}
-        table = dict(self.scope.values)
-        for place in range(count):
-            for moved, column in zip(self.moving.values(), columns, strict=True):
-                if moved is not None:
-                    table[moved] = column[place]
-            try:
-                found = forward([self.root], table, "float64", self.order)
-            except EvaluationError:
-                continue  # no value at all, as the inverse of a singular matrix
-            values[place] = found[self.root]
-            for index in np.ndindex(shape):
-                self._sweep(found, index, place, slopes)
-        return Points(values, slopes)
-
-    def _sweep(self, found: Mapping[Expr, Any], index: tuple[int, ...], place: int, slopes: dict[str, np.ndarray]) -> None:
-        shape = self.root.shape
-        seed = one_hot(int(np.ravel_multi_index(index, shape)), shape) if shape else np.float64(1.0)
+    def _alone(self, points: Points, part: slice, columns: Sequence[np.ndarray]) -> None:
+        """One point, and the derivatives of each entry of the result by themselves."""
+        given = {leaf: column[0] for leaf, column in zip(self.moving.values(), columns, strict=True) if leaf is not None}
         try:
-            with np.errstate(all="ignore"):
-                adjoints = gradients(self.order, {self.root: seed}, self.leaves, found.__getitem__)
-        except (ValueError, ArithmeticError):
-            return
-        for name, leaf in self.wrt.items():
-            part = None if leaf is None else adjoints.get(leaf)
-            slopes[name][(place, *index)] = 0.0 if part is None else part
+            found = forward([self.root], {**self.scope.values, **given}, "float64", self.order)
+        except EvaluationError:
+            return  # no value at all, as the inverse of a singular matrix
+        points.values[part] = found[self.root]
+        shape = self.root.shape
+        for place, index in enumerate(np.ndindex(shape)):
+            seed = one_hot(place, shape) if shape else np.float64(1.0)
+            try:
+                with np.errstate(all="ignore"):
+                    adjoints = gradients(self.order, {self.root: seed}, self.leaves, found.__getitem__)
+            except (ValueError, ArithmeticError):
+                continue
+            for name, leaf in self.wrt.items():
+                slope = None if leaf is None else adjoints.get(leaf)
+                points.slopes[name][(part.start, *index)] = 0.0 if slope is None else slope

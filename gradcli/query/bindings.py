@@ -1,11 +1,11 @@
-"""What the Python API is given, checked and converted: names, values, and options, each refused by its name."""
+"""Arguments of the Python API, checked and converted: names, values, and options, each refused by its name."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
@@ -17,21 +17,13 @@ from gradcli.limits import Limits
 from gradcli.ops.calling.inputs import numbers
 from gradcli.ops.calling.prefixes import DIALECTS
 from gradcli.plans.backend import BACKENDS, insist
-from gradcli.query.options import MOST_TIMES, Mode, names_of
+from gradcli.query.options import Mode, names_of
 
 if TYPE_CHECKING:
     from gradcli.query.programs import Programs
 
 MODES: tuple[str, ...] = get_args(Mode)
-OPTIONS = (  # of evaluate
-    "at", "backend", "check", "cov", "dialect", "dtype", "expression", "formula", "freeze", "hvp", "jvp", "latex", "limits", "mode",
-    "precision", "random_state", "seed", "threads", "timeout", "wrt",
-)  # fmt: skip
 MOST_DIGITS = 100_000  # of a precision
-OPTIONS_OF_EXPLAIN = (
-    "at", "check", "dialect", "dtype", "expression", "freeze", "limits", "random_state", "seed", "steps", "timeout", "why", "wrt",
-)  # fmt: skip
-OPTIONS_OF_DIFFERENTIATE = ("at", "check", "expression", "limits", "order", "points", "random_state", "timeout", "wrt")
 _ELSEWHERE = {"digits": "precision", "grad": "mode", "jacobian": "mode", "hessian": "mode"}  # what people write, and what they mean
 _WORDS = re.compile(rf"#[^\n]*|({NAME})")
 _RESERVED = ("if", "else", "and", "or", "not")
@@ -70,7 +62,7 @@ def bound(at: Any, keywords: Mapping[str, Any], known: Collection[str], how: Cal
 
 
 def by_form(what: str, given: Mapping[Any, Any]) -> dict[str, Any]:
-    """What is given by names, by these as they are read. Raises UsageError for one name in two spellings."""
+    """The values that are given by names, by these as they are read. Raises UsageError for one name in two spellings."""
     found = {normalized(name) if isinstance(name, str) else name: value for name, value in given.items()}
     if len(found) < len(given):
         raise UsageError(f"'{what}' has a name twice: it is one name in two spellings")
@@ -206,51 +198,25 @@ def entries_of(why: Any) -> list[str]:
     return entries
 
 
-def count_of(name: str, value: Any) -> int:
-    """A number of things, at least one. Raises InputTypeError."""
+def count_of(name: str, value: Any, most: int | None = None, unit: str = "") -> int:
+    """A number of things, at least one. Raises InputTypeError, and UsageError for more than there can be."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
         raise InputTypeError(f"'{name}' must be a whole number from 1, not {value!r}")
+    if most is not None and value > most:
+        raise UsageError(f"'{name}' must be at most {most:,}{unit}, not {int(value):,}")
     return int(value)
 
 
-def order_of(order: Any) -> int:
-    """How many times to differentiate. Raises for what the command line's ``--order`` does not take."""
-    times = count_of("order", order)
-    if times > MOST_TIMES:
-        raise UsageError(f"'order' must be at most {MOST_TIMES}, not {times:,}")
-    return times
-
-
-def digits_of(precision: Any) -> int | None:
-    """How many digits are asked of the reference. Raises for what the command line's ``--precision`` does not take."""
-    if precision is None:
-        return None
-    digits = count_of("precision", precision)
-    if digits > MOST_DIGITS:
-        raise UsageError(f"'precision' must be at most {MOST_DIGITS:,} digits, not {digits:,}")
-    return digits
-
-
-def refuse_unshown(mode: str, digits: int | None, latex: bool, formula: bool) -> None:
-    """Raise for what would be asked and not given: digits of other modes than the gradient's, LaTeX of formulas that are left out."""
-    if digits is not None and mode != "grad":
-        raise UsageError(f"'precision' is about a value and its gradient, not the mode '{mode}'", help="leave precision out")
-    if latex and not formula:
-        raise UsageError("'latex' is about formulas, which formula=False leaves out", help="leave one of them out")
-    if latex and mode in ("jvp", "hvp"):
-        raise UsageError(f"'latex' is about formulas, which the mode '{mode}' has none of", help="leave latex out")
-
-
-def threads_of(threads: Any) -> int | None:
-    """At most how many threads. Raises InputTypeError."""
-    return None if threads is None else count_of("threads", threads)
-
-
-def refuse_loops(mode: str, backend: str, threads: int | None) -> None:
-    """Raise for options about loops where all is done array by array."""
-    for option, given in (("backend", backend != "auto"), ("threads", threads is not None)):
-        if given and mode != "grad":
+def refuse_unused(mode: str, options: Mapping[str, Any]) -> None:
+    """Raise for what would be asked and not given: digits and loops of other modes than the gradient's, LaTeX of formulas that there
+    are not."""
+    for option, usual in (("precision", None), ("backend", "auto"), ("threads", None)):
+        if mode != "grad" and options[option] != usual:
             raise UsageError(f"'{option}' is about a value and its gradient, not the mode '{mode}'", help=f"leave {option} out")
+    if options["latex"] and not options["formula"]:
+        raise UsageError("'latex' is about formulas, which formula=False leaves out", help="leave one of them out")
+    if options["latex"] and mode in ("jvp", "hvp"):
+        raise UsageError(f"'latex' is about formulas, which the mode '{mode}' has none of", help="leave latex out")
 
 
 def flag_of(name: str, value: Any) -> bool:
@@ -295,14 +261,36 @@ def seed_of(seed: Any) -> Any:
     return None if seed is None else numbers(seed, "the seed")
 
 
+# How each option of the API is read that is about how things are computed.
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "backend": backend_of,
+    "dialect": dialect_of,
+    "dtype": precision_of,
+    "limits": limits_of,
+    "precision": lambda value: None if value is None else count_of("precision", value, MOST_DIGITS, " digits"),
+    "random_state": state_of,
+    "threads": lambda value: None if value is None else count_of("threads", value),
+    "timeout": seconds_of,
+    **{name: partial(flag_of, name) for name in ("check", "formula", "latex")},
+}
+
+
+def options_of(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of those that are read, by name. Raises for the first that is none."""
+    return {name: read(given[name]) for name, read in _READERS.items() if name in given}
+
+
 @contextmanager
 def naming(known: Collection[str], **options: Any) -> Iterator[None]:
-    """In errors about options that are also names of the expression, say how such a name gets a value."""
+    """In errors about options that are also names of the expression, say how such a name gets a value.
+
+    options  those that were given
+    """
     try:
         yield
     except UsageError as error:
         for name, value in options.items():
-            if name in known and value is not None and re.search(rf"\b{name}\b", error.message):
+            if name in known and re.search(rf"\b{name}\b", error.message):
                 shown = repr(value) if isinstance(value, (int, float)) else "..."
                 error.help = f'to give the name a value, write at={{"{name}": {shown}}}'
         raise

@@ -213,6 +213,7 @@ def _evaluated(text: str, shape: int) -> Example | None:
     from gradcli.language.scope import Scope
     from gradcli.language.tree import Query
     from gradcli.query.evaluate import run_statement
+    from gradcli.query.free_variables import needs_of
     from gradcli.query.options import Options
 
     scope = Scope()
@@ -220,7 +221,7 @@ def _evaluated(text: str, shape: int) -> Example | None:
     if not isinstance(statement, Query):
         return None
     at: dict[str, Any] = {}
-    for name in _free_names(statement):
+    for name in needs_of(statement, scope).names:
         at[name] = _WHOLE.get(name) or (_MATRICES[0] if name.isupper() else np.roll(_VECTORS[shape], len(at)).tolist())
         scope.bind_value(name, np.asarray(at[name]))
     try:
@@ -231,16 +232,3 @@ def _evaluated(text: str, shape: int) -> Example | None:
         return None
     grad = {name: np.asarray(slope).tolist() for name, slope in (record.grad or {}).items()}
     return Example(text, at, np.asarray(record.value).tolist(), grad, dict(record.derivative or {}))
-
-
-def _free_names(statement: Any) -> list[str]:
-    """The names of an example that need a value: those that are not called and are no library."""
-    from gradcli.language.tree import Attribute, Call, Name
-    from gradcli.ops.calling.prefixes import ROOTS
-    from gradcli.ops.constants import NAMED
-
-    nodes = statement.expression.nodes
-    called = {id(node.callee) for node in nodes if isinstance(node, Call)}
-    bases = {id(node.base) for node in nodes if isinstance(node, Attribute) and isinstance(node.base, Name) and node.base.name in ROOTS}
-    free = [n.name for n in nodes if isinstance(n, Name) and id(n) not in called | bases and n.name not in NAMED and n.name != "None"]
-    return list(dict.fromkeys(free))

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, overload
 from gradcli.errors import suggestion
 from gradcli.limits import DEFAULT, Limits
 from gradcli.query import bindings as given
-from gradcli.query.derivative_functions import Hessian, HessianProduct, Jacobian
-from gradcli.query.functions import Function, Value
+from gradcli.query.functions import Function, Hessian, HessianProduct, Jacobian, Value
+from gradcli.query.instances import Settings
 
 if TYPE_CHECKING:
     from gradcli.ops.calling.prefixes import Dialect
@@ -50,7 +50,7 @@ def value_and_grad(
                 ``f(x=x, random_state=step)``
     Raises a `GradcliError` with its place in the text for what cannot be read.
     """
-    return Function(expression, _names(expression, wrt), dtype, limits, dialect, backend, threads, random_state)
+    return Function(_settings(expression, wrt, dtype, limits, dialect, backend, threads, random_state))
 
 
 def jacobian(
@@ -78,8 +78,8 @@ def jacobian(
     The other options are those of `value_and_grad`. ``f.flat("x")`` is the matrix as a function of a vector, for ``jac=`` of SciPy's
     ``least_squares``.
     """
-    asked = (expression, _names(expression, wrt), dtype, limits, dialect, backend, threads, random_state)
-    return Jacobian(asked, given.flag_of("sparse", sparse))
+    settings = _settings(expression, wrt, dtype, limits, dialect, backend, threads, random_state)
+    return Jacobian(settings, given.flag_of("sparse", sparse))
 
 
 def hessian(
@@ -104,8 +104,8 @@ def hessian(
     >>> float(by["x"]["x"]), float(by["x"]["y"])
     (4.0, 6.0)
     """
-    asked = (expression, _names(expression, wrt), dtype, limits, dialect, backend, threads, random_state)
-    return Hessian(asked, given.flag_of("sparse", sparse))
+    settings = _settings(expression, wrt, dtype, limits, dialect, backend, threads, random_state)
+    return Hessian(settings, given.flag_of("sparse", sparse))
 
 
 def hvp(
@@ -129,11 +129,13 @@ def hvp(
     >>> products["x"]
     array([4., 6.])
     """
-    return HessianProduct((expression, _names(expression, wrt), dtype, limits, dialect, backend, threads, random_state))
+    return HessianProduct(_settings(expression, wrt, dtype, limits, dialect, backend, threads, random_state))
 
 
-def _names(expression: str, wrt: str | Iterable[str] | None) -> tuple[str, ...] | None:
-    return given.names_given("wrt", wrt, given.words(given.text_of(expression)))
+def _settings(expression: Any, wrt: Any, *options: Any) -> Settings:
+    """The settings of a function. Raises by its name for an option that is none."""
+    names = given.names_given("wrt", wrt, given.words(given.text_of(expression)))
+    return Settings(expression, names, **given.options_of(dict(zip(Settings._fields[2:], options, strict=True))))
 
 
 @overload
@@ -178,4 +180,4 @@ def compile(
             raise given.UnknownArgument(f"compile has no option '{name}'", help=f"did you mean '{close}'?" if close else None)
     if of_functions:
         return expression if expression is not None else lambda function: function
-    return Value(expression, (), dtype, limits, dialect, backend, threads, 0 if random_state is None else random_state)
+    return Value(_settings(expression, (), dtype, limits, dialect, backend, threads, 0 if random_state is None else random_state))

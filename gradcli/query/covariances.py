@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -27,13 +28,16 @@ def uncertain(scope: Scope, order: Sequence[Expr], given: Given) -> dict[str, Ex
     return {name: node for name, node in present.items() if node in scope.deviations or name in named}
 
 
+def places_of(leaves: Mapping[str, Expr]) -> dict[str, slice]:
+    """Where the entries of each name lie among those of all."""
+    ends = np.cumsum([0, *(math.prod(leaf.shape) for leaf in leaves.values())]).tolist()
+    return {name: slice(*pair) for name, pair in zip(leaves, pairwise(ends), strict=True)}
+
+
 def covariance_matrix(scope: Scope, leaves: Mapping[str, Expr], given: Given) -> np.ndarray:
     """The covariances of all entries, names in the order of ``leaves``. Raises UsageError or ShapeError for what is no covariance."""
-    places: dict[str, slice] = {}
-    end = 0
-    for name, leaf in leaves.items():
-        places[name] = slice(end, end + math.prod(leaf.shape))
-        end = places[name].stop
+    places = places_of(leaves)
+    end = sum(math.prod(leaf.shape) for leaf in leaves.values())
     matrix = np.zeros((end, end))
     for name, leaf in leaves.items():
         own = places[name]
@@ -59,15 +63,11 @@ def _put(
         raise ShapeError(f"--cov {listed} has the shape {value.shape}, and the names {len(entries)} entries", help="a row for each entry")
     if np.abs(value - value.T).max() > _CLOSE * np.abs(value).max():
         raise UsageError(f"--cov {listed} is not symmetric")
+    variances = dict(zip(entries.tolist(), np.diag(value).tolist(), strict=True))
     for name in names:
-        if leaves[name] in scope.deviations:
-            own = entries.searchsorted(places[name].start) if np.all(np.diff(entries) > 0) else None
-            start = own if own is not None else next(i for i, entry in enumerate(entries) if entry == places[name].start)
-            variances = np.diag(value)[start : start + places[name].stop - places[name].start]
-            if not np.allclose(variances, np.square(np.ravel(scope.deviations[leaves[name]])), rtol=1e-6):
-                raise UsageError(
-                    f"--cov {listed} has other variances of '{name}' than its ±", help="leave the ± out, or the diagonal right"
-                )
+        own = [variances[entry] for entry in range(places[name].start, places[name].stop)]
+        if leaves[name] in scope.deviations and not np.allclose(own, np.square(np.ravel(scope.deviations[leaves[name]])), rtol=1e-6):
+            raise UsageError(f"--cov {listed} has other variances of '{name}' than its ±", help="leave the ± out, or the diagonal right")
     matrix[np.ix_(entries, entries)] = value
 
 

@@ -1,110 +1,115 @@
-"""Derivative formulas of a query: text of the language, printed only if it evaluates to the engine's gradient.
+"""Derivative formulas of a query: text of the language, printed only if it evaluates to the engine's derivative.
 
 An expression that works entry by entry has an elementwise partial for each variable ("partial": times the seed,
-summed to the variable's shape, it is the gradient); any other has a gradient in which the name ``seed`` stands
-for the seed ("gradient"; a scalar's own seed of 1 is left out). A formula is printed only if, evaluated at the
-bound values, it gives the engine's gradient.
+summed to the variable's shape, it is the gradient, and the diagonal of the Jacobian); any other has a gradient in which the name ``seed``
+stands for the seed ("gradient"; a scalar's own seed of 1 is left out). Other blocks of Jacobians and Hessians have a formula of the whole
+block ("jacobian", "hessian"), entries and all, where there are few.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradcli.errors import ExhaustedError, GradcliError
 from gradcli.formulas.printing import formula
-from gradcli.formulas.textbook import Effort, Textbook
+from gradcli.formulas.textbook import Textbook
 from gradcli.graph import transforms
 from gradcli.graph.interpret import Unnamed, forward, interpret, rebuild
 from gradcli.graph.nodes import Expr, Graph, reachable
-from gradcli.graph.sweep import backward
 from gradcli.language.scope import Scope
 from gradcli.ops.elementwise.arithmetic import chain, mul
 from gradcli.ops.structure import alias, detach
 
-LARGEST = 200  # nodes of a formula
-LARGEST_GRAPH = 400  # nodes of an expression whose derivative is worth trying
+_LARGEST = 200  # nodes of a formula
+_LARGEST_GRAPH = 400  # nodes of an expression whose derivative is worth trying
 _SAMPLED = 1 << 17  # entries of an array above which a formula is tried at a sample of them
 _LONG = 1024  # entries along an axis that is sampled
+_MOST_ENTRIES = 64  # of a block whose formula is tried
 
 Texts = tuple[dict[str, str | None], dict[str, str] | None]
-Formulas = tuple[str, dict[str, str | None], dict[str, str] | None]
 
 
 def derivative_formulas(
-    scope: Scope, root: Expr, wrt: dict[str, Expr], *, seed_given: bool, latex: bool, effort: Effort = "quick"
-) -> Formulas:
-    """The kind ("partial" or "gradient"), the formula of each variable (None without a short one), and LaTeX."""
-    order = reachable([root])
+    scope: Scope, root: Expr, wrt: dict[str, Expr], mode: str, *, seed_given: bool, latex: bool
+) -> tuple[str, dict[str, Any], dict[str, str] | None]:
+    """The kind of derivative, the formula of each variable (in the mode "hessian" of each two; None without a short one), and LaTeX, under
+    "x,y" for two."""
+    query = _Query(scope, root, wrt, latex)
+    if mode == "hessian":
+        pairs = {f"{a},{b}": (a, b) for a in wrt for b in wrt}
+        is_partial = query.entrywise and not root.shape
+        derive = partial(query.partials, twice=True) if is_partial else lambda: query.blocks(query.slopes(pairs))
+        texts, pictures = query.texts(pairs, derive)
+        return "partial" if is_partial else mode, {a: {b: texts[f"{a},{b}"] for b in wrt} for a in wrt}, pictures
+    if query.entrywise:
+        return "partial", *query.texts(wrt, query.partials)
+    if mode == "jacobian":
+        return mode, *query.texts(wrt, lambda: query.blocks({name: (root, x) for name, x in wrt.items()}))
+    return "gradient", *query.texts(wrt, lambda: query.gradients(seed_given))
+
+
+class _Derived(NamedTuple):
+    """Derivatives in a graph, and the point where their formulas are held against them: the bound values, or a sample of large arrays'.
+
+    exact   what the formulas are held against
+    values  of leaves, by those that stand for them in the graph of what is exact
+    names   what nodes are called that stand for something else than a leaf of the program
+    leaves  what stands for the program's leaves
+    """
+
+    graph: Graph
+    derivatives: Mapping[str, Expr]
+    exact: Mapping[str, Expr]
+    values: dict[Expr, Any]
+    names: Mapping[Expr, str]
+    leaves: dict[Expr, Expr]
+
+
+class Copy(NamedTuple):
+    """An expression in a graph of its own, on numbers alone if it works entry by entry: no seed, no sums, no shapes.
+
+    leaves  what stands for the program's leaves, and for what is constant
+    labels  what those are called that are not called by their own name
+    """
+
+    graph: Graph
+    root: Expr
+    leaves: dict[Expr, Expr]
+    labels: dict[Expr, str]
+    entrywise: bool
+
+
+def copy_of(scope: Scope, root: Expr, asked: Mapping[Expr, str]) -> Copy:
+    """The copy of an expression, where nodes that are ``asked`` for are leaves. Raises GradcliError for a part without a text."""
+    graph, order = Graph(scope.limits), reachable([root])
     entrywise = is_entrywise(order)
-    kind = "partial" if entrywise else "gradient"
-    nothing: dict[str, str | None] = dict.fromkeys(wrt)
-    if is_too_large(order) or not names_mean(scope, order):
-        return kind, nothing, {} if latex else None
-    try:
-        if entrywise:
-            texts, pictures = _partials(scope, root, wrt, order, latex, effort)
-        else:
-            texts, pictures = _gradients(scope, root, wrt, seed_given, latex, effort)
-    except ExhaustedError:
-        raise
-    except (GradcliError, RecursionError):
-        return kind, nothing, {} if latex else None
-    return kind, texts, pictures
+    leaves: dict[Expr, Expr] = {}
+    labels: dict[Expr, str] = {}
+    for node in order:
+        if not (node.is_leaf or node in asked or node.op is detach or (entrywise and node.is_constant and node.shape)):
+            continue
+        label = asked.get(node) or (node.payload.name if node.is_leaf else _constant_name(scope, node) or formula(node))
+        if label is None:
+            raise GradcliError("a part of the expression has no text, and so the derivative no formula")
+        leaves[node] = graph.leaf(label, () if entrywise else node.shape, node.kind)
+        if not node.is_leaf and node not in asked:
+            labels[leaves[node]] = label if label.isidentifier() or node.is_constant else f"({label})"
+    return Copy(graph, interpret(order, Unnamed(graph), dict(leaves))[root], leaves, labels, entrywise)
 
 
-def is_too_large(order: list[Expr]) -> bool:
-    """Whether the derivative of an expression is not worth trying: what joins many arrays counts as often as it has operands."""
-    return len(order) + sum(len(node.operands) - 3 for node in order if len(node.operands) > 3) > LARGEST_GRAPH
+def value_of(scope: Scope, node: Expr) -> Any:
+    """The value of a leaf, or of a part that is constant."""
+    return scope.evaluate(node) if node.op is not None or node.is_constant else scope.values[node]
 
 
 def is_entrywise(order: list[Expr]) -> bool:
-    """Whether an expression works entry by entry."""
+    """Return True for an expression that works entry by entry."""
     return all(node.op is None or node.op.elementwise or node.op is alias or node.op is detach for node in order)
-
-
-def names_mean(scope: Scope, order: list[Expr]) -> bool:
-    """Whether every leaf is what its name means now (a name may have been bound anew)."""
-    return all(scope.leaves.get(node.payload.name) is node for node in order if node.is_leaf)
-
-
-def _partials(scope: Scope, root: Expr, wrt: dict[str, Expr], order: list[Expr], latex: bool, effort: Effort) -> Texts:
-    graph = Graph(scope.limits)
-    copy = scalar_copy(scope, root, order, graph)
-    if copy is None:
-        return dict.fromkeys(wrt), {} if latex else None
-    small, scalars, names, values = copy
-    inner = {name: scalars[x] for name, x in wrt.items() if x in scalars}
-    raw = transforms.vjp(small, list(inner.values()), transforms.ones_like(small))
-    gradients = dict(zip(inner, raw, strict=True))
-    return printed(scope, graph, wrt, gradients, SamplePoint(gradients, values, {}, graph), names, latex, effort)
-
-
-Copy = tuple[Expr, dict[Expr, Expr], dict[Expr, str], dict[Expr, Any]]
-
-
-def scalar_copy(scope: Scope, root: Expr, order: list[Expr], graph: Graph) -> Copy | None:
-    """An expression that works entry by entry on numbers alone, whose gradient is the elementwise partial: no seed, no sums, no shapes.
-
-    The copy, what stands for the program's leaves and constants in it, what those without a name are called, and their values.
-    None where one of them cannot be written.
-    """
-    scalars: dict[Expr, Expr] = {}
-    names: dict[Expr, str] = {}
-    for node in order:
-        if node.is_leaf or (node.is_constant and node.shape) or node.op is detach:
-            label = node.payload.name if node.is_leaf else _constant_name(scope, node) or formula(node)
-            if label is None:
-                return None
-            scalars[node] = graph.leaf(label, (), node.kind)
-            if not node.is_leaf:
-                names[scalars[node]] = label if label.isidentifier() or node.is_constant else f"({label})"
-    small = interpret(order, Unnamed(graph), dict(scalars))[root]
-    return small, scalars, names, {scalar: _sample(_value(scope, node)) for node, scalar in scalars.items()}
 
 
 def _constant_name(scope: Scope, node: Expr) -> str | None:
@@ -115,53 +120,114 @@ def _constant_name(scope: Scope, node: Expr) -> str | None:
     return name if scope.names.get(name) is node and name not in scope.leaves else None
 
 
-def _value(scope: Scope, node: Expr) -> Any:
-    return scope.evaluate(node) if node.op is not None or node.is_constant else scope.values[node]
+class _Query:
+    """The derivatives of one query as graphs, and their formulas."""
 
+    def __init__(self, scope: Scope, root: Expr, wrt: dict[str, Expr], latex: bool) -> None:
+        self.scope, self.root, self.wrt, self.latex = scope, root, wrt, latex
+        self.order = reachable([root])
+        self.entrywise = is_entrywise(self.order)
 
-def _gradients(scope: Scope, root: Expr, wrt: dict[str, Expr], seed_given: bool, latex: bool, effort: Effort) -> Texts:
-    if "seed" in scope.names:
-        return dict.fromkeys(wrt), {} if latex else None
-    with_seed = seed_given or math.prod(root.shape) != 1
-    seed = scope.graph.leaf("seed", root.shape) if with_seed else transforms.ones_like(root)
-    order = reachable([root])
-    engine = _swept(root, wrt, seed)
-    names = {node: name for node in order if (name := _constant_name(scope, node)) is not None}
-    point = _sample_point(scope, root, wrt, seed if with_seed else None, engine)
-    return printed(scope, scope.graph, wrt, engine, point, names, latex, effort)
+    def texts(self, keys: Mapping[str, Any], derive: Callable[[], _Derived]) -> Texts:
+        """The formulas by their keys, and LaTeX: of those that are short, and evaluate to what the engine has."""
+        texts: dict[str, str | None] = dict.fromkeys(keys)
+        pictures: dict[str, str] | None = {} if self.latex else None
+        if not self._is_worth_trying():
+            return texts, pictures
+        try:
+            self._write(derive(), texts, pictures)
+        except ExhaustedError:
+            raise
+        except (GradcliError, RecursionError):
+            return dict.fromkeys(keys), {} if self.latex else None
+        return texts, pictures
 
+    def _is_worth_trying(self) -> bool:
+        """Return False for a large expression (what joins many arrays counts as often as it has operands), and for one with a leaf that
+        is not what its name means now, which may have been bound anew."""
+        size = len(self.order) + sum(len(node.operands) - 3 for node in self.order if len(node.operands) > 3)
+        leaves = self.scope.leaves
+        return size <= _LARGEST_GRAPH and all(leaves.get(node.payload.name) is node for node in self.order if node.is_leaf)
 
-def _swept(root: Expr, wrt: dict[str, Expr], seed: Expr) -> dict[str, Expr]:
-    found = backward(reachable([root]), {root: seed}, wrt.values(), lambda node: node)
-    return {name: found.get(x, transforms.zeros_like(x)) for name, x in wrt.items()}
+    def _write(self, derived: _Derived, texts: dict[str, str | None], pictures: dict[str, str] | None) -> None:
+        names, scope = derived.names, self.scope
+        taken = {*scope.names, *scope.functions}
+        write = Textbook(derived.graph, "quick")
+        for key, named in derived.derivatives.items():
+            order = reachable([named])
+            plain = any(node.op is alias for node in order)
+            raw = interpret(order, Unnamed(derived.graph), {node: node for node in names})[named] if plain else named
+            for simpler in (write, write.plainly):
+                simple = simpler(raw)
+                text = formula(simple, limit=_LARGEST, names=names, taken=taken)
+                if text is None or not _evaluates_to(simple, derived.exact[key], derived, scope.precision):
+                    continue
+                texts[key] = text
+                if pictures is not None:
+                    from gradcli.formulas.latex import latex
 
+                    pictures[key] = latex(simple, names)
+                break
 
-@dataclass(frozen=True, eq=False, repr=False)
-class SamplePoint:
-    """Where formulas are held against the engine's gradients: at the bound values, or at a sample of large arrays' entries."""
+    def partials(self, *, twice: bool = False) -> _Derived:
+        """The elementwise partials: the gradient of a copy on numbers. Second ones are derivatives of the first as they are printed."""
+        copy = copy_of(self.scope, self.root, {})
+        wrt = {name: copy.leaves[x] for name, x in self.wrt.items() if x in copy.leaves}
+        found = exact = _gradients_of(copy.root, wrt, None)
+        if twice:
+            write = Textbook(copy.graph, "quick")
+            found, exact = (
+                {f"{a},{b}": block for a, slope in slopes.items() for b, block in _gradients_of(slope, wrt, None).items()}
+                for slopes in ({a: write(slope) for a, slope in exact.items()}, exact)
+            )
+        values = {leaf: _sample(value_of(self.scope, node)) for node, leaf in copy.leaves.items()}
+        return _Derived(copy.graph, found, exact, values, copy.labels, {})
 
-    gradients: dict[str, Expr]
-    values: dict[Expr, Any]
-    leaves: dict[Expr, Expr]  # what stands for the program's leaves
-    graph: Graph
-
-
-def _sample_point(scope: Scope, root: Expr, wrt: dict[str, Expr], seed: Expr | None, engine: dict[str, Expr]) -> SamplePoint:
-    values = dict(scope.values)
-    if all(np.size(value) <= _SAMPLED for value in values.values()):
+    def gradients(self, seed_given: bool) -> _Derived:
+        """The gradients in the program's own graph."""
+        scope, root = self.scope, self.root
+        if "seed" in scope.names:
+            raise GradcliError("the name of the seed has another meaning")
+        seed = scope.graph.leaf("seed", root.shape) if seed_given or math.prod(root.shape) != 1 else None
+        engine = exact = _gradients_of(root, self.wrt, seed)
+        names = {node: name for node in self.order if (name := _constant_name(scope, node)) is not None}
+        values, leaves = dict(scope.values), dict[Expr, Expr]()
+        if any(np.size(value) > _SAMPLED for value in values.values()):
+            graph = Graph(scope.limits)
+            sample = {leaf: _sample(value) for leaf, value in values.items()}
+            leaves = {leaf: graph.leaf(leaf.payload.name, np.shape(value), leaf.kind) for leaf, value in sample.items()}
+            values = {leaves[leaf]: value for leaf, value in sample.items()}
+            (root,) = rebuild([root], leaves, graph)
+            if seed is not None:
+                leaves[seed] = graph.leaf("seed", root.shape)
+            exact = _gradients_of(root, {name: leaves[x] for name, x in self.wrt.items()}, None if seed is None else leaves[seed])
         if seed is not None:
-            values[seed] = np.linspace(0.75, 1.25, math.prod(root.shape)).reshape(root.shape)[()]
-        return SamplePoint(engine, values, {}, scope.graph)
-    graph = Graph(scope.limits)
-    sample = {leaf: _sample(value) for leaf, value in values.items()}
-    leaves = {leaf: graph.leaf(leaf.payload.name, np.shape(value), leaf.kind) for leaf, value in sample.items()}
-    (small,) = rebuild([root], leaves, graph)
-    small_seed = transforms.ones_like(small)
-    if seed is not None:
-        small_seed = leaves[seed] = graph.leaf("seed", small.shape)
-        sample[seed] = np.linspace(0.75, 1.25, math.prod(small.shape)).reshape(small.shape)[()]
-    gradients = _swept(small, {name: leaves[x] for name, x in wrt.items()}, small_seed)
-    return SamplePoint(gradients, {leaves[leaf]: value for leaf, value in sample.items()}, leaves, graph)
+            values[leaves.get(seed, seed)] = np.linspace(0.75, 1.25, math.prod(root.shape)).reshape(root.shape)[()]
+        return _Derived(scope.graph, engine, exact, values, names, leaves)
+
+    def slopes(self, pairs: Mapping[str, tuple[str, str]]) -> dict[str, tuple[Expr, Expr]]:
+        """The pairs of nodes whose derivatives are the blocks of a Hessian."""
+        found = _gradients_of(self.root, self.wrt, None)
+        return {key: (found[a], self.wrt[b]) for key, (a, b) in pairs.items()}
+
+    def blocks(self, wanted: Mapping[str, tuple[Expr, Expr]]) -> _Derived:
+        """Blocks of derivatives in the program's own graph, of those that have few entries."""
+        found = {key: block for key, (y, x) in wanted.items() if (block := _block(y, x)) is not None}
+        return _Derived(self.scope.graph, found, found, dict(self.scope.values), {}, {})
+
+
+def _gradients_of(root: Expr, wrt: Mapping[str, Expr], seed: Expr | None) -> dict[str, Expr]:
+    slopes = transforms.vjp(root, list(wrt.values()), transforms.ones_like(root) if seed is None else seed)
+    return dict(zip(wrt, slopes, strict=True))
+
+
+def _block(y: Expr, x: Expr) -> Expr | None:
+    """The derivative of y by x; None if it has many entries."""
+    if y.shape and x.shape:
+        return transforms.jacobian(y, x) if math.prod(y.shape) * math.prod(x.shape) <= _MOST_ENTRIES else None
+    if x.shape:
+        return transforms.grad(y, x)
+    return transforms.jvp(y, {x: transforms.ones_like(x)})
 
 
 def _sample(value: Any) -> Any:
@@ -170,45 +236,13 @@ def _sample(value: Any) -> Any:
     return value[index] if index else value
 
 
-def printed(
-    scope: Scope,
-    graph: Graph,
-    wrt: Iterable[str],
-    engine: dict[str, Expr],
-    point: SamplePoint,
-    names: dict[Expr, str],
-    latex: bool,
-    effort: Effort,
-) -> Texts:
-    """The texts of derivatives by their keys, and LaTeX: of those that have a short formula, which evaluates to what the engine has."""
-    texts: dict[str, str | None] = dict.fromkeys(wrt)
-    pictures: dict[str, str] = {}
-    taken = {*scope.names, *scope.functions}
-    write = Textbook(graph, effort)
-    for name, named in engine.items():
-        order = reachable([named])
-        raw = interpret(order, Unnamed(graph), {node: node for node in names})[named] if any(node.op is alias for node in order) else named
-        for simpler in (write, write.plainly):
-            simple = simpler(raw)
-            text = formula(simple, limit=LARGEST, names=names, taken=taken)
-            if text is None or not _evaluates_to(simple, point.gradients[name], point, scope.precision):
-                continue
-            texts[name] = text
-            if latex:
-                from gradcli.formulas.latex import latex as to_latex
-
-                pictures[name] = to_latex(simple, names)
-            break
-    return texts, pictures if latex else None
-
-
-def _evaluates_to(simple: Expr, raw: Expr, point: SamplePoint, precision: str) -> bool:
-    """Whether a formula, as it is printed, evaluates to the engine's gradient where it is tried.
+def _evaluates_to(simple: Expr, raw: Expr, point: _Derived, precision: str) -> bool:
+    """Return True for a formula that evaluates, as it is printed, to the engine's gradient where it is tried.
 
     Where rounding swamps the values themselves, agreement at a point nearby decides, and the same non-finite
     entries.
     """
-    (printed,) = rebuild([simple], point.leaves, point.graph, {chain: mul})
+    (printed,) = rebuild([simple], point.leaves, raw.graph, {chain: mul})
     values = point.values
     if _close(printed, raw, values, precision):
         return True

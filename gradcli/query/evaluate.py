@@ -229,17 +229,12 @@ def _query(program: Program, lowered: Lowered, options: Options, record: Record)
 
 def _formulas(scope: Scope, root: Expr, wrt: dict[str, Expr], options: Options, record: Record) -> None:
     """The formulas of the derivatives that the record has."""
-    if options.mode == "grad":
+    if options.mode in ("grad", "jacobian", "hessian"):
         from gradcli.query.derivative_formulas import derivative_formulas
 
         record.derivative_kind, record.derivative, record.latex = derivative_formulas(
-            scope, root, wrt, seed_given=record.seed_given, latex=options.latex
+            scope, root, wrt, options.mode, seed_given=record.seed_given, latex=options.latex
         )
-    elif options.mode in ("jacobian", "hessian"):
-        from gradcli.query.block_formulas import hessian_formulas, jacobian_formulas
-
-        formulas = jacobian_formulas if options.mode == "jacobian" else hessian_formulas
-        record.derivative_kind, record.derivative, record.latex = formulas(scope, root, wrt, latex=options.latex)
 
 
 def _remarks(

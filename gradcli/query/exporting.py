@@ -26,7 +26,6 @@ from gradcli.query.options import Options
 from gradcli.query.uncertainty import left_out
 from gradcli.query.wrt import variables
 
-FUNCTION = "value_and_grad"
 _ANY = np.float64(0.5)  # a number, of which a function has the shape and the dtype
 
 

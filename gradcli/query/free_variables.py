@@ -5,6 +5,7 @@ A binding that mentions such a name is deferred: it stays in the scope until a q
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -14,20 +15,21 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.check.sampling import anywhere, in_domains, simpler
+from gradcli.check.formula_claims import smaller_domain
+from gradcli.check.sampling import anywhere, in_domains, in_range, simpler
 from gradcli.errors import GradcliError
+from gradcli.graph.interpret import forward
+from gradcli.graph.nodes import reachable
 from gradcli.graph.transforms import definition_order
 from gradcli.language.callables import is_function
 from gradcli.language.mentions import expressions_of, mentioned, names_bound_by, names_quantified_by
 from gradcli.language.run import Program
 from gradcli.language.scope import Deferred, Scope
-from gradcli.language.tree import Binding, DataBinding, Several, Statement
+from gradcli.language.tree import Binding, DataBinding, Query, Several, Statement
 from gradcli.language.undefined_names import glued
 from gradcli.ops.constants import NAMED
-from gradcli.query.columns import Columns
 from gradcli.query.evaluate import run_statement
 from gradcli.query.options import Options
-from gradcli.query.trial_points import inside_domain, is_out_of_range, what_claims_lack
 from gradcli.report.records import Record
 from gradcli.report.verdicts import POINTS, Check, Verdict
 
@@ -38,7 +40,7 @@ _WORTH_SHRINKING = 30  # further points that are tried to simplify one that fail
 
 @dataclass(frozen=True, eq=False)
 class Needs:
-    """What a statement depends on that is not there: names without values, and deferred bindings in the order of the program."""
+    """Dependencies of a statement that are not there: names without values, and deferred bindings in the order of the program."""
 
     names: list[str]
     bindings: list[Deferred]
@@ -50,7 +52,7 @@ class Needs:
 
 
 def needs_of(statement: Statement, scope: Scope, also: Collection[str] = ()) -> Needs:
-    """What a query, an assert or a binding lacks, also through functions and deferred bindings.
+    """The names and bindings that a query, an assert or a binding lacks, also through functions and deferred bindings.
 
     also   names that are meant as variables: those of constants, and those before brackets
     """
@@ -204,7 +206,7 @@ class SampledPoints:
         return best, inside
 
     def _counts_for(self, check: Check) -> tuple[Verdict, int]:
-        """How grave a verdict is at a point of our choice, of which underflow says nothing; of those that are alike the better."""
+        """The gravity of a verdict at a point of our choice, of which underflow says nothing; of those that are alike the better."""
         verdict = check.worst
         if self.of_formulas:
             parts = [part.verdict for part in check.variables.values() if part.verdict is Verdict.MISMATCH]
@@ -246,6 +248,107 @@ class SampledPoints:
             else:
                 break
         return record
+
+
+class Columns:
+    """The points of a query that works entry by entry; of any other, nothing is known.
+
+    outside   places of points at which the query has no finite value
+    agreeing  places of those that agree when they are judged together
+    """
+
+    def __init__(self, sampled: SampledPoints, points: Sequence[Mapping[Any, Any]]) -> None:
+        self.sampled = sampled
+        self.outside: frozenset[int] = frozenset()
+        self.agreeing: frozenset[int] = frozenset()
+        query, options = sampled.statement, sampled.options
+        if not isinstance(query, Query) or sampled.needs.bindings or options.mode != "grad" or not points:
+            return
+        keys = zip(sampled.needs.names, sampled.keys, strict=True)
+        columns = {name: np.array([point[key] for point in points]) for name, key in keys}
+        finite = self._finite(query, columns, len(points))
+        if finite is None:
+            return
+        self.outside = frozenset(np.flatnonzero(~finite).tolist())
+        if all(claim.formula for claim in options.claims):
+            self.agreeing = frozenset(self._agreed(query, columns, np.flatnonzero(finite)).tolist())
+
+    def _finite(self, query: Query, columns: Mapping[str, Any], count: int) -> Any:
+        """The entries that have a finite value; None if the query is not entry by entry."""
+        scope = self.sampled.program.scope
+        with self.sampled.bound(columns):
+            try:
+                lowered = self.sampled.program.execute(query)
+                if lowered is None or lowered.value.shape != (count,) or lowered.value.kind != "float":
+                    return None
+                if not all(node.op is None or node.op.elementwise for node in definition_order(lowered.value)):
+                    return None
+                order = reachable([lowered.value])
+                return in_range(order, forward([lowered.value], scope.values, scope.precision, order))
+            except GradcliError:
+                return None
+
+    def _agreed(self, query: Query, columns: Mapping[str, Any], inside: Any) -> Any:
+        """The places of points that agree together, of those that have finite slopes, too; none where anything else is found, or may be."""
+        options = self.sampled.options
+        claims = tuple(replace(claim, around=None) for claim in options.claims)  # they are tried around single points
+        quick = replace(options, formula=False, check=True, precision=None, claims=claims)
+        nothing = np.empty(0, int)
+        if inside.size < 2:
+            return nothing
+        record = self._run(query, {name: column[inside] for name, column in columns.items()}, quick)
+        finite = self._finite_slopes(record, inside.size)
+        if not finite.all():
+            inside = inside[finite]
+            if inside.size < 2:
+                return nothing
+            record = self._run(query, {name: column[inside] for name, column in columns.items()}, quick)
+        agree = record is not None and record.check is not None and record.check.worst is Verdict.AGREE
+        return inside if agree else nothing
+
+    def _finite_slopes(self, record: Record | None, count: int) -> Any:
+        """At which points all slopes are finite; at none, if there are none, or that of an array that is no point's."""
+        if record is None or record.error is not None or not record.grad:
+            return np.zeros(count, bool)
+        if any(np.shape(slope) not in ((), (count,)) for slope in record.grad.values()):
+            return np.zeros(count, bool)
+        return np.all([np.isfinite(slope) & np.ones(count, bool) for slope in record.grad.values()], axis=0)
+
+    def _run(self, query: Query, columns: Mapping[str, Any], options: Options) -> Record | None:
+        with self.sampled.in_passing(), self.sampled.bound(columns):
+            return run_statement(self.sampled.program, query, options, id=self.sampled.id)
+
+
+def inside_domain(record: Record) -> bool:
+    """Return True for a point in the domain of what was asked."""
+    if record.error is not None or record.check is None or record.check.worst in (Verdict.UNDEFINED, Verdict.SKIPPED):
+        return False
+    if any(part.verdict is Verdict.UNDEFINED for part in record.check.variables.values()):
+        return False  # an infinity on the way, as of 1/(1/x) at 0
+    wrong = [claim.worst for claim in record.check.claims if claim.verdict is Verdict.MISMATCH and claim.worst is not None]
+    if any(math.isnan(worst.engine) for worst in wrong):
+        return False  # outside of the claim's own domain, at a point that nobody asked for
+    told = [record.value] if record.asserted is None else [side for part in record.relations for side in (part.left, part.right)]
+    return all(bool(np.all(np.isfinite(np.asarray(value, float)))) for value in told)
+
+
+def what_claims_lack(record: Record) -> dict[int, str]:
+    """The claims, by their places, that have no value at or around a point where the function has, and what is to be said of them."""
+    if record.check is None:
+        return {}
+    found = {}
+    for i, claim in enumerate(record.check.claims):
+        if claim.verdict is Verdict.AGREE and claim.reason is not None:
+            found[i] = claim.reason
+        if claim.verdict is Verdict.MISMATCH and claim.worst is not None and math.isnan(claim.worst.engine):
+            place = ", ".join(f"{name}={float(value)!r}" for name, value in record.point.items())
+            found[i] = smaller_domain(place, "value" if claim.of == "value" else "derivative")
+    return found
+
+
+def is_out_of_range(check: Check) -> bool:
+    """Return True for a mismatch that only overflow makes: at points of our choice it says nothing of a formula."""
+    return check.overflows and not any(claim.verdict is Verdict.MISMATCH for claim in check.claims)
 
 
 def _explain(record: Record) -> None:

@@ -4,83 +4,229 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from gradcli.characters import by_name as found_by_name
-from gradcli.errors import GradcliError, InputTypeError, UsageError, text_lines
+from gradcli.errors import GradcliError, InputTypeError, ShapeError, UsageError
 from gradcli.inert import clipped
 from gradcli.language.mentions import names_bound_by, names_imported_by, words_of
-from gradcli.language.run import statements
-from gradcli.language.tree import Assertion, Statement
-from gradcli.limits import Limits
-from gradcli.ops.calling.inputs import numbers
-from gradcli.ops.calling.promotion import FLOAT, numpy_dtype
 from gradcli.ops.constants import NAMED
 from gradcli.query import bindings as given
-from gradcli.query.flat import Flat, Layout, flattened
-from gradcli.query.instances import by_name, refuse_unknown
-from gradcli.query.placeholders import placeholder
-from gradcli.query.specialized import Specialized
+from gradcli.query.flat import Flat, placeholder
+from gradcli.query.instances import Settings, Spec, ValueNeeded, statements_of, with_deciding
+from gradcli.query.specialized import (
+    HessianPlan,
+    JacobianPlan,
+    MatrixPlan,
+    Order,
+    ProductPlan,
+    Specialized,
+    ValueAndGradients,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Key = tuple[Any, ...]
 _ARRAY = np.ndarray
-SHOWN = 100  # characters of an expression that a prompt shows
+_SHOWN = 100  # characters of an expression that a prompt shows
 _PLANS = 256  # that a function keeps: shapes, or values that decide what is computed, may be others in every call
-_OPTIONS = ("seed", "out", "random_state")  # keywords of a call, whatever is made of it
-_STEP = 0x9E3779B1  # 2**32 by the golden ratio: its multiples are spread evenly
 
 
-class Function:
-    """An expression and its gradients as a function of its names. Made by `value_and_grad`."""
+class Compiled:
+    """An expression as a function of its names, which keeps a plan for each set of shapes."""
 
-    options: tuple[str, ...] = _OPTIONS
+    plans: type[Specialized] = ValueAndGradients
+    options: tuple[str, ...] = ("random_state",)  # keywords of a call
 
-    def __init__(
-        self,
-        expression: str,
-        wrt: tuple[str, ...] | None,
-        dtype: Any,
-        limits: Limits,
-        dialect: str | None = None,
-        backend: str = "auto",
-        threads: int | None = None,
-        random_state: int = 0,
-        maker: Any = Specialized,
-    ) -> None:
-        self.expression = given.text_of(expression)
-        self.wrt = wrt
-        self.dtype = given.precision_of(dtype)
-        self.limits = given.limits_of(limits)
-        self.dialect = given.dialect_of(dialect)
-        self.backend = given.backend_of(backend)
-        self.threads = given.threads_of(threads)
-        self.random_state = given.state_of(random_state)
-        self._ascii = expression.isascii()  # all results are keyed as names are written
-        self._maker = maker  # of plans for shapes
-        self._dropped = 0
-        self.float_dtype = numpy_dtype(FLOAT, self.dtype)
-        self.statements: list[Statement] = []
-        self._words: set[str] = {*(wrt or ())}
-        self._plans: dict[Key, Specialized] = {}
-        for statement in statements(text_lines(expression), None, limits):
-            if isinstance(statement, GradcliError):
-                raise statement
-            if isinstance(statement, Assertion):
-                raise UsageError(
-                    "a compiled function runs no asserts", span=statement.span, source=statement.source,
-                    help="leave it out, or call gradcli.evaluate",
-                )  # fmt: skip
-            self.statements.append(statement)
-            self._words |= words_of(statement)
-            self._words.update(names_bound_by(statement))
+    def __init__(self, settings: Settings, sparse: bool = False) -> None:
+        self.settings, self.sparse = settings, sparse
+        self.float_dtype = settings.float_dtype
+        self._words = {*(settings.wrt or ())}
+        for statement in statements_of(settings.expression, settings.limits):
+            self._words |= {*words_of(statement), *names_bound_by(statement)}
+        self._ascii = settings.expression.isascii()  # all results are keyed as names are written
+        self._planned: dict[Key, tuple[Specialized, Order]] = {}  # by names and shapes as calls have them
+        self._deciding: dict[Key, list[str]] = {}  # names whose values decide what is computed
+        self._made = lru_cache(_PLANS)(self._specialized)
+
+    @property
+    def expression(self) -> str:
+        return self.settings.expression
+
+    @property
+    def wrt(self) -> tuple[str, ...] | None:
+        """The names to differentiate with respect to; None for all that it is called with and depends on."""
+        return self.settings.wrt
+
+    @property
+    def words(self) -> Collection[str]:
+        """The names that the expression mentions, functions among them, and those of ``wrt``."""
+        return self._words
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__.lower()} {clipped(self.expression, SHOWN)!r}>"
+        return f"<{'sparse ' * self.sparse}{type(self).__name__.lower()} {clipped(self.expression, _SHOWN)!r}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy, in another process too, compiles for itself."""
+        return type(self), (self.settings, self.sparse)
+
+    def plan(self) -> Listing:
+        """The programs that there are, one for each set of shapes: why NumPy or native code runs them, and their steps in order."""
+        plans = dict.fromkeys(plan for plan, _ in self._planned.values())
+        return Listing("\n\n".join(plan.text() for plan in plans) or "nothing is compiled yet: call the function, or prepare it for shapes")
+
+    def flat(self, *names: str, **values: Any) -> Flat:
+        """The function of one vector that holds the values of these names, as solvers call it; of `value_and_grad` it gives the value
+        and the gradient as a vector (``jac=True`` of ``scipy.optimize.minimize``).
+
+        names   what the vector holds, one after the other
+        values  shapes of these, ``x=(3, 2)`` (or values that have them; one name may have none: it is a vector of what is left), and the
+                values of all other names, which are fixed; ``at=`` is a dictionary for names that are no keywords
+        """
+        return Flat(self, names, values)
+
+    def by(self, names: tuple[str, ...]) -> Self:
+        """The same function with derivatives by these names."""
+        return type(self)(self.settings._replace(wrt=names), self.sparse)
+
+    def of_vector(self, flat: Flat, bindings: dict[str, Any]) -> Any:
+        """The results of a flat function."""
+        raise NotImplementedError
+
+    def call(
+        self, at: Any, more: tuple[Any, ...], bindings: dict[str, Any], seed: Any = None, out: Any = None, state: int | None = None
+    ) -> Any:
+        """The results for values of names; ``out`` is for the plan."""
+        if at is not None or more or not self._words.issuperset(bindings):
+            bindings = self._by_names(at, bindings, more)
+        parts: list[Any] = list(bindings)  # names and shapes: what a plan is made for
+        dtype, kind = self.float_dtype, None
+        for name, value in bindings.items():
+            if type(value) is _ARRAY and value.dtype is dtype:
+                parts.append(value.shape)
+            elif hasattr(value, "__dask_graph__"):
+                return self._lazily(bindings, seed, out, state)
+            else:
+                bindings[name] = array = self._array(name, value)
+                parts.append(self._kind(array))
+        if seed is not None:
+            seed, kind = self.plans.seed_of(seed, dtype)
+            parts.append(kind)
+        key = tuple(parts)
+        plan, order = self._planned.get(key) or self._plan(key, bindings, kind)
+        if state is not None:
+            plan = plan.with_state(given.state_of(state))
+        if self._ascii:
+            return plan(bindings, seed, out, order)
+        return found_by_name(plan(bindings, seed, given.by_form("out", out) if isinstance(out, Mapping) else out, order))
+
+    def plan_for(self, shapes: Mapping[str, Any] | None, named: dict[str, Any]) -> tuple[Any, Order]:
+        """The plan for values of these shapes, and the order of its results."""
+        options = ("seed",) if "seed" in self.options else ()
+        seed = named.pop("seed", None) if options else None
+        given.refuse_unknown(named, self._words, options, "prepare")
+        specs = given.bound(shapes, named, self._words, lambda name: f'f.prepare({{"{name}": ...}})')
+        values = {name: placeholder(name, spec, self.float_dtype) for name, spec in specs.items()}
+        unknown = {name for name, empty in values.items() if empty is not None}
+        values |= {name: self._array(name, specs[name]) for name in specs if name not in unknown}
+        kind = None
+        if seed is not None:
+            empty = placeholder("seed", seed, self.float_dtype)
+            kind = self.plans.seed_of(seed if empty is None else empty, self.float_dtype)[1]
+        key = (*values, *map(self._kind, values.values()), *([] if kind is None else [kind]))
+        return self._plan(key, values, kind, unknown)
+
+    def _plan(self, key: Key, bindings: Mapping[str, Any], seed: Any, unknown: Collection[str] = ()) -> tuple[Specialized, Order]:
+        """The plan for values of these shapes, and where the text makes constants of values, for these values.
+
+        It is made for names in their order, so that it is the same however a call orders them; ``unknown`` are those of which there is a
+        shape only.
+        """
+        deciding = self._deciding.get(key, [])
+        known = {name: value for name, value in bindings.items() if name not in unknown}
+        for name in deciding:
+            if name not in known:
+                raise ValueNeeded(name)
+        contents = {name: known[name].tobytes() for name in deciding}
+        found = self._planned.get((*key, *contents.values()))
+        if found is None:
+            specs = [Spec(name, value.shape, value.dtype.str, content=contents.get(name)) for name, value in sorted(bindings.items())]
+            try:
+                plan = with_deciding(lambda specs: self._made(specs, seed), specs, known)
+            except GradcliError as error:
+                raise given.helped(error, self.options, _by_name) from None
+            if len(self._planned) >= _PLANS:
+                self._planned.clear()
+                self._deciding.clear()
+            contents = {spec.name: spec.content for spec in plan.specs if spec.content is not None}
+            if contents:
+                self._deciding[key] = [*contents]
+            found = self._planned[(*key, *contents.values())] = plan, plan.order(bindings)
+        return found
+
+    def _specialized(self, specs: tuple[Spec, ...], seed: Any) -> Specialized:
+        return self.plans(self.settings, specs, seed)
+
+    def _by_names(self, at: Any, keywords: dict[str, Any], more: tuple[Any, ...] = ()) -> dict[str, Any]:
+        """The values by the names that the expression has for them; those that come by position are refused."""
+        if more or (at is not None and not isinstance(at, Mapping)):
+            statements = statements_of(self.expression, self.settings.limits)
+            names = [name for statement in statements for name in (*names_bound_by(statement), *names_imported_by(statement))]
+            taken = {*names, *NAMED, *re.findall(r"\b(\w++)\s*+\(", self.expression)}
+            free = sorted(self._words - taken)
+            shown = [f"{value!r}" if isinstance(value, (int, float)) else "..." for value in (at, *more)]
+            free += [f"x{place}" for place in range(len(free), len(shown))] if len(shown) > 1 else ["x"][len(free) :]
+            help = f"call it by names: f({', '.join(f'{name}={text}' for name, text in zip(free, shown, strict=False))})"
+            raise InputTypeError("a compiled function takes values by names", help=help)
+        given.refuse_unknown(keywords, self._words, self.options, "the function")
+        return given.bound(at, keywords, self._words, _by_name)
+
+    def _lazily(self, bindings: Mapping[str, Any], seed: Any, out: Any, state: int | None) -> tuple[Any, dict[str, Any]]:
+        """The results of a call some of whose values are Dask's arrays."""
+        from gradcli.query.chunked import dask_arrays
+
+        if out is not None or self.plans is not ValueAndGradients:
+            raise UsageError("of Dask's arrays there are values and gradients in arrays of their own", help="call value_and_grad(...)")
+        values = {name: value if dask_arrays.is_lazy(name, value) else self._array(name, value) for name, value in bindings.items()}
+        state = self.settings.random_state if state is None else given.state_of(state)
+        try:
+            value, gradients = dask_arrays.lazily(self.settings, values, seed, state)
+        except GradcliError as error:
+            raise given.helped(error, self.options, _by_name) from None
+        return value, gradients if self._ascii else found_by_name(gradients)
+
+    def _array(self, name: str, value: Any) -> Any:
+        array = given.value_of(name, value, copy=False)
+        if array.dtype.kind in "iub":
+            return array
+        with np.errstate(all="ignore"):  # what is too large for float32 is infinite
+            return array.astype(self.float_dtype, copy=False)
+
+    def _kind(self, array: Any) -> Any:
+        """The part of a value that a plan is made for."""
+        return array.shape if array.dtype is self.float_dtype else (array.dtype.kind, array.shape)
+
+
+class _Prepared(Compiled):
+    def prepare(self, shapes: Mapping[str, Any] | None = None, /, **named: Any) -> Self:
+        """Compile ahead for values of these shapes; gives the function.
+
+        shapes, named  what stands for the values of names, and for ``seed``: a tuple of whole numbers is a shape (of floats), what has a
+                       ``shape`` and a ``dtype`` but no entries says both, and all else is a value as in a call
+        Raises a `GradcliError` by its name for a shape where a value is needed, which decides what is computed (an axis, an index).
+        """
+        self.plan_for(shapes, named)
+        return self
+
+
+class Function(_Prepared):
+    """An expression and its gradients as a function of its names. Made by `value_and_grad`."""
+
+    options = ("seed", "out", "random_state")
 
     def __call__(
         self,
@@ -101,177 +247,129 @@ class Function:
         random_state  the seed of the program's random draws in this call, where they are not to be those of the function
         Raises a `GradcliError` for values that the expression has no result for.
         """
-        if at is not None or more or not self._words.issuperset(bindings):
-            bindings = self._by_names(at, bindings, more)
-        parts: list[Any] = list(bindings)  # names and shapes: what a plan is made for
-        dtype = self.float_dtype
-        for name, value in bindings.items():
-            if type(value) is _ARRAY and value.dtype is dtype:
-                parts.append(value.shape)
-            elif hasattr(value, "__dask_graph__"):
-                return self._lazily(bindings, seed, out, random_state)
-            else:
-                bindings[name] = array = self._array(name, value)
-                parts.append(self._kind(array))
-        if seed is not None:
-            seed, kind = self._maker.seed_of(seed, dtype)
-            parts.append(kind)
-        key = tuple(parts)
-        compiled = self._plans.get(key)
-        if compiled is None or compiled.consulted:
-            compiled = self._compiled(key, bindings, seed)
-        if random_state is not None:
-            compiled = compiled.drawn(self, bindings, seed, given.state_of(random_state))
-        if self._ascii:
-            return compiled(bindings, seed, out)
-        found = compiled(bindings, seed, given.by_form("out", out) if isinstance(out, Mapping) else out)
-        by_any_form: tuple[Any, dict[str, NDArray[Any]]] = found_by_name(found)
-        return by_any_form
-
-    def prepare(self, shapes: Mapping[str, Any] | None = None, /, **named: Any) -> Self:
-        """Compile ahead for values of these shapes; gives the function.
-
-        shapes, named  what stands for the values of names, and for ``seed``: a tuple of whole numbers is a shape (of floats), what has a
-                       ``shape`` and a ``dtype`` but no entries says both, and all else is a value as in a call
-        Raises a `GradcliError` by its name for a shape where a value is needed, which decides what is computed (an axis, an index).
-        """
-        self.prepared(shapes, named)
-        return self
-
-    def prepared(self, shapes: Mapping[str, Any] | None, named: dict[str, Any]) -> Any:
-        """The plan for values of these shapes."""
-        options = ("seed",) if "seed" in self.options else ()
-        asked = {option: named.pop(option, None) for option in options}
-        given.refuse_unknown(named, self._words, options, "prepare")
-        specs = given.bound(shapes, named, self._words, lambda name: f'f.prepare({{"{name}": ...}})')
-        values, unknown = {}, set()
-        for name, spec in specs.items():
-            empty = placeholder(name, spec, self.float_dtype)
-            values[name] = self._array(name, spec) if empty is None else empty
-            if empty is not None:
-                unknown.add(name)
-        seed = asked.get("seed")
-        if seed is not None:
-            empty = placeholder("seed", seed, self.float_dtype)
-            seed = numbers(seed, "the seed", copy=False) if empty is None else empty
-        key = (*values, *map(self._kind, values.values()), *([] if seed is None else [seed.shape]))
-        return self._compiled(key, values, seed, unknown)
-
-    def called(
-        self, at: Mapping[str, Any] | None, keywords: Mapping[str, Any] | None, how: Any, state: int | None = None, seed: Any = None
-    ) -> Any:
-        """What plans of another kind give, which take for ``out`` how results are wanted."""
-        if keywords and any(option in keywords for option in _OPTIONS):  # names here
-            at, keywords = {**(at or {}), **keywords}, None
-        return Function.__call__(self, at, seed=seed, out=how, random_state=state, **(keywords or {}))
-
-    @property
-    def words(self) -> Collection[str]:
-        """The names that the expression mentions, functions among them, and those of ``wrt``."""
-        return self._words
-
-    def flat(self, *names: str, **values: Any) -> Flat:
-        """The function of one vector that holds the values of these names: it gives the value and the gradient as a vector, as solvers
-        want them (``jac=True`` of ``scipy.optimize.minimize``).
-
-        names   what the vector holds, one after the other
-        values  shapes of these, ``x=(3, 2)`` (or values that have them; one name may have none: it is a vector of what is left), and the
-                values of all other names, which are fixed; ``at=`` is a dictionary for names that are no keywords
-        """
-        return flattened(names, values, self.words, self._by, self.float_dtype)
-
-    def _by(self, names: tuple[str, ...]) -> Self:
-        """The same function with derivatives by these names."""
-        expression, _, *options = self.made_of
-        return self if self.wrt == names else type(self)(expression, names, *options)
-
-    def of_vector(self, layout: Layout, bindings: Mapping[str, Any]) -> Any:
-        """The value, and the gradient as a vector."""
-        value, grads = self.called(None, bindings, None)
-        return value, layout.join(grads)
-
-    def plan(self) -> Listing:
-        """The programs that there are, one for each set of shapes: why NumPy or native code runs them, and their steps in order."""
-        made = {id(found.made): found for found in self._plans.values()}.values()
-        return Listing(
-            "\n\n".join(found.text() for found in made) or "nothing is compiled yet: call the function, or prepare it for shapes"
-        )
-
-    def _by_names(self, at: Any, keywords: dict[str, Any], more: tuple[Any, ...] = ()) -> dict[str, Any]:
-        """The values by the names that the expression has for them; those that come by position are refused."""
-        if more or (at is not None and not isinstance(at, Mapping)):
-            names = [name for statement in self.statements for name in (*names_bound_by(statement), *names_imported_by(statement))]
-            taken = {*names, *NAMED, *re.findall(r"\b(\w++)\s*+\(", self.expression)}
-            free = sorted(self._words - taken)
-            shown = [f"{value!r}" if isinstance(value, (int, float)) else "..." for value in (at, *more)]
-            free += [f"x{place}" for place in range(len(free), len(shown))] if len(shown) > 1 else ["x"][len(free) :]
-            help = f"call it by names: f({', '.join(f'{name}={text}' for name, text in zip(free, shown, strict=False))})"
-            raise InputTypeError("a compiled function takes values by names", help=help)
-        given.refuse_unknown(keywords, self._words, self.options, "the function")
-        return given.bound(at, keywords, self._words, by_name)
-
-    def _lazily(self, bindings: Mapping[str, Any], seed: Any, out: Any, state: int | None) -> tuple[Any, dict[str, Any]]:
-        """The results of a call some of whose values are Dask's arrays."""
-        from gradcli.query.chunked import dask_arrays
-
-        if out is not None or self._maker is not Specialized:
-            raise UsageError("of Dask's arrays there are values and gradients in arrays of their own", help="call value_and_grad(...)")
-        values = {name: value if dask_arrays.is_lazy(name, value) else self._array(name, value) for name, value in bindings.items()}
-        state = self.random_state if state is None else given.state_of(state)
-        value, gradients = dask_arrays.lazily(self, values, seed, state)
-        return value, gradients if self._ascii else found_by_name(gradients)
-
-    def _array(self, name: str, value: Any) -> Any:
-        array = given.value_of(name, value, copy=False)
-        if array.dtype.kind in "iub":
-            return array
-        with np.errstate(all="ignore"):  # what is too large for float32 is infinite
-            return array.astype(self.float_dtype, copy=False)
-
-    def _kind(self, array: Any) -> Any:
-        """What of a value a plan is made for."""
-        return array.shape if array.dtype is self.float_dtype else (array.dtype.kind, array.shape)
-
-    def _compiled(self, key: Key, bindings: Mapping[str, Any], seed: Any, unknown: Collection[str] = ()) -> Specialized:
-        """The plan for values of these shapes, and where the text makes constants of values, for these values.
-
-        It is made for names in their order, so that it is the same however a call orders them; ``unknown`` are those of which there is a
-        shape only.
-        """
-        known = self._plans.get(key)
-        if known is not None:
-            refuse_unknown(known.consulted, unknown)
-            key = (*key, *(bindings[name].tobytes() for name in known.consulted))
-        found = self._plans.get(key)
-        if found is None:
-            self._make_room()
-            names, places = sorted(bindings), dict(zip(bindings, key[len(bindings) :], strict=False))
-            if names == list(bindings):
-                found = self._maker(self, bindings, seed, unknown)
-            else:
-                ordered = (*names, *map(places.__getitem__, names), *key[2 * len(names) : 2 * len(names) + (seed is not None)])
-                found = self._compiled(ordered, {name: bindings[name] for name in names}, seed, unknown).called_with(list(bindings))
-            self._plans[key] = found
-            if found.consulted and known is None:
-                self._plans[(*key, *(bindings[name].tobytes() for name in found.consulted))] = found
+        found: tuple[Any, dict[str, NDArray[Any]]] = self.call(at, more, bindings, seed, out, random_state)
         return found
 
-    def _make_room(self) -> None:
-        """Drop one of the older half of the plans. The oldest of all would be the next one that is asked for, where shapes come in turn:
-        of 257, each would be compiled again in every round. This way it is a few."""
-        while len(self._plans) >= _PLANS:
-            self._dropped += 1
-            older = list(self._plans)[: _PLANS // 2]
-            self._plans.pop(older[(self._dropped * _STEP >> 16) % len(older)], None)
+    def of_vector(self, flat: Flat, bindings: dict[str, Any]) -> Any:
+        """The value, and the gradient as a vector."""
+        value, grads = self.call(None, (), bindings)
+        return value, flat.vector(grads)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """A copy, in another process too, compiles for itself."""
-        return type(self), self.made_of
 
-    @property
-    def made_of(self) -> tuple[Any, ...]:
-        """What it is made of, as its class takes it."""
-        return self.expression, self.wrt, self.dtype, self.limits, self.dialect, self.backend, self.threads, self.random_state
+class Value(_Prepared):
+    """An expression as a function of its names. Made by `compile`."""
+
+    def __call__(self, at: Mapping[str, Any] | None = None, /, *more: Any, random_state: int | None = None, **bindings: Any) -> Any:
+        """The value; ``random_state`` is the seed of the program's random draws in this call.
+
+        Raises a `GradcliError` for values that the expression has no result for.
+        """
+        return self.call(at, more, bindings, state=random_state)[0]
+
+    def by(self, names: tuple[str, ...]) -> Self:
+        return self
+
+    def of_vector(self, flat: Flat, bindings: dict[str, Any]) -> Any:
+        """The value: a number, or a vector of its entries."""
+        value = self.call(None, (), bindings)[0]
+        return np.ravel(value) if value.ndim else value
+
+
+class _Matrix(_Prepared):
+    """A function that has a matrix of derivatives."""
+
+    def prepare(self, shapes: Mapping[str, Any] | None = None, /, **named: Any) -> Self:
+        """Compile ahead for values of these shapes, as `Function.prepare`; gives the function."""
+        plan: MatrixPlan = self.plan_for(shapes, named)[0]
+        _ = plan.compressed if self.sparse else plan.dense
+        return self
+
+    def of_vector(self, flat: Flat, bindings: dict[str, Any]) -> Any:
+        """The matrix, with a row for each entry of the value (of the vector, for a Hessian) and a column for each of the vector."""
+        return self.call(None, (), bindings, out="whole sparse" if self.sparse else "whole")
+
+    def _patterns(self, shapes: Mapping[str, Any] | None, named: dict[str, Any]) -> dict[str, Any]:
+        plan, order = self.plan_for(shapes, named)
+        found: dict[str, Any] = found_by_name(plan.patterns(order))
+        return found
+
+
+class Jacobian(_Matrix):
+    """A value and its Jacobians as a function of names. Made by `jacobian`."""
+
+    plans = JacobianPlan
+
+    def __call__(
+        self, at: Mapping[str, Any] | None = None, /, *, random_state: int | None = None, **bindings: Any
+    ) -> tuple[Any, dict[str, Any]]:
+        """The value, and by each name the Jacobian, of the value's shape followed by the name's.
+
+        ``sparse=True`` of `jacobian` makes each a ``scipy.sparse.csr_array`` with a row for each entry of the value and a column for each
+        entry of the name, in C order.
+        """
+        found: tuple[Any, dict[str, Any]] = self.call(at, (), bindings, out="sparse" * self.sparse, state=random_state)
+        return found
+
+    def sparsity(self, shapes: Mapping[str, Any] | None = None, /, **named: Any) -> dict[str, Any]:
+        """The entries of the Jacobian by each name that may be other than zero, for values of these shapes (as ``prepare`` takes them).
+
+        Sparse arrays of truths, with a row for each entry of the value. What is left out is zero for all values; what is not may be.
+        """
+        return self._patterns(shapes, named)
+
+
+class Hessian(_Matrix):
+    """A scalar, its gradients and its second derivatives as a function of names. Made by `hessian`."""
+
+    plans = HessianPlan
+
+    def __call__(
+        self, at: Mapping[str, Any] | None = None, /, *, random_state: int | None = None, **bindings: Any
+    ) -> tuple[Any, dict[str, Any], dict[str, dict[str, Any]]]:
+        """The value, the gradient by each name, and by each two the second derivatives, ``[x][y]`` of the shape of x followed by that of y.
+
+        ``sparse=True`` of `hessian` makes each a ``scipy.sparse.csr_array`` with a row for each entry of x and a column for each of y.
+        """
+        found: tuple[Any, dict[str, Any], dict[str, dict[str, Any]]]
+        found = self.call(at, (), bindings, out="sparse" * self.sparse, state=random_state)
+        return found
+
+    def sparsity(self, shapes: Mapping[str, Any] | None = None, /, **named: Any) -> dict[str, dict[str, Any]]:
+        """The second derivatives by each two names that may be other than zero, as `Jacobian.sparsity` has it."""
+        return self._patterns(shapes, named)
+
+
+class HessianProduct(Compiled):
+    """A scalar, its gradients and its Hessian times a vector as a function of names. Made by `hvp`."""
+
+    plans = ProductPlan
+    options = ("v", "random_state")
+
+    def __call__(
+        self,
+        at: Mapping[str, Any] | None = None,
+        /,
+        *,
+        v: Mapping[str, Any] | None = None,
+        random_state: int | None = None,
+        **bindings: Any,
+    ) -> tuple[Any, dict[str, Any], dict[str, Any]]:
+        """The value, the gradient by each name, and by each name the Hessian times ``v``, in its shape.
+
+        v  the vector: an array by name, of the name's shape; names without one do not move
+        """
+        if not v:
+            raise UsageError("a Hessian-vector product needs a vector", help='give it one: v={"x": ...}, of the shape of x')
+        found: tuple[Any, dict[str, Any], dict[str, Any]] = self.call(at, (), bindings, v, state=random_state)
+        return found
+
+    def of_vector(self, flat: Flat, bindings: dict[str, Any], *direction: Any) -> np.ndarray:
+        """The product, as a vector."""
+        if len(direction) != 1:
+            raise UsageError("a Hessian-vector product needs a vector", help="call it with two: g(x, p)")
+        if np.shape(direction[0]) != (size := (sum(np.size(bindings[name]) for name in flat.shapes),)):
+            raise ShapeError(f"p has the shape {np.shape(direction[0])}, the vector {size}; they must be the same")
+        return flat.vector(self.call(None, (), bindings, flat.parts(direction[0]))[2])
 
 
 class Listing(str):
@@ -283,25 +381,6 @@ class Listing(str):
         return str(self)
 
 
-class Value(Function):
-    """An expression as a function of its names. Made by `compile`."""
-
-    options = ("random_state",)
-
-    def __call__(self, at: Mapping[str, Any] | None = None, /, *more: Any, **bindings: Any) -> Any:
-        """The value; ``random_state`` is the seed of the program's random draws in this call.
-
-        Raises a `GradcliError` for values that the expression has no result for.
-        """
-        if "seed" in bindings or "out" in bindings:  # names here, and options there
-            state = bindings.pop("random_state", None)
-            return super().__call__(self._by_names(at, bindings, more), random_state=state)[0]
-        return super().__call__(at, *more, **bindings)[0]
-
-    def _by(self, names: tuple[str, ...]) -> Self:
-        return self
-
-    def of_vector(self, layout: Layout, bindings: Mapping[str, Any]) -> Any:
-        """The value: a number, or a vector of its entries."""
-        value = self.called(None, bindings, None)[0]
-        return np.ravel(value) if value.ndim else value
+def _by_name(name: str) -> str:
+    """The call in which a name has a value that is also an option's."""
+    return f'f({{"{name}": ...}})'

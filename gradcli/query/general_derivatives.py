@@ -26,13 +26,13 @@ from gradcli.language.scope import Scope
 from gradcli.language.tree import Assertion, Binding, DataBinding, Definition, Query, Several, Statement
 from gradcli.notation import GREEK
 from gradcli.ops.constants import NAMED
+from gradcli.query import evaluate
 from gradcli.query.evaluate import locate, run_statement
 from gradcli.query.formula_verdicts import verified
 from gradcli.query.free_variables import Needs, SampledPoints, deferred, keep_in_order, needs_of
 from gradcli.query.general_formulas import General, general
 from gradcli.query.glued_names import refuse_glued
-from gradcli.query.options import Options
-from gradcli.query.policy import POINTS
+from gradcli.query.options import POINTS, Options
 from gradcli.query.uncertainty import left_out
 from gradcli.query.wrt import variables
 from gradcli.report.derivative_record import DerivativeRecord, Path
@@ -42,7 +42,6 @@ _MORE = 96  # of them where the domain is small
 _ENOUGH = 3  # of them with a finite value
 _LISTED = 20  # names in a help
 _SHORT = 60  # characters of one that is repeated in a help
-_LONGEST = 2_000  # characters of an expression that an error is about
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,11 +123,8 @@ def _query(text: str) -> Query:
 
 def failed(error: GradcliError, *, id: Any = None, expr: str | None = None) -> DerivativeRecord:
     """The record of something that could not be read or run."""
-    source, span = error.source, error.span
-    line, column = source.position(span.start) if source and span else (1, 1)
-    text = expr if expr is not None else source.text.strip() if source else ""
-    text = text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
-    return DerivativeRecord(text, id, source.name if source else None, line, column).fail(error)
+    record = evaluate.failed(error, id=id, expr=expr)
+    return DerivativeRecord(record.expr, record.id, record.file, record.line, record.column).fail(error)
 
 
 def derivative(program: Program, subject: Subject, asked: Asked, id: Any = None) -> DerivativeRecord:

@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import GradcliError, LimitError, ShapeError, TypeMismatchError
+from gradcli.errors import LimitError, ShapeError, TypeMismatchError
 from gradcli.formulas.printing import formula, tree_size
 from gradcli.formulas.simplify import simplify
 from gradcli.formulas.textbook import textbook
 from gradcli.graph import transforms
-from gradcli.graph.interpret import Unnamed, forward, interpret, rebuild
+from gradcli.graph.interpret import forward, rebuild
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.language.scope import Scope
 from gradcli.ops.elementwise.arithmetic import chain, mul
-from gradcli.ops.structure import alias, detach
+from gradcli.query.derivative_formulas import copy_of, is_entrywise, value_of
 from gradcli.report.derivative_record import Formula, Path
 
 LARGEST = 2_000  # nodes of a formula that is printed
@@ -102,7 +102,7 @@ class General:
         return raw
 
     def _agree(self, simple: Expr, raw: Expr) -> bool:
-        """Whether two forms have the same values, as printed, at most of the points where both have one."""
+        """Return True for two forms with the same values, as printed, at most of the points where both have one."""
         (printed,) = rebuild([simple], {}, self.graph, {chain: mul})
         apart = compared = 0
         for point in self.points:
@@ -135,23 +135,12 @@ def general(scope: Scope, root: Expr, wrt: Mapping[str, Expr], points: Sequence[
     nodes = reachable([root])
     if len(nodes) > _LARGEST_GRAPH:
         raise LimitError(f"a formula of {len(nodes):,} operations is too long to be shown", help="gradcli eval has numbers")
-    entrywise = all(node.op is None or node.op.elementwise or node.op in (alias, detach) for node in nodes)
-    if not entrywise:
+    if not is_entrywise(nodes):
         _refuse_arrays(root, wrt, order)
-    graph, labels = Graph(scope.limits), dict[Expr, str]()
-    asked = {node: name for name, node in wrt.items()}
-    leaves: dict[Expr, Expr] = {}
-    for node in nodes:
-        if not (node.is_leaf or node in asked or node.op is detach or (entrywise and node.is_constant and node.shape)):
-            continue
-        label = asked.get(node) or (node.payload.name if node.is_leaf else _text_of(scope, node))
-        leaves[node] = graph.leaf(label, () if entrywise else node.shape, node.kind)
-        if not node.is_leaf and node not in asked:
-            labels[leaves[node]] = label if label.isidentifier() or node.is_constant else f"({label})"
-    copy = interpret(nodes, Unnamed(graph), dict(leaves))[root]
-    present = {name: leaves[node] for name, node in wrt.items() if node in leaves}
-    trial = [_values(scope, leaves, point) for point in points]
-    return General(graph, copy, present, labels, {*scope.names, *scope.functions}, trial, entrywise)
+    copy = copy_of(scope, root, {node: name for name, node in wrt.items()})
+    present = {name: copy.leaves[node] for name, node in wrt.items() if node in copy.leaves}
+    trial = [_values(scope, copy.leaves, point) for point in points]
+    return General(copy.graph, copy.root, present, copy.labels, {*scope.names, *scope.functions}, trial, copy.entrywise)
 
 
 def _refuse_arrays(root: Expr, wrt: Mapping[str, Expr], order: int) -> None:
@@ -164,27 +153,12 @@ def _refuse_arrays(root: Expr, wrt: Mapping[str, Expr], order: int) -> None:
         raise ShapeError(message, help="leave --order out, or take numbers: gradcli eval --hessian")
 
 
-def _text_of(scope: Scope, node: Expr) -> str:
-    """A node that is held constant: by the name that ``const`` gave to it, or as it is written."""
-    if node.op is detach and node.operand.op is alias:
-        name: str = node.operand.static["name"]
-        if scope.names.get(name) is node and name not in scope.leaves:
-            return name
-    text = formula(node, limit=LARGEST)
-    if text is None:
-        raise GradcliError("a part of the expression has no text, and so the derivative no formula")
-    return text
-
-
 def _values(scope: Scope, leaves: Mapping[Expr, Expr], point: Mapping[str, Any]) -> dict[Expr, Any]:
-    """What the leaves of the copy are at a point."""
+    """The values of the copy's leaves at a point."""
     before = {scope.leaves[name]: scope.values[scope.leaves[name]] for name in point}
     scope.values.update({scope.leaves[name]: value for name, value in point.items()})
     try:
         with np.errstate(all="ignore"):
-            return {
-                leaf: scope.evaluate(node) if node.op is not None or node.is_constant else scope.values[node]
-                for node, leaf in leaves.items()
-            }
+            return {leaf: value_of(scope, node) for node, leaf in leaves.items()}
     finally:
         scope.values.update(before)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from gradcli.errors import GradcliError, ParseError, text_lines
 from gradcli.limits import DEFAULT, Limits
-from gradcli.query.error_state import quiet
 
 if TYPE_CHECKING:
     from gradcli.language.tree import ParsedProgram
@@ -68,86 +69,56 @@ def evaluate(
     from gradcli.report.results import result_of
 
     record = evaluated(
-        "evaluate", expression, bindings, seed=seed, check=check, wrt=wrt, freeze=freeze, mode=mode, jvp=jvp, hvp=hvp, formula=formula,
+        evaluate, expression, bindings, seed=seed, check=check, wrt=wrt, freeze=freeze, mode=mode, jvp=jvp, hvp=hvp, formula=formula,
         latex=latex, precision=precision, dtype=dtype, random_state=random_state, timeout=timeout, limits=limits, dialect=dialect,
         backend=backend, threads=threads, at=at, cov=cov,
     )  # fmt: skip
     return result_of(record, check)
 
 
-@quiet
-def evaluated(
-    function: str,
-    expression: str,
-    bindings: Mapping[str, Any],
-    *,
-    seed: Any,
-    check: bool,
-    wrt: str | Iterable[str] | None,
-    freeze: str | Iterable[str],
-    dtype: Any,
-    random_state: int,
-    timeout: float | None,
-    limits: Limits,
-    dialect: str | None,
-    at: Mapping[str, Any] | None,
-    mode: str = "grad",
-    jvp: Mapping[str, Any] | None = None,
-    hvp: Mapping[str, Any] | None = None,
-    formula: bool = False,
-    latex: bool = False,
-    precision: int | None = None,
-    backend: str = "auto",
-    threads: int | None = None,
-    observer: Observer | None = None,
-    cov: Mapping[str, Any] | None = None,
-) -> Record:
-    """What `evaluate` gives, for a function of that API: its name, and who is shown the queries."""
+@np.errstate(all="ignore")
+def evaluated(function: Any, expression: str, bindings: Mapping[str, Any], *, observer: Observer | None = None, **options: Any) -> Record:
+    """The record that `evaluate` shows, for a function of the API with some of its options; an observer is shown the queries."""
     from gradcli.query import bindings as given
     from gradcli.query.evaluate import records
     from gradcli.query.options import LONG, Options
     from gradcli.query.programs import Programs
     from gradcli.query.unused_names import UsedNames, refuse_unknown_in
 
-    allowed = given.OPTIONS if function == "evaluate" else given.OPTIONS_OF_EXPLAIN
+    allowed, usual = {"expression", *_usual(function)}, _usual(evaluate)
+    what = function.__name__
     known = given.words(given.text_of(expression))
-    directions = {"jvp": jvp, "hvp": hvp}
+    changed = {name: value for name, value in options.items() if value is not usual[name]}
+    options = {**usual, **options}
+    seed, directions = options["seed"], {word: options[word] for word in ("jvp", "hvp")}
     moving = [name for direction in directions.values() if isinstance(direction, Mapping) for name in direction]
-    with given.naming(
-        known, at=at, backend=None if backend == "auto" else backend, check=check, cov=cov, dialect=dialect, dtype=dtype, formula=formula,
-        freeze=freeze, hvp=hvp, jvp=jvp, latex=latex, limits=limits, mode=mode, precision=precision, random_state=random_state,
-        threads=threads, timeout=timeout, wrt=wrt,
-    ):  # fmt: skip
-        by, frozen = given.names_given("wrt", wrt, known), given.names_given("freeze", freeze, known) or ()
-        asked = {*(by or ()), *frozen, *moving}
-        given.refuse_unknown(bindings, known | asked, allowed, function)
-        values = given.bound(at, bindings, known, _by_name)
-        mode, tangents = given.mode_of(mode, directions, seed, known)
-        seconds = given.seconds_of(timeout)
-        programs = Programs(given.limits_of(limits), given.precision_of(dtype), dialect=given.dialect_of(dialect))
-        state = given.state_of(random_state)
-        who, most = given.backend_of(backend), given.threads_of(threads)
-        digits = given.digits_of(precision)
-        given.refuse_loops(mode, who, most)
-        checked, formulas, in_latex = given.flag_of("check", check), given.flag_of("formula", formula), given.flag_of("latex", latex)
-        given.refuse_unshown(mode, digits, in_latex, formulas)
-        covariances = given.covariances_of(cov, known)
+    with given.naming(known, **changed):
+        by, frozen = (given.names_given(word, options[word], known) for word in ("wrt", "freeze"))
+        asked = {*(by or ()), *(frozen or ()), *moving}
+        given.refuse_unknown(bindings, known | asked, allowed, what)
+        values = given.bound(options["at"], bindings, known, _by_name)
+        mode, tangents = given.mode_of(options["mode"], directions, seed, known)
+        read = given.options_of(options)
+        given.refuse_unused(mode, read)
+        covariances = given.covariances_of(options["cov"], known)
+    limits, state = read.pop("limits"), read.pop("random_state")
+    programs = Programs(limits, read.pop("dtype"), dialect=read.pop("dialect"))
     for name, value in values.items():
         exact, deviation = given.uncertain_of(name, value, programs)
         programs.values[name] = array = given.value_of(name, exact)
         limits.check_shape(array.shape)
         if deviation is not None:
             programs.deviations[name] = deviation
-    options = Options(
-        wrt=by, freeze=frozen, seed=given.seed_of(seed), mode=mode, tangents=tangents, check=checked, formula=formulas, timeout=seconds,
-        backend=who, threads=most, observer=observer, latex=in_latex, precision=digits, covariances=covariances,
+    asking = Options(
+        wrt=by, freeze=frozen or (), seed=given.seed_of(seed), mode=mode, tangents=tangents, observer=observer,
+        covariances=covariances, **read,
     )  # fmt: skip
     programs.keeps_text = observer is not None
-    refuse_unknown_in(expression, options, programs.values, limits)
+    refuse_unknown_in(expression, asking, programs.values, limits)
     program = programs.fresh(state)
     result: Record | None = None
-    cache = programs.cache if options.bare and len(expression) >= LONG else None
-    for record in records(program, text_lines(expression), None, options, cache):
+    cache = programs.cache if asking.bare and len(expression) >= LONG else None
+    for record in records(program, text_lines(expression), None, asking, cache):
         if record.error is not None:
             raise given.helped(record.error.error, allowed, _by_name)
         result = record if result is None else result.joined(record)
@@ -155,20 +126,25 @@ def evaluated(
         raise ParseError("the program has no query")
     found = UsedNames()
     found.add(program.scope)
-    unused = found.unmentioned(programs.values, options)
+    unused = found.unmentioned(programs.values, asking)
     if unused:
         keywords = given.bound(None, bindings, known | asked, _by_name)
-        given.refuse_unknown(keywords, found.mentioned.union(found.bound, options.asked), allowed, function)
+        given.refuse_unknown(keywords, found.mentioned.union(found.bound, asking.asked), allowed, what)
         result.warnings += unused
     return result
 
 
+def _usual(function: Any) -> dict[str, Any]:
+    """The options of a function of the API, each with its value where none is given."""
+    found: dict[str, Any] = function.__kwdefaults__
+    return found
+
+
 def _by_name(name: str) -> str:
-    """How a name is bound that is also an option's."""
+    """The argument that binds a name that is also an option's."""
     return f'at={{"{name}": ...}}'
 
 
-@quiet
 def differentiate(
     expression: str,
     *names: str,
@@ -194,22 +170,24 @@ def differentiate(
     """
     from gradcli.query import bindings as given
     from gradcli.query.general_derivatives import Asked, derivatives, refuse_absent
+    from gradcli.query.options import MOST_TIMES
     from gradcli.query.programs import Programs
 
     known = given.words(given.text_of(expression))
-    given.refuse_unknown(constants, known, given.OPTIONS_OF_DIFFERENTIATE, "differentiate")
+    given.refuse_unknown(constants, known, {"expression", *_usual(differentiate)}, "differentiate")
     values = given.bound(at, constants, known, _by_name)
     listed = tuple(name for text in names for name in given.names_given("names", given.name_of(text), known) or ())
     listed += given.names_given("wrt", wrt, known) or ()
     asked = Asked(
-        listed or None, given.order_of(order), True, given.flag_of("check", check), given.count_of("points", points),
+        listed or None, given.count_of("order", order, MOST_TIMES), True, given.flag_of("check", check), given.count_of("points", points),
         given.state_of(random_state), given.seconds_of(timeout),
     )  # fmt: skip
     programs = Programs(given.limits_of(limits))
     for name, value in values.items():
         programs.values[name] = array = given.value_of(name, value)
         limits.check_shape(array.shape)
-    found = list(derivatives(programs.fresh(asked.state), text_lines(expression), None, asked))
+    with np.errstate(all="ignore"):
+        found = list(derivatives(programs.fresh(asked.state), text_lines(expression), None, asked))
     for record in found:
         if record.error is not None:
             raise record.error.error

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -16,20 +17,19 @@ import numpy as np
 from gradcli.errors import EvaluationError, LimitError
 from gradcli.graph.demand import hold_work
 from gradcli.graph.indeterminate import gradients
-from gradcli.graph.interpret import forward, rebuild
+from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.sparsity import Compression, Pattern, dependence, of_hessian, of_jacobian, symmetric
 from gradcli.graph.transforms import one_hot, vjp, zeros_like
 from gradcli.ops.arrays.shapes import reshape, stack
 from gradcli.plans.linearized import Linearized, Runs, pushed
-from gradcli.query.matrix_blocks import csr, cut, entries_in, joined, parts_of
 
 _SHORT = 2_000  # nodes of a program that has every direction in it
 _FEW = 32  # directions of one
 
 
 class Derivatives:
-    """What a matrix is of: the derivatives of ``outs`` by ``wrt``.
+    """The derivatives of ``outs`` by ``wrt``, of which there is a matrix.
 
     beside        what is computed besides: values, gradients
     leaves        what plans take
@@ -53,7 +53,7 @@ class Derivatives:
 
     @cached_property
     def compression(self) -> tuple[bool, Compression]:
-        """Whether directions are pulled back, and how the pattern's entries are read from them."""
+        """True if directions are pulled back, and the way in which the pattern's entries are read from them."""
         return (False, of_hessian(self.pattern)) if self.is_symmetric else of_jacobian(self.pattern)
 
     def hold(self, entries: int, sweeps: int) -> None:
@@ -85,64 +85,30 @@ class Derivatives:
             found[row] = np.concatenate([np.ravel(slopes.get(x, np.zeros(x.shape))) for x in self.wrt])
         return found
 
+    def cut(self, whole: Any) -> list[Any]:
+        """The blocks of the matrix, each of its result's shape and its variable's."""
+        parts = zip(self.parts(whole), self.blocks, strict=True)
+        return [np.ascontiguousarray(part).reshape((*out.shape, *x.shape))[()] for part, (out, x) in parts]
+
+    def parts(self, whole: Any) -> list[Any]:
+        """The blocks of the matrix, an array or a sparse one, as matrices."""
+        if len(self.blocks) == 1:
+            return [whole]
+        return [whole[place] for place in product(_slices(self.outs), _slices(self.wrt))]
+
+    def join(self, blocks: Sequence[Any]) -> np.ndarray:
+        """The matrix of blocks."""
+        if not blocks:
+            return np.zeros(self.shape)
+        matrices = [np.reshape(block, (entries_in(out), entries_in(x))) for block, (out, x) in zip(blocks, self.blocks, strict=True)]
+        if len(matrices) == 1:
+            return matrices[0]
+        count = len(self.wrt)
+        return np.concatenate([np.concatenate(matrices[i : i + count], axis=1) for i in range(0, len(matrices), count)])
+
     def table(self, given: Mapping[Expr, Any]) -> Mapping[Expr, Any]:
         """The values of all nodes, array by array."""
         return forward([*self.outs, *self.beside], given, self.runs.precision)
-
-
-class Blocks:
-    """The matrix as blocks, a row of them for each result, computed in whichever way suits; compiled when it is first asked for."""
-
-    def __init__(self, of: Derivatives) -> None:
-        self.of = of
-
-    @cached_property
-    def _dense(self) -> Short | Compressed:
-        if Short.suits(self.of):
-            short = Short(self.of)
-            if short.pays:
-                return short
-        return self._compressed
-
-    @cached_property
-    def _compressed(self) -> Compressed:
-        return Compressed(self.of)
-
-    def dense(self, values: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """What is computed besides, and the blocks, each of its result's shape and its variable's."""
-        return self._dense.blocks(values)
-
-    def sparse(self, values: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """The same as sparse arrays, with a row for each entry of the result and a column for each of the variable."""
-        beside, data = self._compressed.entries(values)
-        return beside, [csr(data[chosen], pattern) for chosen, pattern in self._parts]
-
-    def whole(self, values: Sequence[Any], sparse: bool) -> Any:
-        """The matrix itself."""
-        if sparse:
-            return csr(self._compressed.entries(values)[1], self.of.pattern)
-        return joined(self.of, self._dense.blocks(values)[1])
-
-    def pattern(self) -> Any:
-        """Which entries of the matrix may be other than zero."""
-        return csr(np.ones(self.of.pattern.columns.size, bool), self.of.pattern)
-
-    def made(self, sparse: bool) -> Short | Compressed:
-        """Compile it now."""
-        return self._compressed if sparse else self._dense
-
-    def patterns(self) -> list[Any]:
-        """Which entries of each block may be other than zero, as sparse arrays of truths."""
-        return [csr(np.ones(pattern.columns.size, bool), pattern) for _, pattern in self._parts]
-
-    @cached_property
-    def _parts(self) -> list[tuple[np.ndarray, Pattern]]:
-        """The entries of each block, and their pattern."""
-        return parts_of(self.of, self.of.pattern)
-
-    def text(self) -> str:
-        made = [way for name, way in vars(self).items() if name in ("_dense", "_compressed")]
-        return "\n\n".join(dict.fromkeys(way.text() for way in made)) or "compiled at the first call"
 
 
 class Short:
@@ -158,7 +124,7 @@ class Short:
 
     @property
     def pays(self) -> bool:
-        """Whether it takes less than direction after direction: it is written on floats, or there are no fewer directions."""
+        """True if it takes less than direction after direction: it is written on floats, or there are no fewer directions."""
         return self._plan.is_unrolled or 2 * self.of.compression[1].number >= min(self.of.shape)
 
     @staticmethod
@@ -171,24 +137,12 @@ class Short:
         of = self.of
         rows, columns = of.shape
         if rows <= columns:
-            parts = {
-                out: [
-                    vjp(out, of.wrt, self.graph.constant(one_hot(i, out.shape)) if out.shape else _one(out)) for i in range(entries_in(out))
-                ]
-                for out in of.outs
-            }
-            return [self._joined([row[of.wrt.index(x)] for row in parts[out]], out, x, axis=0) for out, x in of.blocks]
-        found: dict[tuple[Expr, Expr], list[Expr]] = {}
-        for x in of.wrt:
-            tangent = self.graph.leaf("tangent", x.shape)
-            ends = pushed(of.outs, {x: tangent})
-            for i in range(entries_in(x)):
-                direction = self.graph.constant(one_hot(i, x.shape)) if x.shape else _one(x)
-                for out, column in zip(of.outs, rebuild(ends, {tangent: direction}, self.graph), strict=True):
-                    found.setdefault((out, x), []).append(column)
-        return [self._joined(found.get((out, x), []), out, x, axis=-1) for out, x in of.blocks]
+            back = {out: [vjp(out, of.wrt, unit) for unit in _units(out)] for out in of.outs}
+            return [self._join([row[of.wrt.index(x)] for row in back[out]], out, x, axis=0) for out, x in of.blocks]
+        ahead = {x: [pushed(of.outs, {x: unit}) for unit in _units(x)] for x in of.wrt}
+        return [self._join([column[of.outs.index(out)] for column in ahead[x]], out, x, axis=-1) for out, x in of.blocks]
 
-    def _joined(self, parts: Sequence[Expr], out: Expr, x: Expr, axis: int) -> Expr:
+    def _join(self, parts: Sequence[Expr], out: Expr, x: Expr, axis: int) -> Expr:
         shape = (*out.shape, *x.shape)
         if not parts or not math.prod(shape):
             return zeros_like(self.graph.leaf("nothing", shape))
@@ -203,7 +157,7 @@ class Short:
         table = of.table(given)
         rows = of.rows(table, range(of.shape[0]))
         whole = np.array([rows[i] for i in range(of.shape[0])]).reshape(of.shape)
-        return [*(table[node] for node in of.beside), *cut(of, whole)]
+        return [*(table[node] for node in of.beside), *of.cut(whole)]
 
     def blocks(self, values: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         found = self._plan(values)
@@ -214,61 +168,48 @@ class Short:
 
 
 class Compressed:
-    """As many directions as the pattern has colours, one after the other."""
+    """A direction for each colour of the pattern, one after the other, or all at once."""
 
     def __init__(self, of: Derivatives) -> None:
         self.of = of
         back, self.compression = of.compression
         of.hold(of.pattern.columns.size, self.compression.number)
-        ends = of.outs if back else of.wrt
-        self._begins = np.cumsum([0, *map(entries_in, ends)])
+        self._slices = _slices(of.outs if back else of.wrt)
         self._places = self.compression.color * of.shape[1 if back else 0] + self.compression.place
         self._linear = Linearized(of.beside, of.outs, of.wrt, of.leaves, of.runs, back=back, times=max(1, self.compression.number))
 
     def entries(self, values: Sequence[Any]) -> tuple[list[Any], np.ndarray]:
-        """What is computed besides, and the entries of the pattern."""
+        """The nodes computed besides, and the entries of the pattern."""
         beside, kept = self._linear.begun(values)
+        number = self.compression.number
         if self._linear.all is not None:
-            whole = [np.reshape(part, (-1, self.compression.number)) for part in self._linear.all([*kept, *self._seeds])]
+            whole = [np.reshape(part, (-1, number)) for part in self._linear.all([*kept, *self._all_directions])]
             data = np.concatenate(whole)[self.compression.place, self.compression.color]
         else:
-            data = self._one_by_one(kept)
+            parts = [part for color in range(number) for part in self._linear.along(kept, self._directions(color))]
+            data = np.concatenate([np.ravel(part) for part in parts])[self._places] if parts else np.empty(0, self.of.runs.precision)
         if not np.isfinite(np.add.reduce(data)):
             self._decide(data, values)
         return beside, data
 
     @cached_property
-    def _seeds(self) -> list[np.ndarray]:
-        """All directions, as columns."""
-        whole = np.equal.outer(self.compression.colors, np.arange(self.compression.number)).astype(self.of.runs.precision)
-        return [
-            whole[begin:end].reshape((*shape, -1))
-            for begin, end, shape in zip(self._begins[:-1], self._begins[1:], self._linear.shapes, strict=True)
-        ]
+    def _all_directions(self) -> list[np.ndarray]:
+        return self._directions(np.arange(self.compression.number))
 
-    def _one_by_one(self, kept: Sequence[Any]) -> np.ndarray:
-        compression: Compression = self.compression
-        found = []
-        dtype = np.dtype(self.of.runs.precision)
-        for color in range(compression.number):
-            whole = np.equal(compression.colors, color).astype(dtype)
-            directions = [
-                whole[begin:end].reshape(shape)[()]
-                for begin, end, shape in zip(self._begins[:-1], self._begins[1:], self._linear.shapes, strict=True)
-            ]
-            found += [np.ravel(part) for part in self._linear.along(kept, directions)]
-        data: np.ndarray = np.concatenate(found)[self._places] if found else np.empty(0, dtype)
-        return data
+    def _directions(self, colors: Any) -> list[Any]:
+        """The direction of a colour, or as columns those of several."""
+        whole = np.equal.outer(self.compression.colors, colors).astype(self.of.runs.precision)
+        parts = zip(self._slices, self._linear.shapes, strict=True)
+        return [whole[entries].reshape((*shape, *np.shape(colors)))[()] for entries, shape in parts]
 
     def _decide(self, data: np.ndarray, values: Sequence[Any]) -> None:
         """Find the entries again that are not finite."""
-        open_ = np.flatnonzero(~np.isfinite(data))
-        if open_.size:
-            pattern = self.of.pattern
-            rows, columns = pattern.rows[open_], pattern.columns[open_]
+        unsure = np.flatnonzero(~np.isfinite(data))
+        if unsure.size:
+            rows, columns = self.of.pattern.rows[unsure], self.of.pattern.columns[unsure]
             given = {leaf: np.asarray(value)[()] for leaf, value in zip(self.of.leaves, values, strict=True)}
             exact = self.of.rows(self.of.table(given), np.unique(rows).tolist())
-            data[open_] = [exact[row][column] for row, column in zip(rows.tolist(), columns.tolist(), strict=True)]
+            data[unsure] = [exact[row][column] for row, column in zip(rows.tolist(), columns.tolist(), strict=True)]
 
     def blocks(self, values: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         of = self.of
@@ -276,12 +217,33 @@ class Compressed:
         beside, data = self.entries(values)
         whole = np.zeros(of.shape, data.dtype)
         whole[of.pattern.rows, of.pattern.columns] = data
-        return beside, cut(of, whole)
+        return beside, of.cut(whole)
 
     def text(self) -> str:
         count = self.compression.number
         return f"{count} direction{'s' * (count != 1)} for {self.of.pattern.columns.size:,} entries\n{self._linear.text()}"
 
 
-def _one(node: Expr) -> Expr:
-    return node.graph.constant(1.0)
+def entries_in(node: Expr) -> int:
+    """The count of a node's numbers."""
+    return math.prod(node.shape)
+
+
+def _slices(nodes: Sequence[Expr]) -> list[slice]:
+    """The places of each node's entries among those of all."""
+    return [slice(*ends) for ends in pairwise(np.cumsum([0, *map(entries_in, nodes)]).tolist())]
+
+
+def _units(node: Expr) -> list[Expr]:
+    """The directions along each entry of a node."""
+    constant = node.graph.constant
+    return [constant(one_hot(i, node.shape)) for i in range(entries_in(node))] if node.shape else [constant(1.0)]
+
+
+def csr(data: np.ndarray, pattern: Pattern) -> Any:
+    """Entries of a pattern as SciPy's sparse array, which shares no memory with it: its methods change places where they are."""
+    from scipy.sparse import csr_array
+
+    made = csr_array((data, pattern.columns, pattern.starts), shape=pattern.shape, copy=True)
+    made.has_canonical_format = True
+    return made

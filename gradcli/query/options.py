@@ -1,9 +1,9 @@
-"""What to compute for a query: plain data that every way into gradcli fills in."""
+"""Options of a query, and the policy by which cases are judged: plain data that every way into gradcli fills in."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,6 +12,7 @@ from gradcli.characters import normalized
 if TYPE_CHECKING:
     import numpy as np
 
+    from gradcli.files.settings import Settings
     from gradcli.graph.nodes import Expr
     from gradcli.language.run import Lowered, Program
     from gradcli.report.records import Record
@@ -50,7 +51,7 @@ class ClaimInput:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Options:
-    """What to compute for each query."""
+    """The computation that each query asks for."""
 
     wrt: tuple[str, ...] | None = None
     freeze: tuple[str, ...] = ()
@@ -84,8 +85,34 @@ class Options:
 
     @cached_property
     def bare(self) -> bool:
-        """Whether all that is asked of a number is its value and its gradient."""
+        """True if all that is asked of a number is its value and its gradient."""
         asked = (
             self.check or self.formula or self.latex or self.claims or self.decide_asserts or self.precision is not None or self.observer
         )
         return not asked and self.mode == "grad" and self.seed is None and self.wrt is None
+
+
+POINTS = 16  # to which names without values are set
+FAIL_ON = ("mismatch", "undetermined", "undefined")
+CHECKING = Options(formula=False, decide_asserts=True, remembering=True)  # what every check computes
+
+
+@dataclass(frozen=True, eq=False)
+class Policy:
+    """The way in which the cases of a file are calculated and judged."""
+
+    options: Options
+    state: int = 0  # of random numbers
+    points: int = POINTS
+    fail_on: tuple[str, ...] = FAIL_ON  # verdicts
+    dialect: str | None = None  # of programs that show none
+
+
+def policy_of(settings: Settings, options: Options = CHECKING) -> Policy:
+    """The policy of settings, or what is usual where they say nothing."""
+    options = replace(
+        options, rtol=settings.rtol, atol=settings.atol or 0.0, convention=settings.convention, timeout=settings.timeout,
+        backend=settings.backend or "auto", threads=settings.threads,
+    )  # fmt: skip
+    fail_on = FAIL_ON if settings.fail_on is None else settings.fail_on
+    return Policy(options, settings.random_state or 0, settings.points or POINTS, fail_on, settings.dialect)

@@ -16,7 +16,7 @@ from gradcli.language.tree import Assertion, Binding, DataBinding, Query, Severa
 from gradcli.query.evaluate import failed, only_follows, run_statement
 from gradcli.query.free_variables import SampledPoints, deferred, keep_in_order, needs_of
 from gradcli.query.glued_names import refuse_glued
-from gradcli.query.policy import FAIL_ON, Policy
+from gradcli.query.options import FAIL_ON, Policy
 from gradcli.report.json_text import id_text
 from gradcli.report.outcomes import ERROR, FAILED, PASSED, SKIPPED, XFAILED, XPASSED, Outcome
 from gradcli.report.records import Record
@@ -27,7 +27,7 @@ _MARK = re.compile(r"#\s*+(skip|xfail)\s*+(?::(.*))?$")
 
 
 def outcome_of(record: Record, name: str, seconds: float = 0.0, fail_on: tuple[str, ...] = FAIL_ON) -> Outcome:
-    """Whether a case passed, and what to say if not."""
+    """The outcome of a case: if it passed, and what to say if not."""
     if record.skip is not None:
         return Outcome(record, name, SKIPPED, record.skip or "no reason given", seconds)
     if record.unreached and record.check is not None:
@@ -114,7 +114,7 @@ def _both(worst: Worst, word: str, other: str = "true", apart: bool = True) -> s
 
 
 def marks_of(statement: Statement | GradcliError) -> tuple[str | None, str | None]:
-    """What a comment at the end of a statement says: ``# skip: reason`` or ``# xfail: reason``; just ``# skip`` gives no reason."""
+    """The mark in a comment at the end of a statement: ``# skip: reason`` or ``# xfail: reason``; just ``# skip`` gives no reason."""
     source, span = statement.source, statement.span
     if source is None or span is None:
         return None, None
@@ -141,7 +141,9 @@ def checked(program: Program, statement: Statement | GradcliError, policy: Polic
     """The record of one statement; what has names without values is checked at points of its domain."""
     skip, xfail = marks_of(statement)
     if skip is not None and isinstance(statement, (Query, Assertion, GradcliError)):
-        return _skipped(statement, skip, id)
+        skipped = _unrun(statement, id)
+        skipped.skip = skip
+        return skipped
     scope, options = program.scope, policy.options
     if options.over and isinstance(statement, (Query, Assertion)):
         from gradcli.query.over import over_box, ranged
@@ -186,8 +188,7 @@ def _judged(program: Program, statement: Statement | GradcliError, policy: Polic
 
 def unreached(statement: Query | Assertion, reason: str, id: Any = None) -> Record:
     """The record of a query or an assert for which no time was left."""
-    line, column = statement.source.position(statement.span.start)
-    return left_undecided(Record(statement.text, id, statement.source.name, line, column), reason)
+    return left_undecided(_unrun(statement, id), reason)
 
 
 def left_undecided(record: Record, reason: str) -> Record:
@@ -196,18 +197,18 @@ def left_undecided(record: Record, reason: str) -> Record:
     return record
 
 
-def _skipped(statement: Statement | GradcliError, reason: str, id: Any) -> Record:
+def _unrun(statement: Statement | GradcliError, id: Any) -> Record:
+    """The record of a case that is not decided."""
     if isinstance(statement, GradcliError):
         record = failed(statement, id=id)
         record.error = None
-        record.skip = reason
         return record
     line, column = statement.source.position(statement.span.start)
-    return Record(statement.text, id, statement.source.name, line, column, skip=reason)
+    return Record(statement.text, id, statement.source.name, line, column)
 
 
 def name_of(record: Record) -> str:
-    """What a case is called: its id, else what it says, as pytest shows it."""
+    """The name of a case: its id, else what it says, as pytest shows it."""
     id = id_text(record.id)
     if id.strip():
         return id

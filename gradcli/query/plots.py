@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gradcli.containment import contained
-from gradcli.errors import EvaluationError, GradcliError, MissingValueError, ShapeError, TypeMismatchError, UsageError, suggestion
+from gradcli.errors import EvaluationError, GradcliError, ShapeError, TypeMismatchError, UsageError
 from gradcli.graph.nodes import Expr
 from gradcli.language.run import Lowered, Program
 from gradcli.language.tree import Assertion, Query, Statement
@@ -17,11 +17,13 @@ from gradcli.plots.columns import Columns
 from gradcli.plots.places import Place
 from gradcli.plots.sampling import Samples, sampled
 from gradcli.plots.spacing import evenly
+from gradcli.query import evaluate
 from gradcli.query.bounds import variables_of
 from gradcli.query.evaluate import locate
 from gradcli.query.plot_fields import MOST_ENTRIES, fill
 from gradcli.query.plot_marks import marks_of, seeds
 from gradcli.query.uncertainty import left_out
+from gradcli.query.wrt import missing
 from gradcli.report.plot_record import VALUE, Curve, PlotRecord
 
 Ends = tuple[float, float]
@@ -61,9 +63,8 @@ def plots(program: Program, lines: Iterable[str], name: str | None, asked: Asked
 
 def failed(error: GradcliError) -> PlotRecord:
     """The record of something that could not be read or run."""
-    source, span = error.source, error.span
-    line, column = source.position(span.start) if source and span else (1, 1)
-    return PlotRecord(source.text.strip() if source else "", source.name if source else None, line, column).fail(error)
+    record = evaluate.failed(error)
+    return PlotRecord(record.expr, record.file, record.line, record.column).fail(error)
 
 
 def plotted(program: Program, statement: Statement, asked: AskedPlot) -> PlotRecord | None:
@@ -105,13 +106,10 @@ def _drawn(program: Program, lowered: Lowered, asked: AskedPlot, record: PlotRec
 
 
 def _by(program: Program, name: str) -> Expr:
-    """What another name to differentiate by stands for."""
+    """The leaf that another name to differentiate by stands for."""
     leaf = program.scope.leaves.get(name)
     if leaf is None:
-        close = suggestion(name, sorted(program.scope.leaves))
-        raise MissingValueError(
-            f"no value for '{name}', which is to be differentiated", help=f"did you mean '{close}'?" if close else f"give it one: {name}=1"
-        )
+        raise missing(program.scope, name)
     return leaf
 
 
@@ -143,14 +141,10 @@ def _curves(program: Program, lowered: Lowered, columns: Columns, asked: AskedPl
     labels = _labels(program, root, list(by))
     for entry, (label, names) in enumerate(labels):
         places = samples.places[entry]
-        heights = {
-            VALUE: drawn.values.reshape(-1, entries)[:, entry],
-            **{f"d/d{n}": drawn.slopes[n].reshape(-1, entries)[:, entry] for n in by},
-        }
-        numbers = {
-            VALUE: table.values.reshape(-1, entries)[:, entry],
-            **{f"d/d{n}": table.slopes[n].reshape(-1, entries)[:, entry] for n in by},
-        }
+        heights, numbers = (
+            {VALUE: found.values.reshape(-1, entries)[:, entry]} | {f"d/d{n}": found.slopes[n].reshape(-1, entries)[:, entry] for n in by}
+            for found in (drawn, table)
+        )
         curve = Curve(label, names, *_broken(samples, places, heights), numbers)
         curve.marks, notes = marks_of(columns, name, samples, entry, (begin, end))
         record.notes += [f"{label}: {note}" if label else note for note in notes]

@@ -19,7 +19,7 @@ from gradcli.graph.interpret import Values, forward
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.sweep import flowing
 from gradcli.language.scope import Scope
-from gradcli.query.covariances import Given, covariance_matrix, uncertain
+from gradcli.query.covariances import Given, covariance_matrix, places_of, uncertain
 from gradcli.query.derivatives import hessian, jacobian
 from gradcli.report.records import Record
 from gradcli.report.uncertainty import Uncertainty
@@ -42,7 +42,7 @@ def propagated(scope: Scope, root: Expr, order: Sequence[Expr], record: Record, 
     with np.errstate(all="ignore"):
         for name, x in leaves.items():
             slopes[name] = np.asarray(jacobian(scope, root, x, values), np.float64).reshape(math.prod(root.shape), -1)
-        found = _first_order(root, slopes, covariances)
+        found = _first_order(root, slopes, covariances, places_of(leaves))
     flows = flowing(order)
     for name, x in leaves.items():
         if x not in flows:
@@ -53,13 +53,8 @@ def propagated(scope: Scope, root: Expr, order: Sequence[Expr], record: Record, 
     return found
 
 
-def _first_order(root: Expr, slopes: dict[str, np.ndarray], covariances: np.ndarray) -> Uncertainty:
+def _first_order(root: Expr, slopes: dict[str, np.ndarray], covariances: np.ndarray, places: dict[str, slice]) -> Uncertainty:
     """Slopes times covariances times slopes, for each entry of the result: what each name has in it, and what each pair."""
-    places: dict[str, slice] = {}
-    end = 0
-    for name, slope in slopes.items():
-        places[name] = slice(end, end + slope.shape[1])
-        end = places[name].stop
 
     def part(a: str, b: str) -> Any:
         block = covariances[places[a], places[b]]
@@ -120,12 +115,10 @@ def _beside(
     value: float,
 ) -> None:
     """Say where the result, one standard deviation aside, is not what its slope says: kinks, ends of the domain."""
-    spreads = np.sqrt(np.diag(covariances))
-    end = 0
+    spreads, places = np.sqrt(np.diag(covariances)), places_of(leaves)
     for name, x in leaves.items():
         here = np.asarray(scope.values[x], np.float64)
-        spread, bent = spreads[end : end + here.size], bends[end : end + here.size]
-        end += here.size
+        spread, bent = spreads[places[name]], bends[places[name]]
         for i in range(here.size):
             ends = []
             for sign in (-1, 1):

@@ -24,13 +24,11 @@ from gradcli.language.run import Lowered, Program, statements
 from gradcli.language.statements import parse_statements
 from gradcli.language.tree import Assertion, Query, Statement
 from gradcli.limits import Limits
-from gradcli.query.checked_records import CheckedRecords, claimed
+from gradcli.query.cases import CheckedLines, claimed
 from gradcli.query.evaluate import failed
-from gradcli.query.options import ClaimInput, Options
+from gradcli.query.options import CHECKING, ClaimInput, Options, Policy, policy_of
 from gradcli.query.outcome import checked, line_of, marks_of, name_of, outcome_of, unreached
-from gradcli.query.policy import CHECKING, Policy, policy_of
 from gradcli.query.programs import Programs
-from gradcli.query.record_lines import RecordLines
 from gradcli.query.unused_names import UsedNames, refuse_unknown_in
 from gradcli.reference.deadline import OutOfTime, deadline
 from gradcli.report.identities import given_of
@@ -307,7 +305,7 @@ def cases_of(request: CheckRequest) -> Cases:
         refuse_unknown_in(inputs.expression, policy.options, programs.values, programs.limits, free=True)
     processes = min(policies.settings().jobs or 1, most_processes()) if request.line is None else 1
     budget = Budget(None if request.update else policies.settings().budget)
-    records = CheckedRecords(request.rtol, request.atol)
+    records = CheckedLines(programs, UsedNames(), request.rtol, request.atol)
     cases = Cases(inputs, programs, policies, processes, _claims_of(request, programs, targets), records, budget, request.line)
     cases.unchanged = unchanged
     return cases
@@ -347,15 +345,14 @@ class Cases:
     """The cases of all inputs, and their outcomes."""
 
     def __init__(
-        self, inputs: Inputs, programs: Programs, policies: FilePolicies, processes: int, claims: Claims, records: CheckedRecords,
+        self, inputs: Inputs, programs: Programs, policies: FilePolicies, processes: int, claims: Claims, records: CheckedLines,
         budget: Budget, line: int | None = None,
     ) -> None:  # fmt: skip
         self.inputs, self.programs, self.policies, self.processes, self.claims = inputs, programs, policies, processes, claims
         self.budget = budget
         self.line = line  # of the one file, if all else is left out
-        self.names, self.unchanged = UsedNames(), 0
+        self.record_lines, self.names, self.unchanged = records, records.names, 0
         self.begin: Callable[[int], object] = nobody
-        self.record_lines = RecordLines(programs, self.names, records)
 
     def pieces(self) -> Iterator[Piece]:
         """The work, cut for so many processes, in order."""
@@ -383,9 +380,9 @@ class Cases:
         options = replace(self.policies.of(None).options, claims=self.claims.claims)
         return self.names.remarks(self.programs.values, options, several=bool(self.inputs.files), free=True)
 
-    def result(self, line: str, path: str, number: int) -> Record:
-        """The result of one record of a file."""
-        return self.record_lines.result(line, path, number, self.policies.of(path))
+    def result(self, line: str, path: str, number: int, unreached: str | None = None) -> Record:
+        """The result of one record of a file; of one that was not reached what it says of itself."""
+        return self.record_lines.result(line, path, number, self.policies.of(path), unreached=unreached)
 
     def _records(self, piece: Piece, policy: Policy, without: Collection[int | None]) -> Iterator[Record]:
         match piece:
@@ -393,9 +390,8 @@ class Cases:
                 for number, line in lines:
                     if number not in without:
                         self.begin(number)
-                        yield self.budget.within(
-                            partial(self.result, line, path, number), partial(self.record_lines.unreached, line, path, number)
-                        )
+                        decide = partial(self.result, line, path, number)
+                        yield self.budget.within(decide, decide)
             case Unread(path, error):
                 self.names.unread = True
                 yield _unreadable(error, path)

@@ -21,7 +21,7 @@ from gradcli.query.chunked.executors import Executor, executor_on
 from gradcli.query.chunked.runs import ChunkRun, Target
 from gradcli.query.chunked.sampling import Entries, NotHeld, check_of_first
 from gradcli.query.chunked.sources import Described, described
-from gradcli.query.functions import Function
+from gradcli.query.instances import Settings
 from gradcli.query.options import names_of
 from gradcli.query.programs import Programs
 from gradcli.report.records import Record
@@ -38,9 +38,9 @@ def chunked_record(request: EvalRequest, place: str, inputs: Inputs, targets: di
     with executor_on(place, request.threads) as executor:
         values = _values(inputs, executor, limits, request)
         wrt = names_of(request.wrt)
-        function = Function(expression, wrt, request.dtype, limits, request.dialect, request.backend, 1, request.random_state or 0)
+        settings = Settings(expression, wrt, request.dtype, limits, request.dialect, request.backend, 1, request.random_state or 0)
         seed = None if request.seed is None else _exact(Programs(limits, request.dtype).fresh(0), request.seed, "the seed")
-        run = ChunkRun(function, values, seed, request.random_state or 0, _at_once(executor, values, limits))
+        run = ChunkRun(settings, values, seed, request.random_state or 0, _at_once(executor, values, limits))
         kept = _Kept(run, targets, limits)
         said, check = _held(run, expression, executor, request, wrt) if request.check else ("not cross-checked", None)
         record = kept.record(executor, expression, seed, quiet=not sys.stderr.isatty())
@@ -125,7 +125,7 @@ class _Kept:
 
     def _targets(self) -> dict[str, Target]:
         """Open the files, and make arrays for what is not saved."""
-        dtype, targets = self.run.function.float_dtype, dict[str, Target]()
+        dtype, targets = self.run.settings.float_dtype, dict[str, Target]()
         for name, (shape, axis) in self.run.results().items():
             if axis is None:
                 continue

@@ -15,7 +15,7 @@ from gradcli.files.npy import folder_of
 from gradcli.language.run import Program
 from gradcli.query.general_derivatives import Asked, derivatives, failed, refuse_absent
 from gradcli.query.programs import Programs
-from gradcli.query.record_lines import EvaluatedRecords, RecordLines, said_of
+from gradcli.query.record_lines import RecordLines, said_of
 from gradcli.query.unused_names import UsedNames
 from gradcli.report.derivative_record import DerivativeRecord
 
@@ -65,7 +65,7 @@ class Differentiation:
 
     def _of_records(self, lines: Iterable[str], path: str) -> Iterator[DerivativeRecord]:
         """The results of JSON Lines records: what they expect is for `gradcli check` to judge."""
-        reader = RecordLines(self.programs, self.names, EvaluatedRecords(self.programs))
+        reader = RecordLines(self.programs, self.names)
         name = None if path == "-" else path
         try:
             for number, line in enumerate(lines, 1):

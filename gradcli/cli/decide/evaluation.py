@@ -63,8 +63,8 @@ class Evaluation:
             yield last
 
     def _of_records(self, lines: Iterable[str], path: str) -> Iterator[Record]:
-        from gradcli.query.policy import Policy
-        from gradcli.query.record_lines import EvaluatedRecords, RecordLines
+        from gradcli.query.options import Policy
+        from gradcli.query.record_lines import RecordLines
 
-        record_lines = RecordLines(self.programs, self.names, EvaluatedRecords(self.programs))
+        record_lines = RecordLines(self.programs, self.names)
         return record_lines.results(lines, path, Policy(self.options, self.state))

@@ -50,8 +50,8 @@ from gradcli.functions.points import gravest
 from gradcli.inert import shell_command
 from gradcli.limits import Limits
 from gradcli.query.evaluate import failed
+from gradcli.query.options import CHECKING, Policy
 from gradcli.query.outcome import left_undecided, outcome_of
-from gradcli.query.policy import CHECKING, Policy
 from gradcli.query.programs import Programs
 from gradcli.query.unused_names import UsedNames
 from gradcli.reference.deadline import REACHED

@@ -15,33 +15,33 @@ from gradcli.errors import GradcliError, InputTypeError, UsageError, text_lines
 from gradcli.graph.nodes import Expr
 from gradcli.ops.calling.inputs import numbers
 from gradcli.ops.cutting import Uncut
-from gradcli.query.chunked.programs import Lowered, Program, Value, program_of
+from gradcli.query.chunked.programs import Lowered, Program, program_of
 from gradcli.query.chunked.results import TOGETHER, folded, in_common, of_chunk
-from gradcli.query.instances import Asked
+from gradcli.query.instances import Settings, Spec
 
 Given = dict[str, Any]
 _SEED = ""  # its name among those of the values
 _IN_ONE = "rechunk(-1) of the arrays makes one chunk, if memory holds it"
 
 
-def lazily(function: Asked, bindings: Mapping[str, Any], seed: Any = None, state: int | None = None) -> tuple[Any, dict[str, Any]]:
+def lazily(settings: Settings, bindings: Mapping[str, Any], seed: Any = None, state: int | None = None) -> tuple[Any, dict[str, Any]]:
     """The value of a function and its gradients, as arrays of Dask's.
 
     One axis is cut, in every array that has it; what moves entries along it, Dask does. Raises UsageError for arrays that are cut
     otherwise, and for what needs all chunks at once.
     """
-    given = {name: _as_floats(value, function.float_dtype) for name, value in bindings.items()}
+    given = {name: _as_floats(value, settings.float_dtype) for name, value in bindings.items()}
     if seed is not None:
-        given[_SEED] = _as_floats(seed if is_lazy(_SEED, seed) else numbers(seed, "the seed"), function.float_dtype)
+        given[_SEED] = _as_floats(seed if is_lazy(_SEED, seed) else numbers(seed, "the seed"), settings.float_dtype)
     axes = _axes(given)
     given, extents = _unified(given, axes)
-    program = _program(function, given, axes, sum(extents), state)
+    program = _program(settings, given, axes, sum(extents), state)
     _hold_lengths(program, extents, axes)
     lowered, tasks = program.lowered, _Tasks(program, extents)
     for leaf, value in _by_leaf(lowered, given):
         (tasks.cut if lowered.staged.axis_of(leaf) is not None else tasks.known)[leaf] = value
     tasks.run_stages()
-    value, *gradients = [tasks.result(node, function.float_dtype) for node in lowered.staged.results]
+    value, *gradients = [tasks.result(node, settings.float_dtype) for node in lowered.staged.results]
     return value, dict(zip(lowered.wrt, gradients, strict=True))
 
 
@@ -114,18 +114,18 @@ def _unified(given: Given, axes: Mapping[str, int]) -> tuple[Given, tuple[int, .
 # -- the program ---------------------------------------------------------------------------------------------------------
 
 
-def _program(function: Asked, given: Given, axes: Mapping[str, int], length: int, state: int | None) -> Program:
-    values = tuple(Value(name, tuple(value.shape), value.dtype.str, axes.get(name)) for name, value in given.items() if name != _SEED)
+def _program(settings: Settings, given: Given, axes: Mapping[str, int], length: int, state: int | None) -> Program:
+    values = tuple(Spec(name, tuple(value.shape), value.dtype.str, axes.get(name)) for name, value in given.items() if name != _SEED)
     seed = (tuple(given[_SEED].shape), axes.get(_SEED)) if _SEED in given else None
     known = {name: value for name, value in given.items() if name != _SEED and not is_lazy(name, value)}
     try:
-        return program_of(function, values, length, seed, state, known, moves=True)
+        return program_of(settings, values, length, seed, state, known, moves=True)
     except Uncut as reason:
-        help = _other_chunks(function, values, state, known)
+        help = _other_chunks(settings, values, state, known)
         raise UsageError(f"this cannot be computed chunk by chunk: {reason}", help=help) from None
 
 
-def _other_chunks(function: Asked, values: Sequence[Value], state: int | None, known: Mapping[str, Any]) -> str:
+def _other_chunks(settings: Settings, values: Sequence[Spec], state: int | None, known: Mapping[str, Any]) -> str:
     """The cut along another axis that would do, in words; if there is none, what does without any."""
     cut = [value for value in values if value.axis is not None]
     for first in cut[:1] if len(cut) == 1 else ():
@@ -134,7 +134,7 @@ def _other_chunks(function: Asked, values: Sequence[Value], state: int | None, k
                 continue
             others = [value._replace(axis=axis) if value is first else value for value in values]
             with suppress(Uncut, GradcliError):
-                program_of(function, others, extent, None, state, known, moves=True)
+                program_of(settings, others, extent, None, state, known, moves=True)
                 return f'{first.name}.rechunk({{{first.axis}: -1, {axis}: "auto"}}) is cut where it can be'
     return f"{cut[0].name if cut else 'seed'}.rechunk(-1) is one chunk, if memory holds it"
 

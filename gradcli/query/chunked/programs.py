@@ -3,44 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib import import_module
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 from gradcli.chunks.stages import Staged
-from gradcli.errors import EvaluationError, ShapeError, UsageError
+from gradcli.errors import EvaluationError, ShapeError
 from gradcli.plans.source import Gradients
-from gradcli.query.instances import Asked, Instance
+from gradcli.query.instances import Instance, Settings, Spec, with_deciding
 
 _KEPT = 64  # programs that a process remembers
-
-
-class Value(NamedTuple):
-    """What is known of a value everywhere: its name, shape and dtype, the axis along which it is cut, and where it decides what is
-    computed, its bytes."""
-
-    name: str
-    shape: tuple[int, ...]
-    dtype: str
-    axis: int | None
-    content: bytes | None = None
-
-    def example(self) -> np.ndarray:
-        """The value, or an array of zeros in its place, which takes no memory."""
-        if self.content is not None:
-            return np.frombuffer(self.content, self.dtype).reshape(self.shape)
-        return np.broadcast_to(np.zeros((), self.dtype), self.shape)
 
 
 @dataclass(frozen=True)
 class Program:
     """A program to be computed chunk by chunk. Equal ones make equal stages in every process.
 
-    made_of   what its function is made of, which tells equal ones
-    function  the function, which is made again in another process
+    settings  of its function, which is made again in another process
     values    of its names, in their order
     length    of the axis that is cut
     seed      the shape of the vector of the vector-Jacobian product, and the axis along which it is cut; None without one
@@ -49,9 +29,8 @@ class Program:
     version   of gradcli where it was made
     """
 
-    made_of: tuple[Any, ...]
-    function: Asked = field(compare=False)
-    values: tuple[Value, ...]
+    settings: Settings
+    values: tuple[Spec, ...]
     length: int
     seed: tuple[tuple[int, ...], int | None] | None = None
     state: int | None = None
@@ -75,8 +54,8 @@ class Program:
 
 
 def program_of(
-    function: Asked,
-    values: Sequence[Value],
+    settings: Settings,
+    values: Sequence[Spec],
     length: int,
     seed: tuple[tuple[int, ...], int | None] | None,
     state: int | None,
@@ -89,28 +68,20 @@ def program_of(
     Raises Uncut for what needs all chunks at once, and GradcliError for what has no result.
     """
     version = import_module("gradcli").__version__
-    program = Program(function.made_of, function, tuple(values), length, seed, state, moves, version)
-    try:
+
+    def make(values: tuple[Spec, ...]) -> Program:
+        program = Program(settings, values, length, seed, state, moves, version)
         program.hold()
-    except UsageError:
-        examples = {value.name: known.get(value.name, value.example()) for value in values}
-        deciding = Instance(function, examples, [value.name for value in values if value.name not in known], state).consulted
-        if not deciding:
-            raise
-        content = {name: known[name].tobytes() for name in deciding}
-        program = replace(program, values=tuple(value._replace(content=content.get(value.name)) for value in values))
-        program.hold()
-    return program
+        return program
+
+    return with_deciding(make, values, known)
 
 
 class Lowered:
     """The stages of a program, and what they take and give by name."""
 
     def __init__(self, program: Program) -> None:
-        function = program.function
-        examples = {value.name: value.example() for value in program.values}
-        unknown = [value.name for value in program.values if value.content is None]
-        self.made = made = Instance(function, examples, unknown, program.state)
+        self.made = made = Instance(program.settings, program.values, program.state)
         cut = {made.scope.leaves[v.name]: v.axis for v in program.values if v.axis is not None and v.name in made.names}
         self.wrt = list(made.wrt)
         seed = None
@@ -125,7 +96,7 @@ class Lowered:
                 help="give a seed of that shape, e.g. seed=np.ones(...)",
             )
         roots = Gradients(made.root, list(made.wrt.values()), seed).roots
-        self.staged = Staged(roots, cut, program.length, function.dtype, made.scope.limits, moves=program.moves)
+        self.staged = Staged(roots, cut, program.length, program.settings.dtype, made.scope.limits, moves=program.moves)
         given = [*made.leaves, *([] if seed is None else [seed])]
         self.leaves = [self.staged.leaves.get(leaf) for leaf in given]  # None for what no result depends on
 

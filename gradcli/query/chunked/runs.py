@@ -13,10 +13,10 @@ from gradcli.errors import UsageError
 from gradcli.graph.nodes import Expr
 from gradcli.ops.cutting import Uncut
 from gradcli.query.chunked.executors import Executor, Task
-from gradcli.query.chunked.programs import Program, Value, program_of
+from gradcli.query.chunked.programs import Program, program_of
 from gradcli.query.chunked.results import folded_all, in_common, of_chunk
 from gradcli.query.chunked.sources import Described, Slice
-from gradcli.query.instances import Asked
+from gradcli.query.instances import Settings, Spec
 
 
 class Target(Protocol):
@@ -31,9 +31,9 @@ class ChunkRun:
     extents  of the chunks
     """
 
-    def __init__(self, function: Asked, values: Mapping[str, Any], seed: Any, state: int, at_once: int) -> None:
+    def __init__(self, settings: Settings, values: Mapping[str, Any], seed: Any, state: int, at_once: int) -> None:
         """``at_once``: bytes that are read for a chunk, and as many that it gives. Raises UsageError for what needs all chunks at once."""
-        self.function, self.values, self.seed, self.state, self.at_once = function, dict(values), seed, state, at_once
+        self.settings, self.values, self.seed, self.state, self.at_once = settings, dict(values), seed, state, at_once
         stores = {name: value for name, value in values.items() if isinstance(value, Described) and value.shape}
         if not stores:
             raise UsageError("there is no array to go through chunk by chunk", help="bind one that a file holds: x=@x.zarr")
@@ -57,11 +57,11 @@ class ChunkRun:
         raise UsageError(f"this cannot be computed chunk by chunk: {reasons[0]}", help="leave --on out, if memory holds it")
 
     def _cut(self, axes: Mapping[str, int | None], length: int, state: int) -> Program:
-        function = self.function
-        values = tuple(Value(name, tuple(value.shape), _kind(value.dtype, function), axes.get(name)) for name, value in self.values.items())
+        settings = self.settings
+        values = tuple(Spec(name, tuple(value.shape), _kind(value.dtype, settings), axes.get(name)) for name, value in self.values.items())
         seeded = None if self.seed is None else (tuple(self.seed.shape), None)
         known = {name: value for name, value in self.values.items() if name not in axes}
-        return program_of(function, values, length, seeded, state, known)
+        return program_of(settings, values, length, seeded, state, known)
 
     def _extents(self, stores: Mapping[str, Described]) -> list[int]:
         """As many entries along the cut as are some chunks of the stores, and no more bytes than are to be held at once."""
@@ -166,7 +166,7 @@ def _axis_of(store: Described, length: int) -> int | None:
     return store.shape.index(length) if length in store.shape else None
 
 
-def _kind(dtype: Any, function: Asked) -> str:
+def _kind(dtype: Any, settings: Settings) -> str:
     """The dtype in which a value is computed with."""
     found = np.dtype(dtype)
-    return found.str if found.kind in "iub" else function.float_dtype.str
+    return found.str if found.kind in "iub" else settings.float_dtype.str

@@ -13,7 +13,7 @@ from gradcli.errors import GradcliError
 from gradcli.query.chunked.executors import Executor, Here
 from gradcli.query.chunked.runs import ChunkRun
 from gradcli.query.chunked.sources import Described
-from gradcli.query.interface import evaluated
+from gradcli.query.interface import evaluate, evaluated
 from gradcli.report.verdicts import Check, Verdict
 
 _ENTRIES = 1 << 10  # that are read along the cut, of all arrays together
@@ -39,7 +39,7 @@ class NotHeld(Exception):
 
 def check_of_first(run: ChunkRun, expression: str, executor: Executor, wrt: Iterable[str] | None, dialect: Any) -> tuple[int, Check]:
     """How many entries along the cut were held to the reference, and the verdict on them. Raises NotHeld."""
-    function, length = run.function, run.program.length
+    settings, length = run.settings, run.program.length
     axes = {value.name: value.axis for value in run.program.values}
     row = sum(prod(value.shape) // max(1, length) for value in run.program.values if value.axis is not None)
     count = min(length, max(_CHUNKS, _ENTRIES // max(1, row)))
@@ -47,9 +47,8 @@ def check_of_first(run: ChunkRun, expression: str, executor: Executor, wrt: Iter
     seed = None if run.seed is None else _first(run.seed, None, length, count, executor)
     try:
         whole = evaluated(
-            "evaluate", expression, {}, at=values, seed=seed, check=True, wrt=None if wrt is None else list(wrt), freeze=(),
-            dtype=function.float_dtype.name, random_state=run.state, timeout=None, limits=run.program.lowered.made.scope.limits,
-            dialect=dialect,
+            evaluate, expression, {}, at=values, seed=seed, wrt=None if wrt is None else list(wrt), dtype=settings.float_dtype.name,
+            random_state=run.state, limits=run.program.lowered.made.scope.limits, dialect=dialect, formula=False,
         )  # fmt: skip
     except GradcliError as error:
         raise NotHeld(error.message) from None
@@ -59,11 +58,11 @@ def check_of_first(run: ChunkRun, expression: str, executor: Executor, wrt: Iter
         name: Held("", None, value.shape, value.dtype.str, value.shape, (), value) if axes[name] is not None else value
         for name, value in values.items()
     }
-    in_chunks = _in_memory(ChunkRun(function, stores, seed, run.state, max(8, 8 * row * count // _CHUNKS)))
+    in_chunks = _in_memory(ChunkRun(settings, stores, seed, run.state, max(8, 8 * row * count // _CHUNKS)))
     for name, found in {"value": whole.value, **(whole.grad or {})}.items():
         wanted = np.asarray(found, float)
         apart = np.abs(np.asarray(in_chunks[name], float) - wanted)
-        if not np.all((apart <= _ALIKE[function.float_dtype.name] * np.max(np.abs(wanted), initial=0)) | (apart != apart)):
+        if not np.all((apart <= _ALIKE[settings.float_dtype.name] * np.max(np.abs(wanted), initial=0)) | (apart != apart)):
             what = "the value" if name == "value" else f"the gradient of {name}"
             return count, Check(Verdict.MISMATCH, reason=f"{what} of the first {count:,} entries is another in chunks than at once")
     return count, whole.check
@@ -84,7 +83,7 @@ def _first(value: Any, axis: int | None, length: int, count: int, executor: Exec
 
 def _in_memory(run: ChunkRun) -> dict[str, Any]:
     """The results of a run that memory holds."""
-    cut = {name: Entries(np.empty(shape, run.function.float_dtype)) for name, (shape, axis) in run.results().items() if axis is not None}
+    cut = {name: Entries(np.empty(shape, run.settings.float_dtype)) for name, (shape, axis) in run.results().items() if axis is not None}
     with Here(1) as here:
         found = run.run(here, cut, lambda: None)
     return {**found, **{name: target.array for name, target in cut.items()}}

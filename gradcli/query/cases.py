@@ -1,25 +1,86 @@
-"""Cases that are decided one at a time, in any order: each gives the same alone as after the others, as pytest's items are to."""
+"""Cases as `gradcli check` and the pytest plugin decide them: records with what is claimed of them, and cases one at a time, in any order,
+where each gives the same alone as after the others, as pytest's items are to."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from gradcli.errors import GradcliError
+from gradcli.errors import GradcliError, ParseError, Source
+from gradcli.files.jsonl import InputRecord
 from gradcli.language.run import Program
 from gradcli.language.tree import Assertion, Query, Statement
 from gradcli.query.baseline import Baseline, Identities
+from gradcli.query.evaluate import failed
+from gradcli.query.options import ClaimInput, Options, Policy
 from gradcli.query.outcome import checked, line_of, outcome_of
-from gradcli.query.policy import Policy
 from gradcli.query.programs import Programs
 from gradcli.query.record_lines import RecordLines
+from gradcli.query.unused_names import UsedNames
+from gradcli.report.identities import given_of
 from gradcli.report.outcomes import Outcome
 from gradcli.report.records import Record
 
 
+class CheckedLines(RecordLines):
+    """Records as `check` takes them: with what they expect, within their own tolerances unless the command line has some."""
+
+    skips = True
+
+    def __init__(self, programs: Programs, names: UsedNames, rtol: float | None, atol: float | None) -> None:
+        super().__init__(programs, names)
+        self.rtol, self.atol = rtol, atol
+
+    def options(self, given: InputRecord, options: Options) -> Options:
+        if not given.expect and given.rtol is None and given.atol is None:
+            return options
+        return replace(
+            options,
+            claims=tuple(ClaimInput(claim.of, claim.text, claim.numbers, claim.formula) for claim in given.expect),
+            rtol=given.rtol if self.rtol is None and given.rtol is not None else options.rtol,
+            atol=given.atol if self.atol is None and given.atol is not None else options.atol,
+        )
+
+    def digest(self, given: Any) -> str | None:
+        return given_of(given)
+
+    def decide(self, program: Program, given: InputRecord, parsed: list[Statement | GradcliError], policy: Policy) -> Record:
+        """The first that is wrong in a record's program, else its last query, else its last assert."""
+        result: Record | None = None
+        for record in claimed(program, parsed, given.expr, policy, given.id):
+            if result is None or record.mode != "assert":
+                result = record
+            if outcome_of(record, "", fail_on=policy.fail_on).bad:
+                result = record
+                break
+        if result is None:
+            result = failed(ParseError("the program has no query", source=Source(given.expr)), id=given.id)
+        result.expr = given.expr
+        result.xfail = result.xfail if given.xfail is None else given.xfail
+        return result
+
+
+def claimed(
+    program: Program, parsed: list[Statement | GradcliError], text: str, policy: Policy, id: Any = None,
+    save: Callable[[Record], None] | None = None, decide: Callable[..., Record | None] = checked,
+) -> Iterator[Record]:  # fmt: skip
+    """The records of a program, the policy's claims being about its last query, whose record may be saved, too."""
+    last = max((i for i, statement in enumerate(parsed) if isinstance(statement, Query)), default=None)
+    unclaimed = replace(policy, options=replace(policy.options, claims=())) if policy.options.claims else policy
+    for i, statement in enumerate(parsed):
+        record = decide(program, statement, policy if i == last else unclaimed, id=id)
+        if record is not None and save is not None and i == last and not record.unreached:
+            save(record)
+        if record is not None:
+            yield record
+    if policy.options.claims and last is None:
+        yield failed(ParseError("the program has no query that the claims could be about", source=Source(text)), id=id, expr=text)
+
+
 class Case(Protocol):
-    """What an item decides."""
+    """A case that an item decides."""
 
     @property
     def file(self) -> str:
@@ -30,11 +91,11 @@ class Case(Protocol):
         """The line there."""
 
     def outcome(self, name: str) -> Outcome:
-        """What becomes of it."""
+        """The outcome of the case, under a name."""
 
 
 class Known(NamedTuple):
-    """What a baseline has to say of a case, which is the ``number``-th of those that are equal to it."""
+    """A baseline's knowledge of a case, which is the ``number``-th of those that are equal to it."""
 
     baseline: Baseline
     number: int
