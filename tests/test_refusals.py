@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import builtins
+from types import FunctionType, MethodType
 
 import pytest
 from oracles import refusals
 
 import gradcli as torch
+from gradcli.tensors.torch.namespace import names
 
 RECORDED = refusals.recorded()
 TAKEN = (  # which say what they mean, though PyTorch wants them written otherwise
@@ -56,6 +58,24 @@ def test_errors_are_of_the_types_of_pytorch(text: str) -> None:
 )
 def test_what_is_said(text: str, message: str) -> None:
     assert str(refusals.raised(torch, text)) == message
+
+
+# Functions that look at their tensors first: these have too many axes, or are no truth values.
+BY_TENSORS = {"ger", "outer", "meshgrid", "where"}
+
+
+def test_no_function_computes_with_an_argument_that_it_does_not_have() -> None:
+    x = torch.ones(2, 2)
+    functions = {name: getattr(torch, name) for name in names()}
+    methods = {f"Tensor.{name}": getattr(torch.Tensor, name) for name in dir(torch.Tensor) if not name.startswith("_")}
+    asked = 0
+    for name, function in {**functions, **methods}.items():
+        if isinstance(function, (FunctionType, MethodType)):
+            asked += 1
+            of_tensors = (RuntimeError,) * (name.removeprefix("Tensor.") in BY_TENSORS)
+            with pytest.raises((TypeError, *of_tensors)):
+                function(x, foo=1)
+    assert asked > 1200
 
 
 def test_polygamma_takes_its_order_first() -> None:

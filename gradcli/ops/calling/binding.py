@@ -194,8 +194,8 @@ def applied(host: Host, record: Op | Composite, name: str, signature: Signature,
     except (TypeError, AttributeError, ValueError, LookupError, ArithmeticError) as error:
         if isinstance(error, GradcliError):
             raise
-        kinds = {IndexError: PlaceError, TypeError: MistypedArgumentError}
-        kind = next((kind for python, kind in kinds.items() if isinstance(error, python)), ArgumentError)
+        mistyped = MistypedArgumentError if isinstance(error, TypeError) else ArgumentError
+        kind = PlaceError if isinstance(error, IndexError) else mistyped
         raise kind(f"{name}: {str(error) or type(error).__name__}", help=usage(name, signature)) from None
 
 
