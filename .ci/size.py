@@ -1,7 +1,7 @@
 """How large the package is: tokens a room, and a failure above the sum that pyproject.toml allows.
 
 Counted are the tokens of code as `ast.unparse` writes it, without annotations, docstrings and comments, and words and signs of
-what stands beside it (C, scripts, tables, stubs), so that neither line breaks nor annotations change the sum. The number in
+what stands beside it (C, scripts, tables), so that neither line breaks nor annotations change the sum. The number in
 `[tool.gradcli-size]` only goes down; a commit that raises it says why.
 """
 
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 PROJECT = Path(__file__).resolve().parent.parent
-BESIDE = {".c", ".h", ".js", ".css", ".html", ".txt", ".pyi", ".json", ".jsonl", ".toml"}
+BESIDE = {".c", ".h", ".js", ".css", ".html", ".txt", ".json", ".jsonl", ".toml"}
 UNCOUNTED = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING, tokenize.ENDMARKER,
 }  # fmt: skip

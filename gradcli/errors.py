@@ -258,7 +258,7 @@ class AxisError(ShapeError, IndexError):
         self.axis, self.ndim = axis, ndim
 
 
-class TypeMismatchError(GradcliError):
+class TypeMismatchError(GradcliError, TypeError):
     code = "type"
 
 

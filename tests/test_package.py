@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -81,13 +82,38 @@ def test_the_wheel_is_the_package_and_no_more(archives: tuple[Path, Path]) -> No
     assert "gradcli/py.typed" in names
     sources = {path.relative_to(ROOT).as_posix() for path in (ROOT / "gradcli").rglob("*.py")}
     assert sources == {name for name in names if name.endswith(".py")}
+    assert len(names) == len({*names})
+
+
+def test_stubs_are_in_the_wheel_alone(archives: tuple[Path, Path]) -> None:
+    """They are written by each build, for what it builds."""
+    with zipfile.ZipFile(archives[0]) as found:
+        wheel = {name for name in found.namelist() if name.endswith(".pyi")}
+    with tarfile.open(archives[1]) as found:
+        sdist = {name for name in found.getnames() if name.endswith(".pyi")}
+    assert {"gradcli/__init__.pyi", "gradcli/api.pyi", "gradcli/tensors/torch/names.pyi"} < wheel
+    assert sdist == set()
+
+
+@checkout
+def test_a_build_without_numpy_fails_and_says_so(tmp_path: Path) -> None:
+    pytest.importorskip("hatchling", reason="hatchling, which builds gradcli, is not installed here")
+    (tmp_path / "numpy.py").write_text("raise ModuleNotFoundError('No module named numpy')")
+    program = "import sys; from hatchling.builders.wheel import WheelBuilder as B; print(*B(sys.argv[1]).build(directory=sys.argv[2]))"
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(ROOT), str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode != 0
+    assert "needs NumPy" in done.stderr
+    assert list(tmp_path.glob("*.whl")) == []
 
 
 def test_the_sdist_has_what_its_tests_read(archives: tuple[Path, Path]) -> None:
     with tarfile.open(archives[1]) as found:
         names = {name.partition("/")[2] for name in found.getnames()}
     wanted = {"README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "CITATION.cff", "NOTICE", "LICENSE", "pyproject.toml"}
-    wanted |= {"hatch_build.py", "mkdocs.yml", ".pre-commit-hooks.yaml", "action.yml", "templates/gradcli.yml"}
+    wanted |= {"hatch_build.py", "stubs.py", "mkdocs.yml", ".pre-commit-hooks.yaml", "action.yml", "templates/gradcli.yml"}
     wanted |= {".ci/lowest.py", ".ci/processors.py", ".ci/run"}
     for folder in ("tests", "samples", "docs", "benchmarks"):
         inside = [path for path in (ROOT / folder).rglob("*") if path.is_file() and "__pycache__" not in path.parts]

@@ -89,9 +89,9 @@ def test_threads_compute_at_the_same_time() -> None:
 def test_equal_constants_of_different_types_are_different_calls() -> None:
     x = torch.ones(2, 3)
     assert x.sum(1).tolist() == [3.0, 3.0]
-    with pytest.raises(TypeError, match=r"^sum\(\): argument 'dim' must be int, not bool"):
+    with pytest.raises(TypeError, match="axis must be a whole number, not True"):
         x.sum(True)
-    with pytest.raises(TypeError, match=r"^sum\(\): argument 'dim' must be int, not float"):
+    with pytest.raises(TypeError, match=r"axis must be a whole number, not 1\.0"):
         x.sum(1.0)
 
 
@@ -100,7 +100,7 @@ def test_a_form_of_call_that_fails_fails_every_time() -> None:
     for _ in range(2):
         with pytest.raises(IndexError, match="axis 5 is out of bounds"):
             x.sum(5)
-        with pytest.raises(TypeError, match="did you mean 'dim'"):
+        with pytest.raises(TypeError, match="sum has no argument 'dimm'"):
             x.sum(dimm=0)
 
 

@@ -182,4 +182,8 @@ declare(
     diag_embed=signature("diag_embed", _DIAGONAL),
     **{"linalg.diagonal": signature("diagonal", _DIAGONAL, **_LAST)},
 )
-declare(TORCH, flip=signature("torch_flip", "x, axis|dims+"))
+declare(
+    TORCH,
+    flip=signature("torch_flip", "x, axis|dims+"),
+    **{"linalg.diagonal": signature("diagonal", "x|A, *, offset, axis1|dim1, axis2|dim2", **_LAST)},
+)

@@ -156,4 +156,9 @@ declare(
     diff=signature("diff", "x, n, axis, prepend, append"),
     gradient=signature("gradient", "f|x|input, ***spacing, axis, edge_order"),
 )
-declare(TORCH, gradient=signature("torch_gradient", "f|input|x, spacing, axis, edge_order"))
+declare(
+    TORCH,
+    gradient=signature("torch_gradient", "f|input|x, *, spacing, axis, edge_order"),
+    **{f.name: signature(f.name, "y, x, *, dx, axis") for f in (trapezoid, cumulative_trapezoid)},
+    trapz=signature(trapezoid.name, "y, x, *, dx, axis"),
+)

@@ -179,6 +179,7 @@ declare(
 )
 declare(
     TORCH,
+    repeat_interleave=signature("repeat_interleave", "x, repeats, axis, *, output_size"),
     repeat=signature("torch_repeat", "x, repeats|sizes+"),
     meshgrid=signature("meshgrid", "**arrays|tensors, indexing", indexing="ij"),
     **{"Tensor.unfold": _UNFOLD},

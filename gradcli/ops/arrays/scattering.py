@@ -207,11 +207,11 @@ composite(
 _SOURCE = "x, axis, index, source|src"
 declare(
     NUMPY,
-    scatter=signature("scatter", "x, axis, index, source|src|value, reduce"),
+    scatter=signature("scatter", "x, axis, index, source|src|value, *, reduce"),
     scatter_add=signature("torch_scatter_add", _SOURCE),
-    scatter_reduce=signature("scatter_reduce", f"{_SOURCE}, reduce, include_self"),
-    index_reduce=signature("index_reduce", f"{_SOURCE}, reduce, include_self"),
-    index_add=signature("index_add", f"{_SOURCE}, alpha"),
+    scatter_reduce=signature("scatter_reduce", f"{_SOURCE}, reduce, *, include_self"),
+    index_reduce=signature("index_reduce", f"{_SOURCE}, reduce, *, include_self"),
+    index_add=signature("index_add", f"{_SOURCE}, *, alpha"),
     index_copy=signature("index_copy", _SOURCE),
     index_fill=signature("index_fill", "x, axis, index, value"),
     put=signature("put", "x, index, source, accumulate"),

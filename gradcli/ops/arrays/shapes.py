@@ -18,7 +18,7 @@ from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.extended import Whole
 from gradcli.ops.identities import number_inside, same_shape
 from gradcli.ops.registry import structural
-from gradcli.ops.spec import Op
+from gradcli.ops.spec import REQUIRED, Op
 from gradcli.ops.text import LARGEST_ARRAY, POWER, Form, Unprintable, indexed, indexed_in_latex
 from gradcli.ops.writing import Shape, axes_of, shape_by_example, witness
 
@@ -343,6 +343,5 @@ def part_of(x: Any, axis: int, start: int | None, stop: int | None, step: int | 
 
 declare(
     TORCH,
-    view=signature("reshape", "x, shape|size+"),
-    permute=signature("transpose", "x, axes+"),
+    view=signature("reshape", "x, shape|size+", shape=REQUIRED),
 )

@@ -47,7 +47,8 @@ def bind(host: Host, name: str, signature: Signature, arguments: Sequence[Any], 
     """Arguments by the parameter names of our own records."""
     given: dict[str, Any] = {}
     left = list(arguments)
-    for parameter in signature.parameters:
+    by_position = [parameter for parameter in signature.parameters if not parameter.by_name]
+    for parameter in by_position:
         if not left:
             break
         if parameter.many and (parameter.each or not isinstance(left[0], (list, tuple))):
@@ -60,8 +61,9 @@ def bind(host: Host, name: str, signature: Signature, arguments: Sequence[Any], 
         else:
             given[parameter.name] = argument
     if left:
-        most = len(signature.parameters)
-        raise MistypedArgumentError(f"{name} takes at most {most} arguments, not {len(arguments)}", help=usage(name, signature))
+        most = "1 argument" if len(by_position) == 1 else f"{len(by_position)} arguments"
+        where = " by position" if len(by_position) < len(signature.parameters) else ""
+        raise MistypedArgumentError(f"{name} takes at most {most}{where}, not {len(arguments)}", help=usage(name, signature))
     for keyword, argument in keywords.items():
         parameter = _spelled(name, signature, keyword)
         if parameter.ignored:
@@ -135,6 +137,10 @@ def prepared(
             rest[parameter.otherwise] = rest.pop(parameter.name)
             if displaced is not None:
                 rest[parameter.name] = displaced
+    for key, default in signature.defaults:
+        given_there = rest.get(key, REQUIRED)
+        if default is REQUIRED and (given_there is REQUIRED or (given_there is None and key in record.static)):
+            raise missing(name, key, signature)
     operands = _variadic(host, record, name, rest) if record.variadic else _operands(host, record, name, rest)
     scalars = record.scalars if isinstance(record, Composite) else frozenset()
     varying = {key: rest.pop(key) for key in scalars if key in rest and host.varies(rest[key])}
@@ -143,8 +149,13 @@ def prepared(
     static.update((key, _varying(host, name, key, value)) for key, value in varying.items())
     for key, value in static.items():
         if value is REQUIRED:
-            raise MistypedArgumentError(f"{name} needs the argument {key!r}", help=usage(name, signature))
+            raise missing(name, key, signature)
     return operands, static
+
+
+def missing(name: str, key: str, signature: Signature) -> MistypedArgumentError:
+    """Return the error for an argument without which a function cannot be called."""
+    return MistypedArgumentError(f"{name} needs the argument {key!r}", help=usage(name, signature))
 
 
 def _varying(host: Host, name: str, key: str, value: Any) -> Any:
@@ -183,7 +194,8 @@ def applied(host: Host, record: Op | Composite, name: str, signature: Signature,
     except (TypeError, AttributeError, ValueError, LookupError, ArithmeticError) as error:
         if isinstance(error, GradcliError):
             raise
-        kind = PlaceError if isinstance(error, IndexError) else ArgumentError
+        mistyped = MistypedArgumentError if isinstance(error, TypeError) else ArgumentError
+        kind = PlaceError if isinstance(error, IndexError) else mistyped
         raise kind(f"{name}: {str(error) or type(error).__name__}", help=usage(name, signature)) from None
 
 
@@ -217,7 +229,9 @@ def _listed_arrays(host: Host, items: Any, of: Use) -> list[Any]:
 
 
 def _variadic(host: Host, record: Op | Composite, name: str, rest: dict[str, Any]) -> list[Any]:
-    operands = _listed_arrays(host, rest.pop(record.operands[0], None), (record, name, record.operands[0]))
+    listed = rest.pop(record.operands[0], None)
+    operands = _listed_arrays(host, listed, (record, name, record.operands[0]))
     if not operands:
-        raise ArgumentError(f"{name} needs a list of at least one array", help=f"write {name}([x, y])")
+        kind = ArgumentError if isinstance(listed, (list, tuple)) else MistypedArgumentError
+        raise kind(f"{name} needs a list of at least one array", help=f"write {name}([x, y])")
     return operands

@@ -69,7 +69,8 @@ for _name in ("asarray", "tensor", "as_tensor"):
 
 _TORCH = {
     **{name: signature(name, "x, axis, keepdims, -dtype, -out") for name in ("sum", "mean", "prod")},
-    **{name: signature(name, "x, axis, keepdims, -out") for name in ("argmax", "argmin", "logsumexp")},
+    **{name: signature(name, "x, axis, keepdims, -out") for name in ("argmax", "argmin")},
+    "logsumexp": signature("logsumexp", "x, axis, keepdims, -out", axis=REQUIRED),
     "amax": with_node(signature("max", "x, axis, keepdims, -out"), "Amax"),
     "amin": with_node(signature("min", "x, axis, keepdims, -out"), "Amin"),
     "softplus": signature("softplus", "x, beta, threshold", threshold=20),

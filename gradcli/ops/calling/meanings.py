@@ -73,7 +73,7 @@ def takes_more(name: str, library: str, count: int) -> bool:
     usual, other = lookup(name, NUMPY), lookup(name, library)
     if usual is None or other is None or any(p.many for p in usual.parameters):
         return False
-    return len(usual.parameters) < count <= len(other.parameters)
+    return len(usual.parameters) < count <= sum(not parameter.by_name for parameter in other.parameters)
 
 
 def is_method_of_arrays(name: str) -> bool:
@@ -122,7 +122,7 @@ def _given(call: Call, signature: Signature) -> dict[str, tuple[int | str, ...]]
     left = list(range(len(call.listed)))
     given: dict[str, tuple[int | str, ...]] = {}
     for parameter in signature.parameters:
-        if not left:
+        if not left or parameter.by_name:
             break
         if parameter.many and (parameter.each or not call.listed[left[0]]):
             taken, left = tuple(left), []
@@ -151,8 +151,11 @@ def _canonical(signature: Signature, given: dict[str, tuple[int | str, ...]]) ->
     if record is not None:
         needed = [name for name, value in record.static.items() if value is REQUIRED]
         needed += [name for name in record.operands if name not in record.optional]
-        if any(name not in given and name not in dict(signature.defaults) for name in needed) and not record.variadic:
+        stated = dict(signature.defaults)
+        if any(name not in given and name not in stated for name in needed) and not record.variadic:
             return None
+    if any(value is REQUIRED for _, value in defaults):
+        return None
     if target in _ALIKE:
         alike, without, unless = _ALIKE[target]
         if without.isdisjoint(given) or not unless.isdisjoint(given):

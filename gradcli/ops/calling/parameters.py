@@ -145,6 +145,13 @@ def _text(op: Any, key: str, value: Any) -> str:
     return value
 
 
+def _mask(op: Any, key: str, value: Any) -> Any:
+    """Truth values, or numbers that are true where they are not 0, in lists or an array."""
+    if not isinstance(value, (StaticArray, tuple, bool)):
+        raise MistypedArgumentError(f"{key} must be an array of truth values, not {value!r}")
+    return _any(op, key, value)
+
+
 def _order(op: Any, key: str, value: Any) -> Any:
     if value is None or isinstance(value, str):
         return value
@@ -216,7 +223,7 @@ _CHECKS: dict[str, Check] = {
     **dict.fromkeys(("constant_values", "end_values", "scale_factor"), _quantities),
     **dict.fromkeys(("align_corners", "recompute_scale_factor", "size_average", "unbiased"), _switch),
     **dict.fromkeys(("compute_mode", "driver", "rounding_mode"), _word),
-    "discont": _quantity,
+    "discont": _quantity, "mask": _mask,
     "v": _one_order,
     "n": _integer,
     "shape": _shape,

@@ -5,7 +5,8 @@ A signature lists parameters in the library's order. ``x|input`` gives alternati
 all the remaining arguments, ``***arrays`` the remaining arguments even if they are lists, ``shape+`` takes a tuple or
 all the remaining arguments. ``axis@y`` is an axis if the argument is one and the parameter y otherwise; of two
 arguments, ``axis@y, y`` takes them in either order; an operand in its place is one of whole numbers. ``axis?`` may be
-None, for all entries along one axis. Keyword arguments of `signature` override our defaults.
+None, for all entries along one axis. What follows ``*`` is given by keyword only. Keyword arguments of `signature`
+override our defaults, with REQUIRED where the library has none.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ class Parameter:
     each: bool = False  # takes all the remaining arguments, which may be lists
     otherwise: str = ""  # the parameter meant by an argument that is no axis
     flattens: bool = False  # None is all entries of x along one axis
+    by_name: bool = False
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -52,12 +54,17 @@ _TABLES: dict[str, dict[str, Signature]] = {NUMPY: {}, TORCH: {}, MATH: {}, SCIP
 
 def signature(target: str, text: str, **defaults: Any) -> Signature:
     parameters = []
-    for written in text.replace(" ", "").split(","):
+    words = text.replace(" ", "").split(",")
+    last = words.index("*") if "*" in words else len(words)  # by position
+    for place, written in enumerate(words):
+        if place == last:
+            continue
         word, _, otherwise = written.partition("@")
         names = tuple(word.lstrip("-*").rstrip("+?").split("|"))
         spellings = names + tuple(s for s in _SYNONYMS.get(names[0], ()) if s not in names)
         many = word.endswith("+") or word.startswith("**")
-        parameters.append(Parameter(names[0], spellings, word.startswith("-"), many, word.startswith("***"), otherwise, word.endswith("?")))
+        each, flattens = word.startswith("***"), word.endswith("?")
+        parameters.append(Parameter(names[0], spellings, word.startswith("-"), many, each, otherwise, flattens, place > last))
     return Signature(target, tuple(parameters), tuple(defaults.items()))
 
 

@@ -273,11 +273,12 @@ ieee_remainder = composite(
 declare(NUMPY, round=signature("round_decimals", "x, decimals, -out"), around=signature("round_decimals", "x, decimals, -out"))
 declare(
     TORCH,
-    round=signature("round_decimals", "x, decimals"),
-    **{"special.round": with_node(signature("round_decimals", "x, decimals"), "Round.1")},
-    add=signature("torch_add", "x, y|other, alpha"),
-    sub=signature("torch_sub", "x, y|other, alpha"),
-    subtract=signature("torch_sub", "x, y|other, alpha"),
-    **{name: signature("torch_div", "x, y|other, rounding_mode") for name in ("div", "divide", "true_divide")},
+    round=signature("round_decimals", "x, *, decimals"),
+    **{"special.round": with_node(signature("round_decimals", "x, *, decimals"), "Round.1")},
+    add=signature("torch_add", "x, y|other, *, alpha"),
+    sub=signature("torch_sub", "x, y|other, *, alpha"),
+    subtract=signature("torch_sub", "x, y|other, *, alpha"),
+    rsub=signature("rsub", "x, y|other, *, alpha"),
+    **{name: signature("torch_div", "x, y|other, *, rounding_mode") for name in ("div", "divide", "true_divide")},
 )
 declare(MATH, remainder=signature("ieee_remainder", "x, y"), fabs=signature("abs", "x"))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from gradcli.ops import pytorch
+from gradcli.ops.calling.prefixes import TORCH
+from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.carrying import mixed
 from gradcli.ops.domains import EVERYWHERE, at
 from gradcli.ops.elementwise import extended
@@ -39,3 +41,4 @@ addcdiv = composite(
     "addcdiv", "x tensor1 tensor2 value?", lambda x, a, b, value: x + _scaled(a / b, value), backward="Addcdiv",
     doc="x + value*tensor1/tensor2, value being 1 by default.", domain=EVERYWHERE - at(tensor2=0),
 )
+declare(TORCH, **{f.name: signature(f.name, "x, tensor1, tensor2, *, value") for f in (addcmul, addcdiv)})

@@ -101,5 +101,5 @@ linalg_cross = composite(
     "linalg_cross", "x y", _along, static={"axis": -1}, public=False, backward="LinalgCross", leads="x y",
     layout="rows", doc="torch.linalg.cross: the vector product along the last axis, or along dim.",
 )  # fmt: skip
-declare(TORCH, **{"cross": signature("torch_cross", "x, y|other, axis"), "linalg.cross": signature("linalg_cross", "x, y|other, axis")})
+declare(TORCH, **{"cross": signature("torch_cross", "x, y|other, axis"), "linalg.cross": signature("linalg_cross", "x, y|other, *, axis")})
 declare(NUMPY, cross=signature("cross", "x|a, y|b, axisa, axisb, axisc, axis"))

@@ -245,10 +245,11 @@ _A = "x|A|input"
 _LU = "x|LU|LU_data, pivots|LU_pivots"
 declare(
     TORCH,
-    **{"linalg.lu": signature("torch_linalg_lu", f"{_A}, pivot"), "linalg.lu_solve": signature("lu_solve", f"{_LU}, y|B, left, adjoint")},
+    **{"linalg.lu": signature("torch_linalg_lu", f"{_A}, *, pivot")},
+    **{"linalg.lu_solve": signature("lu_solve", f"{_LU}, y|B, *, left, adjoint")},
     lu=signature("torch_lu", f"{_A}, pivot, get_infos"),
-    lu_factor=signature("lu_factor", f"{_A}, pivot"),
-    lu_factor_ex=signature("lu_factor_ex", f"{_A}, pivot, check_errors"),
+    lu_factor=signature("lu_factor", f"{_A}, *, pivot"),
+    lu_factor_ex=signature("lu_factor_ex", f"{_A}, *, pivot, check_errors"),
     lu_unpack=signature("lu_unpack", f"{_LU}, unpack_data, unpack_pivots"),
     lu_solve=signature("lu_solve", f"y|b|input, {_LU}"),
     **{"Tensor.lu": signature("torch_lu", f"{_A}, pivot, get_infos"), "Tensor.lu_solve": signature("lu_solve", f"y|b|input, {_LU}")},

@@ -188,8 +188,9 @@ scipy_cholesky = composite(
 _A = "x|A|input"
 declare(
     TORCH,
-    **{name: signature("cholesky", f"{_A}, upper") for name in ("cholesky", "linalg.cholesky")},
-    cholesky_ex=signature("cholesky_ex", f"{_A}, upper, check_errors"),
+    cholesky=signature("cholesky", f"{_A}, upper"),
+    **{"linalg.cholesky": signature("cholesky", f"{_A}, *, upper")},
+    cholesky_ex=signature("cholesky_ex", f"{_A}, *, upper, check_errors"),
     qr=signature("old_qr", f"{_A}, some"),
     **{"linalg.qr": signature("torch_qr", f"{_A}, mode"), "Tensor.qr": signature("old_qr", f"{_A}, some")},
 )

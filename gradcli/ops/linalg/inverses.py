@@ -197,7 +197,7 @@ declare(
     det=signature("det", _A), logdet=signature("logdet", _A),
     **{name: signature("inv", _A) for name in ("inv", "linalg.inv", "inverse")},
     **{name: signature("named_slogdet", _A) for name in ("slogdet", "linalg.slogdet")},
-    **{"linalg.inv_ex": signature("inv_ex", f"{_A}, check_errors")},
+    **{"linalg.inv_ex": signature("inv_ex", f"{_A}, *, check_errors")},
 )
 declare(NUMPY, slogdet=signature("named_slogdet", "x"))
 declare(

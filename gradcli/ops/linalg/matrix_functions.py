@@ -233,7 +233,7 @@ declare(
     multi_dot=signature("multi_dot", "**arrays|tensors"),
     chain_matmul=signature("multi_dot", "**arrays|matrices"),
     vander=signature("vander", "x, count|N, increasing"),
-    **{"linalg.vander": signature("torch_vander", "x, count|N")},
+    **{"linalg.vander": signature("torch_vander", "x, *, count|N")},
     **{name: signature("householder_product", f"{_A}, tau|input2") for name in ("householder_product", "orgqr")},
     ormqr=signature("ormqr", "x|input|a, tau|input2, y|other|input3, left, transpose"),
 )

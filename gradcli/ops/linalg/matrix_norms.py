@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from gradcli.errors import ArgumentError, ShapeError
+from gradcli.errors import ArgumentError, MistypedArgumentError, ShapeError
 from gradcli.ops.arrays.shapes import reshape, transpose
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature, with_node
@@ -20,6 +20,7 @@ from gradcli.ops.linalg.spectra import EQUAL_SIZES, svdvals_of
 from gradcli.ops.reductions.along import reduced
 from gradcli.ops.reductions.sums import AXES, max_, min_, norm, sum_
 from gradcli.ops.registry import composite
+from gradcli.ops.spec import REQUIRED
 from gradcli.ops.writing import axes_of
 
 _LAST = (-2, -1)
@@ -92,7 +93,7 @@ def _norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
     if count == 2:
         return matrix_norm_of(x, ord, _LAST if axis is None else axis, keepdims)
     if isinstance(ord, str):
-        raise ArgumentError(f"a vector has no norm {ord!r}")
+        raise MistypedArgumentError(f"a vector has no norm {ord!r}")
     return vector_norm_of(x, ord, axis, keepdims)
 
 
@@ -169,7 +170,7 @@ declare(
     matrix_norm=signature("matrix_norm", f"x|A|input, ord, {_AXES}"),
     cond=signature("cond", "x|A|input, ord|p"),
     nuclear_norm=with_node(signature("matrix_norm", "x, axis, keepdims", ord="nuc"), "Sum.1"),
-    frobenius_norm=with_node(signature("vector_norm", "x, axis, keepdims"), "Norm.1"),
+    frobenius_norm=with_node(signature("vector_norm", "x, axis, keepdims", axis=REQUIRED), "Norm.1"),
 )
 declare(
     NUMPY,

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ShapeError
+from gradcli.ops.calling.prefixes import TORCH
+from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.facts import Function
 from gradcli.ops.linalg.products import matmul, outer
 from gradcli.ops.reductions.sums import sum_
@@ -46,3 +48,4 @@ for _name, _product, _ranks, _operands, _doc in (
         backward=_name.capitalize(), leads=f"input {_operands}",
         doc=f"beta*input + alpha times {_doc}; with beta=0 the input is not read.",
     )  # fmt: skip
+    declare(TORCH, **{_name: signature(_name, f"input, {_operands.replace(' ', ', ')}, *, beta, alpha")})

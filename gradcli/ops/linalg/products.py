@@ -326,6 +326,7 @@ declare(
     outer=signature("outer", _TWO),
     tensordot=signature("torch_tensordot", "x|a|input, y|b|other, axes|dims"),
     trace=signature("trace", "x"),
+    vecdot=signature("vecdot", "x, y|other, *, axis"),
 )
 declare(
     NUMPY,

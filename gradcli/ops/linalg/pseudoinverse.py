@@ -137,7 +137,7 @@ declare(
     TORCH,
     **{"linalg.pinv": signature("pinv", f"{_A}, rtol|rcond, atol, hermitian")},
     pinverse=signature("pinv", f"{_A}, rtol|rcond", rtol=1e-15),
-    lstsq=signature("torch_lstsq", f"{_A}, {_B}, rcond, driver"),
+    lstsq=signature("torch_lstsq", f"{_A}, {_B}, rcond, *, driver"),
 )
 declare(
     NUMPY,

@@ -110,8 +110,8 @@ tensorinv = composite(
 _A, _B = "x|A|input", "y|B|other"
 declare(
     TORCH,
-    solve=signature("torch_solve", f"{_A}, {_B}, left"),
-    solve_ex=signature("solve_ex", f"{_A}, {_B}, left, check_errors"),
+    solve=signature("torch_solve", f"{_A}, {_B}, *, left"),
+    solve_ex=signature("solve_ex", f"{_A}, {_B}, *, left, check_errors"),
     tensorsolve=signature("tensorsolve", f"{_A}, {_B}, axes"),
     tensorinv=signature("tensorinv", f"{_A}, ind"),
 )

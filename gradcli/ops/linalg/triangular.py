@@ -18,7 +18,7 @@ from gradcli.ops.linalg.conditions import has_nonzero_diagonal
 from gradcli.ops.linalg.matrices import as_column, lower_part, square, transposed, upper_part, with_unit_diagonal, zeros
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.registry import composite, structural
-from gradcli.ops.spec import Op
+from gradcli.ops.spec import REQUIRED, Op
 from gradcli.ops.writing import Shape, witness
 
 
@@ -86,14 +86,12 @@ def triangular_solution(x: Any, y: Any, upper: bool, unitriangular: bool = False
     return transposed(solve_triangular(transposed(x), transposed(y), upper=not upper, unitriangular=unitriangular))
 
 
-def _torch_solve_triangular(x: Any, y: Any, upper: bool | None, left: bool, unitriangular: bool) -> Any:
-    if upper is None:
-        raise ArgumentError("solve_triangular needs the argument 'upper'", help="write solve_triangular(A, B, upper=True)")
+def _torch_solve_triangular(x: Any, y: Any, upper: bool, left: bool, unitriangular: bool) -> Any:
     return triangular_solution(x, y, upper, unitriangular, left)
 
 
 torch_solve_triangular = composite(
-    "torch_solve_triangular", "x y", _torch_solve_triangular, static={"upper": None, "left": True, "unitriangular": False},
+    "torch_solve_triangular", "x y", _torch_solve_triangular, static={"upper": False, "left": True, "unitriangular": False},
     public=False, backward="LinalgSolveTriangular", doc="torch.linalg.solve_triangular: the z with x @ z = y, or z @ x = y.",
 )  # fmt: skip
 
@@ -199,7 +197,7 @@ cholesky_inverse = composite(
 
 declare(
     TORCH,
-    solve_triangular=signature("torch_solve_triangular", "x|A, y|B, upper, left, unitriangular"),
+    solve_triangular=signature("torch_solve_triangular", "x|A, y|B, *, upper, left, unitriangular", upper=REQUIRED),
     triangular_solve=signature("triangular_solve", "y|b|input|self, x|A, upper, transpose, unitriangular"),
     cholesky_solve=signature("cholesky_solve", "y|B|input, x|L|input2, upper"),
     cholesky_inverse=signature("cholesky_inverse", "x|L|input, upper"),

@@ -239,5 +239,8 @@ declare(
     **{f.name: signature(f.name, ", ".join((*f.operands, *f.static, "-inplace")))
        for f in (relu, relu6, hardtanh, hardsigmoid, hardswish, leaky_relu, elu, celu, selu, silu, mish, threshold, dropout, rrelu)},
     **{name: signature(f"torch_{name}", "x, axis, -_stacklevel, -dtype") for name in ("softmax", "log_softmax")},
+    **{f"{part}.{name}": signature(f"torch_{name}", "x, axis, -dtype", axis=REQUIRED)
+       for part in ("torch", "special", "Tensor") for name in ("softmax", "log_softmax")},
+    gelu=signature("gelu", "x, *, approximate"),
     softmin=signature("softmin", "x, axis, -_stacklevel, -dtype"),
 )  # fmt: skip

@@ -9,6 +9,8 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.shapes import broadcast_to, reshape, swapaxes
+from gradcli.ops.calling.prefixes import TORCH
+from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.logic import equal, where
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.nn.softmax import softmax
@@ -67,3 +69,5 @@ scaled_dot_product_attention = composite(
     doc="softmax(query @ key.T / sqrt(d)) @ value, of keys that the mask (truth values, or numbers to add) leaves.",
     examples=("F.scaled_dot_product_attention([x], [y, 2*y], [w, -w])",),
 )  # fmt: skip
+_QUERIES = "query, key, value, attn_mask, dropout_p, is_causal, *, scale, enable_gqa"
+declare(TORCH, scaled_dot_product_attention=signature("scaled_dot_product_attention", _QUERIES))

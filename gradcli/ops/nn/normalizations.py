@@ -161,6 +161,8 @@ declare(
     layer_norm=signature("layer_norm", "x, normalized_shape, weight, bias, eps"),
     rms_norm=signature("rms_norm", "x, normalized_shape, weight, eps"),
     group_norm=signature("group_norm", "x, num_groups, weight, bias, eps"),
-    batch_norm=signature("batch_norm", "x, running_mean, running_var, weight, bias, training, momentum, eps"),
+    batch_norm=signature(
+        "batch_norm", "x, running_mean, running_var, weight, bias, training, momentum, eps", running_mean=REQUIRED, running_var=REQUIRED,
+    ),
     instance_norm=signature("instance_norm", "x, running_mean, running_var, weight, bias, use_input_stats, momentum, eps"),
 )

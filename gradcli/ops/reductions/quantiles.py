@@ -186,5 +186,5 @@ declare(
     TORCH,
     median=signature("torch_median", "x, axis, keepdims"),
     nanmedian=signature("torch_nanmedian", "x, axis, keepdims"),
-    **{name: signature(name, "x, q, axis, keepdims, interpolation") for name in ("quantile", "nanquantile")},
+    **{name: signature(name, "x, q, axis, keepdims, *, interpolation") for name in ("quantile", "nanquantile")},
 )

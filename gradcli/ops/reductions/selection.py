@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import ArgumentError, EvaluationError
+from gradcli.errors import ArgumentError, EvaluationError, MistypedArgumentError
 from gradcli.ops.array_text import reduced_text
 from gradcli.ops.arrays.addressing import take_along
 from gradcli.ops.arrays.shapes import part_of, reshape
@@ -154,6 +154,8 @@ def chosen(x: Any, index: Any, axis: int, keepdims: bool) -> Any:
 def _extreme_of(choose: Op, reduce: Op, pair: Op) -> Function:
     def body(x: Any, y: Any, axis: Any, keepdims: bool) -> Any:
         if y is not None:
+            if keepdims or axis is not None:
+                raise MistypedArgumentError(f"{reduce.name} of two arrays takes neither an axis nor keepdims")
             return pair(x, y)
         if axis is None:
             if keepdims:
@@ -289,8 +291,9 @@ aminmax = composite(
 declare(NUMPY, **{name: signature(name, "x, axis?, -kind, -fields|order, -stable") for name in ("argsort", "sort")})
 declare(
     TORCH,
-    sort=signature("torch_sort", "x, axis, descending, stable"),
-    argsort=signature("argsort", "x, axis, descending, -stable"),
-    max=signature("torch_max", "x, axis@y, keepdims, y"),
-    min=signature("torch_min", "x, axis@y, keepdims, y"),
+    sort=signature("torch_sort", "x, axis, descending, *, stable"),
+    argsort=signature("argsort", "x, axis, descending, *, -stable"),
+    aminmax=signature("aminmax", "x, *, axis, keepdims"),
+    max=signature("torch_max", "x, axis@y, keepdims, *, y"),
+    min=signature("torch_min", "x, axis@y, keepdims, *, y"),
 )

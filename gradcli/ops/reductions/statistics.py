@@ -140,7 +140,7 @@ def _spread_of_numbers(name: str, root: bool) -> Composite:
 nanvar, nanstd = _spread_of_numbers("nanvar", False), _spread_of_numbers("nanstd", True)
 declare(
     TORCH,
-    cov=signature("torch_cov", "x, correction, fweights, aweights"),
+    cov=signature("torch_cov", "x, *, correction, fweights, aweights"),
     corrcoef=signature("corrcoef", "x"),
 )
 declare(

@@ -307,7 +307,7 @@ nansum = composite(
 nanmean = composite("nanmean", "x where?", _nanmean, static=AXES, doc="The mean of the entries that are numbers.")
 
 
-_SPREAD = "x, axis@unbiased, unbiased, keepdims, correction"
+_SPREAD = "x, axis@unbiased, unbiased, keepdims, *, correction"
 declare(
     TORCH,
     **{name: signature(f"torch_{name}", _SPREAD) for name in ("var", "std")},

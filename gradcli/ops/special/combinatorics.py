@@ -10,7 +10,7 @@ import numpy as np
 
 from gradcli.errors import ArgumentError
 from gradcli.ops.arrays.reshaping import expand_dims
-from gradcli.ops.calling.prefixes import NUMPY
+from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.constants import LN_PI
 from gradcli.ops.domains import EVERYWHERE, at, given, of
@@ -295,3 +295,4 @@ declare(
     perm=signature("perm", "n|N, k, -exact"),
     mvlgamma=signature("mvlgamma", "x, p"), multigammaln=signature("mvlgamma", "x|a, p|d"), zeta=signature("zeta", "x, q|other"),
 )  # fmt: skip
+declare(TORCH, zeta=signature("zeta", "x, q|other", q=REQUIRED))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.calling.prefixes import NUMPY
+from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.carrying import either, joined_rounds, rising
 from gradcli.ops.domains import EVERYWHERE, Lattice, at
@@ -15,7 +15,7 @@ from gradcli.ops.elementwise import extended
 from gradcli.ops.elementwise.exponential import exp2
 from gradcli.ops.facts import Kink
 from gradcli.ops.registry import composition, elementwise
-from gradcli.ops.spec import Op
+from gradcli.ops.spec import REQUIRED, Op
 from gradcli.ops.text import number_in_c
 from gradcli.ops.writing import scipy_special, witness
 
@@ -276,3 +276,4 @@ softplus: Op = elementwise(
 )
 
 declare(NUMPY, polygamma=signature("polygamma", "n@x, x"))
+declare(TORCH, polygamma=signature("polygamma", "n@x, x", n=REQUIRED))

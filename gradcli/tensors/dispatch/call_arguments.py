@@ -52,14 +52,13 @@ class Host:
 
     @classmethod
     def operand(cls, argument: Any, of: binding.Use) -> Any:
-        if isinstance(argument, _NO_TENSORS):
-            _, name, operand = of
-            if not isinstance(argument, _NUMBERS) or not takes_number(name, operand):
-                raise no_tensor(name, operand, argument)
+        _refuse_no_tensor(argument, of)
         return cls.value(argument)
 
     @staticmethod
     def whole(argument: Any, of: binding.Use | None = None) -> Any:
+        if of is not None:
+            _refuse_no_tensor(argument, of)
         tensor = as_tensor(argument)
         if tensor.array.dtype.kind in dtypes.FLOATS and not tensor.array.size:
             tensor = Tensor(tensor.array.astype(np.int64))
@@ -101,6 +100,13 @@ class Host:
         return apply(op, [o if o is None else _constant(o) for o in operands], static)
 
 
+def _refuse_no_tensor(argument: Any, of: binding.Use) -> None:
+    """Refuse what stands for no tensor: only a number may, where a function says so."""
+    _, name, operand = of
+    if not isinstance(argument, Tensor) and not (isinstance(argument, _NUMBERS) and takes_number(name, operand)):
+        raise no_tensor(name, operand, argument)
+
+
 def _constant(number: Any) -> Tensor:
     array = np.asarray(number)
     return Tensor(
@@ -114,6 +120,10 @@ class NumpyHost(Host):
     @classmethod
     def operand(cls, argument: Any, of: binding.Use) -> Any:
         return cls.value(argument)
+
+    @staticmethod
+    def whole(argument: Any, of: binding.Use | None = None) -> Any:
+        return Host.whole(argument)
 
     @staticmethod
     def value(argument: Any) -> Any:
@@ -156,7 +166,7 @@ class ScipyHost(NumpyHost):
         tensor = as_tensor(argument)
         if tensor.array.dtype.kind in dtypes.FLOATS and bool(np.all(tensor.array == np.rint(tensor.array))):
             tensor = Tensor(tensor.array.astype(np.int64))
-        return Host.whole(tensor, of)
+        return Host.whole(tensor)
 
 
 class _Place:
@@ -174,6 +184,10 @@ class _Undecided(Exception):
 
 class _Rehearsal(Host):
     """Places of tensors as the carriers of a call."""
+
+    @classmethod
+    def operand(cls, argument: Any, of: binding.Use) -> Any:
+        return argument if isinstance(argument, _Place) else super().operand(argument, of)
 
     @staticmethod
     def value(argument: Any) -> Any:
@@ -213,8 +227,7 @@ class _NumpyRehearsal(_Rehearsal):
 
 
 HOST, NUMPY_HOST, SCIPY_HOST, _REHEARSAL, _NUMPY_REHEARSAL = Host(), NumpyHost(), ScipyHost(), _Rehearsal(), _NumpyRehearsal()
-_NUMBERS = (bool, int, float)
-_NO_TENSORS = (*_NUMBERS, list, tuple, str)
+_NUMBERS = (bool, int, float, np.generic)
 
 
 class Arrangement(NamedTuple):

@@ -11,7 +11,7 @@ from gradcli.errors import ArgumentError, AxisError, GradcliError, ShapeError
 from gradcli.ops.pytorch import unbroadcastable
 from gradcli.ops.spec import Op
 from gradcli.tensors.core import dtypes
-from gradcli.tensors.dispatch.pytorch_types import refused, takes_mask, takes_one_dtype, takes_rank
+from gradcli.tensors.dispatch.pytorch_types import bare, refused, takes_mask, takes_one_dtype, takes_rank
 
 
 def explained(op: Op, arrays: Sequence[Any], static: Mapping[str, Any], error: Exception) -> Exception:
@@ -30,7 +30,8 @@ def explained(op: Op, arrays: Sequence[Any], static: Mapping[str, Any], error: E
         return better
     except Exception:  # the shape rule knows no more than the operation
         pass
-    return (IndexError if isinstance(error, IndexError) else RuntimeError)(f"{op.name}: {error}")
+    kind = next((kind for kind in (IndexError, TypeError) if isinstance(error, kind)), RuntimeError)
+    return kind(f"{op.name}: {error}")
 
 
 class ArgumentValueError(ArgumentError, ValueError):
@@ -59,9 +60,9 @@ def check_same_dtype(operands: Sequence[Any]) -> None:
 
 def check_taken(name: str, arguments: Sequence[Any]) -> None:
     """Refuse tensors of a dtype, of different dtypes or of a rank that PyTorch's function does not take."""
-    name = name.removeprefix("Tensor.")
+    name = bare(name)
     arrays = [array for a in arguments if isinstance(array := getattr(a, "array", None), np.ndarray)]
-    if len(arrays) > 1:
+    if len(arrays) > 1 and hasattr(arguments[1], "array"):
         first, second = arrays[0].dtype, arrays[1].dtype
         if takes_mask(name) and second.kind != "b":
             raise RuntimeError(f"{name}: the mask must be of booleans, not of {second.name}")

@@ -34,7 +34,7 @@ from gradcli.tensors.dispatch.halves import in_float32
 from gradcli.tensors.dispatch.layouts import relaid
 from gradcli.tensors.dispatch.named_results import named_results
 from gradcli.tensors.dispatch.pytorch_calls import check_of, takes_dtype
-from gradcli.tensors.dispatch.pytorch_types import concerns_floats, is_particular
+from gradcli.tensors.dispatch.pytorch_types import concerns_floats, is_of_numbers, is_particular, no_tensor
 from gradcli.tensors.dispatch.regions import region, region_of
 from gradcli.tensors.dispatch.whole_numbers import settle
 
@@ -77,7 +77,7 @@ def _settled(name: str, library: str, arguments: tuple[Any, ...], keywords: dict
     error = None if check is None else check(arguments, keywords)
     if error is not None:
         raise error
-    if library == TORCH and is_particular(name) and (concerns_floats(name) or not _of_one_float(arguments)):
+    if library == TORCH and arguments and is_particular(name) and (concerns_floats(name) or not _of_one_float(arguments)):
         if keywords.get("dtype") is None:  # in which it is computed
             check_taken(name, arguments)
         settled = settle(name, arguments, keywords)
@@ -148,6 +148,8 @@ def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[
             given = binding.bind(host, name, signature, arguments, keywords)
             record = binding.chosen(host, record, given)
             operands, static = binding.prepared(host, record, name, signature, given)
+        if host is HOST and operands and not is_of_numbers(name) and not any(isinstance(o, (Tensor, list)) for o in operands):
+            raise no_tensor(name, record.operands[0], arguments[0] if arguments else None)
         start = next_index()
         result: Any = region_of(record, operands, static)
         if result is None:
@@ -237,7 +239,7 @@ def _applied(host: Any, record: Op | Composite, name: str, signature: Signature,
 
 def _only_axis(argument: Any) -> Any:
     """PyTorch takes the one axis that a number might have in a tuple, too."""
-    return 0 if argument in ((0,), (-1,)) and isinstance(argument, tuple) else argument
+    return 0 if isinstance(argument, tuple) and argument in ((0,), (-1,)) else argument
 
 
 def _float_among(operands: list[Any]) -> np.dtype[Any] | None:

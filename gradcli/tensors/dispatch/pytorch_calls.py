@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import AxisError
+from gradcli.tensors.dispatch.pytorch_types import bare
 
 Check = Callable[[Sequence[Any], Mapping[str, Any]], Exception | None]
 
@@ -27,7 +28,7 @@ def takes_dtype(name: str) -> bool:
 @cache
 def check_of(name: str) -> Check | None:
     """The check of the arguments of a function of PyTorch's, if there is one."""
-    return _CHECKS.get(name.removeprefix("Tensor.").rstrip("_"))
+    return _CHECKS.get(bare(name).rstrip("_"))
 
 
 def _given(arguments: Sequence[Any], keywords: Mapping[str, Any], place: int, *names: str) -> Any:
@@ -37,7 +38,8 @@ def _given(arguments: Sequence[Any], keywords: Mapping[str, Any], place: int, *n
 
 
 def _no_bounds(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
-    if _given(arguments, keywords, 1, "min") is None and _given(arguments, keywords, 2, "max") is None:
+    unknown = not arguments or keywords.keys() - {"min", "max", "out"}  # of which the call itself says so
+    if not unknown and _given(arguments, keywords, 1, "min") is None and _given(arguments, keywords, 2, "max") is None:
         return RuntimeError("clamp needs a bound, min or max")
     return None
 

@@ -11,10 +11,13 @@ import numpy as np
 _BOTH = ("x", "y")
 _LAST = ("y",)
 
+# Functions that take two of Python's numbers, too.
+_OF_NUMBERS = frozenset({"add", "sub", "mul", "div", "subtract", "multiply", "divide", "true_divide", "floor_divide"})
+
 # Operands in whose place PyTorch takes Python's numbers, too, by the function's name there; elsewhere only tensors.
 _NUMBERS: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(("add", "sub", "mul", "div", "subtract", "multiply", "divide", "true_divide", "floor_divide", "pow"), _BOTH),
-    "remainder": _BOTH,
+    **dict.fromkeys(_OF_NUMBERS, _BOTH),
+    **dict.fromkeys(("pow", "remainder"), _BOTH),
     **dict.fromkeys(("float_power", "xlogy", "xlog1py", "bitwise_and", "bitwise_or", "bitwise_xor", "result_type", "where"), _BOTH),
     **dict.fromkeys(("eq", "ne", "lt", "le", "gt", "ge", "greater", "greater_equal", "less", "less_equal", "not_equal"), _LAST),
     **dict.fromkeys(("fmod", "copysign", "rsub", "bitwise_left_shift", "bitwise_right_shift"), _LAST),
@@ -122,19 +125,25 @@ _IN_PLACE_TOO = frozenset({
 })  # fmt: skip
 # Functions that are no methods in PyTorch.
 _NO_METHODS = ("isin", "rsub")
-_SPELLED = {"x": "input", "y": "other"}
+_SPELLED = {"x": "input", "y": "other", "arrays": "tensors"}
+
+
+def bare(name: str) -> str:
+    """Return the name of a function, or of a method, that has no meaning of its own in a part of PyTorch."""
+    part, _, own = name.partition(".")
+    return own if part in ("Tensor", "torch", "special") else name
 
 
 @cache
 def is_particular(name: str) -> bool:
     """Tell whether a function is not defined for some dtypes, or has results of another one than its operations."""
-    return name in _BY_NAME or name.removeprefix("Tensor.") in _BY_NAME
+    return name in _BY_NAME or bare(name) in _BY_NAME
 
 
 @cache
 def concerns_floats(name: str) -> bool:
     """Tell whether that is so of tensors of one dtype of floats, too."""
-    name = name.removeprefix("Tensor.")
+    name = bare(name)
     return name in _RANKS or name in _MASKS or RESULTS.get(name) in ("value", "source", "double")
 
 
@@ -180,6 +189,11 @@ def takes_number(name: str, operand: str) -> bool:
     """Tell whether a number may stand in the place of an operand of a function of PyTorch's."""
     function = name.rpartition(".")[2]
     return operand in _NUMBERS.get(function, ()) or function in _ELSEWHERE
+
+
+def is_of_numbers(name: str) -> bool:
+    """Tell whether a function of PyTorch's takes numbers alone, without any tensor."""
+    return name in _OF_NUMBERS or not takes_number(name, "y")
 
 
 def no_tensor(name: str, operand: str, argument: object) -> TypeError:

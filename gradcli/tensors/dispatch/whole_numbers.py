@@ -11,7 +11,7 @@ import numpy as np
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.casts import cast
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.dispatch.pytorch_types import RESULTS, TRUNCATED, scales
+from gradcli.tensors.dispatch.pytorch_types import RESULTS, TRUNCATED, bare, scales
 
 _EXACT = 2**53  # whole numbers up to it are floats
 _DIVISIONS = ("div", "divide", "true_divide")
@@ -28,7 +28,7 @@ class Settled(NamedTuple):
 
 def settle(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Settled | None:
     """What a call of one of PyTorch's functions becomes; None where it stays as it is."""
-    name = name.removeprefix("Tensor.")
+    name = bare(name)
     rule = "common" if name in _DIVISIONS else RESULTS.get(name)
     first = arguments[0] if arguments else None
     if name == "one_hot":

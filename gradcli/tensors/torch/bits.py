@@ -13,6 +13,8 @@ from gradcli.tensors.core.batched import by_example
 from gradcli.tensors.core.in_place import update
 from gradcli.tensors.core.tensor import Tensor
 
+_NUMBERS = (bool, int, float, np.ndarray, np.generic)
+
 
 def _promoted(name: str, booleans: bool, x: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
     """Two operands as arrays of their common dtype, which is no float."""
@@ -27,11 +29,12 @@ def _promoted(name: str, booleans: bool, x: Any, y: Any) -> tuple[np.ndarray, np
     return left, right
 
 
-def _pairs(name: str, function: Callable[..., Any], booleans: bool = True) -> Callable[[Any, Any], Tensor]:
+def _pairs(name: str, function: Callable[..., Any], booleans: bool = True, numbers: bool = True) -> Callable[[Any, Any], Tensor]:
     @by_example
     def run(x: Any, other: Any) -> Tensor:
-        if not isinstance(x, Tensor) and not isinstance(other, Tensor):
-            raise TypeError(f"{name}(): argument 'other' must be Tensor, not {type(other).__name__}")
+        for operand, second in ((x, other), (other, x)):
+            if not isinstance(operand, Tensor) and not (numbers and isinstance(second, Tensor) and isinstance(operand, _NUMBERS)):
+                raise TypeError(f"{name}(): an operand must be Tensor, not {type(operand).__name__}")
         return Tensor(np.asarray(function(*_promoted(name, booleans, x, other))))
 
     run.__name__ = run.__qualname__ = name
@@ -52,8 +55,8 @@ BITS: dict[str, Callable[..., Tensor]] = {
     "bitwise_xor": _pairs("bitwise_xor", np.bitwise_xor),
     "bitwise_left_shift": _pairs("bitwise_left_shift", np.left_shift, booleans=False),
     "bitwise_right_shift": _pairs("bitwise_right_shift", np.right_shift, booleans=False),
-    "gcd": _pairs("gcd", np.gcd, booleans=False),
-    "lcm": _pairs("lcm", np.lcm, booleans=False),
+    "gcd": _pairs("gcd", np.gcd, booleans=False, numbers=False),
+    "lcm": _pairs("lcm", np.lcm, booleans=False, numbers=False),
 }  # fmt: skip
 _OF_OPERATORS = {
     "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "lshift": "bitwise_left_shift", "rshift": "bitwise_right_shift",
@@ -64,7 +67,7 @@ def _operator(name: str, reflected: bool = False) -> Callable[[Tensor, Any], Any
     function = BITS[name]
 
     def operator(x: Tensor, other: Any) -> Any:
-        if not isinstance(other, (Tensor, bool, int, float, np.ndarray, np.generic)):
+        if not isinstance(other, (Tensor, *_NUMBERS)):
             return NotImplemented
         return function(other, x) if reflected else function(x, other)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -10,18 +11,24 @@ import numpy as np
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.casts import cast, clone_of
 from gradcli.tensors.core.device import check_device
+from gradcli.tensors.core.device import device as torch_device
 from gradcli.tensors.core.tensor import Tensor
 
 
-def _to(x: Tensor, *arguments: Any, dtype: Any = None, device: Any = None, copy: bool = False, **_: Any) -> Tensor:
+def _to(
+    x: Tensor, *arguments: Any, dtype: Any = None, device: Any = None, copy: bool = False, non_blocking: bool = False,
+    memory_format: Any = None,
+) -> Tensor:  # fmt: skip
     """The same entries in another dtype; its gradient is cast back."""
-    for argument in arguments:
+    for place, argument in enumerate(arguments):
         if isinstance(argument, Tensor):
             dtype = argument.dtype
         elif isinstance(argument, dtypes.dtype) or argument in (float, int, bool) or dtypes.of_pytorch(argument) is not None:
             dtype = argument
         elif isinstance(argument, (bool, np.bool_)):
             continue
+        elif place or not isinstance(argument, (str, int, torch_device, NoneType)):
+            raise TypeError(f"to(): its argument {place + 1} is no dtype, no device and no tensor, but {type(argument).__name__}")
         else:
             device = argument
     check_device(device)
@@ -56,7 +63,11 @@ def _in(kind: dtypes.dtype) -> Callable[[Tensor], Tensor]:
     return lambda x: _to(x, kind)
 
 
-def _unchanged(x: Tensor, *_: Any, **__: Any) -> Tensor:
+def _on_the_processor(x: Tensor, *, memory_format: Any = None) -> Tensor:
+    return x
+
+
+def _pinned(x: Tensor, device: Any = None) -> Tensor:
     return x
 
 
@@ -75,5 +86,6 @@ CASTS: dict[str, Callable[..., Any]] = {
     "float": _in(dtypes.float32), "double": _in(dtypes.float64), "half": _in(dtypes.float16), "bfloat16": _in(dtypes.bfloat16),
     "long": _in(dtypes.int64),
     "int": _in(dtypes.int32), "short": _in(dtypes.int16), "bool": _in(dtypes.bool_), "char": _in(dtypes.int8), "byte": _in(dtypes.uint8),
-    "clone": clone_of, "cpu": _unchanged, "pin_memory": _unchanged, "positive": _positive, "resolve_conj": _itself, "resolve_neg": _itself,
+    "clone": clone_of, "cpu": _on_the_processor, "pin_memory": _pinned,
+    "positive": _positive, "resolve_conj": _itself, "resolve_neg": _itself,
 }  # fmt: skip

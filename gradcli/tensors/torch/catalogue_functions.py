@@ -20,7 +20,7 @@ from gradcli.tensors.core.in_place import update
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.user_warnings import warn
 from gradcli.tensors.dispatch.apply import apply
-from gradcli.tensors.dispatch.checked_calls import checked, parser
+from gradcli.tensors.dispatch.checked_calls import checked
 from gradcli.tensors.dispatch.library_calls import call, known, missing
 from gradcli.tensors.dispatch.named_results import named_results
 from gradcli.tensors.dispatch.underivable import limited
@@ -36,35 +36,22 @@ from gradcli.tensors.torch.searching import SEARCHING
 
 
 @cache
-def function(name: str, where: str = "torch", *, parsed: bool = True) -> Callable[..., Any]:
-    """A function of the catalogue under PyTorch's name; ``parsed``: whether its parser sees the arguments, which may be ours.
-
-    Raises AttributeError if there is none.
-    """
+def function(name: str, where: str = "torch") -> Callable[..., Any]:
+    """Return a function of the catalogue under PyTorch's name. Raises AttributeError if there is none."""
     there = qualified(name, f"{where}.{name}", TORCH)
     found = known(there)
     if found is None:
         raise AttributeError(missing(name, where))
     record, signature = found
-    leading = bool(signature.parameters) and signature.parameters[0].name in record.operands
     words = [p.name for p in signature.parameters]
     writes = words.index("inplace") if where == "torch.nn.functional" and "inplace" in words else None
     parts = record.results if where == "torch.linalg" and isinstance(record, Composite) else ()
-    single = leading and not record.variadic and len(record.operands) == 1
-    check, alone = parser(name, where).check, False  # whether one tensor is known to be enough
 
     def run(*arguments: Any, **keywords: Any) -> Any:
-        if single and arguments and not isinstance(arguments[0], Tensor):
-            check(arguments, keywords)
-            raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(arguments[0]).__name__}")
-        nonlocal alone
         if writes is not None and len(arguments) == writes + 1:
             arguments, keywords = arguments[:writes], {**keywords, "inplace": arguments[writes]}
         if writes is not None and "inplace" in keywords:  # whatever is true, as in Python
             keywords["inplace"] = bool(keywords["inplace"])
-        if parsed and (keywords or len(arguments) != 1 or not alone):
-            check(arguments, keywords)
-            alone = alone or (len(arguments) == 1 and not keywords and not record.variadic)
         result = call(there, TORCH, arguments, keywords)
         return named_results(f"linalg_{name}", parts, result) if parts and isinstance(result, tuple) else result
 
@@ -156,12 +143,13 @@ def _lettered(given: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
     return ",".join(terms) + result, given[0 : 2 * pairs : 2]
 
 
-@checked
 def where(condition: Any, *choices: Any, **keywords: Any) -> Any:
     """One of two values, entry by entry; of a condition alone, the places where it holds."""
+    if not isinstance(condition, Tensor):
+        raise TypeError(f"where(): argument 'condition' must be Tensor, not {type(condition).__name__}")
     if not choices and not keywords:
         return INTROSPECTION["nonzero"](condition, as_tuple=True)
-    if isinstance(condition, Tensor) and condition.array.dtype != np.bool_:
+    if condition.array.dtype != np.bool_:
         if condition.array.dtype != np.uint8:
             kind = condition.dtype.in_messages
             raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {kind}")
@@ -195,24 +183,23 @@ def is_tensor(x: Any) -> bool:
     return isinstance(x, Tensor)
 
 
-@checked
-def result_type(*operands: Any) -> dtypes.dtype:
-    return dtypes.of_numpy(dtypes.result_type([o.array if isinstance(o, Tensor) else o for o in operands]))
+def result_type(tensor: Any, other: Any) -> dtypes.dtype:
+    for operand in (tensor, other):
+        if not isinstance(operand, (Tensor, bool, int, float)):
+            raise TypeError(f"result_type(): an operand must be Tensor or Number, not {type(operand).__name__}")
+    return dtypes.of_numpy(dtypes.result_type([o.array if isinstance(o, Tensor) else o for o in (tensor, other)]))
 
 
-@checked
 def promote_types(first: dtypes.dtype, second: dtypes.dtype) -> dtypes.dtype:
     """The dtype of the smallest size and kind that holds both."""
     return dtypes.of_numpy(dtypes.joined(dtypes.as_numpy(first), dtypes.as_numpy(second)))
 
 
-@checked
 def can_cast(found: dtypes.dtype, wanted: dtypes.dtype) -> bool:
     """Whether results of a dtype may be written to tensors of another one."""
     return dtypes.can_cast(dtypes.as_numpy(found), dtypes.as_numpy(wanted))
 
 
-@checked
 def broadcast_shapes(*shapes: Any) -> dtypes.Size:
     given = [tuple(s) if isinstance(s, (tuple, list)) else (s,) for s in shapes]
     try:
@@ -242,7 +229,7 @@ def in_place(name: str, where: str = "torch") -> Callable[..., Any] | None:
         written: Tensor = getattr(x, name)(*arguments, **keywords) if hasattr(x, name) else update(x, name[:-1], arguments, keywords)
         return written
 
-    return checked(write, name, where)
+    return checked(write, name)
 
 
 # Those that are no methods.
@@ -250,7 +237,7 @@ _IN_PLACE = ("celu_", "elu_", "hardtanh_", "leaky_relu_", "rrelu_", "selu_", "th
 _NAMED = {**RANDOM_OF_NETWORKS, **OF_LAYERS, "one_hot": one_hot}
 
 
-OF_NETWORKS: dict[str, Callable[..., Any]] = {name: checked(function, name, "torch.nn.functional") for name, function in _NAMED.items()}
+OF_NETWORKS: dict[str, Callable[..., Any]] = {name: checked(function, name) for name, function in _NAMED.items()}
 OWN: dict[str, Callable[..., Any]] = {
     **SEARCHING, **RANDOM,
     "einsum": einsum, "is_tensor": is_tensor, "result_type": result_type, "promote_types": promote_types, "can_cast": can_cast,

@@ -9,7 +9,7 @@ import numpy as np
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.batched import check_no_examples
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.dispatch.checked_calls import all_checked
+from gradcli.tensors.dispatch.checked_calls import checked
 from gradcli.tensors.torch.generator import Generator, default_generator
 from gradcli.tensors.torch.no_derivatives import flat, underived
 
@@ -42,4 +42,4 @@ def _check_kind(name: str, x: Tensor) -> None:
         raise dtypes.untaken(name, x.array.dtype)
 
 
-COUNTS: dict[str, Callable[..., Tensor]] = all_checked({"poisson": _poisson, "binomial": _binomial})
+COUNTS: dict[str, Callable[..., Tensor]] = {"poisson": checked(_poisson, "poisson"), "binomial": checked(_binomial, "binomial")}

@@ -77,6 +77,8 @@ def from_numpy(array: np.ndarray) -> Tensor:
 
 def size_of(size: Any) -> tuple[int, ...]:
     """zeros(2, 3), zeros((2, 3)) and zeros(torch.Size([2, 3])) alike."""
+    if not size:
+        raise TypeError("a size is wanted")
     if len(size) == 1 and isinstance(size[0], (tuple, list)):
         size = size[0]
     for place, n in enumerate(size):
@@ -100,7 +102,7 @@ def _refuse_out(out: Any) -> None:
 
 def _number(name: str, parameter: str, value: Any) -> Any:
     """A number, as PyTorch takes it: no tensor whose gradient would be lost."""
-    if isinstance(value, (list, tuple)) or (isinstance(value, Tensor) and (value.array.ndim or value.requires_grad)):
+    if not hasattr(value, "__float__") or (isinstance(value, Tensor) and (value.array.ndim or value.requires_grad)):
         raise TypeError(f"{name}(): argument '{parameter}' must be Number, not {type(value).__name__}")
     return value
 
@@ -127,8 +129,6 @@ def _filled(name: str, value: float) -> Any:
         pin_memory: bool = False, out: Any = None,
     ) -> Tensor:  # fmt: skip
         _refuse_out(out)
-        if not given and size is None:
-            raise TypeError("a size is wanted")
         return _made(
             np.full(size_of(given if size is None else (size,)), value, default_float() if dtype is None else dtypes.as_numpy(dtype)),
             requires_grad,
@@ -149,8 +149,6 @@ def _filled(name: str, value: float) -> Any:
 def scalar_tensor(s: Any, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
     """A tensor without axes: a float, unless another dtype is asked for."""
     kind = default_float() if dtype is None else dtypes.as_numpy(dtype)
-    if isinstance(s, str):
-        raise TypeError("a number is wanted")
     return _made(np.full((), _number("scalar_tensor", "s", s), kind), requires_grad, device)
 
 
@@ -178,7 +176,7 @@ def eye(n: int, m: int | None = None, *, dtype: Any = None, requires_grad: bool 
 
 @checked
 def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
-    for name, bound in (("start", start), ("end", end), ("step", step)):
+    for name, bound in (("start", start), ("end", start if end is None else end), ("step", step)):
         _number("arange", name, bound)
     first, last = (0, start) if end is None else (start, end)
     first, last, by = (v.item() if isinstance(v, Tensor) else v for v in (first, last, step))
@@ -286,7 +284,9 @@ def randint(
 
 
 @checked
-def randint_like(x: Tensor, low: int, high: Any = None, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
+def randint_like(
+    x: Tensor, low: int, high: int | None = None, *, dtype: Any = None, requires_grad: bool = False, device: Any = None
+) -> Tensor:
     check_no_examples()
     low, high = (0, low) if high is None else (low, high)
     kind, laid = x.dtype if dtype is None else dtype, alike(x.array, np.bool_)
@@ -295,6 +295,9 @@ def randint_like(x: Tensor, low: int, high: Any = None, *, dtype: Any = None, re
 
 
 def _whole_numbers(low: Any, high: Any, generator: Any, kind: np.dtype[Any]) -> Callable[[tuple[int, ...]], np.ndarray]:
+    for bound in (low, high):
+        if isinstance(bound, bool) or not hasattr(bound, "__index__"):
+            raise TypeError(f"randint(): the range must be int, not {type(bound).__name__}")
     return lambda shape: whole(int(low), int(high), shape, generator).astype(kind)
 
 
@@ -310,6 +313,8 @@ def randperm(n: int, *, generator: Any = None, dtype: Any = None, device: Any = 
 
 def _check_normal(mean: Any, std: Any) -> None:
     for given in (mean, std):
+        if not isinstance(given, Tensor):
+            _number("normal", "mean", given)
         if isinstance(given, Tensor) and given.array.dtype.kind != "f":
             raise dtypes.untaken("normal", given.array.dtype)
     if isinstance(std, Tensor) and (std.array < 0).any():
@@ -328,6 +333,8 @@ def normal(
 ) -> Tensor:
     check_device(device)
     _check_normal(mean, std)
+    if size is None and not isinstance(mean, Tensor) and not isinstance(std, Tensor):
+        raise TypeError("normal(): a mean and a deviation that are numbers want a size")
     parts = [np.shape(v.array if isinstance(v, Tensor) else v) for v in (mean, std)]
     shape = size_of((size,)) if size is not None else np.broadcast_shapes(*parts)
     kind = next((v.array.dtype for v in (mean, std) if isinstance(v, Tensor)), default_float())

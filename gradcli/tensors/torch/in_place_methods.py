@@ -37,7 +37,13 @@ def _copy(x: Tensor, source: Any, non_blocking: bool = False) -> Tensor:
     return replace(x, value.to(x.dtype), "CopyBackwards")
 
 
-def _filled(x: Tensor, value: Any, label: str = "FillBackward2") -> Tensor:
+def _filled(x: Tensor, value: Any) -> Tensor:
+    return _written(x, value, "FillBackward2")
+
+
+def _written(x: Tensor, value: Any, label: str) -> Tensor:
+    if not hasattr(value, "__float__"):
+        raise TypeError(f"fill_(): argument 'value' must be Number, not {type(value).__name__}")
     if isinstance(value, Tensor):
         label = "FillBackward3"
         if value.array.ndim:
@@ -50,7 +56,7 @@ def _filled(x: Tensor, value: Any, label: str = "FillBackward2") -> Tensor:
 
 
 def _zeroed(x: Tensor) -> Tensor:
-    return _filled(x, 0, "ZeroBackward0")
+    return _written(x, 0, "ZeroBackward0")
 
 
 def _index_put(x: Tensor, indices: Any, values: Any, accumulate: bool = False) -> Tensor:

@@ -135,5 +135,5 @@ INTROSPECTION: dict[str, Callable[..., Any]] = {
     **{name: by_example(function) for name, function in OF_ENTRIES.items()},
 }  # fmt: skip
 OF_MATRICES: dict[str, Any] = {
-    "matrix_rank": checked(by_example(_matrix_rank), "matrix_rank", "torch.linalg"), "LinAlgError": LinAlgError,
+    "matrix_rank": checked(by_example(_matrix_rank), "matrix_rank"), "LinAlgError": LinAlgError,
 }  # fmt: skip

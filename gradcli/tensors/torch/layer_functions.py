@@ -70,4 +70,4 @@ def _reduced(rows: Any, bags: np.ndarray, count: int, mode: str) -> Any:
     return call("stack", TORCH, (parts,), {}) if parts else zeros((0, *rows.shape[1:]), dtype=rows.dtype)
 
 
-OF_LAYERS: dict[str, Callable[..., Any]] = {"embedding_bag": checked(_embedding_bag, "embedding_bag", "torch.nn.functional")}
+OF_LAYERS: dict[str, Callable[..., Any]] = {"embedding_bag": checked(_embedding_bag, "embedding_bag")}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -60,7 +61,7 @@ def _is_view(x: Tensor) -> bool:
     return x._view is not None
 
 
-def _is_contiguous(x: Tensor, memory_format: Any = None) -> bool:
+def _is_contiguous(x: Tensor, *, memory_format: Any = None) -> bool:
     return storage.stands_in_order(x.array)
 
 
@@ -82,6 +83,8 @@ def _contiguous(x: Tensor, *, memory_format: Any = None) -> Tensor:
 def _view(x: Tensor, *shape: Any, dtype: Any = None) -> Tensor:
     """The entries in another shape, without a copy; or the same memory as another dtype."""
     if dtype is not None or (shape and isinstance(shape[0], dtypes.dtype)):
+        if len(shape) + (dtype is not None) > 1:
+            raise TypeError("view() takes a dtype or a shape, not both")
         alias = Tensor(_as_kind(x.array, dtypes.as_numpy(dtype or shape[0])))
         alias._version_counter, alias._inference = x._version_counter, x._inference
         return alias
@@ -112,7 +115,7 @@ def _as_kind(array: np.ndarray, kind: np.dtype[Any]) -> np.ndarray:
 
 
 def _sizes(given: Any) -> tuple[int, ...]:
-    return tuple(int(n) for n in (given if isinstance(given, (tuple, list)) else (given,)))
+    return tuple(index(n) for n in (given if isinstance(given, (tuple, list)) else (given,)))
 
 
 def _as_strided(x: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
@@ -187,9 +190,11 @@ def rearranged(x: Tensor, arrange: Callable[[Tensor], Tensor], label: str) -> Te
 
 
 def _set(
-    x: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None
+    x: Tensor, source: Any = None, storage_offset: int | None = None, size: Any = None, stride: Any = None
 ) -> Tensor:  # fmt: skip
     """Take another tensor's memory, or a part of a storage."""
+    if (storage_offset is None) != (size is None):
+        raise TypeError("set_() takes an offset and a size, or neither")
     if x.requires_grad and state.recording and x.is_leaf:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
     if x.requires_grad and state.recording and not x.is_leaf:
@@ -208,7 +213,7 @@ def _set(
             memory = memory.view(x.array.dtype) if source.itemsize == 1 else memory
         _check_kind(memory.dtype, x)
         extents = (memory.size,) if size is None else _sizes(size)
-        x.array = storage.placed(memory, extents, storage.in_order(extents) if stride is None else _sizes(stride), int(storage_offset))
+        x.array = storage.placed(memory, extents, storage.in_order(extents) if stride is None else _sizes(stride), storage_offset or 0)
     x._version_counter[0] += 1
     node = x._accumulator()
     if node is not None:  # what arrives at a leaf has the shape that it has now

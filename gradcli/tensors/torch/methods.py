@@ -19,7 +19,7 @@ from gradcli.tensors.core.subscripts import get, rows
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.user_warnings import warn
 from gradcli.tensors.dispatch.apply import apply
-from gradcli.tensors.dispatch.checked_calls import all_checked, checked, parser
+from gradcli.tensors.dispatch.checked_calls import checked
 from gradcli.tensors.dispatch.interpreter import interpret
 from gradcli.tensors.dispatch.library_calls import call, direct, known
 from gradcli.tensors.dispatch.pytorch_types import is_in_place_too, is_method, is_particular
@@ -30,7 +30,7 @@ from gradcli.tensors.torch.cast_methods import CASTS
 from gradcli.tensors.torch.catalogue_functions import where_of
 from gradcli.tensors.torch.display import shown
 from gradcli.tensors.torch.in_place_methods import IN_PLACE
-from gradcli.tensors.torch.introspection import INTROSPECTION, OF_ENTRIES
+from gradcli.tensors.torch.introspection import INTROSPECTION
 from gradcli.tensors.torch.memory_methods import MEMORY
 from gradcli.tensors.torch.numpy_protocols import function_on_tensors
 from gradcli.tensors.torch.operators import OPERATORS
@@ -67,7 +67,6 @@ OWN: dict[str, Callable[..., Any]] = {
     **RANDOM,
     **RANDOM_IN_PLACE,
     **SEARCHING_METHODS,
-    **all_checked({"is_set_to": MEMORY["is_set_to"], "type_as": CASTS["type_as"]}, "Tensor"),
     "new_zeros": _new(creation.zeros),
     "new_ones": _new(creation.ones),
     "new_empty": _new(creation.empty),
@@ -92,9 +91,6 @@ SPECIAL: dict[str, Any] = {
 }
 
 
-_PLAIN = INTROSPECTION.keys() - OF_ENTRIES.keys()  # which fail by themselves, in the words of Python
-
-
 class _Unbound:
     """A method until it is first asked for; then its function takes its place."""
 
@@ -114,25 +110,20 @@ class _Unbound:
 def _method(name: str) -> Callable[..., Any]:
     own = OWN.get(name)
     if own is not None:
-        return own if name in _PLAIN else checked(own, name, "Tensor")
-    check = parser(name, "Tensor").check
+        return checked(own, name)
     if name.endswith("_"):
 
         def write_result(x: Tensor, *arguments: Any, **keywords: Any) -> Any:
-            check(arguments, keywords)
+            if "out" in keywords:
+                raise TypeError(f"{name}() got an unexpected keyword argument 'out'")
             return update(x, name[:-1], arguments, keywords)
 
         return write_result
     function = name if known(f"Tensor.{name}") is None else f"Tensor.{name}"  # which is declared where it is not the function of that name
     op, static = (None if is_particular(name) else direct(function, TORCH, 1)) or (None, {})
 
-    alone = False  # whether the tensor is known to be enough
-
     def run(x: Tensor, *arguments: Any, **keywords: Any) -> Any:
-        nonlocal alone
-        if not alone or op is None or arguments or keywords:
-            check(arguments, keywords)
-            alone = alone or not (arguments or keywords)
+        if op is None or arguments or keywords:
             return call(function, TORCH, (x, *arguments), keywords)
         return apply(op, (x,), static)
 

@@ -17,6 +17,7 @@ from gradcli.ops.calling.classes import CALL, Class, Refused, class_of
 from gradcli.ops.calling.dialects import lookup
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.tensors.core.tensor import Tensor
+from gradcli.tensors.dispatch.library_calls import known
 from gradcli.tensors.torch.catalogue_functions import OF_NETWORKS, function
 
 _RANDOM = {"AlphaDropout": "alpha_dropout", "FeatureAlphaDropout": "feature_alpha_dropout"}  # of which an expression has none
@@ -195,7 +196,7 @@ def _signature(text: str) -> inspect.Signature:
 @cache
 def _function(record: Class) -> Callable[..., Any]:
     name = record.methods[CALL]
-    return OF_NETWORKS[name] if name in OF_NETWORKS else function(name, "torch.nn.functional", parsed=False)
+    return OF_NETWORKS[name] if name in OF_NETWORKS else function(name, "torch.nn.functional")
 
 
 @cache
@@ -210,15 +211,14 @@ def _has_training(record: Class) -> bool:
 @cache
 def _inputs(record: Class) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What an object is called with, and may be called with: what its function takes, and the constructor does not."""
-    from gradcli.ops.calling.forms import forms
-
     name = record.methods[CALL]
-    form = next(iter(forms(f"F.{name}") or forms(name)), None)
+    found = known(name)
+    if found is None:
+        return ("input",), ()
     taken = {parameter.name for parameter in record.constructor.parameters}
-    declared = (*record.constructor.parameters, *getattr(lookup(name, TORCH), "parameters", ()))
-    kept = {word for parameter in declared if parameter.name in taken for word in parameter.spellings}
-    wanted = [p.name for p in form.by_position if not p.optional and p.name not in kept] if form is not None else []
-    return tuple(wanted or ["input"]), ("output_size",) if name.startswith("max_unpool") else ()
+    operands = [p for p in found[1].parameters if p.name in found[0].operands and p.name not in (*found[0].optional, *taken)]
+    wanted = tuple(["input" if "input" in p.spellings else p.name for p in operands])
+    return wanted, ("output_size",) if name.startswith("max_unpool") else ()
 
 
 __all__ = ["FunctionModule", "module", "names"]

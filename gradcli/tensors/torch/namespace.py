@@ -49,7 +49,7 @@ _ELSEWHERE = {  # what people look for at the top, and where it is
     "check": "gradcli.evaluate(...).check is the verdict on an expression, `gradcli check` holds files to it",
     "gradcheck": "gradcli.autograd.gradcheck holds a function of tensors to its reference",
     "eval": "gradcli.evaluate(...) is the value and the gradient of an expression",
-    "dropout": "torch.nn.functional has it",
+    **dict.fromkeys(("dropout", "batch_norm", "instance_norm"), "torch.nn.functional has it"),
     **dict.fromkeys(
         (
             "binary_cross_entropy_with_logits",

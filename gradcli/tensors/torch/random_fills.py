@@ -14,7 +14,7 @@ from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.batched import check_no_examples
 from gradcli.tensors.core.in_place import assign, check_places, check_writable, replace
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.dispatch.checked_calls import checked, parser
+from gradcli.tensors.dispatch.checked_calls import checked
 from gradcli.tensors.torch.generator import Generator, default_generator, in_memory_order
 from gradcli.tensors.torch.no_derivatives import flat, underived
 
@@ -23,7 +23,7 @@ _BITS = {"int64": 63, "int32": 31, "int16": 15, "int8": 7, "uint8": 8, "bool": 1
 
 
 @checked
-def bernoulli(x: Tensor, p: float | None = None, *, generator: Generator | None = None, out: Any = None) -> Tensor:
+def bernoulli(x: Tensor, p: float | None = None, *, generator: Generator | None = None) -> Tensor:
     """1 with the probability that each entry says (or p), else 0."""
     source = generator or default_generator
     if p is not None:
@@ -140,15 +140,14 @@ def multinomial(x: Tensor, num_samples: int, replacement: bool = False, *, gener
     return Tensor(np.array(places, np.int64).reshape(*array.shape[:-1], num_samples))
 
 
-def _check_dropout(name: str, x: Tensor, p: float, training: bool, inplace: bool) -> None:
+def _check_dropout(p: float) -> None:
     if not 0 <= p <= 1:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-    parser(f"{name}_" if inplace else name).check((x, p, training), {})
 
 
 def dropout(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Each entry zero with probability p, the others larger by 1/(1 - p)."""
-    _check_dropout("dropout", x, p, training, inplace)
+    _check_dropout(p)
     if not training or p == 0:
         return x
     return _masked(x, _kept(x.detach(), p), p, inplace)
@@ -164,7 +163,7 @@ def _by_channel(axes: int) -> Callable[..., Tensor]:
     """The same for whole channels."""
 
     def drop(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-        _check_dropout("feature_dropout", x, p, training, inplace)
+        _check_dropout(p)
         if axes == 1 and x.ndim not in (2, 3):
             raise RuntimeError(_RANKS.format(x.ndim))
         if axes == 2 or x.ndim == axes + 2:  # PyTorch takes what has another rank as one example, but in two dimensions
@@ -214,13 +213,13 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
 
 def alpha_dropout(x: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Each entry the negative saturation of selu with probability p; then mean and variance are those of before."""
-    _check_dropout("alpha_dropout", x, p, training, inplace)
+    _check_dropout(p)
     return x if not training or p == 0 else _saturated(x, _kept(x.detach(), p), p, inplace)
 
 
 def feature_alpha_dropout(x: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """The same for whole channels."""
-    _check_dropout("feature_alpha_dropout", x, p, training, inplace)
+    _check_dropout(p)
     return x if not training or p == 0 else _saturated(x, _kept_channels(x, p), p, inplace)
 
 

@@ -20,6 +20,9 @@ from gradcli.tensors.torch.introspection import INTROSPECTION
 
 
 def _array(x: Any) -> np.ndarray:
+    """Entries of a tensor, or a number."""
+    if not isinstance(x, (Tensor, bool, int, float)):
+        raise TypeError(f"a tensor or a number is wanted, not {type(x).__name__}")
     return x.array if isinstance(x, Tensor) else np.asarray(x)
 
 

@@ -1,12 +1,14 @@
-"""What editors and type checkers read of names that are there when they are asked for: PyTorch's, and `evaluate` by its modes.
+"""Stubs: the names that editors and type checkers cannot find in the code, PyTorch's, and `evaluate` by its modes.
 
-``python tests/stubs.py`` writes the ``.pyi`` files of the package anew, from the registry and from the signature of `evaluate`.
+``python stubs.py [FOLDER]`` writes the ``.pyi`` files of the package, from the registry and from the signature of `evaluate`, into
+the package, or into a folder as the build does (hatch_build.py), which has NumPy and none of the other libraries.
 """
 
 from __future__ import annotations
 
 import inspect
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from keyword import iskeyword
@@ -22,7 +24,6 @@ from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.library_calls import known
 from gradcli.tensors.torch import catalogue_functions, methods, namespace
 
-ROOT = Path(gradcli.__file__).parent
 WIDTH = 140
 ANY_CALL = "*arguments: Any, **keywords: Any"
 # Functions of several results, or of as many as they are given arrays, which their records do not tell.
@@ -43,7 +44,7 @@ def named_here(module: str, names: Iterable[str]) -> str:
 
 
 def head(room: str, *lines: str) -> list[str]:
-    return [f'"""{room} Written by tests/stubs.py."""', "", *lines]
+    return [f'"""{room} Written by stubs.py."""', "", *lines]
 
 
 def folded(name: str, parameters: list[str], result: str, indent: str = "") -> list[str]:
@@ -111,7 +112,7 @@ def names_of_torch() -> list[str]:
     for name, result in sorted(functions.items()):
         declared += folded(name, [ANY_CALL], result)
     for name in sorted({*functions, *own}):
-        if f"{name}_" not in own and known(name) is not None and is_name(f"{name}_"):
+        if f"{name}_" not in own and known(name) is not None and hasattr(gradcli, f"{name}_"):
             declared += folded(f"{name}_", ["tensor: Tensor", ANY_CALL], "Tensor")
     imports = [named_here(module, names) for module, names in sorted(by_module.items())]
     return head(
@@ -162,7 +163,8 @@ def methods_of_tensors() -> list[str]:
     lines.append("    @staticmethod")
     lines += folded("apply_op", [ANY_CALL], "Any", "    ")
     attached = {*methods.OWN, *methods.functions(), *(f"{name}_" for name in methods.functions())}
-    for name in sorted(name for name in attached if is_name(name) and not _is_written(name) and name not in methods.SPECIAL):
+    attached = {name for name in attached if is_name(name) and hasattr(Tensor, name) and name not in methods.SPECIAL}
+    for name in sorted(name for name in attached if not _is_written(name)):
         lines += folded(name, ["self", ANY_CALL], _result_of_method(name), "    ")
     imports = ["import builtins", "from collections.abc import Iterator", "from typing import Any", ""]
     imports += ["from gradcli.tensors.core.entries import Entries", "from gradcli.tensors.core.tensor import Tensor"]
@@ -247,7 +249,9 @@ def top() -> list[str]:
 
 
 def library() -> list[str]:
-    return head("Every function of the catalogue under its name there.", "from gradcli.tensors.torch.names import *")
+    declared = [line for name, result in sorted(catalogue().items()) for line in folded(name, [ANY_CALL], result)]
+    imports = ["from typing import Any", "", "from gradcli.tensors.core.tensor import Tensor"]
+    return head("Every function of the catalogue under its name there.", *imports, "", *declared)
 
 
 FILES: dict[str, Callable[[], list[str]]] = {
@@ -261,11 +265,12 @@ FILES: dict[str, Callable[[], list[str]]] = {
 }
 
 
-def stubs() -> dict[Path, str]:
-    """The text of each file."""
-    return {ROOT / name: "\n".join([*lines(), ""]) for name, lines in FILES.items()}
+def write(folder: Path) -> None:
+    for name, lines in FILES.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("\n".join([*lines(), ""]), "utf-8")
 
 
 if __name__ == "__main__":
-    for path, text in stubs().items():
-        path.write_text(text, "utf-8")
+    write(Path(sys.argv[1]) if sys.argv[1:] else Path(gradcli.__file__).parent)

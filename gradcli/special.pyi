@@ -1,3 +1,0 @@
-"""Every function of the catalogue under its name there. Written by tests/stubs.py."""
-
-from gradcli.tensors.torch.names import *
