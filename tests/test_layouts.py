@@ -1,4 +1,4 @@
-"""How results lie in memory and what their nodes are called: the strides and names that PyTorch 2.13 gives, recorded from it."""
+"""What nodes are called, and what writing through views leaves, as recorded from PyTorch 2.13."""
 
 from __future__ import annotations
 
@@ -9,74 +9,6 @@ import pytest
 
 import gradcli as torch
 import gradcli.nn.functional as F
-
-STRIDES = [
-    ("torch.linalg.inv(x)", [(1, 3)]),
-    ("torch.linalg.inv(b)", [(9, 1, 3)]),
-    ("torch.linalg.solve(x, x)", [(1, 3)]),
-    ("torch.linalg.solve(x, x, left=False)", [(3, 1)]),
-    ("torch.linalg.cholesky(x @ x.T + torch.eye(3))", [(1, 3)]),
-    ("torch.linalg.qr(r)", [(1, 2), (1, 2)]),
-    ("torch.linalg.svd(r)", [(1, 2), (1,), (1, 3)]),
-    ("torch.svd(r)", [(1, 2), (1,), (2, 1)]),
-    ("torch.linalg.eigh(x + x.T)", [(1,), (1, 3)]),
-    ("torch.linalg.lu_factor(r)", [(1, 2), (1,)]),
-    ("torch.linalg.lstsq(x, r.T).solution", [(1, 3)]),
-    ("torch.triangular_solve(x, x)", [(1, 3), (1, 3)]),
-    ("torch.linalg.matrix_power(x, -1)", [(1, 3)]),
-    ("torch.cross(x, x, dim=0)", [(3, 1)]),
-    ("r.softmax(1)", [(3, 1)]),
-    ("r.T.softmax(1)", [(2, 1)]),
-    ("r.T.cumsum(0)", [(2, 1)]),
-    ("r.T.cumprod(1)", [(2, 1)]),
-    ("r.T.flip(0)", [(1, 3)]),
-    ("r.T.roll(1)", [(2, 1)]),
-    ("r.T.sort()", [(1, 3), (1, 3)]),
-    ("r.T.topk(2)", [(2, 1), (2, 1)]),
-    ("r.T.kthvalue(1)", [(1,), (1,)]),
-    ("r.cummax(1)", [(3, 1), (3, 1)]),
-    ("r.T.masked_fill(r.T > 1, 0.5)", [(2, 1)]),
-    ("torch.fill(r.T, 2.0)", [(1, 3)]),
-    ("r.T.slice_scatter(r.T)", [(1, 3)]),
-    ("torch.rot90(r)", [(1, 3)]),
-    ("torch.cat([r.T, r.T])", [(2, 1)]),
-    ("torch.stack([r.T, r.T])", [(6, 2, 1)]),
-    ("torch.diff(r.T)", [(1, 1)]),
-    ("F.avg_pool1d(r, 2)", [(1, 1)]),
-    ("F.avg_pool2d(b, 2)", [(1, 1, 1)]),
-    ("F.logsigmoid(r.T)", [(2, 1)]),
-    ("torch.t_copy(r)", [(2, 1)]),
-    ("torch.transpose_copy(b, 0, 2)", [(6, 2, 1)]),
-    ("torch.unfold_copy(r, 1, 2, 1)", [(4, 2, 1)]),
-    ("r.nonzero()", [(1, 6)]),
-    ("torch.where(r > 1)", [(1,), (1,)]),
-    ("torch.zeros(0, 3).t()", [(1, 3)]),
-    ("torch.zeros(0, 3).narrow(1, 2, 1)", [(3, 1)]),
-    ("torch.zeros(2, 0, 3).permute(2, 0, 1)", [(1, 3, 3)]),
-    ("torch.special.zeta(r.T + 2, 1)", [(1, 3)]),
-    ("torch.triu(b.permute(2, 0, 1))", [(6, 3, 1)]),
-    ('torch.einsum("ij->ji", r)', [(1, 3)]),
-    ("r.T.exp()", [(1, 3)]),
-    ("r.T + r.T", [(1, 3)]),
-    ("r.T.unsqueeze(0)", [(3, 1, 3)]),
-    ("b.permute(2, 0, 1) + torch.ones(3, 2, 3)", [(1, 9, 3)]),
-    ("torch.ones(3, 2, 3) + b.permute(2, 0, 1)", [(6, 3, 1)]),
-    ("b.permute(2, 0, 1).sum(-1)", [(2, 1)]),
-    ("b.mT.mean(0)", [(3, 1)]),
-    ("b.mT.norm(dim=0)", [(3, 1)]),
-    ("b.mT.any(0)", [(3, 1)]),
-    ("r.T.unsqueeze(-1)", [(1, 3, 1)]),
-    ("r[:, 1].unsqueeze(1)", [(3, 1)]),
-    ("torch.atleast_3d(r.T)", [(1, 3, 1)]),
-    ("torch.zeros_like(r[:1].expand(2, 3))", [(3, 1)]),
-    ("r[:1].expand(2, 3).double()", [(3, 1)]),
-    ("torch.full_like(r[0].expand(2, 3), 2.0)", [(3, 1)]),
-    ("F.layer_norm(b.permute(2, 0, 1), (3,))", [(6, 3, 1)]),
-    ("torch.cdist(b.permute(2, 0, 1), b.permute(2, 0, 1))", [(4, 2, 1)]),
-    ("b[:, torch.tensor([0])]", [(3, 3, 1)]),
-    ("torch.broadcast_tensors(r.T, r.T)", [(1, 3), (1, 3)]),
-    ("F.normalize(b.mT, dim=0)", [(9, 1, 3)]),
-]
 
 NAMES = [
     ("x.diag()", "DiagonalBackward0_copy"),
@@ -121,35 +53,16 @@ NAMES = [
 
 
 def computed(code: str) -> Any:
-    r = torch.tensor([[1.0, 4.0, 2.0], [3.0, 0.5, 6.0]])
     x = torch.tensor([[4.0, 1.0, 0.5], [1.0, 3.0, 0.25], [2.0, 0.5, 5.0]], requires_grad=True)
     y = x.detach()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return eval(code, {"torch": torch, "F": F, "r": r, "x": x, "b": torch.stack([y, 2 * y])})
-
-
-def strides_of(result: Any) -> list[tuple[int, ...]]:
-    return [tuple(result.stride())] if isinstance(result, torch.Tensor) else [s for part in result for s in strides_of(part)]
-
-
-@pytest.mark.parametrize(("code", "wanted"), STRIDES, ids=[code for code, _ in STRIDES])
-def test_strides(code: str, wanted: list[tuple[int, ...]]) -> None:
-    assert strides_of(computed(code)) == wanted
+        return eval(code, {"torch": torch, "F": F, "x": x, "b": torch.stack([y, 2 * y])})
 
 
 @pytest.mark.parametrize(("code", "wanted"), NAMES, ids=[code for code, _ in NAMES])
 def test_names_of_nodes(code: str, wanted: str) -> None:
     assert type(computed(code).grad_fn).__name__ == wanted
-
-
-def test_a_gradient_is_laid_out_as_its_leaf() -> None:
-    x = torch.arange(6.0).reshape(2, 3).t().requires_grad_()
-    (x.contiguous() ** 2).sum().backward()
-    assert x.stride() == x.grad.stride() == (1, 3)
-    y = torch.ones(2, 3, requires_grad=True)
-    y.t().contiguous().exp().sum().backward()
-    assert y.grad.stride() == (3, 1)
 
 
 def test_what_was_given_stays_as_it_is() -> None:
@@ -231,7 +144,6 @@ def test_further_values_of_pytorch() -> None:
     assert torch.tensor([True, False]).square().dtype is torch.int64
     x = torch.tensor([[1.0, 2.0], [3.0, 2.0]], requires_grad=True)
     assert x.real is x
-    assert (x.layout is torch.strided, isinstance(x.layout, torch.layout), repr(x.layout)) == (True, True, "torch.strided")
     assert torch.tensor([3, 1, 2]).nanmedian().dtype is torch.int64
     assert x.unbind()[1].output_nr == 1
     torch.pdist(x, 0.0).sum().backward()

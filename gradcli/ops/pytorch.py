@@ -29,9 +29,6 @@ class Torch(Fixed):
     unseen    whether the graph does not see it write into a tensor: the gradient is still that of what was there before
     sealed    whether the results of a composite that has several are views that the graph follows no writing through
     copied    of a composite, whether the result is never an operand itself
-    layout    how the result is laid out in memory, if not as NumPy's loops leave it: in "rows", its entries in their order; in "columns",
-              matrices as LAPACK writes them; "alike", as the first operand; "with a new axis", a view with one more at the end; of several
-              results, for each of them
     aside     of several results those that no gradient flows through, by their places: the dtype that they have, "" for the others'
     operator  Python's operator that it is, as the methods of numbers name it: "truediv" of ``__truediv__`` and ``__rtruediv__``
     one_dtype whether operands must have one dtype
@@ -51,7 +48,6 @@ class Torch(Fixed):
     unseen: bool = False
     sealed: bool = False
     copied: bool = False
-    layout: str | tuple[str, ...] = ""
     aside: Mapping[int, str] = MappingProxyType({})
     operator: str = ""
     one_dtype: bool = False

@@ -40,7 +40,7 @@ def _back(shift: Any) -> Any:
 roll: Op = structural(
     "roll", "x", _roll, witness("moving.roll"), shape=_roll_shape, static={"shift": REQUIRED, "axis": None}, linear=True,
     result="same", ulps=0, vjp=lambda wanted, cotangent, out, x, shift, axis: (roll(cotangent, shift=_back(shift), axis=axis),),
-    layout="rows", doc="The entries moved along axes (in order, if there is no axis), those beyond the end to the start.",
+    doc="The entries moved along axes (in order, if there is no axis), those beyond the end to the start.",
     extended=Whole("moving.ROLLED"), examples=("roll(x, 1)",), across=cutting.moved,
     numpy=lambda shapes, shift, axis: f"np.roll({{0}}, {shift!r}, {axis!r})",
 )  # fmt: skip
@@ -97,7 +97,7 @@ def _triangle(name: str, forward: Function, keep: str, backward: str, form: str)
         return old if len(old) > 1 else (old[0], old[0]) if old else fitting
 
     op: Op = structural(
-        name, "x", checked, witness(f"moving.{name}"), layout="rows", vjp=lambda wanted, cotangent, out, x, k: (op(cotangent, k=k),),
+        name, "x", checked, witness(f"moving.{name}"), vjp=lambda wanted, cotangent, out, x, k: (op(cotangent, k=k),),
         shape=shape, static={"k": 0}, linear=True, result="same", ulps=0, backward=backward, extended=Whole(form),
         batched=lambda lead, x, k: op(x, k=k) if len(x.shape) > len(lead) + 1 else None,
         doc=f"The entries on and {keep} the k-th diagonal of matrices, zeros elsewhere.", examples=(f"{name}(x)",),

@@ -44,7 +44,7 @@ def _diff(x: Any, prepend: Any, append: Any, n: int, axis: int) -> Any:
 
 
 diff = composite(
-    "diff", "x prepend? append?", _diff, copied=True, static={"n": 1, "axis": -1}, layout="alike",
+    "diff", "x prepend? append?", _diff, copied=True, static={"n": 1, "axis": -1},
     backward=lambda given, static: "Sub" if given.get("n", 1) else "CopyBackwards",
     doc="The n-th differences of entries along an axis, with others before and after them if given.", examples=("diff(x)",),
 )  # fmt: skip

@@ -75,7 +75,7 @@ composite(
 )  # fmt: skip
 composite(
     "masked_fill", "x mask value", _masked_fill, backward=by_kind("MaskedFill", "value"),
-    layout="rows", doc="x with one value where a mask holds.",
+    doc="x with one value where a mask holds.",
 )  # fmt: skip
 composite(
     "masked_scatter", "x mask source", _masked_scatter, backward="MaskedScatter",
@@ -114,7 +114,7 @@ def _diagonal_scatter(x: Any, source: Any, offset: int, axis1: int, axis2: int) 
 
 def _part(name: str, body: Function, static: dict[str, Any], what: str) -> None:
     backward = "".join(word.capitalize() for word in name.split("_"))
-    composite(name, "x source", body, static=static, backward=backward, layout="alike", doc=f"x with the entries of source {what}.")
+    composite(name, "x source", body, static=static, backward=backward, doc=f"x with the entries of source {what}.")
 
 
 _part("select_scatter", _select_scatter, {"axis": REQUIRED, "index": REQUIRED}, "at one place along an axis")

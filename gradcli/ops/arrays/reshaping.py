@@ -68,7 +68,7 @@ torch_squeeze = composite(
     backward=lambda given, static: f"Squeeze.{min(2, len(given['axis'])) if isinstance(given.get('axis'), (list, tuple)) else 0}",
 )
 expand_dims = composite(
-    "expand_dims", "x", _expand_dims, static={"axis": REQUIRED}, aliases=("unsqueeze",), backward="Unsqueeze", layout="with a new axis",
+    "expand_dims", "x", _expand_dims, static={"axis": REQUIRED}, aliases=("unsqueeze",), backward="Unsqueeze",
     doc="New axes of one entry.", examples=("expand_dims(x, 0)",),
 )
 declare(NUMPY, ravel=signature("ravel", "x, -order"))
@@ -114,7 +114,7 @@ atleast_2d = composite(
     "atleast_2d", "*arrays", _each(_at_least_2d), doc="Numbers and vectors as matrices of one row.", backward=_node_of_new_axes,
 )  # fmt: skip
 atleast_3d = composite(
-    "atleast_3d", "*arrays", _each(_at_least_3d), backward=_node_of_new_axes, layout="with a new axis",
+    "atleast_3d", "*arrays", _each(_at_least_3d), backward=_node_of_new_axes,
     doc="Numbers, vectors and matrices with three axes: (1, n, 1) of a vector, (m, n, 1) of a matrix.",
 )  # fmt: skip
 
@@ -250,7 +250,7 @@ def by_kind(name: str, operand: str) -> Function:
 
 
 composite(
-    "fill", "x value", _fill, backward=by_kind("Fill", "value"), layout="alike", doc="An array of the shape of x filled with one value.",
+    "fill", "x value", _fill, backward=by_kind("Fill", "value"), doc="An array of the shape of x filled with one value.",
 )  # fmt: skip
 declare(
     NUMPY,

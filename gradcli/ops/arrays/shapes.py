@@ -312,7 +312,7 @@ def _stack_shape(*shapes: Shape, axis: int) -> Shape:
 stack = structural(
     "stack", "*arrays", _stack, witness("moving.stack"), vjp=_stack_vjp, shape=_stack_shape, static={"axis": 0}, linear=True,
     integral=True, extended=extended.STACKED, result="same",
-    layout="rows", doc="Arrays of one shape joined along a new axis; [x, y] is stack([x, y]).",
+    doc="Arrays of one shape joined along a new axis; [x, y] is stack([x, y]).",
     written={(0,): "[{arrays}]"}, on_objects=True, examples=("stack([x, y], axis=1)",), ulps=0, edges=True,
     cut=cutting.stacked,
     numpy=lambda shapes, axis: f"np.stack([{listed(shapes)}], {axis})",
@@ -331,7 +331,7 @@ def _flip_shape(old: Shape, axis: Any) -> Shape:
 flip: Op = structural(
     "flip", "x", _flip, witness("moving.flip"), vjp=lambda wanted, cotangent, out, x, axis: (flip(cotangent, axis=axis),),
     shape=_flip_shape, static={"axis": None}, linear=True, result="same", ulps=0, on_objects=True,
-    layout="alike", doc="The entries in reverse order along axes.", extended=extended.REVERSED, across=cutting.turned,
+    doc="The entries in reverse order along axes.", extended=extended.REVERSED, across=cutting.turned,
     numpy=lambda shapes, axis: f"np.flip({{0}}, {axes_of(axis, len(shapes[0]))!r})",
 )  # fmt: skip
 

@@ -199,7 +199,7 @@ def _fits(form: Form, parameter: Parameter, value: Any) -> bool:
     if kind == "Device":
         return isinstance(value, str) or type(value) is int or type(value).__name__ == "device"
     if kind in ("memory_format", "layout"):
-        return isinstance(value, str) or type(value).__name__ == kind
+        return isinstance(value, str)
     if kind == "dtype":
         return type(value).__name__ == kind or value in (float, int, bool)
     return kind != "Generator" or type(value).__name__ == kind

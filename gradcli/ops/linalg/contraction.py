@@ -159,7 +159,7 @@ def _on_batch(lead: Shape, *operands: Any, subscripts: str) -> Any:
 einsum: Op = structural(
     "einsum", "*operands", lambda *arrays, subscripts: _contract(subscripts, arrays), witness("products.einsum"), vjp=_vjp, shape=_shape,
     static={"subscripts": ""}, saves=("operands",), extended=Whole("products.EINSUM"), rounding="terms", ulps=8, integral=True,
-    work=_products_added, operations=_operations, layout="rows",
+    work=_products_added, operations=_operations,
     doc="Sums of products over named axes: einsum('ij,jk->ik', a, b) is the matrix product.", written="einsum({subscripts}, {operands})",
     examples=("einsum('i,j->ij', x, y)",),
     carries=multilinear, batched=_on_batch, cut=cutting.contracted, backward=node_of_einsum,

@@ -223,15 +223,15 @@ torch_linalg_lu = composite(
 )  # fmt: skip
 torch_lu = composite(
     "torch_lu", "x", _torch_lu, static={**_PIVOT, "get_infos": False}, public=False, backward="LinalgLuFactorEx", aside=_REPORTS,
-    layout=("columns", "", ""), doc="torch.lu: L and U in one matrix, and LAPACK's pivots.",
+    doc="torch.lu: L and U in one matrix, and LAPACK's pivots.",
 )  # fmt: skip
 lu_factor = composite(
     "lu_factor", "x", _lu_factor, static=_PIVOT, results=_FACTORS, backward="LinalgLuFactorEx", aside=_REPORTS,
-    layout=("columns", ""), doc="L and U in one matrix, and LAPACK's pivots, counting from 1.", examples=("lu_factor(A)[0]",),
+    doc="L and U in one matrix, and LAPACK's pivots, counting from 1.", examples=("lu_factor(A)[0]",),
 )  # fmt: skip
 lu_factor_ex = composite(
     "lu_factor_ex", "x", _lu_with_info, static={**_PIVOT, "check_errors": False}, results=(*_FACTORS, "info"), aside=_REPORTS,
-    backward="LinalgLuFactorEx", layout=("columns", "", ""), doc="L and U in one matrix, LAPACK's pivots, and zeros.",
+    backward="LinalgLuFactorEx", doc="L and U in one matrix, LAPACK's pivots, and zeros.",
 )  # fmt: skip
 lu_unpack = composite(
     "lu_unpack", "x pivots", _lu_unpack, static={"unpack_data": True, "unpack_pivots": True}, indices=frozenset({"pivots"}),

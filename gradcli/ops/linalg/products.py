@@ -167,7 +167,7 @@ outer = structural(
     "outer", "x y", np.outer, witness("products.outer"), vjp=_outer_vjp, saves={"x": ("y",), "y": ("x",)},
     shape=lambda x, y: (int(np.prod(x)), int(np.prod(y))), aliases=("ger",), ulps=1, backward="Mul", integral=True,
     extended=Whole("products.OUTER"),
-    layout="rows", doc="The table of all products of an entry of x and an entry of y.", examples=("outer(x, y)",),
+    doc="The table of all products of an entry of x and an entry of y.", examples=("outer(x, y)",),
     on_objects=True, carries=multilinear, axes=looping.table_of_products, cut=cutting.table_of_products, batched=_outer_on_batch,
     numpy="np.outer({0}, {1})",
     torch="torch.outer(torch.ravel({0}), torch.ravel({1}))",

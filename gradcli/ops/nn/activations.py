@@ -154,7 +154,7 @@ threshold = composite(
 )
 logsigmoid = composite(
     "logsigmoid", "x", lambda x: -softplus(-x), aliases=("log_sigmoid",), backward="LogSigmoid", leads="x",
-    layout="rows", doc="log(sigmoid(x)), without overflow.",
+    doc="log(sigmoid(x)), without overflow.",
 )
 
 
@@ -231,7 +231,7 @@ dropout = composite(
 )
 rrelu = composite(
     "rrelu", "x", _rrelu, static={"lower": 1 / 8, "upper": 1 / 3, "training": False}, backward="RreluWithNoise",
-    layout="rows", doc="leaky_relu with the mean of the slopes lower and upper; random slopes (training=True) are refused.",
+    doc="leaky_relu with the mean of the slopes lower and upper; random slopes (training=True) are refused.",
 )
 
 declare(

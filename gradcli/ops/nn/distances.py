@@ -75,7 +75,7 @@ dist = composite(
 )  # fmt: skip
 cdist = composite(
     "cdist", "x y", _cdist, static={"p": 2.0, "compute_mode": None}, backward="Cdist", leads="x y", kinks=_KINKS,
-    layout="rows", doc="The distances of each row of x from each row of y, in the p-norm.", examples=("cdist([x], [y, 2*x])",),
+    doc="The distances of each row of x from each row of y, in the p-norm.", examples=("cdist([x], [y, 2*x])",),
 )  # fmt: skip
 pdist = composite(
     "pdist", "x", _pdist, static={"p": 2}, backward="Pdist", leads="x", kinks=_KINKS,
@@ -83,7 +83,7 @@ pdist = composite(
 )  # fmt: skip
 renorm = composite(
     "renorm", "x", _renorm, static={"p": REQUIRED, "axis": REQUIRED, "maxnorm": REQUIRED}, backward="Renorm", leads="x",
-    layout="rows", doc="The slices along an axis, those with a p-norm beyond maxnorm scaled down to it.",
+    doc="The slices along an axis, those with a p-norm beyond maxnorm scaled down to it.",
     examples=("torch.renorm([x, y], 2, 0, 0.5)",),
 )  # fmt: skip
 declare(TORCH, cdist=signature("cdist", "x|x1, y|x2, p, compute_mode"), dist=signature("dist", "x, y, p"))

@@ -171,7 +171,7 @@ _MODE = {"mode": "nearest", "align_corners": None}
 interpolate = composite(
     "interpolate", "input", _interpolate, backward=_node, leads="input",
     static={**_SIZE, **_MODE, "recompute_scale_factor": None, "antialias": False},
-    layout="rows", doc="Images in another size: by the nearest entries, linear or cubic interpolation, or means of areas.",
+    doc="Images in another size: by the nearest entries, linear or cubic interpolation, or means of areas.",
     examples=("F.interpolate([[x]], 5, mode='linear')",),
 )  # fmt: skip
 pixel_shuffle = composite(

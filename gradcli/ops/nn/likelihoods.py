@@ -293,5 +293,5 @@ def _one_hot(x: Any, num_classes: int) -> Any:
 
 one_hot = composite(
     "one_hot", "x", _one_hot, static={"num_classes": REQUIRED}, indices=frozenset({"x"}),
-    layout="rows", doc="1 at the label and 0 at the other classes, along a new last axis.", examples=("one_hot([2, 0], 3)",),
+    doc="1 at the label and 0 at the other classes, along a new last axis.", examples=("one_hot([2, 0], 3)",),
 )  # fmt: skip

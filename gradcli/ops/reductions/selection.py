@@ -84,7 +84,7 @@ def _sorted_shape(x: Shape, axis: int | None, **_: Any) -> Shape:
 argsort = structural(
     "argsort", "x", _argsort, witness("reducing.argsort"), shape=_sorted_shape, static={"axis": -1, "descending": False}, result="int",
     ulps=0, extended=Whole("choosing.ORDER"), carries=carried_order.sorted_places, kinks=TIES,
-    layout="alike", doc="The indices that sort along an axis, equal entries in their order, NaN last. Not differentiated.",
+    doc="The indices that sort along an axis, equal entries in their order, NaN last. Not differentiated.",
     numpy=lambda shapes, axis, descending: "" if descending else f"np.argsort({{0}}, axis={axis}, kind='stable')",
     torch=lambda shapes, axis, descending: f"torch.argsort({{0}}, dim={axis}, descending={descending}, stable=True)",
     jax=lambda shapes, axis, descending: f"jnp.argsort({{0}}, axis={axis}, descending={descending}, stable=True)",
@@ -111,7 +111,7 @@ def _argcum(name: str, better: Function, form: str, doc: str) -> Op:
     run = _running_extreme(better)
     return structural(
         name, "x", run, witness(f"reducing.{name}"), shape=_sorted_shape, static={"axis": REQUIRED}, result="int",
-        public=False, ulps=0, doc=doc, extended=Whole(form), layout="rows", kinks=_LAST_TIES,
+        public=False, ulps=0, doc=doc, extended=Whole(form), kinks=_LAST_TIES,
     )  # fmt: skip
 
 
@@ -134,11 +134,11 @@ sort = composite(
 )  # fmt: skip
 torch_sort = composite(
     "torch_sort", "x", _sort, static={**_LAST, "descending": False, "stable": False}, results=PAIR, backward="Sort", leads="x",
-    kinks=TIES, public=False, layout="alike", doc="torch.sort: the entries in order along an axis, and their indices.",
+    kinks=TIES, public=False, doc="torch.sort: the entries in order along an axis, and their indices.",
 )  # fmt: skip
 msort = composite(
     "msort", "x", lambda x: _sort(x, 0, False, True)[0], backward="Sort", kinks=TIES,
-    layout="alike", doc="The entries in ascending order along the first axis.",
+    doc="The entries in ascending order along the first axis.",
 )
 
 
@@ -200,12 +200,12 @@ def _running(choose: Op) -> Function:
 cummax = composite(
     "cummax", "x", _running(argcummax), copied=True, static={"axis": REQUIRED}, results=PAIR, backward="Cummax", leads="x",
     kinks=_LAST_TIES,
-    layout="rows", doc="The largest entry so far along an axis, and its index (the last of equal ones).", examples=("cummax(x, 0)[0]",),
+    doc="The largest entry so far along an axis, and its index (the last of equal ones).", examples=("cummax(x, 0)[0]",),
 )  # fmt: skip
 cummin = composite(
     "cummin", "x", _running(argcummin), copied=True, static={"axis": REQUIRED}, results=PAIR, backward="Cummin", leads="x",
     kinks=_LAST_TIES,
-    layout="rows", doc="The smallest entry so far along an axis, and its index (the last of equal ones).", examples=("cummin(x, 0)[0]",),
+    doc="The smallest entry so far along an axis, and its index (the last of equal ones).", examples=("cummin(x, 0)[0]",),
 )  # fmt: skip
 
 
@@ -228,7 +228,7 @@ kthvalue = composite(
     "kthvalue", "x", _kthvalue, static={"k": REQUIRED, "axis": -1, "keepdims": False}, results=PAIR, backward="Kthvalue", leads="x",
     copied=True,
     kinks=TIES,
-    layout="rows", doc="The k-th smallest entry along an axis, counting from 1, and its index.", examples=("kthvalue(x, 2)[0]",),
+    doc="The k-th smallest entry along an axis, counting from 1, and its index.", examples=("kthvalue(x, 2)[0]",),
 )  # fmt: skip
 
 
@@ -246,7 +246,7 @@ topk = composite(
     "topk", "x", _topk, static={"k": REQUIRED, "axis": -1, "largest": True, "sorted": True}, results=PAIR, backward="Topk", leads="x",
     copied=True,
     kinks=TIES,
-    layout="rows", doc="The k largest entries along an axis, the largest first, and their indices.", examples=("topk(x, 2)[0]",),
+    doc="The k largest entries along an axis, the largest first, and their indices.", examples=("topk(x, 2)[0]",),
 )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.graph.operand import Operand
-from gradcli.tensors.core import dtypes, layouts
+from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.device import device
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.user_warnings import warn_once
@@ -55,10 +55,6 @@ class Entries(Operand):
     @property
     def is_cuda(self) -> bool:
         return False
-
-    @property
-    def layout(self) -> layouts.layout:
-        return layouts.strided
 
     @property
     def itemsize(self) -> int:

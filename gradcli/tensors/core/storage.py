@@ -22,22 +22,8 @@ def root(array: np.ndarray) -> np.ndarray:
 
 
 def strides(array: np.ndarray) -> tuple[int, ...]:
-    """The steps from entry to entry, counted in entries; along an axis of one entry, which NumPy leaves at zero, as PyTorch has them."""
-    found: list[int] = []
-    after = 1
-    if not array.size and not any(array.strides):
-        return in_order(array.shape)
-    for n, step in zip(reversed(array.shape), reversed(array.strides), strict=True):
-        found.append(after if n == 1 and not step else step // array.itemsize)
-        after = found[-1] * n
-    return tuple(reversed(found))
-
-
-def stepped(array: np.ndarray) -> np.ndarray:
-    """An array without entries, with the steps that PyTorch has between them; NumPy's are zero."""
-    if any(array.strides):
-        return array
-    return np.ndarray(array.shape, array.dtype, np.empty(1, array.dtype), 0, [s * array.itemsize for s in in_order(array.shape)])
+    """The steps from entry to entry, counted in entries."""
+    return tuple([step // array.itemsize for step in array.strides])
 
 
 def in_order(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -45,9 +31,9 @@ def in_order(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(math.prod(max(n, 1) for n in shape[axis + 1 :]) for axis in range(len(shape)))
 
 
-def stands_in_order(array: np.ndarray) -> bool:
+def stands_in_order(array: Any) -> bool:
     """Whether an array's entries stand in memory in their order."""
-    return not array.size or all(n == 1 or a == b for n, a, b in zip(array.shape, strides(array), in_order(array.shape), strict=True))
+    return all(n == 1 or a == b for n, a, b in zip(array.shape, strides(array), in_order(array.shape), strict=True)) or not array.size
 
 
 def distance(array: np.ndarray, other: np.ndarray) -> int:
@@ -97,16 +83,6 @@ def writable(array: np.ndarray) -> bool:
 def repeats(array: np.ndarray) -> bool:
     """Whether several of its entries are one place in memory, as PyTorch looks for it."""
     return 0 in array.strides and array.size > 1 and any(n > 1 and not s for n, s in zip(array.shape, array.strides, strict=True))
-
-
-def alike(array: np.ndarray, dtype: Any = None) -> np.ndarray:
-    """Memory for as many entries laid out alike: in their order where several of an array's are one place."""
-    return np.empty_like(array, dtype, order="C" if repeats(array) else "K")
-
-
-def filled_alike(array: np.ndarray, value: Any, dtype: Any) -> np.ndarray:
-    """The same with one value everywhere."""
-    return np.full_like(array, value, dtype, order="C" if repeats(array) else "K")
 
 
 def crowded(array: np.ndarray) -> bool:

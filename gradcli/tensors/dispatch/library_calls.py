@@ -31,7 +31,6 @@ from gradcli.tensors.dispatch.apply import apply
 from gradcli.tensors.dispatch.call_arguments import HOST, NUMPY_HOST, SCIPY_HOST, arrangement, rehearsal
 from gradcli.tensors.dispatch.error_messages import also_value_error, check_same_dtype, check_taken
 from gradcli.tensors.dispatch.halves import in_float32
-from gradcli.tensors.dispatch.layouts import relaid
 from gradcli.tensors.dispatch.named_results import named_results
 from gradcli.tensors.dispatch.pytorch_calls import check_of, takes_dtype
 from gradcli.tensors.dispatch.pytorch_types import concerns_floats, is_particular
@@ -158,7 +157,7 @@ def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[
     if isinstance(result, tuple):
         if out is not None:
             raise UnreadArgumentError(f"{name} does not support out= for several results", help="leave it out, and give the results names")
-        result = tuple(_own(record, name, given_tensors, _as_result(part), place) for place, part in enumerate(result))
+        result = tuple(_own(record, name, given_tensors, _as_result(part)) for part in result)
         result = tuple(
             _aside(record.torch.aside[place], part) if place in record.torch.aside else part for place, part in enumerate(result)
         )
@@ -174,8 +173,8 @@ def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[
     return result if out is None else _written(name, out, result)
 
 
-def _own(record: Op | Composite, name: str, arguments: tuple[Any, ...], result: Any, place: int = 0) -> Any:
-    """A result, which may be one of several, in memory of its own where PyTorch has it so, and laid out as there."""
+def _own(record: Op | Composite, name: str, arguments: tuple[Any, ...], result: Any) -> Any:
+    """A result, which may be one of several, in memory of its own where PyTorch has it so."""
     if isinstance(result, Batched):
         return result
     if record.torch.shares and isinstance(record, Composite) and arguments and result is arguments[0]:
@@ -186,14 +185,11 @@ def _own(record: Op | Composite, name: str, arguments: tuple[Any, ...], result: 
         result._view, result._version_counter = None, [0, state.transforms]
     if not isinstance(result, Tensor):
         return result
-    layout = record.torch.layout if isinstance(record, Composite) else ""
-    copied = name.endswith("_copy")
-    if record.torch.copied or copied:
+    if record.torch.copied or name.endswith("_copy"):
         if any(isinstance(a, Tensor) and np.may_share_memory(result.array, a.array) for a in arguments):
-            result, copied = apply(clone, [result], {}), True
+            result = apply(clone, [result], {})
         result._view = None
-        layout = "rows" if name.endswith("_copy") else layout or ("rows" if copied else "")
-    return relaid(result, layout if isinstance(layout, str) else layout[place], arguments) if layout else result
+    return result
 
 
 def _whole(x: Tensor, name: str) -> Tensor:

@@ -61,7 +61,6 @@ def region_of(record: Op | Composite, operands: list[Any], static: dict[str, Any
     def shown(array: np.ndarray) -> np.ndarray:
         """Of arrays that have the examples along axes in front, the view of each."""
         first = array[(0,) * lead + (...,)]
-        first = first if first.size else storage.stepped(first)
         seen = view(first, **static)
         place = storage.start(first) + storage.distance(seen, first) if seen.size else 0
         extents, steps = array.shape[:lead], storage.strides(array)[:lead]

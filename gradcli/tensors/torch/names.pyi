@@ -26,13 +26,6 @@ from gradcli.tensors.core.dtypes import (
     uint64 as uint64,
     uint8 as uint8,
 )
-from gradcli.tensors.core.layouts import (
-    contiguous_format as contiguous_format,
-    layout as layout,
-    memory_format as memory_format,
-    preserve_format as preserve_format,
-    strided as strided,
-)
 from gradcli.tensors.core.modes import (
     enable_grad as enable_grad,
     inference_mode as inference_mode,
@@ -143,7 +136,9 @@ e: builtins.float
 inf: builtins.float
 nan: builtins.float
 newaxis: Any
-legacy_contiguous_format: Any
+contiguous_format: Any
+preserve_format: Any
+strided: Any
 cuda: Any
 def Chi(*arguments: Any, **keywords: Any) -> Tensor: ...
 def Ci(*arguments: Any, **keywords: Any) -> Tensor: ...
