@@ -404,12 +404,7 @@ def test_functions_that_had_nothing_to_do_give_new_memory(function: Any) -> None
     assert result.sum().item() == 2.0
 
 
-# What PyTorch 2.13 makes of (3, 3, 3): strides of the result, and the nodes behind it.
-EINSUMS = {
-    "iij->ij": ((12, 1), "Permute Permute Diagonal"), "iij->ji": ((1, 12), "Permute Permute Diagonal"), "ijk->kij": ((1, 9, 3), "Permute"),
-    "iii->i": ((13,), "Permute Permute Diagonal Permute Diagonal"), "...i->i...": ((1, 9, 3), "Permute"), "kji": ((1, 3, 9), "Permute"),
-    "iji->ji": ((3, 10), "Permute Permute Diagonal"),
-}  # fmt: skip
+EINSUMS = ["iij->ij", "iij->ji", "ijk->kij", "iii->i", "...i->i...", "kji", "iji->ji"]
 
 
 @pytest.mark.parametrize("equation", EINSUMS)
@@ -420,12 +415,6 @@ def test_an_einsum_that_sums_nothing_is_a_view(equation: str) -> None:
     assert np.array_equal(y.numpy(), np.einsum(equation, x.numpy()))
     y.zero_()
     assert not np.einsum(equation, x.numpy()).any()
-    leaf = torch.ones(3, 3, 3, requires_grad=True)
-    node, names = torch.einsum(equation, leaf).grad_fn, []
-    while node.next_functions:
-        names.append(node.name().removesuffix("Backward0"))
-        node = node.next_functions[0][0]
-    assert (y.stride(), " ".join(names)) == EINSUMS[equation]
 
 
 def test_a_diagonal_is_written_through_an_einsum() -> None:

@@ -94,11 +94,11 @@ cross = composite(
     doc="The vector product along an axis; of two vectors of the plane, its third entry.", examples=("cross(x, y)",),
 )  # fmt: skip
 torch_cross = composite(
-    "torch_cross", "x y", _along, static={"axis": None}, public=False, backward="LinalgCross", leads="x y",
+    "torch_cross", "x y", _along, static={"axis": None}, public=False, backward="LinalgCross",
     doc="torch.cross: the vector product along the first axis of 3 entries, or along dim.",
 )  # fmt: skip
 linalg_cross = composite(
-    "linalg_cross", "x y", _along, static={"axis": -1}, public=False, backward="LinalgCross", leads="x y",
+    "linalg_cross", "x y", _along, static={"axis": -1}, public=False,
     doc="torch.linalg.cross: the vector product along the last axis, or along dim.",
 )  # fmt: skip
 declare(TORCH, **{"cross": signature("torch_cross", "x, y|other, axis"), "linalg.cross": signature("linalg_cross", "x, y|other, axis")})

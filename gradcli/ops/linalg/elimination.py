@@ -219,7 +219,7 @@ _PIVOT = {"pivot": True}
 _REPORTS = {1: "int32", 2: "int32"}  # LAPACK's whole numbers
 torch_linalg_lu = composite(
     "torch_linalg_lu", "x", lambda x, pivot: parts_of(lu, x, pivot=pivot), static=_PIVOT, results=("P", "L", "U"), public=False,
-    backward="LinalgLu", aside={0: ""}, doc="torch.linalg.lu: P, L and U with x = P @ L @ U.",
+    aside={0: ""}, doc="torch.linalg.lu: P, L and U with x = P @ L @ U.",
 )  # fmt: skip
 torch_lu = composite(
     "torch_lu", "x", _torch_lu, static={**_PIVOT, "get_infos": False}, public=False, backward="LinalgLuFactorEx", aside=_REPORTS,
@@ -235,7 +235,7 @@ lu_factor_ex = composite(
 )  # fmt: skip
 lu_unpack = composite(
     "lu_unpack", "x pivots", _lu_unpack, static={"unpack_data": True, "unpack_pivots": True}, indices=frozenset({"pivots"}),
-    results=("P", "L", "U"), doc="P, L and U of what lu_factor gives.", backward="LuUnpack",
+    results=("P", "L", "U"), doc="P, L and U of what lu_factor gives.",
 )  # fmt: skip
 lu_solve = composite(
     "lu_solve", "x pivots y", _lu_solve, static={"left": True, "adjoint": False}, indices=frozenset({"pivots"}),

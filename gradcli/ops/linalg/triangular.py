@@ -128,7 +128,7 @@ def _triangular_solve(y: Any, x: Any, upper: bool, transpose: bool, unitriangula
 
 triangular_solve = composite(
     "triangular_solve", "y x", _triangular_solve, copied=True, static={"upper": True, "transpose": False, "unitriangular": False},
-    results=("solution", "cloned_coefficient"), backward="TriangularSolve",
+    results=("solution", "cloned_coefficient"),
     doc="The z with x @ z = y, x being triangular, and x itself.", examples=("triangular_solve(b, A)[0]",),
 )  # fmt: skip
 
@@ -178,7 +178,6 @@ def _cholesky_solve_shape(y: Shape, x: Shape, upper: bool = False) -> Shape:
 cholesky_solve: Op = structural(
     "cholesky_solve", "y x", _cholesky_solve, witness("factors.cholesky_solve"),
     vjp=_cholesky_solve_vjp, shape=_cholesky_solve_shape, static={"upper": False}, saves=("x", "out"), core_dims=(2, 2), ulps=64,
-    backward="CholeskySolve",
     extended=Whole("equations.CHOLESKY_SOLVE"), domain=given(has_nonzero_diagonal, "no zeros on the diagonal of x"),
     doc="The z with (x @ x.T) @ z = y, x being lower triangular; with upper, (x.T @ x) @ z = y. The other triangle is not "
     "read, but its gradient is that of the product all the same, as in PyTorch.", examples=("cholesky_solve(b, cholesky(A))",),
@@ -192,7 +191,7 @@ def _cholesky_inverse(x: Any, upper: bool) -> Any:
 
 
 cholesky_inverse = composite(
-    "cholesky_inverse", "x", _cholesky_inverse, static={"upper": False}, backward="CholeskyInverse",
+    "cholesky_inverse", "x", _cholesky_inverse, static={"upper": False},
     doc="The inverse of x @ x.T, x being lower triangular; with upper, of x.T @ x.", examples=("cholesky_inverse(cholesky(A))",),
 )  # fmt: skip
 

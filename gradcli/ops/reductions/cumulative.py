@@ -222,10 +222,10 @@ def _initial(op: Op, unit: float) -> Function:
 
 
 torch_cumsum = composite(
-    "torch_cumsum", "x", _in_place(cumsum), copied=True, static={"axis": REQUIRED}, public=False, backward="Cumsum", doc="torch.cumsum.",
+    "torch_cumsum", "x", _in_place(cumsum), copied=True, static={"axis": REQUIRED}, public=False, doc="torch.cumsum.",
 )
 torch_cumprod = composite(
-    "torch_cumprod", "x", _in_place(cumprod), copied=True, static={"axis": REQUIRED}, public=False, backward="Cumprod",
+    "torch_cumprod", "x", _in_place(cumprod), copied=True, static={"axis": REQUIRED}, public=False,
     doc="torch.cumprod.",
 )
 nancumsum = composite("nancumsum", "x", _without_nan(cumsum, 0.0), static={"axis": None}, doc="Running sums, NaN counting as 0.")

@@ -7,7 +7,6 @@ at these indices are. So one entry takes the gradient of each result, the first 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -133,11 +132,11 @@ sort = composite(
     doc="The entries in ascending order along an axis.", examples=("sort(x)",),
 )  # fmt: skip
 torch_sort = composite(
-    "torch_sort", "x", _sort, static={**_LAST, "descending": False, "stable": False}, results=PAIR, backward="Sort", leads="x",
+    "torch_sort", "x", _sort, static={**_LAST, "descending": False, "stable": False}, results=PAIR,
     kinks=TIES, public=False, doc="torch.sort: the entries in order along an axis, and their indices.",
 )  # fmt: skip
 msort = composite(
-    "msort", "x", lambda x: _sort(x, 0, False, True)[0], backward="Sort", kinks=TIES,
+    "msort", "x", lambda x: _sort(x, 0, False, True)[0], kinks=TIES,
     doc="The entries in ascending order along the first axis.",
 )
 
@@ -165,25 +164,12 @@ def _extreme_of(choose: Op, reduce: Op, pair: Op) -> Function:
     return body
 
 
-def _one_of(name: str) -> Function:
-    """PyTorch's names of the nodes: Maximum of two tensors, Max.1 of all entries, Max.0 along an axis."""
-
-
-    def node(given: Mapping[str, Any], static: Mapping[str, Any]) -> str:
-        axis = given.get("axis")  # or the other tensor, which stands in its place
-        if given.get("y") is not None or hasattr(axis, "shape"):
-            return f"{name}imum"
-        return f"{name}.{int(axis is None)}"
-
-    return node
-
-
 torch_max = composite(
-    "torch_max", "x y?", _extreme_of(argmax, max_, maximum), static=AXES, results=PAIR, public=False, backward=_one_of("Max"), leads="x -y",
+    "torch_max", "x y?", _extreme_of(argmax, max_, maximum), static=AXES, results=PAIR, public=False,
     kinks=TIES, doc="torch.max: of all entries; of two arrays; or along an axis, then with the indices.",
 )  # fmt: skip
 torch_min = composite(
-    "torch_min", "x y?", _extreme_of(argmin, min_, minimum), static=AXES, results=PAIR, public=False, backward=_one_of("Min"), leads="x -y",
+    "torch_min", "x y?", _extreme_of(argmin, min_, minimum), static=AXES, results=PAIR, public=False,
     kinks=TIES, doc="torch.min: of all entries; of two arrays; or along an axis, then with the indices.",
 )  # fmt: skip
 
@@ -198,12 +184,12 @@ def _running(choose: Op) -> Function:
 
 
 cummax = composite(
-    "cummax", "x", _running(argcummax), copied=True, static={"axis": REQUIRED}, results=PAIR, backward="Cummax", leads="x",
+    "cummax", "x", _running(argcummax), copied=True, static={"axis": REQUIRED}, results=PAIR,
     kinks=_LAST_TIES,
     doc="The largest entry so far along an axis, and its index (the last of equal ones).", examples=("cummax(x, 0)[0]",),
 )  # fmt: skip
 cummin = composite(
-    "cummin", "x", _running(argcummin), copied=True, static={"axis": REQUIRED}, results=PAIR, backward="Cummin", leads="x",
+    "cummin", "x", _running(argcummin), copied=True, static={"axis": REQUIRED}, results=PAIR,
     kinks=_LAST_TIES,
     doc="The smallest entry so far along an axis, and its index (the last of equal ones).", examples=("cummin(x, 0)[0]",),
 )  # fmt: skip
@@ -225,7 +211,7 @@ def _kthvalue(x: Any, k: int, axis: int, keepdims: bool) -> Any:
 
 
 kthvalue = composite(
-    "kthvalue", "x", _kthvalue, static={"k": REQUIRED, "axis": -1, "keepdims": False}, results=PAIR, backward="Kthvalue", leads="x",
+    "kthvalue", "x", _kthvalue, static={"k": REQUIRED, "axis": -1, "keepdims": False}, results=PAIR,
     copied=True,
     kinks=TIES,
     doc="The k-th smallest entry along an axis, counting from 1, and its index.", examples=("kthvalue(x, 2)[0]",),
@@ -243,7 +229,7 @@ def _topk(x: Any, k: int, axis: int, largest: bool, sorted: bool) -> Any:
 
 
 topk = composite(
-    "topk", "x", _topk, static={"k": REQUIRED, "axis": -1, "largest": True, "sorted": True}, results=PAIR, backward="Topk", leads="x",
+    "topk", "x", _topk, static={"k": REQUIRED, "axis": -1, "largest": True, "sorted": True}, results=PAIR,
     copied=True,
     kinks=TIES,
     doc="The k largest entries along an axis, the largest first, and their indices.", examples=("topk(x, 2)[0]",),
@@ -273,7 +259,7 @@ argmode = structural(
     doc="The index of the (last) most frequent entry along an axis, of the smallest if several are.",
 )  # fmt: skip
 mode = composite(
-    "mode", "x", _mode, copied=True, static={"axis": -1, "keepdims": False}, results=PAIR, backward="Mode", leads="x", kinks=_LAST_TIES,
+    "mode", "x", _mode, copied=True, static={"axis": -1, "keepdims": False}, results=PAIR, kinks=_LAST_TIES,
     doc="The most frequent entry along an axis, and its index.",
 )  # fmt: skip
 
@@ -283,7 +269,7 @@ def _aminmax(x: Any, axis: Any, keepdims: bool) -> Any:
 
 
 aminmax = composite(
-    "aminmax", "x", _aminmax, static=AXES, results=("min", "max"), backward="Aminmax", doc="The smallest and the largest entry."
+    "aminmax", "x", _aminmax, static=AXES, results=("min", "max"), doc="The smallest and the largest entry."
 )
 
 declare(NUMPY, **{name: signature(name, "x, axis?, -kind, -fields|order, -stable") for name in ("argsort", "sort")})

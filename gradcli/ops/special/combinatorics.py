@@ -183,7 +183,7 @@ def _mvlgamma(x: Any, p: Any) -> Any:
 
 
 mvlgamma = composite(
-    "mvlgamma", "x", _mvlgamma, static={"p": REQUIRED}, aliases=("multigammaln",), backward="Mvlgamma",
+    "mvlgamma", "x", _mvlgamma, static={"p": REQUIRED}, aliases=("multigammaln",),
     domain=given(lambda x, p: x > (p - 1) / 2, "x > (p - 1)/2").within(),
     doc="The logarithm of the multivariate gamma function of dimension p.", examples=("mvlgamma(x, 2)",),
 )

@@ -95,7 +95,7 @@ def _write(region: Tensor, chosen: Any, new: Tensor) -> None:
         check_writable(region, new)
         check_places(region)
         new = _without_leading(new, region.array.ndim)
-        replace(region, new, "CopyBackwards" if new.array.ndim else "FillBackward3")
+        replace(region, new, "CopyBackwards" if new.array.ndim else "FillBackward0")
         return
     check_writable(region, new)
     shape = np.shape(getitem.forward(region.array, index=chosen))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.arrays.striding import as_strided, overlaps
-from gradcli.ops.recording import numbered
+from gradcli.ops.recording import node_name
 from gradcli.ops.spec import Composite, Op
 from gradcli.tensors.core import storage
 from gradcli.tensors.core.anomaly import remember
@@ -23,7 +23,7 @@ from gradcli.tensors.dispatch.apply import viewing
 
 
 def region(
-    x: Tensor, array: np.ndarray, again: Callable[[Tensor], Tensor], name: str = "AsStrided", place: dict[str, Any] | None = None
+    x: Tensor, array: np.ndarray, again: Callable[[Tensor], Tensor], name: str = node_name(as_strided), place: dict[str, Any] | None = None
 ) -> Tensor:
     """A view of x with the entries of an array that shows x's memory.
 
@@ -35,7 +35,7 @@ def region(
     static = geometry(x.array, array) if place is None else place
     source = x.source() if state.recording and not state.inference else None
     if source is not None and array.dtype.kind in FLOATS:
-        node: Node = node_class(numbered(name))(as_strided, (source,), static, array.shape, array.dtype)
+        node: Node = node_class(name)(as_strided, (source,), static, array.shape, array.dtype)
         node.saved = [Shaped(array), Shaped(x.array)]
         tensor.node, tensor._requires_grad = node, True
         if state.anomaly:
@@ -72,7 +72,7 @@ def region_of(record: Op | Composite, operands: list[Any], static: dict[str, Any
         if overlaps(entries.shape, storage.strides(entries)):  # what comes back belongs to one of the entries that are one place
             apart = np.empty(entries.shape, entries.dtype)
             place = geometry(apart, shown(apart))
-        return region(physical, array, lambda tangent: of(tangent, shown(tangent.array)), str(record.torch.backward), place)
+        return region(physical, array, lambda tangent: of(tangent, shown(tangent.array)), node_name(record), place)
 
     if 0 in memory_of(x).shape[:lead]:
         return None

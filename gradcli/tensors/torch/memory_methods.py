@@ -152,13 +152,13 @@ def _region_of_each(x: Tensor, lead: int, size: tuple[int, ...], stride: tuple[i
 
 
 def _as_strided_in_place(x: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
-    return rearranged(x, lambda now: _as_strided(now, size, stride, storage_offset), "AsStridedBackward1")
+    return rearranged(x, lambda now: _as_strided(now, size, stride, storage_offset))
 
 
-def rearranged(x: Tensor, arrange: Callable[[Tensor], Tensor], label: str) -> Tensor:
-    """Make x the view of itself that a function makes of it; its node then has this name."""
+def rearranged(x: Tensor, arrange: Callable[[Tensor], Tensor]) -> Tensor:
+    """Make x the view of itself that a function makes of it."""
     if isinstance(x, Batched):
-        rearranged(x.physical, lambda now: in_front(arrange(rewrapped(now, x.levels)), x.levels), label)
+        rearranged(x.physical, lambda now: in_front(arrange(rewrapped(now, x.levels)), x.levels))
         return x
     check_writable(x)
     if state.before_writing is not None:
@@ -176,7 +176,6 @@ def rearranged(x: Tensor, arrange: Callable[[Tensor], Tensor], label: str) -> Te
     x.array, x._tangents = result.array, result._tangents
     x._version_counter[0] += 1
     if result.node is not None and result is not now and (x._view is None or state.recording):
-        result.node.label = label
         regraph(x, result.node)
     if state.recorder is not None:
         state.recorder.rename(x, result)
