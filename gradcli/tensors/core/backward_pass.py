@@ -19,7 +19,6 @@ from gradcli.tensors.core.halves import holds_halves, narrowed, widened
 from gradcli.tensors.core.hook_calls import accumulated, add_to_grad, as_tensor, passed_on, prepared, seen
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.node import AccumulateGrad, Node, named
-from gradcli.tensors.core.saved_hooks import Packed
 from gradcli.tensors.core.saved_values import FREED, SECOND_TIME, saved_tensors
 from gradcli.tensors.core.tensor import Tensor
 
@@ -103,11 +102,7 @@ def run(
                     raise RuntimeError(_modified(node, place, counter[0], version))
             if not retain:
                 node.saved = FREED
-        if type(saved) is Packed:
-            saved = saved.unpacked()
-            values = saved_tensors(node, saved, True) if tensors else saved
-        else:
-            values = saved_tensors(node, saved) if tensors and op is not output else saved  # one of several results keeps nothing
+        values = saved_tensors(node, saved) if tensors and op is not output else saved  # one of several results keeps nothing
         if tensors:
             kind = node.dtype[0] if isinstance(node.dtype, tuple) else node.dtype
             dtypes.set_constants(None if op.always else kind)  # a user's rule has its own
@@ -182,14 +177,12 @@ def called(node: Node, *gradients: Any) -> Any:
         return ()
     if node.saved is FREED:
         raise RuntimeError(SECOND_TIME)
-    saved: Any = node.saved
-    own = isinstance(saved, Packed)
     cotangent: Any = gradients[0]
     if count > 1:
         cotangent = Parts(gradients)
         cotangent.shape, cotangent.dtype = node.shape, node.dtype
     wanted = tuple([operand is not None for operand in node.operands])
-    parts = contributions(node, wanted, cotangent, saved_tensors(node, saved.unpacked() if own else saved, own), guarded)
+    parts = contributions(node, wanted, cotangent, saved_tensors(node, node.saved), guarded)
     fitted = [
         None if part is None or operand is None else as_tensor(part if part.shape == operand.shape else sum_to(part, shape=operand.shape))
         for part, operand in zip(parts or [None] * len(node.operands), node.operands, strict=True)

@@ -6,11 +6,10 @@ A node keeps what its rule reads, until a backward pass frees it, with the versi
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Callable, Mapping
 from functools import cache
-from types import MappingProxyType, NoneType, SimpleNamespace
-from typing import Any, NamedTuple
+from types import MappingProxyType, NoneType
+from typing import Any
 from weakref import ref
 
 from gradcli.ops.spec import Op
@@ -186,31 +185,3 @@ class Shaped:
     @property
     def ndim(self) -> int:
         return len(self.shape)
-
-
-class GradientEdge(NamedTuple):
-    """Where a gradient goes: a result of an operation, or a leaf.
-
-    ownership_token  what keeps the graph alive, if that is not the node
-    """
-
-    node: Node
-    output_nr: int
-    ownership_token: Any = None
-
-    def gradient_node(self) -> Node:
-        return self.node.part(self.output_nr)
-
-    @property
-    def requires_grad(self) -> bool:
-        return True
-
-    @property
-    def shape(self) -> Any:
-        return self.gradient_node().shape
-
-    @property
-    def array(self) -> Any:
-        """What is known of the entries."""
-        node = self.gradient_node()
-        return SimpleNamespace(shape=node.shape, dtype=node.dtype, ndim=len(node.shape), size=math.prod(node.shape))

@@ -17,7 +17,6 @@ from gradcli.tensors.core.halves import computed_with, is_half
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.node import Node, node_of_part
 from gradcli.tensors.core.node_names import kind_of
-from gradcli.tensors.core.saved_hooks import as_packed
 from gradcli.tensors.core.saved_values import save
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.views import View
@@ -88,9 +87,6 @@ def plain(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
         versions = save(op, _wanted(op, sources), tensor, operands, values)
         tensor.node = kind(op, sources, static, out.shape, out.dtype, values, versions)
         tensor._requires_grad = True
-        if state.saved_hooks is not None and versions:
-            tensor.node.saved = as_packed(values, [place for _, _, place in versions], operands)
-            tensor.node.versions = []
     if state.anomaly:
         remember(tensor.node, op, arrays, out)
     if state.recorder is not None:
@@ -128,8 +124,6 @@ def _several(
         values = [results, *arrays]
         versions = save(op, _wanted(op, sources), tensors, operands, values)
         node = kind(op, sources, static, tuple([r.shape for r in results]), tuple([r.dtype for r in results]), values, versions)
-        if state.saved_hooks is not None and versions:
-            node.saved, node.versions = as_packed(values, [place for _, _, place in versions], operands), []
         for place, tensor in enumerate(tensors):
             if tensor.array.dtype.kind in dtypes.FLOATS:
                 tensor.node = node_of_part(node, place, tensor)

@@ -23,7 +23,6 @@ from gradcli.tensors.dispatch.checked_calls import checked
 from gradcli.tensors.torch.fused_multiply_add import fused
 from gradcli.tensors.torch.generator import in_memory_order, permutation, uniform, whole
 from gradcli.tensors.torch.generator import normal as draw_normal
-from gradcli.tensors.torch.no_derivatives import flat
 
 COPIED = (
     "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
@@ -334,6 +333,4 @@ def normal(
     noise = Tensor(draw_normal(shape, kind, generator))
     with no_grad():
         drawn: Tensor = noise * std + mean
-    if requires_grad:
-        return drawn.requires_grad_()
-    return flat(f"NormalBackward{isinstance(mean, Tensor) + 2 * isinstance(std, Tensor)}", drawn, [mean, std])
+    return drawn.requires_grad_() if requires_grad else drawn
