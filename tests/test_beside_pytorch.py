@@ -116,10 +116,6 @@ RESULTS_IN_MEMORY_OF_THEIR_OWN = [
     ("s.mode()", "torch.return_types.mode(\nvalues=tensor(2., grad_fn=<ModeBackward0>),\nindices=tensor(0))"),
     ("s.cummax(0)", "torch.return_types.cummax(\nvalues=tensor(2., grad_fn=<CummaxBackward0>),\nindices=tensor(0))"),
     ("torch.matrix_power(b, 1)", "tensor([[1., 2.],\n        [3., 4.]], grad_fn=<MatrixPowerBackward0>)"),
-    ("b.repeat_interleave(1, 0).data_ptr() == b.data_ptr()", "False"),
-    ("F.pixel_shuffle(a[None, None], 1).data_ptr() == a.data_ptr()", "False"),
-    ("torch.diff(a, n=0).data_ptr() == a.data_ptr()", "False"),
-    ("s.cumsum(0).data_ptr() == s.data_ptr()", "False"),
     ("torch.tensor(2.).cumsum(1)", "IndexError"),
     ("torch.tensor(2.).flip(1)", "IndexError"),
     ("torch.positive(a) is a", "True"),
@@ -223,7 +219,6 @@ PARAMETERS = [
     ("isinstance(b, torch.nn.Parameter)", "False"),
     ("isinstance(torch.nn.Parameter(a), torch.Tensor)", "True"),
     ("copy.deepcopy(torch.nn.Parameter(torch.ones(2)))", "Parameter containing:\ntensor([1., 1.], requires_grad=True)"),
-    ("torch.nn.Parameter(a).data_ptr() == a.data_ptr()", "True"),
     ("torch.nn.Parameter(torch.ones(2)).view(1, 2)", "tensor([[1., 1.]], grad_fn=<ViewBackward0>)"),
 ]
 CALLS_THAT_ARE_REFUSED = [

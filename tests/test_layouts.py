@@ -32,30 +32,19 @@ def made() -> Any:
     return torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], requires_grad=True)
 
 
-def test_entries_that_are_one_place_are_written_one_after_the_other() -> None:
-    k = torch.arange(6.0).reshape(2, 3)
-    k.unfold(1, 2, 1).mul_(2)
-    assert k.tolist() == [[0, 4, 4], [6, 16, 10]]
-    k = torch.arange(6.0).reshape(2, 3)
-    k.as_strided((2, 2), (1, 1)).add_(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
-    assert k.tolist() == [[1, 6, 6], [3, 4, 5]]
-    x = made()
-    y = x * 1
-    y.as_strided((2, 2), (1, 1)).mul_(3)
-    (y.pow(2) / 2).sum().backward()
-    assert y.tolist() == [[3, 18, 9], [4, 5, 6]]
-    assert (x.grad.tolist(), y._version) == ([[9, 54, 27], [4, 5, 6]], 1)  # PyTorch's gradient takes each place once
+def test_entries_that_are_one_place_are_not_written_to() -> None:
+    for view in (torch.arange(6.0).reshape(2, 3).unfold(1, 2, 1), torch.arange(6.0).as_strided((2, 2), (1, 1))):
+        with pytest.raises(RuntimeError, match="more than one element of the written-to tensor refers to a single memory location"):
+            view.mul_(2)
 
 
-def test_logic_in_place_is_outside_of_the_graph() -> None:
+def test_logic_in_place_lets_no_gradient_through() -> None:
     x = made()
     y = x * 2
     y[0].logical_not_()
     y.sum().backward()
     assert y.tolist() == [[0, 0, 0], [8, 10, 12]]
-    assert (type(y.grad_fn).__name__, y._version, x.grad.tolist()) == ("MulBackward0", 1, [[2, 2, 2], [2, 2, 2]])
-    assert x.logical_and_(x > 2).tolist() == [[0, 0, 1], [1, 1, 1]]
-    assert x.is_leaf
+    assert x.grad.tolist() == [[0, 0, 0], [2, 2, 2]]
 
 
 @pytest.mark.parametrize(

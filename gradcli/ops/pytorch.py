@@ -21,7 +21,6 @@ class Torch(Fixed):
               through, or as an "alias", which is not seen by the graph; of a composite, whether its result is a view also where
               that is its operand
     region    of a composite that takes entries one by one, the result as the view that PyTorch has: ``region(array, **static)``
-    unseen    whether the graph does not see it write into a tensor: the gradient is still that of what was there before
     sealed    whether the results of a composite that has several are views that the graph follows no writing through
     copied    of a composite, whether the result is never an operand itself
     aside     of several results those that no gradient flows through, by their places: the dtype that they have, "" for the others'
@@ -38,7 +37,6 @@ class Torch(Fixed):
     backward: str | Callable[..., str] | None = None
     shares: Literal["", "view", "alias"] = ""
     region: Callable[..., np.ndarray] | None = None
-    unseen: bool = False
     sealed: bool = False
     copied: bool = False
     aside: Mapping[int, str] = MappingProxyType({})

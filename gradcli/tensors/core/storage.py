@@ -1,4 +1,4 @@
-"""The memory behind tensors: the array that holds it, where a tensor's entries are in it, and PyTorch's storages."""
+"""The memory behind tensors: the array that holds it, and where a tensor's entries are in it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,6 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.arrays.striding import last_place
-from gradcli.tensors.core import dtypes
-from gradcli.tensors.core.entries import as_numbers
-
-Geometry = tuple[tuple[int, ...], tuple[int, ...], int]
 
 
 def root(array: np.ndarray) -> np.ndarray:
@@ -88,56 +84,3 @@ def repeats(array: np.ndarray) -> bool:
 def crowded(array: np.ndarray) -> bool:
     """Whether there are more entries than places in memory, although no axis stands still."""
     return array.size > last_place(array.shape, strides(array)) + 1 and not repeats(array)
-
-
-class Storage:
-    """All of a tensor's memory: PyTorch's ``untyped_storage()``, in bytes, and ``storage()``, in entries."""
-
-    __slots__ = ("array", "itemsize", "kind")
-
-    def __init__(self, array: np.ndarray, itemsize: int = 1) -> None:
-        self.array, self.itemsize, self.kind = root(array), itemsize, array.dtype
-
-    def _entries(self) -> np.ndarray:
-        flat = placed(self.array, (self.array.size,), (1,), 0)
-        return flat.view(self.kind if self.itemsize > 1 else np.uint8)
-
-    def data_ptr(self) -> int:
-        return _address(self.array)
-
-    @property
-    def _cdata(self) -> int:
-        return _address(self.array)
-
-    def nbytes(self) -> int:
-        return self.array.nbytes
-
-    def size(self) -> int:
-        return self.array.nbytes // self.itemsize
-
-    def element_size(self) -> int:
-        return self.itemsize
-
-    def tolist(self) -> list[Any]:
-        return list(as_numbers(self._entries()))
-
-    def __len__(self) -> int:
-        return self.size()
-
-    def __getitem__(self, place: Any) -> Any:
-        found = self._entries()[place]
-        return found.item() if isinstance(found, np.generic) else found
-
-    def __setitem__(self, place: Any, value: Any) -> None:
-        self._entries()[place] = value
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Storage) and other.data_ptr() == self.data_ptr()
-
-    __hash__ = None  # type: ignore[assignment]  # it is written to
-
-    def __repr__(self) -> str:
-        entries = "\n".join(f" {entry}" for entry in self.tolist())
-        kind = f"dtype={dtypes.of_numpy(self.kind)}, " if self.itemsize > 1 else ""
-        name = "TypedStorage" if self.itemsize > 1 else "UntypedStorage"
-        return f"{entries}\n[torch.storage.{name}({kind}device=cpu) of size {self.size()}]"

@@ -66,7 +66,7 @@ OWN: dict[str, Callable[..., Any]] = {
     **RANDOM,
     **RANDOM_IN_PLACE,
     **SEARCHING_METHODS,
-    **all_checked({"is_set_to": MEMORY["is_set_to"], "type_as": CASTS["type_as"]}, "Tensor"),
+    **all_checked({"type_as": CASTS["type_as"]}, "Tensor"),
     "new_zeros": _new(creation.zeros),
     "new_ones": _new(creation.ones),
     "new_empty": _new(creation.empty),
