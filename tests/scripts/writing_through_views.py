@@ -73,7 +73,6 @@ for name, parts in {
     "rows": list,
     "tensor_split": lambda y: y.tensor_split(2),
     "vsplit": lambda y: y.vsplit(2),
-    "unsafe_split": lambda y: y.unsafe_split(1),
 }.items():
     tried(name, lambda: parts(x * 1)[1].add_(1))
     tried(f"{name} without a graph", lambda: parts(torch.ones(2, 3))[1].add_(1))

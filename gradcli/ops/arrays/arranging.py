@@ -177,7 +177,6 @@ declare(
     tril=signature("tril", "x|m, k|diagonal"),
     triu=signature("triu", "x|m, k|diagonal"),
     diagonal=signature("diagonal", _DIAGONAL),
-    diagonal_copy=signature("diagonal", _DIAGONAL),
     diag_embed=signature("diag_embed", _DIAGONAL),
     **{"linalg.diagonal": signature("diagonal", _DIAGONAL, **_LAST)},
 )

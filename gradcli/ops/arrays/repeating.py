@@ -174,7 +174,6 @@ declare(
     repeat_interleave=signature("repeat_interleave", _REPEAT),
     meshgrid=signature("meshgrid", "***arrays, -copy, sparse, indexing"),
     cartesian_prod=signature("cartesian_prod", "**arrays|tensors"),
-    unfold_copy=_UNFOLD,
 )
 declare(
     TORCH,

@@ -253,7 +253,7 @@ declare(
     **dict.fromkeys(("clone", "copy", "resolve_conj", "resolve_neg"), signature("clone", "x, -memory_format")),
     permute_dims=signature("transpose", "x, axes+"),
     **{name: signature(name, "***arrays") for name in ("atleast_1d", "atleast_2d", "atleast_3d")},
-    **dict.fromkeys(("expand", "expand_copy"), signature("expand", "x, shape|size+, -implicit")),
+    expand=signature("expand", "x, shape|size+, -implicit"),
 )
 _SWAPPED = signature("swapdims", "x, dim0|axis0, dim1|axis1")
 declare(
@@ -261,13 +261,7 @@ declare(
     reshape=signature("reshape", "x, shape|size+"),
     ravel=signature(ravel.name, "x"),
     **{name: signature(name, "**arrays|tensors") for name in ("atleast_1d", "atleast_2d", "atleast_3d", "broadcast_tensors")},
-    **dict.fromkeys(("swapaxes", "swapdims", "transpose", "transpose_copy"), _SWAPPED),
+    **dict.fromkeys(("swapaxes", "swapdims", "transpose"), _SWAPPED),
     permute=signature("transpose", "x, axes+"),
-    permute_copy=signature("transpose", "x, axes+"),
-    alias_copy=signature("clone", "x"),
-    view_copy=signature("reshape", "x, shape|size+"),
     broadcast_to=signature("expand", "x, shape|size+"),
-    squeeze_copy=signature("torch_squeeze", "x, axis+"),
-    unsqueeze_copy=signature(expand_dims.name, "x, axis"),
-    t_copy=signature("t", "x"),
 )

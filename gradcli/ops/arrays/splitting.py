@@ -159,17 +159,10 @@ declare(
     NUMPY,
     split=signature("split", _SECTIONS),
     **dict.fromkeys(("array_split", "tensor_split"), signature("tensor_split", _SECTIONS)),
-    split_with_sizes_copy=signature("split_with_sizes", "x, sizes|split_sizes, axis"),
     split_with_sizes=signature("split_with_sizes", "x, sizes|split_sizes, axis"),
-    unsafe_chunk=signature("chunk", "x, chunks, axis"),
-    narrow_copy=signature("narrow", "x, axis, start, length"),
-    unbind_copy=signature("unbind", "x, axis"),
-    select_copy=signature("select", "x, axis, index"),
 )
 _SIZES = "x|tensor, sizes|split_size_or_sections|split_size, axis"
 declare(
     TORCH,
-    **dict.fromkeys(("split", "split_copy"), signature("torch_split", _SIZES)),
-    unsafe_split=signature("torch_split", _SIZES),
-    unsafe_split_with_sizes=signature("split_with_sizes", "x, sizes|split_sizes, axis"),
+    split=signature("torch_split", _SIZES),
 )

@@ -31,8 +31,7 @@ class Entries(Operand):
     _tangents: Any  # at levels of forward mode
     name: str | None = None
     is_cpu = True
-    is_meta = is_sparse = is_sparse_csr = is_quantized = is_mkldnn = is_nested = False
-    is_mps = is_xla = is_xpu = is_ipu = is_maia = is_mtia = is_vulkan = False
+    is_sparse = is_quantized = is_nested = False
 
     # -- what they are ----------------------------------------------------------------------------------------
 

@@ -15,7 +15,6 @@ from gradcli.tensors.core.levels import part_of, set_tangent, tangent_of
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.storage import crowded, repeats, writable
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.core.user_warnings import warn
 from gradcli.tensors.core.views import node_from_base, rebase, refuse_writing, regraph
 
 _LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
@@ -39,7 +38,6 @@ FEWER_AXES = (
     "tensor ({})"
 )
 _EVERYTHING = (...,)
-_TO_SOME_PLACES = frozenset({"masked_fill", "index_fill", "index_put"})  # PyTorch lets these write to one place in memory several times
 
 
 def before(x: Tensor, *, kept: bool = True) -> Tensor:
@@ -98,7 +96,7 @@ def check_places(x: Tensor) -> None:
 
 
 def check_memory(array: np.ndarray) -> None:
-    if repeats(array):
+    if repeats(array) or crowded(array):
         raise RuntimeError(_ONE_PLACE)
     if not writable(array):
         raise RuntimeError("the array that this tensor shares memory with is read-only: write to a clone() of the tensor")
@@ -174,26 +172,13 @@ def _carry(x: Tensor, result: Tensor) -> None:
 def update(x: Tensor, name: str, arguments: Sequence[Any], keywords: dict[str, Any]) -> Tensor:
     """``x.name_(...)``: the method without the underscore, written back."""
     followed = check_writable(x, *arguments, *keywords.values())
-    if repeats(memory_of(x)):
-        if name not in _TO_SOME_PLACES:
-            check_places(x)
-        warn_of_repeats(f"{name}_")
-    elif x._view is not None and crowded(x.array):
-        raise RuntimeError(_ONE_PLACE)
+    if x._view is not None or repeats(memory_of(x)):
+        check_places(x)
     old = before(x, kept=followed or not state.usual)
     result: Tensor = getattr(old, name)(*arguments, **keywords)
     if old.requires_grad and state.recording and not result.requires_grad:  # nothing flows through, and the graph says so
         result = overwrite(old, result.to(old.dtype), index=_EVERYTHING)
-        if result.node is not None:
-            result.node.label = f"{name.title().replace('_', '')}Backward0"
     return assign(x, result)
-
-
-def warn_of_repeats(name: str) -> None:
-    warn(
-        f"Use of {name} on expanded tensors is deprecated. Please clone() the tensor before performing this operation. This also applies "
-        "to advanced indexing e.g. tensor[indices] = tensor"
-    )
 
 
 def replace(x: Tensor, value: Any, label: str) -> Tensor:

@@ -93,10 +93,6 @@ class Node:
         """What the node passes on, given by backward_pass.py."""
         raise NotImplementedError
 
-    def _sequence_nr(self) -> int:
-        """Its place among all nodes, in the order in which they were made."""
-        return self.index
-
     @property
     def whole(self) -> Node:
         """The node of the operation, of which this may be one of several results."""

@@ -41,7 +41,7 @@ def _of_one(op: Op) -> Path:
     forward, elementwise, any_rank = op.forward, op.elementwise, op.on_scalars is None
     ufunc = isinstance(getattr(forward, "__self__", forward), np.ufunc)  # or its reduce
     keeps_out, keeps_x = (place in kept_places(op, 1, 1)[0] for place in range(2))
-    always = kind_of(op, (np.ones(1),), {}) if elementwise else None
+    always = kind_of(op, (), {}) if elementwise else None
 
     def path(operands: Sequence[Any], static: Mapping[str, Any]) -> Tensor | None:
         (x,) = operands
@@ -96,15 +96,15 @@ def _of_two(op: Op) -> Path:
     if forward is np.power:
         forward = operator.pow  # which knows squares
     keeps = [[place in kept_places(op, 2, wanted)[0] for place in range(3)] for wanted in range(4)]
-    number, array = 1.0, np.ones(1)
-    kinds = [kind_of(op, arrays, {}) for arrays in ((array, array), (array, number), (number, array))] if elementwise else None
+    always = kind_of(op, (), {}) if elementwise else None
 
     def path(operands: Sequence[Any], static: Mapping[str, Any]) -> Tensor | None:
         x, y = operands
         a: Any
         b: Any
         left = right = None
-        wanted = numbers = 0
+        wanted = 0
+        number = False
         if type(x) is Tensor:
             a = x.array
             left = x.node
@@ -116,13 +116,13 @@ def _of_two(op: Op) -> Path:
                 wanted = 2
         elif elementwise and type(x) in _NUMBERS:
             a = x
-            numbers = 2
+            number = True
         else:
             return None
         if type(y) is Tensor:
             b = y.array
             dtype = b.dtype
-            if not numbers and a.dtype is not dtype:
+            if not number and a.dtype is not dtype:
                 return None
             right = y.node
             if y._view is not None:
@@ -131,10 +131,9 @@ def _of_two(op: Op) -> Path:
                 right = y.leaf_node()
             if right is not None:
                 wanted += 1
-        elif elementwise and type(y) in _NUMBERS and not numbers:
+        elif elementwise and type(y) in _NUMBERS and not number:
             b = y
             dtype = a.dtype
-            numbers = 1
         else:
             return None
         if (dtype is not _DOUBLE and dtype is not _SINGLE) or not state.usual:
@@ -153,7 +152,7 @@ def _of_two(op: Op) -> Path:
         tensor = Tensor(out)
         if wanted and state.recording:
             keeps_out, keeps_x, keeps_y = keeps[wanted]
-            kind = kind_of(op, (a, b), static) if kinds is None else kinds[numbers]
+            kind = always or kind_of(op, (a, b), static)
             versions = []
             if not keeps_x:
                 a = NOT_KEPT if elementwise else Shaped(a)

@@ -157,7 +157,7 @@ def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[
     if isinstance(result, tuple):
         if out is not None:
             raise UnreadArgumentError(f"{name} does not support out= for several results", help="leave it out, and give the results names")
-        result = tuple(_own(record, name, given_tensors, _as_result(part)) for part in result)
+        result = tuple(_own(record, given_tensors, _as_result(part)) for part in result)
         result = tuple(
             _aside(record.torch.aside[place], part) if place in record.torch.aside else part for place, part in enumerate(result)
         )
@@ -166,12 +166,12 @@ def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[
             if record.torch.sealed and isinstance(part, Tensor):
                 one_of_several(part, place)
         return named_results(name, record.results, result) if isinstance(record, Composite) and record.results else result
-    result = _own(record, name, given_tensors, _as_result(result))
+    result = _own(record, given_tensors, _as_result(result))
     _relabel(record, result, start)
     return result if out is None else _written(name, out, result)
 
 
-def _own(record: Op | Composite, name: str, arguments: tuple[Any, ...], result: Any) -> Any:
+def _own(record: Op | Composite, arguments: tuple[Any, ...], result: Any) -> Any:
     """A result, which may be one of several, in memory of its own where PyTorch has it so."""
     if isinstance(result, Batched):
         return result
@@ -179,11 +179,9 @@ def _own(record: Op | Composite, name: str, arguments: tuple[Any, ...], result: 
         result = _whole(result, node_name(record))
     if isinstance(result, Tensor) and result._view is not None and not any(_shows(result, argument) for argument in arguments):
         result._view = None  # of something that was made on the way
-    if name.startswith("unsafe_") and isinstance(result, Tensor):  # the same memory, and nobody looks after it
-        result._view, result._version_counter = None, [0, state.transforms]
     if not isinstance(result, Tensor):
         return result
-    if record.torch.copied or name.endswith("_copy"):
+    if record.torch.copied:
         if any(isinstance(a, Tensor) and np.may_share_memory(result.array, a.array) for a in arguments):
             result = apply(clone, [result], {})
         result._view = None
