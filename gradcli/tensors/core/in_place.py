@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -61,6 +61,12 @@ def before(x: Tensor, *, kept: bool = True) -> Tensor:
     if state.recorder is not None:
         state.recorder.rename(now, x)
     return now
+
+
+def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
+    """Say that a tensor has been written to by something that tells nobody."""
+    for x in (tensor,) if isinstance(tensor, Tensor) else tensor:
+        x._version_counter[0] += 1
 
 
 def taken(argument: Any) -> bool:

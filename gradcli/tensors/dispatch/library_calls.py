@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError, UnreadArgumentError, suggestion
+from gradcli.ops.arrays.shapes import reshape
 from gradcli.ops.calling import binding
 from gradcli.ops.calling.dialects import CALLED_OTHERWISE, lookup, names
 from gradcli.ops.calling.prefixes import SCIPY, TORCH
@@ -34,7 +35,7 @@ from gradcli.tensors.dispatch.halves import in_float32
 from gradcli.tensors.dispatch.named_results import named_results
 from gradcli.tensors.dispatch.pytorch_calls import check_of, takes_dtype
 from gradcli.tensors.dispatch.pytorch_types import concerns_floats, is_particular
-from gradcli.tensors.dispatch.regions import region, region_of
+from gradcli.tensors.dispatch.regions import region_of
 from gradcli.tensors.dispatch.whole_numbers import settle
 
 
@@ -176,7 +177,7 @@ def _own(record: Op | Composite, arguments: tuple[Any, ...], result: Any) -> Any
     if isinstance(result, Batched):
         return result
     if record.torch.shares and isinstance(record, Composite) and arguments and result is arguments[0]:
-        result = _whole(result, node_name(record))
+        result = apply(reshape, [result], {"shape": result.array.shape})
     if isinstance(result, Tensor) and result._view is not None and not any(_shows(result, argument) for argument in arguments):
         result._view = None  # of something that was made on the way
     if not isinstance(result, Tensor):
@@ -186,11 +187,6 @@ def _own(record: Op | Composite, arguments: tuple[Any, ...], result: Any) -> Any
             result = apply(clone, [result], {})
         result._view = None
     return result
-
-
-def _whole(x: Tensor, name: str) -> Tensor:
-    """All of a tensor, as a view."""
-    return region(x, x.array.view(), lambda tangent: _whole(tangent, name), name)
 
 
 def _aside(kind: str, part: Any) -> Any:

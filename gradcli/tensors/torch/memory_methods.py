@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from gradcli.ops.arrays.striding import last_place
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.tensors.core import storage
 from gradcli.tensors.core.batched import Batched, in_front, rewrapped
 from gradcli.tensors.core.casts import clone_of
 from gradcli.tensors.core.in_place import check_writable
-from gradcli.tensors.core.levels import same_region
 from gradcli.tensors.core.modes import Mode, state
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.core.views import geometry, regraph
+from gradcli.tensors.core.views import regraph
 from gradcli.tensors.dispatch.library_calls import call
 from gradcli.tensors.dispatch.regions import region
 
@@ -69,38 +66,9 @@ def _sizes(given: Any) -> tuple[int, ...]:
 
 def _as_strided(x: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
     """A view of a tensor's storage with these sizes, strides and offset."""
-    if isinstance(x, Batched):
-        from_first = 0 if storage_offset is None else int(storage_offset) - storage.start(x.physical.array)
-        return _as_strided_each(x, _sizes(size), _sizes(stride), from_first)
-    offset = _storage_offset(x) if storage_offset is None else int(storage_offset)
-    array = storage.placed(x.array, _sizes(size), _sizes(stride), offset)
-    return region(x, array, lambda tangent: same_region(x, tangent, _sizes(size), _sizes(stride), offset))
-
-
-def _as_strided_each(x: Batched, size: tuple[int, ...], stride: tuple[int, ...], offset: int) -> Tensor:
-    """The same of each example, as if it were alone in memory."""
-    own = storage.strides(x.physical.array)[len(x.levels) :]
-    if offset < 0 or offset + last_place(size, stride) > last_place(tuple(x.shape), own):
-        raise RuntimeError(
-            f"vmap: as_strided(size={list(size)}, stride={list(stride)}, storage_offset={offset}) reaches out of the memory of an example "
-            f"of size {list(x.shape)} and stride {list(own)}"
-        )
-    found: Tensor = rewrapped(_region_of_each(x.physical, len(x.levels), size, stride, offset), x.levels)
-    return found
-
-
-def _region_of_each(x: Tensor, lead: int, size: tuple[int, ...], stride: tuple[int, ...], offset: int) -> Tensor:
-    """Of examples along so many axes in front."""
-
-    def shown(array: np.ndarray) -> np.ndarray:
-        sizes, steps = (*array.shape[:lead], *size), (*storage.strides(array)[:lead], *stride)
-        return storage.placed(array, sizes, steps, storage.start(array) + offset)
-
-    extents, own = x.array.shape[:lead], storage.strides(x.array)[lead:]
-    memory = np.empty((*extents, last_place(x.array.shape[lead:], own) + 1), x.array.dtype)  # which examples may share
-    apart = storage.placed(memory, x.array.shape, (*storage.strides(memory)[:-1], *own), 0)
-    again = functools.partial(_region_of_each, lead=lead, size=size, stride=stride, offset=offset)
-    return region(x, shown(x.array), again, place=geometry(apart, shown(apart)))
+    memory = x.physical.array if isinstance(x, Batched) else x.array
+    offset = storage.start(memory) if storage_offset is None else int(storage_offset)
+    return region(x, _sizes(size), _sizes(stride), offset)
 
 
 def rearranged(x: Tensor, arrange: Callable[[Tensor], Tensor]) -> Tensor:
