@@ -155,7 +155,7 @@ def test_what_a_node_is_and_whether_it_has_an_adjoint(text, options, wanted):
     ("text", "part", "grad_fn", "saved"),
     [
         ("x**2", "x**2", "PowBackward0", ("self", "exponent")),
-        ("2**x", "2**x", "PowBackward2", ("result", "other", "exponent")),
+        ("2**x", "2**x", "PowBackward0", ("result", "other", "exponent")),
         ("x + y", "x + y", "AddBackward0", ()),
         ("x*y", "x*y", "MulBackward0", ("self", "other")),
         ("3*x", "3*x", "MulBackward0", ("other",)),

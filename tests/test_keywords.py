@@ -65,12 +65,12 @@ def fitting(prefix: str, name: str) -> list[tuple[str, Any]]:
     return found or alone[:1]
 
 
-def same(x: Any, y: Any) -> bool:
+def same(x: Any, y: Any, signs: bool = True) -> bool:
     if isinstance(x, dict) or isinstance(y, dict):
         if not (isinstance(x, dict) and isinstance(y, dict)):
             return False
-        return len(x["parts"]) == len(y["parts"]) and all(map(same, x["parts"], y["parts"]))
-    a, b = (np.asarray(v, float) for v in (x, y))
+        return len(x["parts"]) == len(y["parts"]) and all(same(a, b, signs) for a, b in zip(x["parts"], y["parts"], strict=True))
+    a, b = (np.asarray(v, float) if signs else np.abs(np.asarray(v, float)) for v in (x, y))
     return a.shape == b.shape and np.allclose(a, b, rtol=1e-5, atol=1e-6, equal_nan=True)
 
 
@@ -85,8 +85,7 @@ def taken(prefix: str, name: str, word: str) -> Iterator[tuple[str, Any, Any]]:
 
 # Calls whose results differ for a reason that no keyword has.
 _DIFFERENT = {
-    "torch.rand": "random", "torch.randn": "random", "scipy.linalg.eigh": "eigenvectors have one of two signs",
-    "scipy.special.zeta": "continued below 1, where SciPy has NaN",
+    "torch.rand": "random", "torch.randn": "random", "scipy.special.zeta": "continued below 1, where SciPy has NaN",
 }  # fmt: skip
 # Keywords that are taken and have no effect, where the library takes no such call at these arguments.
 _WITHOUT_EFFECT = {
@@ -103,12 +102,12 @@ _WITHOUT_EFFECT = {
 
 def faults_of(prefix: str, name: str, word: str) -> Iterator[str]:
     """What is wrong with the calls that are taken: another result than the library's, or, where it takes none of them, no effect."""
-    without_effect = compared = False
+    without_effect, compared, signs = False, False, name not in ("eigh", "svd")
     for text, found, base in taken(prefix, name, word):
         with contextlib.suppress(LookupError):
             wanted = of_library(prefix, text) if f"{prefix}.{name}" not in _DIFFERENT else base
             compared = compared or wanted is not None
-            if wanted is not None and not same(found, wanted) and f"{prefix}.{name}" not in _DIFFERENT:
+            if wanted is not None and not same(found, wanted, signs) and f"{prefix}.{name}" not in _DIFFERENT:
                 yield f"{text} is {found}, not {wanted}"[:230]
         without_effect = without_effect or same(found, base)
     if without_effect and not compared and (f"{prefix}.{name}", word) not in _WITHOUT_EFFECT:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import pytest
@@ -24,35 +23,6 @@ def test_a_leaf_has_its_turn_when_its_gradient_is_complete() -> None:
         tensor.register_hook(lambda _, name=name: log.append(name))
     (z.sin() * w * b).sum().backward()
     assert log == ["z", "b", "b+", "y", "x", "x+", "w", "w+"]  # recorded from PyTorch 2.13
-
-
-def test_hooks_of_leaves_run_though_the_pass_fails_later() -> None:
-    """The first of several gradients is seen once in each pass, in whichever thread, also in one that ends in an error."""
-    x, w, other = (torch.rand(2, requires_grad=True) for _ in range(3))
-    seen: list[Any] = []
-    torch.autograd.graph.register_multi_grad_hook((x, w, other), seen.append, mode="any")
-
-    class Failing(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx: Any, x: Any) -> Any:
-            return x * 1
-
-        @staticmethod
-        def backward(ctx: Any, g: Any) -> Any:
-            raise RuntimeError("nothing comes back")
-
-    result = (Failing.apply(x) * w).sum()
-
-    def backward() -> None:
-        with pytest.raises(RuntimeError, match="nothing comes back"):
-            result.backward(inputs=(x, w), retain_graph=True)
-
-    threads = [threading.Thread(target=backward) for _ in range(5)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(seen) == 5
 
 
 def test_what_is_detached_in_place_does_not_move() -> None:

@@ -85,17 +85,16 @@ VECTORS = [
       [-0.3977812839092477, 0.4216370213557843, -0.8019052945663605, -0.1447071903540763],
       [-0.8973424057912985, -0.31622776601683794, 0.2452778468457771, 0.18605210188381263],
       [-0.05217847030730027, 0.7378647873726216, 0.3056652636303914, 0.5995012171811742]]),
-    ("torch.svd(x, some=False).V.T[[0, 1, 2]]", [[1.0, 2.0, 0.0, -1.0, 3.0], [2.0, 0.0, 1.0, 1.0, -2.0]],
+    ("torch.svd(x, some=False).V.T[[0, 1]]", [[1.0, 2.0, 0.0, -1.0, 3.0], [2.0, 0.0, 1.0, 1.0, -2.0]],
      [[-0.04721359549995818, 0.3999999999999998, -0.12360679774997903, -0.3236067977499789, 0.8472135954999579],
-      [0.8472135954999579, 0.40000000000000024, 0.32360679774997886, 0.12360679774997874, -0.04721359549995752],
-      [-0.4168641049186109, 0.17531821421908533, 0.8909887121577545, -0.03932615400071761, 0.008967174159907443]]),
+      [0.8472135954999579, 0.40000000000000024, 0.32360679774997886, 0.12360679774997874, -0.04721359549995752]]),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "x", "wanted"), VECTORS)
-def test_signs_of_vectors_are_those_of_pytorch(text: str, x: Any, wanted: Any) -> None:
+def test_vectors_are_those_of_pytorch_but_for_their_signs(text: str, x: Any, wanted: Any) -> None:
     found = gradcli.evaluate(text, x=x, seed=np.ones(np.shape(wanted)), check=False, formula=False).value
-    assert found == pytest.approx(np.array(wanted), abs=1e-13)
+    assert np.abs(found) == pytest.approx(np.abs(wanted), abs=1e-13)
 
 
 @pytest.mark.parametrize("shape", [(3, 3), (5, 5), (4, 3), (2, 5), (2, 4, 3)])
@@ -106,14 +105,6 @@ def test_signs_of_vectors_under_numpys_names_are_those_of_numpy(shape: tuple[int
     if shape[-1] == shape[-2]:
         vectors = gradcli.evaluate("np.linalg.eigh(x)[1]", x=x, seed=np.ones(shape), check=False, formula=False).value
         assert vectors == pytest.approx(np.linalg.eigh(x)[1])
-
-
-@pytest.mark.parametrize("n", [2, 6, 25, 26])
-def test_eigenvectors_with_other_signs_are_the_same_eigenvectors(n: int) -> None:
-    x = np.random.default_rng(n).standard_normal((n, n))
-    x = x + x.T
-    values, vectors = find("eigh").forward(x, UPLO="L", signs="torch")
-    assert vectors @ np.diag(values) @ vectors.T == pytest.approx(x, abs=1e-12)
 
 
 EMPTY = [
@@ -219,7 +210,7 @@ IDENTITIES: list[tuple[str, dict[str, Any], Callable[..., Any], np.ndarray]] = [
     ("lu", {}, lambda x, out: out[0] @ out[1] @ out[2] - x, TALL.T),
     ("eigh", {}, lambda x, out: (out[1] * out[0]) @ out[1].T - x, np.array(SYMMETRIC)),
     ("svd", {}, lambda x, out: out[0][:, :2] * out[1] @ out[2] - x, TALL),
-    ("svd", {"signs": "torch"}, lambda x, out: out[0] * out[1] @ out[2][:2] - x, TALL.T),
+    ("svd", {}, lambda x, out: out[0] * out[1] @ out[2][:2] - x, TALL.T),
     ("svd", {}, lambda x, out: out[0] @ out[0].T - np.eye(4), TALL),
     ("svd", {}, lambda x, out: out[0] @ out[0].T - np.eye(3), np.outer([1.0, 2.0, 2.0], [3.0, 0.0, 4.0])),
     ("pinv", {}, lambda x, out: out @ x - np.eye(2), TALL),

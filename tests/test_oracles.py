@@ -112,7 +112,6 @@ _NOT_GIVEN = {
         "arange", "array", "eye", "full", "full_like", "geomspace", "identity", "linspace", "logspace", "ones_like", "zeros_like")},
     **{(word, target): "no argument of PyTorch's, taken as those of the other losses" for word in ("reduce", "size_average") for target in (
         "ctc_loss", "gaussian_nll_loss", "huber_loss", "triplet_margin_with_distance_loss")},
-    **{("signs", target): "the program's own" for target in ("numpy_eigh", "numpy_svd")},
     **{(word, "embedding"): "refused" for word in ("max_norm", "norm_type", "sparse")},
     **{(word, "multi_head_attention_forward"): "refused, or of one size only" for word in ("static_k", "static_v")},
     **{("y", target): "given in the place of an axis" for target in ("torch_max", "torch_min")},

@@ -12,11 +12,13 @@ import gradcli
 from gradcli.nn import functional
 
 WANTED = json.loads(WRITTEN.read_text("utf-8"))
+OVERLOAD = re.compile(r"(?<=Backward)\d")  # which nodes here have no number for
 NUMBER = re.compile(r"-?(?:\d+\.?\d*(?:e[-+]?\d+)?|nan|inf)")
 
 
 def the_same(found: str, wanted: str) -> bool:
     """Whether texts differ by rounding alone, in the last digits that are printed."""
+    found, wanted = OVERLOAD.sub("", found), OVERLOAD.sub("", wanted)
     if NUMBER.sub("#", found) != NUMBER.sub("#", wanted):
         return False
     pairs = zip(NUMBER.findall(found), NUMBER.findall(wanted), strict=True)

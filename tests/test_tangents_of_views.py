@@ -120,9 +120,8 @@ def test_a_tangent_is_laid_out_as_what_moves() -> None:
         (lambda x: x.transpose_(0, 1), [[0.0, 3.0], [1.0, 4.0], [2.0, 5.0]]),
         (lambda x: x.unsqueeze_(0), [[[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]]),
         (lambda x: x.unsqueeze_(1).squeeze_(), [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]),
-        (lambda x: x.as_strided_((2,), (2,), 1), [1.0, 3.0]),
     ],
-    ids=["t_", "transpose_", "unsqueeze_", "squeeze_", "as_strided_"],
+    ids=["t_", "transpose_", "unsqueeze_", "squeeze_"],
 )
 def test_what_is_rearranged_in_place_moves_so(rearrange: Any, wanted: Any) -> None:
     t = torch.arange(6.0).reshape(2, 3)
@@ -141,11 +140,6 @@ def test_what_is_rearranged_in_place_moves_so(rearrange: Any, wanted: Any) -> No
 
 def test_memory_that_cannot_move_is_refused() -> None:
     with fw.dual_level():
-        x = fw.make_dual(torch.ones(2, 3), torch.ones(2, 3))
-        with pytest.raises(RuntimeError, match=r"^cannot resize variables that has a forward grad$"):
-            x.resize_(2)
-        with pytest.raises(RuntimeError, match=r"set_\(\) cannot be called on a tensor that moves in forward mode"):
-            x.set_(torch.zeros(4))
         shared = fw.make_dual(torch.ones(3).expand(2, 3), torch.arange(6.0).reshape(2, 3))
         assert fw.unpack_dual(shared.diagonal()).tangent.tolist() == [0.0, 4.0]
         with pytest.raises(RuntimeError, match="several entries of this tensor are one place in memory"):

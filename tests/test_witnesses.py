@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from call_graph import Reached, reached
 
-from gradcli.ops.linalg import sign_conventions
 from gradcli.ops.nn import rectifiers
 from gradcli.ops.nn.rectifiers import selu
 from gradcli.ops.reductions import along
@@ -24,18 +23,15 @@ from gradcli.ops.reductions.sums import mean, sum_
 from gradcli.ops.registry import composites, registry
 from gradcli.ops.spec import Op
 
-# Which of two opposite vectors LAPACK returns is no mathematics: only the algorithm, run once more, can tell. It decides signs alone.
-SIGNS = "ops.linalg.sign_conventions."
 # NumPy's functions that make arrays and say what shape they have: they know nothing of what an operation is.
 PLUMBING = frozenset(
     {"arange", "array", "asarray", "broadcast_shapes", "broadcast_to", "column_stack", "empty", "finfo", "isfinite", "ndim", "ndindex",
      "shape", "size", "where"}
 )  # fmt: skip
 # LAPACK's own results, of which a reference reads signs, bases and ranks, and no number.
-_OF_SIGNS = frozenset({"argsort", "concatenate", "diagonal", "qr", "swapaxes", "tril", "triu", "zeros"})
 LAPACK: dict[str, frozenset[str]] = {
-    "qr": frozenset({"qr"}), "complement": frozenset({"qr"}), "pinv": frozenset({"svd"}), "eigh": _OF_SIGNS | {"eigh"},
-    "svd": _OF_SIGNS | {"svd"},
+    "qr": frozenset({"qr"}), "complement": frozenset({"qr"}), "pinv": frozenset({"svd"}), "eigh": frozenset({"eigh"}),
+    "svd": frozenset({"svd"}),
 }  # fmt: skip
 
 
@@ -51,18 +47,9 @@ def every_rule() -> Reached:
     return reached(*(rule for op in registry().values() for rule in rules(op)), *bodies, into_records=True)
 
 
-def _own(found: Reached) -> Reached:
-    """Without what is allowed to be shared, and the numbers that it reads."""
-    if any(name.startswith(SIGNS) for name in found.code.values()):
-        own = set(reached(*vars(sign_conventions).values(), into_records=False).numbers)
-        found.numbers = {key: name for key, name in found.numbers.items() if key not in own}
-    found.code = {code: name for code, name in found.code.items() if not name.startswith(SIGNS)}
-    return found
-
-
 def sharing(record: Op) -> list[str]:
     """What the reference of an operation has in common with its rules, or with any others."""
-    witness = _own(reached(record.reference, record.symbolic, into_records=False))
+    witness = reached(record.reference, record.symbolic, into_records=False)
     own = reached(*rules(record), into_records=True)
     found = _common(witness, own)
     if record.kind == "structural":

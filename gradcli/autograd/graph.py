@@ -1,17 +1,6 @@
 """PyTorch's ``torch.autograd.graph``."""
 
-from gradcli.tensors.core.node import GradientEdge, Node
-from gradcli.tensors.torch.graphs import (
-    allow_mutation_on_saved_tensors,
-    disable_saved_tensors_hooks,
-    get_gradient_edge,
-    increment_version,
-    register_multi_grad_hook,
-    save_on_cpu,
-    saved_tensors_hooks,
-)
+from gradcli.tensors.core.in_place import increment_version
+from gradcli.tensors.core.node import Node
 
-__all__ = [
-    "GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "get_gradient_edge", "increment_version",
-    "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks",
-]  # fmt: skip
+__all__ = ["Node", "increment_version"]

@@ -15,23 +15,14 @@ from gradcli.ops.fixed import Fixed
 class Torch(Fixed):
     """What PyTorch does with an operation, where it is no mathematics.
 
-    backward  what it calls the node of its graph, without "Backward0" ("Sum.1" is SumBackward1), where that is not the name;
-              or a function: of an operation's operands (arrays and numbers) and static parameters, of a composite's arguments and
-              static parameters ("" where the last node of its body has the name)
-    leads     of a composite that is one node in PyTorch: the operands that it leads to, one after the other, with an empty place for one
-              that needs no gradient; a dash before one that has no place if it is not given, ".T" after one that it leads to by
-              the first node that is made of it, TBackward0; or a function as of backward that says so
-    edges     whether the node leads to each of several operands, with an empty place for one that needs no gradient
+    backward  what it calls the node of its graph, without "Backward0", where that is not the operation's name; or a function that says
+              so, of the operands (arrays and numbers) and static parameters
     shares    whether the result shares the operand's memory where NumPy lets it: as a "view", which writing to it is recorded
               through, or as an "alias", which is not seen by the graph; of a composite, whether its result is a view also where
               that is its operand
     region    of a composite that takes entries one by one, the result as the view that PyTorch has: ``region(array, **static)``
-    unseen    whether the graph does not see it write into a tensor: the gradient is still that of what was there before
     sealed    whether the results of a composite that has several are views that the graph follows no writing through
     copied    of a composite, whether the result is never an operand itself
-    layout    how the result is laid out in memory, if not as NumPy's loops leave it: in "rows", its entries in their order; in "columns",
-              matrices as LAPACK writes them; "alike", as the first operand; "with a new axis", a view with one more at the end; of several
-              results, for each of them
     aside     of several results those that no gradient flows through, by their places: the dtype that they have, "" for the others'
     operator  Python's operator that it is, as the methods of numbers name it: "truediv" of ``__truediv__`` and ``__rtruediv__``
     one_dtype whether operands must have one dtype
@@ -44,14 +35,10 @@ class Torch(Fixed):
     """
 
     backward: str | Callable[..., str] | None = None
-    leads: str | Callable[..., str] = ""
-    edges: bool = False
     shares: Literal["", "view", "alias"] = ""
     region: Callable[..., np.ndarray] | None = None
-    unseen: bool = False
     sealed: bool = False
     copied: bool = False
-    layout: str | tuple[str, ...] = ""
     aside: Mapping[int, str] = MappingProxyType({})
     operator: str = ""
     one_dtype: bool = False
@@ -135,84 +122,15 @@ def unexpandable(shapes: Sequence[Any], static: Mapping[str, Any]) -> str | None
 # -- what nodes are called --------------------------------------------------------------------------------------
 
 
-def by_axis(everything: str, along: str) -> Callable[..., str]:
-    """Of a reduction, which has a node of its own where it reduces along an axis."""
-    return lambda arrays, static: everything if static.get("axis") is None else along
-
-
-def by_first(array: str, number: str) -> Callable[..., str]:
-    """Whether the first operand is an array or a number."""
-    return lambda arrays, static: array if isinstance(arrays[0], np.ndarray) else number
-
-
-def by_last(name: str) -> Callable[..., str]:
-    """Whether the last operand is a number or an array, which makes it the second node of that name."""
-    return lambda arrays, static: f"{name}.1" if isinstance(arrays[-1], np.ndarray) else name
-
-
-def by_numbers(name: str, first: str = "1", last: str = "2") -> Callable[..., str]:
-    """Whether one of two operands is a number: PyTorch has a node of its own for either."""
-
-    def node(arrays: Sequence[Any], static: Mapping[str, Any]) -> str:
-        one, other = (isinstance(a, np.ndarray) for a in arrays)
-        return name if one and other else f"{name}.{last if one else first}"
-
-    return node
-
-
-def by_argument(parameter: str, name: str, array: str, other: str) -> Callable[..., str]:
-    """Of a composite: whether an argument is an array, which makes it this one of the nodes of that name."""
-    return lambda given, static: f"{name}.{array if hasattr(given.get(parameter), 'shape') else other}"
-
-
-def node_of_pow(arrays: Sequence[Any], static: Mapping[str, Any]) -> str:
-    base, exponent = (isinstance(a, np.ndarray) for a in arrays)
-    return "Pow.2" if not base else "Pow.1" if exponent else "Pow"
-
-
-def node_of_clip(arrays: Sequence[Any], static: Mapping[str, Any]) -> str:
-    return "Clamp" if any(isinstance(bound, np.ndarray) for bound in arrays[1:]) else "Clamp.1"
-
-
 def node_of_matmul(arrays: Sequence[Any], static: Mapping[str, Any]) -> str:
     ranks = tuple([a.ndim for a in arrays])
-    return _PRODUCTS.get(ranks, "Squeeze.4" if 1 in ranks else "UnsafeView")
+    return _PRODUCTS.get(ranks, "Bmm")
 
 
 _PRODUCTS = {(2, 2): "Mm", (2, 1): "Mv", (1, 1): "Dot"}
 
 
-def node_of_einsum(arrays: Sequence[Any], static: Mapping[str, Any]) -> str:
-    """What the last product is: of batches of matrices if it has a sum in it, else of entries; of one operand, a sum or a permutation."""
-    terms, arrow, result = static["subscripts"].replace(" ", "").replace("...", "").partition("->")
-    *first, last = terms.split(",")
-    if not arrow:
-        letters = terms.replace(",", "")
-        result = "".join(letter for letter in letters if letters.count(letter) == 1)
-    if not first:
-        return "Permute" if set(last) <= set(result) else "Sum.1"
-    return "View" if set("".join(first)) & set(last) - set(result) else "Mul"
-
-
-def node_of_reshape(arrays: Sequence[Any], static: Mapping[str, Any]) -> str:
-    """Whether the entries stay where they are in memory, and whether they are there in their order."""
-    x = np.asarray(arrays[0])
-    if x.flags.c_contiguous:
-        return "View"
-    try:
-        np.reshape(x, static["shape"], copy=False)
-    except ValueError:
-        return "UnsafeView"
-    return "ReshapeAlias"
-
-
 def node_of_getitem(arrays: Sequence[Any], static: Mapping[str, Any]) -> str:
-    index = tuple(part for part in static["index"] if part is not ...) or static["index"]
-    if any(hasattr(part, "array") for part in index):
+    if any(hasattr(part, "array") for part in static["index"]):
         return "Index"
-    last = next((part for part in reversed(index) if part is not Ellipsis and part != (None, None, None)), None)
-    if index == ((None, None, None),):
-        return "Slice"
-    if last is None:
-        return "Unsqueeze" if None in index else "Alias"
-    return "Select" if isinstance(last, int) else "Slice"
+    return "Select" if any(isinstance(part, int) for part in static["index"]) else "Slice"

@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
+from types import MappingProxyType
 from typing import Any
 
-from gradcli.ops.spec import Op
+from gradcli.ops.spec import Composite, Op
 
 Namer = Callable[[Sequence[Any], Mapping[str, Any]], str]
+_LIBRARIES = re.compile("^(torch|numpy|scipy|jax|old)_")  # of which a record is the form of a function
+_STARTS = re.compile("(?:^|_|(?<=[0-9]))([a-z])")
 
 
 @cache
-def numbered(name: str) -> str:
-    """``Sum.1`` as ``SumBackward1``; the first variant of a name needs no number. A copy of what would be a view is ``T.0_copy``."""
-    if name in ("CopySlices", "CopyBackwards"):
-        return name
-    name, _, variant = name.partition(".")
-    return f"{name}Backward{variant or 0}"
+def naming(record: Op | Composite) -> str | Namer:
+    """PyTorch's name of the nodes of an operation or a function, without its ending, or how it follows from operands and parameters."""
+    return record.torch.backward or _STARTS.sub(lambda start: start[1].upper(), _LIBRARIES.sub("", record.name))
 
 
-@cache
-def naming(op: Op) -> str | Namer:
-    """PyTorch's name of the nodes of an operation, without its ending, or how it follows from the operands and static parameters."""
-    return op.torch.backward or "".join(part.capitalize() for part in op.name.split("_"))
-
-
-def node_name(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> str:
+def node_name(record: Op | Composite, operands: Sequence[Any] = (), static: Mapping[str, Any] = MappingProxyType({})) -> str:
     """``AddBackward0``: the operands are arrays and numbers."""
-    name = naming(op)
-    return numbered(name(operands, static) if callable(name) else name)
+    name = naming(record)
+    return f"{name(operands, static) if callable(name) else name}Backward0"
 
 
 @lru_cache(4096)

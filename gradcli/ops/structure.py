@@ -103,8 +103,8 @@ def _overwrite_on_batch(lead: Any, base: Any, new: Any, index: Any) -> Any:
 overwrite: Op = structural(
     "overwrite", "base new", _overwrite, witness("moving.overwrite"),
     vjp=_overwrite_vjp, shape=lambda base, new, index: base, static={"index": ()}, linear=True,
-    public=False, ulps=0, backward="IndexPut", edges=True, batched=_overwrite_on_batch,
-    extended=Whole("moving.OVERWRITTEN"), layout="alike", doc="The base with new entries at an index.",
+    public=False, ulps=0, backward="IndexPut", batched=_overwrite_on_batch,
+    extended=Whole("moving.OVERWRITTEN"), doc="The base with new entries at an index.",
 )  # fmt: skip
 
 

@@ -19,7 +19,8 @@ from oracles.values import VALUES
 _EPS = 2.0**-52
 _TAIL = 1e-14  # slopes that PyTorch takes from 1 - out are known to so much
 _SUBNORMAL = 1e-304  # what is below has fewer digits, or none in PyTorch
-_SIGNS = {"eigh": {1: -2}, "svd": {0: -2, 2: -1}}  # parts of vectors whose signs are free, and the vectors' axis
+# Parts of vectors whose signs are free, and the vectors' axis: that of torch.svd is another one.
+_SIGNS = {"eigh": {1: (-2,)}, "svd": {0: (-2,), 2: (-1, -2)}}
 # Other prefixes of the same library, tried with one call.
 ALSO = {
     "np": ("numpy", "jnp", "jax.numpy"), "np.linalg": ("numpy.linalg", "jnp.linalg", "jax.numpy.linalg"), "scipy.special": ("special",),
@@ -58,11 +59,14 @@ def tolerance(place: str, name: str, arguments: str) -> Tolerance:
 
 def gauged(name: str, place: int, found: Any, wanted: np.ndarray) -> tuple[Any, bool]:
     """A part with the library's signs, of vectors that have one of two; and whether that changed any."""
-    axis = _SIGNS.get(name, {}).get(place)
-    if axis is None or np.shape(found) != wanted.shape:
+    axes = _SIGNS.get(name, {}).get(place, ())
+    if np.shape(found) != wanted.shape:
         return found, False
-    signs = np.where((np.asarray(found) * wanted).sum(axis, keepdims=True) < 0, -1, 1)
-    return found * signs, bool((signs < 0).any())
+    for axis in axes:
+        signs = np.where((np.asarray(found) * wanted).sum(axis, keepdims=True) < 0, -1, 1)
+        if np.allclose(found * signs, wanted):
+            return found * signs, bool((signs < 0).any())
+    return found, False
 
 
 def off(found: Any, wanted: np.ndarray, within: Tolerance, excused: Collection[int] = ()) -> str | None:

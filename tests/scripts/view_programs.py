@@ -57,7 +57,7 @@ def seen(x):
         strides,
         x.numel() and x.storage_offset(),
         x.requires_grad,
-        x._is_view(),
+        x._base is not None,
         node(x),
         [round(v, 9) for v in x.detach().reshape(-1).tolist()],
     )

@@ -1,4 +1,6 @@
 # What is a view: its shape, strides, offset, whose view it is, and what its node is called.
+import numpy as np
+
 import gradcli as torch
 
 x = torch.arange(6.0, dtype=torch.float64).reshape(2, 3).requires_grad_() * 1
@@ -96,29 +98,31 @@ VIEWS = {
     "tile": lambda: x.tile(1),
     "repeat": lambda: x.repeat(1, 1),
     "tril": lambda: x.tril(),
-    "view_copy": lambda: torch.view_copy(x, (6,)),
-    "diagonal_copy": lambda: torch.diagonal_copy(x),
-    "unbind_copy": lambda: torch.unbind_copy(x)[0],
-    "unsafe_split": lambda: x.unsafe_split(1)[0],
 }
 for name, make in VIEWS.items():
     y = make()
     whose = "x" if y._base is x else "v" if y._base is v else "base" if y._base is not None and y._base is x._base else y._base
-    node = None if y.grad_fn is None or "copy" in name or "unsafe" in name else y.grad_fn.name()
-    shared = y.untyped_storage().data_ptr() == x.untyped_storage().data_ptr()
-    print(f"{name}:", list(y.shape), y.stride(), y.storage_offset(), y is x or y is v, y._is_view(), whose, shared, y.is_contiguous(), node)
+    node = None if y.grad_fn is None else y.grad_fn.name()
+    shared = np.may_share_memory(y.detach().numpy(), x.detach().numpy())
+    print(
+        f"{name}:",
+        list(y.shape),
+        y.stride(),
+        y.storage_offset(),
+        y is x or y is v,
+        y._base is not None,
+        whose,
+        shared,
+        y.is_contiguous(),
+        node,
+    )
 
 a = torch.zeros(2, 3, 4)
 print(a[0, :, torch.tensor([0, 1])].shape, a[:, 0, [1, 2]].shape, a[[0, 1], :, 0].shape, a[None, [0], 1:].shape, a[..., [0, 0, 0]].shape)
 w = torch.arange(4.0)
-print(w.is_set_to(w), w.is_set_to(w[:]), w.is_set_to(w[1:]), w[1:].is_set_to(w.narrow(0, 1, 3)), w.is_set_to(w.clone()))
-print(w.storage().size(), w[2:].untyped_storage().nbytes(), w[1].storage_offset(), len(w.storage()), w.storage()[3])
 for arguments in (((5,), (1,)), ((2, 2), (3, 1)), ((2,), (-1,)), ((2,), (1, 1)), ((2,), (1,), -1)):
     try:
         print(w.as_strided(*arguments))
     except RuntimeError as error:
         print(error)
-u = torch.zeros(3)
-print(u.set_(w[1:3]), u.storage_offset(), u._version)
-print(u.set_(w.storage(), 1, (2,), (2,)).tolist(), u.resize_(1, 2).shape, u.resize_(2, 3).shape, u.resize_as_(w).shape, u._version)
 print(torch.ones(2, 3).t_().stride(), torch.ones(3).unsqueeze_(0).add_(1), torch.ones(1, 3).squeeze_().mul_(2))

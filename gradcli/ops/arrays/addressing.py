@@ -43,7 +43,7 @@ take_along: Op = structural(
     vjp=lambda wanted, cotangent, out, x, index, axis: (add_along(cotangent, index, axis=axis, shape=x.shape), None),
     shape=_take_along_shape, static={"axis": -1}, indices=frozenset({"index"}), saves=("index",), result="same", ulps=0, carries=taken,
     backward="Gather", extended=Whole("moving.TAKEN_ALONG"), axes=looping.picked,
-    layout="rows", doc="The entries at indices along an axis, an index for each entry of the result: out[i, j] = x[index[i, j], j].",
+    doc="The entries at indices along an axis, an index for each entry of the result: out[i, j] = x[index[i, j], j].",
     numpy=lambda shapes, axis: f"np.take_along_axis({{0}}, {{1}}, {axis})" if fits_along(shapes, axis) else "",
     torch=lambda shapes, axis: f"torch.take_along_dim({{0}}, {{1:atom}} % {shapes[0][axis]}, {axis})" if fits_along(shapes, axis) else "",
 )  # fmt: skip

@@ -40,7 +40,7 @@ def _back(shift: Any) -> Any:
 roll: Op = structural(
     "roll", "x", _roll, witness("moving.roll"), shape=_roll_shape, static={"shift": REQUIRED, "axis": None}, linear=True,
     result="same", ulps=0, vjp=lambda wanted, cotangent, out, x, shift, axis: (roll(cotangent, shift=_back(shift), axis=axis),),
-    layout="rows", doc="The entries moved along axes (in order, if there is no axis), those beyond the end to the start.",
+    doc="The entries moved along axes (in order, if there is no axis), those beyond the end to the start.",
     extended=Whole("moving.ROLLED"), examples=("roll(x, 1)",), across=cutting.moved,
     numpy=lambda shapes, shift, axis: f"np.roll({{0}}, {shift!r}, {axis!r})",
 )  # fmt: skip
@@ -71,15 +71,15 @@ def _flipped(name: str, axis: int, doc: str) -> None:
             raise ShapeError(f"{name} needs an array of at least {axis + 1} axes, not of shape {tuple(x.shape)}")
         return flip(x, axis=axis)
 
-    composite(name, "x", body, backward="Flip", doc=doc)
+    composite(name, "x", body, doc=doc)
 
 
 rot90 = composite(
-    "rot90", "x", _rot90, static={"k": 1, "axes": (0, 1)}, backward="Rot90", copied=True, examples=("rot90(x)",),
+    "rot90", "x", _rot90, static={"k": 1, "axes": (0, 1)}, copied=True, examples=("rot90(x)",),
     doc="The array turned k times by 90 degrees, from the first of two axes towards the second.",
 )  # fmt: skip
 composite(
-    "torch_flip", "x", _torch_flip, static={"axis": REQUIRED}, public=False, backward="Flip", copied=True,
+    "torch_flip", "x", _torch_flip, static={"axis": REQUIRED}, public=False, copied=True,
     doc="torch.flip: the entries in reverse order along the axes given.",
 )  # fmt: skip
 _flipped("fliplr", 1, "The columns in reverse order.")
@@ -97,8 +97,8 @@ def _triangle(name: str, forward: Function, keep: str, backward: str, form: str)
         return old if len(old) > 1 else (old[0], old[0]) if old else fitting
 
     op: Op = structural(
-        name, "x", checked, witness(f"moving.{name}"), layout="rows", vjp=lambda wanted, cotangent, out, x, k: (op(cotangent, k=k),),
-        shape=shape, static={"k": 0}, linear=True, result="same", ulps=0, backward=backward, extended=Whole(form),
+        name, "x", checked, witness(f"moving.{name}"), vjp=lambda wanted, cotangent, out, x, k: (op(cotangent, k=k),),
+        shape=shape, static={"k": 0}, linear=True, result="same", ulps=0, extended=Whole(form),
         batched=lambda lead, x, k: op(x, k=k) if len(x.shape) > len(lead) + 1 else None,
         doc=f"The entries on and {keep} the k-th diagonal of matrices, zeros elsewhere.", examples=(f"{name}(x)",),
         numpy=lambda shapes, k: f"np.{name}({{0}}, {k})", torch=lambda shapes, k: f"torch.{name}({{0}}, {k})" if len(shapes[0]) > 1 else "",
@@ -147,16 +147,15 @@ def _diag(x: Any, k: int) -> Any:
 
 
 diagonal = composite(
-    "diagonal", "x", _diagonal, static={"offset": 0, "axis1": 0, "axis2": 1}, backward="Diagonal", region=np.diagonal,
+    "diagonal", "x", _diagonal, static={"offset": 0, "axis1": 0, "axis2": 1}, region=np.diagonal,
     doc="The entries on a diagonal of matrices along two axes, along a new last axis.", examples=("diagonal(x, 1)",),
 )  # fmt: skip
 diag_embed = composite(
-    "diag_embed", "x", _diag_embed, static={"offset": 0, "axis1": -2, "axis2": -1}, backward="DiagEmbed",
+    "diag_embed", "x", _diag_embed, static={"offset": 0, "axis1": -2, "axis2": -1},
     doc="Matrices along two new axes, with the last axis of x on a diagonal and zeros elsewhere.",
 )  # fmt: skip
 diag = composite(
     "diag", "x", _diag, static={"k": 0}, examples=("diag(x)",),
-    backward=lambda operands, static: "DiagEmbed" if len(operands["x"].shape) == 1 else "Diagonal.0_copy",
     doc="The k-th diagonal of a matrix, or the matrix with a vector on it and zeros elsewhere.",
 )  # fmt: skip
 diagflat = composite(
@@ -178,7 +177,6 @@ declare(
     tril=signature("tril", "x|m, k|diagonal"),
     triu=signature("triu", "x|m, k|diagonal"),
     diagonal=signature("diagonal", _DIAGONAL),
-    diagonal_copy=signature("diagonal", _DIAGONAL),
     diag_embed=signature("diag_embed", _DIAGONAL),
     **{"linalg.diagonal": signature("diagonal", _DIAGONAL, **_LAST)},
 )

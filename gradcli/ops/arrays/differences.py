@@ -44,8 +44,7 @@ def _diff(x: Any, prepend: Any, append: Any, n: int, axis: int) -> Any:
 
 
 diff = composite(
-    "diff", "x prepend? append?", _diff, copied=True, static={"n": 1, "axis": -1}, layout="alike",
-    backward=lambda given, static: "Sub" if given.get("n", 1) else "CopyBackwards",
+    "diff", "x prepend? append?", _diff, copied=True, static={"n": 1, "axis": -1},
     doc="The n-th differences of entries along an axis, with others before and after them if given.", examples=("diff(x)",),
 )  # fmt: skip
 
@@ -143,12 +142,10 @@ def _cumulative_trapezoid(y: Any, x: Any, dx: Any, axis: int) -> Any:
 
 trapezoid = composite(
     "trapezoid", "y x? dx?", _trapezoid, static={"axis": -1}, aliases=("trapz",), examples=("trapezoid(y, x)",),
-    backward=lambda given, static: "Mul.1" if given.get("x") is None else "Div.1",
     doc="The area under sampled values by the trapezoidal rule, at coordinates x or with steps dx (1 by default).",
 )  # fmt: skip
 cumulative_trapezoid = composite(
     "cumulative_trapezoid", "y x? dx?", _cumulative_trapezoid, static={"axis": -1},
-    backward=lambda given, static: "Cumsum" if given.get("x") is None else "Div.1",
     doc="The areas under sampled values up to each of them.",
 )  # fmt: skip
 declare(

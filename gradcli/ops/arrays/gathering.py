@@ -95,20 +95,20 @@ def _of_index(body: Function) -> Function:
 
 
 composite(
-    "index_select", "x index", _of_index(_index_select), static={"axis": REQUIRED}, indices=INDEX, backward="IndexSelect", leads="x",
+    "index_select", "x index", _of_index(_index_select), static={"axis": REQUIRED}, indices=INDEX,
     doc="The rows at indices along an axis.", examples=("index_select(x, 0, [0, 0])",),
 )  # fmt: skip
 take = composite(
-    "take", "x index", _take, static={"axis": None, "mode": "raise"}, indices=INDEX, backward="Take", leads="x",
+    "take", "x index", _take, static={"axis": None, "mode": "raise"}, indices=INDEX,
     doc="The entries at indices among all of them, or the rows along an axis.", examples=("take(x, [0, 2])",),
 )  # fmt: skip
 gather = composite(
-    "gather", "x index", _of_index(_gather), static={"axis": REQUIRED}, indices=INDEX, backward="Gather", leads="x",
+    "gather", "x index", _of_index(_gather), static={"axis": REQUIRED}, indices=INDEX,
     doc="The entries at indices along an axis, an index for each entry of the result: out[i, j] = x[index[i, j], j] along axis 0.",
     examples=("gather(x, 0, [0])",),
 )  # fmt: skip
 composite(
-    "take_along_dim", "x index", _take_along_dim, static={"axis": None}, indices=INDEX, backward="Gather", leads="x",
+    "take_along_dim", "x index", _take_along_dim, static={"axis": None}, indices=INDEX, backward="Gather",
     doc="The entries at indices along an axis, for each of the others; x and the index broadcast.",
 )  # fmt: skip
 
@@ -164,7 +164,7 @@ def _resize(x: Any, shape: Shape) -> Any:
 
 
 composite(
-    "masked_select", "x", _masked_select, static={"mask": REQUIRED}, backward="MaskedSelect", leads="x",
+    "masked_select", "x", _masked_select, static={"mask": REQUIRED},
     doc="The entries where a mask holds, along one axis; x and the mask broadcast.", examples=("masked_select(x, x > 0)",),
 )  # fmt: skip
 composite(

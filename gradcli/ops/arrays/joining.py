@@ -32,7 +32,7 @@ def _stacked(name: str, along: int, raised: Function, doc: str, *aliases: str) -
         parts = [raised(x) for x in arrays]
         return concatenate(*parts, axis=min(along, len(parts[0].shape) - 1))
 
-    composite(name, "*arrays", body, backward="Cat", aliases=aliases, doc=doc)
+    composite(name, "*arrays", body, aliases=aliases, doc=doc)
     declare(NUMPY, **dict.fromkeys((name, *aliases), signature(name, "*arrays|tup|tensors, -dtype, -casting")))
 
 
@@ -70,7 +70,7 @@ def _append(x: Any, y: Any, axis: int | None) -> Any:
 
 
 block_diag = composite(
-    "block_diag", "*arrays", _block_diag, backward="BlockDiag", doc="A matrix with matrices along its diagonal and zeros elsewhere.",
+    "block_diag", "*arrays", _block_diag, doc="A matrix with matrices along its diagonal and zeros elsewhere.",
     examples=("block_diag(x, y)",),
 )  # fmt: skip
 composite("append", "x y", _append, static={"axis": None}, doc="x and y joined along an axis, or all their entries.")

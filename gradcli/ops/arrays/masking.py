@@ -10,7 +10,7 @@ from gradcli.errors import ShapeError
 from gradcli.ops.arrays.addressing import take_along
 from gradcli.ops.arrays.arranging import matrices_last, on_diagonal
 from gradcli.ops.arrays.repeating import ALL
-from gradcli.ops.arrays.reshaping import by_kind, common_shape, inverse, permuted
+from gradcli.ops.arrays.reshaping import common_shape, inverse, permuted
 from gradcli.ops.arrays.scattering import mixed, numbered
 from gradcli.ops.arrays.shapes import broadcast_to, numpy_index, reshape
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
@@ -66,7 +66,7 @@ def _masked_scatter(x: Any, mask: Any, source: Any) -> Any:
 
 
 composite(
-    "torch_where", "condition x y", _torch_where, public=False, backward="Where",
+    "torch_where", "condition x y", _torch_where, public=False,
     doc="torch.where: x where the condition holds, y elsewhere; also in the order of x.where(condition, y).",
 )  # fmt: skip
 composite(
@@ -74,11 +74,11 @@ composite(
     doc="np.select: of several arrays the first whose condition holds; the default where none does.",
 )  # fmt: skip
 composite(
-    "masked_fill", "x mask value", _masked_fill, backward=by_kind("MaskedFill", "value"),
-    layout="rows", doc="x with one value where a mask holds.",
+    "masked_fill", "x mask value", _masked_fill,
+    doc="x with one value where a mask holds.",
 )  # fmt: skip
 composite(
-    "masked_scatter", "x mask source", _masked_scatter, backward="MaskedScatter",
+    "masked_scatter", "x mask source", _masked_scatter,
     doc="x with the entries of source, in order, where a mask holds.",
 )  # fmt: skip
 
@@ -113,8 +113,7 @@ def _diagonal_scatter(x: Any, source: Any, offset: int, axis1: int, axis2: int) 
 
 
 def _part(name: str, body: Function, static: dict[str, Any], what: str) -> None:
-    backward = "".join(word.capitalize() for word in name.split("_"))
-    composite(name, "x source", body, static=static, backward=backward, layout="alike", doc=f"x with the entries of source {what}.")
+    composite(name, "x source", body, static=static, doc=f"x with the entries of source {what}.")
 
 
 _part("select_scatter", _select_scatter, {"axis": REQUIRED, "index": REQUIRED}, "at one place along an axis")

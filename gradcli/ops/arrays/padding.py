@@ -222,12 +222,6 @@ def _torch_pad(x: Any, pad: Any, mode: str, value: float | None) -> Any:
     return x
 
 
-def _node(given: Any, static: Any) -> str:
-    """PyTorch's names of the nodes, by the mode and the number of axes."""
-    name = {"reflect": "ReflectionPad", "replicate": "ReplicationPad"}.get(given.get("mode"))
-    return f"{name}{len(given['pad']) // 2}D" if name else "ConstantPadNd"
-
-
 pad = composite(
     "pad", "x", _pad, examples=("pad(x, (1, 2))",),
     static={
@@ -238,7 +232,6 @@ pad = composite(
 )  # fmt: skip
 composite(
     "torch_pad", "x", _torch_pad, static={"pad": REQUIRED, "mode": "constant", "value": None}, scalars="value", public=False,
-    backward=_node,
     doc="The array made longer (or shorter) at both ends of the last axes: constant, reflect, replicate or circular.",
 )  # fmt: skip
 declare(

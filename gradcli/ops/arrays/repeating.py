@@ -70,18 +70,17 @@ def _repeat_interleave(x: Any, repeats: Any, axis: int | None, output_size: int 
 
 
 tile = composite(
-    "tile", "x", _tile, static={"reps": REQUIRED}, backward="Repeat", leads="x", copied=True,
+    "tile", "x", _tile, static={"reps": REQUIRED}, backward="Repeat", copied=True,
     doc="The array repeated along axes.", examples=("tile(x, (2, 1))",),
 )  # fmt: skip
 composite(
-    "torch_repeat", "x", _torch_repeat, static={"repeats": REQUIRED}, public=False, backward="Repeat", leads="x", copied=True,
+    "torch_repeat", "x", _torch_repeat, static={"repeats": REQUIRED}, public=False, copied=True,
     doc="Tensor.repeat: the array repeated along axes, a number for each.",
 )  # fmt: skip
 repeat_interleave = composite(
     "repeat_interleave", "x", _repeat_interleave, static={"repeats": REQUIRED, "axis": None, "output_size": None}, copied=True,
     doc="Each entry repeated along an axis (of all entries, if there is none), all alike or by a list of numbers.",
     examples=("repeat(x, 2, axis=0)",),
-    backward=lambda given, static: "View" if isinstance(given["repeats"], int) else "IndexSelect",
 )  # fmt: skip
 
 
@@ -131,12 +130,12 @@ def _how_many(n: int, r: int, with_replacement: bool) -> int:
 
 
 meshgrid = composite(
-    "meshgrid", "*arrays", _meshgrid, static={"indexing": "xy", "sparse": False}, backward="Expand",
+    "meshgrid", "*arrays", _meshgrid, static={"indexing": "xy", "sparse": False},
     doc="Grids of coordinates, one for each vector; along the second axis for the first with indexing='xy' (NumPy), else the first.",
 )  # fmt: skip
-cartesian_prod = composite("cartesian_prod", "*arrays", _cartesian_prod, backward="Stack", doc="All tuples of entries of vectors, as rows.")
+cartesian_prod = composite("cartesian_prod", "*arrays", _cartesian_prod, doc="All tuples of entries of vectors, as rows.")
 combinations = composite(
-    "combinations", "x", _combinations, static={"r": 2, "with_replacement": False}, backward="Stack",
+    "combinations", "x", _combinations, static={"r": 2, "with_replacement": False},
     doc="All r-tuples of entries of a vector, as rows.",
 )  # fmt: skip
 
@@ -175,7 +174,6 @@ declare(
     repeat_interleave=signature("repeat_interleave", _REPEAT),
     meshgrid=signature("meshgrid", "***arrays, -copy, sparse, indexing"),
     cartesian_prod=signature("cartesian_prod", "**arrays|tensors"),
-    unfold_copy=_UNFOLD,
 )
 declare(
     TORCH,

@@ -10,7 +10,7 @@ import numpy as np
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.shapes import broadcast_to, reshape, sum_to, swapaxes, transpose
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
-from gradcli.ops.calling.signatures import declare, signature, with_node
+from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.facts import Function
 from gradcli.ops.registry import composite
@@ -59,16 +59,15 @@ flatten = composite(
 )  # fmt: skip
 ravel = composite("ravel", "x", lambda x: reshape(x, shape=(-1,)), doc="All entries along one axis.")
 t = composite(
-    "t", "x", _t, backward="T", shares="view",
+    "t", "x", _t, shares="view",
     doc="The transpose of a matrix; vectors and numbers as they are.",
 )  # fmt: skip
-squeeze = composite("squeeze", "x", _numpy_squeeze, static={"axis": None}, doc="Axes of one entry removed.", backward="Squeeze")
+squeeze = composite("squeeze", "x", _numpy_squeeze, static={"axis": None}, doc="Axes of one entry removed.")
 torch_squeeze = composite(
     "torch_squeeze", "x", _squeeze, static={"axis": None}, public=False, doc="Axes removed that have one entry.",
-    backward=lambda given, static: f"Squeeze.{min(2, len(given['axis'])) if isinstance(given.get('axis'), (list, tuple)) else 0}",
 )
 expand_dims = composite(
-    "expand_dims", "x", _expand_dims, static={"axis": REQUIRED}, aliases=("unsqueeze",), backward="Unsqueeze", layout="with a new axis",
+    "expand_dims", "x", _expand_dims, static={"axis": REQUIRED}, aliases=("unsqueeze",), backward="Unsqueeze",
     doc="New axes of one entry.", examples=("expand_dims(x, 0)",),
 )
 declare(NUMPY, ravel=signature("ravel", "x, -order"))
@@ -104,17 +103,12 @@ def at_least_1d(x: Any) -> Any:
     return x if x.shape else reshape(x, shape=(1,))
 
 
-def _node_of_new_axes(given: Any, static: Any) -> str:
-    """A number's axes are all new."""
-    return "Unsqueeze" if any(len(x.shape) for x in given["arrays"]) else "View"
-
-
-atleast_1d = composite("atleast_1d", "*arrays", _each(at_least_1d), doc="Numbers as arrays of one entry.", backward="View")
+atleast_1d = composite("atleast_1d", "*arrays", _each(at_least_1d), doc="Numbers as arrays of one entry.")
 atleast_2d = composite(
-    "atleast_2d", "*arrays", _each(_at_least_2d), doc="Numbers and vectors as matrices of one row.", backward=_node_of_new_axes,
+    "atleast_2d", "*arrays", _each(_at_least_2d), doc="Numbers and vectors as matrices of one row.",
 )  # fmt: skip
 atleast_3d = composite(
-    "atleast_3d", "*arrays", _each(_at_least_3d), backward=_node_of_new_axes, layout="with a new axis",
+    "atleast_3d", "*arrays", _each(_at_least_3d),
     doc="Numbers, vectors and matrices with three axes: (1, n, 1) of a vector, (m, n, 1) of a matrix.",
 )  # fmt: skip
 
@@ -129,14 +123,15 @@ def _expand(x: Any, shape: Shape) -> Any:
 
 
 expand = composite(
-    "expand", "x", _expand, static={"shape": REQUIRED}, backward="Expand",
+    "expand", "x", _expand, static={"shape": REQUIRED},
     doc="The entries repeated along new or one-entry axes; -1 keeps an extent.", examples=("x.expand(2, -1)",),
 )  # fmt: skip
 expand_as = composite(
-    "expand_as", "x y", lambda x, y: broadcast_to(x, shape=y.shape), backward="Expand", doc="x broadcast to the shape of y.",
+    "expand_as", "x y", lambda x, y: broadcast_to(x, shape=y.shape), doc="x broadcast to the shape of y.",
 )  # fmt: skip
 view_as = composite(
-    "view_as", "x y", lambda x, y: reshape(x, shape=y.shape), backward="View", aliases=("reshape_as",), doc="x in the shape of y.",
+    "view_as", "x y", lambda x, y: reshape(x, shape=y.shape), aliases=("reshape_as",), backward="View",
+    doc="x in the shape of y.",
 )  # fmt: skip
 
 
@@ -154,7 +149,7 @@ def _broadcast_arrays(*arrays: Any) -> tuple[Any, ...]:
 
 
 broadcast_tensors = composite(
-    "broadcast_tensors", "*arrays", _broadcast_arrays, backward="Expand", doc="A tuple of the arrays in their common shape.",
+    "broadcast_tensors", "*arrays", _broadcast_arrays, doc="A tuple of the arrays in their common shape.",
 )  # fmt: skip
 
 
@@ -169,7 +164,7 @@ def _unflatten(x: Any, axis: int, shape: Shape) -> Any:
 
 
 unflatten = composite(
-    "unflatten", "x", _unflatten, static={"axis": REQUIRED, "shape": REQUIRED}, backward="View",
+    "unflatten", "x", _unflatten, static={"axis": REQUIRED, "shape": REQUIRED},
     doc="One axis as several; one extent may be -1.", examples=("unflatten(x, 0, (2, -1))",),
 )  # fmt: skip
 
@@ -223,7 +218,7 @@ def _swapdims(x: Any, dim0: int, dim1: int) -> Any:
 
 
 movedim = composite(
-    "movedim", "x", _movedim, static={"source": REQUIRED, "destination": REQUIRED}, backward="Permute", shares="view",
+    "movedim", "x", _movedim, static={"source": REQUIRED, "destination": REQUIRED}, shares="view",
     aliases=("moveaxis",),
     doc="Axes moved from source to destination, the others in their order.", examples=("movedim(x, 0, -1)",),
 )  # fmt: skip
@@ -233,7 +228,7 @@ composite(
     doc="Two axes exchanged.",
 )  # fmt: skip
 matrix_transpose = composite(
-    "matrix_transpose", "x", lambda x: swapaxes(x, axis1=-1, axis2=-2), backward="Transpose", aliases=("adjoint",),
+    "matrix_transpose", "x", lambda x: swapaxes(x, axis1=-1, axis2=-2), aliases=("adjoint",),
     doc="The last two axes exchanged: the transpose of each matrix.",
 )  # fmt: skip
 
@@ -244,13 +239,8 @@ def _fill(x: Any, value: Any) -> Any:
     return where(np.zeros(x.shape, bool), x, value)
 
 
-def by_kind(name: str, operand: str) -> Function:
-    """PyTorch's names of the nodes of a number and of a tensor: Fill.0 and Fill.1."""
-    return lambda given, static: f"{name}.{int(hasattr(given.get(operand), 'shape'))}"
-
-
 composite(
-    "fill", "x value", _fill, backward=by_kind("Fill", "value"), layout="alike", doc="An array of the shape of x filled with one value.",
+    "fill", "x value", _fill, doc="An array of the shape of x filled with one value.",
 )  # fmt: skip
 declare(
     NUMPY,
@@ -263,7 +253,7 @@ declare(
     **dict.fromkeys(("clone", "copy", "resolve_conj", "resolve_neg"), signature("clone", "x, -memory_format")),
     permute_dims=signature("transpose", "x, axes+"),
     **{name: signature(name, "***arrays") for name in ("atleast_1d", "atleast_2d", "atleast_3d")},
-    **dict.fromkeys(("expand", "expand_copy"), signature("expand", "x, shape|size+, -implicit")),
+    expand=signature("expand", "x, shape|size+, -implicit"),
 )
 _SWAPPED = signature("swapdims", "x, dim0|axis0, dim1|axis1")
 declare(
@@ -271,13 +261,7 @@ declare(
     reshape=signature("reshape", "x, shape|size+", shape=REQUIRED),
     ravel=signature(ravel.name, "x"),
     **{name: signature(name, "**arrays|tensors") for name in ("atleast_1d", "atleast_2d", "atleast_3d", "broadcast_tensors")},
-    **dict.fromkeys(("swapaxes", "swapdims", "transpose", "transpose_copy"), _SWAPPED),
+    **dict.fromkeys(("swapaxes", "swapdims", "transpose"), _SWAPPED),
     permute=signature("transpose", "x, axes+", axes=REQUIRED),
-    permute_copy=with_node(signature("transpose", "x, axes+", axes=REQUIRED), "Permute.0_copy"),
-    alias_copy=with_node(signature("clone", "x"), "Alias.0_copy"),
-    view_copy=signature("reshape", "x, shape|size+", shape=REQUIRED),
     broadcast_to=signature("expand", "x, shape|size+"),
-    squeeze_copy=signature("torch_squeeze", "x, axis+"),
-    unsqueeze_copy=signature(expand_dims.name, "x, axis"),
-    t_copy=signature("t", "x"),
 )

@@ -11,7 +11,7 @@ from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.addressing import add_along, extreme_along, sources_along, take_along
 from gradcli.ops.arrays.concatenation import concatenate
 from gradcli.ops.arrays.gathering import INDEX, spread_index
-from gradcli.ops.arrays.reshaping import at_least_1d, by_kind, inverse, permuted
+from gradcli.ops.arrays.reshaping import at_least_1d, inverse, permuted
 from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, numpy_index, reshape, scatter_add
 from gradcli.ops.calling.prefixes import NUMPY
 from gradcli.ops.calling.signatures import declare, signature
@@ -165,42 +165,40 @@ _REDUCE = {**_AXIS, "reduce": REQUIRED, "include_self": True}
 
 composite(
     "scatter", "x index source", _scattering(_scatter), static={**_AXIS, "reduce": None}, indices=INDEX,
-    backward=lambda given, static: f"Scatter.{int(not hasattr(given.get('source'), 'shape'))}",
     doc="x with the entries of source (or one number) put to indices along an axis: out[index[i, j], j] = source[i, j] along axis 0. "
     "Of several entries put to one place the last one is taken, and has the whole gradient.",
 )  # fmt: skip
 composite(
-    "torch_scatter_add", "x index source", _scattering(_added), static=_AXIS, indices=INDEX, public=False, backward="ScatterAdd",
+    "torch_scatter_add", "x index source", _scattering(_added), static=_AXIS, indices=INDEX, public=False,
     doc="x with the entries of source added at indices along an axis: out[index[i, j], j] += source[i, j] along axis 0.",
 )  # fmt: skip
 composite(
-    "scatter_reduce", "x index source", _scattering(_reduced), static=_REDUCE, indices=INDEX, kinks=_TIES, backward="ScatterReduce",
+    "scatter_reduce", "x index source", _scattering(_reduced), static=_REDUCE, indices=INDEX, kinks=_TIES,
     doc="The sum, product, mean, smallest or largest of what is put to each place along an axis, with the entry of x or without it: "
     "then the entry has no part in a tie.",
 )  # fmt: skip
 composite(
     "index_add", "x index source", _rows(_added, "index_add"), static={**_AXIS, "alpha": 1}, scalars="alpha", indices=INDEX,
-    backward="IndexAdd",
     doc="x with alpha times the rows of source added at indices along an axis.",
 )  # fmt: skip
 composite(
-    "index_copy", "x index source", _rows(_replaced, "index_copy"), static=_AXIS, indices=INDEX, backward="IndexCopy",
+    "index_copy", "x index source", _rows(_replaced, "index_copy"), static=_AXIS, indices=INDEX,
     doc="x with the rows of source put to indices along an axis.",
 )  # fmt: skip
 composite(
-    "index_reduce", "x index source", _rows(_reduced, "index_reduce"), static=_REDUCE, indices=INDEX, kinks=_TIES, backward="IndexReduce",
+    "index_reduce", "x index source", _rows(_reduced, "index_reduce"), static=_REDUCE, indices=INDEX, kinks=_TIES,
     doc="The product, mean, smallest or largest of the rows put to each place along an axis, with that of x or without it.",
 )  # fmt: skip
 composite(
-    "index_fill", "x index value", _index_fill, static=_AXIS, indices=INDEX, backward=by_kind("IndexFill", "value"),
+    "index_fill", "x index value", _index_fill, static=_AXIS, indices=INDEX,
     doc="x with one value in the rows at indices along an axis.",
 )  # fmt: skip
 composite(
-    "put", "x index source", _put, static={"accumulate": False}, indices=INDEX, backward="Put",
+    "put", "x index source", _put, static={"accumulate": False}, indices=INDEX,
     doc="x with entries put to (or added at) indices among all entries.",
 )  # fmt: skip
 composite(
-    "index_put", "x values", _index_put, static={"indices": REQUIRED, "accumulate": False}, backward="IndexPut",
+    "index_put", "x values", _index_put, static={"indices": REQUIRED, "accumulate": False},
     doc="x with values put to (or added at) x[indices].", examples=("index_put(x, ([0, 2],), [1, 2])",),
 )  # fmt: skip
 

@@ -97,7 +97,7 @@ def _reshape_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, shape: Any) -> t
 reshape: Op = structural(
     "reshape", "x", _reshape, witness("moving.reshape"), vjp=_reshape_vjp, shape=_reshape_shape, static={"shape": -1}, linear=True,
     integral=True, extended=extended.RESHAPED, result="same", doc="The same entries in another shape; one extent may be -1.",
-    examples=("reshape(x, (2, -1))",), ulps=0, backward=pytorch.node_of_reshape, shares="view",
+    examples=("reshape(x, (2, -1))",), ulps=0, backward="View", shares="view",
     written="reshape({x}, {shape})", reshapes=True, on_objects=True, simpler=same_shape,
     axes=looping.reshaped, cut=cutting.reshaped, across=cutting.regrouped, batched=lambda lead, x, shape: reshape(x, shape=(*lead, *shape)),
     numpy=lambda shapes, shape: f"np.reshape({{0}}, {shape!r})",
@@ -163,7 +163,6 @@ sum_to: Op = structural(
     shape=_sum_to_shape, static={"shape": ()}, linear=True, rounding="terms", ulps=4,
     integral=True, doc="The sum over the axes along which broadcasting would have repeated an array of the given shape.",
     extended=Whole("moving.SUMMED"), batched=_sum_to_on_batch,
-    backward=lambda arrays, static: "View" if len(static["shape"]) < arrays[0].ndim else "Sum.1",
     written="sum_to_size({x}, {shape})", algebra="total", adds="entries", on_objects=True,
     axes=looping.summed_to, cut=cutting.summed_to,
     numpy=lambda shapes, shape: summed_text(shapes[0], shape),
@@ -285,7 +284,7 @@ scatter_add: Op = structural(
     "scatter_add", "x", _scatter_add, witness("moving.scatter_add"),
     vjp=lambda wanted, cotangent, out, x, index, shape: (getitem(cotangent, index=index),),
     shape=lambda old, index, shape: shape, static={"index": (), "shape": ()}, linear=True, public=False, ulps=1, rounding="terms",
-    backward="Index", extended=Whole("moving.ADDED"),
+    extended=Whole("moving.ADDED"),
     doc="An array of zeros into which x is added at an index: the transpose of indexing.", on_objects=True, simpler=_simpler_scatter,
     axes=looping.unindexed, cut=cutting.unindexed, across=cutting.unsliced, batched=_scatter_on_batch,
     numpy=lambda shapes, index, shape: f"_scatter_add({{0}}, np.s_[{subscript_text(index)}], {shape!r})",
@@ -312,8 +311,8 @@ def _stack_shape(*shapes: Shape, axis: int) -> Shape:
 stack = structural(
     "stack", "*arrays", _stack, witness("moving.stack"), vjp=_stack_vjp, shape=_stack_shape, static={"axis": 0}, linear=True,
     integral=True, extended=extended.STACKED, result="same",
-    layout="rows", doc="Arrays of one shape joined along a new axis; [x, y] is stack([x, y]).",
-    written={(0,): "[{arrays}]"}, on_objects=True, examples=("stack([x, y], axis=1)",), ulps=0, edges=True,
+    doc="Arrays of one shape joined along a new axis; [x, y] is stack([x, y]).",
+    written={(0,): "[{arrays}]"}, on_objects=True, examples=("stack([x, y], axis=1)",), ulps=0,
     cut=cutting.stacked,
     numpy=lambda shapes, axis: f"np.stack([{listed(shapes)}], {axis})",
 )  # fmt: skip
@@ -331,7 +330,7 @@ def _flip_shape(old: Shape, axis: Any) -> Shape:
 flip: Op = structural(
     "flip", "x", _flip, witness("moving.flip"), vjp=lambda wanted, cotangent, out, x, axis: (flip(cotangent, axis=axis),),
     shape=_flip_shape, static={"axis": None}, linear=True, result="same", ulps=0, on_objects=True,
-    layout="alike", doc="The entries in reverse order along axes.", extended=extended.REVERSED, across=cutting.turned,
+    doc="The entries in reverse order along axes.", extended=extended.REVERSED, across=cutting.turned,
     numpy=lambda shapes, axis: f"np.flip({{0}}, {axes_of(axis, len(shapes[0]))!r})",
 )  # fmt: skip
 

@@ -8,7 +8,7 @@ from typing import Any
 from gradcli.errors import ArgumentError, PlaceError, ShapeError
 from gradcli.ops.arrays.shapes import getitem, part_of
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
-from gradcli.ops.calling.signatures import declare, signature, with_node
+from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.facts import Function
 from gradcli.ops.registry import composite
 from gradcli.ops.room import nodes_for
@@ -87,7 +87,7 @@ def _along(name: str, axis: int, fewest: int, what: str) -> None:
         return _split(x, sections, min(axis, len(x.shape) - 1))
 
     doc = f"A tuple of parts along the {what}."
-    composite(name, "x", body, static={"sections": REQUIRED}, doc=doc, backward="Slice")
+    composite(name, "x", body, static={"sections": REQUIRED}, doc=doc)
     declare(NUMPY, **{name: signature(name, "x|ary, sections|indices_or_sections|indices")})
 
 
@@ -121,34 +121,33 @@ split = composite(
     doc="A tuple of equal parts along an axis, or of the parts between indices (torch.split: parts of a size, or of sizes).",
 )  # fmt: skip
 tensor_split = composite(
-    "tensor_split", "x", **_of_sections(_tensor_split), aliases=("array_split",), backward="Slice",
+    "tensor_split", "x", **_of_sections(_tensor_split), aliases=("array_split",),
     doc="A tuple of nearly equal parts along an axis, or of the parts between indices.",
 )  # fmt: skip
 composite(
     "torch_split", "x", _torch_split, static={"sizes": REQUIRED, "axis": 0}, public=False, sealed=True,
-    backward=lambda given, static: "SplitWithSizes" if isinstance(given["sizes"], (list, tuple)) else "Split",
     doc="torch.split: a tuple of parts of a size, or of sizes, along an axis.",
 )  # fmt: skip
 split_with_sizes = composite(
-    "split_with_sizes", "x", _split_with_sizes, static={"sizes": REQUIRED, "axis": 0}, backward="SplitWithSizes",
+    "split_with_sizes", "x", _split_with_sizes, static={"sizes": REQUIRED, "axis": 0},
     sealed=True,
     doc="A tuple of parts of given sizes along an axis.",
 )  # fmt: skip
 chunk = composite(
-    "chunk", "x", _chunk, static={"chunks": REQUIRED, "axis": 0}, backward="Split", sealed=True,
+    "chunk", "x", _chunk, static={"chunks": REQUIRED, "axis": 0}, sealed=True,
     examples=("chunk(x, 2)[0]",),
     doc="A tuple of at most so many parts of one size along an axis; the last one may be smaller.",
 )  # fmt: skip
 unbind = composite(
-    "unbind", "x", _unbind, static={"axis": 0}, backward="Unbind", sealed=True, aliases=("unstack",),
+    "unbind", "x", _unbind, static={"axis": 0}, sealed=True, aliases=("unstack",),
     doc="A tuple of the entries along an axis.",
 )  # fmt: skip
 select = composite(
-    "select", "x", _select, static={"axis": REQUIRED, "index": REQUIRED}, backward="Select",
+    "select", "x", _select, static={"axis": REQUIRED, "index": REQUIRED},
     doc="One entry along an axis, without it.",
 )  # fmt: skip
 narrow = composite(
-    "narrow", "x", _narrow, static={"axis": REQUIRED, "start": REQUIRED, "length": REQUIRED}, backward="Slice",
+    "narrow", "x", _narrow, static={"axis": REQUIRED, "start": REQUIRED, "length": REQUIRED},
     doc="So many entries along an axis, from start on.",
 )  # fmt: skip
 _along("hsplit", 1, 1, "second axis (the first of a vector)")
@@ -160,17 +159,10 @@ declare(
     NUMPY,
     split=signature("split", _SECTIONS),
     **dict.fromkeys(("array_split", "tensor_split"), signature("tensor_split", _SECTIONS)),
-    split_with_sizes_copy=signature("split_with_sizes", "x, sizes|split_sizes, axis"),
     split_with_sizes=signature("split_with_sizes", "x, sizes|split_sizes, axis"),
-    unsafe_chunk=with_node(signature("chunk", "x, chunks, axis"), "UnsafeSplit"),
-    narrow_copy=with_node(signature("narrow", "x, axis, start, length"), "NarrowCopy"),
-    unbind_copy=signature("unbind", "x, axis"),
-    select_copy=signature("select", "x, axis, index"),
 )
 _SIZES = "x|tensor, sizes|split_size_or_sections|split_size, axis"
 declare(
     TORCH,
-    **dict.fromkeys(("split", "split_copy"), signature("torch_split", _SIZES)),
-    unsafe_split=with_node(signature("torch_split", _SIZES), "UnsafeSplit"),
-    unsafe_split_with_sizes=with_node(signature("split_with_sizes", "x, sizes|split_sizes, axis"), "UnsafeSplitWithSizes"),
+    split=signature("torch_split", _SIZES),
 )

@@ -109,7 +109,7 @@ def _scatter_vjp(
 as_strided_scatter: Op = structural(
     "as_strided_scatter", "base new", _scatter, witness("moving.as_strided_scatter"), vjp=_scatter_vjp,
     shape=lambda base, new, size, stride, offset, source: base, static={"size": (), "stride": (), "offset": 0, "source": ()},
-    linear=True, public=False, ulps=0, backward="CopySlices", edges=True, extended=Whole("moving.STRIDED_SCATTERED"),
+    linear=True, public=False, ulps=0, extended=Whole("moving.STRIDED_SCATTERED"),
     doc="The base with new entries in a region of the memory that it is laid out in.",
 )  # fmt: skip
 

@@ -149,11 +149,11 @@ def inner(x: Any, around: Sequence[int]) -> Any:
 
 _PLACED = {"dilation": 1, "padding": 0, "stride": 1}
 unfold = composite(
-    "unfold", "x", _unfold, static={"kernel_size": REQUIRED, **_PLACED}, backward="Im2Col", leads="x",
-    layout="rows", doc="The entries in each window of images, one window a column.", examples=("F.unfold([[x, y]], 2)",),
+    "unfold", "x", _unfold, static={"kernel_size": REQUIRED, **_PLACED}, backward="Im2Col",
+    doc="The entries in each window of images, one window a column.", examples=("F.unfold([[x, y]], 2)",),
 )  # fmt: skip
 fold = composite(
-    "fold", "x", _fold, static={"output_size": REQUIRED, "kernel_size": REQUIRED, **_PLACED}, backward="Col2Im", leads="x",
+    "fold", "x", _fold, static={"output_size": REQUIRED, "kernel_size": REQUIRED, **_PLACED}, backward="Col2Im",
     doc="Images from the entries in windows, added up where windows overlap: the transpose of unfold.",
     examples=("F.fold([x, y], (1, 4), (1, 2))",),
 )  # fmt: skip

@@ -18,7 +18,6 @@ from gradcli.ops.calling.signatures import (
     declared_parts,
     own_signature,
     signature,
-    with_node,
     with_values,
 )
 from gradcli.ops.registry import load, named
@@ -71,8 +70,8 @@ _TORCH = {
     **{name: signature(name, "x, axis, keepdims, -dtype, -out") for name in ("sum", "mean", "prod")},
     **{name: signature(name, "x, axis, keepdims, -out") for name in ("argmax", "argmin")},
     "logsumexp": signature("logsumexp", "x, axis, keepdims, -out", axis=REQUIRED),
-    "amax": with_node(signature("max", "x, axis, keepdims, -out"), "Amax"),
-    "amin": with_node(signature("min", "x, axis, keepdims, -out"), "Amin"),
+    "amax": signature("max", "x, axis, keepdims, -out"),
+    "amin": signature("min", "x, axis, keepdims, -out"),
     "softplus": signature("softplus", "x, beta, threshold", threshold=20),
     "linspace": signature("linspace", f"start, stop|end, num|steps, dtype, {_PLACED}"),
     "logspace": signature("logspace", f"start, stop|end, num|steps, base, dtype, {_PLACED}"),

@@ -27,7 +27,7 @@ _ALIKE: dict[str, tuple[str, frozenset[str], frozenset[str]]] = {
         ("torch_softmax", "softmax", "x", "axis"), ("torch_log_softmax", "log_softmax", "x", "axis"),
         ("torch_cov", "cov", "correction fweights aweights", ""), ("torch_cross", "cross", "x", "axis"),
         ("torch_cumsum", "cumsum", "", ""), ("torch_cumprod", "cumprod", "", ""), ("torch_dot", "dot", "", ""),
-        ("torch_vdot", "vdot", "", ""), ("torch_eigh", "numpy_eigh", "", ""), ("torch_norm", "numpy_norm", "ord", "axis"),
+        ("torch_vdot", "vdot", "", ""), ("torch_norm", "numpy_norm", "ord", "axis"),
         ("torch_solve", "solve", "left", ""), ("old_qr", "numpy_qr", "some", ""), ("ravel", "numpy_ravel", "", ""),
         ("reshape", "numpy_reshape", "", ""), ("swapdims", "swapaxes", "", ""),
         ("torch_binary_cross_entropy_with_logits", "binary_cross_entropy_with_logits", "", ""), ("chain_matmul", "multi_dot", "", ""),

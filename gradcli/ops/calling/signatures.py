@@ -42,7 +42,6 @@ class Signature:
     parameters: tuple[Parameter, ...]
     defaults: tuple[tuple[str, Any], ...] = ()
     values: Mapping[str, Mapping[Any, Any]] | None = None  # of parameters that the library gives other values than we: True for "tanh"
-    node: str = ""  # what PyTorch calls the node, where that is not as of the target: "Amax"
 
 
 _SYNONYMS = {
@@ -71,11 +70,6 @@ def signature(target: str, text: str, **defaults: Any) -> Signature:
 def with_values(found: Signature, **values: Mapping[Any, Any]) -> Signature:
     """A signature whose library has other values of these parameters than we have, each with ours."""
     return replace(found, values=values)
-
-
-def with_node(found: Signature, node: str) -> Signature:
-    """A signature of a function that PyTorch has nodes of its own for."""
-    return replace(found, node=node)
 
 
 def declare(library: str, **functions: Signature) -> None:

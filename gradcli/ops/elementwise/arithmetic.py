@@ -11,7 +11,7 @@ import numpy as np
 from gradcli.errors import ArgumentError
 from gradcli.ops import pytorch
 from gradcli.ops.calling.prefixes import MATH, NUMPY, TORCH
-from gradcli.ops.calling.signatures import declare, signature, with_node
+from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.carrying import product, quotient, remaining, steady
 from gradcli.ops.domains import EVERYWHERE, at
 from gradcli.ops.elementwise import extended
@@ -28,16 +28,16 @@ add = elementwise(
     lambda out, x, y: 1, lambda out, x, y: 1,
     kind="piecewise", doc="x + y", linear=True, integral=True, exact=True,
     extended=Entrywise((lambda x, y: 1, lambda x, y: 1), value=operator.add), on_scalars=operator.add, commutes=True, operator="add",
-    edges=True, numbers="wide", infix="+", latex=Form("{x:sum} + {y:sum}", SUM), on_floats="{} + {}", algebra="sum",
+    numbers="wide", infix="+", latex=Form("{x:sum} + {y:sum}", SUM), on_floats="{} + {}", algebra="sum",
     c="({0} + {1})",
 )
 sub = elementwise(
     "sub", "x y", np.subtract, lambda m, x, y: x - y,
     lambda out, x, y: 1, lambda out, x, y: -1,
     kind="piecewise", aliases=("subtract",), doc="x - y", linear=True, integral=True, exact=True,
-    extended=Entrywise((lambda x, y: 1, lambda x, y: -1), value=operator.sub), on_scalars=operator.sub, operator="sub", edges=True,
+    extended=Entrywise((lambda x, y: 1, lambda x, y: -1), value=operator.sub), on_scalars=operator.sub, operator="sub",
     numbers="wide",
-    refuses=pytorch.no_differences_of_booleans, backward=pytorch.by_first("Sub", "Rsub.1"), infix="-",
+    refuses=pytorch.no_differences_of_booleans, infix="-",
     latex=Form("{x:sum} - {y:term}", SUM), on_floats="{} - {}", algebra="difference",
     c="({0} - {1})",
 )
@@ -46,7 +46,7 @@ mul = elementwise(
     lambda out, x, y: y, lambda out, x, y: x,
     kind="piecewise", aliases=("multiply",), doc="x * y", saves={"x": ("y",), "y": ("x",)}, integral=True, exact=True,
     extended=Entrywise((lambda x, y: y, lambda x, y: x), value=operator.mul), on_scalars=operator.mul, commutes=True, operator="mul",
-    edges=True, numbers="wide", infix="*", latex=product_in_latex, on_floats="{} * {}", algebra="product",
+    numbers="wide", infix="*", latex=product_in_latex, on_floats="{} * {}", algebra="product",
     carries=product,
     c="({0} * {1})",
 )
@@ -63,7 +63,7 @@ div = elementwise(
     lambda out, x, y: _inverse(y), lambda out, x, y: -(x / y) / y,
     kind="piecewise", aliases=("divide", "true_divide"), doc="x / y", saves={"x": ("y",), "y": ("x", "y")}, algebraic=True,
     extended=Entrywise((lambda x, y: 1 / y, lambda x, y: -x / y / y), value=operator.truediv), domain=EVERYWHERE - at(y=0),
-    on_scalars=operator.truediv, operator="truediv", edges=True, numbers="wide", backward=pytorch.by_first("Div", "Mul"), infix="/",
+    on_scalars=operator.truediv, operator="truediv", numbers="wide", infix="/",
     latex=Form(r"\frac{{{x}}}{{{y}}}", POWER),
     on_floats="{} / {}", algebra="quotient",
     carries=quotient,
@@ -78,7 +78,7 @@ neg = elementwise(
 )
 positive = elementwise(
     "positive", "x", np.positive, lambda m, x: x, lambda out, x: 1,
-    kind="piecewise", doc="+x", linear=True, power=1, ulps=0, integral=True, extended=Entrywise((lambda x: 1,)), backward="Alias",
+    kind="piecewise", doc="+x", linear=True, power=1, ulps=0, integral=True, extended=Entrywise((lambda x: 1,)),
     unchanged=True,
     c="({0})",
 )
@@ -185,7 +185,7 @@ remainder = elementwise(
     kind="piecewise", symbolic=lambda s, x, y: x - y * s.floor(x / y), aliases=("mod",), saves={"y": ("x", "y")}, ulps=0, integral=True,
     extended=extended.REMAINDER, kinks=(Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "1 for x, -floor(x/y) for y"),),
     domain=EVERYWHERE - at(y=0),
-    doc="x % y, with the sign of y.", examples=("7.5 % 2",), operator="mod", backward=pytorch.by_last("Remainder"),
+    doc="x % y, with the sign of y.", examples=("7.5 % 2",), operator="mod",
     refuses=pytorch.no_division_by_zero,
     infix="%",
     carries=remaining,
@@ -198,7 +198,7 @@ fmod: Op = elementwise(
     extended=extended.FMOD,
     domain=EVERYWHERE - at(y=0), doc="The remainder of x / y, with the sign of x.", integral=True,
     kinks=(Kink(lambda x, y: y != 0 and x != 0 and _integer(x / y), "x a multiple of y", "1 for x, -trunc(x/y) for y"),),
-    backward=pytorch.by_last("Fmod"), refuses=pytorch.no_division_by_zero,
+    refuses=pytorch.no_division_by_zero,
     carries=remaining,
     c="g_fmod({0}, {1})",
 )
@@ -235,28 +235,26 @@ def _round_decimals(x: Any, decimals: int) -> Any:
 
 
 torch_add = composite(
-    "torch_add", "x y", lambda x, y, alpha: x + _scaled(y, alpha), static={"alpha": 1}, scalars="alpha", public=False, backward="Add",
+    "torch_add", "x y", lambda x, y, alpha: x + _scaled(y, alpha), static={"alpha": 1}, scalars="alpha", public=False,
     doc="torch.add: x + alpha*y.",
 )
 torch_sub = composite(
-    "torch_sub", "x y", lambda x, y, alpha: x - _scaled(y, alpha), static={"alpha": 1}, scalars="alpha", public=False, backward="Sub",
+    "torch_sub", "x y", lambda x, y, alpha: x - _scaled(y, alpha), static={"alpha": 1}, scalars="alpha", public=False,
     doc="torch.sub: x - alpha*y.",
 )
 rsub = composite(
     "rsub", "x y", lambda x, y, alpha: y - _scaled(x, alpha), static={"alpha": 1}, scalars="alpha",
-    backward=pytorch.by_argument("y", "Rsub", "0", "1"), doc="y - alpha*x, as in PyTorch.",
+    doc="y - alpha*x, as in PyTorch.",
 )
 torch_div = composite(
     "torch_div", "x y", _torch_div, static={"rounding_mode": None}, public=False,
-    backward=lambda given, static: "Div.2" if given.get("rounding_mode") else "Div",
     doc="torch.div: x / y, or rounded down ('floor') or towards 0 ('trunc').",
 )
 round_decimals = composite(
-    "round_decimals", "x", _round_decimals, static={"decimals": 0}, public=False,
-    backward=lambda given, static: "Round.1" if given.get("decimals") else "Round",
+    "round_decimals", "x", _round_decimals, static={"decimals": 0}, public=False, backward="Round",
     doc="x rounded to decimals, halves to even.",
 )
-frac = composite("frac", "x", lambda x: x - trunc(x), backward="Frac", doc="What x has beyond its integer towards 0; the derivative is 1.")
+frac = composite("frac", "x", lambda x: x - trunc(x), doc="What x has beyond its integer towards 0; the derivative is 1.")
 modf = composite(
     "modf", "x", lambda x: (x - trunc(x), trunc(x)), results=("fraction", "integer"),
     doc="The fraction of x, with its sign, and the integer towards 0.", examples=("modf(x)[0]",),
@@ -274,7 +272,7 @@ declare(NUMPY, round=signature("round_decimals", "x, decimals, -out"), around=si
 declare(
     TORCH,
     round=signature("round_decimals", "x, *, decimals"),
-    **{"special.round": with_node(signature("round_decimals", "x, *, decimals"), "Round.1")},
+    **{"special.round": signature("round_decimals", "x, *, decimals")},
     add=signature("torch_add", "x, y|other, *, alpha"),
     sub=signature("torch_sub", "x, y|other, *, alpha"),
     subtract=signature("torch_sub", "x, y|other, *, alpha"),

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops import pytorch
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.carrying import larger, smaller
@@ -37,7 +36,6 @@ maximum = elementwise(
     examples=("maximum(0, 1 - x)",),
     ulps=0,
     commutes=True,
-    edges=True,
     carries=larger,
     c="g_maximum({0}, {1})",
 )
@@ -60,7 +58,6 @@ minimum = elementwise(
     examples=("minimum(x, 1)",),
     ulps=0,
     commutes=True,
-    edges=True,
     carries=smaller,
     c="g_minimum({0}, {1})",
 )
@@ -121,10 +118,9 @@ clip = elementwise(
     saves=("x", "low", "high"),
     aliases=("clamp",),
     integral=True,
-    doc="x limited to the range from low to high; either bound may be None.",
+    backward="Clamp", doc="x limited to the range from low to high; either bound may be None.",
     examples=("clip(x, -1, 1)",),
     ulps=0,
-    backward=pytorch.node_of_clip,
     between=((), (), ()),
     c={
         (True, True, True): "g_minimum(g_maximum({0}, {1}), {2})", (True, True, False): "g_maximum({0}, {1})",
@@ -137,19 +133,19 @@ clip = elementwise(
     },
 )
 clamp_min = composite(
-    "clamp_min", "x min", lambda x, low: clip(x, low, None), backward=pytorch.by_argument("min", "ClampMin", "1", "0"),
+    "clamp_min", "x min", lambda x, low: clip(x, low, None),
     doc="x, or min where x is below it.", kinks=(Kink(lambda x, low: x == low, "x = min", "1 for x"),),
 )
 clamp_max = composite(
-    "clamp_max", "x max", lambda x, high: clip(x, None, high), backward=pytorch.by_argument("max", "ClampMax", "1", "0"),
+    "clamp_max", "x max", lambda x, high: clip(x, None, high),
     doc="x, or max where x is above it.", kinks=(Kink(lambda x, high: x == high, "x = max", "1 for x"),),
 )
 fmax = composite(
-    "fmax", "x y", lambda x, y: where(logical_or(greater_equal(x, y), isnan(y)), x, y), backward="Fmax",
+    "fmax", "x y", lambda x, y: where(logical_or(greater_equal(x, y), isnan(y)), x, y),
     doc="The larger of two values, ignoring NaN; of equal ones the first, which gets the gradient.", examples=("fmax(x, 0)",),
 )
 fmin = composite(
-    "fmin", "x y", lambda x, y: where(logical_or(less_equal(x, y), isnan(y)), x, y), backward="Fmin",
+    "fmin", "x y", lambda x, y: where(logical_or(less_equal(x, y), isnan(y)), x, y),
     doc="The smaller of two values, ignoring NaN; of equal ones the first, which gets the gradient.",
 )
 

@@ -84,7 +84,7 @@ pow_ = elementwise(
     extended=Entrywise((
         lambda x, y: np.where(y == 0, LONG_DOUBLE(0), y * np.power(x, y - 1)),
         lambda x, y: np.where((x == 0) & (y >= 0), LONG_DOUBLE(0), np.power(x, y) * np.log(np.where(x == 0, LONG_DOUBLE(1), x))),
-    )), operator="pow", backward=pytorch.node_of_pow, refuses=pytorch.no_power,
+    )), operator="pow", refuses=pytorch.no_power,
     carries=power,
     c="g_pow({0}, {1})",
 )
@@ -151,7 +151,7 @@ log10 = elementwise(
 )
 log1p = elementwise(
     "log1p", "x", np.log1p, lambda m, x: m.log1p(x), lambda out, x: 1 / (1 + x), symbolic=lambda s, x: s.log(1 + x),
-    saves=("x",), domain=of(x="(-1, inf)"), called="logarithm", doc="log(1 + x), accurate near 0.", ulps=3, backward="Log1P", math="log1p",
+    saves=("x",), domain=of(x="(-1, inf)"), called="logarithm", doc="log(1 + x), accurate near 0.", ulps=3, math="log1p",
     carries=lambda m, out, x, e: logarithm(m, 1 + x, e),
     c="g_log1p({0})",
 )
@@ -171,7 +171,6 @@ xlogy = elementwise(
     lambda out, x, y: where(logical_and(equal(x, 0), less_equal(y, 0)), 0.0, log(y)),
     lambda out, x, y: where(logical_and(equal(x, 0), equal(y, 0)), 0.0, x / y),
     symbolic=lambda s, x, y: x * s.log(y), saves=("x", "y"), domain=of(y="(0, inf)") | of(x="[0]"),
-    backward=pytorch.by_numbers("Xlogy"),
     kinks=(Kink(lambda x, y: x == 0 and y == 0, "x = y = 0", "0 for both (PyTorch has NaN by y)"),),
     extended=extended.XLOGY, doc="x * log(y), and 0 where x = 0.", examples=("xlogy(x, x)",), ulps=3,
     between=((), (0.0,)),
@@ -183,7 +182,6 @@ xlog1py = elementwise(
     lambda out, x, y: where(logical_and(equal(x, 0), less_equal(y, -1)), 0.0, log1p(y)),
     lambda out, x, y: where(logical_and(equal(x, 0), equal(y, -1)), 0.0, x / (1 + y)),
     symbolic=lambda s, x, y: x * s.log(1 + y), saves=("x", "y"), domain=of(y="(-1, inf)") | of(x="[0]"),
-    backward=pytorch.by_numbers("SpecialXlog1Py"),
     kinks=(Kink(lambda x, y: x == 0 and y == -1, "x = 0 and y = -1", "0 for both (PyTorch has NaN by y)"),),
     extended=extended.XLOG1PY, doc="x * log(1 + y), accurate near y = 0, and 0 where x = 0.", ulps=4,
     between=((), (-1.0,)),

@@ -16,14 +16,13 @@ from gradcli.ops.elementwise.exponential import exp2
 from gradcli.ops.elementwise.logic import equal, isfinite, isnan, isneginf, isposinf, logical_not, where
 from gradcli.ops.elementwise.pieces import Pieces
 from gradcli.ops.facts import Kink
-from gradcli.ops.pytorch import by_numbers
 from gradcli.ops.registry import composite, composition, elementwise
 from gradcli.ops.text import number_in_c
 
 copysign = elementwise(
     "copysign", "x y", np.copysign, lambda m, x, y: -x if bool(x < 0) != bool(y < 0) else x,
     lambda out, x, y: where(equal(x, 0), 0.0, out / x), lambda out, x, y: 0.0, kind="piecewise", saves={"x": ("x", "out")}, ulps=0,
-    extended=extended.COPYSIGN, backward=by_numbers("Copysign", last="1"),
+    extended=extended.COPYSIGN,
     signed=frozenset({"y"}),
     symbolic=lambda s, x, y: s.Abs(x) * s.sign(y), doc="x with the sign of y; its derivative by y is 0.",
     kinks=(
@@ -66,7 +65,7 @@ gap = elementwise(
     numpy="(np.nextafter({0}, {1}) - {0:term})",
 )
 nextafter = composite(
-    "nextafter", "x y", lambda x, y: x + gap(x, y), backward="Nextafter", format=True,
+    "nextafter", "x y", lambda x, y: x + gap(x, y), format=True,
     doc="The next float after x, towards y; its derivative by x is 1.",
 )
 real = composite(
@@ -142,11 +141,11 @@ def _frexp(x: Any) -> tuple[Any, Any]:
 
 
 frexp = composite(
-    "frexp", "x", _frexp, results=("mantissa", "exponent"), backward="Frexp", aside={1: "int32"},
+    "frexp", "x", _frexp, results=("mantissa", "exponent"), aside={1: "int32"},
     doc="The mantissa m and the exponent e of x = m * 2**e, with 0.5 <= abs(m) < 1. The exponent's derivative is 0.",
     examples=("frexp(x)[0]",),
 )
-ldexp = composite("ldexp", "x other", lambda x, other: x * exp2(other), backward="Ldexp", doc="x * 2**other.")
+ldexp = composite("ldexp", "x other", lambda x, other: x * exp2(other), doc="x * 2**other.")
 
 declare(NUMPY, nan_to_num=signature("nan_to_num", "x, -copy, nan, posinf, neginf"), ldexp=signature("ldexp", "x|x1, other|x2"),
         heaviside=signature("heaviside", "x|x1, values|x2"))  # fmt: skip

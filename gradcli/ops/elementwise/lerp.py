@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradcli.ops import pytorch
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.carrying import mixed
@@ -22,7 +21,7 @@ lerp = elementwise(
     lambda out, x, end, weight: 1 - weight, lambda out, x, end, weight: weight, lambda out, x, end, weight: end - x,
     kind="piecewise", saves={"x": ("weight",), "end": ("weight",), "weight": ("x", "end")}, ulps=4, extended=extended.LERP,
     rounds=lambda m, out, x, end, weight: 2 * (m.abs(x) + m.abs(weight) * (m.abs(end) + m.abs(x))) + m.abs(out),
-    doc="x + weight*(end - x): from x at weight 0 to end at weight 1.", examples=("lerp(x, y, 0.25)",), backward=pytorch.by_last("Lerp"),
+    doc="x + weight*(end - x): from x at weight 0 to end at weight 1.", examples=("lerp(x, y, 0.25)",),
     carries=mixed,
     c="g_lerp({0}, {1}, {2})",
     numpy="({0:sum} + {2:atom} * ({1:sum} - {0:term}))",
@@ -34,11 +33,11 @@ def _scaled(product: Any, value: Any) -> Any:
 
 
 addcmul = composite(
-    "addcmul", "x tensor1 tensor2 value?", lambda x, a, b, value: x + _scaled(a * b, value), backward="Addcmul",
+    "addcmul", "x tensor1 tensor2 value?", lambda x, a, b, value: x + _scaled(a * b, value),
     doc="x + value*tensor1*tensor2, value being 1 by default.", examples=("addcmul(x, y, z, value=0.5)",),
 )
 addcdiv = composite(
-    "addcdiv", "x tensor1 tensor2 value?", lambda x, a, b, value: x + _scaled(a / b, value), backward="Addcdiv",
+    "addcdiv", "x tensor1 tensor2 value?", lambda x, a, b, value: x + _scaled(a / b, value),
     doc="x + value*tensor1/tensor2, value being 1 by default.", domain=EVERYWHERE - at(tensor2=0),
 )
 declare(TORCH, **{f.name: signature(f.name, "x, tensor1, tensor2, *, value") for f in (addcmul, addcdiv)})

@@ -64,19 +64,19 @@ def _simpler_or(out: Any, x: Any, y: Any) -> Any:
 
 logical_and = _truth(
     "logical_and", "x y", np.logical_and, lambda m, x, y: bool(x) and bool(y), "Both are true.",
-    infix="and", on_floats="bool({} and {})", simpler=_simpler_and, unseen=True, c="(({0} != 0) & ({1} != 0))",
+    infix="and", on_floats="bool({} and {})", simpler=_simpler_and, c="(({0} != 0) & ({1} != 0))",
 )
 logical_or = _truth(
     "logical_or", "x y", np.logical_or, lambda m, x, y: bool(x) or bool(y), "At least one is true.",
-    infix="or", on_floats="bool({} or {})", simpler=_simpler_or, unseen=True, c="(({0} != 0) | ({1} != 0))",
+    infix="or", on_floats="bool({} or {})", simpler=_simpler_or, c="(({0} != 0) | ({1} != 0))",
 )
 logical_not = _truth(
     "logical_not", "x", np.logical_not, lambda m, x: not bool(x), "Is not true.", prefix="not ", on_floats="not {}", c="({0} == 0)",
-    unseen=True,
+
     simpler=lambda out, x: None if number_of(x) is None else not number_of(x),
 )  # fmt: skip
 logical_xor = _truth(
-    "logical_xor", "x y", np.logical_xor, lambda m, x, y: bool(x) != bool(y), "Exactly one is true.", unseen=True,
+    "logical_xor", "x y", np.logical_xor, lambda m, x, y: bool(x) != bool(y), "Exactly one is true.",
     c="(({0} != 0) != ({1} != 0))",
 )  # fmt: skip
 isnan = _truth("isnan", "x", np.isnan, lambda m, x: x != x, "Is not a number.", on_floats="{0} != {0}", carries=no_number, c="g_isnan({0})")

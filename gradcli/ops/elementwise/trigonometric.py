@@ -148,7 +148,7 @@ hypot = elementwise(
     c="g_hypot({0}, {1})",
     moderate=True,
 )
-deg2rad = composite("deg2rad", "x", lambda x: x * DEGREE, aliases=("radians",), backward="Deg2Rad", doc="Degrees as radians.")
-rad2deg = composite("rad2deg", "x", lambda x: x * RADIAN, aliases=("degrees",), backward="Rad2Deg", doc="Radians as degrees.")
+deg2rad = composite("deg2rad", "x", lambda x: x * DEGREE, aliases=("radians",), doc="Degrees as radians.")
+rad2deg = composite("rad2deg", "x", lambda x: x * RADIAN, aliases=("degrees",), doc="Radians as degrees.")
 
 declare(NUMPY, **{name: signature("atan2", "y|x1|input, x|x2|other") for name in ("atan2", "arctan2")})

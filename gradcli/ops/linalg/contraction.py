@@ -14,7 +14,6 @@ from gradcli.ops.array_text import labels_text, listed
 from gradcli.ops.arrays.shapes import broadcast_to, reshape, sum_to
 from gradcli.ops.carrying import multilinear
 from gradcli.ops.extended import Whole
-from gradcli.ops.pytorch import node_of_einsum
 from gradcli.ops.registry import structural
 from gradcli.ops.room import room_for
 from gradcli.ops.spec import Op
@@ -159,9 +158,9 @@ def _on_batch(lead: Shape, *operands: Any, subscripts: str) -> Any:
 einsum: Op = structural(
     "einsum", "*operands", lambda *arrays, subscripts: _contract(subscripts, arrays), witness("products.einsum"), vjp=_vjp, shape=_shape,
     static={"subscripts": ""}, saves=("operands",), extended=Whole("products.EINSUM"), rounding="terms", ulps=8, integral=True,
-    work=_products_added, operations=_operations, layout="rows",
+    work=_products_added, operations=_operations,
     doc="Sums of products over named axes: einsum('ij,jk->ik', a, b) is the matrix product.", written="einsum({subscripts}, {operands})",
     examples=("einsum('i,j->ij', x, y)",),
-    carries=multilinear, batched=_on_batch, cut=cutting.contracted, backward=node_of_einsum,
+    carries=multilinear, batched=_on_batch, cut=cutting.contracted,
     numpy=lambda shapes, subscripts: f"np.einsum({labels_text(subscripts)!r}, {listed(shapes)})",
 )  # fmt: skip

@@ -39,7 +39,7 @@ vector_product: Op = structural(
         vector_product(y, cotangent) if wanted[0] else None, vector_product(cotangent, x) if wanted[1] else None
     ),
     backward="LinalgCross", ulps=4, extended=Whole("products.VECTOR_PRODUCT"),
-    layout="rows", doc="The vector product of vectors along the last axis.",
+    doc="The vector product of vectors along the last axis.",
     carries=lambda m, out, x, y, e, f: _sizes(m.abs(x) + e, m.filled(f, y)) + _sizes(m.filled(e, x), m.abs(y)),
     rounds=lambda m, out, x, y: 3 * _sizes(m.abs(x), m.abs(y)),
     numpy="np.cross({0}, {1})",
@@ -94,12 +94,12 @@ cross = composite(
     doc="The vector product along an axis; of two vectors of the plane, its third entry.", examples=("cross(x, y)",),
 )  # fmt: skip
 torch_cross = composite(
-    "torch_cross", "x y", _along, static={"axis": None}, public=False, backward="LinalgCross", leads="x y",
-    layout="rows", doc="torch.cross: the vector product along the first axis of 3 entries, or along dim.",
+    "torch_cross", "x y", _along, static={"axis": None}, public=False, backward="LinalgCross",
+    doc="torch.cross: the vector product along the first axis of 3 entries, or along dim.",
 )  # fmt: skip
 linalg_cross = composite(
-    "linalg_cross", "x y", _along, static={"axis": -1}, public=False, backward="LinalgCross", leads="x y",
-    layout="rows", doc="torch.linalg.cross: the vector product along the last axis, or along dim.",
+    "linalg_cross", "x y", _along, static={"axis": -1}, public=False,
+    doc="torch.linalg.cross: the vector product along the last axis, or along dim.",
 )  # fmt: skip
 declare(TORCH, **{"cross": signature("torch_cross", "x, y|other, axis"), "linalg.cross": signature("linalg_cross", "x, y|other, *, axis")})
 declare(NUMPY, cross=signature("cross", "x|a, y|b, axisa, axisb, axisc, axis"))

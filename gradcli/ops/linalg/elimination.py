@@ -219,23 +219,23 @@ _PIVOT = {"pivot": True}
 _REPORTS = {1: "int32", 2: "int32"}  # LAPACK's whole numbers
 torch_linalg_lu = composite(
     "torch_linalg_lu", "x", lambda x, pivot: parts_of(lu, x, pivot=pivot), static=_PIVOT, results=("P", "L", "U"), public=False,
-    backward="LinalgLu", aside={0: ""}, doc="torch.linalg.lu: P, L and U with x = P @ L @ U.",
+    aside={0: ""}, doc="torch.linalg.lu: P, L and U with x = P @ L @ U.",
 )  # fmt: skip
 torch_lu = composite(
     "torch_lu", "x", _torch_lu, static={**_PIVOT, "get_infos": False}, public=False, backward="LinalgLuFactorEx", aside=_REPORTS,
-    layout=("columns", "", ""), doc="torch.lu: L and U in one matrix, and LAPACK's pivots.",
+    doc="torch.lu: L and U in one matrix, and LAPACK's pivots.",
 )  # fmt: skip
 lu_factor = composite(
     "lu_factor", "x", _lu_factor, static=_PIVOT, results=_FACTORS, backward="LinalgLuFactorEx", aside=_REPORTS,
-    layout=("columns", ""), doc="L and U in one matrix, and LAPACK's pivots, counting from 1.", examples=("lu_factor(A)[0]",),
+    doc="L and U in one matrix, and LAPACK's pivots, counting from 1.", examples=("lu_factor(A)[0]",),
 )  # fmt: skip
 lu_factor_ex = composite(
     "lu_factor_ex", "x", _lu_with_info, static={**_PIVOT, "check_errors": False}, results=(*_FACTORS, "info"), aside=_REPORTS,
-    backward="LinalgLuFactorEx", layout=("columns", "", ""), doc="L and U in one matrix, LAPACK's pivots, and zeros.",
+    backward="LinalgLuFactorEx", doc="L and U in one matrix, LAPACK's pivots, and zeros.",
 )  # fmt: skip
 lu_unpack = composite(
     "lu_unpack", "x pivots", _lu_unpack, static={"unpack_data": True, "unpack_pivots": True}, indices=frozenset({"pivots"}),
-    results=("P", "L", "U"), doc="P, L and U of what lu_factor gives.", backward="LuUnpack",
+    results=("P", "L", "U"), doc="P, L and U of what lu_factor gives.",
 )  # fmt: skip
 lu_solve = composite(
     "lu_solve", "x pivots y", _lu_solve, static={"left": True, "adjoint": False}, indices=frozenset({"pivots"}),

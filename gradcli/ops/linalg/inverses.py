@@ -53,7 +53,7 @@ def _inv_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, check_errors: bool) 
 inv = structural(
     "inv", "x", _inv, witness("factors.inv"), vjp=_inv_vjp, shape=_inv_shape, static={"check_errors": True},
     saves=("out",), core_dims=(2,), aliases=("inverse",), domain=given(is_regular, "a regular matrix"), backward="LinalgInvEx",
-    latex=Form("{x:atom}^{{-1}}", POWER), layout="columns", doc="The inverse of a matrix.", examples=("inv(X.T @ X)",), ulps=64,
+    latex=Form("{x:atom}^{{-1}}", POWER), doc="The inverse of a matrix.", examples=("inv(X.T @ X)",), ulps=64,
     extended=Whole("equations.INV"),
     carries=perturbation.inverse,
     numpy=lambda shapes, check_errors: "np.linalg.inv({0})",

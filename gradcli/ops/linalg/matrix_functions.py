@@ -202,7 +202,6 @@ def _ormqr(x: Any, tau: Any, y: Any, left: bool, transpose: bool) -> Any:
 
 matrix_power = composite(
     "matrix_power", "x", _matrix_power, copied=True, static={"power": REQUIRED}, examples=("matrix_power(A, 3)",),
-    backward=lambda given, static: "" if given["power"] else "CopyBackwards",
     doc="The product of n copies of a matrix, or of its inverse if n is negative.",
 )  # fmt: skip
 multi_dot = composite(
@@ -214,7 +213,7 @@ vander = composite(
     doc="The matrix of the powers of a vector's entries, N columns with the exponents descending.",
 )  # fmt: skip
 torch_vander = composite(
-    "torch_vander", "x", _torch_vander, static={"count": None}, public=False, backward="Cat",
+    "torch_vander", "x", _torch_vander, static={"count": None}, public=False,
     doc="torch.linalg.vander: the powers of the entries along the last axis, the exponents ascending.",
 )  # fmt: skip
 householder_product = composite(
@@ -222,7 +221,7 @@ householder_product = composite(
     doc="The first columns of the product of the reflections 1 - tau*v*v.T, v being the columns of x below its diagonal of ones.",
 )  # fmt: skip
 ormqr = composite(
-    "ormqr", "x tau y", _ormqr, static={"left": True, "transpose": False}, backward="Ormqr",
+    "ormqr", "x tau y", _ormqr, static={"left": True, "transpose": False},
     doc="The product of reflections, as of householder_product but square, or of its transpose, with y on its right or left.",
 )  # fmt: skip
 _A = "x|A|input"

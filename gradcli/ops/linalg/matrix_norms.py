@@ -8,7 +8,7 @@ from typing import Any
 from gradcli.errors import ArgumentError, MistypedArgumentError, ShapeError
 from gradcli.ops.arrays.shapes import reshape, transpose
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
-from gradcli.ops.calling.signatures import declare, signature, with_node
+from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.domains import given
 from gradcli.ops.elementwise.arithmetic import abs_
 from gradcli.ops.elementwise.logic import isnan, logical_and, logical_not, where
@@ -105,24 +105,6 @@ def _torch_norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
     return vector_norm_of(x, None if ord == "fro" else ord, axis, keepdims)
 
 
-_NODES = {1: "Amax", 2: "Amax", math.inf: "Amax", -1: "Amin", -2: "Amin", -math.inf: "Amin", "nuc": "Sum.1"}
-
-
-def _node_of_matrix_norm(given: Any, static: Any) -> str:
-    """What comes last: a choice among sums or singular values, or their sum."""
-    return _NODES.get(given.get("ord"), "")
-
-
-def _node_of_norm(given: Any, static: Any) -> str:
-    axis = given.get("axis")
-    of_matrices = len(given["x"].shape) == 2 if axis is None else isinstance(axis, (tuple, list)) and len(axis) == 2
-    return _node_of_matrix_norm(given, static) if of_matrices else ""
-
-
-def _node_of_cond(given: Any, static: Any) -> str:
-    return "Squeeze.1" if given.get("ord") in (None, 2, -2) else ""
-
-
 def _cond(x: Any, ord: Any) -> Any:
     if 0 in x.shape[-2:]:
         return sum_(x, axis=_LAST)
@@ -136,7 +118,7 @@ def _cond(x: Any, ord: Any) -> Any:
 
 
 numpy_norm = composite(
-    "numpy_norm", "x", _norm, static={"ord": None, **AXES}, public=False, backward=_node_of_norm,
+    "numpy_norm", "x", _norm, static={"ord": None, **AXES}, public=False,
     doc="NumPy's norm, and torch.linalg.norm: of one axis or a vector a vector norm, of two axes or a matrix a matrix norm.",
     uncertified=EQUAL_SIZES,
 )  # fmt: skip
@@ -150,13 +132,13 @@ vector_norm = composite(
     doc="The norm of the entries along axes, as one vector: ord any number, inf or -inf.", examples=("vector_norm(x, 3)",),
 )  # fmt: skip
 matrix_norm = composite(
-    "matrix_norm", "x", matrix_norm_of, static={"ord": "fro", "axis": _LAST, "keepdims": False}, backward=_node_of_matrix_norm,
+    "matrix_norm", "x", matrix_norm_of, static={"ord": "fro", "axis": _LAST, "keepdims": False},
     doc="A norm of matrices: 'fro', 'nuc' (the sum of the singular values), 2 and -2 (the largest and the smallest), 1 and -1 (of the "
     "sums of sizes along columns), inf and -inf (along rows).", examples=("matrix_norm(A, 'nuc')",),
     uncertified=EQUAL_SIZES,
 )  # fmt: skip
 cond = composite(
-    "cond", "x", _cond, static={"ord": None}, backward=_node_of_cond, domain=given(is_regular, "a regular matrix"),
+    "cond", "x", _cond, static={"ord": None}, domain=given(is_regular, "a regular matrix"),
     doc="The condition number: the ratio of the largest to the smallest singular value, or the product of the norms of the matrix "
     "and of its inverse.", examples=("cond(A)",),
     uncertified=EQUAL_SIZES,
@@ -169,8 +151,8 @@ declare(
     vector_norm=signature("vector_norm", f"x, ord, {_AXES}"),
     matrix_norm=signature("matrix_norm", f"x|A|input, ord, {_AXES}"),
     cond=signature("cond", "x|A|input, ord|p"),
-    nuclear_norm=with_node(signature("matrix_norm", "x, axis, keepdims", ord="nuc"), "Sum.1"),
-    frobenius_norm=with_node(signature("vector_norm", "x, axis, keepdims", axis=REQUIRED), "Norm.1"),
+    nuclear_norm=signature("matrix_norm", "x, axis, keepdims", ord="nuc"),
+    frobenius_norm=signature("vector_norm", "x, axis, keepdims", axis=REQUIRED),
 )
 declare(
     NUMPY,

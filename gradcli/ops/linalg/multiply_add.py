@@ -45,7 +45,6 @@ for _name, _product, _ranks, _operands, _doc in (
 ):
     composite(
         _name, f"input {_operands}", _fused(_name, _product, *_ranks), static={"beta": 1, "alpha": 1}, scalars="beta alpha",
-        backward=_name.capitalize(), leads=f"input {_operands}",
         doc=f"beta*input + alpha times {_doc}; with beta=0 the input is not read.",
     )  # fmt: skip
     declare(TORCH, **{_name: signature(_name, f"input, {_operands.replace(' ', ', ')}, *, beta, alpha")})

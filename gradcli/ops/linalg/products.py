@@ -98,7 +98,7 @@ matmul: Op = structural(
     core_dims=(2, 2), batched=_matmul_on_batch, doc="x @ y: the matrix product over the last two axes, broadcasting the others.",
     examples=("x @ w + b",), rounding="terms", ulps=8, integral=True, work=_products_added,
     workspace=_none, extended=Whole("products.MATMUL"), operator="matmul",
-    backward=pytorch.node_of_matmul, edges=True, one_dtype=True, infix="@",
+    backward=pytorch.node_of_matmul, one_dtype=True, infix="@",
     latex=Form("{x:term} {y:power}", TERM), algebra="matrix product", adds="products", on_objects=True,
     carries=multilinear, axes=looping.matrix_product, cut=cutting.product,
     numpy="({0:term} @ {1:power})",
@@ -165,9 +165,9 @@ def _outer_on_batch(lead: Shape, x: Any, y: Any) -> Any:
 
 outer = structural(
     "outer", "x y", np.outer, witness("products.outer"), vjp=_outer_vjp, saves={"x": ("y",), "y": ("x",)},
-    shape=lambda x, y: (int(np.prod(x)), int(np.prod(y))), aliases=("ger",), ulps=1, backward="Mul", integral=True,
+    shape=lambda x, y: (int(np.prod(x)), int(np.prod(y))), aliases=("ger",), ulps=1, integral=True,
     extended=Whole("products.OUTER"),
-    layout="rows", doc="The table of all products of an entry of x and an entry of y.", examples=("outer(x, y)",),
+    doc="The table of all products of an entry of x and an entry of y.", examples=("outer(x, y)",),
     on_objects=True, carries=multilinear, axes=looping.table_of_products, cut=cutting.table_of_products, batched=_outer_on_batch,
     numpy="np.outer({0}, {1})",
     torch="torch.outer(torch.ravel({0}), torch.ravel({1}))",
@@ -218,7 +218,7 @@ def _ranked(name: str, function: Function, *ranks: int) -> Composite:
 
     taken = {1: "vector", 2: "matrix", 3: "batch of matrices"}
     doc = f"The product of a {taken[ranks[0]]} and a {taken[ranks[1]]}."
-    return composite(f"torch_{name}", "x y", body, public=False, doc=doc, backward=name.capitalize(), one_dtype=name != "vdot")
+    return composite(f"torch_{name}", "x y", body, public=False, doc=doc, one_dtype=name != "vdot")
 
 
 for _name, _function, _ranks in (
@@ -293,7 +293,6 @@ def _chain(*matrices: Any) -> Any:
 vdot = composite("vdot", "x y", _vdot, doc="The inner product of all entries, in order.")
 vecdot = composite(
     "vecdot", "x y", _vecdot, static={"axis": -1}, doc="The inner products of vectors along an axis.", examples=("vecdot(x, y)",),
-    backward=lambda given, static: "Vdot" if len(given["x"].shape) == len(given["y"].shape) == 1 else "Sum.1",
 )  # fmt: skip
 inner = composite("inner", "x y", _inner, doc="The inner products over the last axis of both; a product with a number.")
 tensordot = composite(
@@ -305,7 +304,7 @@ torch_tensordot = composite(
     "torch_tensordot", "x y", _torch_tensordot, static={"axes": 2}, public=False,
     doc="torch.tensordot: as tensordot, and one entry along an axis goes with any number of them.",
 )  # fmt: skip
-kron = composite("kron", "x y", _kron, doc="The Kronecker product: the blocks x[i, j]*y.", backward="UnsafeView", examples=("kron(x, y)",))
+kron = composite("kron", "x y", _kron, doc="The Kronecker product: the blocks x[i, j]*y.", examples=("kron(x, y)",))
 chain_matmul = composite(
     "chain_matmul", "*matrices", _chain, doc="The product of several matrices.", examples=("chain_matmul([x, y], [[1], [2], [3]])",),
 )

@@ -122,7 +122,7 @@ numpy_pinv = composite(
 _RESULTS = ("solution", "residuals", "rank", "singular_values")
 torch_lstsq = composite(
     "torch_lstsq", "x y", _lstsq, static={"rcond": None, "driver": None}, results=_RESULTS, public=False, backward="LinalgLstsq",
-    layout=("columns", "", "", ""), aside={3: ""},
+    aside={3: ""},
     doc="torch.linalg.lstsq: the z of least norm with the least norm of x @ z - y, and what else LAPACK's driver tells.",
     uncertified=EQUAL_SIZES,
 )  # fmt: skip

@@ -45,7 +45,7 @@ def _solve_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: An
 solve: Op = structural(
     "solve", "x y", _solve, witness("factors.solve"), vjp=_solve_vjp, shape=_solve_shape, saves=("x", "out"), core_dims=(2, 2),
     domain=given(is_regular, "a regular matrix x"), backward="LinalgSolveEx",
-    layout="columns", doc="The z with x @ z = y.", examples=("solve(A, b)",), ulps=64, extended=Whole("equations.SOLVE"),
+    doc="The z with x @ z = y.", examples=("solve(A, b)",), ulps=64, extended=Whole("equations.SOLVE"),
     carries=perturbation.solution,
     numpy="np.linalg.solve({0}, {1})",
 )  # fmt: skip

@@ -12,7 +12,7 @@ from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.domains import given
 from gradcli.ops.extended import Whole
 from gradcli.ops.facts import Function, Kink
-from gradcli.ops.linalg import perturbation, sign_conventions
+from gradcli.ops.linalg import perturbation
 from gradcli.ops.linalg.conditions import has_full_rank_apart, is_apart, is_symmetric
 from gradcli.ops.linalg.matrices import (
     as_column,
@@ -34,7 +34,6 @@ from gradcli.ops.spec import Op
 from gradcli.ops.structure import output
 from gradcli.ops.writing import Shape, witness
 
-_SIGNS = {"signs": "numpy"}
 # where references are no enclosures
 EQUAL_VALUES = "where eigenvalues are equal to the program's precision: those are the end of an iteration"
 EQUAL_SIZES = "where singular values are 0 or equal, to the program's precision: those are the end of an iteration"
@@ -61,11 +60,11 @@ def _upper(UPLO: str) -> bool:
 
 
 @_in_double
-def _eigh(x: Any, UPLO: Any, signs: str) -> Any:
-    return sign_conventions.eigh(x, UPLO) if signs == "torch" else np.linalg.eigh(x, UPLO)
+def _eigh(x: Any, UPLO: Any) -> Any:
+    return np.linalg.eigh(x, UPLO)
 
 
-def _eigh_shape(x: Shape, UPLO: str = "L", signs: str = "") -> tuple[Shape, Shape]:
+def _eigh_shape(x: Shape, UPLO: str = "L") -> tuple[Shape, Shape]:
     _upper(UPLO)
     return square(x, "eigh")[:-1], x
 
@@ -74,7 +73,7 @@ def _differences(row: Any, column: Any) -> Any:
     return with_unit_diagonal(as_row(row) - as_column(column))
 
 
-def _eigh_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any, UPLO: str, signs: str) -> tuple[Any]:
+def _eigh_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any, UPLO: str) -> tuple[Any]:
     values, vectors = output(out, place=0), output(out, place=1)
     by_values, by_vectors = cotangent
     inner = 0.0 if by_values is None else on_diagonal(by_values)
@@ -85,11 +84,10 @@ def _eigh_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any, UPLO: s
 
 
 eigh: Op = structural(
-    "eigh", "x", _eigh, witness("factors.eigh"), vjp=_eigh_vjp, shape=_eigh_shape, static={"UPLO": "L", **_SIGNS}, outputs=2,
+    "eigh", "x", _eigh, witness("factors.eigh"), vjp=_eigh_vjp, shape=_eigh_shape, static={"UPLO": "L"}, outputs=2,
     saves=("out",), core_dims=(2,), work=for_rows(12), ulps=64, backward="LinalgEigh", extended=Whole("spectra.EIGH"),
     domain=given(is_apart, "a symmetric matrix; for gradients of vectors, one without repeated eigenvalues").within(),
-    layout=("", "columns"),
-    doc="The eigenvalues of a symmetric matrix in ascending order, and its eigenvectors, signs as NumPy or PyTorch has them: a "
+    doc="The eigenvalues of a symmetric matrix in ascending order, and its eigenvectors, signs as NumPy has them: a "
     "tuple. One triangle is read, and the gradient is symmetric.", examples=("eigh(A)[0]",),
     carries=perturbation.eigenvalues,
     uncertified=EQUAL_VALUES,
@@ -98,17 +96,17 @@ eigh: Op = structural(
 
 
 @_in_double
-def _svd(x: Any, full_matrices: bool, signs: str) -> Any:
-    return (sign_conventions.svd if signs == "torch" else np.linalg.svd)(x, full_matrices)
+def _svd(x: Any, full_matrices: bool) -> Any:
+    return np.linalg.svd(x, full_matrices)
 
 
-def _svd_shape(x: Shape, full_matrices: bool = True, signs: str = "") -> tuple[Shape, Shape, Shape]:
+def _svd_shape(x: Shape, full_matrices: bool = True) -> tuple[Shape, Shape, Shape]:
     *batch, n, m = matrix(x, "svd")
     k = min(n, m)
     return (*batch, n, n if full_matrices else k), (*batch, k), (*batch, m if full_matrices else k, m)
 
 
-def _svd_vjp(wanted: Any, cotangent: tuple[Any, Any, Any], out: Any, x: Any, full_matrices: bool, signs: str) -> tuple[Any]:
+def _svd_vjp(wanted: Any, cotangent: tuple[Any, Any, Any], out: Any, x: Any, full_matrices: bool) -> tuple[Any]:
     u, s, vh = (output(out, place=i) for i in range(3))
     by_u, by_s, by_vh = cotangent
     n, m, k = u.shape[-2], vh.shape[-1], s.shape[-1]
@@ -141,12 +139,11 @@ def _beside(u: Any, x: Any) -> Any:
 
 
 svd: Op = structural(
-    "svd", "x", _svd, witness("factors.svd"), vjp=_svd_vjp, shape=_svd_shape, static={"full_matrices": True, **_SIGNS}, outputs=3,
+    "svd", "x", _svd, witness("factors.svd"), vjp=_svd_vjp, shape=_svd_shape, static={"full_matrices": True}, outputs=3,
     saves=("out",), core_dims=(2,), work=for_rows(12), ulps=64, backward="LinalgSvd", extended=Whole("spectra.SVD"),
     domain=given(has_full_rank_apart, "for gradients of vectors, a matrix of full rank without repeated singular values").within(),
-    layout=("columns", "", "columns"),
-    doc="U, the singular values S in descending order, and V transposed, with x = U @ diag(S) @ Vt, signs as NumPy or "
-    "PyTorch has them: a tuple. Columns of U and V beyond the singular values count as constants, as in PyTorch.", examples=("svd(A)[1]",),
+    doc="U, the singular values S in descending order, and V transposed, with x = U @ diag(S) @ Vt, signs as NumPy "
+    "has them: a tuple. Columns of U and V beyond the singular values count as constants, as in PyTorch.", examples=("svd(A)[1]",),
     carries=perturbation.singular_values,
     uncertified=EQUAL_SIZES,
 )  # fmt: skip
@@ -157,12 +154,12 @@ def svdvals_of(x: Any) -> Any:
     return parts_of(svd, x, full_matrices=False)[1]
 
 
-def _numpy_svd(x: Any, full_matrices: bool, compute_uv: bool, signs: str) -> Any:
-    return parts_of(svd, x, full_matrices=full_matrices, signs=signs) if compute_uv else svdvals_of(x)
+def _named_svd(x: Any, full_matrices: bool, compute_uv: bool) -> Any:
+    return parts_of(svd, x, full_matrices=full_matrices) if compute_uv else svdvals_of(x)
 
 
 def _old_svd(x: Any, some: bool, compute_uv: bool) -> tuple[Any, Any, Any]:
-    u, s, vh = parts_of(svd, x, full_matrices=not (some and compute_uv), signs="torch")
+    u, s, vh = parts_of(svd, x, full_matrices=not (some and compute_uv))
     if not compute_uv:
         u, vh = 0.0 * u, 0.0 * vh  # of all columns, as PyTorch has it
     return u, s, transposed(vh)
@@ -179,15 +176,9 @@ eigvalsh = composite(
     doc="The eigenvalues of a symmetric matrix in ascending order.", examples=("eigvalsh(A)",),
     uncertified=EQUAL_VALUES,
 )  # fmt: skip
-torch_eigh = composite(
-    "torch_eigh", "x", lambda x, UPLO: parts_of(eigh, x, UPLO=UPLO, signs="torch"), static={"UPLO": "L"},
-    results=("eigenvalues", "eigenvectors"), public=False, backward="LinalgEigh",
-    doc="torch.linalg.eigh: eigenvalues in ascending order, and eigenvectors.",
-    uncertified=EQUAL_VALUES,
-)  # fmt: skip
-numpy_eigh = composite(
-    "numpy_eigh", "x", lambda x, **given: parts_of(eigh, x, **given), static={"UPLO": "L", **_SIGNS}, public=False,
-    results=("eigenvalues", "eigenvectors"), doc="NumPy's eigh: eigenvalues in ascending order, and eigenvectors.",
+named_eigh = composite(
+    "named_eigh", "x", lambda x, UPLO: parts_of(eigh, x, UPLO=UPLO), static={"UPLO": "L"}, public=False, backward="LinalgEigh",
+    results=("eigenvalues", "eigenvectors"), doc="eigh of NumPy and PyTorch: eigenvalues in ascending order, and eigenvectors.",
     uncertified=EQUAL_VALUES,
 )  # fmt: skip
 scipy_eigh = composite(
@@ -200,16 +191,10 @@ svdvals = composite(
     kinks=(Kink(lambda *_: False, "equal singular values, or singular values of 0", "that of LAPACK's singular vectors"),),
     uncertified=EQUAL_SIZES,
 )  # fmt: skip
-numpy_svd = composite(
-    "numpy_svd", "x", _numpy_svd, static={"full_matrices": True, "compute_uv": True, **_SIGNS}, public=False,
-    results=("U", "S", "Vh"),
-    doc="NumPy's svd: U, S and V transposed; S alone without compute_uv.",
-    uncertified=EQUAL_SIZES,
-)  # fmt: skip
-torch_svd = composite(
-    "torch_svd", "x", lambda x, full_matrices: parts_of(svd, x, full_matrices=full_matrices, signs="torch"),
-    static={"full_matrices": True}, results=("U", "S", "Vh"), public=False, backward="LinalgSvd",
-    doc="torch.linalg.svd: U, S and V transposed.",
+named_svd = composite(
+    "named_svd", "x", _named_svd, static={"full_matrices": True, "compute_uv": True}, public=False,
+    results=("U", "S", "Vh"), backward="LinalgSvd",
+    doc="svd of NumPy and PyTorch: U, S and V transposed; S alone without compute_uv.",
     uncertified=EQUAL_SIZES,
 )  # fmt: skip
 old_svd = composite(
@@ -221,20 +206,20 @@ _A = "x|A|input"
 _OLD = signature("old_svd", f"{_A}, some, compute_uv")
 declare(
     TORCH,
-    eigh=signature("torch_eigh", f"{_A}, UPLO"),
+    eigh=signature("named_eigh", f"{_A}, UPLO"),
     eigvalsh=signature("eigvalsh", f"{_A}, UPLO"),
     svdvals=signature("svdvals", f"{_A}, -driver"),
     svd=_OLD,
-    **{"linalg.svd": signature("torch_svd", f"{_A}, full_matrices, -driver"), "Tensor.svd": _OLD},
+    **{"linalg.svd": signature("named_svd", f"{_A}, full_matrices, -driver"), "Tensor.svd": _OLD},
 )
 declare(
     NUMPY,
-    eigh=signature("numpy_eigh", "x, UPLO, signs"),
-    svd=signature("numpy_svd", "x, full_matrices, compute_uv, -hermitian, signs"),
+    eigh=signature("named_eigh", "x, UPLO"),
+    svd=signature("named_svd", "x, full_matrices, compute_uv, -hermitian"),
 )
 declare(
     SCIPY,
-    svd=signature("numpy_svd", "x, full_matrices, compute_uv, -overwrite_a, -check_finite, -lapack_driver"),
+    svd=signature("named_svd", "x, full_matrices, compute_uv, -overwrite_a, -check_finite, -lapack_driver"),
     svdvals=signature("svdvals", "x, -overwrite_a, -check_finite"),
     eigh=signature("scipy_eigh", "x, -b, lower, eigvals_only, -overwrite_a"),
     eigvalsh=signature("scipy_eigh", "x, -b, lower, -overwrite_a", eigvals_only=True),

@@ -70,7 +70,7 @@ solve_triangular: Op = structural(
     shape=lambda x, y, **_: equations_shape(x, y, "solve_triangular"), static={"upper": True, "unitriangular": False},
     saves=("x", "out"), core_dims=(2, 2), ulps=64, extended=Whole("equations.SOLVE_TRIANGULAR"),
     domain=given(has_nonzero_diagonal, "no zeros on the diagonal"), backward="LinalgSolveTriangular",
-    layout="columns", doc="The z with x @ z = y, x being triangular: its other triangle (and a diagonal of ones) is not read.",
+    doc="The z with x @ z = y, x being triangular: its other triangle (and a diagonal of ones) is not read.",
     examples=("solve_triangular(A, b, lower=True)",),
     carries=perturbation.triangular_solution,
     numpy=lambda shapes, upper, unitriangular: _solved("linalg", shapes, upper, unitriangular),
@@ -126,8 +126,8 @@ def _triangular_solve(y: Any, x: Any, upper: bool, transpose: bool, unitriangula
 
 triangular_solve = composite(
     "triangular_solve", "y x", _triangular_solve, copied=True, static={"upper": True, "transpose": False, "unitriangular": False},
-    results=("solution", "cloned_coefficient"), backward="TriangularSolve",
-    layout="columns", doc="The z with x @ z = y, x being triangular, and x itself.", examples=("triangular_solve(b, A)[0]",),
+    results=("solution", "cloned_coefficient"),
+    doc="The z with x @ z = y, x being triangular, and x itself.", examples=("triangular_solve(b, A)[0]",),
 )  # fmt: skip
 
 
@@ -176,8 +176,7 @@ def _cholesky_solve_shape(y: Shape, x: Shape, upper: bool = False) -> Shape:
 cholesky_solve: Op = structural(
     "cholesky_solve", "y x", _cholesky_solve, witness("factors.cholesky_solve"),
     vjp=_cholesky_solve_vjp, shape=_cholesky_solve_shape, static={"upper": False}, saves=("x", "out"), core_dims=(2, 2), ulps=64,
-    backward="CholeskySolve",
-    extended=Whole("equations.CHOLESKY_SOLVE"), domain=given(has_nonzero_diagonal, "no zeros on the diagonal of x"), layout="columns",
+    extended=Whole("equations.CHOLESKY_SOLVE"), domain=given(has_nonzero_diagonal, "no zeros on the diagonal of x"),
     doc="The z with (x @ x.T) @ z = y, x being lower triangular; with upper, (x.T @ x) @ z = y. The other triangle is not "
     "read, but its gradient is that of the product all the same, as in PyTorch.", examples=("cholesky_solve(b, cholesky(A))",),
     carries=perturbation.cholesky_solution,
@@ -190,7 +189,7 @@ def _cholesky_inverse(x: Any, upper: bool) -> Any:
 
 
 cholesky_inverse = composite(
-    "cholesky_inverse", "x", _cholesky_inverse, static={"upper": False}, backward="CholeskyInverse",
+    "cholesky_inverse", "x", _cholesky_inverse, static={"upper": False},
     doc="The inverse of x @ x.T, x being lower triangular; with upper, of x.T @ x.", examples=("cholesky_inverse(cholesky(A))",),
 )  # fmt: skip
 

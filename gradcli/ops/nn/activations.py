@@ -131,7 +131,7 @@ def _tanhshrink_reference(m: Any, x: Any) -> Any:
 
 tanhshrink = elementwise(
     "tanhshrink", "x", _tanhshrink, _tanhshrink_reference, lambda out, x: tanh(x) ** 2, symbolic=lambda s, x: x - s.tanh(x),
-    saves=("x",), ulps=6, backward="Sub", doc="x - tanh(x).",
+    saves=("x",), ulps=6, doc="x - tanh(x).",
     between=(),
     c="g_tanhshrink({0})",
     numpy="_tanhshrink({0})",
@@ -139,7 +139,7 @@ tanhshrink = elementwise(
 )
 softsign = elementwise(
     "softsign", "x", lambda x: x / (1 + np.abs(x)), lambda m, x: x / (1 - x if x < 0 else 1 + x),
-    lambda out, x: 1 / (1 + abs_(x)) ** 2, kind="piecewise", saves=("x",), ulps=2, backward="Div",
+    lambda out, x: 1 / (1 + abs_(x)) ** 2, kind="piecewise", saves=("x",), ulps=2,
     extended=extended.SOFTSIGN,
     doc="x/(1 + |x|).",
     between=(),
@@ -148,13 +148,13 @@ softsign = elementwise(
 )
 threshold = composite(
     "threshold", "x", lambda x, threshold, value: where(less_equal(x, threshold), value, x),
-    static={"threshold": REQUIRED, "value": REQUIRED}, scalars="threshold value", backward="Threshold",
+    static={"threshold": REQUIRED, "value": REQUIRED}, scalars="threshold value",
     kinks=(Kink(lambda *_: False, "x = threshold", "0"),),
     doc="x where it is more than the threshold, the value elsewhere.", examples=("threshold(x, 0.1, 20)",),
 )
 logsigmoid = composite(
-    "logsigmoid", "x", lambda x: -softplus(-x), aliases=("log_sigmoid",), backward="LogSigmoid", leads="x",
-    layout="rows", doc="log(sigmoid(x)), without overflow.",
+    "logsigmoid", "x", lambda x: -softplus(-x), aliases=("log_sigmoid",), backward="LogSigmoid",
+    doc="log(sigmoid(x)), without overflow.",
 )
 
 
@@ -182,7 +182,7 @@ def _glu(x: Any, axis: int) -> Any:
 
 
 glu = composite(
-    "glu", "x", _glu, static={"axis": -1}, backward="Glu", leads="x",
+    "glu", "x", _glu, static={"axis": -1},
     doc="One half of the entries along an axis, times the sigmoid of the other.",
 )
 
@@ -199,15 +199,15 @@ def _along(function: Function, sign: int = 1) -> Function:
 
 _IMPLICIT = "; by default the first one of up to 1 or of 3 axes, else the second"
 torch_softmax = composite(
-    "torch_softmax", "x", _along(softmax), static={"axis": None}, public=False, backward="Softmax",
+    "torch_softmax", "x", _along(softmax), static={"axis": None}, public=False,
     doc=f"torch.softmax: exp(x)/sum(exp(x)) along an axis{_IMPLICIT}.",
 )
 torch_log_softmax = composite(
-    "torch_log_softmax", "x", _along(log_softmax), static={"axis": None}, public=False, backward="LogSoftmax",
+    "torch_log_softmax", "x", _along(log_softmax), static={"axis": None}, public=False,
     doc=f"torch.log_softmax: log(softmax(x)) along an axis{_IMPLICIT}.",
 )
 softmin = composite(
-    "softmin", "x", _along(softmax, -1), static={"axis": None}, backward="Softmax", doc=f"softmax(-x) along an axis{_IMPLICIT}.",
+    "softmin", "x", _along(softmax, -1), static={"axis": None}, doc=f"softmax(-x) along an axis{_IMPLICIT}.",
 )
 
 
@@ -231,7 +231,7 @@ dropout = composite(
 )
 rrelu = composite(
     "rrelu", "x", _rrelu, static={"lower": 1 / 8, "upper": 1 / 3, "training": False}, backward="RreluWithNoise",
-    layout="rows", doc="leaky_relu with the mean of the slopes lower and upper; random slopes (training=True) are refused.",
+    doc="leaky_relu with the mean of the slopes lower and upper; random slopes (training=True) are refused.",
 )
 
 declare(

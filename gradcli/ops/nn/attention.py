@@ -64,7 +64,6 @@ def _attention(
 
 scaled_dot_product_attention = composite(
     "scaled_dot_product_attention", "query key value attn_mask?", _attention, scalars="scale",
-    backward=lambda given, static: "Mm" if len(given["query"].shape) == 2 else "UnsafeView",
     static={"dropout_p": 0.0, "is_causal": False, "scale": None, "enable_gqa": False},
     doc="softmax(query @ key.T / sqrt(d)) @ value, of keys that the mask (truth values, or numbers to add) leaves.",
     examples=("F.scaled_dot_product_attention([x], [y, 2*y], [w, -w])",),

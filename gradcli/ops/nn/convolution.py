@@ -107,19 +107,15 @@ def _transposed(n: int) -> Function:
     return body
 
 
-def _node(n: int) -> Function:
-    return lambda given, static: "Convolution" if len(given["input"].shape) == n + 2 else "Squeeze.1"
-
-
 for _n in (1, 2, 3):
     composite(
-        f"conv{_n}d", "input weight bias?", _convolution(_n), backward=_node(_n), leads="input weight bias",
+        f"conv{_n}d", "input weight bias?", _convolution(_n), backward="Convolution",
         static={"stride": 1, "padding": None, "dilation": 1, "groups": 1},
         doc=f"The cross-correlation of images of {_n} dimension(s) with filters, as layers of networks compute it.",
         examples=(f"F.conv{_n}d({small_image(_n)}, {nested('w', _n + 1)})",),
     )  # fmt: skip
     composite(
-        f"conv_transpose{_n}d", "input weight bias?", _transposed(_n), backward=_node(_n), leads="input weight bias",
+        f"conv_transpose{_n}d", "input weight bias?", _transposed(_n), backward="Convolution",
         static={"stride": 1, "padding": 0, "output_padding": 0, "groups": 1, "dilation": 1},
         doc=f"The transpose of conv{_n}d by its images: it adds multiples of the filters up.",
         examples=(f"F.conv_transpose{_n}d({small_image(_n)}, {nested('w', _n + 1)})",),

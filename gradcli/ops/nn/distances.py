@@ -70,20 +70,20 @@ def _renorm(x: Any, p: float, axis: int, maxnorm: float) -> Any:
 
 
 dist = composite(
-    "dist", "x y", lambda x, y, p: _length(x - y, p), static={"p": 2}, backward="Dist", leads="x y", kinks=_KINKS,
+    "dist", "x y", lambda x, y, p: _length(x - y, p), static={"p": 2}, kinks=_KINKS,
     doc="The p-norm of x - y, p any number, 0 or inf.", examples=("dist(x, y)",),
 )  # fmt: skip
 cdist = composite(
-    "cdist", "x y", _cdist, static={"p": 2.0, "compute_mode": None}, backward="Cdist", leads="x y", kinks=_KINKS,
-    layout="rows", doc="The distances of each row of x from each row of y, in the p-norm.", examples=("cdist([x], [y, 2*x])",),
+    "cdist", "x y", _cdist, static={"p": 2.0, "compute_mode": None}, kinks=_KINKS,
+    doc="The distances of each row of x from each row of y, in the p-norm.", examples=("cdist([x], [y, 2*x])",),
 )  # fmt: skip
 pdist = composite(
-    "pdist", "x", _pdist, static={"p": 2}, backward="Pdist", leads="x", kinks=_KINKS,
+    "pdist", "x", _pdist, static={"p": 2}, kinks=_KINKS,
     doc="The distances between all pairs of rows, in the p-norm.", examples=("pdist([x, y])",),
 )  # fmt: skip
 renorm = composite(
-    "renorm", "x", _renorm, static={"p": REQUIRED, "axis": REQUIRED, "maxnorm": REQUIRED}, backward="Renorm", leads="x",
-    layout="rows", doc="The slices along an axis, those with a p-norm beyond maxnorm scaled down to it.",
+    "renorm", "x", _renorm, static={"p": REQUIRED, "axis": REQUIRED, "maxnorm": REQUIRED},
+    doc="The slices along an axis, those with a p-norm beyond maxnorm scaled down to it.",
     examples=("torch.renorm([x, y], 2, 0, 0.5)",),
 )  # fmt: skip
 declare(TORCH, cdist=signature("cdist", "x|x1, y|x2, p, compute_mode"), dist=signature("dist", "x, y, p"))

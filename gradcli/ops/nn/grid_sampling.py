@@ -135,7 +135,6 @@ def _unpooled(n: int) -> Function:
 
 grid_sample = composite(
     "grid_sample", "input grid", _grid_sample, static={"mode": "bilinear", "padding_mode": "zeros", "align_corners": None},
-    backward=lambda given, static: f"GridSampler{len(given['input'].shape) - 2}D",
     doc="Images read at the places that a grid gives, from -1 to 1 along every axis, the last one first.",
     examples=("F.grid_sample([[[x, y]]], [[[[0.2, 0.1]]]])",),
 )  # fmt: skip
@@ -153,7 +152,7 @@ def _by_number(x: Any, grid: Any, interpolation_mode: int, padding_mode: int, al
 
 for _n in (2, 3):
     composite(
-        f"grid_sampler_{_n}d", "input grid", _by_number, backward=f"GridSampler{_n}D", public=False,
+        f"grid_sampler_{_n}d", "input grid", _by_number, public=False,
         static={"interpolation_mode": REQUIRED, "padding_mode": REQUIRED, "align_corners": REQUIRED},
         doc="torch.grid_sampler: grid_sample with numbers for its modes.",
     )  # fmt: skip
@@ -168,6 +167,6 @@ for _n in (1, 2, 3):
     composite(
         f"max_unpool{_n}d", "input indices", _unpooled(_n), indices=frozenset({"indices"}),
         static={"kernel_size": REQUIRED, "stride": None, "padding": 0, "output_size": None},
-        backward=f"MaxUnpool{_n}D" if _n > 1 else "Squeeze.1", doc=f"Zeros with entries at the places where max_pool{_n}d found them.",
+        doc=f"Zeros with entries at the places where max_pool{_n}d found them.",
         examples=(f"F.max_unpool{_n}d({nested('x', _n)}, {nested('[0, 2, 4]', _n)}, {(1, 1, 2)[-_n:] if _n > 1 else 2})",),
     )  # fmt: skip

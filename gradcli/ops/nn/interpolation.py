@@ -159,31 +159,24 @@ def _channels_shuffled(x: Any, groups: int) -> Any:
     return reshape(transpose(split, axes=(0, 2, 1, *range(3, len(split.shape)))), shape=x.shape)
 
 
-def _node(given: Any, static: Any) -> str:
-    mode, n = given.get("mode", "nearest"), len(given["input"].shape) - 2
-    if mode == "area":
-        return f"AdaptiveAvgPool{n}D" if n > 1 else "Squeeze.1"
-    return f"Upsample{mode.title().replace('-', '')}{n}D{'Aa' if given.get('antialias') else ''}"
-
-
 _SIZE = {"size": None, "scale_factor": None}
 _MODE = {"mode": "nearest", "align_corners": None}
 interpolate = composite(
-    "interpolate", "input", _interpolate, backward=_node, leads="input",
+    "interpolate", "input", _interpolate,
     static={**_SIZE, **_MODE, "recompute_scale_factor": None, "antialias": False},
-    layout="rows", doc="Images in another size: by the nearest entries, linear or cubic interpolation, or means of areas.",
+    doc="Images in another size: by the nearest entries, linear or cubic interpolation, or means of areas.",
     examples=("F.interpolate([[x]], 5, mode='linear')",),
 )  # fmt: skip
 pixel_shuffle = composite(
-    "pixel_shuffle", "input", _shuffled, copied=True, static={"upscale_factor": REQUIRED}, backward="PixelShuffle", leads="input",
+    "pixel_shuffle", "input", _shuffled, copied=True, static={"upscale_factor": REQUIRED},
     doc="Channels rearranged into images that are larger by a factor.", examples=("F.pixel_shuffle([[x], [y], [x], [y]], 2)",),
 )  # fmt: skip
 pixel_unshuffle = composite(
-    "pixel_unshuffle", "input", _unshuffled, copied=True, static={"downscale_factor": REQUIRED}, backward="PixelUnshuffle", leads="input",
+    "pixel_unshuffle", "input", _unshuffled, copied=True, static={"downscale_factor": REQUIRED},
     doc="Images rearranged into channels of images that are smaller by a factor.", examples=("F.pixel_unshuffle([[x, y, x]], 3)",),
 )  # fmt: skip
 channel_shuffle = composite(
-    "channel_shuffle", "input", _channels_shuffled, copied=True, static={"groups": REQUIRED}, backward="ChannelShuffle", leads="input",
+    "channel_shuffle", "input", _channels_shuffled, copied=True, static={"groups": REQUIRED},
     doc="Channels of several groups rearranged so that neighbours come from different ones.",
     examples=("F.channel_shuffle([[x, y]], 2)",),
 )  # fmt: skip

@@ -24,19 +24,8 @@ def _linear(x: Any, weight: Any, bias: Any) -> Any:
     return product if bias is None else product + bias
 
 
-def _linear_node(given: Any, static: Any) -> str:
-    rank, columns = len(given["x"].shape), len(given["weight"].shape) == 2
-    if given.get("bias") is not None:
-        return "Addmm" if rank == 2 else "View"
-    return {1: "Squeeze.4" if columns else "Dot", 2: "Mm" if columns else "Mv"}.get(rank, "UnsafeView")
-
-
-def _linear_leads(given: Any, static: Any) -> str:
-    return "-bias x weight.T" if len(given["x"].shape) == len(given["weight"].shape) == 2 else ""
-
-
 linear = composite(
-    "linear", "x weight bias?", _linear, backward=_linear_node, leads=_linear_leads,
+    "linear", "x weight bias?", _linear, backward="Addmm",
     doc="x @ weight.T + bias.", examples=("linear(x, w, b)",),
 )  # fmt: skip
 
@@ -77,7 +66,7 @@ def _embedding(
 
 
 embedding = composite(
-    "embedding", "input weight", _embedding, backward="Embedding", leads="weight",
+    "embedding", "input weight", _embedding,
     static={"padding_idx": None, "max_norm": None, "norm_type": 2.0, "scale_grad_by_freq": False, "sparse": False},
     doc="The rows of the weight at indices; the row padding_idx has no gradient.", examples=("embedding([0, 2], w)",),
 )  # fmt: skip

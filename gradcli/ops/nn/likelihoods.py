@@ -65,7 +65,7 @@ bernoulli_nll = structural(
 binary_cross_entropy = loss(
     "binary_cross_entropy", "input target weight?",
     lambda x, y, weight, reduction: total(bernoulli_nll(x, y) if weight is None else bernoulli_nll(x, y) * weight, reduction),
-    "input, target, weight, size_average, reduce, reduction", backward="BinaryCrossEntropy", leads="input target",
+    "input, target, weight, size_average, reduce, reduction",
     domain=of(input="[0, 1]"),
     doc=bernoulli_nll.doc, examples=("binary_cross_entropy([0.2, 0.7], [0, 1])",),
 )  # fmt: skip
@@ -161,7 +161,6 @@ bce_with_logits = structural(
 torch_bce_with_logits = loss(
     "torch_binary_cross_entropy_with_logits", "input target weight? pos_weight?", bce_with_logits,
     "input, target, weight, size_average, reduce, reduction, pos_weight", public=False,
-    backward="BinaryCrossEntropyWithLogits", leads="input target",
     doc=bce_with_logits.doc,
 )
 
@@ -236,13 +235,9 @@ def _nll(x: Any, target: Any, weight: Any, ignore_index: int, reduction: str, sm
     return sum_(losses) / sum_(where(ignored, 0.0, masses))
 
 
-def _nll_node(given: Any, static: Any) -> str:
-    return "NllLoss" if len(given["input"].shape) < 3 else "NllLoss2D"
-
-
 nll_loss = loss(
     "nll_loss", "input target weight?", _nll, "input, target, weight, size_average, ignore_index, reduce, reduction",
-    static={"ignore_index": -100}, indices=frozenset({"target"}), backward=_nll_node, leads="input",
+    static={"ignore_index": -100}, indices=frozenset({"target"}),
     doc="-input at the labels, the input being log-probabilities with the classes along the second axis; the mean is weighted by "
     "the classes' weights, and leaves out the label ignore_index.",
 )  # fmt: skip
@@ -264,21 +259,11 @@ def _cross_entropy(x: Any, target: Any, weight: Any, ignore_index: int, reductio
     return total(losses, reduction)
 
 
-def _cross_entropy_node(given: Any, static: Any) -> str:
-    if given["target"].shape == given["input"].shape:
-        return "Div.1" if given.get("reduction", "mean") == "mean" else "Neg"
-    return "Add" if given.get("label_smoothing") else _nll_node(given, static)
-
-
-def _cross_entropy_leads(given: Any, static: Any) -> str:
-    return "input.LogSoftmax" if _cross_entropy_node(given, static).startswith("NllLoss") else ""
-
-
 cross_entropy = loss(
     "cross_entropy", "input target weight?", _cross_entropy,
     "input, target, weight, size_average, ignore_index, reduce, reduction, label_smoothing",
     static={"ignore_index": -100, "label_smoothing": 0.0}, scalars="label_smoothing",
-    backward=_cross_entropy_node, leads=_cross_entropy_leads,
+    backward="NllLoss",
     doc="nll_loss of log_softmax(input): the target holds labels, or, in the input's shape, probabilities of all classes. "
     "label_smoothing is shared evenly by all classes.",
     examples=("cross_entropy([1.5, -0.3, 0.2], 0)",),
@@ -293,5 +278,5 @@ def _one_hot(x: Any, num_classes: int) -> Any:
 
 one_hot = composite(
     "one_hot", "x", _one_hot, static={"num_classes": REQUIRED}, indices=frozenset({"x"}),
-    layout="rows", doc="1 at the label and 0 at the other classes, along a new last axis.", examples=("one_hot([2, 0], 3)",),
+    doc="1 at the label and 0 at the other classes, along a new last axis.", examples=("one_hot([2, 0], 3)",),
 )  # fmt: skip

@@ -51,20 +51,6 @@ def loss(name: str, operands: str, body: Function, torch: str, *, static: Any = 
     return made
 
 
-def ended_by(node: str) -> Function:
-    """PyTorch's node of a loss that is made of others: that of its reduction, or this one where there is none."""
-
-    def named(given: Any, static: Any) -> str:
-        if given.get("size_average") is not None or given.get("reduce") is not None:
-            averaged = given.get("size_average") is None or given["size_average"]
-            reduction = "none" if given.get("reduce") is False else "mean" if averaged else "sum"
-        else:
-            reduction = given.get("reduction", "mean")
-        return {"mean": "Mean", "sum": "Sum"}.get(reduction, node)
-
-    return named
-
-
 def held_at(x: Any, low: float) -> Any:
     """x raised to a bound, the gradient passing as if it had not been (PyTorch's clamp under no_grad)."""
     return x + detach(maximum(x, low) - x)
@@ -78,14 +64,9 @@ def _weighted(losses: Any, weight: Any, reduction: str) -> Any:
     return sum_(weight * losses) / sum_(weight) if reduction == "mean" else total(weight * losses, reduction)
 
 
-def _node(given: Any, static: Any) -> str:
-    """PyTorch's node of a squared error: its own, or that of the weighted reduction."""
-    return "MseLoss" if given.get("weight") is None else {"mean": "Div", "sum": "Sum"}.get(given.get("reduction", "mean"), "Mul")
-
-
 mse_loss = loss(
     "mse_loss", "input target weight?", lambda x, y, weight, reduction: _weighted(square(x - y), weight, reduction),
-    "input, target, size_average, reduce, reduction, weight", backward=_node, leads="input target", examples=("mse_loss(x, y)",),
+    "input, target, size_average, reduce, reduction, weight", examples=("mse_loss(x, y)",),
     doc="The squared differences; with a weight, their weighted mean.",
 )
 _TIE = (Kink(lambda *_: False, "input = target", "0"),)
@@ -115,12 +96,12 @@ def _huber(x: Any, y: Any, weight: Any, delta: float, reduction: str) -> Any:
 
 smooth_l1_loss = loss(
     "smooth_l1_loss", "input target", _smooth_l1, "input, target, size_average, reduce, reduction, beta",
-    static={"beta": 1.0}, scalars="beta", backward="SmoothL1Loss", leads="input target", kinks=_TIE,
+    static={"beta": 1.0}, scalars="beta", kinks=_TIE,
     doc="d**2/(2*beta) of differences d up to beta, |d| - beta/2 of larger ones.",
 )
 huber_loss = loss(
     "huber_loss", "input target weight?", _huber, "input, target, reduction, delta, weight, size_average, reduce",
-    static={"delta": 1.0}, scalars="delta", backward="HuberLoss", leads="input target",
+    static={"delta": 1.0}, scalars="delta",
     doc="d**2/2 of differences d up to delta, delta*(|d| - delta/2) of larger ones.",
 )
 

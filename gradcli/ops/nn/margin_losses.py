@@ -15,7 +15,7 @@ from gradcli.ops.elementwise.exponential import sqrt
 from gradcli.ops.elementwise.logic import equal, greater_equal, where
 from gradcli.ops.facts import Kink
 from gradcli.ops.nn.likelihoods import class_labels, label_places
-from gradcli.ops.nn.losses import ended_by, loss, total
+from gradcli.ops.nn.losses import loss, total
 from gradcli.ops.nn.rectifiers import relu
 from gradcli.ops.nn.similarities import pairwise_distance
 from gradcli.ops.reductions.cumulative import cumprod
@@ -44,12 +44,12 @@ hinge_embedding_loss = loss(
 margin_ranking_loss = loss(
     "margin_ranking_loss", "input1 input2 target",
     lambda x, y, target, margin, reduction: total(_above(margin - target * (x - y)), reduction),
-    f"input1, input2, target, margin, {_REDUCED}", static={"margin": 0.0}, scalars="margin", kinks=_FREE, backward=ended_by("ClampMin"),
+    f"input1, input2, target, margin, {_REDUCED}", static={"margin": 0.0}, scalars="margin", kinks=_FREE,
     doc="max(0, margin - target*(input1 - input2)).",
 )
 soft_margin_loss = loss(
     "soft_margin_loss", "input target", lambda x, y, reduction: total(softplus(-y * x), reduction),
-    f"input, target, {_REDUCED}", backward="SoftMarginLoss", doc="log(1 + exp(-target*input)), without overflow.",
+    f"input, target, {_REDUCED}", doc="log(1 + exp(-target*input)), without overflow.",
 )
 
 
@@ -66,7 +66,7 @@ def _triplet(anchor: Any, positive: Any, negative: Any, margin: float, p: float,
 
 triplet_margin_loss = loss(
     "triplet_margin_loss", "anchor positive negative", _triplet, f"anchor, positive, negative, margin, p, eps, swap, {_REDUCED}",
-    static={"margin": 1.0, "p": 2.0, "eps": 1e-6, "swap": False}, scalars="margin eps", kinks=_FREE, backward=ended_by("ClampMin"),
+    static={"margin": 1.0, "p": 2.0, "eps": 1e-6, "swap": False}, scalars="margin eps", kinks=_FREE,
     doc="max(0, margin + |anchor - positive| - |anchor - negative|); with swap the nearer of anchor and positive counts.",
 )
 
@@ -118,7 +118,7 @@ def _multi_margin(x: Any, target: Any, weight: Any, p: int, margin: float, reduc
 
 multi_margin_loss = loss(
     "multi_margin_loss", "input target weight?", _multi_margin, f"input, target, p, margin, weight, {_REDUCED}",
-    static={"p": 1, "margin": 1.0}, scalars="margin", indices=frozenset({"target"}), backward="MultiMarginLoss",
+    static={"p": 1, "margin": 1.0}, scalars="margin", indices=frozenset({"target"}),
     kinks=(Kink(lambda *_: False, "exactly at the margin", "0"),),
     doc="The sum of max(0, margin - x[label] + x[i])**p over the other classes i, over the number of classes.",
 )
@@ -139,7 +139,7 @@ def _multilabel_margin(x: Any, target: Any, reduction: str) -> Any:
 
 multilabel_margin_loss = loss(
     "multilabel_margin_loss", "input target", _multilabel_margin, f"input, target, {_REDUCED}", indices=frozenset({"target"}),
-    backward="MultilabelMarginLoss", kinks=(Kink(lambda *_: False, "exactly at the margin", "0"),),
+    kinks=(Kink(lambda *_: False, "exactly at the margin", "0"),),
     doc="The sum of max(0, 1 - x[j] + x[i]) over labels j (those before the first negative one) and classes i that are no label, "
     "over the number of classes.",
 )  # fmt: skip

@@ -128,7 +128,7 @@ def _local_response_norm(x: Any, size: int, alpha: float, beta: float, k: float)
 
 layer_norm = composite(
     "layer_norm", "x weight? bias?", _layer_norm, static={"normalized_shape": REQUIRED, "eps": 1e-5}, scalars="eps",
-    backward="NativeLayerNorm", leads="x weight bias", layout="rows",
+    backward="NativeLayerNorm",
     doc="(x - mean)/sqrt(variance + eps) over the last axes, times weight, plus bias.", examples=("layer_norm(x, normalized_shape=(3,))",),
 )
 rms_norm = composite(
@@ -137,24 +137,24 @@ rms_norm = composite(
 )
 group_norm = composite(
     "group_norm", "x weight? bias?", _group_norm, static={"num_groups": REQUIRED, "eps": 1e-5}, scalars="eps",
-    backward="NativeGroupNorm", leads="x weight bias",
-    layout="rows", doc="(x - mean)/sqrt(variance + eps) over groups of channels and all later axes, times weight, plus bias.",
+    backward="NativeGroupNorm",
+    doc="(x - mean)/sqrt(variance + eps) over groups of channels and all later axes, times weight, plus bias.",
 )
 _BATCH = "x running_mean? running_var? weight? bias?"
 batch_norm = composite(
     "batch_norm", _BATCH, _batch_norm, static={"training": False, "momentum": 0.1, "eps": 1e-5}, scalars="eps",
-    backward="NativeBatchNorm", leads="x weight bias", layout="rows",
+    backward="NativeBatchNorm",
     doc="(x - mean)/sqrt(variance + eps) for each channel, times weight, plus bias; mean and variance are those of the batch "
     "(training), or running_mean and running_var.",
 )
 instance_norm = composite(
-    "instance_norm", _BATCH, _instance_norm, static={"use_input_stats": True, "momentum": 0.1, "eps": 1e-5}, scalars="eps", backward="View",
-    layout="rows", doc="(x - mean)/sqrt(variance + eps) for each channel of each element of the batch, times weight, plus bias.",
+    "instance_norm", _BATCH, _instance_norm, static={"use_input_stats": True, "momentum": 0.1, "eps": 1e-5}, scalars="eps",
+    doc="(x - mean)/sqrt(variance + eps) for each channel of each element of the batch, times weight, plus bias.",
 )
 local_response_norm = composite(
     "local_response_norm", "x", _local_response_norm,
     static={"size": REQUIRED, "alpha": 1e-4, "beta": 0.75, "k": 1.0}, scalars="alpha beta k",
-    backward="Div", doc="x/(k + alpha*m)**beta, m being the mean of squares over a window of size channels.",
+    doc="x/(k + alpha*m)**beta, m being the mean of squares over a window of size channels.",
 )
 declare(
     TORCH,

@@ -141,32 +141,30 @@ for _n in (1, 2, 3):
     _image, _size = small_image(_n), {1: "2", 2: "2", 3: "(1, 2, 2)"}[_n]
     _of = f"of windows over the last {_n} axes" if _n > 1 else "of windows over the last axis"
     composite(
-        f"avg_pool{_n}d", "input", _average(_n), layout="rows", doc=f"The means {_of}.",
-        backward=f"AvgPool{_n}D" if _n > 1 else "Squeeze.1", leads="input",
+        f"avg_pool{_n}d", "input", _average(_n), doc=f"The means {_of}.",
         static={**_PLACED, "padding": 0, "ceil_mode": False, "count_include_pad": True, **({"divisor_override": None} if _n > 1 else {})},
         examples=(f"F.avg_pool{_n}d({_image}, {_size})",),
     )  # fmt: skip
     composite(
         f"max_pool{_n}d", "input", _maximum(_n), doc=f"The largest entries {_of}; with return_indices, also their places.",
         static={**_PLACED, "padding": 0, "dilation": 1, "ceil_mode": False, "return_indices": False}, kinks=_FIRST,
-        backward={1: "Squeeze.1", 2: "MaxPool2DWithIndices", 3: "MaxPool3DWithIndices"}[_n], leads="input", layout="rows",
+        backward=f"MaxPool{_n}DWithIndices",
         examples=(f"F.max_pool{_n}d({_image}, {_size})",),
     )  # fmt: skip
     composite(
         f"adaptive_avg_pool{_n}d", "input", _adaptive_average(_n), static={"output_size": REQUIRED},
-        backward="Squeeze.1" if _n == 1 else f"AdaptiveAvgPool{_n}D", leads="input", layout="rows",
         doc=f"The means {_of}, so many that the result has output_size.",
         examples=(f"F.adaptive_avg_pool{_n}d({_image}, {_size})",),
     )  # fmt: skip
     composite(
         f"adaptive_max_pool{_n}d", "input", _adaptive_maximum(_n), static={"output_size": REQUIRED, "return_indices": False},
-        backward="Squeeze.1" if _n == 1 else f"AdaptiveMaxPool{_n}D", leads="input", kinks=_FIRST, layout="rows",
+        kinks=_FIRST,
         doc=f"The largest entries {_of}, so many that the result has output_size; with return_indices, also their places.",
         examples=(f"F.adaptive_max_pool{_n}d({_image}, {_size})",),
     )  # fmt: skip
     composite(
-        f"lp_pool{_n}d", "input", _norms(_n), static={"norm_type": REQUIRED, **_PLACED, "ceil_mode": False}, backward="Pow",
-        layout="rows", doc=f"The norms of order norm_type {_of}; the gradient of a norm of 0 is 0.",
+        f"lp_pool{_n}d", "input", _norms(_n), static={"norm_type": REQUIRED, **_PLACED, "ceil_mode": False},
+        doc=f"The norms of order norm_type {_of}; the gradient of a norm of 0 is 0.",
         examples=(f"F.lp_pool{_n}d({_image}, 2, {_size})",),
     )  # fmt: skip
 _WITH = "input, kernel_size, stride, padding, dilation, ceil_mode"

@@ -58,7 +58,7 @@ hardtanh = elementwise(
     "hardtanh", "x", _hardtanh,
     lambda m, x, min_val, max_val: m.one * min_val if x < min_val else m.one * max_val if x > max_val else x,
     Pieces(lambda out, x, min_val, max_val: logical_or(less_equal(x, min_val), greater_equal(x, max_val))),
-    kind="piecewise", static={"min_val": -1.0, "max_val": 1.0}, saves=("x",), ulps=0, backward="Hardtanh", extended=extended.HARDTANH,
+    kind="piecewise", static={"min_val": -1.0, "max_val": 1.0}, saves=("x",), ulps=0, extended=extended.HARDTANH,
     kinks=(Kink(lambda x, min_val, max_val: x in (min_val, max_val), "x = min_val or x = max_val", "0", Choice("1", (_hardtanh_in_jax,))),),
     wider=bent.hardtanh,
     doc="x limited to the range from min_val to max_val; the derivative is 0 at both.", examples=("hardtanh(x)",),
@@ -68,7 +68,7 @@ hardtanh = elementwise(
     numpy=lambda shapes, min_val, max_val: f"np.clip({{0}}, {min_val!r}, {max_val!r})",
 )
 relu6 = composite(
-    "relu6", "x", lambda x: hardtanh(x, min_val=0.0, max_val=6.0), backward="Hardtanh", kinks=hardtanh.kinks,
+    "relu6", "x", lambda x: hardtanh(x, min_val=0.0, max_val=6.0), kinks=hardtanh.kinks,
     doc="x limited to the range from 0 to 6; the derivative is 0 at both.",
 )
 hardsigmoid = elementwise(
@@ -153,7 +153,7 @@ _SLOPE = 1.6732632423543772848170429916717 * _SCALE
 selu = elementwise(
     "selu", "x", lambda x: _exponential_below(_SCALE, _SLOPE, x), witness("functions.selu"),
     lambda out, x: where(greater(x, 0), _SCALE, exp(x) * _SLOPE),
-    kind="piecewise", saves=("x",), ulps=3, backward="Elu", extended=extended.SELU,
+    kind="piecewise", saves=("x",), ulps=3, extended=extended.SELU,
     kinks=(Kink(lambda x: x == 0, "x = 0", f"{_SLOPE}, the slope from below", SAME),),
     doc="elu with alpha and a scale that keep mean 0 and variance 1 through many layers.",
     between=(),

@@ -43,7 +43,7 @@ def _pairwise_distance(x: Any, y: Any, p: float, eps: float, keepdims: bool) -> 
 
 
 pairwise_distance = composite(
-    "pairwise_distance", "x1 x2", _pairwise_distance, static={"p": 2.0, "eps": 1e-6, "keepdims": False}, scalars="eps", backward="Norm.1",
+    "pairwise_distance", "x1 x2", _pairwise_distance, static={"p": 2.0, "eps": 1e-6, "keepdims": False}, scalars="eps",
     kinks=_AT_ZERO, doc="The p-norm of x1 - x2 + eps along the last axis.", examples=("pairwise_distance(x, y)",),
 )  # fmt: skip
 
@@ -54,7 +54,7 @@ def _normalize(x: Any, p: float, axis: Any, eps: float) -> Any:
 
 
 normalize = composite(
-    "normalize", "x", _normalize, static={"p": 2.0, "axis": 1, "eps": 1e-12}, scalars="eps", backward="Div", kinks=_AT_ZERO,
+    "normalize", "x", _normalize, static={"p": 2.0, "axis": 1, "eps": 1e-12}, scalars="eps", kinks=_AT_ZERO,
     doc="x over its p-norm along an axis, which is at least eps.", examples=("normalize(x, axis=0)",),
 )  # fmt: skip
 

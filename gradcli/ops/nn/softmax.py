@@ -103,7 +103,6 @@ softmax: Op = structural(
     extended=extended.SOFTMAX,
     saves=("out",),
     stated="axis",
-    layout="rows",
     doc="exp(x)/sum(exp(x)) along an axis (all axes by default, as in scipy.special).",
     ulps=6,
     carries=carried.softmax,
@@ -159,6 +158,5 @@ log_softmax: Op = structural(
     parts=_log_softmax_of_entries,
     raised=_log_softmax_raised,
     stated="axis",
-    layout="rows",
     doc="log(softmax(x)) along an axis, without overflow.",
 )

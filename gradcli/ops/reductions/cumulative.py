@@ -41,7 +41,7 @@ def _cumsum_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: int | None)
 
 cumsum = structural(
     "cumsum", "x", _cumsum, witness("reducing.cumsum"), vjp=_cumsum_vjp, shape=_running_shape, static={"axis": None}, linear=True,
-    layout="rows", doc="Running sums along an axis (of all entries in order by default).", rounding="partial sums", ulps=8, integral=True,
+    doc="Running sums along an axis (of all entries in order by default).", rounding="partial sums", ulps=8, integral=True,
     extended=extended.CUMSUM, across=cutting.moved,
     numpy=lambda shapes, axis: f"np.cumsum({{0}}, {axis})" if axis is not None and shapes[0] else "np.cumsum(np.ravel({0}), 0)",
 )  # fmt: skip
@@ -113,7 +113,7 @@ def _cumprod_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: int | None
 cumprod = structural(
     "cumprod", "x", _cumprod, witness("reducing.cumprod"), vjp=_cumprod_vjp, shape=_running_shape, static={"axis": None},
     saves=("x", "out"),
-    layout="rows", doc="Running products along an axis; its gradient is right with zeros among the entries.", ulps=8, compounds=True,
+    doc="Running products along an axis; its gradient is right with zeros among the entries.", ulps=8, compounds=True,
     carries=carried.product_of_entries, rounds=carried.product_rounds,
     integral=True, extended=Whole("running.CUMPROD"),
     numpy=lambda shapes, axis: f"np.cumprod({{0}}, {axis})" if axis is not None and shapes[0] else "np.cumprod(np.ravel({0}), 0)",
@@ -186,7 +186,7 @@ def _along(old: Shape, axis: int) -> Shape:
 logcumsumexp = structural(
     "logcumsumexp", "x", _logcumsumexp, _logcumsumexp_reference, vjp=_logcumsumexp_vjp, shape=_along, static={"axis": REQUIRED},
     saves=("x", "out"), between=(), rounds=carried.logcumsumexp_rounds, ulps=8,
-    layout="rows", doc="log(cumsum(exp(x))) along an axis, without overflow.",
+    doc="log(cumsum(exp(x))) along an axis, without overflow.",
     extended=Whole("running.LOGCUMSUMEXP"), examples=("logcumsumexp(x, 0)",),
 )  # fmt: skip
 
@@ -222,10 +222,10 @@ def _initial(op: Op, unit: float) -> Function:
 
 
 torch_cumsum = composite(
-    "torch_cumsum", "x", _in_place(cumsum), copied=True, static={"axis": REQUIRED}, public=False, backward="Cumsum", doc="torch.cumsum.",
+    "torch_cumsum", "x", _in_place(cumsum), copied=True, static={"axis": REQUIRED}, public=False, doc="torch.cumsum.",
 )
 torch_cumprod = composite(
-    "torch_cumprod", "x", _in_place(cumprod), copied=True, static={"axis": REQUIRED}, public=False, backward="Cumprod",
+    "torch_cumprod", "x", _in_place(cumprod), copied=True, static={"axis": REQUIRED}, public=False,
     doc="torch.cumprod.",
 )
 nancumsum = composite("nancumsum", "x", _without_nan(cumsum, 0.0), static={"axis": None}, doc="Running sums, NaN counting as 0.")

@@ -76,19 +76,14 @@ def _torch_median(x: Any, axis: Any, keepdims: bool, ignore_nan: bool = False) -
     return chosen(x, take_along(order, to_int(rank), axis=place), place, keepdims)
 
 
-def _along(name: str) -> Function:
-    """The second node of that name is the one along an axis."""
-    return lambda given, static: f"{name}.{int(given.get('axis') is not None)}"
-
-
 torch_median = composite(
-    "torch_median", "x", _torch_median, static=AXES, results=PAIR, public=False, backward=_along("Median"), leads="x", kinks=TIES,
+    "torch_median", "x", _torch_median, static=AXES, results=PAIR, public=False, kinks=TIES,
     copied=True,
     doc="torch.median: the lower one of the middle entries; along an axis with its index.",
 )  # fmt: skip
 torch_nanmedian = composite(
     "torch_nanmedian", "x", lambda x, axis, keepdims: _torch_median(x, axis, keepdims, True), copied=True, static=AXES, results=PAIR,
-    public=False, backward=_along("Nanmedian"), kinks=TIES, doc="torch.nanmedian: the median of the entries that are numbers.",
+    public=False, kinks=TIES, doc="torch.nanmedian: the median of the entries that are numbers.",
 )  # fmt: skip
 
 METHODS = ("linear", "lower", "higher", "nearest", "midpoint")
@@ -139,13 +134,13 @@ def _ranked(ordered: Any, rank: Any) -> Any:
 
 
 quantile = composite(
-    "quantile", "x q", _quantile, static={**AXES, "interpolation": "linear"}, kinks=TIES, backward="Squeeze.4",
+    "quantile", "x q", _quantile, static={**AXES, "interpolation": "linear"}, kinks=TIES,
     doc="The quantiles of the entries at q from 0 to 1, interpolated between the two nearest entries.",
     examples=("quantile(x, 0.5)",),
 )  # fmt: skip
 nanquantile = composite(
     "nanquantile", "x q", lambda x, q, axis, keepdims, interpolation: _quantile(x, q, axis, keepdims, interpolation, True),
-    static={**AXES, "interpolation": "linear"}, kinks=TIES, backward="Squeeze.4", doc="The quantiles of the entries that are numbers.",
+    static={**AXES, "interpolation": "linear"}, kinks=TIES, doc="The quantiles of the entries that are numbers.",
 )  # fmt: skip
 
 

@@ -7,7 +7,6 @@ at these indices are. So one entry takes the gradient of each result, the first 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -84,7 +83,7 @@ def _sorted_shape(x: Shape, axis: int | None, **_: Any) -> Shape:
 argsort = structural(
     "argsort", "x", _argsort, witness("reducing.argsort"), shape=_sorted_shape, static={"axis": -1, "descending": False}, result="int",
     ulps=0, extended=Whole("choosing.ORDER"), carries=carried_order.sorted_places, kinks=TIES,
-    layout="alike", doc="The indices that sort along an axis, equal entries in their order, NaN last. Not differentiated.",
+    doc="The indices that sort along an axis, equal entries in their order, NaN last. Not differentiated.",
     numpy=lambda shapes, axis, descending: "" if descending else f"np.argsort({{0}}, axis={axis}, kind='stable')",
     torch=lambda shapes, axis, descending: f"torch.argsort({{0}}, dim={axis}, descending={descending}, stable=True)",
     jax=lambda shapes, axis, descending: f"jnp.argsort({{0}}, axis={axis}, descending={descending}, stable=True)",
@@ -111,7 +110,7 @@ def _argcum(name: str, better: Function, form: str, doc: str) -> Op:
     run = _running_extreme(better)
     return structural(
         name, "x", run, witness(f"reducing.{name}"), shape=_sorted_shape, static={"axis": REQUIRED}, result="int",
-        public=False, ulps=0, doc=doc, extended=Whole(form), layout="rows", kinks=_LAST_TIES,
+        public=False, ulps=0, doc=doc, extended=Whole(form), kinks=_LAST_TIES,
     )  # fmt: skip
 
 
@@ -133,12 +132,12 @@ sort = composite(
     doc="The entries in ascending order along an axis.", examples=("sort(x)",),
 )  # fmt: skip
 torch_sort = composite(
-    "torch_sort", "x", _sort, static={**_LAST, "descending": False, "stable": False}, results=PAIR, backward="Sort", leads="x",
-    kinks=TIES, public=False, layout="alike", doc="torch.sort: the entries in order along an axis, and their indices.",
+    "torch_sort", "x", _sort, static={**_LAST, "descending": False, "stable": False}, results=PAIR,
+    kinks=TIES, public=False, doc="torch.sort: the entries in order along an axis, and their indices.",
 )  # fmt: skip
 msort = composite(
-    "msort", "x", lambda x: _sort(x, 0, False, True)[0], backward="Sort", kinks=TIES,
-    layout="alike", doc="The entries in ascending order along the first axis.",
+    "msort", "x", lambda x: _sort(x, 0, False, True)[0], kinks=TIES,
+    doc="The entries in ascending order along the first axis.",
 )
 
 
@@ -167,25 +166,12 @@ def _extreme_of(choose: Op, reduce: Op, pair: Op) -> Function:
     return body
 
 
-def _one_of(name: str) -> Function:
-    """PyTorch's names of the nodes: Maximum of two tensors, Max.1 of all entries, Max.0 along an axis."""
-
-
-    def node(given: Mapping[str, Any], static: Mapping[str, Any]) -> str:
-        axis = given.get("axis")  # or the other tensor, which stands in its place
-        if given.get("y") is not None or hasattr(axis, "shape"):
-            return f"{name}imum"
-        return f"{name}.{int(axis is None)}"
-
-    return node
-
-
 torch_max = composite(
-    "torch_max", "x y?", _extreme_of(argmax, max_, maximum), static=AXES, results=PAIR, public=False, backward=_one_of("Max"), leads="x -y",
+    "torch_max", "x y?", _extreme_of(argmax, max_, maximum), static=AXES, results=PAIR, public=False,
     kinks=TIES, doc="torch.max: of all entries; of two arrays; or along an axis, then with the indices.",
 )  # fmt: skip
 torch_min = composite(
-    "torch_min", "x y?", _extreme_of(argmin, min_, minimum), static=AXES, results=PAIR, public=False, backward=_one_of("Min"), leads="x -y",
+    "torch_min", "x y?", _extreme_of(argmin, min_, minimum), static=AXES, results=PAIR, public=False,
     kinks=TIES, doc="torch.min: of all entries; of two arrays; or along an axis, then with the indices.",
 )  # fmt: skip
 
@@ -200,14 +186,14 @@ def _running(choose: Op) -> Function:
 
 
 cummax = composite(
-    "cummax", "x", _running(argcummax), copied=True, static={"axis": REQUIRED}, results=PAIR, backward="Cummax", leads="x",
+    "cummax", "x", _running(argcummax), copied=True, static={"axis": REQUIRED}, results=PAIR,
     kinks=_LAST_TIES,
-    layout="rows", doc="The largest entry so far along an axis, and its index (the last of equal ones).", examples=("cummax(x, 0)[0]",),
+    doc="The largest entry so far along an axis, and its index (the last of equal ones).", examples=("cummax(x, 0)[0]",),
 )  # fmt: skip
 cummin = composite(
-    "cummin", "x", _running(argcummin), copied=True, static={"axis": REQUIRED}, results=PAIR, backward="Cummin", leads="x",
+    "cummin", "x", _running(argcummin), copied=True, static={"axis": REQUIRED}, results=PAIR,
     kinks=_LAST_TIES,
-    layout="rows", doc="The smallest entry so far along an axis, and its index (the last of equal ones).", examples=("cummin(x, 0)[0]",),
+    doc="The smallest entry so far along an axis, and its index (the last of equal ones).", examples=("cummin(x, 0)[0]",),
 )  # fmt: skip
 
 
@@ -227,10 +213,10 @@ def _kthvalue(x: Any, k: int, axis: int, keepdims: bool) -> Any:
 
 
 kthvalue = composite(
-    "kthvalue", "x", _kthvalue, static={"k": REQUIRED, "axis": -1, "keepdims": False}, results=PAIR, backward="Kthvalue", leads="x",
+    "kthvalue", "x", _kthvalue, static={"k": REQUIRED, "axis": -1, "keepdims": False}, results=PAIR,
     copied=True,
     kinks=TIES,
-    layout="rows", doc="The k-th smallest entry along an axis, counting from 1, and its index.", examples=("kthvalue(x, 2)[0]",),
+    doc="The k-th smallest entry along an axis, counting from 1, and its index.", examples=("kthvalue(x, 2)[0]",),
 )  # fmt: skip
 
 
@@ -245,10 +231,10 @@ def _topk(x: Any, k: int, axis: int, largest: bool, sorted: bool) -> Any:
 
 
 topk = composite(
-    "topk", "x", _topk, static={"k": REQUIRED, "axis": -1, "largest": True, "sorted": True}, results=PAIR, backward="Topk", leads="x",
+    "topk", "x", _topk, static={"k": REQUIRED, "axis": -1, "largest": True, "sorted": True}, results=PAIR,
     copied=True,
     kinks=TIES,
-    layout="rows", doc="The k largest entries along an axis, the largest first, and their indices.", examples=("topk(x, 2)[0]",),
+    doc="The k largest entries along an axis, the largest first, and their indices.", examples=("topk(x, 2)[0]",),
 )  # fmt: skip
 
 
@@ -275,7 +261,7 @@ argmode = structural(
     doc="The index of the (last) most frequent entry along an axis, of the smallest if several are.",
 )  # fmt: skip
 mode = composite(
-    "mode", "x", _mode, copied=True, static={"axis": -1, "keepdims": False}, results=PAIR, backward="Mode", leads="x", kinks=_LAST_TIES,
+    "mode", "x", _mode, copied=True, static={"axis": -1, "keepdims": False}, results=PAIR, kinks=_LAST_TIES,
     doc="The most frequent entry along an axis, and its index.",
 )  # fmt: skip
 
@@ -285,7 +271,7 @@ def _aminmax(x: Any, axis: Any, keepdims: bool) -> Any:
 
 
 aminmax = composite(
-    "aminmax", "x", _aminmax, static=AXES, results=("min", "max"), backward="Aminmax", doc="The smallest and the largest entry."
+    "aminmax", "x", _aminmax, static=AXES, results=("min", "max"), doc="The smallest and the largest entry."
 )
 
 declare(NUMPY, **{name: signature(name, "x, axis?, -kind, -fields|order, -stable") for name in ("argsort", "sort")})

@@ -87,16 +87,11 @@ cov = composite(
     doc="The covariances of variables, one a row (a column without rowvar), divided by n - ddof (1 by default).",
 )  # fmt: skip
 torch_cov = composite(
-    "torch_cov", "x fweights? aweights?", _torch_cov, static={"correction": 1}, scalars="correction", public=False, backward="Squeeze",
+    "torch_cov", "x fweights? aweights?", _torch_cov, static={"correction": 1}, scalars="correction", public=False,
     doc="torch.cov: the covariances of rows, divided by n - correction, with frequencies or weights of observations.",
 )  # fmt: skip
-def _node_of_corrcoef(given: Any, static: Any) -> str:
-    """Of one variable, which is as it is, the quotient alone."""
-    return "Clamp.1" if len(given["x"].shape) > 1 else "Div"
-
-
 corrcoef = composite(
-    "corrcoef", "x y?", _corrcoef, static={"rowvar": True}, backward=_node_of_corrcoef, doc="The correlations of variables, one a row.",
+    "corrcoef", "x y?", _corrcoef, static={"rowvar": True}, doc="The correlations of variables, one a row.",
 )  # fmt: skip
 
 

@@ -53,7 +53,7 @@ def _wider(name: str, operands: str, body: Function, **static: Any) -> Composite
 
 def reduction(name: str, forward: Function, reference: Function, vjp: Function, **record: Any) -> Op:
     static = {**AXES, **record.pop("static", {})}
-    return structural(name, "x", forward, reference, vjp=vjp, shape=reduced, static=static, layout="rows", **record)
+    return structural(name, "x", forward, reference, vjp=vjp, shape=reduced, static=static, **record)
 
 
 def _sum_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:
@@ -63,7 +63,7 @@ def _sum_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
 sum_ = reduction(
     "sum", np.add.reduce, witness("reducing.sum_"), _sum_vjp, linear=True, integral=True, extended=extended.SUM,
     doc="The sum of the entries.", examples=("sum(x**2, axis=0)",), rounding="terms", ulps=4, algebra="total", adds="entries",
-    on_objects=True, folds="add", backward=pytorch.by_axis("Sum", "Sum.1"), axes=looping.along(looping.SUM),
+    on_objects=True, folds="add", axes=looping.along(looping.SUM),
     wider=_wider("sum", "x where? initial?", begun("sum", _late("sum_"), 0.0, lambda x, y: x + y)),
     numpy=lambda shapes, axis, keepdims: reduced_text("np.sum", shapes, axis, keepdims),
 )
@@ -85,7 +85,7 @@ mean = reduction(
     "mean", _mean, witness("reducing.mean"), _mean_vjp, linear=True, algebraic=True, extended=extended.MEAN,
     doc="The mean of the entries.", adds="entries", on_objects=True,
     examples=("mean(x, axis=1)",), rounding="terms", ulps=4, wider=_wider("mean", "x where?", average("mean", _late("sum_"))),
-    backward=pytorch.by_axis("Mean", "Mean.1"), refuses=pytorch.only_floats("mean"), parts=_mean_of_entries,
+    refuses=pytorch.only_floats("mean"), parts=_mean_of_entries,
 )
 
 
@@ -149,7 +149,7 @@ prod = reduction(
     saves=("x",), doc="The product of the entries; its gradient is right with zeros among them.", ulps=8,
     carries=carried.product_of_entries, rounds=carried.product_rounds,
     compounds=True, integral=True, extended=extended.PROD, folds="mul",
-    axes=looping.along(looping.PRODUCT), backward=pytorch.by_axis("Prod", "Prod.1"),
+    axes=looping.along(looping.PRODUCT),
     wider=_wider("prod", "x where? initial?", begun("prod", _late("prod"), 1.0, lambda x, y: x * y)),
     numpy=lambda shapes, axis, keepdims: reduced_text("np.prod", shapes, axis, keepdims),
     torch=product_in_torch,
@@ -181,7 +181,7 @@ max_ = reduction(
     "max", _extreme(np.max), witness("reducing.max_"), equal_to_result_vjp, saves=("x", "out"), aliases=("amax",), ulps=0, integral=True,
     extended=extended.MAX, kinks=(Kink(lambda *_: False, "several largest entries", "shared evenly among them", SAME),),
     doc="The largest entry. max(x, y) of two values is the larger one, as in Python.", examples=("max(abs(x))",), sign=r"\max",
-    folds="maximum", backward=pytorch.by_axis("Max.1", "Max"), axes=looping.along(looping.LARGEST),
+    folds="maximum", axes=looping.along(looping.LARGEST),
     wider=_wider("max", "x where? initial?", extreme("max", _late("max_"), -math.inf, maximum)),
     between=(), among=entries,
     numpy=lambda shapes, axis, keepdims: reduced_text("np.amax", shapes, axis, keepdims),
@@ -191,7 +191,6 @@ min_ = reduction(
     extended=extended.MIN, kinks=(Kink(lambda *_: False, "several smallest entries", "shared evenly among them", SAME),),
     doc="The smallest entry. min(x, y) of two values is the smaller one, as in Python.", sign=r"\min", folds="minimum",
     axes=looping.along(looping.SMALLEST),
-    backward=pytorch.by_axis("Min.1", "Min"),
     wider=_wider("min", "x where? initial?", extreme("min", _late("min_"), math.inf, minimum)),
     between=(), among=entries,
     numpy=lambda shapes, axis, keepdims: reduced_text("np.amin", shapes, axis, keepdims),
@@ -277,10 +276,10 @@ _CORRECTED = {"axis": None, "unbiased": None, "keepdims": False, "correction": N
 for _op in (var, std):
     composite(
         f"torch_{_op.name}", "x", _deviation(_op, False), static=_CORRECTED, scalars="correction", public=False,
-        backward=_op.name.capitalize(), doc=f"torch.{_op.name}: divided by n - correction (1 by default).",
+        doc=f"torch.{_op.name}: divided by n - correction (1 by default).",
     )  # fmt: skip
     composite(
-        f"{_op.name}_mean", "x", _deviation(_op, True), static=_CORRECTED, scalars="correction", backward=f"{_op.name.capitalize()}Mean",
+        f"{_op.name}_mean", "x", _deviation(_op, True), static=_CORRECTED, scalars="correction",
         doc=f"{_op.name} and mean in one, as in PyTorch.",
     )  # fmt: skip
 
@@ -301,7 +300,7 @@ def _nanmean(x: Any, mask: Any, axis: Any, keepdims: bool) -> Any:
 
 
 nansum = composite(
-    "nansum", "x where? initial?", _nansum, static=AXES, doc="The sum of the entries that are numbers.", backward="Nansum", leads="x",
+    "nansum", "x where? initial?", _nansum, static=AXES, doc="The sum of the entries that are numbers.",
     examples=("nansum(x)",),
 )  # fmt: skip
 nanmean = composite("nanmean", "x where?", _nanmean, static=AXES, doc="The mean of the entries that are numbers.")

@@ -227,21 +227,15 @@ def _matrix_exp_jvp(m: Any, x: Matrix, h: Matrix) -> Matrix:
 matrix_exp_jvp = over_batches(_matrix_exp_jvp, _same)
 
 
-def _eigh(m: Any, x: Matrix, UPLO: str, signs: str) -> tuple[Matrix, Matrix]:
-    like: Any = np.linalg.eigh
-    if signs == "torch":
-        from gradcli.ops.linalg.sign_conventions import eigh as like
-    return symmetric_eigen(m, symmetric(m, x, UPLO.upper() == "U"), like(floats(m, x), UPLO)[1])
+def _eigh(m: Any, x: Matrix, UPLO: Any) -> tuple[Matrix, Matrix]:
+    return symmetric_eigen(m, symmetric(m, x, UPLO.upper() == "U"), np.linalg.eigh(floats(m, x), UPLO)[1])
 
 
-eigh = over_batches(_eigh, lambda x, UPLO, signs: [x[:1], x])
+eigh = over_batches(_eigh, lambda x, UPLO: [x[:1], x])
 
 
-def _svd(m: Any, x: Matrix, full_matrices: bool, signs: str) -> tuple[Matrix, Matrix, Matrix]:
-    like: Any = np.linalg.svd
-    if signs == "torch":
-        from gradcli.ops.linalg.sign_conventions import svd as like
-    u, _, vh = like(floats(m, x), True)
+def _svd(m: Any, x: Matrix, full_matrices: bool) -> tuple[Matrix, Matrix, Matrix]:
+    u, _, vh = np.linalg.svd(floats(m, x), True)
     if x.shape[0] < x.shape[1]:
         right, sizes, left = _tall_svd(m, x.T, vh.T, u)
     else:
@@ -260,7 +254,7 @@ def _tall_svd(m: Any, x: Matrix, u: Matrix, v: Matrix) -> tuple[Matrix, Matrix, 
     return np.column_stack([left, beyond]), sizes, right
 
 
-def _svd_shapes(x: Any, full_matrices: bool, signs: str) -> Any:
+def _svd_shapes(x: Any, full_matrices: bool) -> Any:
     n, columns = x
     k = min(n, columns)
     return [(n, n if full_matrices else k), (k,), (columns if full_matrices else k, columns)]

@@ -183,9 +183,9 @@ def _mvlgamma(x: Any, p: Any) -> Any:
 
 
 mvlgamma = composite(
-    "mvlgamma", "x", _mvlgamma, static={"p": REQUIRED}, aliases=("multigammaln",), backward="Mvlgamma",
+    "mvlgamma", "x", _mvlgamma, static={"p": REQUIRED}, aliases=("multigammaln",),
     domain=given(lambda x, p: x > (p - 1) / 2, "x > (p - 1)/2").within(),
-    layout="rows", doc="The logarithm of the multivariate gamma function of dimension p.", examples=("mvlgamma(x, 2)",),
+    doc="The logarithm of the multivariate gamma function of dimension p.", examples=("mvlgamma(x, 2)",),
 )
 
 
@@ -285,7 +285,6 @@ hurwitz_zeta: Op = elementwise(
 )
 zeta = composite(
     "zeta", "x q?", lambda x, q: hurwitz_zeta(x, 1.0 if q is None else q), domain=EVERYWHERE - at(x=1), backward="SpecialZeta",
-    layout="alike",
     doc="The Riemann zeta function, or with q Hurwitz's. The derivative by x is for x > -5.", examples=("zeta(x)", "zeta(2, q)"),
 )
 

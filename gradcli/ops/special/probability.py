@@ -41,7 +41,7 @@ def _log_ndtr(x: Any) -> Any:
 
 ndtr = elementwise(
     "ndtr", "x", _ndtr, lambda m, x: m.erfc(-x / m.sqrt(2)) / 2, lambda out, x: exp_square(x, c=-0.5) / SQRT_TWO_PI,
-    saves=("x",), doc="The probability that a standard normal variable is below x, accurate in the tail.", ulps=11, backward="Mul.1",
+    saves=("x",), doc="The probability that a standard normal variable is below x, accurate in the tail.", ulps=11,
     between=(),
     c="g_ndtr({0})",
     numpy="special.ndtr({0})",
@@ -84,7 +84,7 @@ logit = elementwise(
 )
 torch_logit = composite(
     "torch_logit", "x", lambda x, eps: logit(x if eps is None else clip(x, eps, 1 - eps)), static={"eps": None}, public=False,
-    backward="Logit", doc="logit of x limited to the range from eps to 1 - eps.",
+    doc="logit of x limited to the range from eps to 1 - eps.",
 )
 
 

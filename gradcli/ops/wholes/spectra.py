@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.extended import LONG_DOUBLE, Formulas, NotCovered
-from gradcli.ops.linalg import sign_conventions
 from gradcli.ops.wholes.factors import beside, orthonormal
 from gradcli.ops.wholes.products import product, turned
 
@@ -68,15 +67,14 @@ def _mirrored(x: Any, upper: bool) -> Any:
     return np.where(columns >= rows if upper else columns <= rows, x, turned(x))
 
 
-def _eigh(x: Any, UPLO: str, signs: str) -> tuple[Any, Any]:
+def _eigh(x: Any, UPLO: Any) -> tuple[Any, Any]:
     doubles = x.astype(np.float64)
     if not np.isfinite(doubles).all():
         raise NotCovered("a matrix with entries that are not finite")
-    eigh: Any = sign_conventions.eigh if signs == "torch" else np.linalg.eigh
-    return symmetric_spectrum(_mirrored(x, UPLO in "Uu"), np.asarray(eigh(doubles, UPLO)[1]))
+    return symmetric_spectrum(_mirrored(x, UPLO in "Uu"), np.linalg.eigh(doubles, UPLO)[1])
 
 
-def _eigh_back(c: Any, out: Any, x: Any, UPLO: str, signs: str) -> tuple[Any]:
+def _eigh_back(c: Any, out: Any, x: Any, UPLO: Any) -> tuple[Any]:
     """dV = V W with W[i, j] = F[i, j]/(values[j] - values[i]), F = V.T dA V; the values change by its diagonal."""
     (by_values, by_vectors), (values, vectors) = c, out
     inner = _on_diagonal(by_values)
@@ -92,7 +90,7 @@ def _inverse_gaps(gaps: Any) -> Any:
     return (1 - diagonal) / (gaps + diagonal)
 
 
-def _eigh_sizes(c: Any, out: Any, x: Any, UPLO: str, signs: str) -> tuple[Any]:
+def _eigh_sizes(c: Any, out: Any, x: Any, UPLO: Any) -> tuple[Any]:
     (by_values, by_vectors), (values, vectors) = c, (np.abs(part) for part in out)
     inner = _on_diagonal(by_values)
     if np.any(by_vectors):
@@ -168,11 +166,11 @@ def _of_full_rank(start: tuple[Any, Any, Any]) -> bool:
     return not s.size or bool(np.all(s[..., -1] > 1e-13 * s[..., 0]))
 
 
-def _svd(x: Any, full_matrices: bool, signs: str) -> tuple[Any, Any, Any]:
+def _svd(x: Any, full_matrices: bool) -> tuple[Any, Any, Any]:
     doubles = x.astype(np.float64)
     if not np.isfinite(doubles).all():
         raise NotCovered("a matrix with entries that are not finite")
-    start = tuple(map(np.asarray, (sign_conventions.svd if signs == "torch" else np.linalg.svd)(doubles, full_matrices)))
+    start = tuple(map(np.asarray, np.linalg.svd(doubles, full_matrices)))
     n, m = x.shape[-2:]
     k = min(n, m)
     u, s, vh = singular(x, (start[0][..., :k], start[1], start[2][..., :k, :]))
@@ -189,7 +187,7 @@ def _vectors(c: Any, out: Any) -> tuple[Any, ...]:
     return c[0][..., :k], c[1], turned(c[2][..., :k, :]), out[0][..., :k], out[1], turned(out[2][..., :k, :])
 
 
-def _svd_back(c: Any, out: Any, x: Any, full_matrices: bool, signs: str) -> tuple[Any]:
+def _svd_back(c: Any, out: Any, x: Any, full_matrices: bool) -> tuple[Any]:
     """With F = U.T dA V: the values change by its diagonal, and U.T dU and V.T dV solve two equations for each pair of them."""
     by_u, by_s, by_v, u, s, v = _vectors(c, out)
     inner = _on_diagonal(by_s)
@@ -211,7 +209,7 @@ def _svd_back(c: Any, out: Any, x: Any, full_matrices: bool, signs: str) -> tupl
     return (slope,)
 
 
-def _svd_sizes(c: Any, out: Any, x: Any, full_matrices: bool, signs: str) -> tuple[Any]:
+def _svd_sizes(c: Any, out: Any, x: Any, full_matrices: bool) -> tuple[Any]:
     by_u, by_s, by_v, u, s, v = (np.abs(part) for part in _vectors(c, out))
     inner = _on_diagonal(by_s)
     row, column = s[..., None, :], s[..., :, None]

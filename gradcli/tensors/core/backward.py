@@ -13,7 +13,6 @@ from gradcli.tensors.core.batched import Batched, BatchLevel, along_level, at_le
 from gradcli.tensors.core.levels import Entered, innermost
 from gradcli.tensors.core.levels_backward import of_batch, of_moving
 from gradcli.tensors.core.modes import state
-from gradcli.tensors.core.node import GradientEdge, Node
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.user_warnings import warn
 
@@ -41,7 +40,7 @@ def backward(
     seeds = _seeds(outputs, gradients, create_graph)
     if create_graph:
         _warn_of_cycles()
-    targets = None if inputs is None else set(map(_target, inputs))
+    targets = None if inputs is None else {x.gradient_node() for x in inputs}
     if state.interpreter is not None:
         outputs, seeds = [y.physical if isinstance(y, Batched) else y for y in outputs], _physical(outputs, seeds)
     roots = [y.gradient_node() for y in outputs]
@@ -95,8 +94,6 @@ def grad(
                 f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set allow_unused=True if this is the "
                 f"desired behavior. It has the shape {x.shape}"
             )
-        if part is None and materialize_grads and isinstance(x, GradientEdge):
-            raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
         if part is None and materialize_grads:
             part = Tensor(np.zeros(x.array.shape, x.array.dtype), requires_grad=create_graph)
         results.append(part)
@@ -124,11 +121,7 @@ def products(ys: Sequence[Tensor], xs: Sequence[Tensor], seeds: Sequence[Any], r
 
 
 def _sequence(tensors: Any) -> list[Any]:
-    return [tensors] if isinstance(tensors, (Tensor, GradientEdge)) else list(tensors)
-
-
-def _target(x: Tensor | GradientEdge) -> Node:
-    return x.gradient_node()
+    return [tensors] if isinstance(tensors, Tensor) else list(tensors)
 
 
 def _seeds(outputs: Sequence[Tensor], given: Any, create_graph: bool) -> list[Any]:

@@ -9,36 +9,17 @@ import numpy as np
 
 from gradcli.graph.nodes import reachable
 from gradcli.graph.sweep import Parts, contributions, depending, guarded, sweep
-from gradcli.ops.arrays.shapes import sum_to
 from gradcli.ops.structure import output
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.anomaly import check_backward, watched
 from gradcli.tensors.core.batched import Batched
 from gradcli.tensors.core.casts import cast
 from gradcli.tensors.core.halves import holds_halves, narrowed, widened
-from gradcli.tensors.core.hook_calls import accumulated, add_to_grad, as_tensor, passed_on, prepared, seen
+from gradcli.tensors.core.hook_calls import accumulated, add_to_grad, passed_on, prepared, seen
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.node import AccumulateGrad, Node, named
-from gradcli.tensors.core.saved_hooks import Packed
 from gradcli.tensors.core.saved_values import FREED, SECOND_TIME, saved_tensors
 from gradcli.tensors.core.tensor import Tensor
-
-
-class Run:
-    """A backward pass that is under way, and the nodes that have a part in it."""
-
-    __slots__ = ("gathered", "needed")
-
-    gathered: dict[int, dict[int, Any]]  # what hooks on several tensors have seen, once there is one
-
-    def __init__(self, needed: set[Node]) -> None:
-        self.needed = needed
-
-    def seen(self, hook: int) -> dict[int, Any]:
-        """What a hook on several tensors has seen."""
-        if not hasattr(self, "gathered"):
-            self.gathered = {}
-        return self.gathered.setdefault(hook, {})
 
 
 def run(
@@ -103,11 +84,7 @@ def run(
                     raise RuntimeError(_modified(node, place, counter[0], version))
             if not retain:
                 node.saved = FREED
-        if type(saved) is Packed:
-            saved = saved.unpacked()
-            values = saved_tensors(node, saved, True) if tensors else saved
-        else:
-            values = saved_tensors(node, saved) if tensors and op is not output else saved  # one of several results keeps nothing
+        values = saved_tensors(node, saved) if tensors and op is not output else saved  # one of several results keeps nothing
         if tensors:
             kind = node.dtype[0] if isinstance(node.dtype, tuple) else node.dtype
             dtypes.set_constants(None if op.always else kind)  # a user's rule has its own
@@ -128,13 +105,13 @@ def run(
     check: Any = None
     if state.anomaly:
         check = check_backward
-    recording, outer, constants = state.recording, state.run, dtypes.set_constants(None)
-    state.recording, state.run = create_graph, Run(needed)
+    recording, constants = state.recording, dtypes.set_constants(None)
+    state.recording = create_graph
     try:
         with np.errstate(all="ignore"):
             sweep(order, adjoints, watched(pull) if state.anomaly else pull, _cast_tensor if tensors else _cast)
     finally:
-        state.recording, state.run = recording, outer
+        state.recording = recording
         dtypes.set_constants(constants)
     return found
 
@@ -167,37 +144,6 @@ def _cast_tensor(part: Any, operand: Node) -> Any:
     if not isinstance(part, Tensor):
         return Tensor(_cast(np.asarray(part), operand))
     return part if part.array.dtype == operand.dtype else cast(part, operand.dtype)
-
-
-def called(node: Node, *gradients: Any) -> Any:
-    """What one node passes on: a Tensor (or None) for each of its `next_functions`, a single one as it is."""
-    count = 1 if node.op is None else node.op.outputs
-    if len(gradients) != count:
-        raise TypeError(f"expected {count} arguments, got {len(gradients)} instead")
-    for gradient in gradients:
-        if gradient is not None and not isinstance(gradient, Tensor):
-            raise TypeError(f"expected Tensor or None, but got {type(gradient).__name__}")
-    if isinstance(node, AccumulateGrad):
-        accumulated(node, gradients[0], create_graph=False)
-        return ()
-    if node.saved is FREED:
-        raise RuntimeError(SECOND_TIME)
-    saved: Any = node.saved
-    own = isinstance(saved, Packed)
-    cotangent: Any = gradients[0]
-    if count > 1:
-        cotangent = Parts(gradients)
-        cotangent.shape, cotangent.dtype = node.shape, node.dtype
-    wanted = tuple([operand is not None for operand in node.operands])
-    parts = contributions(node, wanted, cotangent, saved_tensors(node, saved.unpacked() if own else saved, own), guarded)
-    fitted = [
-        None if part is None or operand is None else as_tensor(part if part.shape == operand.shape else sum_to(part, shape=operand.shape))
-        for part, operand in zip(parts or [None] * len(node.operands), node.operands, strict=True)
-    ]
-    return fitted[0] if len(fitted) == 1 else tuple(fitted)
-
-
-Node.__call__ = called  # type: ignore[method-assign, assignment]  # the rule runs in the room of the pass
 
 
 def _modified(node: Node, place: int, version: int, expected: int) -> str:

@@ -14,7 +14,6 @@ from gradcli.tensors.core.dtypes import FLOATS
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.nested_lists import array_of
 from gradcli.tensors.core.node import Node, node_class
-from gradcli.tensors.core.storage import repeats
 from gradcli.tensors.core.tensor import Tensor
 
 
@@ -31,7 +30,7 @@ def cast(x: Tensor, kind: np.dtype[Any]) -> Tensor:
     if isinstance(x, Batched):
         return Batched(cast(x.physical, kind), x.levels)
     with np.errstate(all="ignore"):
-        result = Tensor(x.array.astype(kind, order="C" if repeats(x.array) else "K"))
+        result = Tensor(x.array.astype(kind))
     if x.requires_grad and state.recording and kind.kind in FLOATS:
         # contributions are cast to the operand's dtype by the sweep
         node: Node = node_class("ToCopyBackward0")(clone, (x.gradient_node(),), {}, result.array.shape, result.array.dtype)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.graph.nodes import Operand
-from gradcli.tensors.core import dtypes, layouts
+from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.device import device
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.user_warnings import warn_once
@@ -31,8 +31,7 @@ class Entries(Operand):
     _tangents: Any  # at levels of forward mode
     name: str | None = None
     is_cpu = True
-    is_meta = is_sparse = is_sparse_csr = is_quantized = is_mkldnn = is_nested = False
-    is_mps = is_xla = is_xpu = is_ipu = is_maia = is_mtia = is_vulkan = False
+    is_sparse = is_quantized = is_nested = False
 
     # -- what they are ----------------------------------------------------------------------------------------
 
@@ -55,10 +54,6 @@ class Entries(Operand):
     @property
     def is_cuda(self) -> bool:
         return False
-
-    @property
-    def layout(self) -> layouts.layout:
-        return layouts.strided
 
     @property
     def itemsize(self) -> int:

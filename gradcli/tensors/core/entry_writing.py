@@ -22,10 +22,8 @@ from gradcli.tensors.core.in_place import (
     check_places,
     check_writable,
     replace,
-    warn_of_repeats,
 )
 from gradcli.tensors.core.modes import state
-from gradcli.tensors.core.storage import repeats, writable
 from gradcli.tensors.core.subscripts import Subscript, explained
 from gradcli.tensors.core.tensor import Tensor
 
@@ -95,7 +93,7 @@ def _write(region: Tensor, chosen: Any, new: Tensor) -> None:
         check_writable(region, new)
         check_places(region)
         new = _without_leading(new, region.array.ndim)
-        replace(region, new, "CopyBackwards" if new.array.ndim else "FillBackward3")
+        replace(region, new, "CopyBackwards" if new.array.ndim else "FillBackward0")
         return
     check_writable(region, new)
     shape = np.shape(getitem.forward(region.array, index=chosen))
@@ -119,10 +117,7 @@ def _write_array(region: np.ndarray, chosen: Any, new: np.ndarray) -> None:
             raise RuntimeError(said or FEWER_AXES.format(kind, have, wanted, len(wanted), len(have)))
         region[...] = new
         return
-    if repeats(region):
-        warn_of_repeats("index_put_")
-    if not writable(region):
-        check_memory(region)
+    check_memory(region)
     place = numpy_index(chosen)
     shape = np.shape(region[place])
     while new.ndim > len(shape) and new.shape[0] == 1:

@@ -119,22 +119,13 @@ def _copied(cotangent: Tensor) -> Tensor:
     return copy
 
 
-def _laid_out(gradient: Tensor, variable: np.ndarray) -> Tensor:
-    """A gradient in memory as its leaf is."""
-    if gradient.array.strides != variable.strides:
-        laid = np.empty_like(variable, gradient.array.dtype)
-        laid[...] = gradient.array
-        gradient.array = laid
-    return gradient
-
-
 def add_to_grad(variable: Tensor, cotangent: Any, create_graph: bool) -> None:
     """Accumulate: in place once there is a gradient, so that those who hold it see the sum."""
     before = variable._grad
     if create_graph:
-        variable._grad = _laid_out(_copied(cotangent), variable.array) if before is None else before + cotangent
+        variable._grad = _copied(cotangent) if before is None else before + cotangent
     elif before is None:
-        variable._grad = _laid_out(Tensor(np.array(cotangent)), variable.array)
+        variable._grad = Tensor(np.array(cotangent))
     else:
         before.array += cotangent
         before._version_counter[0] += 1

@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from gradcli.ops.arrays.striding import as_strided, last_place
-from gradcli.ops.calling.dialects import lookup
-from gradcli.ops.calling.prefixes import TORCH
-from gradcli.ops.elementwise.arithmetic import mul
 from gradcli.ops.pytorch import unexpandable
-from gradcli.ops.registry import named
 from gradcli.ops.structure import clone, overwrite
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.batched import Batched, NotBatchedError, in_front, levels_of, memory_of
 from gradcli.tensors.core.levels import part_of, set_tangent, tangent_of
 from gradcli.tensors.core.modes import state
-from gradcli.tensors.core.node import Node
-from gradcli.tensors.core.node_names import kind_of
-from gradcli.tensors.core.saved_values import NOT_KEPT
-from gradcli.tensors.core.storage import crowded, repeats, strides, writable
+from gradcli.tensors.core.storage import crowded, repeats, writable
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.core.user_warnings import warn
 from gradcli.tensors.core.views import node_from_base, rebase, refuse_writing, regraph
 
 _LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
@@ -48,8 +38,6 @@ FEWER_AXES = (
     "tensor ({})"
 )
 _EVERYTHING = (...,)
-_OF_PLACES = frozenset({"axis", "axis1", "axis2", "dim0", "dim1", "index", "k", "source", "p", "shift"})
-_TO_SOME_PLACES = frozenset({"masked_fill", "index_fill", "index_put"})  # PyTorch lets these write to one place in memory several times
 
 
 def before(x: Tensor, *, kept: bool = True) -> Tensor:
@@ -73,6 +61,12 @@ def before(x: Tensor, *, kept: bool = True) -> Tensor:
     if state.recorder is not None:
         state.recorder.rename(now, x)
     return now
+
+
+def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
+    """Say that a tensor has been written to by something that tells nobody."""
+    for x in (tensor,) if isinstance(tensor, Tensor) else tensor:
+        x._version_counter[0] += 1
 
 
 def taken(argument: Any) -> bool:
@@ -108,7 +102,7 @@ def check_places(x: Tensor) -> None:
 
 
 def check_memory(array: np.ndarray) -> None:
-    if repeats(array):
+    if repeats(array) or crowded(array):
         raise RuntimeError(_ONE_PLACE)
     if not writable(array):
         raise RuntimeError("the array that this tensor shares memory with is read-only: write to a clone() of the tensor")
@@ -183,82 +177,14 @@ def _carry(x: Tensor, result: Tensor) -> None:
 
 def update(x: Tensor, name: str, arguments: Sequence[Any], keywords: dict[str, Any]) -> Tensor:
     """``x.name_(...)``: the method without the underscore, written back."""
-    unseen, by_entries = _traits(name)
-    if unseen:
-        return _written_unseen(x, name, arguments, keywords)
     followed = check_writable(x, *arguments, *keywords.values())
-    if repeats(memory_of(x)):
-        if name not in _TO_SOME_PLACES:
-            check_places(x)
-        warn_of_repeats(f"{name}_")
-    in_turn = x._view is not None and by_entries and crowded(x.array)
-    old = before(x, kept=followed or in_turn or not state.usual)
-    if in_turn and old.node is not None:
-        old.node = _counted_once(old.node, x.array)
+    if x._view is not None or repeats(memory_of(x)):
+        check_places(x)
+    old = before(x, kept=followed or not state.usual)
     result: Tensor = getattr(old, name)(*arguments, **keywords)
-    if in_turn:
-        _write_one_by_one(x, name, arguments, keywords)
-        result.array[...] = x.array  # which its node may keep
     if old.requires_grad and state.recording and not result.requires_grad:  # nothing flows through, and the graph says so
         result = overwrite(old, result.to(old.dtype), index=_EVERYTHING)
-        if result.node is not None:
-            result.node.label = f"{name.title().replace('_', '')}Backward{int(any(isinstance(a, Tensor) for a in arguments))}"
     return assign(x, result)
-
-
-def _written_unseen(x: Tensor, name: str, arguments: Sequence[Any], keywords: dict[str, Any]) -> Tensor:
-    """The same of a function that PyTorch's graph does not see: the gradient of what was there before stays that of what is there now."""
-    check_places(x)
-    followed = state.change(recording=False)
-    try:
-        return assign(x, getattr(x, name)(*arguments, **keywords).to(x.dtype))
-    finally:
-        state.change(**followed)
-
-
-@cache
-def _traits(name: str) -> tuple[bool, bool]:
-    """Whether the graph does not see a function write, and whether it has nothing to do with places and axes."""
-    found = lookup(name, TORCH)
-    if found is None:
-        return False, name.startswith("__")  # an operator
-    by_entries = _OF_PLACES.isdisjoint(parameter.name for parameter in found.parameters)
-    try:
-        return named(found.target).torch.unseen, by_entries
-    except KeyError:  # a function of the language alone
-        return False, by_entries
-
-
-def _write_one_by_one(x: Tensor, name: str, arguments: Sequence[Any], keywords: dict[str, Any]) -> None:
-    """Entries of which several are one place in memory take what was written before them, one after the other."""
-    spread = [np.broadcast_to(a.array, x.array.shape) if isinstance(a, Tensor) else a for a in arguments]
-    before_ = state.change(recording=False)
-    try:
-        for index in np.ndindex(x.array.shape):
-            place = (*index, ...)
-            given = [Tensor(a[place].copy()) if isinstance(a, np.ndarray) else a for a in spread]
-            x.array[place] = getattr(Tensor(x.array[place].copy()), name)(*given, **keywords).array
-    finally:
-        state.change(**before_)
-
-
-def _counted_once(node: Node, array: np.ndarray) -> Node:
-    """A view's node to which each place in memory passes its gradient back once, as PyTorch has it: from the last entry that is there."""
-    steps = strides(array)
-    places = as_strided(np.arange(last_place(array.shape, steps) + 1), size=array.shape, stride=steps, offset=0, source=(1,))
-    _, last = np.unique(places.reshape(-1)[::-1], return_index=True)
-    counted = np.zeros(array.size, array.dtype)
-    counted[array.size - 1 - last] = 1
-    found: Node = kind_of(mul, (array, array), {})(mul, (node, None), {}, array.shape, array.dtype)
-    found.saved = [NOT_KEPT, NOT_KEPT, counted.reshape(array.shape)]
-    return found
-
-
-def warn_of_repeats(name: str) -> None:
-    warn(
-        f"Use of {name} on expanded tensors is deprecated. Please clone() the tensor before performing this operation. This also applies "
-        "to advanced indexing e.g. tensor[indices] = tensor"
-    )
 
 
 def replace(x: Tensor, value: Any, label: str) -> Tensor:

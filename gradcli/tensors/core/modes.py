@@ -34,9 +34,7 @@ class _State(threading.local):
     nan_checks = True
     multithreading = True
     recorder: Any = None  # is told of every operation, while a function is traced
-    saved_hooks: Any = None  # what values are kept as for the backward pass (saved_hooks.py)
     before_writing: Any = None  # is told of every tensor before it is written to
-    run: Any = None  # the backward pass that is under way (backward.py)
     interpreter: Any = None  # applies operations in place of the slow path, while some tensors are batched or have tangents
     forward_levels: tuple[Any, ...] = ()  # at which tensors have tangents, the innermost last
     transforms = 0  # functions of torch.func that are under way, which alone may make inputs
@@ -52,9 +50,7 @@ class _State(threading.local):
         before = {name: getattr(self, name) for name in fields}
         for name, value in fields.items():
             setattr(self, name, value)
-        self.usual = not (
-            self.inference or self.anomaly or self.recorder is not None or self.interpreter is not None or self.saved_hooks is not None
-        )
+        self.usual = not (self.inference or self.anomaly or self.recorder is not None or self.interpreter is not None)
         return before
 
 

@@ -6,12 +6,10 @@ A node keeps what its rule reads, until a backward pass frees it, with the versi
 from __future__ import annotations
 
 import itertools
-import math
-import re
 from collections.abc import Callable, Mapping
 from functools import cache
-from types import MappingProxyType, NoneType, SimpleNamespace
-from typing import Any, NamedTuple
+from types import MappingProxyType, NoneType
+from typing import Any
 from weakref import ref
 
 from gradcli.ops.spec import Op
@@ -19,7 +17,6 @@ from gradcli.ops.structure import output
 from gradcli.tensors.core.entries import Entries
 from gradcli.tensors.core.hooks import Hooks, RemovableHandle
 
-_OF_THE_ENGINE = frozenset({"AccumulateGrad", "CopyBackwards", "CopySlices", "NotImplemented"})  # which no operation has given its name
 next_index = itertools.count(1).__next__
 
 
@@ -46,32 +43,6 @@ class Watch:
 Versions = list[tuple[list[int], int, int]]
 
 
-class Leads(NamedTuple):
-    """Where PyTorch's one node for a function leads, of which the node that has this is the last.
-
-    sources  the nodes of the function's operands, None of those that require no grad
-    places   the operands, each with the name of the first node that is made of it, if there is one between them
-    start    the index after which the nodes of the call are
-    """
-
-    sources: list[Node | None]
-    places: tuple[tuple[int, str], ...]
-    start: int
-
-    def nodes(self, last: Node) -> tuple[Node | None, ...]:
-        return tuple([self._between(last, s, name) if s and name else s for s, (_, name) in zip(self.sources, self.places, strict=True)])
-
-    def _between(self, last: Node, source: Node, name: str) -> Node:
-        """The first node that was made of an operand, by its name."""
-        made = [last]
-        for node in made:
-            if node.operands == (source,):
-                node.label = f"{name}Backward0"
-                return node
-            made += [n for n in node.operands if n is not None and n.index > self.start]
-        return source
-
-
 class Node:
     """An operation in the graph of a tensor: its ``grad_fn``. PyTorch's name of the operation is the name of its class.
 
@@ -81,10 +52,9 @@ class Node:
               that a backward pass will free
     """
 
-    __slots__ = ("__weakref__", "dtype", "index", "leads", "op", "operands", "parts", "saved", "shape", "static", "versions", "watch")
+    __slots__ = ("__weakref__", "dtype", "index", "op", "operands", "parts", "saved", "shape", "static", "versions", "watch")
     requires_grad = True
     parts: dict[int, Callable[[], Node | None]]
-    leads: Leads  # if this is the last of what is one node in PyTorch
 
     def __init__(
         self, op: Op | None, operands: tuple[Node | None, ...], static: Mapping[str, Any], shape: Any, dtype: Any, saved: Any = None,
@@ -116,16 +86,8 @@ class Node:
         self.__class__ = node_class(label, type(self).__base__ or Node)
 
     def name(self) -> str:
-        """PyTorch's name with its namespace, which is in the name of the class where it is that of an operation."""
-        return f"torch::autograd::{self.label}" if self.label in _OF_THE_ENGINE else self.label
-
-    def __call__(self, *gradients: Any) -> Any:
-        """What the node passes on, given by backward_pass.py."""
-        raise NotImplementedError
-
-    def _sequence_nr(self) -> int:
-        """Its place among all nodes, in the order in which they were made."""
-        return self.index
+        """PyTorch's name of the operation."""
+        return self.label
 
     @property
     def whole(self) -> Node:
@@ -159,11 +121,7 @@ class Node:
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """The nodes that gradients go to from here; None for tensors that need none."""
-        leads = getattr(self, "leads", None)
-        operands = self.operands if leads is None else leads.nodes(self)
-        if leads is None and self.op is not None and len(operands) > 1 and not self.op.torch.edges:
-            operands = tuple(o for o in operands if o is not None) or operands[:1]
-        return tuple([(None, 0) if operand is None else (operand.whole, operand.place) for operand in operands])
+        return tuple([(None, 0) if operand is None else (operand.whole, operand.place) for operand in self.operands])
 
     def __repr__(self) -> str:
         return f"<{self.label} object at {hex(id(self))}>"
@@ -195,7 +153,7 @@ class AccumulateGrad(Node):
 
 def named(node: Node) -> str:
     """What PyTorch calls the operation of a node in messages."""
-    return re.sub(r"Backward[0-9]*$", "", node.label)
+    return node.label.partition("Backward")[0]
 
 
 def node_of_part(node: Node, place: int, part: Entries) -> Node:
@@ -219,31 +177,3 @@ class Shaped:
     @property
     def ndim(self) -> int:
         return len(self.shape)
-
-
-class GradientEdge(NamedTuple):
-    """Where a gradient goes: a result of an operation, or a leaf.
-
-    ownership_token  what keeps the graph alive, if that is not the node
-    """
-
-    node: Node
-    output_nr: int
-    ownership_token: Any = None
-
-    def gradient_node(self) -> Node:
-        return self.node.part(self.output_nr)
-
-    @property
-    def requires_grad(self) -> bool:
-        return True
-
-    @property
-    def shape(self) -> Any:
-        return self.gradient_node().shape
-
-    @property
-    def array(self) -> Any:
-        """What is known of the entries."""
-        node = self.gradient_node()
-        return SimpleNamespace(shape=node.shape, dtype=node.dtype, ndim=len(node.shape), size=math.prod(node.shape))

@@ -11,7 +11,6 @@ from gradcli.ops.recording import kept_places
 from gradcli.ops.spec import Op
 from gradcli.tensors.core.dtypes import FLOATS
 from gradcli.tensors.core.node import AccumulateGrad, Node, Shaped, Versions, node_of_part
-from gradcli.tensors.core.saved_hooks import Packed
 from gradcli.tensors.core.tensor import Tensor
 
 FREED: Any = object()
@@ -66,11 +65,8 @@ def save(op: Op, wanted: int, result: Any, operands: Sequence[Any], values: list
     return versions
 
 
-def saved_tensors(node: Node, saved: Sequence[Any], own: bool = False) -> Sequence[Any]:
-    """Saved values as tensors of the graph, so that what is computed from them can be differentiated again.
-
-    own  they are other tensors than those that were saved
-    """
+def saved_tensors(node: Node, saved: Sequence[Any]) -> Sequence[Any]:
+    """Saved values as tensors of the graph, so that what is computed from them can be differentiated again."""
     if isinstance(saved[0], tuple):
         out: Any = tuple(Tensor(np.asarray(part)) for part in saved[0])
         for place, part in enumerate(out):
@@ -79,19 +75,17 @@ def saved_tensors(node: Node, saved: Sequence[Any], own: bool = False) -> Sequen
                 part._requires_grad = True
     else:
         out = rejoined(saved[0], node)
-    return [out, *[rejoined(value, operand, own) for value, operand in zip(saved[1:], node.operands, strict=True)]]
+    return [out, *[rejoined(value, operand) for value, operand in zip(saved[1:], node.operands, strict=True)]]
 
 
-def rejoined(value: Any, node: Node | None, own: bool = False) -> Any:
+def rejoined(value: Any, node: Node | None) -> Any:
     """A value as the tensor that a node has made of it; numbers as they are."""
     if not isinstance(value, np.ndarray):
         return value
-    if isinstance(node, AccumulateGrad) and not own:
+    if isinstance(node, AccumulateGrad):
         return node.variable
     tensor = Tensor(value)
-    if isinstance(node, AccumulateGrad):
-        tensor._accumulator, tensor._requires_grad = lambda: node, True
-    elif node is not None:
+    if node is not None:
         tensor.node, tensor._requires_grad = node, True
     return tensor
 
@@ -104,12 +98,10 @@ def _saved_under(name: str, place: int) -> property:
             raise RuntimeError(SECOND_TIME)
         if not isinstance(node.saved, list) or place >= len(node.saved):
             raise AttributeError(f"'{node.label}' object has no attribute {name!r}")
-        kept: Any = node.saved
-        own = isinstance(kept, Packed)
-        value = (kept.unpacked() if own else kept)[place]
+        value = node.saved[place]
         if isinstance(value, (Shaped, _NotKept)):
             raise AttributeError(f"'{node.label}' does not keep this value")
-        tensor = rejoined(value, node if place == 0 else node.operands[place - 1], own)
+        tensor = rejoined(value, node if place == 0 else node.operands[place - 1])
         for counter, _, kept_place in node.versions or ():
             if kept_place == place and isinstance(tensor, Tensor):
                 tensor._version_counter = counter

@@ -1,4 +1,4 @@
-"""The memory behind tensors: the array that holds it, where a tensor's entries are in it, and PyTorch's storages."""
+"""The memory behind tensors: the array that holds it, and where a tensor's entries are in it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,6 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.arrays.striding import last_place
-from gradcli.tensors.core import dtypes
-from gradcli.tensors.core.entries import as_numbers
-
-Geometry = tuple[tuple[int, ...], tuple[int, ...], int]
 
 
 def root(array: np.ndarray) -> np.ndarray:
@@ -22,22 +18,8 @@ def root(array: np.ndarray) -> np.ndarray:
 
 
 def strides(array: np.ndarray) -> tuple[int, ...]:
-    """The steps from entry to entry, counted in entries; along an axis of one entry, which NumPy leaves at zero, as PyTorch has them."""
-    found: list[int] = []
-    after = 1
-    if not array.size and not any(array.strides):
-        return in_order(array.shape)
-    for n, step in zip(reversed(array.shape), reversed(array.strides), strict=True):
-        found.append(after if n == 1 and not step else step // array.itemsize)
-        after = found[-1] * n
-    return tuple(reversed(found))
-
-
-def stepped(array: np.ndarray) -> np.ndarray:
-    """An array without entries, with the steps that PyTorch has between them; NumPy's are zero."""
-    if any(array.strides):
-        return array
-    return np.ndarray(array.shape, array.dtype, np.empty(1, array.dtype), 0, [s * array.itemsize for s in in_order(array.shape)])
+    """The steps from entry to entry, counted in entries."""
+    return tuple([step // array.itemsize for step in array.strides])
 
 
 def in_order(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -45,9 +27,9 @@ def in_order(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(math.prod(max(n, 1) for n in shape[axis + 1 :]) for axis in range(len(shape)))
 
 
-def stands_in_order(array: np.ndarray) -> bool:
+def stands_in_order(array: Any) -> bool:
     """Whether an array's entries stand in memory in their order."""
-    return not array.size or all(n == 1 or a == b for n, a, b in zip(array.shape, strides(array), in_order(array.shape), strict=True))
+    return all(n == 1 or a == b for n, a, b in zip(array.shape, strides(array), in_order(array.shape), strict=True)) or not array.size
 
 
 def distance(array: np.ndarray, other: np.ndarray) -> int:
@@ -99,69 +81,6 @@ def repeats(array: np.ndarray) -> bool:
     return 0 in array.strides and array.size > 1 and any(n > 1 and not s for n, s in zip(array.shape, array.strides, strict=True))
 
 
-def alike(array: np.ndarray, dtype: Any = None) -> np.ndarray:
-    """Memory for as many entries laid out alike: in their order where several of an array's are one place."""
-    return np.empty_like(array, dtype, order="C" if repeats(array) else "K")
-
-
-def filled_alike(array: np.ndarray, value: Any, dtype: Any) -> np.ndarray:
-    """The same with one value everywhere."""
-    return np.full_like(array, value, dtype, order="C" if repeats(array) else "K")
-
-
 def crowded(array: np.ndarray) -> bool:
     """Whether there are more entries than places in memory, although no axis stands still."""
     return array.size > last_place(array.shape, strides(array)) + 1 and not repeats(array)
-
-
-class Storage:
-    """All of a tensor's memory: PyTorch's ``untyped_storage()``, in bytes, and ``storage()``, in entries."""
-
-    __slots__ = ("array", "itemsize", "kind")
-
-    def __init__(self, array: np.ndarray, itemsize: int = 1) -> None:
-        self.array, self.itemsize, self.kind = root(array), itemsize, array.dtype
-
-    def _entries(self) -> np.ndarray:
-        flat = placed(self.array, (self.array.size,), (1,), 0)
-        return flat.view(self.kind if self.itemsize > 1 else np.uint8)
-
-    def data_ptr(self) -> int:
-        return _address(self.array)
-
-    @property
-    def _cdata(self) -> int:
-        return _address(self.array)
-
-    def nbytes(self) -> int:
-        return self.array.nbytes
-
-    def size(self) -> int:
-        return self.array.nbytes // self.itemsize
-
-    def element_size(self) -> int:
-        return self.itemsize
-
-    def tolist(self) -> list[Any]:
-        return list(as_numbers(self._entries()))
-
-    def __len__(self) -> int:
-        return self.size()
-
-    def __getitem__(self, place: Any) -> Any:
-        found = self._entries()[place]
-        return found.item() if isinstance(found, np.generic) else found
-
-    def __setitem__(self, place: Any, value: Any) -> None:
-        self._entries()[place] = value
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Storage) and other.data_ptr() == self.data_ptr()
-
-    __hash__ = None  # type: ignore[assignment]  # it is written to
-
-    def __repr__(self) -> str:
-        entries = "\n".join(f" {entry}" for entry in self.tolist())
-        kind = f"dtype={dtypes.of_numpy(self.kind)}, " if self.itemsize > 1 else ""
-        name = "TypedStorage" if self.itemsize > 1 else "UntypedStorage"
-        return f"{entries}\n[torch.storage.{name}({kind}device=cpu) of size {self.size()}]"

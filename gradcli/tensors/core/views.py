@@ -69,14 +69,9 @@ def geometry(base: np.ndarray, array: np.ndarray) -> dict[str, Any]:
 
 
 class CopySlices(Node):
-    """A base after writing through a view. Of what was written, PyTorch shows what it was made of beside the view."""
+    """A base after writing through a view."""
 
     __slots__ = ()
-
-    @property
-    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
-        base, written = self.operands
-        return ((base, 0), *(((None, 0),) if written is None else written.next_functions[1:]))
 
 
 def regenerate(x: Any) -> None:

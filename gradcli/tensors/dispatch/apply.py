@@ -17,14 +17,11 @@ from gradcli.tensors.core.halves import computed_with, is_half
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.node import Node, node_of_part
 from gradcli.tensors.core.node_names import kind_of
-from gradcli.tensors.core.saved_hooks import as_packed
 from gradcli.tensors.core.saved_values import save
-from gradcli.tensors.core.storage import stepped
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.views import View
 from gradcli.tensors.dispatch.fast_path import fast_path
-from gradcli.tensors.dispatch.kernels import as_array, computed
-from gradcli.tensors.dispatch.layouts import NAMED, Layout, as_first
+from gradcli.tensors.dispatch.kernels import as_array, computed, in_own_memory
 
 _Sources = tuple[Node | None, ...]
 
@@ -35,17 +32,11 @@ class _Traits(NamedTuple):
     view: bool  # the result shares its operand's memory where NumPy lets it
     new: bool  # the result never shares memory
     differentiable: bool
-    layouts: tuple[Layout, ...]  # of each result
 
 
 @cache
 def _traits(op: Op) -> _Traits:
-    return _Traits(bool(op.torch.shares), isinstance(op.forward, np.ufunc), op.partials is not None or op.vjp is not None, _layouts(op))
-
-
-def _layouts(op: Op) -> tuple[Layout, ...]:
-    named = op.torch.layout
-    return tuple([NAMED[name] for name in ((named,) * op.outputs if isinstance(named, str) else named)])
+    return _Traits(bool(op.torch.shares), isinstance(op.forward, np.ufunc), op.partials is not None or op.vjp is not None)
 
 
 def apply(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
@@ -76,23 +67,19 @@ def plain(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
         sources = None
     if op is getitem and type(static["index"][-1]) is int and ... not in static["index"]:
         static = {"index": (*static["index"], ...)}  # an entry, too, is a view
-    if traits.view and not arrays[0].size:
-        arrays[0] = stepped(arrays[0])
     given = arrays if not half or traits.view or op.always or op.torch.format else computed_with(op, arrays, dtype)
     out = arrays[0].view() if op is broadcast_to and arrays[0].shape == static["shape"] else computed(op, given, static)
     if type(out) is not np.ndarray or out.dtype is not dtype:
         if isinstance(out, tuple):
-            laid = [lay(as_array(op, part, dtype), arrays) for lay, part in zip(traits.layouts, out, strict=True)]
-            return _several(op, operands, arrays, static, tuple(laid), sources)
+            parts = tuple([in_own_memory(as_array(op, part, dtype), arrays) for part in out])
+            return _several(op, operands, arrays, static, parts, sources)
         out = as_array(op, out, dtype)
     if traits.new:
-        if out.ndim > 1 and len(arrays) == 2 and isinstance(arrays[0], np.ndarray) and not arrays[0].flags.c_contiguous:
-            out = as_first(out, *arrays)
         tensor = Tensor(out)
     elif traits.view:
         tensor = viewing(out, operands[0], op.torch.shares)
     else:
-        tensor = Tensor(traits.layouts[0](out, arrays))
+        tensor = Tensor(in_own_memory(out, arrays))
     out = tensor.array  # the tensor's own: what a node keeps may share no memory with an operand
     if sources is not None and out.dtype.kind in dtypes.FLOATS:
         kind = kind_of(op, arrays, static)
@@ -100,9 +87,6 @@ def plain(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
         versions = save(op, _wanted(op, sources), tensor, operands, values)
         tensor.node = kind(op, sources, static, out.shape, out.dtype, values, versions)
         tensor._requires_grad = True
-        if state.saved_hooks is not None and versions:
-            tensor.node.saved = as_packed(values, [place for _, _, place in versions], operands)
-            tensor.node.versions = []
     if state.anomaly:
         remember(tensor.node, op, arrays, out)
     if state.recorder is not None:
@@ -140,8 +124,6 @@ def _several(
         values = [results, *arrays]
         versions = save(op, _wanted(op, sources), tensors, operands, values)
         node = kind(op, sources, static, tuple([r.shape for r in results]), tuple([r.dtype for r in results]), values, versions)
-        if state.saved_hooks is not None and versions:
-            node.saved, node.versions = as_packed(values, [place for _, _, place in versions], operands), []
         for place, tensor in enumerate(tensors):
             if tensor.array.dtype.kind in dtypes.FLOATS:
                 tensor.node = node_of_part(node, place, tensor)

@@ -249,8 +249,6 @@ def arrangement(
     host: Host, name: str, record: Op | Composite, signature: Signature, arguments: Sequence[Any], keywords: Mapping[str, Any]
 ) -> Arrangement | None:
     """What calls like this one apply their function to; None where that takes more than tensors first, and constants after them."""
-    if callable(record.torch.backward) and isinstance(record, Composite):
-        return None  # the node's name depends on the arguments as they were given
     tensors = 0
     while tensors < len(arguments) and isinstance(arguments[tensors], Tensor):
         tensors += 1

@@ -21,8 +21,7 @@ from gradcli.tensors.core.node import Shaped
 from gradcli.tensors.core.node_names import kind_of
 from gradcli.tensors.core.saved_values import INFERENCE, NOT_KEPT
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.dispatch.kernels import as_array, computed
-from gradcli.tensors.dispatch.layouts import NAMED, as_first
+from gradcli.tensors.dispatch.kernels import as_array, computed, in_own_memory
 
 Path = Callable[[Sequence[Any], Mapping[str, Any]], Any]
 _NUMBERS = frozenset({int, float})
@@ -42,8 +41,7 @@ def _of_one(op: Op) -> Path:
     forward, elementwise, any_rank = op.forward, op.elementwise, op.on_scalars is None
     ufunc = isinstance(getattr(forward, "__self__", forward), np.ufunc)  # or its reduce
     keeps_out, keeps_x = (place in kept_places(op, 1, 1)[0] for place in range(2))
-    always = kind_of(op, (np.ones(1),), {}) if elementwise else None
-    lay = NAMED[str(op.torch.layout)]
+    always = kind_of(op, (), {}) if elementwise else None
 
     def path(operands: Sequence[Any], static: Mapping[str, Any]) -> Tensor | None:
         (x,) = operands
@@ -64,11 +62,11 @@ def _of_one(op: Op) -> Path:
             except Exception:  # the slow path says what is wrong
                 return None
             if not elementwise and type(out) is _Array and not out.flags.c_contiguous:
-                out = lay(out, (a,))
+                out = in_own_memory(out, (a,))
         else:
             out = computed(op, (a,), static)
             if type(out) is _Array:
-                out = lay(out, (a,))
+                out = in_own_memory(out, (a,))
         if type(out) is not _Array or out.dtype is not dtype:
             out = as_array(op, out, dtype)
         tensor = Tensor(out)
@@ -98,36 +96,33 @@ def _of_two(op: Op) -> Path:
     if forward is np.power:
         forward = operator.pow  # which knows squares
     keeps = [[place in kept_places(op, 2, wanted)[0] for place in range(3)] for wanted in range(4)]
-    lay = NAMED[str(op.torch.layout)]
-    number, array = 1.0, np.ones(1)
-    kinds = [kind_of(op, arrays, {}) for arrays in ((array, array), (array, number), (number, array))] if elementwise else None
+    always = kind_of(op, (), {}) if elementwise else None
 
     def path(operands: Sequence[Any], static: Mapping[str, Any]) -> Tensor | None:
         x, y = operands
         a: Any
         b: Any
         left = right = None
-        wanted = numbers = 0
-        regular = True
+        wanted = 0
+        number = False
         if type(x) is Tensor:
             a = x.array
             left = x.node
             if x._view is not None:
                 left = x.source() if state.recording else None
-                regular = a.ndim < 2 or a.flags.c_contiguous
             elif left is None and x._requires_grad and state.recording:
                 left = x.leaf_node()
             if left is not None:
                 wanted = 2
         elif elementwise and type(x) in _NUMBERS:
             a = x
-            numbers = 2
+            number = True
         else:
             return None
         if type(y) is Tensor:
             b = y.array
             dtype = b.dtype
-            if not numbers and a.dtype is not dtype:
+            if not number and a.dtype is not dtype:
                 return None
             right = y.node
             if y._view is not None:
@@ -136,10 +131,9 @@ def _of_two(op: Op) -> Path:
                 right = y.leaf_node()
             if right is not None:
                 wanted += 1
-        elif elementwise and type(y) in _NUMBERS and not numbers:
+        elif elementwise and type(y) in _NUMBERS and not number:
             b = y
             dtype = a.dtype
-            numbers = 1
         else:
             return None
         if (dtype is not _DOUBLE and dtype is not _SINGLE) or not state.usual:
@@ -149,18 +143,16 @@ def _of_two(op: Op) -> Path:
                 out = state.silently(forward, a, b)
             except Exception:  # the slow path says what is wrong
                 return None
-            if not regular and elementwise:
-                out = as_first(out, a, b)
         else:
             out = computed(op, (a, b), static)
             if type(out) is _Array:
-                out = lay(out, (a, b))
+                out = in_own_memory(out, (a, b))
         if type(out) is not _Array or out.dtype is not dtype:
             out = as_array(op, out, dtype)
         tensor = Tensor(out)
         if wanted and state.recording:
             keeps_out, keeps_x, keeps_y = keeps[wanted]
-            kind = kind_of(op, (a, b), static) if kinds is None else kinds[numbers]
+            kind = always or kind_of(op, (a, b), static)
             versions = []
             if not keeps_x:
                 a = NOT_KEPT if elementwise else Shaped(a)

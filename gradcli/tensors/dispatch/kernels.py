@@ -48,8 +48,11 @@ def as_array(op: Op, result: Any, dtype: np.dtype[Any] | None) -> np.ndarray:
     return out.astype(np.int64) if out.dtype == np.uint64 else out
 
 
-def shares_memory(out: np.ndarray, arrays: Sequence[Any]) -> bool:
+def in_own_memory(out: np.ndarray, arrays: Sequence[Any]) -> np.ndarray:
+    """The result in memory that no operand has, its entries in their order, so that it can be viewed in other shapes."""
+    if not out.flags.c_contiguous:
+        return np.ascontiguousarray(out)
     for array in arrays:
         if array is out or (out.base is not None and isinstance(array, np.ndarray) and np.may_share_memory(out, array)):
-            return True
-    return False
+            return out.copy()
+    return out

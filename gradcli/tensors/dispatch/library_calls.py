@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError, UnreadArgumentError, suggestion
+from gradcli.ops.arrays.shapes import reshape
 from gradcli.ops.calling import binding
 from gradcli.ops.calling.dialects import CALLED_OTHERWISE, lookup, names
 from gradcli.ops.calling.prefixes import SCIPY, TORCH
 from gradcli.ops.calling.signatures import Signature
-from gradcli.ops.recording import numbered
+from gradcli.ops.recording import node_name
 from gradcli.ops.registry import named, public_names
 from gradcli.ops.spec import Composite, Op
 from gradcli.ops.structure import clone
@@ -23,7 +24,7 @@ from gradcli.tensors.core.halves import is_half
 from gradcli.tensors.core.in_place import check_places, check_writable, update
 from gradcli.tensors.core.levels import moves
 from gradcli.tensors.core.modes import state
-from gradcli.tensors.core.node import Leads, next_index
+from gradcli.tensors.core.node import next_index
 from gradcli.tensors.core.subscripts import one_of_several
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.user_warnings import warn
@@ -31,11 +32,10 @@ from gradcli.tensors.dispatch.apply import apply
 from gradcli.tensors.dispatch.call_arguments import HOST, NUMPY_HOST, SCIPY_HOST, arrangement, rehearsal
 from gradcli.tensors.dispatch.error_messages import also_value_error, check_same_dtype, check_taken
 from gradcli.tensors.dispatch.halves import in_float32
-from gradcli.tensors.dispatch.layouts import relaid
 from gradcli.tensors.dispatch.named_results import named_results
 from gradcli.tensors.dispatch.pytorch_calls import check_of, takes_dtype
 from gradcli.tensors.dispatch.pytorch_types import concerns_floats, is_of_numbers, is_particular, no_tensor
-from gradcli.tensors.dispatch.regions import region, region_of
+from gradcli.tensors.dispatch.regions import region_of
 from gradcli.tensors.dispatch.whole_numbers import settle
 
 
@@ -55,7 +55,7 @@ def known(name: str, library: str = TORCH) -> tuple[Op | Composite, Signature] |
 def direct(name: str, library: str, count: int) -> tuple[Op, dict[str, Any]] | None:
     """The operation that a function of so many tensors and nothing else is, if it is no more than one."""
     found = known(name, library)
-    if found is None or not isinstance(found[0], Op) or found[0].outputs > 1 or found[0].torch.one_dtype or found[1].node:
+    if found is None or not isinstance(found[0], Op) or found[0].outputs > 1 or found[0].torch.one_dtype:
         return None
     arranged = rehearsal(found[0], name, found[1], count)
     return None if arranged is None or not arranged.in_order else (found[0], arranged.static)
@@ -160,47 +160,35 @@ def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[
     if isinstance(result, tuple):
         if out is not None:
             raise UnreadArgumentError(f"{name} does not support out= for several results", help="leave it out, and give the results names")
-        result = tuple(_own(record, name, given_tensors, _as_result(part), place) for place, part in enumerate(result))
+        result = tuple(_own(record, given_tensors, _as_result(part)) for part in result)
         result = tuple(
             _aside(record.torch.aside[place], part) if place in record.torch.aside else part for place, part in enumerate(result)
         )
         for place, part in enumerate(result):
-            _relabel(record, given, operands, part, start)
-            _name(name, library, signature, part, start)
+            _relabel(record, part, start)
             if record.torch.sealed and isinstance(part, Tensor):
                 one_of_several(part, place)
         return named_results(name, record.results, result) if isinstance(record, Composite) and record.results else result
-    result = _own(record, name, given_tensors, _as_result(result))
-    _relabel(record, given, operands, result, start)
-    _name(name, library, signature, result, start)
+    result = _own(record, given_tensors, _as_result(result))
+    _relabel(record, result, start)
     return result if out is None else _written(name, out, result)
 
 
-def _own(record: Op | Composite, name: str, arguments: tuple[Any, ...], result: Any, place: int = 0) -> Any:
-    """A result, which may be one of several, in memory of its own where PyTorch has it so, and laid out as there."""
+def _own(record: Op | Composite, arguments: tuple[Any, ...], result: Any) -> Any:
+    """A result, which may be one of several, in memory of its own where PyTorch has it so."""
     if isinstance(result, Batched):
         return result
     if record.torch.shares and isinstance(record, Composite) and arguments and result is arguments[0]:
-        result = _whole(result, str(record.torch.backward))
+        result = apply(reshape, [result], {"shape": result.array.shape})
     if isinstance(result, Tensor) and result._view is not None and not any(_shows(result, argument) for argument in arguments):
         result._view = None  # of something that was made on the way
-    if name.startswith("unsafe_") and isinstance(result, Tensor):  # the same memory, and nobody looks after it
-        result._view, result._version_counter = None, [0, state.transforms]
     if not isinstance(result, Tensor):
         return result
-    layout = record.torch.layout if isinstance(record, Composite) else ""
-    copied = name.endswith("_copy")
-    if record.torch.copied or copied:
+    if record.torch.copied:
         if any(isinstance(a, Tensor) and np.may_share_memory(result.array, a.array) for a in arguments):
-            result, copied = apply(clone, [result], {}), True
+            result = apply(clone, [result], {})
         result._view = None
-        layout = "rows" if name.endswith("_copy") else layout or ("rows" if copied else "")
-    return relaid(result, layout if isinstance(layout, str) else layout[place], arguments) if layout else result
-
-
-def _whole(x: Tensor, name: str) -> Tensor:
-    """All of a tensor, as a view."""
-    return region(x, x.array.view(), lambda tangent: _whole(tangent, name), name)
+    return result
 
 
 def _aside(kind: str, part: Any) -> Any:
@@ -264,44 +252,10 @@ def _of_kind(host: Any, record: Op | Composite, name: str, arguments: tuple[Any,
     return (as_tensor(host.value(first)).to(kind), *rest)
 
 
-def _relabel(record: Op | Composite, given: dict[str, Any], operands: list[Any], result: Any, start: int) -> None:
-    """Give the last node of a composite the name of PyTorch's one node for it, and let it lead to where that does."""
-    if not isinstance(record, Composite) or record.torch.backward is None or not isinstance(result, Tensor):
-        return
-    if result.node is not None and result.node.index > start:
-        name = record.torch.backward
-        label = name(given, dict(record.static)) if callable(name) else name
-        if label:
-            result.node.label = numbered(label)
-        leads = record.torch.leads
-        if leads:
-            words = leads(given, dict(record.static)) if callable(leads) else leads
-            if words:
-                places = _places(words, record.operands, tuple([operand is None for operand in operands]))
-                sources = [operands[place].source() if isinstance(operands[place], Tensor) else None for place, _ in places]
-                result.node.leads = Leads(sources, places, start)
-
-
-def _name(name: str, library: str, signature: Signature, result: Any, start: int) -> None:
-    """Give the last node the name that PyTorch has under this name of a function, where others of the same function have another."""
-    if not isinstance(result, Tensor) or result.node is None or result.node.index <= start or library != TORCH:
-        return
-    if signature.node:
-        result.node.label = numbered(signature.node)
-    elif name.endswith("_copy") and "Copy" not in result.node.label:
-        result.node.label += "_copy"
-
-
-@cache
-def _places(words: str, names: tuple[str, ...], absent: tuple[bool, ...]) -> tuple[tuple[int, str], ...]:
-    """Which operands a node leads to, each with the name of the node between them, if there is one."""
-    found = []
-    for word in words.split():
-        name, _, between = word.lstrip("-").partition(".")
-        place = names.index(name)
-        if not (word.startswith("-") and absent[place]):
-            found.append((place, between))
-    return tuple(found)
+def _relabel(record: Op | Composite, result: Any, start: int) -> None:
+    """Give the last node of a function that is made of operations the function's name."""
+    if isinstance(record, Composite) and isinstance(result, Tensor) and result.node is not None and result.node.index > start:
+        result.node.label = node_name(record)
 
 
 def _as_result(part: Any) -> Any:

@@ -23,7 +23,6 @@ from gradcli.tensors.dispatch.apply import apply
 from gradcli.tensors.dispatch.checked_calls import checked
 from gradcli.tensors.dispatch.library_calls import call, known, missing
 from gradcli.tensors.dispatch.named_results import named_results
-from gradcli.tensors.dispatch.underivable import limited
 from gradcli.tensors.torch.bits import BITS
 from gradcli.tensors.torch.cast_methods import CASTS
 from gradcli.tensors.torch.counts import COUNTS
@@ -57,7 +56,7 @@ def function(name: str, where: str = "torch") -> Callable[..., Any]:
 
     run.__name__ = run.__qualname__ = name
     run.__doc__ = record.doc
-    return limited(name, run)
+    return run
 
 
 @cache

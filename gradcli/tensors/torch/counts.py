@@ -11,7 +11,6 @@ from gradcli.tensors.core.batched import check_no_examples
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.checked_calls import checked
 from gradcli.tensors.torch.generator import Generator, default_generator
-from gradcli.tensors.torch.no_derivatives import flat, underived
 
 
 def _poisson(x: Tensor, generator: Generator | None = None) -> Tensor:
@@ -20,7 +19,7 @@ def _poisson(x: Tensor, generator: Generator | None = None) -> Tensor:
     if not (x.array >= 0).all():
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
     counts = (generator or default_generator).poisson(x.array)
-    return flat("PoissonBackward0", Tensor(counts.astype(x.array.dtype)), [x])
+    return Tensor(counts.astype(x.array.dtype))
 
 
 def _binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
@@ -31,9 +30,7 @@ def _binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -
     if not (np.isfinite(count.array).all() and np.isfinite(prob.array).all()):
         raise RuntimeError("binomial() expects finite counts and probabilities")
     chances, trials = np.clip(prob.array, 0, 1), np.maximum(count.array, 0).astype(np.int64)
-    made = Tensor((generator or default_generator).binomial(trials, chances).astype(count.array.dtype))
-    drawn: Tensor = underived("aten::binomial", made, [count, prob])
-    return drawn
+    return Tensor((generator or default_generator).binomial(trials, chances).astype(count.array.dtype))
 
 
 def _check_kind(name: str, x: Tensor) -> None:

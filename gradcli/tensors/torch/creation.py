@@ -17,14 +17,12 @@ from gradcli.tensors.core.casts import as_tensor
 from gradcli.tensors.core.device import check_device
 from gradcli.tensors.core.modes import no_grad
 from gradcli.tensors.core.nested_lists import array_of, default_float
-from gradcli.tensors.core.storage import alike, filled_alike
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.user_warnings import warn
 from gradcli.tensors.dispatch.checked_calls import checked
 from gradcli.tensors.torch.fused_multiply_add import fused
 from gradcli.tensors.torch.generator import in_memory_order, permutation, uniform, whole
 from gradcli.tensors.torch.generator import normal as draw_normal
-from gradcli.tensors.torch.no_derivatives import flat
 
 COPIED = (
     "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
@@ -137,7 +135,7 @@ def _filled(name: str, value: float) -> Any:
 
     def like(x: Tensor, *, dtype: Any = None, requires_grad: bool = False, device: Any = None, memory_format: Any = None) -> Tensor:
         kind = x.array.dtype if dtype is None else dtypes.as_numpy(dtype)
-        return _made(filled_alike(x.array, value, kind), requires_grad, device)
+        return _made(np.full_like(x.array, value, kind), requires_grad, device)
 
     return checked(make, name), checked(like, f"{name}_like")
 
@@ -163,7 +161,7 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None, requires_grad: bool =
 def full_like(x: Tensor, fill_value: Any, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
     kind = x.array.dtype if dtype is None else dtypes.as_numpy(dtype)
     value = _number("full_like", "fill_value", fill_value)
-    return _made(filled_alike(x.array, value.array if isinstance(value, Tensor) else value, kind), requires_grad, device)
+    return _made(np.full_like(x.array, value.array if isinstance(value, Tensor) else value, kind), requires_grad, device)
 
 
 @checked
@@ -254,7 +252,7 @@ def _random(name: str, draw: Any) -> Any:
     def like(x: Tensor, *, dtype: Any = None, requires_grad: bool = False, device: Any = None) -> Tensor:
         check_no_examples()
         kind = x.array.dtype if dtype is None else dtypes.as_numpy(dtype)
-        laid = alike(x.array, kind)
+        laid = np.empty_like(x.array, kind)
         alone = {} if draw is uniform else {"in_blocks": laid.flags.c_contiguous}
         return _made(in_memory_order(laid, lambda shape: draw(shape, kind, None, **alone)), requires_grad, device)
 
@@ -289,7 +287,7 @@ def randint_like(
 ) -> Tensor:
     check_no_examples()
     low, high = (0, low) if high is None else (low, high)
-    kind, laid = x.dtype if dtype is None else dtype, alike(x.array, np.bool_)
+    kind, laid = x.dtype if dtype is None else dtype, np.empty_like(x.array, np.bool_)
     drawn = in_memory_order(laid, _whole_numbers(low, high, None, dtypes.as_numpy(kind)))
     return _made(drawn, requires_grad, device)
 
@@ -342,6 +340,4 @@ def normal(
     noise = Tensor(draw_normal(shape, kind, generator))
     with no_grad():
         drawn: Tensor = noise * std + mean
-    if requires_grad:
-        return drawn.requires_grad_()
-    return flat(f"NormalBackward{isinstance(mean, Tensor) + 2 * isinstance(std, Tensor)}", drawn, [mean, std])
+    return drawn.requires_grad_() if requires_grad else drawn

@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from gradcli.tensors.core.saved_hooks import Hooks, unpacked
 from gradcli.tensors.core.saved_values import SECOND_TIME
 from gradcli.tensors.core.tensor import Tensor
 
@@ -17,7 +16,6 @@ class Context:
     needs_input_grad: tuple[bool, ...] = ()
     materialize_grads = True
     _saved: tuple[Any, ...] = ()
-    _hooks: Hooks | None = None
     _for_forward: tuple[Any, ...] = ()
     _versions: Sequence[tuple[list[int], int]] = ()
     _freed = False
@@ -43,7 +41,7 @@ class Context:
                     "one of the variables needed for gradient computation has been modified by an inplace operation: a tensor given to "
                     f"save_for_backward is at version {counter[0]}; expected version {version} instead."
                 )
-        return self._saved if self._hooks is None else tuple([x if x is None else unpacked(self._hooks, x) for x in self._saved])
+        return self._saved
 
     @property
     def saved_variables(self) -> tuple[Any, ...]:

@@ -15,7 +15,6 @@ from gradcli.tensors.core.anomaly import remember
 from gradcli.tensors.core.batched import Batched
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.node import Node, node_class
-from gradcli.tensors.core.saved_hooks import in_force, packed
 from gradcli.tensors.core.saved_values import FREED
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.torch.function_context import Context
@@ -50,10 +49,6 @@ def function_node(cls: type[Any], ctx: Context, tensors: list[Tensor | None], so
     node: _FunctionNode = kind(op, tuple(sources), {}, shape, dtype, saved, [] if ctx._saved else None)
     node.context, node.inputs = ctx, tensors
     node.static = {"call": ref(node)}
-    if state.saved_hooks is not None and ctx._saved:
-        ctx._hooks = hooks = in_force()
-        if hooks is not None:
-            ctx._saved, ctx._versions = tuple([x if x is None else packed(hooks, x.detach()) for x in ctx._saved]), ()
     if state.anomaly:
         remember(node)
     return node

@@ -38,14 +38,13 @@ def _copy(x: Tensor, source: Any, non_blocking: bool = False) -> Tensor:
 
 
 def _filled(x: Tensor, value: Any) -> Tensor:
-    return _written(x, value, "FillBackward2")
+    return _written(x, value, "FillBackward0")
 
 
 def _written(x: Tensor, value: Any, label: str) -> Tensor:
     if not hasattr(value, "__float__"):
         raise TypeError(f"fill_(): argument 'value' must be Number, not {type(value).__name__}")
     if isinstance(value, Tensor):
-        label = "FillBackward3"
         if value.array.ndim:
             raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.array.ndim} dimensions.")
         value = value.to(x.dtype) if value.requires_grad or state.interpreter is not None else value.item()
@@ -69,18 +68,11 @@ def _index_put(x: Tensor, indices: Any, values: Any, accumulate: bool = False) -
     return x
 
 
-_IN_PLACE_NODES = {
-    "t": ("TBackward1",), "squeeze": ("SqueezeBackward3", "SqueezeBackward4"), "unsqueeze": ("UnsqueezeBackward1",),
-    **dict.fromkeys(("transpose", "swapaxes", "swapdims"), ("TransposeBackward1",)),
-}  # fmt: skip
-
-
 def _rearranged(name: str) -> Callable[..., Tensor]:
     """In-place methods that change a tensor's shape, not its entries."""
 
     def change(x: Tensor, *arguments: Any, **keywords: Any) -> Tensor:
-        which = 0 if name != "squeeze" or not (arguments or keywords) else 1
-        return rearranged(x, lambda now: call(name, TORCH, (now, *arguments), keywords), _IN_PLACE_NODES[name][which])
+        return rearranged(x, lambda now: call(name, TORCH, (now, *arguments), keywords))
 
     return change
 

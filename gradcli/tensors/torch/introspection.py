@@ -13,7 +13,6 @@ from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.batched import by_example
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.checked_calls import checked
-from gradcli.tensors.dispatch.underivable import in_graph
 
 
 def _size(x: Tensor, dim: int | None = None) -> Any:
@@ -94,9 +93,8 @@ def _nonzero(x: Tensor, *, as_tuple: bool = False) -> Any:
 
 def _unique(x: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
     if not (return_inverse or return_counts):
-        return in_graph(x, "unique" if dim is None else "unique_dim", Tensor(np.unique(x.array, axis=dim)))
+        return Tensor(np.unique(x.array, axis=dim))
     entries, inverse, counts = (Tensor(part) for part in np.unique(x.array, return_inverse=True, return_counts=True, axis=dim))
-    in_graph(x, "unique" if dim is None else "unique_dim", entries)
     return (entries, *([inverse] if return_inverse else []), *([counts] if return_counts else []))
 
 

@@ -23,7 +23,6 @@ from gradcli.tensors.dispatch.checked_calls import checked
 from gradcli.tensors.dispatch.interpreter import interpret
 from gradcli.tensors.dispatch.library_calls import call, direct, known
 from gradcli.tensors.dispatch.pytorch_types import is_in_place_too, is_method, is_particular
-from gradcli.tensors.dispatch.underivable import limited
 from gradcli.tensors.torch import creation
 from gradcli.tensors.torch.bits import BITS
 from gradcli.tensors.torch.cast_methods import CASTS
@@ -127,7 +126,7 @@ def _method(name: str) -> Callable[..., Any]:
             return call(function, TORCH, (x, *arguments), keywords)
         return apply(op, (x,), static)
 
-    return limited(name, run)
+    return run
 
 
 @cache

@@ -8,7 +8,6 @@ from typing import Any
 
 from gradcli.tensors.core import casts, dtypes, modes
 from gradcli.tensors.core.device import device, get_default_device, set_default_device
-from gradcli.tensors.core.layouts import LAYOUTS
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.checked_calls import checked
 from gradcli.tensors.dispatch.library_calls import missing
@@ -34,7 +33,8 @@ NAMES: dict[str, Any] = {
     **dtypes.NAMES, **catalogue_functions.OWN, "Tensor": Tensor, "device": device,
     "get_default_device": get_default_device, "set_default_device": set_default_device,
     "where": catalogue_functions.where, "as_tensor": checked(casts.as_tensor),
-    "pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "newaxis": None, **LAYOUTS,
+    "pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "newaxis": None,
+    **{name: name for name in ("contiguous_format", "preserve_format", "strided")},  # of which there is one each
     "cuda": SimpleNamespace(is_available=lambda: False, device_count=lambda: 0),
 }  # fmt: skip
 

@@ -19,7 +19,6 @@ from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.user_warnings import warn
 from gradcli.tensors.dispatch.apply import slow_path
 from gradcli.tensors.dispatch.fast_path import fast_path
-from gradcli.tensors.dispatch.underivable import limited
 from gradcli.tensors.torch.bits import BIT_OPERATORS
 
 _OPERANDS = (Operand, int, float, np.ndarray, np.generic)
@@ -37,7 +36,7 @@ def _operator(op: Op, reflected: bool = False) -> Callable[[Any, Any], Any]:
             return tensor
         return slow_path(op, operands, _NO_STATIC) if isinstance(other, taken) else NotImplemented
 
-    return limited(op.name, operator)
+    return operator
 
 
 def _no_path(operands: Any, static: Any) -> None:

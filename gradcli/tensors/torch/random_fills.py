@@ -16,7 +16,6 @@ from gradcli.tensors.core.in_place import assign, check_places, check_writable, 
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.checked_calls import checked
 from gradcli.tensors.torch.generator import Generator, default_generator, in_memory_order
-from gradcli.tensors.torch.no_derivatives import flat, underived
 
 _LARGEST = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}  # the bits of whole numbers that all are there
 _BITS = {"int64": 63, "int32": 31, "int16": 15, "int8": 7, "uint8": 8, "bool": 1}
@@ -27,9 +26,7 @@ def bernoulli(x: Tensor, p: float | None = None, *, generator: Generator | None 
     """1 with the probability that each entry says (or p), else 0."""
     source = generator or default_generator
     if p is not None:
-        drawn = _drawn(x.detach().contiguous(), lambda shape: source.uniform(math.prod(shape), np.float64).reshape(shape) < _probability(p))
-        chosen: Tensor = underived("aten::bernoulli", drawn, [x])
-        return chosen
+        return _drawn(x.detach().contiguous(), lambda shape: source.uniform(math.prod(shape), np.float64).reshape(shape) < _probability(p))
 
     if x.array.dtype.kind != "f":
         raise dtypes.untaken("bernoulli", x.array.dtype)
@@ -40,7 +37,7 @@ def bernoulli(x: Tensor, p: float | None = None, *, generator: Generator | None 
         raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
     kind = np.float64 if probabilities.dtype == np.float64 else np.float32
     ones = source.uniform(probabilities.size, kind).reshape(probabilities.shape) < probabilities
-    return flat("BernoulliBackward0", _made(ones, x), [x])
+    return _made(ones, x)
 
 
 def _made(drawn: np.ndarray, like: Tensor) -> Tensor:

@@ -15,7 +15,6 @@ from gradcli.tensors.core.in_place import check_writable
 from gradcli.tensors.core.storage import start, strides
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.checked_calls import checked
-from gradcli.tensors.dispatch.underivable import in_graph
 from gradcli.tensors.torch.introspection import INTROSPECTION
 
 
@@ -75,7 +74,7 @@ def _unique_consecutive(x: Tensor, return_inverse: bool = False, return_counts: 
     new[1:] = (flat[1:] != flat[:-1]).any(1)
     entries = rows[new] if dim is None else np.moveaxis(rows[new], 0, dim)
     inverse, starts = np.cumsum(new) - 1, np.flatnonzero(new)
-    parts = [in_graph(x, "unique_consecutive", Tensor(np.ascontiguousarray(entries)))]
+    parts = [Tensor(np.ascontiguousarray(entries))]
     if return_inverse:
         parts.append(Tensor((inverse.reshape(x.array.shape) if dim is None else inverse).astype(np.int64)))
     if return_counts:
