@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import partial
+from operator import is_
 from typing import Any
 
 from gradcli.check.rewrites.normal import NO_NUMBER, Inexact, Normal, kind_of, number, role
@@ -201,7 +203,7 @@ def expanded(graph: Graph, node: Expr, value_of: Callable[[Expr], Any]) -> Itera
         before, flint.ctx.cap = flint.ctx.cap, _POWERS
         try:
             ring = _Series()
-            order = _down_to(node, lambda part, end=quantity: part is end)
+            order = _down_to(node, partial(is_, quantity))
             above, below = interpret(order, ring, {quantity: (ring.variable, ring.one)})[node]
             yield _polynomial(graph, above, below, quantity, size)
         except _WITHOUT_SERIES:
@@ -217,7 +219,7 @@ def _quantities(node: Expr) -> list[Expr]:
     if len(leaves) == 1:
         return leaves
     parts = (part for part in order[:-1] if part.op is not None)
-    return [part for part in parts if not any(n.is_leaf for n in _down_to(node, lambda n, end=part: n is end))][:2]
+    return [part for part in parts if not any(n.is_leaf for n in _down_to(node, partial(is_, part)))][:2]
 
 
 def _polynomial(graph: Graph, above: Any, below: Any, quantity: Expr, size: float) -> Expr:
