@@ -7,7 +7,6 @@ smallest parts that are written otherwise, as text of the language.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
@@ -19,7 +18,6 @@ from gradcli.check.rewrites.equality import Equality
 from gradcli.check.rewrites.matching import wider
 from gradcli.check.rewrites.search import GOOD, Losses, Measure, Search, Truth
 from gradcli.formulas.printing import formula
-from gradcli.graph.interpret import rebuild
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.report.verdicts import LOST, PRECISION, Check, Rewrite, VariableCheck, Verdict
 
@@ -70,17 +68,16 @@ class _Ways:
 
     def put(self, root: Expr, way: Expr, check: Check) -> None:
         """Put into a verdict which parts of a function to write otherwise, and what that gains."""
-        pairs = self._needed(root, self._differences(root, way))
+        pairs = self._differences(root, way)
         texts = [(formula(x, limit=_LONGEST), formula(y, limit=_LONGEST)) for x, y in pairs]
         if not pairs or not all(x and y for x, y in texts):
             return
         wheres = [self.equality.extent(x, y) for x, y in pairs]
         check.repairs = [f"{x} as {y}{where and ' '}{where}" for (x, y), where in zip(texts, wheres, strict=True)]
-        whole = _applied(root, pairs)
-        text, lost = formula(whole, limit=_LONGEST_WHOLE), max(self.measure(root))
+        text, lost = formula(way, limit=_LONGEST_WHOLE), max(self.measure(root))
         if text is not None and lost >= LOST and self.measure.truths[0].counts.any():
             bits = PRECISION.get(self.judge.precision, 53)
-            left = min(bits, round(max(self.measure(whole))))
+            left = min(bits, round(max(self.measure(way))))
             check.rewrite = Rewrite(text, min(bits, round(lost)), left, bits, ", ".join(dict.fromkeys(filter(None, wheres))))
 
     # -- what loses less ---------------------------------------------------------------------------------------
@@ -100,22 +97,6 @@ class _Ways:
                 everywhere = (way for way in chain([first], right) if not self.equality.extent(root, way))
                 return first if series else next(everywhere, first)
         return root
-
-    def _needed(self, root: Expr, pairs: Sequence[Pair]) -> list[Pair]:
-        """The differences without which more would be lost, or the verdict be worse."""
-        kept = list(pairs)
-        best = self._rank(_applied(root, kept))
-        for pair in reversed(pairs):
-            others = [other for other in kept if other is not pair]
-            if self._rank(_applied(root, others)) <= best:
-                kept = others
-        return kept
-
-    def _rank(self, root: Expr) -> tuple[int, int, int]:
-        """How bad a way is: the less, the better."""
-        bad = max(round(max(self.measure(root)) / _WORSE), 2)
-        value, *slopes = (np.asarray(part, float) for part in self.measure.parts(root))
-        return int(np.sum(~np.isfinite(value))), bad, sum(int(np.sum(~np.isfinite(slope))) for slope in slopes)
 
     def _differences(self, before: Expr, after: Expr) -> list[Pair]:
         """The smallest parts of the one, with what stands in their places in the other, that are written differently and are equal."""
@@ -190,7 +171,3 @@ def _true(comparison: Comparison) -> list[Any]:
     """The true entries, those on kinks left out: there is none."""
     choices = [i for i, sides in comparison.sides.items() if sides.limit is None]
     return [comparison.m.nan if i in choices else r for i, r in enumerate(comparison.reference)]
-
-
-def _applied(root: Expr, pairs: Sequence[Pair]) -> Expr:
-    return rebuild([root], dict(pairs), root.graph)[0] if pairs else root

@@ -27,7 +27,7 @@ _AROUND = (0, 1, -1)  # the point itself and others, in steps
 _STEP, _TINY = 2.0**-30, 2.0**-40  # relative to a number, and of zero
 _POINTS = 24
 _SIZES = (1e-3, 0.1, 0.5, 1.0, 2.0, 5.0, 30.0)
-_NEAREST, _FARTHEST = -20, 20  # powers of ten between which a series is tried
+_NEAREST = -20  # power of ten from which on a series is tried
 _SHARES = (0.999, 0.5, 0.15)
 _WITHOUT_VALUE = (Unsupported, GradcliError, ArithmeticError, ValueError, AttributeError, TypeError, LookupError)
 
@@ -109,7 +109,7 @@ class Equality:
     def extent(self, part: Expr, rewrite: Expr) -> str:
         """Return for which numbers a rewrite equals a part, in words; nothing where it does throughout the part's domain.
 
-        Both are computed at numbers of all signs and sizes. A series holds near zero or far from it, an identity with a condition on one
+        Both are computed at numbers of all signs and sizes. A series holds near zero, an identity with a condition on one
         side of zero; of anything else, numbers are named for which it does not hold.
         """
         leaves = [leaf for leaf in reachable([part]) if leaf.is_leaf and leaf.kind == "float"]
@@ -130,14 +130,13 @@ class Equality:
         sign = -1.0 if here < 0 else 1.0
         if all(holds(sign * size * share) for size in (1e-12, 1e-6, *_SIZES, 1e3) for share in _SHARES):
             return f"for {name} {'<' if here < 0 else '>'} 0"
-        near = abs(here) < 1
-        reached = None
-        for power in range(_NEAREST, 1) if near else range(_FARTHEST, -1, -1):
-            if not all(holds(side * 10.0**power * (share if near else 1 / share)) for share in _SHARES for side in (1.0, -1.0)):
+        reached = 0.0
+        for power in range(_NEAREST, 1) if abs(here) < 1 else ():
+            if not all(holds(side * 10.0**power * share) for share in _SHARES for side in (1.0, -1.0)):
                 break
             reached = 10.0**power
-        if reached is not None and (abs(here) < reached if near else abs(here) > reached):
-            return f"{'near' if near else 'far from'} {name} = 0, for |{name}| {'<' if near else '>'} {reached:g}"
+        if abs(here) < reached:
+            return f"near {name} = 0, for |{name}| < {reached:g}"
         return f"near {name} = {here!r}"
 
 

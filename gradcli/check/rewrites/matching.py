@@ -16,8 +16,6 @@ import numpy as np
 
 from gradcli.check.rewrites.identities import IDENTITIES, WIDER, Identity
 from gradcli.check.rewrites.normal import NO_NUMBER, Normal, Standard, kind_of, number, opposite
-from gradcli.check.rewrites.ratios import as_fractions
-from gradcli.formulas.printing import tree_size
 from gradcli.graph.interpret import forward, interpret, rebuild
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.language.run import Program
@@ -26,7 +24,6 @@ from gradcli.ops.spec import Op
 
 _OF_VECTORS = ("sum(", "prod(", "softmax(", "@")
 _EXAMPLES = (0.5, np.ones(3), np.eye(3))  # letters by their axes; within a reduction the shape is of no account
-_LARGEST_SUM = 60  # nodes of a sum that is put over one line
 _MOST_PARTS = 12  # among which a pattern is looked for
 _MOST_MATCHES = 12
 
@@ -79,7 +76,7 @@ def applied(graph: Graph, node: Expr, value_of: Callable[[Expr], object], identi
                 if rule.condition is not None and not _holds(rule.condition, bound, value_of):
                     continue
                 try:
-                    equal: Expr = interpret(reachable([rule.equal]), Tidy(graph), dict(bound))[rule.equal]
+                    equal: Expr = interpret(reachable([rule.equal]), _Tidy(graph), dict(bound))[rule.equal]
                     if times != 1 or rest.parts or rest.number != 1:
                         found = Normal(graph, rest.kind, [(equal, times)], rest.number)
                         for part, weight in rest.parts.items():
@@ -104,20 +101,15 @@ def wider(graph: Graph, root: Expr) -> Iterator[Expr]:
                     yield rebuild([start], {node: better}, graph)[0]
 
 
-class Tidy(Standard):
-    """As `Standard`, and sums that are shorter as one fraction are written so: (a + b)**2 - (a - b)**2 as 4*a*b; tanh(-a) as -tanh(a)."""
+class _Tidy(Standard):
+    """As `Standard`, with tanh(-a) as -tanh(a)."""
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
         inner = opposite(operands[0]) if op.facts.parity and len(operands) == 1 else None
-        if inner is not None:
-            plain = self.operation(node, op, [inner])
-            return -plain if op.facts.parity == "odd" else plain
-        plain = super().operation(node, op, operands)
-        size = tree_size(reachable([plain]))
-        if kind_of(plain) != "sum" or size > _LARGEST_SUM:
-            return plain
-        shorter = next(as_fractions(self.graph, plain), plain)
-        return shorter if shorter.shape == plain.shape and tree_size(reachable([shorter])) < size else plain
+        if inner is None:
+            return super().operation(node, op, operands)
+        plain = super().operation(node, op, [inner])
+        return -plain if op.facts.parity == "odd" else plain
 
 
 def _holds(condition: Expr, bound: Bound, value_of: Callable[[Expr], object]) -> bool:

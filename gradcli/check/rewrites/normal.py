@@ -253,10 +253,13 @@ class Standard(Rebuilding):
         kind, x, y = role(node), node.operand, node.operands[1]
         assert y is not None
         a, b = opposite(x), opposite(y)
+        result = node
         if kind_of(node) == "sum":
             if b is not None:
-                return x - b if kind == "sum" else x + b
-            return y - a if a is not None and kind == "sum" else node
+                result = x - b if kind == "sum" else x + b
+            elif a is not None and kind == "sum":
+                result = y - a
+            return result
         sign = (a is None) == (b is None)
         x, y = x if a is None else a, y if b is None else b
         if number(y) == 1:

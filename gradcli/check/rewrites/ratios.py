@@ -6,9 +6,10 @@ way to write it. Without FLINT there are neither.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import partial
+from operator import is_
 from typing import Any
 
 from gradcli.check.rewrites.normal import NO_NUMBER, Inexact, Normal, kind_of, number, role
@@ -20,7 +21,7 @@ from gradcli.reference.contexts import has_flint
 _MOST_NODES, _MOST_ATOMS, _MOST_TERMS, _HIGHEST = 60, 9, 40, 16
 _POWERS = 48  # that are known of a series
 _MOST = 14  # terms of one that are written
-_NEAR, _FAR = 0.5, 2.0  # sizes up to which a quantity is near zero, and from which on it is far
+_NEAR = 0.5  # up to which size a quantity is near zero
 _SMALL = 2.0**-62  # of the first term that counts, what may be left out
 
 Pair = tuple[Any, Any]  # numerator and denominator
@@ -190,21 +191,21 @@ class _Series(_Ratios):
 
 
 def expanded(graph: Graph, node: Expr, value_of: Callable[[Expr], Any]) -> Iterator[Expr]:
-    """A node as a polynomial in the quantity that it is a function of, or in its inverse."""
+    """A node as a polynomial in the quantity that it is a function of."""
     if node.op is None or not has_flint() or any(part.shape for part in reachable([node])):
         return
     import flint
 
     for quantity in _quantities(node):
         size = abs(float(value_of(quantity)))
-        if not (0 < size <= _NEAR or _FAR <= size < math.inf):
+        if not 0 < size <= _NEAR:
             continue
         before, flint.ctx.cap = flint.ctx.cap, _POWERS
         try:
-            ring, far = _Series(), size >= _FAR
-            variable = (ring.one, ring.variable) if far else (ring.variable, ring.one)
-            above, below = interpret(_down_to(node, lambda part, end=quantity: part is end), ring, {quantity: variable})[node]
-            yield _polynomial(graph, above, below, quantity, 1 / size if far else size, far=far)
+            ring = _Series()
+            order = _down_to(node, partial(is_, quantity))
+            above, below = interpret(order, ring, {quantity: (ring.variable, ring.one)})[node]
+            yield _polynomial(graph, above, below, quantity, size)
         except _WITHOUT_SERIES:
             continue
         finally:
@@ -218,23 +219,22 @@ def _quantities(node: Expr) -> list[Expr]:
     if len(leaves) == 1:
         return leaves
     parts = (part for part in order[:-1] if part.op is not None)
-    return [part for part in parts if not any(n.is_leaf for n in _down_to(node, lambda n, end=part: n is end))][:2]
+    return [part for part in parts if not any(n.is_leaf for n in _down_to(node, partial(is_, part)))][:2]
 
 
-def _polynomial(graph: Graph, above: Any, below: Any, quantity: Expr, size: float, *, far: bool) -> Expr:
+def _polynomial(graph: Graph, above: Any, below: Any, quantity: Expr, size: float) -> Expr:
     """The terms that count of a fraction of series, by Horner's rule."""
     (m, top), (n, bottom) = map(_without_zeros, (above, below))
     coefficients, first = [_fraction(c) for c in (top / bottom).coeffs()], m - n
     used = coefficients[: _counting(coefficients, first, size)]
     step = 2 if not any(used[1::2]) else 1
-    sign = -1 if far else 1
     sums = Normal(graph, "sum")
     for coefficient in reversed(used[::step]):
         inner = sums
         sums = Normal(graph, "sum", [(graph.constant(1), coefficient)] if coefficient else [])
-        _put_times(sums, inner, quantity, sign * step)
+        _put_times(sums, inner, quantity, step)
     found = Normal(graph, "sum")
-    _put_times(found, sums, quantity, sign * first)
+    _put_times(found, sums, quantity, first)
     return found.build()
 
 

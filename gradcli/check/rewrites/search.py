@@ -186,13 +186,14 @@ class Search:
 
 
 def regrouped(graph: Graph, node: Expr, value_of: ValueOf) -> Iterator[Expr]:
-    """A product multiplied in another order, or divided through; a sum with what its terms have in common before it."""
-    ways = {"product": (_in_steps, _divided_through), "sum": (_shared,)}
-    for way in ways.get(kind_of(node), ()):
-        try:
-            yield from way(graph, Normal.of(node, kind_of(node), graph), value_of)
-        except NO_NUMBER:
-            continue
+    """A product multiplied in another order, or divided through."""
+    if kind_of(node) == "product":
+        given = Normal.of(node, "product", graph)
+        for found in (_in_steps(graph, given, value_of), _divided_through(graph, given)):
+            try:
+                yield from found
+            except NO_NUMBER:
+                continue
 
 
 def _in_steps(graph: Graph, given: Normal, value_of: ValueOf) -> Iterator[Expr]:
@@ -216,7 +217,7 @@ def _in_steps(graph: Graph, given: Normal, value_of: ValueOf) -> Iterator[Expr]:
         yield number_.build()
 
 
-def _divided_through(graph: Graph, given: Normal, value_of: ValueOf) -> Iterator[Expr]:
+def _divided_through(graph: Graph, given: Normal) -> Iterator[Expr]:
     """a/(a*b + c) as 1/(b + c/a): sums divided by what occurs in them or beside them."""
     sums = {base: Normal.of(base, "sum", graph) for base in given.parts if kind_of(base) == "sum"}
     beside = [base for base, e in given.parts.items() if base not in sums and e > 0]
@@ -238,21 +239,3 @@ def _divided_through(graph: Graph, given: Normal, value_of: ValueOf) -> Iterator
                 found.put(divisor, given.parts[base])
                 found.put(total.build(), given.parts[base])
             yield found.build()
-
-
-def _shared(graph: Graph, given: Normal, value_of: ValueOf) -> Iterator[Expr]:
-    """a*b + a*c as a*(b + c), a/c + b/c as (a + b)/c."""
-    if not 2 <= len(given.parts) <= _MOST_TERMS:
-        return
-    factors = {term: Normal.of(term, "product").parts for term in given.parts}
-    for base, sign in dict.fromkeys((base, 1 if e > 0 else -1) for parts in factors.values() for base, e in parts.items()):
-        having = [term for term, parts in factors.items() if parts.get(base, 0) * sign > 0]
-        if len(having) >= 2 and number(base) is None:
-            inside = Normal(graph, "sum")
-            for term in having:
-                quotient = Normal(graph, "product", [(term, 1), (base, -sign)])
-                inside.put(quotient.build(), given.parts[term])
-            outside = given.without(*having)
-            whole = inside.build()
-            outside.put(base * whole if sign > 0 else whole / base, Fraction(1))
-            yield outside.build()
