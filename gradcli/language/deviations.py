@@ -34,11 +34,6 @@ def of_data(reference: str) -> tuple[str, str | None]:
     return (reference, None) if found is None else (found[1], found[2])
 
 
-def percentage(tokens: Sequence[Token], start: int, stop: int) -> bool:
-    """Tell whether the standard deviation in tokens[start:stop] is in percent of the value: ``2 ± 5%``."""
-    return stop - start > 1 and tokens[stop - 1].text == "%"
-
-
 def refuse_measured(source: Source, tokens: Sequence[Token], start: int, stop: int) -> None:
     """Raise AmbiguousError for ``5.00(5)`` and ``5.00 +- 0.05``, if they are the whole value of a binding."""
     if stop - start < 4:

@@ -36,8 +36,9 @@ from __future__ import annotations
 import math
 import re
 import sys
+from collections.abc import Callable
 from threading import Lock
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn, TypeVar
 
 from gradcli.errors import AmbiguousError, Label, LimitError, ParseError, Source, Span
 from gradcli.language.tokens import (
@@ -113,6 +114,9 @@ _WORDS = frozenset((
     "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "except", "finally", "for", "from", "global", "import",
     "in", "is", "nonlocal", "pass", "raise", "return", "try", "while", "with", "yield",
 ))  # fmt: skip
+
+
+_Item = TypeVar("_Item")
 
 
 class _Bracket:
@@ -340,11 +344,12 @@ class _Parser:
             if power is None:
                 power = EXPRESSION
                 if token[1] not in _ENDS:
-                    if self.begins_factor(node):
+                    superscript = bool(waiting) and waiting[-1][1].kind == SUPERSCRIPT  # sin²|x|
+                    if superscript or self.begins_factor(node):
                         node = self.bare(node, waiting)
                     power = self.power_after(node, waiting)
             self.power = power
-            if waiting:
+            if waiting and token[1] == "/":
                 self.note_root(node, waiting)
             return self.joined(node, waiting)
 
@@ -489,15 +494,12 @@ class _Parser:
                 self.at += 1
                 exponent = self.push(Number(superscript_value(text), start, end_of(token)))
                 if is_function and (_begins_value(self.tokens[self.at]) or self.is_next("|")):
-                    in_brackets = self.is_next("(")
-                    node = self.applied(node, exponent, waiting)
-                    if not in_brackets:
-                        return node
-                else:
-                    if _under_root(waiting):
-                        self.at -= 1
-                        self.refuse_root_of_power(waiting[-1][1])
-                    node = self.push(Binary("**", node, exponent))
+                    waiting.append((node, token))
+                    return exponent
+                if _under_root(waiting):
+                    self.at -= 1
+                    self.refuse_root_of_power(waiting[-1][1])
+                node = self.push(Binary("**", node, exponent))
             elif kind == PRIME:
                 opener = self.tokens[self.at + 1]
                 if not isinstance(node, Name) or opener.text != "(":
@@ -547,53 +549,45 @@ class _Parser:
 
     def number(self, token: Token) -> float:
         """NUMBER: digits, with a point, an exponent, and _ between digits. Whole numbers stay integers."""
-        text = token.text
+        text, after = token.text, self.tokens[self.at]
         if text.isdigit() and len(text) < _LONGEST_NUMBER and text != "0":
             return int(text)
-        if text[-1] in FRACTIONS:
-            whole = text[:-1]
-            if whole and not whole.isdigit():
-                help = "a fraction stands after a whole number, as in 2½"
-                self.fail(f"{text!r} is not a number", token.span, help)
-            self.implied = True
-            long = len(whole) >= _LONGEST_NUMBER
-            return (float(whole) if long else int(whole or 0)) + FRACTIONS[text[-1]]
-        after = self.tokens[self.at]
         if text == "0" and after.start == end_of(token) and after.text[:1] in tuple("xXoObB"):
-            return self.number_of_base(token, after)
-        if "_" in text and not _GROUPED.fullmatch(text):
+            self.at += 1  # 0x10, 0b11, 0o17, as Python writes whole numbers in other bases
+            try:
+                whole = int(text + after.text, 0)
+            except ValueError:
+                help, span = "write 0x10, 0o17 or 0b11 for whole numbers in other bases", Span(token.start, end_of(after))
+                self.fail(f"'{text}{after.text}' is not a number", span, help)
+            return whole if whole.bit_length() < 1000 else math.inf if whole >= 2**1024 else float(whole)
+        fraction = FRACTIONS.get(text[-1], 0)
+        digits = (text[:-1] or "0") if fraction else text
+        if fraction and not digits.isdigit():
+            help = "a fraction stands after a whole number, as in 2½"
+            self.fail(f"{text!r} is not a number", token.span, help)
+        if not _GROUPED.fullmatch(digits):
             self.fail(f"{text!r} is not a number", token.span, "_ stands between digits: 1_000")
-        plain = text.replace("_", "")
-        return int(plain) if plain.isdigit() and len(plain) < _LONGEST_NUMBER else float(plain)
-
-    def number_of_base(self, token: Token, digits: Token) -> float:
-        """NUMBER: 0x10, 0b11, 0o17, as Python writes whole numbers in other bases."""
-        written = token.text + digits.text
-        self.at += 1
-        try:
-            whole = int(written, 0)
-        except ValueError:
-            help = "write 0x10, 0o17 or 0b11 for whole numbers in other bases"
-            self.fail(f"{written!r} is not a number", Span(token.start, end_of(digits)), help)
-        return whole if whole.bit_length() < 1000 else math.inf if whole >= 2**1024 else float(whole)
+        digits = digits.replace("_", "")
+        self.implied = self.implied or fraction > 0
+        return fraction + (int(digits) if digits.isdigit() and len(digits) < _LONGEST_NUMBER else float(digits))
 
     # -- brackets ----------------------------------------------------------------------------------
 
-    def open(self, rule: int, opener: Token) -> _Bracket:
-        """Begin a bracket; gives the one around it."""
-        outer = self.bracket
+    def bracketed(self, rule: int, opener: Token, read: Callable[[], _Item]) -> tuple[list[_Item], int, int]:
+        """What a bracket holds, how many commas are in it, and where it ends."""
+        outer, found, commas = self.bracket, [], 0
         self.bracket = _Bracket(rule, opener)
         self.deepen(opener)
-        return outer
-
-    def close(self, outer: _Bracket) -> int:
-        """End a bracket at the next token; gives the end of that."""
-        token, opener = self.tokens[self.at], self.bracket.opener
-        assert opener is not None
+        while self.tokens[self.at][1] not in (")", "]"):
+            found.append(read())
+            if self.tokens[self.at][1] != ",":
+                break
+            self.at += 1
+            self.bracket.bars = None
+            commas += 1
+        token = self.tokens[self.at]
         self.refuse_end(token)
-        if token.text != _CLOSING[opener.text]:
-            if token.text == ",":
-                self.refuse_open(opener)
+        if token[1] != _CLOSING[opener.text]:
             raise ParseError(
                 f"'{opener.text}' is closed by '{token.text}'", span=token.span, source=self.source,
                 also=(Label(opener.span, "opened here"),),
@@ -601,32 +595,13 @@ class _Parser:
         self.at += 1
         self.depth -= 1
         self.bracket = outer
-        return token.start + 1
-
-    def at_closing(self) -> bool:
-        return self.tokens[self.at].text in (")", "]")
-
-    def takes_comma(self) -> bool:
-        """Go on after a comma, if one comes next."""
-        if not self.is_next(","):
-            return False
-        self.at += 1
-        self.bracket.bars = None
-        return True
+        return found, commas, token.start + 1
 
     def items(self, opener: Token) -> Node:
         """A group "(" expression ")", or items = expression { "," expression } [ "," ] in brackets"""
-        group = opener.text == "("
-        outer = self.open(_GROUP if group else _ARRAY, opener)
-        found: list[Node] = []
-        comma = False
-        while not self.at_closing():
-            found.append(self.expression())
-            comma = self.takes_comma()
-            if not comma:
-                break
-        end = self.close(outer)
-        if group and len(found) == 1 and not comma:
+        rule = _GROUP if opener.text == "(" else _ARRAY
+        found, commas, end = self.bracketed(rule, opener, self.expression)
+        if rule == _GROUP and len(found) == 1 and not commas:
             found[0].start, found[0].end = opener.start, end
             return found[0]
         return self.push(Sequence(opener.text, found, opener.start, end))
@@ -634,11 +609,11 @@ class _Parser:
     def absolute(self, opener: Token) -> Node:
         """atom = "|" expression "|" """
         self.implied = True
-        outer = self.open(_BARS, opener)
-        if self.at_closing():
-            self.close(outer)
-        node = Unary("|", self.expression(), opener.start)
-        node.end = self.close(outer)
+        found, commas, end = self.bracketed(_BARS, opener, self.expression)
+        if commas:
+            self.refuse_open(opener)
+        node = Unary("|", found[0], opener.start)
+        node.end = end
         after = self.tokens[self.at]
         if _begins_value(after) and after.text not in ROOTS:
             self.bracket.bars = node
@@ -681,48 +656,42 @@ class _Parser:
         return found
 
     def arguments(self, callee: Node, opener: Token, primes: int = 0, exponent: Node | None = None) -> Node:
-        """arguments = [ argument { "," argument } [ "," ] ], argument = [ NAME "=" ] expression"""
+        """arguments = [ argument { "," argument } [ "," ] ]"""
         spaced = opener.start > end_of(self.tokens[self.at - 2]) and not primes
         if spaced and exponent is None:
             spaced = type(callee) is Name and textbook.is_bare(callee.name)
-        outer = self.open(_ARGUMENTS, opener)
+        found, _, end = self.bracketed(_ARGUMENTS, opener, self.argument)
         positional: list[Node] = []
         keywords: dict[str, Node] = {}
-        while not self.at_closing():
-            name = self.tokens[self.at]
-            if name.kind == NAME and name.text not in RESERVED and self.tokens[self.at + 1].text == "=":
-                if name.text in keywords:
-                    self.fail(f"the argument {name.text!r} is given twice", name.span)
-                self.at += 2
-                keywords[name.text] = self.expression()
-            else:
-                value = self.expression()
+        for name, value in found:
+            if name is None:
                 if keywords:
                     self.fail("arguments by position come before those by name", value.span)
                 positional.append(value)
-            if not self.takes_comma():
-                break
-        end = self.close(outer)
+            elif name.text in keywords:
+                self.fail(f"the argument {name.text!r} is given twice", name.span)
+            else:
+                keywords[name.text] = value
         node = self.call(callee, positional, [*keywords.items()], primes, end, exponent)
         if spaced or exponent is not None:
             self.refuse_after_call(callee, opener, spaced)
         return node
 
+    def argument(self) -> tuple[Token | None, Node]:
+        """argument = [ NAME "=" ] expression"""
+        name = self.tokens[self.at]
+        if name.kind == NAME and name.text not in RESERVED and self.tokens[self.at + 1].text == "=":
+            self.at += 2
+            return name, self.expression()
+        return None, self.expression()
+
     def subscripts(self, base: Node, opener: Token) -> Node:
         """subscripts = subscript { "," subscript } [ "," ]"""
-        outer = self.open(_SUBSCRIPTS, opener)
-        found: list[Node] = []
-        several = False
-        while not self.at_closing():
-            found.append(self.subscript())
-            if not self.takes_comma():
-                break
-            several = True
-        end = self.close(outer)
+        found, commas, end = self.bracketed(_SUBSCRIPTS, opener, self.subscript)
         if not found:
             help = "write x[0], or x[:] for all entries"
             self.fail("an index is missing", Span(opener.start, end), help)
-        return self.push(Subscript(base, found, several, end))
+        return self.push(Subscript(base, found, commas > 0, end))
 
     def subscript(self) -> Node:
         """subscript = expression | slice, slice = [ expression ] ":" [ expression ] [ ":" [ expression ] ]"""
@@ -961,17 +930,15 @@ class _Parser:
 
     def note_root(self, exponent: Node, waiting: _Waiting) -> None:
         """Note that ``x^1/2`` is a quotient."""
-        base, token, after = waiting[-1][0], self.tokens[self.at], self.tokens[self.at - 1]
-        one = base is not None and after.text == "1" and type(exponent) is Number
-        if base is None or not one or token.text != "/":
-            return
-        shown = self.written(base)
-        shown = shown if len(shown) <= _LONGEST_BASE and "\n" not in shown else "x"
-        after = self.tokens[self.at + 1]
-        below = after.text if after.kind in (NUMBER, NAME) else "2"
-        power = f"{shown}{'^' if '^' in self.source.text[base.end : token.start] else '**'}"
-        note = f"{power}1/{below} is {shown}/{below}: write {power}(1/{below}) for the root"
-        self.notes += ((None, note),)
+        base, sign = waiting[-1]
+        one, slash, below = self.tokens[self.at - 1 : self.at + 2]
+        if base is not None and (one.text, slash.text) == ("1", "/") and type(exponent) is Number:
+            shown = self.written(base)
+            shown = shown if len(shown) <= _LONGEST_BASE and "\n" not in shown else "x"
+            root = below.text if below.kind in (NUMBER, NAME) else "2"
+            power = shown + ("^" if self.source.text[sign.start] == "^" else "**")
+            note = f"{power}1/{root} is {shown}/{root}: write {power}(1/{root}) for the root"
+            self.notes += ((None, note),)
 
     # -- what is refused ---------------------------------------------------------------------------
 

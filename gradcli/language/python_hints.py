@@ -55,19 +55,18 @@ _OPENING = {
 _ALONE = ("return", "pass", "break", "continue", "yield", "try", "else")  # words with nothing after them
 _BEFORE_BRACKETS = ("return", "yield", "if", "while", "with")
 _OPERATORS = frozenset(("=", "+", "*", "/", ".", ",", ")", "]", "**", "//", "%", "@", "==", "<", ">", "<=", ">=", "!=", "'", "^"))
-_INNER = {
-    "is": _Words("the language has no 'is'", "write x == y to compare"),
-    "in": _Words("the language has no 'in'", "write (x == 1) or (x == 2)"),
-    "await": _Words("the language has no 'await'", _LEFT_OUT),
-    "yield": _GENERATOR,
-    "while": _LOOP,
-    "for": _LOOP,
-    "as": _Words("the language has no 'as' here", "write y = x**2"),
-    "lambda": _Words("the language has no 'lambda'", _DEFINITION),
-}
-_METHODS = {  # of a value that changes: what stands for a call of one
+_IS = _Words("the language has no 'is'", "write x == y to compare")
+_IS_NONE = _Words("the language has no 'is': no value is None", "leave the condition out")
+_AWAIT = _Words("the language has no 'await'", _LEFT_OUT)
+_IN = _Words("the language has no 'in'", "write (x == 1) or (x == 2)")
+_IN_PLACE = {  # methods of a value that changes: what stands for a call of one
     "zero_": "{0} = zeros_like({0})", "fill_": "{0} = full_like({0}, {1})", "copy_": "{0} = {1}", "requires_grad_": "{0} = detach({0})",
 }  # fmt: skip
+_METHODS = {
+    "backward": _Words("there is no backward(): the gradients of a result come with it", "write {}"),
+    "zero_grad": _Words("gradients do not add up here: there is nothing to clear", _LEFT_OUT),
+    "sort": _Words("{}.sort() is a sorted copy in PyTorch, and sorts in place in NumPy", "write sort({})"),
+}
 _OF_NUMPY = frozenset({"ix_", "c_", "r_", "s_"})
 _UPDATES = {ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide", ast.Pow: "power"}
 _TRIPLE = re.compile(r"\"\"\"|'''")
@@ -148,11 +147,13 @@ class Python:
             case ast.Dict() | ast.Set() | ast.DictComp():
                 return self.said(_TABLES, "{", self.start(node))
             case ast.Compare(ops=[ast.Is() | ast.IsNot() | ast.In() | ast.NotIn() as sign, *_]):
-                word = "is" if isinstance(sign, (ast.Is, ast.IsNot)) else "in"
-                words = _INNER[word]
-                if word == "is" and any(isinstance(c, ast.Constant) and c.value is None for c in node.comparators):
-                    words = _Words("the language has no 'is': no value is None", "leave the condition out")
-                return self.said(words, word, self.end(node.left))
+                if isinstance(sign, (ast.In, ast.NotIn)):
+                    return self.said(_IN, "in", self.end(node.left))
+                none = any(isinstance(c, ast.Constant) and c.value is None for c in node.comparators)
+                return self.said(_IS_NONE if none else _IS, "is", self.end(node.left))
+            case ast.Await() | ast.Yield():
+                words = _GENERATOR if isinstance(node, ast.Yield) else _AWAIT
+                return self.said(words, "yield" if words is _GENERATOR else "await", self.start(node))
             case ast.FunctionDef(body=[ast.Return(value=ast.expr() as value)]) if body := self.written(value, ""):
                 parameters = ", ".join(parameter.arg for parameter in node.args.args) or "x"
                 error = self.said(_Words(_OPENING["def"].message, f"write {node.name}({parameters}) = {body}"), "def", self.start(node))
@@ -166,7 +167,7 @@ class Python:
         """``lambda x: x**2``."""
         parameters = [parameter.arg for parameter in node.args.args] or ["x"]
         body = self.written(node.body, "*".join(parameters))
-        words = _Words(_INNER["lambda"].message, f"write {name}({', '.join(parameters)}) = {body}")
+        words = _Words("the language has no 'lambda'", f"write {name}({', '.join(parameters)}) = {body}")
         return self.said(words, "lambda", self.start(node))
 
     def at_once(self, node: Any, form: str) -> ParseError:
@@ -217,8 +218,6 @@ def explained(source: Source, start: int, stop: int, error: ParseError) -> Parse
         store = _STORE.match(text, python.head)
         if store is not None:
             return python.said(_Words(_STORED, "write x = x.at[0].set(1)"), "=", store.end())
-        for word in re.finditer(r"(?<=[\w)\]] )(is|in|await|yield|while|for|as|lambda)(?= [\w(\[])", text):
-            return python.said(_INNER[word[1]], word[1], word.start())
     return error
 
 
@@ -281,17 +280,13 @@ def _of_a_value(part: Part) -> list[Token] | None:
     if method in ("requires_grad_", "retain_grad") and inner in ("", "True", "requires_grad=True"):
         return []
     if method[-1] == "_" and method not in _OF_NUMPY:
-        form = _METHODS.get(method, "{0} = {0}." + method[:-1] + "({1})")
-        message = f"'{method}' changes a value in place: a value stays as it is"
-        raise _refusal(part, message, f"write {form.format(name, inner)}", 2)
-    if method == "backward":
-        raise _refusal(part, "there is no backward(): the gradients of a result come with it", f"write {name}", 2)
-    if method == "zero_grad":
-        raise _refusal(part, "gradients do not add up here: there is nothing to clear", _LEFT_OUT, 2)
-    if method == "sort" and (not inner or part.token(5).text == "="):
-        message = f"{name}.sort() is a sorted copy in PyTorch, and sorts in place in NumPy"
-        raise _refusal(part, message, f"write sort({name})", 2)
-    return None
+        form = _IN_PLACE.get(method, "{0} = {0}." + method[:-1] + "({1})")
+        message, help = f"'{method}' changes a value in place: a value stays as it is", f"write {form.format(name, inner)}"
+    elif method in _METHODS and (method != "sort" or not inner or part.token(5).text == "="):
+        message, help = (words.format(name) for words in _METHODS[method])
+    else:
+        return None
+    raise _refusal(part, message, help, 2)
 
 
 def _annotated(part: Part) -> list[Token] | None:
@@ -314,10 +309,6 @@ def _printed(part: Part) -> list[Token] | None:
         depth += (token.text in ("(", "[")) - (token.text in (")", "]"))
         if depth == 0 and token.text in (",", "="):
             raise _refusal(part, "print takes one value here", "write print(y) for each", 0)
-    if inner[0].kind == STRING:
-        raise _refusal(part, "a string is no value", "write the value alone: print(y)", 2)
-    if inner[0].text in ("f", "rf", "fr", "F") and inner[-1].kind == STRING:
-        raise _refusal(part, *_FORMATTED, 2)
     return [*inner, Token(END, "", inner[-1].start + len(inner[-1].text))]
 
 

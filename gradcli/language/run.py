@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
@@ -22,6 +21,7 @@ from gradcli.language.mentions import words_of
 from gradcli.language.program_text import ProgramText
 from gradcli.language.quantities import NO_RANGES, Quantity, quantified
 from gradcli.language.scope import Scope
+from gradcli.language.sessions import is_head, pieces
 from gradcli.language.statements import parse_expression, parse_statements
 from gradcli.language.static_uses import StaticUse
 from gradcli.language.suggestions import tried
@@ -44,7 +44,6 @@ from gradcli.ops.calling.prefixes import DType
 from gradcli.ops.room import IN_FORCE
 
 _PROMPTS = (">>>", "In [", "Out[")  # of sessions that are pasted
-_HEAD = re.compile(r"[ \t]*(?:for|while|if|elif|else|with|try|except|finally|class|def|async)\b.*:[ \t]*(?:#.*)?\r?\n?\Z", re.DOTALL)
 
 
 def sources(lines: Iterable[str], name: str | None = None, limits: Limits = DEFAULT) -> Iterator[Source]:
@@ -52,9 +51,7 @@ def sources(lines: Iterable[str], name: str | None = None, limits: Limits = DEFA
     logical = logical_lines(lines, limits.length)
     for first, line in logical:
         text = normalized(line)
-        if text.startswith(_PROMPTS) or (":" in text and _HEAD.match(text)):
-            from gradcli.language.sessions import pieces
-
+        if text.startswith(_PROMPTS) or (":" in text and is_head(text)):
             yield from pieces(chain(((first, text),), ((n, normalized(more)) for n, more in logical)), name)
             return
         if text.strip():

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from gradcli.containment import contained
 from gradcli.errors import AmbiguousError, GradcliError, LimitError, ParseError, Source, Span
 from gradcli.language.assertions import parse_assertion
-from gradcli.language.deviations import has_sign, of_data, percentage, refuse_measured, refuse_sign, sign_in
+from gradcli.language.deviations import has_sign, of_data, refuse_measured, refuse_sign, sign_in
 from gradcli.language.dialect import unknown_dialect
 from gradcli.language.imports import import_line
 from gradcli.language.parser import parsed
@@ -147,7 +147,7 @@ def statement(source: Source, tokens: list[Token], start: int, stop: int) -> Sta
         if others is not None:
             return statement(source, others, 0, len(others) - 1) if others else None
     if first.text == "const" and kind == NAME:
-        return constant(part)
+        return binding(part, 1)
     if kind == SYMBOL and text == "=":
         return data(part) if start + 3 < stop and part.token(2).text == "@" else binding(part)
     if kind == SYMBOL and text in _AUGMENTED:
@@ -188,39 +188,38 @@ def asked(part: Part, values: frozenset[str]) -> Expression:
     return plain(part, values)
 
 
-def constant(part: Part) -> Binding:
-    """constant = "const" NAME "=" expression"""
-    name = part.token(1)
-    if part.token(2).text != "=":
-        raise ParseError("'const' needs a name, '=' and a value", span=name.span, source=part.source, help="write: const c = 2")
-    refuse_measured(part.source, part.tokens, part.start + 3, part.stop)
-    return Binding(part.source, part.span, name.text, name.span, part.expression(3), const=True)
-
-
 def data(part: Part) -> DataBinding:
     """data = NAME "=" "@" FILE [ ( "±" | "+/-" ) expression ], a path up to the end of the statement, or to a sign after a space"""
     name, text = part.token(0), part.source.text
-    begin = part.token(3).start
-    reference, error = of_data(text[begin : part.span.end])
-    if error is None:
-        return DataBinding(part.source, part.span, name.text, name.span, reference)
-    place = next(at for at in range(part.start, part.stop) if part.tokens[at].start >= part.span.end - len(error))
-    percent = percentage(part.tokens, place, part.stop)
-    deviation = part.expression(place - part.start, end=part.stop - part.start - percent)
+    reference, error = of_data(text[part.token(3).start : part.span.end])
+    deviation, percent = None, False
+    if error is not None:
+        begin = part.span.end - len(error)
+        place = next(at for at in range(part.start, part.stop) if part.tokens[at].start >= begin)
+        deviation, percent = _deviation(part, place - part.start)
     return DataBinding(part.source, part.span, name.text, name.span, reference, deviation, percent)
 
 
-def binding(part: Part) -> Binding:
-    """binding = NAME "=" expression [ ( "±" | "+/-" ) expression ]"""
-    name = part.token(0)
-    sign = sign_in(part.tokens, part.start + 2, part.stop) if has_sign(part.source.text) else None
-    if sign is not None:
-        value = part.expression(2, end=sign[0] - part.start)
-        percent = percentage(part.tokens, sign[1], part.stop)
-        deviation = part.expression(sign[1] - part.start, end=part.stop - part.start - percent)
-        return Binding(part.source, part.span, name.text, name.span, value, deviation=deviation, percent=percent)
-    refuse_measured(part.source, part.tokens, part.start + 2, part.stop)
-    return Binding(part.source, part.span, name.text, name.span, part.expression(2))
+def binding(part: Part, place: int = 0) -> Binding:
+    """binding = NAME "=" expression [ ( "±" | "+/-" ) expression ], constant = "const" NAME "=" expression"""
+    name, begin, const = part.token(place), place + 2, place > 0
+    if part.token(place + 1).text != "=":
+        raise ParseError("'const' needs a name, '=' and a value", span=name.span, source=part.source, help="write: const c = 2")
+    measured = has_sign(part.source.text) and not const
+    sign = sign_in(part.tokens, part.start + begin, part.stop) if measured else None
+    if sign is None:
+        refuse_measured(part.source, part.tokens, part.start + begin, part.stop)
+        return Binding(part.source, part.span, name.text, name.span, part.expression(begin), const=const)
+    value = part.expression(begin, end=sign[0] - part.start)
+    deviation, percent = _deviation(part, sign[1] - part.start)
+    return Binding(part.source, part.span, name.text, name.span, value, deviation=deviation, percent=percent)
+
+
+def _deviation(part: Part, place: int) -> tuple[Expression, bool]:
+    """The standard deviation from a place on, and whether it is in percent of the value: ``2 ± 5%``."""
+    count = part.stop - part.start
+    percent = place + 1 < count and part.token(count - 1).text == "%"
+    return part.expression(place, end=count - percent), percent
 
 
 def augmented(part: Part) -> Binding:
