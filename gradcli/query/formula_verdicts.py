@@ -92,9 +92,7 @@ class Judging:
         sampled.of_formulas = True
         inside: list[Point] = []
         with sampled.bound(dict.fromkeys(needs.names, np.float64(0.5))):
-            for waiting in needs.bindings:
-                program.execute(waiting.binding)
-            lowered = program.execute(query)
+            lowered = sampled.lower()
             assert lowered is not None
             self.shape = lowered.value.shape
             subjects = {name: program.scope.subject(name) for name in texts}

@@ -23,7 +23,7 @@ from gradcli.graph.nodes import reachable
 from gradcli.graph.transforms import definition_order
 from gradcli.language.callables import is_function
 from gradcli.language.mentions import expressions_of, mentioned, names_bound_by, names_quantified_by
-from gradcli.language.run import Program
+from gradcli.language.run import Lowered, Program
 from gradcli.language.scope import Deferred, Scope
 from gradcli.language.tree import Binding, DataBinding, Query, Several, Statement
 from gradcli.language.undefined_names import glued
@@ -143,6 +143,12 @@ class SampledPoints:
                 table.update(old)
             scope.replaced = replaced
 
+    def lower(self) -> Lowered | None:
+        """The statement lowered, while its names have values. Raises GradcliError."""
+        for deferral in self.needs.bindings:
+            self.program.execute(deferral.binding)
+        return self.program.execute(self.statement)
+
     @contextmanager
     def in_passing(self) -> Iterator[None]:
         """The same function once more: sympy's derivative of it has been seen, and repairs are sought for what is told only."""
@@ -219,9 +225,7 @@ class SampledPoints:
         """Points in the domains of the operations of a query, where names of many operations are hardly met by chance."""
         with self.bound(dict.fromkeys(self.needs.names, np.float64(0.5))):
             try:
-                for waiting in self.needs.bindings:
-                    self.program.execute(waiting.binding)
-                lowered = self.program.execute(self.statement)
+                lowered = self.lower()
             except GradcliError:
                 return []
             if lowered is None:

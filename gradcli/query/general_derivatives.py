@@ -23,7 +23,7 @@ from gradcli.language.mentions import expressions_of, mentioned, words_of
 from gradcli.language.rereading import as_read
 from gradcli.language.run import Lowered, Program, statements
 from gradcli.language.scope import Scope
-from gradcli.language.tree import Assertion, Binding, DataBinding, Definition, Query, Several, Statement
+from gradcli.language.tree import Assertion, Binding, DataBinding, Definition, Expression, Query, Several, Statement
 from gradcli.notation import GREEK
 from gradcli.ops.constants import NAMED
 from gradcli.query import evaluate
@@ -149,10 +149,9 @@ def _needs(program: Program, subject: Subject) -> Needs:
     """What an expression lacks. Raises what is wrong with it whatever values its names have: two readings, functions without arguments."""
     scope, query, listed = program.scope, subject.query, subject.names or ()
     needs = needs_of(query, scope, listed)
-    expressions = [query.expression, *(e for deferral in needs.bindings for e in expressions_of(deferral.binding))]
     bound = {*scope.names, *scope.functions, *(name for deferral in needs.bindings for name in deferral.names)}
     given = {*bound, *NAMED, *listed}
-    free = [name for name in mentioned(expressions, scope.functions, given) if name not in given]
+    free = [name for name in mentioned(_expressions(query, needs), scope.functions, given) if name not in given]
     statements = [query, *(deferral.binding for deferral in needs.bindings)]
     refuse_glued(statements, scope, free, listed, can_list=True)
     functions = [name for name in free if is_function(name) and len(name) > 1 and name not in GREEK]
@@ -176,11 +175,10 @@ def _refuse_two_readings(program: Program, query: Query, whatever: bool) -> None
 def _differentiated(program: Program, subject: Subject, needs: Needs, asked: Asked, record: DerivativeRecord) -> None:
     """Put the formulas into a record."""
     sampled = SampledPoints(program, subject.query, needs, asked.options)
-    points = [dict(zip(needs.names, point.values(), strict=True)) for point in anywhere(sampled.keys, _TRIALS, asked.state)]
+    points = [*anywhere(sampled.keys, _TRIALS, asked.state)]
     made = _made(sampled, points, subject, asked, record)
     if needs.names and made is not None and _defined(made) < _ENOUGH:
-        inside = [*anywhere(sampled.keys, _MORE, asked.state), *sampled.points_in_domains(asked.points, asked.state)]
-        points += [dict(zip(needs.names, point.values(), strict=True)) for point in inside]
+        points += [*anywhere(sampled.keys, _MORE, asked.state), *sampled.points_in_domains(asked.points, asked.state)]
         made = _made(sampled, points, subject, asked, record)
     if made is None:
         record.warnings.append("there is no name to differentiate by: the expression is a constant")
@@ -193,15 +191,14 @@ def _differentiated(program: Program, subject: Subject, needs: Needs, asked: Ask
 
 
 def _made(
-    sampled: SampledPoints, points: Sequence[Mapping[str, Any]], subject: Subject, asked: Asked, record: DerivativeRecord
+    sampled: SampledPoints, points: Sequence[Mapping[Any, Any]], subject: Subject, asked: Asked, record: DerivativeRecord
 ) -> General | None:
     """The expression for all values of its names; None without a name. What is said of them stands in the record."""
     program = sampled.program
     scope = program.scope
-    with sampled.bound(points[0] if points else {}):
-        for waiting in sampled.needs.bindings:
-            program.execute(waiting.binding)
-        lowered = program.execute(subject.query)
+    trials = [dict(zip(sampled.needs.names, point.values(), strict=True)) for point in points]
+    with sampled.bound(trials[0] if trials else {}):
+        lowered = sampled.lower()
         assert lowered is not None
         present = _present(program, subject, sampled.needs, lowered)
         asked_for = None if subject.names is None else tuple(name for name in subject.names if name in present)
@@ -218,7 +215,7 @@ def _made(
         record.warnings = [*lowered.notes, *found.warnings, *said, *left_out(scope, [lowered.value], "a formula")]
         if not record.names:
             return None
-        return general(scope, lowered.value, {name: found.nodes[name] for name in names}, points, asked.order)
+        return general(scope, lowered.value, {name: found.nodes[name] for name in names}, trials, asked.order)
 
 
 def _reading(subject: Subject, scope: Scope) -> str | None:
@@ -238,12 +235,14 @@ def _reading(subject: Subject, scope: Scope) -> str | None:
 
 def _present(program: Program, subject: Subject, needs: Needs, lowered: Lowered) -> set[str]:
     """The names that an expression mentions, itself or by what it mentions."""
-    functions = program.scope.functions
-    expressions = [*expressions_of(subject.query)]
-    for deferral in needs.bindings:
-        expressions += expressions_of(deferral.binding)
     leaves = {node.payload.name for node in reachable([lowered.value]) if node.is_leaf}
-    return {*mentioned(expressions, functions), *needs.names, *leaves}
+    return {*mentioned(_expressions(subject.query, needs), program.scope.functions), *needs.names, *leaves}
+
+
+def _expressions(query: Query, needs: Needs) -> list[Expression]:
+    """The expressions of a query, and of what it depends on."""
+    statements = [query, *(deferral.binding for deferral in needs.bindings)]
+    return [expression for statement in statements for expression in expressions_of(statement)]
 
 
 def _defined(made: General) -> int:

@@ -161,6 +161,7 @@ class Instance:
         self.fixed = [scope.values[leaf] for leaf in drawn]
         self.leaves = [scope.leaves[name] for name in self.names] + drawn
         self.whole = any(self.kinds[name].kind in "iu" for name in self.names)
+        self.is_plain = not (self.whole or self.fixed)  # the leaves take the values of names as they are
         self.dtype = settings.float_dtype
         scope.values.clear()
         scope.outside.clear()

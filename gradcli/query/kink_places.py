@@ -42,8 +42,10 @@ class Condition(NamedTuple):
         return None if None in parts else " = ".join(map(str, parts))
 
     def apart(self, values: Values) -> float:
-        found = forward([*self], values)
-        return float(found[self.left]) - float(found[self.right])
+        """The difference of both sides."""
+        with np.errstate(all="ignore"):
+            found = forward([*self], values)
+            return float(found[self.left]) - float(found[self.right])
 
 
 def told(root: Expr, names: Sequence[str]) -> str | None:
@@ -99,22 +101,17 @@ def _points(condition: Condition, leaves: Mapping[str, Expr], free: Sequence[str
     for _, at in solved or ():
         yield {**base, leaves[free[0]]: at}
     for name in free:
-        found = [(x, _apart(condition, {**base, leaves[name]: x})) for x in _GRID]
+        found = [(x, condition.apart({**base, leaves[name]: x})) for x in _GRID]
         for (low, before), (high, after) in pairwise(found):
             if before * after < 0:
                 yield {**base, leaves[name]: _between(condition, base, leaves[name], low, high)}
 
 
-def _apart(condition: Condition, values: Values) -> float:
-    with np.errstate(all="ignore"):
-        return condition.apart(values)
-
-
 def _between(condition: Condition, base: Values, leaf: Expr, low: float, high: float) -> np.float64:
-    sign = np.sign(_apart(condition, {**base, leaf: np.float64(low)}))
+    sign = np.sign(condition.apart({**base, leaf: np.float64(low)}))
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        low, high = (middle, high) if np.sign(_apart(condition, {**base, leaf: np.float64(middle)})) == sign else (low, middle)
+        low, high = (middle, high) if np.sign(condition.apart({**base, leaf: np.float64(middle)})) == sign else (low, middle)
     return np.float64((low + high) / 2)
 
 

@@ -100,14 +100,15 @@ class ValueAndGradients(Specialized):
         return f"{taken}\ngives {', '.join(given)}\n{self.plan.text()}"
 
     def __call__(self, bindings: Mapping[str, Any], seed: Any, out: Mapping[str, Any] | None, order: Order) -> tuple[Any, dict[str, Any]]:
-        values = self.made.values(bindings)
+        made = self.made
+        values = [bindings[name] for name in made.names] if made.is_plain else made.values(bindings)
         if seed is not None:
             values.append(seed)
         outs = () if out is None else (None, *self._outs(out, values))
         try:
             results = self.plan(values, outs)
         except GradcliError as error:
-            raise self.made.with_place(error) from None
+            raise made.with_place(error) from None
         grads = {}
         for place, name in order:  # in half the time of a comprehension
             grads[name] = results[place + 1]
