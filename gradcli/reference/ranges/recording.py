@@ -292,7 +292,7 @@ class Tracing(Domain[Any]):
         if of.kind in ("vjp", "hvp"):
             return self._vjp(y, x, vector)
         rows = self._rows(y, x)
-        return np.asarray((rows.reshape(*y.shape, -1) * np.ravel(vector)).sum(axis=-1), dtype=object) if of.kind == "jvp" else rows
+        return np.asarray((rows.reshape((*y.shape, -1)) * np.ravel(vector)).sum(axis=-1), dtype=object) if of.kind == "jvp" else rows
 
     def _slope(self, y: Cell, x: Any) -> Cell:
         found: Cell = self.cells.slopes.of(y, self.cells.of(x))
@@ -304,5 +304,7 @@ class Tracing(Domain[Any]):
         return Algebra.map(partial(self._slope, total), x)
 
     def _rows(self, y: Array, x: Array) -> Array:
-        rows = [Algebra.map(partial(self._slope, self.cells.of(row)), x) for row in np.ravel(y)]
-        return np.array(rows, dtype=object).reshape(*y.shape, *x.shape)
+        out = np.empty((y.size, x.size), dtype=object)
+        for i, value in enumerate(np.ravel(y)):
+            out[i] = [self._slope(self.cells.of(value), v) for v in np.ravel(x)]
+        return out.reshape((*y.shape, *x.shape))
