@@ -134,7 +134,8 @@ def refuse_unknown(program: Program, box: Mapping[str, Ends]) -> None:
 
 def _bound(found: Range, names: list[str]) -> Bound:
     points = [None if side.point is None else dict(zip(names, side.point, strict=True)) for side in found]
-    return Bound(*[side.end for side in found if side.end is not None], *points)
+    low, high = (math.nan if side.end is None else side.end for side in found)
+    return Bound(low, high, *points)
 
 
 def place_notes(program: Program, function: Function, found: Iterable[Place], names: list[str]) -> Iterator[BoundNote]:

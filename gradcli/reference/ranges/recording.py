@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import cmp_to_key
+from functools import cmp_to_key, partial
 from typing import Any
 
 import numpy as np
@@ -286,13 +286,13 @@ class Tracing(Domain[Any]):
     def derivative(self, node: Expr, table: Mapping[Expr, Any]) -> Array:
         of: Derivation = node.static["of"]
         y, x = table[of.y], table[of.x]
-        vector = None if of.vector is None else table[of.vector]
+        vector: Any = None if of.vector is None else table[of.vector]
         if of.kind in ("hessian", "hvp"):
             y = self._vjp(y, x, None)
         if of.kind in ("vjp", "hvp"):
             return self._vjp(y, x, vector)
         rows = self._rows(y, x)
-        return np.asarray((rows.reshape(*y.shape, -1) * np.ravel(vector)).sum(axis=-1), dtype=object) if of.kind == "jvp" else rows
+        return np.asarray((rows.reshape((*y.shape, -1)) * np.ravel(vector)).sum(axis=-1), dtype=object) if of.kind == "jvp" else rows
 
     def _slope(self, y: Cell, x: Any) -> Cell:
         found: Cell = self.cells.slopes.of(y, self.cells.of(x))
@@ -301,8 +301,10 @@ class Tracing(Domain[Any]):
     def _vjp(self, y: Array, x: Array, vector: Array | None) -> Array:
         weights = [self.cells.one] * y.size if vector is None else np.ravel(vector)
         total = self.cells.recorder.fsum(self.cells.of(v) * w for v, w in zip(np.ravel(y), weights, strict=True))
-        return Algebra.map(lambda v: self._slope(total, v), x)
+        return Algebra.map(partial(self._slope, total), x)
 
     def _rows(self, y: Array, x: Array) -> Array:
-        rows = [Algebra.map(lambda v, row=row: self._slope(self.cells.of(row), v), x) for row in np.ravel(y)]
-        return np.array(rows, dtype=object).reshape(*y.shape, *x.shape)
+        out = np.empty((y.size, x.size), dtype=object)
+        for i, value in enumerate(np.ravel(y)):
+            out[i] = [self._slope(self.cells.of(value), v) for v in np.ravel(x)]
+        return out.reshape((*y.shape, *x.shape))

@@ -209,7 +209,7 @@ class Search:
             yield -sign * heap[0][0], heap[0][2]
             node = heapq.heappop(heap)[2]
             if node.halves is None:
-                node.halves = [self._look(half) for half in self.sides.halves(node.box)]
+                node.halves = [self._look(half, node.bounds.interval) for half in self.sides.halves(node.box)]
             new = node.halves
 
     def spent(self, work: int, node: Node, finest: float) -> bool:
@@ -239,9 +239,14 @@ class Search:
         is_tight = excess <= max(span, size * arb(1e-12)) * width / 2
         return bool(is_tight), bool(excess <= max(span, size * arb(1e-3)) * _POLISHED)
 
-    def _look(self, box: Box) -> Node:
+    def _look(self, box: Box, outer: Interval | None = None) -> Node:
+        """A box, whose bounds are within those of the box that it is half of."""
         found = self.target.bounds(box)
         self._reach(found.inside, found.point)
+        x = found.interval
+        if x is not None and outer is not None:
+            nowhere = not overlap(x, outer) and any(e.kind in (DOMAIN, POLE) for e in found.events)
+            found = found._replace(interval=None if nowhere else self.target.meet(x, outer))
         return Node(box, found)
 
     def _reach(self, value: Interval | None, point: Box) -> None:
