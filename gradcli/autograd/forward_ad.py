@@ -18,6 +18,4 @@ __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_le
 def __getattr__(name: str) -> Any:
     if name == "_current_level":
         return dual_numbers.current_level()
-    if name in ("_is_fwd_grad_enabled", "_set_fwd_grad_enabled"):
-        return getattr(dual_numbers, name)
     raise AttributeError(f"gradcli has no torch.autograd.forward_ad.{name}")

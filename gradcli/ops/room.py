@@ -17,7 +17,6 @@ class Allowance(Protocol):
     def check_array(self, shape: tuple[int, ...]) -> None: ...
     def check_entries(self, entries: int, what: str) -> None: ...
     def check_nodes(self, count: int, what: str) -> None: ...
-    def check_work(self, work: int, what: str) -> None: ...
 
 
 IN_FORCE: ContextVar[Allowance | None] = ContextVar("limits in force", default=None)
@@ -35,10 +34,3 @@ def nodes_for(count: int, what: str) -> None:
     limits = IN_FORCE.get()
     if limits is not None:
         limits.check_nodes(count, what)
-
-
-def time_for(operations: int, what: str) -> None:
-    """Raise LimitError where so many scalar operations may not be spent on making a table."""
-    limits = IN_FORCE.get()
-    if limits is not None:
-        limits.check_work(operations, what)

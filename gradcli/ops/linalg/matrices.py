@@ -94,10 +94,6 @@ def upper_part(x: Any, k: int = 0) -> Any:
     return where(_triangle(*x.shape[-2:], k, True), x, 0.0)
 
 
-def diagonal_of(x: Any) -> Any:
-    return sum_(where(diagonal_mask(*x.shape[-2:]), x, 0.0), axis=-1)
-
-
 def on_diagonal(vector: Any) -> Any:
     n = vector.shape[-1]
     return where(diagonal_mask(n, n), as_row(vector), 0.0)

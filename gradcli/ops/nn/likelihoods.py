@@ -18,7 +18,6 @@ from gradcli.ops.elementwise.logic import equal, where
 from gradcli.ops.extended import Whole
 from gradcli.ops.nn.losses import check_reduction, loss, total
 from gradcli.ops.nn.softmax import log_softmax
-from gradcli.ops.reductions.carried import additions
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import composite, elementwise, is_number, structural
 from gradcli.ops.room import room_for
@@ -140,14 +139,6 @@ def _bce_carries(
     off = e * by_x + f * by_y + h * np.abs(y) * softplus(-x)
     losses = np.abs(1 - y) * softplus(x) + np.abs(y) * positive * softplus(-x)
     return _reduce((scale + g) * off + g * losses, reduction)
-
-
-@on_arrays
-def _bce_rounds(m: Any, out: Any, x: Any, y: Any, weight: Any, pos_weight: Any, *, reduction: str) -> Any:
-    positive, scale = (1.0 if part is None else np.abs(part) for part in (pos_weight, weight))
-    sizes = scale * (np.abs(1 - y) * np.abs(x) + (np.abs(1 - y) + np.abs(y) * positive) * softplus(-x))
-    terms = 0 if reduction == "none" else np.size(sizes)
-    return (24 + additions(np.zeros(0), terms, whole=True)) * _reduce(sizes, reduction)
 
 
 bce_with_logits = structural(

@@ -9,13 +9,14 @@ import numpy as np
 
 from gradcli.graph.nodes import reachable
 from gradcli.graph.sweep import Parts, contributions, depending, guarded, sweep
+from gradcli.ops.arrays.shapes import sum_to
 from gradcli.ops.structure import output
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.anomaly import check_backward, watched
 from gradcli.tensors.core.batched import Batched
 from gradcli.tensors.core.casts import cast
 from gradcli.tensors.core.halves import holds_halves, narrowed, widened
-from gradcli.tensors.core.hook_calls import accumulated, add_to_grad, passed_on, prepared, seen
+from gradcli.tensors.core.hook_calls import accumulated, add_to_grad, as_tensor, passed_on, prepared, seen
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.node import AccumulateGrad, Node, named
 from gradcli.tensors.core.saved_values import FREED, SECOND_TIME, saved_tensors
@@ -144,6 +145,35 @@ def _cast_tensor(part: Any, operand: Node) -> Any:
     if not isinstance(part, Tensor):
         return Tensor(_cast(np.asarray(part), operand))
     return part if part.array.dtype == operand.dtype else cast(part, operand.dtype)
+
+
+def called(node: Node, *gradients: Any) -> Any:
+    """What one node passes on: a Tensor (or None) for each of its `next_functions`, a single one as it is."""
+    count = 1 if node.op is None else node.op.outputs
+    if len(gradients) != count:
+        raise TypeError(f"expected {count} arguments, got {len(gradients)} instead")
+    for gradient in gradients:
+        if gradient is not None and not isinstance(gradient, Tensor):
+            raise TypeError(f"expected Tensor or None, but got {type(gradient).__name__}")
+    if isinstance(node, AccumulateGrad):
+        accumulated(node, gradients[0], create_graph=False)
+        return ()
+    if node.saved is FREED:
+        raise RuntimeError(SECOND_TIME)
+    cotangent: Any = gradients[0]
+    if count > 1:
+        cotangent = Parts(gradients)
+        cotangent.shape, cotangent.dtype = node.shape, node.dtype
+    wanted = tuple([operand is not None for operand in node.operands])
+    parts = contributions(node, wanted, cotangent, saved_tensors(node, node.saved), guarded)
+    fitted = [
+        None if part is None or operand is None else as_tensor(part if part.shape == operand.shape else sum_to(part, shape=operand.shape))
+        for part, operand in zip(parts or [None] * len(node.operands), node.operands, strict=True)
+    ]
+    return fitted[0] if len(fitted) == 1 else tuple(fitted)
+
+
+Node.__call__ = called  # type: ignore[method-assign, assignment]  # the rule runs in the room of the pass
 
 
 def _modified(node: Node, place: int, version: int, expected: int) -> str:

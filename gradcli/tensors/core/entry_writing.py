@@ -8,16 +8,14 @@ import numpy as np
 
 from gradcli.errors import ShapeError
 from gradcli.ops.arrays.shapes import getitem, numpy_index, reshape
-from gradcli.ops.pytorch import unexpandable
 from gradcli.ops.structure import overwrite
-from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.batched import NotBatchedError, batched_in, example, levels_of
 from gradcli.tensors.core.casts import as_tensor
 from gradcli.tensors.core.in_place import (
-    FEWER_AXES,
     NOT_BATCHED,
     assign,
     before,
+    check_expandable,
     check_memory,
     check_places,
     check_writable,
@@ -111,10 +109,7 @@ def _write_array(region: np.ndarray, chosen: Any, new: np.ndarray) -> None:
         check_memory(region)
         while new.ndim > region.ndim and new.shape[0] == 1:
             new = new[0]
-        said = unexpandable([new.shape], {"shape": region.shape})
-        if said or new.ndim > region.ndim:
-            kind, have, wanted = dtypes.of_numpy(new.dtype).tensor_type, list(new.shape), list(region.shape)
-            raise RuntimeError(said or FEWER_AXES.format(kind, have, wanted, len(wanted), len(have)))
+        check_expandable(new, region.shape)
         region[...] = new
         return
     check_memory(region)

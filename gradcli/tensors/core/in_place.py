@@ -9,6 +9,7 @@ import numpy as np
 
 from gradcli.ops.pytorch import unexpandable
 from gradcli.ops.structure import clone, overwrite
+from gradcli.ops.writing import Shape
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.batched import Batched, NotBatchedError, in_front, levels_of, memory_of
 from gradcli.tensors.core.levels import part_of, set_tangent, tangent_of
@@ -33,7 +34,7 @@ _ONE_PLACE = (
     "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() the tensor "
     "before performing the operation."
 )
-FEWER_AXES = (
+_FEWER_AXES = (
     "expand(torch.{}{{{}}}, size={}): the number of sizes provided ({}) must be greater or equal to the number of dimensions in the "
     "tensor ({})"
 )
@@ -187,14 +188,19 @@ def update(x: Tensor, name: str, arguments: Sequence[Any], keywords: dict[str, A
     return assign(x, result)
 
 
+def check_expandable(new: np.ndarray, shape: Shape) -> None:
+    """Raise unless what is written to a place of a shape broadcasts to it."""
+    said = unexpandable([new.shape], {"shape": shape})
+    if said or new.ndim > len(shape):
+        kind, have, wanted = dtypes.of_numpy(new.dtype).tensor_type, list(new.shape), list(shape)
+        raise RuntimeError(said or _FEWER_AXES.format(kind, have, wanted, len(wanted), len(have)))
+
+
 def replace(x: Tensor, value: Any, label: str) -> Tensor:
     """Make a tensor, which is broadcast, or a number the new content of x, by a node of this name."""
     followed = check_writable(x, value)
     if isinstance(value, Tensor):
-        said = unexpandable([value.array.shape], {"shape": x.array.shape})
-        if said or value.array.ndim > x.array.ndim:
-            kind, have, wanted = value.dtype.tensor_type, list(value.array.shape), list(x.array.shape)
-            raise RuntimeError(said or FEWER_AXES.format(kind, have, wanted, len(wanted), len(have)))
+        check_expandable(value.array, x.array.shape)
     if not followed and state.recorder is None and state.interpreter is None:
         if state.before_writing is not None:
             state.before_writing(x)

@@ -89,6 +89,10 @@ class Node:
         """PyTorch's name of the operation."""
         return self.label
 
+    def __call__(self, *gradients: Any) -> Any:
+        """What the node passes on, given by backward_pass.py."""
+        raise NotImplementedError
+
     @property
     def whole(self) -> Node:
         """The node of the operation, of which this may be one of several results."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -42,11 +41,6 @@ class Context:
                     f"save_for_backward is at version {counter[0]}; expected version {version} instead."
                 )
         return self._saved
-
-    @property
-    def saved_variables(self) -> tuple[Any, ...]:
-        warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
-        return self.saved_tensors
 
     def set_materialize_grads(self, value: bool) -> None:
         self.materialize_grads = value

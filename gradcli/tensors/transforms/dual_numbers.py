@@ -125,14 +125,3 @@ def _without(x: Tensor) -> Tensor:
 def _level() -> ForwardLevel:
     level: ForwardLevel = _entered[-1].forward
     return level
-
-
-class _set_fwd_grad_enabled(Mode):
-    """Whether tensors move inside of a block."""
-
-    def __init__(self, mode: bool) -> None:
-        super().__init__(**({} if mode else {"forward_levels": ()}))
-
-
-def _is_fwd_grad_enabled() -> bool:
-    return not _entered or bool(state.forward_levels)
