@@ -26,12 +26,11 @@ from gradcli.tensors.dispatch.named_results import named_results
 from gradcli.tensors.dispatch.underivable import limited
 from gradcli.tensors.torch.bits import BITS
 from gradcli.tensors.torch.cast_methods import CASTS
-from gradcli.tensors.torch.counts import COUNTS
 from gradcli.tensors.torch.introspection import INTROSPECTION
 from gradcli.tensors.torch.layer_functions import OF_LAYERS
 from gradcli.tensors.torch.memory_methods import MEMORY
+from gradcli.tensors.torch.random_fills import COUNTS, RANDOM
 from gradcli.tensors.torch.random_fills import OF_NETWORKS as RANDOM_OF_NETWORKS
-from gradcli.tensors.torch.random_fills import RANDOM
 from gradcli.tensors.torch.searching import SEARCHING
 
 
