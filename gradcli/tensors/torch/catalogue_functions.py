@@ -98,7 +98,7 @@ def stack(tensors: Any, dim: int = 0) -> Tensor:
 def einsum(equation: Any, *operands: Any) -> Any:
     """Sums of products over named axes; ``einsum(x, [0, 1], y, [1, 2], [0, 2])`` names them by numbers."""
     if isinstance(equation, Tensor) and operands:
-        equation, operands = _lettered((equation, *operands))
+        equation, operands = lettered((equation, *operands))
     if isinstance(operands[0] if operands else None, (list, tuple)):
         operands = tuple(operands[0])
     if not operands:
@@ -147,12 +147,15 @@ def _sums(equation: str) -> bool:
     return bool(letters - set(result)) if arrow else any(term.count(letter) > 1 for letter in letters)
 
 
-def _lettered(given: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
+def lettered(given: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
     """Tensors that lists of numbers follow, and perhaps a list for the result, as an equation and its operands."""
-    pairs = len(given) // 2
-    terms = ["".join("..." if place is Ellipsis else ascii_letters[place] for place in given[2 * i + 1]) for i in range(pairs)]
-    result = "" if len(given) % 2 == 0 else "->" + "".join("..." if place is Ellipsis else ascii_letters[place] for place in given[-1])
-    return ",".join(terms) + result, given[0 : 2 * pairs : 2]
+    pairs = len(given) // 2 * 2
+    terms = ",".join(map(_letters, given[1:pairs:2]))
+    return terms + (f"->{_letters(given[-1])}" if len(given) % 2 else ""), given[:pairs:2]
+
+
+def _letters(places: Any) -> str:
+    return "".join("..." if place is Ellipsis else ascii_letters[place] for place in places)
 
 
 @checked

@@ -32,11 +32,10 @@ from gradcli.tensors.torch.display import shown
 from gradcli.tensors.torch.in_place_methods import IN_PLACE
 from gradcli.tensors.torch.introspection import INTROSPECTION, OF_ENTRIES
 from gradcli.tensors.torch.memory_methods import MEMORY
-from gradcli.tensors.torch.numpy_protocols import function_on_tensors
+from gradcli.tensors.torch.numpy_protocols import function_on_tensors, ufunc_on_tensors
 from gradcli.tensors.torch.operators import OPERATORS
 from gradcli.tensors.torch.random_fills import RANDOM, RANDOM_IN_PLACE
 from gradcli.tensors.torch.searching import SEARCHING_METHODS
-from gradcli.tensors.torch.ufunc_calls import ufunc_on_tensors
 
 
 def _new(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
