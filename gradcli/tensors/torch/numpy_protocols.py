@@ -149,7 +149,7 @@ def _outer(ufunc: Any, x: Any, y: Any, **keywords: Any) -> Any:
 
 _MADE: dict[str, Callable[..., Any]] = {
     "ldexp": _scaled, "vecdot": inner_products,
-    "conjugate": lambda x, **keywords: np.positive(x, **keywords),
+    "conjugate": np.positive,
 }  # fmt: skip
 _METHODS: dict[str, Callable[..., Any]] = {
     "__call__": _call, "reduce": _reduce, "accumulate": _accumulate, "outer": _outer,
