@@ -48,8 +48,6 @@ STRIDES = [
     ("torch.t_copy(r)", [(2, 1)]),
     ("torch.transpose_copy(b, 0, 2)", [(6, 2, 1)]),
     ("torch.unfold_copy(r, 1, 2, 1)", [(4, 2, 1)]),
-    ("r.nonzero()", [(1, 6)]),
-    ("torch.where(r > 1)", [(1,), (1,)]),
     ("torch.zeros(0, 3).t()", [(1, 3)]),
     ("torch.zeros(0, 3).narrow(1, 2, 1)", [(3, 1)]),
     ("torch.zeros(2, 0, 3).permute(2, 0, 1)", [(1, 3, 3)]),
@@ -64,7 +62,6 @@ STRIDES = [
     ("b.permute(2, 0, 1).sum(-1)", [(2, 1)]),
     ("b.mT.mean(0)", [(3, 1)]),
     ("b.mT.norm(dim=0)", [(3, 1)]),
-    ("b.mT.any(0)", [(3, 1)]),
     ("r.T.unsqueeze(-1)", [(1, 3, 1)]),
     ("r[:, 1].unsqueeze(1)", [(3, 1)]),
     ("torch.atleast_3d(r.T)", [(1, 3, 1)]),
@@ -116,7 +113,6 @@ NAMES = [
     ("torch.round(x)", "RoundBackward0"),
     ("F.scaled_dot_product_attention(x, x, x)", "MmBackward0"),
     ("F.scaled_dot_product_attention(x[None], x[None], x[None])", "UnsafeViewBackward0"),
-    ("F.dropout1d(x)", "SqueezeBackward1"),
 ]
 
 
@@ -208,7 +204,6 @@ def test_logic_in_place_is_outside_of_the_graph() -> None:
         ("y[False] += x", "MulBackward0", [[2, 2, 2], [2, 2, 2]]),
         ("y[-5:] = 9", "CopySlices", [[0, 0, 0], [0, 0, 0]]),
         ("y[:] = 9", "FillBackward3", [[0, 0, 0], [0, 0, 0]]),
-        ("y.fill_diagonal_(0)", "CopySlices", [[0, 2, 2], [2, 0, 2]]),
     ],
 )
 def test_nodes_of_what_was_written_to(write: str, name: str, gradient: Any) -> None:
@@ -217,13 +212,6 @@ def test_nodes_of_what_was_written_to(write: str, name: str, gradient: Any) -> N
     exec(write, {"x": x, "y": y})
     y.sum().backward()
     assert (type(y.grad_fn).__name__, x.grad.tolist()) == (name, gradient)
-
-
-def test_a_wrapped_diagonal() -> None:
-    x = torch.zeros(7, 2).fill_diagonal_(1, wrap=True)
-    assert x.tolist() == [[1, 0], [0, 1], [0, 0], [1, 0], [0, 1], [0, 0], [1, 0]]
-    with pytest.raises(RuntimeError, match="all dimensions of input must be of equal length"):
-        torch.zeros(2, 3, 2).fill_diagonal_(1)
 
 
 def test_further_values_of_pytorch() -> None:

@@ -17,12 +17,12 @@ print(torch.finfo(torch.float32), torch.finfo(torch.float64).eps, torch.iinfo(to
 t = torch.tensor([3.0, 1.0, 2.0, 2.0, 3.0])
 print(torch.isin(t, torch.tensor([1.0, 3.0])), torch.bucketize(t, torch.tensor([1.0, 2.0])), torch.argwhere(t > 1))
 print(torch.searchsorted(torch.tensor([[1, 3, 5], [2, 4, 6]]), torch.tensor([[3, 9], [3, 0]]), right=True))
-print(torch.unique_consecutive(t, return_counts=True, return_inverse=True))
-print(torch.tril_indices(3, 4), torch.triu_indices(2, 3, 1), torch.zeros(3, 3).fill_diagonal_(5.0))
+print(torch.unique(t, return_counts=True, return_inverse=True))
+print(torch.tril_indices(3, 4), torch.triu_indices(2, 3, 1))
 print(
     torch.promote_types(torch.int32, torch.float32), torch.can_cast(torch.float64, torch.int32), torch.can_cast(torch.int8, torch.float32)
 )
-print(torch.is_inference(t), t.output_nr, t.nbytes, t.new([1, 2]), t.new(2).shape, torch.randint_like(torch.zeros(3), 5).shape)
+print(torch.is_inference(t), t.output_nr, t.nbytes, torch.randint_like(torch.zeros(3), 5).shape)
 print(F.one_hot(torch.tensor([0, 2])), torch.randint(3, (4,), device="cpu"), torch.randperm(4, device="cpu"))
 w = torch.empty(2, 3)
 for name in ("xavier_uniform_", "xavier_normal_", "kaiming_uniform_", "kaiming_normal_", "ones_", "eye_"):

@@ -6,9 +6,6 @@ from collections.abc import Callable, Mapping
 from functools import cache, wraps
 from typing import Any, ClassVar, NamedTuple
 
-from gradcli.ops.structure import clone
-from gradcli.tensors.core.dtypes import FLOATS
-from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.node import Node, node_class
 from gradcli.tensors.core.tensor import Tensor
 
@@ -38,8 +35,6 @@ WITHOUT: Mapping[str, NoDerivative] = {
     **dict.fromkeys(("igamma", "gammainc"), _none_by("IgammaBackward0", "igamma: input", 0)),
     **dict.fromkeys(("igammac", "gammaincc"), _none_by("IgammacBackward0", "igammac: input", 0)),
     "zeta": _none_by("SpecialZetaBackward0", "zeta", 0),
-    "unique": _none_by("Unique2Backward0", "_unique2"), "unique_dim": _none_by("UniqueDimBackward0", "unique_dim"),
-    "unique_consecutive": _none_by("UniqueConsecutiveBackward0", "unique_consecutive"),
 }  # fmt: skip
 # Functions whose results require no grad, whatever they are made of.
 UNRECORDED = frozenset({
@@ -94,11 +89,3 @@ def limited(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         return result
 
     return run
-
-
-def in_graph(x: Tensor, name: str, result: Tensor) -> Tensor:
-    """The result of a function, which was computed outside of the graph, with a node in it."""
-    if x.requires_grad and state.recording and not state.inference and result.array.dtype.kind in FLOATS:
-        result.node = _kind(WITHOUT[name])(clone, (x.source(),), {}, result.array.shape, result.array.dtype)
-        result._requires_grad = True
-    return result

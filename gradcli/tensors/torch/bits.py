@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.pytorch import unbroadcastable
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.batched import by_example
 from gradcli.tensors.core.in_place import update
 from gradcli.tensors.core.tensor import Tensor
+from gradcli.tensors.torch.introspection import check_shapes
 
 
 def _promoted(name: str, booleans: bool, x: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -20,9 +20,7 @@ def _promoted(name: str, booleans: bool, x: Any, y: Any) -> tuple[np.ndarray, np
     kind = dtypes.result_type(arrays)
     if kind.kind in dtypes.FLOATS or (kind.kind == "b" and not booleans):
         raise dtypes.untaken(name, kind)
-    said = unbroadcastable([np.shape(a) for a in arrays])
-    if said:
-        raise RuntimeError(said)
+    check_shapes(*arrays)
     left, right = (np.asarray(a).astype(kind) for a in arrays)  # which wraps around
     return left, right
 

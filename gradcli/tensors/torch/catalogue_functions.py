@@ -26,12 +26,12 @@ from gradcli.tensors.dispatch.named_results import named_results
 from gradcli.tensors.dispatch.underivable import limited
 from gradcli.tensors.torch.bits import BITS
 from gradcli.tensors.torch.cast_methods import CASTS
-from gradcli.tensors.torch.introspection import INTROSPECTION
+from gradcli.tensors.torch.introspection import FUNCTIONS as QUESTIONS
+from gradcli.tensors.torch.introspection import METHODS
 from gradcli.tensors.torch.layer_functions import OF_LAYERS
 from gradcli.tensors.torch.memory_methods import MEMORY
 from gradcli.tensors.torch.random_fills import COUNTS, RANDOM
 from gradcli.tensors.torch.random_fills import OF_NETWORKS as RANDOM_OF_NETWORKS
-from gradcli.tensors.torch.searching import SEARCHING
 
 
 @cache
@@ -162,7 +162,7 @@ def _letters(places: Any) -> str:
 def where(condition: Any, *choices: Any, **keywords: Any) -> Any:
     """One of two values, entry by entry; of a condition alone, the places where it holds."""
     if not choices and not keywords:
-        return INTROSPECTION["nonzero"](condition, as_tuple=True)
+        return METHODS["nonzero"](condition, as_tuple=True)
     if isinstance(condition, Tensor) and condition.array.dtype != np.bool_:
         if condition.array.dtype != np.uint8:
             kind = condition.dtype.in_messages
@@ -254,16 +254,11 @@ _NAMED = {**RANDOM_OF_NETWORKS, **OF_LAYERS, "one_hot": one_hot}
 
 OF_NETWORKS: dict[str, Callable[..., Any]] = {name: checked(function, name, "torch.nn.functional") for name, function in _NAMED.items()}
 OWN: dict[str, Callable[..., Any]] = {
-    **SEARCHING, **RANDOM,
+    **QUESTIONS, **RANDOM,
     "einsum": einsum, "is_tensor": is_tensor, "result_type": result_type, "promote_types": promote_types, "can_cast": can_cast,
     "broadcast_shapes": broadcast_shapes, "detach": detach, "adaptive_max_pool1d": adaptive_max_pool1d,
     "clone": checked(clone_of, "clone"), "as_strided": checked(MEMORY["as_strided"], "as_strided"),
     **{name: checked(CASTS[name], name) for name in ("positive", "resolve_conj", "resolve_neg")},
-    **{name: checked(INTROSPECTION[name], name) for name in (
-        "numel", "is_floating_point", "is_complex", "is_inference", "allclose", "isclose", "equal", "all", "any", "nonzero", "unique",
-        "count_nonzero", "bincount",
-    )},
-    "get_device": checked(INTROSPECTION["get_device"], "get_device"), "is_signed": checked(INTROSPECTION["is_signed"], "is_signed"),
     **COUNTS,
     **{name: checked(function, name) for name, function in BITS.items()},
 }  # fmt: skip

@@ -65,7 +65,7 @@ def uniform_(source: Generator, x: np.ndarray, low: float = 0.0, high: float = 1
 def normal_(source: Generator, x: np.ndarray, mean: float = 0.0, std: float = 1.0) -> np.ndarray:
     _check_floats("normal_", Tensor(x))
     _require(std >= 0, f"normal expects std >= 0.0, but found std {std:g}")
-    return source.normal_like(x, _drawn_in(x)) * std + mean
+    return source.normal_like(x, x.dtype).astype(_drawn_in(x)) * std + mean
 
 
 def _drawn_in(x: np.ndarray) -> Any:
