@@ -225,6 +225,8 @@ def broadcast_shapes(*shapes: Any) -> dtypes.Size:
 
 def one_hot(x: Tensor, num_classes: int = -1) -> Tensor:
     """A row of zeros with a one at each entry's place."""
+    if x.dtype is not dtypes.int64:
+        raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
     if num_classes == -1:
         if not x.array.size:
             raise RuntimeError("Class values must be non-negative: can not infer total number of classes from empty tensor.")

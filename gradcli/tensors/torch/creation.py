@@ -211,11 +211,12 @@ def _random(
     name: str, draw: Callable[..., np.ndarray], draw_like: Callable[..., np.ndarray]
 ) -> tuple[Callable[..., Tensor], Callable[..., Tensor]]:
     def make(*given: Any, kind: _Kind, size: Any = None, generator: Any = None) -> np.ndarray:
-        shape = size_of(given if size is None else (size,))
-        return draw(_source(generator), shape, _of_floats(name, kind or default_float()))
+        kind = _of_floats(name, kind or default_float())
+        return draw(_source(generator), size_of(given if size is None else (size,)), kind).astype(kind)
 
     def like(x: Tensor, *, kind: _Kind, generator: Any = None) -> np.ndarray:
-        return draw_like(_source(generator), x.array, _of_floats(name, kind or x.array.dtype))
+        kind = _of_floats(name, kind or x.array.dtype)
+        return draw_like(_source(generator), x.array, kind).astype(kind)
 
     return _constructor(make, name), _constructor(like, f"{name}_like")
 

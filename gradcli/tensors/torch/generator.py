@@ -80,14 +80,13 @@ class Generator:
         return drawn.reshape(shape)
 
     def normal(self, shape: tuple[int, ...], dtype: Any, in_blocks: bool = True) -> np.ndarray:
-        """Standard normal numbers.
+        """Standard normal numbers; those for floats of 16 bits are not rounded to these.
 
         in_blocks  whether sixteen or more are drawn in blocks, as for memory without gaps
         """
-        n = math.prod(shape)
+        n, wide = math.prod(shape), np.float64 if dtype == np.float64 else np.float32
         if n < 16 or not in_blocks:
-            return np.array([self._one() for _ in range(n)]).astype(dtype).reshape(shape)
-        wide = np.float64 if dtype == np.float64 else np.float32
+            return np.array([self._one() for _ in range(n)]).astype(wide).reshape(shape)
         out = np.empty(n, wide)
         first = n - n % 16 if np.dtype(dtype).itemsize == 2 else n  # of 16 bits none in vain
         out[:first] = self.uniform((first,), wide)
@@ -95,7 +94,7 @@ class Generator:
             out[start : start + 16] = _block(out[start : start + 16])
         if n % 16:
             out[n - 16 :] = _block(self.uniform((16,), wide))  # the last sixteen are drawn anew
-        return out.astype(dtype).reshape(shape)
+        return out.reshape(shape)
 
     def uniform_like(self, x: np.ndarray, dtype: Any) -> np.ndarray:
         return in_memory_order(x, lambda shape: self.uniform(shape, dtype))

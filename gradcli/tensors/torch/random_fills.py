@@ -56,7 +56,8 @@ def _fills(draw: Callable[..., np.ndarray]) -> Callable[..., Tensor]:
 def uniform_(source: Generator, x: np.ndarray, low: float = 0.0, high: float = 1.0) -> np.ndarray:
     _check_floats("uniform_", Tensor(x))
     _require(low <= high, f"uniform_ expects [from, to), but found from={low:g} > to={high:g}")
-    drawn = source.uniform_like(x, kind := _drawn_in(x))
+    kind: Any = np.float64 if x.dtype == np.float64 else np.float32
+    drawn = source.uniform_like(x, kind)
     # rounded once, as PyTorch's loops do
     return drawn.astype(np.float64) * float(kind(high - low)) + float(kind(low))
 
@@ -65,11 +66,7 @@ def uniform_(source: Generator, x: np.ndarray, low: float = 0.0, high: float = 1
 def normal_(source: Generator, x: np.ndarray, mean: float = 0.0, std: float = 1.0) -> np.ndarray:
     _check_floats("normal_", Tensor(x))
     _require(std >= 0, f"normal expects std >= 0.0, but found std {std:g}")
-    return source.normal_like(x, x.dtype).astype(_drawn_in(x)) * std + mean
-
-
-def _drawn_in(x: np.ndarray) -> Any:
-    return np.float64 if x.dtype == np.float64 else np.float32
+    return source.normal_like(x, x.dtype) * std + mean
 
 
 @_fills
