@@ -18,7 +18,6 @@ from gradcli.tensors.core.batched import Batched
 from gradcli.tensors.core.casts import as_tensor, clone_of
 from gradcli.tensors.core.in_place import update
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.core.user_warnings import warn
 from gradcli.tensors.dispatch.apply import apply
 from gradcli.tensors.dispatch.checked_calls import checked, parser
 from gradcli.tensors.dispatch.library_calls import call, known, missing
@@ -83,11 +82,6 @@ def network_function(name: str) -> Callable[..., Any]:
 def function_names() -> list[str]:
     """The names under which there are functions in PyTorch's parts."""
     return sorted(name for name in {*public_names(), *names()} if "." not in name and known(name) is not None)
-
-
-def names_at_the_top() -> list[str]:
-    """Those that mean the same functions at the top."""
-    return function_names()
 
 
 def stack(tensors: Any, dim: int = 0) -> Tensor:
@@ -165,17 +159,9 @@ def where(condition: Any, *choices: Any, **keywords: Any) -> Any:
         return METHODS["nonzero"](condition, as_tuple=True)
     if isinstance(condition, Tensor) and condition.array.dtype != np.bool_:
         if condition.array.dtype != np.uint8:
-            kind = condition.dtype.in_messages
-            raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {kind}")
-        warn(_BYTES)
+            raise RuntimeError(f"where: the condition is a boolean tensor, not one of {condition.dtype.name}")
         condition = condition.to(dtypes.bool_)
     return call("where", TORCH, (condition, *choices), keywords)
-
-
-_BYTES = (
-    "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future version of PyTorch. Use a "
-    "boolean condition instead."
-)
 
 
 def where_of(x: Tensor, condition: Any, other: Any) -> Any:

@@ -114,7 +114,7 @@ def resolve(name: str, where: str = "torch") -> Any:
 
 def names() -> set[str]:
     """PyTorch's names that there are."""
-    return {*NAMES, *catalogue_functions.names_at_the_top()} - _ELSEWHERE.keys()
+    return {*NAMES, *catalogue_functions.function_names()} - _ELSEWHERE.keys()
 
 
 __all__ = ["NAMES", "missing", "names", "resolve"]
