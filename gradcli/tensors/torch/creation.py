@@ -200,8 +200,8 @@ def _spaced(name: str, start: Any, end: Any, steps: int, kind: _Kind, change: Ca
     """Evenly spaced numbers from start to end; tensors that are the ends pass no gradient."""
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
-    ends = [_number(v.detach() if isinstance(v, Tensor) else v) for v in (start, end)]
-    return _of_numbers(name, kind or default_float(), change(np.linspace(*ends, steps)))
+    first, last = (_number(v.detach() if isinstance(v, Tensor) else v) for v in (start, end))
+    return _of_numbers(name, kind or default_float(), change(np.linspace(first, last, steps)))
 
 
 # -- random -----------------------------------------------------------------------------------------------------

@@ -76,7 +76,8 @@ def _unique(
     x: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:  # fmt: skip
-    found = np.unique(x.array, False, return_inverse, return_counts, dim)
+    flags: Any = (False, return_inverse, return_counts)
+    found = np.unique(x.array, *flags, dim)
     return tuple(map(Tensor, found)) if isinstance(found, tuple) else Tensor(found)
 
 
@@ -156,7 +157,7 @@ class _Limits:
         if found.numpy.kind not in self.kinds:
             raise TypeError(f"torch.{type(self).__name__}() is not of {found}: use torch.{self.other}")
         self.dtype, self.bits = found.name, found.itemsize * 8
-        limits = dtypes.limits(found.numpy) if found.is_floating_point else np.iinfo(found.numpy)
+        limits: Any = dtypes.limits(found.numpy) if found.is_floating_point else np.iinfo(found.numpy)
         number: Any = float if found.is_floating_point else int
         self.max, self.min = number(limits.max), number(limits.min)
         if found.is_floating_point:

@@ -221,7 +221,8 @@ def _unique(
     axis: int | None = None, **keywords: Any,
 ) -> Any:  # fmt: skip
     """Different entries, or slices: the first of each, whose gradient is theirs."""
-    found = np.unique(plain(x), True, return_inverse, return_counts, axis, **keywords)
+    flags: Any = (True, return_inverse, return_counts)
+    found: Any = np.unique(plain(x), *flags, axis, **keywords)
     kept = np.take(np.ravel(x) if axis is None else x, found[1], axis=axis or 0)
     results = (kept, *found[1 if return_index else 2 :])
     return results if len(results) > 1 else kept
@@ -283,8 +284,8 @@ def _geometric(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtyp
     signs = np.sign(np.geomspace(plain(start), plain(stop), num, endpoint, axis=axis))
     if np.any(np.sign(plain(start)) != np.sign(plain(stop))):
         raise ValueError("a geometric sequence has numbers of one sign")
-    ends = [np.log(np.abs(tensor_of(end))) for end in (start, stop)]
-    made = signs * np.exp(_spaced(*ends, num, endpoint, axis=axis))
+    first, last = (np.log(np.abs(tensor_of(end))) for end in (start, stop))
+    made = signs * np.exp(_spaced(first, last, num, endpoint, axis=axis))
     return made if dtype is None else made.astype(dtype)
 
 

@@ -82,7 +82,8 @@ def _call(
     ufunc: Any, *inputs: Any, order: str = "K", casting: Any = "same_kind", subok: bool = True,
     **keywords: Any,
 ) -> Any:  # fmt: skip
-    name, kind = ufunc.__name__, keywords.get("dtype")
+    name: str = ufunc.__name__
+    kind: Any = keywords.get("dtype")
     whole = isinstance(inputs[0], Tensor) and inputs[0].array.dtype.kind in "iu"
     if name in _OF_WHOLE_NUMBERS or (name == "reciprocal" and whole):
         return Tensor(np.asarray(ufunc(*plain(inputs), casting=casting, **keywords)))

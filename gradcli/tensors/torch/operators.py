@@ -80,7 +80,7 @@ def _transposed(x: Tensor) -> Any:
 def _matrix_transposed(x: Tensor) -> Any:
     if x.ndim not in (0, 2):
         raise RuntimeError(f"tensor.H is of matrices, not of {x.ndim} axes: tensor.mH is of batches of them")
-    return _transposed(x)
+    return _matrices_transposed(x)
 
 
 def _matrices_transposed(x: Tensor) -> Any:

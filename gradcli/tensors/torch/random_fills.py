@@ -97,8 +97,9 @@ def random_(source: Generator, x: np.ndarray, low: Any = None, high: Any = None)
 
 def _most(kind: np.dtype[Any]) -> int:
     if kind.kind in dtypes.FLOATS:
-        return 2 ** (int(dtypes.limits(kind).nmant) + 1)
-    return int(np.iinfo(kind).max)
+        bits: int = dtypes.limits(kind).nmant
+        return 2 ** (bits + 1)
+    return min(int(np.iinfo(kind).max), 2**63 - 1)
 
 
 @_fills
