@@ -60,7 +60,7 @@ def test_what_is_left_out_says_why(text: str, why: str) -> None:
 def test_tensors_are_on_the_cpu() -> None:
     with pytest.raises(RuntimeError, match="Torch not compiled with CUDA enabled"):
         torch.set_default_device("cuda")
-    assert gradcli.nn.init.dirac_ is torch.nn.init.dirac_
+    assert gradcli.nn.init.eye_ is torch.nn.init.eye_
 
 
 def test_alpha_dropout_is_differentiated() -> None:
@@ -144,5 +144,3 @@ def test_orthogonal_weights(shape: tuple[int, ...]) -> None:
     matrix = torch.nn.init.orthogonal_(torch.empty(shape, dtype=torch.float64), gain=2.0).reshape(shape[0], -1)
     matrix = matrix if matrix.shape[0] <= matrix.shape[1] else matrix.T
     np.testing.assert_allclose((matrix @ matrix.T).numpy(), 4 * np.eye(len(matrix)), atol=1e-12)
-    sparse = torch.nn.init.sparse_(torch.empty(10, 3), 0.25)
-    assert (sparse == 0).sum(0).tolist() == [3, 3, 3]

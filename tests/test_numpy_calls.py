@@ -233,7 +233,7 @@ def test_methods_of_ufuncs(text: str) -> None:
         ("np.add.at(x, [0], 1.0)", TypeError, r"np\.add\.at of tensors is not supported"),
         ("np.add(x, 1.0, where=m)", TypeError, r"np\.add does not support where= without out="),
         ("np.exp(x, order='F')", TypeError, "np.exp of tensors does not support this order="),
-        ("np.exp(x, dtype=np.float32, casting='no')", TypeError, r"Cannot cast ufunc 'exp' input from dtype\('float64'\)"),
+        ("np.exp(x, dtype=np.float32, casting='no')", TypeError, "np.exp of tensors does not support this casting="),
         ("np.hypot.reduce(x, where=m)", TypeError, r"np\.hypot\.reduce of tensors does not support this where="),
         ("np.multiply(x, 2.0, out=x)", TypeError, "tensors cannot be written to by out="),
         ("np.modf(x, out=(y, y))", TypeError, r"np\.modf of tensors does not support out= for several results"),

@@ -122,28 +122,3 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     q, r = np.linalg.qr((generator or default_generator).normal(tall, np.float64))
     q = q * np.sign(np.diagonal(r))
     return _filled(tensor, gain * (q.T if rows < columns else q).reshape(tensor.shape))
-
-
-def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """Filters that leave as many channels as they are as there are."""
-    if tensor.ndim not in (3, 4, 5):
-        raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
-    if tensor.shape[0] % groups:
-        raise ValueError("dim 0 must be divisible by groups")
-    filters, each = np.zeros(tensor.shape), tensor.shape[0] // groups
-    middle = tuple([n // 2 for n in tensor.shape[2:]])
-    for place in range(tensor.shape[0]):
-        if place % each < tensor.shape[1]:
-            filters[(place, place % each, *middle)] = 1
-    return _filled(tensor, filters)
-
-
-def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
-    """Normal numbers, and a fraction of each column zero."""
-    if tensor.ndim != 2:
-        raise ValueError("Only tensors with 2 dimensions are supported")
-    source, rows = generator or default_generator, tensor.shape[0]
-    entries = std * source.normal(tensor.shape, np.float64)
-    for column in entries.T:
-        column[source.permutation(rows)[: math.ceil(sparsity * rows)]] = 0
-    return _filled(tensor, entries)

@@ -76,8 +76,8 @@ def _unique(
     x: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:  # fmt: skip
-    flags: Any = (False, return_inverse, return_counts)
-    found = np.unique(x.array, *flags, dim)
+    flags: Any = (False, return_inverse, return_counts, dim)
+    found: Any = np.unique(x.array, *flags)
     return tuple(map(Tensor, found)) if isinstance(found, tuple) else Tensor(found)
 
 

@@ -93,35 +93,10 @@ class FunctionModule:
     def parameters(self, recurse: bool = True) -> Iterator[Tensor]:
         return iter(())
 
-    def named_parameters(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator[tuple[str, Tensor]]:
-        return iter(())
-
-    def named_buffers(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator[tuple[str, Tensor]]:
-        """The weights of losses."""
-        head = f"{prefix}." if prefix else ""
-        return ((f"{head}{name}", value) for name, value in vars(self).items() if isinstance(value, Tensor))
-
-    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        return (value for _, value in self.named_buffers())
-
     def state_dict(self) -> OrderedDict[str, Tensor]:
-        return OrderedDict((name, value.detach()) for name, value in self.named_buffers())
-
-    def children(self) -> Iterator[FunctionModule]:
-        return iter(())
-
-    def modules(self) -> Iterator[FunctionModule]:
-        return iter((self,))
-
-    def apply(self, fn: Callable[[FunctionModule], Any]) -> FunctionModule:
-        fn(self)
-        return self
-
-    def requires_grad_(self, requires_grad: bool = True) -> FunctionModule:
-        return self
-
-    def zero_grad(self, set_to_none: bool = True) -> None:
-        """Nothing, as there are no parameters."""
+        """The weights of losses."""
+        own = vars(self).items()
+        return OrderedDict((name, value.detach()) for name, value in own if isinstance(value, Tensor))
 
 
 def module(name: str) -> type[FunctionModule]:

@@ -221,8 +221,8 @@ def _unique(
     axis: int | None = None, **keywords: Any,
 ) -> Any:  # fmt: skip
     """Different entries, or slices: the first of each, whose gradient is theirs."""
-    flags: Any = (True, return_inverse, return_counts)
-    found: Any = np.unique(plain(x), *flags, axis, **keywords)
+    flags: Any = (True, return_inverse, return_counts, axis)
+    found: Any = np.unique(plain(x), *flags, **keywords)
     kept = np.take(np.ravel(x) if axis is None else x, found[1], axis=axis or 0)
     results = (kept, *found[1 if return_index else 2 :])
     return results if len(results) > 1 else kept
