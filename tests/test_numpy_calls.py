@@ -29,7 +29,7 @@ REFUSED = {
     "array2string", "busday_count", "busday_offset", "copyto", "datetime_as_string", "einsum_path", "fill_diagonal", "is_busday", "ix_",
     "packbits", "place", "polydiv", "put", "put_along_axis", "putmask", "roots", "save", "savetxt", "savez", "savez_compressed", "setxor1d",
     "sort_complex", "unique_all", "unique_counts", "unique_inverse", "unique_values", "unpackbits", "setdiff1d", "union1d", "intersect1d",
-    "spacing", "linalg.eig", "linalg.eigvals", "linalg.tensorinv", "array_repr", "array_str",
+    "spacing", "apply_over_axes", "trim_zeros", "linalg.eig", "linalg.eigvals", "linalg.tensorinv", "array_repr", "array_str",
     # of other kinds of arguments, tested elsewhere
     "can_cast", "common_type", "diag_indices_from", "histogram2d", "histogram_bin_edges", "histogramdd", "may_share_memory",
     "min_scalar_type", "ravel_multi_index", "result_type", "shares_memory", "tril_indices_from", "triu_indices_from", "unravel_index",

@@ -82,7 +82,7 @@ def test_ufuncs_of_scipy_are_recorded() -> None:
         ("linalg.sqrtm(-s)", ValueError, "no real square root"),
         ("linalg.schur(s)", AttributeError, "gradcli has no scipy.linalg.schur"),
         ("signal.convolve(v, a)", ValueError, "same dimensionality"),
-        ("linalg.solve_sylvester(a, b, b)", RuntimeError, "unknown|shape|rows|match|equations|entries"),
+        ("linalg.solve_sylvester(a, b, b)", RuntimeError, "do not fit"),
         ("stats.poisson.logpmf(0.5 + p, p)", RuntimeError, "expected index tensors"),
     ],
 )  # fmt: skip

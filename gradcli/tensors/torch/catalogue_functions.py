@@ -44,17 +44,12 @@ def function(name: str, where: str = "torch", *, parsed: bool = True) -> Callabl
     if found is None:
         raise AttributeError(missing(name, where))
     record, signature = found
-    leading = bool(signature.parameters) and signature.parameters[0].name in record.operands
     words = [p.name for p in signature.parameters]
     writes = words.index("inplace") if where == "torch.nn.functional" and "inplace" in words else None
     parts = record.results if where == "torch.linalg" and isinstance(record, Composite) else ()
-    single = leading and not record.variadic and len(record.operands) == 1
     check, alone = parser(name, where).check, False  # whether one tensor is known to be enough
 
     def run(*arguments: Any, **keywords: Any) -> Any:
-        if single and arguments and not isinstance(arguments[0], Tensor):
-            check(arguments, keywords)
-            raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(arguments[0]).__name__}")
         nonlocal alone
         if writes is not None and len(arguments) == writes + 1:
             arguments, keywords = arguments[:writes], {**keywords, "inplace": arguments[writes]}

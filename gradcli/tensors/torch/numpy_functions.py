@@ -177,13 +177,6 @@ def _along_axis(function: Callable[..., Any], axis: int, arr: Any, *given: Any, 
     return np.moveaxis(made, *places)
 
 
-def _over_axes(function: Callable[..., Any], a: Any, axes: Any) -> Any:
-    for axis in np.atleast_1d(axes).tolist():
-        found = function(a, axis)
-        a = found if np.ndim(found) == np.ndim(a) else np.expand_dims(found, axis)
-    return a
-
-
 def _piecewise(x: Any, condlist: Any, funclist: Any, *given: Any, **named: Any) -> Any:
     """Values, or functions of the entries for which a condition is the last to hold."""
     entries = tensor_of(x)
@@ -226,24 +219,6 @@ def _unique(
     kept = np.take(np.ravel(x) if axis is None else x, found[1], axis=axis or 0)
     results = (kept, *found[1 if return_index else 2 :])
     return results if len(results) > 1 else kept
-
-
-def _trimmed(filt: Any, trim: str = "fb", axis: Any = -1) -> Any:
-    places = np.flatnonzero(plain(filt)) if np.ndim(filt) == 1 else None
-    if places is None:
-        raise UnreadArgumentError("trim_zeros takes a vector", help="take the slices")
-    first, last = (places[0], places[-1]) if len(places) else (len(filt), len(filt) - 1)
-    start = int(first) if "f" in trim.lower() else 0
-    return filt[start : int(last) + 1 if "b" in trim.lower() else len(filt)]
-
-
-def _bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
-    """How often each number occurs, or the sums of its weights."""
-    places = plain(x)
-    if not requires_grad(weights):
-        return np.bincount(places, plain(weights), minlength)
-    rows = np.arange(len(np.bincount(places, minlength=minlength)))[:, None] == places
-    return np.matmul(rows.astype(float), weights)
 
 
 def _inserted(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
@@ -299,26 +274,12 @@ def _polynomial_of_roots(seq_of_zeros: Any) -> Any:
     return made
 
 
-def _fitted(x: Any, y: Any, deg: int, rcond: Any = None, full: bool = False, w: Any = None) -> Any:
+def _fitted(x: Any, y: Any, deg: int, **keywords: Any) -> Any:
     """The coefficients of the polynomial of a degree that fits best."""
-    refuse("polyfit", rcond=rcond, full=full or None)
-    rows, values = np.vander(tensor_of(x), int(deg) + 1), tensor_of(y)
-    if w is not None:
-        rows = rows * np.expand_dims(tensor_of(w), 1)
-        values = np.transpose(np.transpose(values) * tensor_of(w))
+    refuse("polyfit", **keywords)
+    rows = np.vander(tensor_of(x), int(deg) + 1)
     size = np.sqrt((rows * rows).sum(0))
-    return np.transpose(np.transpose(np.linalg.lstsq(rows / size, values)[0]) / size)
-
-
-def _interpolated(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: float | None = None) -> Any:
-    if period is None:
-        return by_name("interp", x, xp, fp, left=left, right=right)
-    places, length = np.remainder(tensor_of(xp), abs(period)), abs(period)
-    order = np.argsort(plain(places))
-    around = [order[-1], *order, order[0]]
-    turns = length * np.array([-1.0, *[0.0] * len(order), 1.0])
-    x, values = np.remainder(tensor_of(x), length), tensor_of(fp)[around]
-    return by_name("interp", x, places[around] + turns, values)
+    return np.transpose(np.transpose(np.linalg.lstsq(rows / size, tensor_of(y))[0]) / size)
 
 
 def _of_triangle(name: str) -> Callable[..., Any]:
@@ -361,11 +322,11 @@ _ENTRIES = (
     "triu_indices_from", "diag_indices_from",
 )  # fmt: skip
 _LIKE = ("zeros_like", "ones_like", "full_like", "empty_like")
-_EDGES = ("histogram", "histogram_bin_edges", "histogram2d", "histogramdd")
+_COUNTS = ("bincount", "histogram", "histogram_bin_edges", "histogram2d", "histogramdd")
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{name: _of_entries(getattr(np, name)) for name in _ENTRIES},
     "linalg.matrix_rank": _of_entries(np.linalg.matrix_rank),
-    **{name: of_constants(getattr(np, name)) for name in _EDGES},
+    **{name: of_constants(getattr(np, name)) for name in _COUNTS},
     **{name: of_constants(getattr(np, name), 1) for name in _LIKE},
     **{name: _moving(getattr(np, name)) for name in ("block", "dsplit", "delete", "unstack", "roll")},
     "choose": _moving(np.choose, 1), "fftshift": _moving(np.fft.fftshift),
@@ -374,15 +335,15 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
         by_name("where", condition, *choices) if choices else np.nonzero(plain(condition))
     ),
     "transpose": _transposed, "copy": _copied, "astype": _astype, "einsum": _einsum,
-    "apply_along_axis": _along_axis, "apply_over_axes": _over_axes, "piecewise": _piecewise,
+    "apply_along_axis": _along_axis, "piecewise": _piecewise,
     "sort": _ordering("sort"), "argsort": _ordering("argsort"), "partition": _partition,
-    "unique": _unique, "trim_zeros": _trimmed, "bincount": _bincount, "real": lambda x: x,
+    "unique": _unique, "real": lambda x: x,
     "real_if_close": lambda a, tol=100: a, "imag": np.zeros_like,
     "angle": lambda z, deg=False: np.degrees(by_name("angle", z)) if deg else by_name("angle", z),
     "poly": _polynomial_of_roots,
     "linspace": _spaced, "logspace": _log_spaced, "geomspace": _geometric, "polyfit": _fitted,
     "linalg.eigh": _of_triangle("eigh"), "linalg.eigvalsh": _of_triangle("eigvalsh"),
-    "interp": _interpolated, "concat": partial(by_name, "concatenate"),
+    "concat": partial(by_name, "concatenate"),
     "linalg.vecdot": inner_products,
     **{name: _parts(name) for name in ("split", "array_split", "hsplit", "vsplit")},
 }  # fmt: skip

@@ -98,7 +98,7 @@ def random_(source: Generator, x: np.ndarray, low: Any = None, high: Any = None)
 def _most(kind: np.dtype[Any]) -> int:
     if kind.kind in dtypes.FLOATS:
         bits: int = dtypes.limits(kind).nmant
-        return 2 ** (bits + 1)
+        return 1 << (bits + 1)
     return min(int(np.iinfo(kind).max), 2**63 - 1)
 
 
