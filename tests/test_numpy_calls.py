@@ -356,3 +356,14 @@ def test_whole_numbers_take_no_floats_that_require_grad() -> None:
 def test_bins_of_what_requires_no_grad() -> None:
     found, wanted = np.histogram(torch.tensor([1.0, 5.0, 2.0]), 4), np.histogram(np.array([1.0, 5.0, 2.0]), 4)
     assert [part.tolist() for part in found] == [part.tolist() for part in wanted]
+
+
+@pytest.mark.parametrize("text", [
+    "np.linspace(x, 2 * x, 3)", "np.geomspace(x, 4 * x, 3)", "np.ldexp(x, [1, 2])", "np.insert(x, 1, 2.5)", "np.block([x, x])",
+    "np.delete(x, 0)", "np.piecewise(x, [x > 1.2], [lambda t: 2 * t, 0.5])", "np.unique(x)", "np.choose([0, 1], [x, x])", "np.poly(x)",
+])  # fmt: skip
+def test_single_precision_stays(text: str) -> None:
+    array = np.array([1.0, 1.5], np.float32)
+    found, wanted = (eval(text, {"np": np, "x": x}) for x in (torch.tensor(array), array))
+    assert found.dtype == torch.float32
+    assert found.numpy() == pytest.approx(wanted, rel=1e-5)

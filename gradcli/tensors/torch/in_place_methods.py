@@ -9,7 +9,6 @@ import numpy as np
 
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.pytorch import unbroadcastable
-from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.batched import memory_of
 from gradcli.tensors.core.casts import as_tensor
 from gradcli.tensors.core.entry_writing import mismatch, write
@@ -77,18 +76,10 @@ def _rearranged(name: str) -> Callable[..., Tensor]:
     return change
 
 
-def _float_power(x: Tensor, exponent: Any) -> Tensor:
-    if x.dtype != dtypes.float64:
-        kind = x.dtype.in_messages
-        raise RuntimeError(f"the base given to float_power_ has dtype {kind} but the operation's result requires dtype Double")
-    return update(x, "float_power", (exponent,), {})
-
-
 IN_PLACE: dict[str, Callable[..., Tensor]] = {
     "copy_": _copy,
     "index_put_": _index_put,
     "fill_": _filled,
     "zero_": _zeroed,
-    "float_power_": _float_power,
     **{f"{name}_": _rearranged(name) for name in ("t", "squeeze", "unsqueeze", "transpose", "swapaxes", "swapdims")},
 }

@@ -239,20 +239,23 @@ def _spaced(
     first, last = np.broadcast_arrays(tensor_of(start), tensor_of(stop))
     count = num - 1 if endpoint else num
     share = (np.arange(num) / max(count, 1)).reshape(-1, *[1] * np.ndim(first))
+    share = share.astype(np.result_type(plain(first), plain(last), 1.0))
     made = first + (last - first) * share
     if endpoint and num > 1:
         made = np.where(share == 1, last, made)
-    made = np.moveaxis(made, 0, axis)
-    made = made if dtype is None else made.astype(dtype)
+    made = _in_dtype(np.moveaxis(made, 0, axis), dtype)
     return (made, (last - first) / count) if retstep else made
+
+
+def _in_dtype(made: Any, dtype: Any) -> Any:
+    return made if dtype is None else made.astype(dtype)
 
 
 def _log_spaced(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0,
     dtype: Any = None, axis: int = 0,
 ) -> Any:  # fmt: skip
-    made = np.power(base, _spaced(start, stop, num, endpoint, axis=axis))
-    return made if dtype is None else made.astype(dtype)
+    return _in_dtype(np.power(base, _spaced(start, stop, num, endpoint, axis=axis)), dtype)
 
 
 def _geometric(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
@@ -260,8 +263,7 @@ def _geometric(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtyp
     if np.any(np.sign(plain(start)) != np.sign(plain(stop))):
         raise ValueError("a geometric sequence has numbers of one sign")
     first, last = (np.log(np.abs(tensor_of(end))) for end in (start, stop))
-    made = signs * np.exp(_spaced(first, last, num, endpoint, axis=axis))
-    return made if dtype is None else made.astype(dtype)
+    return _in_dtype(signs * np.exp(_spaced(first, last, num, endpoint, axis=axis)), dtype)
 
 
 def _polynomial_of_roots(seq_of_zeros: Any) -> Any:

@@ -98,8 +98,10 @@ def _scaled(x: Any, exponents: Any) -> Any:
     whole = np.asarray(plain(exponents))
     if whole.dtype.kind in dtypes.FLOATS:
         raise TypeError("np.ldexp: the second argument is of whole numbers")
-    half = whole // 2
-    return np.multiply(np.multiply(x, np.exp2(half)), np.exp2(whole - half))
+    x, half = tensor_of(x), whole // 2
+    kind = np.result_type(x.array, 1.0)
+    powers = (np.exp2(part.astype(kind)) for part in (half, whole - half))
+    return functools.reduce(np.multiply, powers, x)
 
 
 def _reduce(
