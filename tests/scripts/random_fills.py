@@ -5,7 +5,11 @@ import gradcli.nn.functional as F
 torch.manual_seed(0)
 for kind in (torch.float32, torch.float64):
     print(torch.rand(5, dtype=kind), torch.randn(20, dtype=kind), torch.empty(3, 2, dtype=kind).uniform_(-1, 2))
-    print(torch.empty(9, dtype=kind).normal_(2.0, 0.5), torch.rand_like(torch.ones(2, dtype=kind)), torch.randn_like(torch.ones(2, dtype=kind)))
+    print(
+        torch.empty(9, dtype=kind).normal_(2.0, 0.5),
+        torch.rand_like(torch.ones(2, dtype=kind)),
+        torch.randn_like(torch.ones(2, dtype=kind)),
+    )
 print(torch.normal(torch.arange(3.0), torch.ones(3)), torch.randint(-3, 4, (6,)), torch.randint_like(torch.zeros(3), 5), torch.randperm(9))
 state = torch.get_rng_state()
 torch.randn(3, dtype=torch.float64)
