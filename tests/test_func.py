@@ -314,8 +314,6 @@ def test_who_writes_to_a_tensor_leaves_the_tangents_of_others() -> None:
 class Cube(torch.autograd.Function):
     """x**3, whose derivatives are the user's."""
 
-    generate_vmap_rule = True
-
     @staticmethod
     def forward(x: Any) -> Any:
         return x**3
@@ -345,37 +343,23 @@ def test_functions_of_users() -> None:
 
 
 class Total(torch.autograd.Function):
-    """The sum of a list of tensors."""
+    """The sum of a list of tensors, of which the first has a gradient."""
 
     @staticmethod
-    def forward(first: Any, others: Any) -> Any:
+    def forward(ctx: Any, first: Any, others: Any) -> Any:
         return first + sum(others)
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-        pass
-
-    @staticmethod
-    def vmap(info: Any, in_dims: Any, first: Any, others: Any) -> Any:
-        assert in_dims == (0, [0, None])
-        return Total.apply(first, [others[0], others[1]]), 0
-
-
-class Lone(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, x: Any) -> Any:
-        return x * 2
-
-    @staticmethod
     def backward(ctx: Any, g: Any) -> Any:
-        return g * 2
+        return 2 * g, None
 
 
-def test_rules_for_batches_see_lists_of_examples() -> None:
+def test_functions_of_users_without_a_context_of_their_own_take_examples() -> None:
     x = torch.arange(3.0)
     assert vmap(lambda x: Total.apply(x, [x, torch.tensor(1.0)]))(x).tolist() == [1.0, 3.0, 5.0]
-    with pytest.raises(RuntimeError, match="it must override the setup_context staticmethod"):
-        vmap(Lone.apply)(x)
+    assert vmap(grad(lambda x: Total.apply(x, [x.detach()])))(x).tolist() == [2.0, 2.0, 2.0]
+    inner = vmap(vmap(Total.apply, in_dims=(0, None)), in_dims=(0, None))
+    assert inner(torch.ones(2, 3), [torch.tensor(1.0)]).tolist() == [[2.0] * 3] * 2
 
 
 WRITES: dict[str, Callable[[Any, Any], Any]] = {

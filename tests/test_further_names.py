@@ -60,7 +60,7 @@ def test_what_is_left_out_says_why(text: str, why: str) -> None:
 def test_tensors_are_on_the_cpu() -> None:
     with pytest.raises(RuntimeError, match="Torch not compiled with CUDA enabled"):
         torch.set_default_device("cuda")
-    assert gradcli.nn.init.dirac_ is torch.nn.init.dirac_
+    assert gradcli.nn.init.eye_ is torch.nn.init.eye_
 
 
 def test_alpha_dropout_is_differentiated() -> None:
@@ -74,17 +74,73 @@ def test_alpha_dropout_is_differentiated() -> None:
     np.testing.assert_allclose(gradient.numpy(), np.where(kept.numpy(), scale, 0.0), rtol=1e-15)
 
 
-def test_counts_follow_the_seed_and_their_distributions() -> None:
-    means, trials = torch.full((4000,), 7.0), torch.full((4000,), 30.0)
-    for draw, mean, variance in (
-        (lambda: torch.poisson(means), 7.0, 7.0),
-        (lambda: torch.binomial(trials, torch.tensor(0.6)), 18.0, 7.2),
-    ):
-        torch.manual_seed(1)
-        counts = draw()
-        assert abs(counts.mean().item() - mean) < 0.2
-        assert abs(counts.var().item() - variance) < 0.8
-        torch.manual_seed(1)
-        assert (draw() == counts).all()
+# What is drawn, as a tensor of many numbers, with its mean and its standard deviation; NaN where it has none.
+_DRAWN: list[tuple[str, float, float]] = [
+    ("torch.poisson(torch.full((8000,), 7.0))", 7.0, 7.0**0.5),
+    ("torch.binomial(torch.full((8000,), 30.0), torch.tensor(0.6))", 18.0, 7.2**0.5),
+    ("torch.bernoulli(torch.full((8000,), 0.3))", 0.3, 0.21**0.5),
+    ("torch.bernoulli(x, 0.3)", 0.3, 0.21**0.5),
+    ("x.bernoulli_(torch.tensor(0.3))", 0.3, 0.21**0.5),
+    ("x.exponential_(2.0)", 0.5, 0.5),
+    ("x.geometric_(0.25)", 4.0, 12**0.5),
+    ("x.log_normal_(0.5, 0.1).log()", 0.5, 0.1),
+    ("x.cauchy_(3.0, 1.0).sub(3).sign()", 0.0, 1.0),
+    ("x.random_(2, 12)", 6.5, 99**0.5 / 12**0.5),
+    ("x.to(torch.int8).random_() / 127", 0.5, 12**-0.5),
+    ("torch.multinomial(torch.tensor([1.0, 0.0, 3.0]), 8000, replacement=True)", 1.5, 0.75**0.5),
+    ("torch.nn.init.trunc_normal_(x)", 0.0, 0.8796),
+    ("torch.nn.init.trunc_normal_(x, 1.0, 2.0, 9.0, 11.0)", 9.4337, 0.3914),
+    ("torch.nn.init.trunc_normal_(x, 1.0, 2.0, -29.0, -27.0)", -27.1414, 0.1407),
+    ("F.dropout(torch.ones(8000), 0.2)", 1.0, 0.5),
+    ("F.dropout2d(torch.ones(80, 100, 2), 0.2)[..., 0]", 1.0, 0.5),
+    ("F.gumbel_softmax(torch.zeros(8000, 2), hard=True)[:, 0]", 0.5, 0.5),
+    ("F.alpha_dropout(torch.randn(8000), 0.2, True)", 0.0, 1.0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "mean", "deviation"), _DRAWN)
+def test_draws_follow_the_seed_and_their_distributions(text: str, mean: float, deviation: float) -> None:
+    def draw() -> Any:
+        return eval(text, {"torch": torch, "F": torch.nn.functional, "x": torch.empty(8000)}).double()
+
+    torch.manual_seed(1)
+    state, drawn = torch.get_rng_state(), draw()
+    assert abs(drawn.mean().item() - mean) < 0.06 * deviation
+    assert drawn.std().item() == pytest.approx(deviation, rel=0.08)
+    torch.set_rng_state(state)
+    assert (draw() == drawn).all()
+
+
+def test_ends_of_distributions() -> None:
     assert torch.poisson(torch.tensor([0.0, 0.0])).tolist() == [0, 0]
     assert torch.binomial(torch.tensor([5.0, 0.0]), torch.tensor([1.0, 0.5])).tolist() == [5, 0]
+    assert torch.nn.functional.dropout(torch.ones(3), 1.0).tolist() == [0, 0, 0]
+    assert sorted(torch.multinomial(torch.tensor([1.0, 2.0, 0.0]), 2).tolist()) == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("torch.multinomial(torch.tensor([1.0, 2.0, 0.0]), 3)", RuntimeError),
+        ("torch.multinomial(torch.tensor([1.0, -2.0]), 1)", RuntimeError),
+        ("torch.multinomial(torch.tensor([1.0, 2.0]))", TypeError),
+        ("torch.bernoulli(torch.tensor([2.0]))", RuntimeError),
+        ("torch.poisson(torch.tensor([-1.0]))", RuntimeError),
+        ("torch.poisson(torch.tensor([1]))", RuntimeError),
+        ("torch.empty(2).exponential_(0.0)", RuntimeError),
+        ("torch.empty(2).geometric_()", TypeError),
+        ("torch.nn.functional.dropout(torch.ones(2), 1.5)", ValueError),
+        ("torch.nn.functional.dropout2d(torch.ones(2), 0.5)", RuntimeError),
+        ("torch.ones(2, requires_grad=True).exponential_()", RuntimeError),
+    ],
+)
+def test_draws_that_are_refused(text: str, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        eval(text, {"torch": torch})
+
+
+@pytest.mark.parametrize("shape", [(5, 2), (2, 6), (3, 2, 2)])
+def test_orthogonal_weights(shape: tuple[int, ...]) -> None:
+    matrix = torch.nn.init.orthogonal_(torch.empty(shape, dtype=torch.float64), gain=2.0).reshape(shape[0], -1)
+    matrix = matrix if matrix.shape[0] <= matrix.shape[1] else matrix.T
+    np.testing.assert_allclose((matrix @ matrix.T).numpy(), 4 * np.eye(len(matrix)), atol=1e-12)

@@ -54,3 +54,11 @@ def test_every_class_of_modules_txt_can_be_made_and_says_what_it_is() -> None:
     made = [getattr(gradcli.nn, name) for name in dir(gradcli.nn) if name[0].isupper() and name != "Parameter"]
     assert len(made) > 90
     assert all(cls.__name__ in repr(cls) for cls in made)
+
+
+@pytest.mark.parametrize("text", [
+    "ReLU()", "MSELoss(reduction='sum')", "MaxPool2d(kernel_size=2)", "Dropout(p=0.2)", "AvgPool2d(kernel_size=2, stride=1)",
+    "ConstantPad1d(padding=(2, 2), value=3.5)", "Softmax(dim=1)",
+])  # fmt: skip
+def test_a_class_says_what_it_was_told(text: str) -> None:
+    assert repr(eval(f"gradcli.nn.{text}")) == text

@@ -270,7 +270,7 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: torch.zeros(3).unflatten(0, (2, 2)), RuntimeError, r"unflatten: an axis of 3 entries cannot have the shape \(2, 2\)"),
     (lambda: torch.zeros(3).vsplit(1), RuntimeError, r"vsplit needs an array of at least 2 axes, not of shape \(3,\)"),
     (lambda: torch.zeros(3).hsplit(2), RuntimeError, "split: 3 entries have no 2 equal parts"),
-    (lambda: torch.zeros(3).H, RuntimeError, "tensor.H is only supported on matrices"),
+    (lambda: torch.zeros(3).H, RuntimeError, "tensor.H is of matrices"),
 ]  # fmt: skip
 
 

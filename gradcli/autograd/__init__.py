@@ -16,7 +16,7 @@ from gradcli.tensors.core.modes import (
     set_grad_enabled,
     set_multithreading_enabled,
 )
-from gradcli.tensors.torch.custom_transforms import Function
+from gradcli.tensors.torch.custom_functions import Function
 from gradcli.tensors.torch.namespace import missing
 
 __all__ = [

@@ -3,14 +3,12 @@
 from gradcli.tensors.torch.initialization import (
     calculate_gain,
     constant_,
-    dirac_,
     eye_,
     kaiming_normal_,
     kaiming_uniform_,
     normal_,
     ones_,
     orthogonal_,
-    sparse_,
     trunc_normal_,
     uniform_,
     xavier_normal_,
@@ -19,6 +17,6 @@ from gradcli.tensors.torch.initialization import (
 )
 
 __all__ = [
-    "calculate_gain", "constant_", "dirac_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_", "orthogonal_", "sparse_",
+    "calculate_gain", "constant_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_", "orthogonal_",
     "trunc_normal_", "uniform_", "xavier_normal_", "xavier_uniform_", "zeros_",
 ]  # fmt: skip

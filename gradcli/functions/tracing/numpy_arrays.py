@@ -22,8 +22,7 @@ from gradcli.tensors.core.casts import cast
 from gradcli.tensors.core.entry_writing import write
 from gradcli.tensors.core.subscripts import get, rows
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.torch.numpy_protocols import function_on_tensors
-from gradcli.tensors.torch.ufunc_calls import ufunc_on_tensors
+from gradcli.tensors.torch.numpy_protocols import function_on_tensors, ufunc_on_tensors
 
 _IN_PLACE = ("partition", "put", "resize", "sort")  # methods of arrays that are not NumPy's function of their name
 

@@ -23,11 +23,6 @@ def holds_halves(kinds: Any) -> bool:
     return any(map(is_half, kinds)) if isinstance(kinds, tuple) else is_half(kinds)
 
 
-def drawn_in(kind: np.dtype[Any]) -> np.dtype[Any]:
-    """The dtype that random numbers are drawn in, and rounded from."""
-    return np.dtype(np.float32) if is_half(kind) else kind
-
-
 def widened(value: Any) -> Any:
     """An array in the dtype that it is computed with, or each of several; whatever else there is, as it is."""
     if isinstance(value, np.ndarray):

@@ -43,35 +43,26 @@ def array_of(data: Any, dtype: Any) -> np.ndarray:
 
 
 def _ragged(data: Any) -> Exception:
-    """PyTorch's error for lists that are not of one length at every depth, which the first of each says."""
-    lengths, first = [], data
-    while isinstance(first, (list, tuple)):
-        lengths.append(len(first))
-        first = first[0] if first else None
+    """The error for lists that are not of one length at every depth."""
     level = [data]
-    for depth, length in enumerate(lengths):
-        for part in level:
-            if not isinstance(part, (list, tuple)):
-                return TypeError("not a sequence")
-            if len(part) != length:
-                return ValueError(f"expected sequence of length {length} at dim {depth} (got {len(part)})")
-        level = [item for part in level for item in part]
-    inner = next(part for part in level if isinstance(part, (list, tuple)))
-    wanted = "must be real number, not {}" if isinstance(first, float) else "'{}' object cannot be interpreted as an integer"
-    return TypeError(wanted.format(type(inner).__name__))
+    while all(isinstance(part, (list, tuple)) for part in level):
+        lengths = sorted(set(map(len, level)))
+        if len(lengths) > 1:
+            return ValueError(f"nested lists are of the lengths {lengths} at one depth: expected sequence of length {lengths[0]}")
+        level = [part for row in level for part in row]
+    return TypeError("nested lists hold numbers or lists at one depth, not both")
 
 
 def _no_numbers(data: Any, dtype: np.dtype[Any]) -> Exception:
-    """PyTorch's error for entries that are no numbers, which the first such one says."""
+    """The error for entries that are no numbers, which the first such one says."""
     if isinstance(data, (list, tuple)):
-        parts = [part for part in data if isinstance(part, (list, tuple, str)) or not isinstance(part, (bool, int, float, np.generic))]
-        return _no_numbers(parts[0], dtype) if parts else ValueError("Overflow when unpacking long long")
-    if isinstance(data, (str, bytes)):
-        return TypeError(f"new(): invalid data type '{type(data).__name__}'")
+        parts = [part for part in data if isinstance(part, str) or not isinstance(part, (bool, int, float, np.generic))]
+        return _no_numbers(parts[0] if parts else 2**64, dtype)
     if isinstance(data, int):
         return ValueError("Overflow when unpacking long long")
-    if isinstance(data, (np.ndarray, complex)):
-        return TypeError(f"tensors hold real numbers and booleans, not {dtype}")
+    if isinstance(data, (str, bytes, np.ndarray, complex)):
+        kind = dtype if isinstance(data, np.ndarray) else type(data).__name__
+        return TypeError(f"tensors hold real numbers and booleans, not {kind}")
     return RuntimeError(f"Could not infer dtype of {type(data).__name__}")
 
 

@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.pytorch import unbroadcastable
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.batched import by_example
 from gradcli.tensors.core.in_place import update
 from gradcli.tensors.core.tensor import Tensor
-
-_NUMBERS = (bool, int, float, np.ndarray, np.generic)
+from gradcli.tensors.torch.introspection import check_shapes
 
 
 def _promoted(name: str, booleans: bool, x: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -22,19 +20,16 @@ def _promoted(name: str, booleans: bool, x: Any, y: Any) -> tuple[np.ndarray, np
     kind = dtypes.result_type(arrays)
     if kind.kind in dtypes.FLOATS or (kind.kind == "b" and not booleans):
         raise dtypes.untaken(name, kind)
-    said = unbroadcastable([np.shape(a) for a in arrays])
-    if said:
-        raise RuntimeError(said)
+    check_shapes(*arrays)
     left, right = (np.asarray(a).astype(kind) for a in arrays)  # which wraps around
     return left, right
 
 
-def _pairs(name: str, function: Callable[..., Any], booleans: bool = True, numbers: bool = True) -> Callable[[Any, Any], Tensor]:
+def _pairs(name: str, function: Callable[..., Any], booleans: bool = True) -> Callable[[Any, Any], Tensor]:
     @by_example
     def run(x: Any, other: Any) -> Tensor:
-        for operand, second in ((x, other), (other, x)):
-            if not isinstance(operand, Tensor) and not (numbers and isinstance(second, Tensor) and isinstance(operand, _NUMBERS)):
-                raise TypeError(f"{name}(): an operand must be Tensor, not {type(operand).__name__}")
+        if not isinstance(x, Tensor) and not isinstance(other, Tensor):
+            raise TypeError(f"{name}(): argument 'other' must be Tensor, not {type(other).__name__}")
         return Tensor(np.asarray(function(*_promoted(name, booleans, x, other))))
 
     run.__name__ = run.__qualname__ = name
@@ -48,34 +43,33 @@ def bitwise_not(x: Tensor) -> Tensor:
     return Tensor(np.asarray(np.bitwise_not(x.array)))
 
 
-BITS: dict[str, Callable[..., Tensor]] = {
-    "bitwise_not": bitwise_not,
-    "bitwise_and": _pairs("bitwise_and", np.bitwise_and),
-    "bitwise_or": _pairs("bitwise_or", np.bitwise_or),
-    "bitwise_xor": _pairs("bitwise_xor", np.bitwise_xor),
-    "bitwise_left_shift": _pairs("bitwise_left_shift", np.left_shift, booleans=False),
-    "bitwise_right_shift": _pairs("bitwise_right_shift", np.right_shift, booleans=False),
-    "gcd": _pairs("gcd", np.gcd, booleans=False, numbers=False),
-    "lcm": _pairs("lcm", np.lcm, booleans=False, numbers=False),
-}  # fmt: skip
 _OF_OPERATORS = {
+    "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "lshift": np.left_shift, "rshift": np.right_shift,
+}  # fmt: skip
+_NAMES = {
     "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "lshift": "bitwise_left_shift", "rshift": "bitwise_right_shift",
 }  # fmt: skip
+BITS: dict[str, Callable[..., Tensor]] = {
+    "bitwise_not": bitwise_not,
+    **{name: _pairs(name, _OF_OPERATORS[sign], "shift" not in sign) for sign, name in _NAMES.items()},
+    "gcd": _pairs("gcd", np.gcd, booleans=False), "lcm": _pairs("lcm", np.lcm, booleans=False),
+}  # fmt: skip
 
 
-def _operator(name: str, reflected: bool = False) -> Callable[[Tensor, Any], Any]:
+def _operators(sign: str, name: str) -> dict[str, Callable[..., Any]]:
+    """The methods of an operator: from the left, from the right, and in place."""
     function = BITS[name]
 
-    def operator(x: Tensor, other: Any) -> Any:
-        if not isinstance(other, (Tensor, *_NUMBERS)):
-            return NotImplemented
-        return function(other, x) if reflected else function(x, other)
+    def left(x: Tensor, other: Any) -> Any:
+        return function(x, other) if isinstance(other, _OPERANDS) else NotImplemented
 
-    return operator
+    def right(x: Tensor, other: Any) -> Any:
+        return function(other, x) if isinstance(other, _OPERANDS) else NotImplemented
 
+    def in_place(x: Tensor, other: Any) -> Tensor:
+        return update(x, name, (other,), {})
 
-def _in_place(name: str) -> Callable[[Tensor, Any], Tensor]:
-    return lambda x, other: update(x, name, (other,), {})
+    return {f"__{sign}__": left, f"__r{sign}__": right, f"__i{sign}__": in_place}
 
 
 def _invert(x: Tensor) -> Tensor:
@@ -85,9 +79,8 @@ def _invert(x: Tensor) -> Tensor:
     return found
 
 
+_OPERANDS = (Tensor, bool, int, float, np.ndarray, np.generic)
 BIT_OPERATORS: dict[str, Callable[..., Any]] = {
     "__invert__": _invert,
-    **{f"__{sign}__": _operator(name) for sign, name in _OF_OPERATORS.items()},
-    **{f"__r{sign}__": _operator(name, reflected=True) for sign, name in _OF_OPERATORS.items()},
-    **{f"__i{sign}__": _in_place(name) for sign, name in _OF_OPERATORS.items()},
+    **{method: function for sign, name in _NAMES.items() for method, function in _operators(sign, name).items()},
 }

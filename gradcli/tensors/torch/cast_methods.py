@@ -38,14 +38,13 @@ def _to(
 
 
 def _type(x: Tensor, dtype: Any = None) -> Any:
+    if dtype is None:
+        return f"torch.{x.dtype.tensor_type}"
     if isinstance(dtype, str):
-        found = next((kind for kind in dtypes.NAMES.values() if f"torch.{kind.tensor_type}" == dtype), None)
-        if found is None:
-            raise ValueError(f"invalid type: {dtype!r}")
-        return _to(x, found)
-    if not (dtype is None or isinstance(dtype, (type, dtypes.dtype)) or dtypes.of_pytorch(dtype) is not None):
-        raise TypeError("dtype must be a type, str, or dtype object")
-    return f"torch.{x.dtype.tensor_type}" if dtype is None else _to(x, dtype)
+        raise ValueError(f"invalid type: {dtype!r}: gradcli has dtypes, such as torch.float64")
+    if not (isinstance(dtype, (type, dtypes.dtype)) or dtypes.of_pytorch(dtype) is not None):
+        raise TypeError("dtype must be a type or a dtype")
+    return _to(x, dtype)
 
 
 def _astype(x: Tensor, dtype: Any, *, copy: bool = True) -> Tensor:

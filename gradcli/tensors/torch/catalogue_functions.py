@@ -18,20 +18,18 @@ from gradcli.tensors.core.batched import Batched
 from gradcli.tensors.core.casts import as_tensor, clone_of
 from gradcli.tensors.core.in_place import update
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.core.user_warnings import warn
 from gradcli.tensors.dispatch.apply import apply
 from gradcli.tensors.dispatch.checked_calls import checked
 from gradcli.tensors.dispatch.library_calls import call, known, missing
 from gradcli.tensors.dispatch.named_results import named_results
 from gradcli.tensors.torch.bits import BITS
 from gradcli.tensors.torch.cast_methods import CASTS
-from gradcli.tensors.torch.counts import COUNTS
-from gradcli.tensors.torch.introspection import INTROSPECTION
+from gradcli.tensors.torch.introspection import FUNCTIONS as QUESTIONS
+from gradcli.tensors.torch.introspection import METHODS
 from gradcli.tensors.torch.layer_functions import OF_LAYERS
 from gradcli.tensors.torch.memory_methods import MEMORY
+from gradcli.tensors.torch.random_fills import COUNTS, RANDOM
 from gradcli.tensors.torch.random_fills import OF_NETWORKS as RANDOM_OF_NETWORKS
-from gradcli.tensors.torch.random_fills import RANDOM
-from gradcli.tensors.torch.searching import SEARCHING
 
 
 @cache
@@ -72,11 +70,6 @@ def function_names() -> list[str]:
     return sorted(name for name in {*public_names(), *names()} if "." not in name and known(name) is not None)
 
 
-def names_at_the_top() -> list[str]:
-    """Those that mean the same functions at the top."""
-    return function_names()
-
-
 def stack(tensors: Any, dim: int = 0) -> Tensor:
     stacked: Tensor = apply(find("stack"), list(tensors), {"axis": dim})
     return stacked
@@ -85,7 +78,7 @@ def stack(tensors: Any, dim: int = 0) -> Tensor:
 def einsum(equation: Any, *operands: Any) -> Any:
     """Sums of products over named axes; ``einsum(x, [0, 1], y, [1, 2], [0, 2])`` names them by numbers."""
     if isinstance(equation, Tensor) and operands:
-        equation, operands = _lettered((equation, *operands))
+        equation, operands = lettered((equation, *operands))
     if isinstance(operands[0] if operands else None, (list, tuple)):
         operands = tuple(operands[0])
     if not operands:
@@ -134,12 +127,15 @@ def _sums(equation: str) -> bool:
     return bool(letters - set(result)) if arrow else any(term.count(letter) > 1 for letter in letters)
 
 
-def _lettered(given: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
+def lettered(given: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
     """Tensors that lists of numbers follow, and perhaps a list for the result, as an equation and its operands."""
-    pairs = len(given) // 2
-    terms = ["".join("..." if place is Ellipsis else ascii_letters[place] for place in given[2 * i + 1]) for i in range(pairs)]
-    result = "" if len(given) % 2 == 0 else "->" + "".join("..." if place is Ellipsis else ascii_letters[place] for place in given[-1])
-    return ",".join(terms) + result, given[0 : 2 * pairs : 2]
+    pairs = len(given) // 2 * 2
+    terms = ",".join(map(_letters, given[1:pairs:2]))
+    return terms + (f"->{_letters(given[-1])}" if len(given) % 2 else ""), given[:pairs:2]
+
+
+def _letters(places: Any) -> str:
+    return "".join("..." if place is Ellipsis else ascii_letters[place] for place in places)
 
 
 def where(condition: Any, *choices: Any, **keywords: Any) -> Any:
@@ -147,20 +143,12 @@ def where(condition: Any, *choices: Any, **keywords: Any) -> Any:
     if not isinstance(condition, Tensor):
         raise TypeError(f"where(): argument 'condition' must be Tensor, not {type(condition).__name__}")
     if not choices and not keywords:
-        return INTROSPECTION["nonzero"](condition, as_tuple=True)
+        return METHODS["nonzero"](condition, as_tuple=True)
     if condition.array.dtype != np.bool_:
         if condition.array.dtype != np.uint8:
-            kind = condition.dtype.in_messages
-            raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {kind}")
-        warn(_BYTES)
+            raise RuntimeError(f"where: the condition is a boolean tensor, not one of {condition.dtype.name}")
         condition = condition.to(dtypes.bool_)
     return call("where", TORCH, (condition, *choices), keywords)
-
-
-_BYTES = (
-    "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future version of PyTorch. Use a "
-    "boolean condition instead."
-)
 
 
 def where_of(x: Tensor, condition: Any, other: Any) -> Any:
@@ -209,6 +197,8 @@ def broadcast_shapes(*shapes: Any) -> dtypes.Size:
 
 def one_hot(x: Tensor, num_classes: int = -1) -> Tensor:
     """A row of zeros with a one at each entry's place."""
+    if x.dtype is not dtypes.int64:
+        raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
     if num_classes == -1:
         if not x.array.size:
             raise RuntimeError("Class values must be non-negative: can not infer total number of classes from empty tensor.")
@@ -238,16 +228,11 @@ _NAMED = {**RANDOM_OF_NETWORKS, **OF_LAYERS, "one_hot": one_hot}
 
 OF_NETWORKS: dict[str, Callable[..., Any]] = {name: checked(function, name) for name, function in _NAMED.items()}
 OWN: dict[str, Callable[..., Any]] = {
-    **SEARCHING, **RANDOM,
+    **QUESTIONS, **RANDOM,
     "einsum": einsum, "is_tensor": is_tensor, "result_type": result_type, "promote_types": promote_types, "can_cast": can_cast,
     "broadcast_shapes": broadcast_shapes, "detach": detach, "adaptive_max_pool1d": adaptive_max_pool1d,
     "clone": checked(clone_of, "clone"), "as_strided": checked(MEMORY["as_strided"], "as_strided"),
     **{name: checked(CASTS[name], name) for name in ("positive", "resolve_conj", "resolve_neg")},
-    **{name: checked(INTROSPECTION[name], name) for name in (
-        "numel", "is_floating_point", "is_complex", "is_inference", "allclose", "isclose", "equal", "all", "any", "nonzero", "unique",
-        "count_nonzero", "bincount",
-    )},
-    "get_device": checked(INTROSPECTION["get_device"], "get_device"), "is_signed": checked(INTROSPECTION["is_signed"], "is_signed"),
     **COUNTS,
     **{name: checked(function, name) for name, function in BITS.items()},
 }  # fmt: skip

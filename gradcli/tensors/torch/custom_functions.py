@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache, wraps
 from typing import Any
 
 import numpy as np
 
+from gradcli.tensors.core.batched import batched_in, levels_of, one_by_one
 from gradcli.tensors.core.dtypes import FLOATS
+from gradcli.tensors.core.levels import innermost, set_tangent, tangent_of
 from gradcli.tensors.core.modes import Mode, state
 from gradcli.tensors.core.node import Node
 from gradcli.tensors.core.tensor import Tensor
@@ -42,14 +44,6 @@ class Function:
     @staticmethod
     def jvp(ctx: Any, *tangents: Any) -> Any:
         raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with forward mode AD.")
-
-    generate_vmap_rule = False
-
-    @staticmethod
-    def vmap(info: Any, in_dims: Any, *arguments: Any) -> Any:
-        raise NotImplementedError(
-            "To use autograd.Function with vmap, you must either override the vmap static method or set generate_vmap_rule=True."
-        )
 
     def __init__(self, *_: Any, **__: Any) -> None:
         warnings.warn(
@@ -83,13 +77,8 @@ class Function:
         if keywords or separate:
             arguments = _in_order(cls, arguments, keywords, separate)
         if state.interpreter is not None:
-            return cls._interpreted(arguments, separate)
+            return _interpreted(cls, arguments, separate)
         return applied(cls, arguments, separate)[0]
-
-    @classmethod
-    def _interpreted(cls, arguments: tuple[Any, ...], separate: bool) -> Any:
-        """The result where arguments may be batched or move: given by the file above this one (custom_transforms.py)."""
-        raise NotImplementedError
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> Any:
@@ -194,6 +183,82 @@ def _seal(ctx: Context, made: tuple[Any, ...]) -> None:
             part._view.place, part._view.origin = place, Origin.SEVERAL if several else Origin.CUSTOM_FUNCTION
 
 
+# -- where arguments are examples of a batch, or move ------------------------------------------------------------
+
+
+def _interpreted(cls: type[Function], arguments: tuple[Any, ...], separate: bool) -> Any:
+    """The result of a user's function, of one example after the other."""
+    if levels_of(batched_in(arguments)):
+        return one_by_one(lambda *given: _interpreted(cls, given, separate), arguments, {})
+    return _moving(cls, arguments, separate)[0]
+
+
+_NOT_IN_PLACE = (
+    "An inplace custom Function is not modifying the forward mode gradients inplace: the jvp function must modify the corresponding "
+    "gradient inplace"
+)
+_NO_VIEW = "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view."
+
+_OTHER_VIEW = "A custom Function is returning a view but the jvp is not returning a view of {} grad input."
+
+
+def _moving(cls: type[Function], arguments: tuple[Any, ...], separate: bool) -> tuple[Any, Context]:
+    """The result of `forward` one level further out, and by `jvp` how it moves, if an argument does."""
+    place = innermost(arguments)
+    if place is None:
+        return applied(cls, arguments, separate)
+    level = state.forward_levels[place]
+    before = state.change(forward_levels=state.forward_levels[:place])
+    try:
+        result, ctx = _moving(cls, arguments, separate)
+        given = [_tangent(x, tangent_of(x, level), ctx.materialize_grads) for x in arguments]
+        versions = [None if t is None else t._version for t in given]
+        kept, ctx._saved = ctx._saved, ctx._for_forward
+        try:
+            returned = cls.jvp(ctx, *given)
+        finally:
+            ctx._saved = kept
+    finally:
+        state.change(**before)
+    parts = result if isinstance(result, tuple) else (result,)
+    tangents = returned if isinstance(returned, tuple) else (returned,)
+    if len(parts) != len(tangents):
+        raise RuntimeError(f"{cls.__name__}.jvp returned {len(tangents)} tangents of {len(parts)} results")
+    for part, tangent in zip(parts, tangents, strict=True):
+        if not isinstance(part, Tensor):
+            continue
+        for x, t, version in zip(arguments, given, versions, strict=True):
+            if part is x and any(part is written for written in ctx._dirty):
+                if tangent is not t or t is None or t._version == version:
+                    raise RuntimeError(_NOT_IN_PLACE)
+            elif isinstance(x, Tensor) and tangent is not None and np.may_share_memory(part.array, x.array) and _is_no_view(tangent, given):
+                wanted = "the given" if x._view is None else "the same base as the given"
+                raise RuntimeError(_NO_VIEW if tangent._base is None else _OTHER_VIEW.format(wanted))
+        if tangent is not None and (id(part) in ctx._flat or part.array.dtype.kind not in FLOATS):
+            raise RuntimeError(
+                f"{cls.__name__}.jvp returned a tangent of a result that is not differentiable. You should return "
+                "None at that position instead"
+            )
+        if tangent is not None:
+            if tangent.shape != part.shape:
+                raise RuntimeError(
+                    f"{cls.__name__}.jvp returned a tangent of size {list(tangent.shape)} of a result of size {list(part.shape)}"
+                )
+            set_tangent(part, level, tangent)
+    return result, ctx
+
+
+def _is_no_view(tangent: Tensor, given: Sequence[Tensor | None]) -> bool:
+    """Whether a tangent is none of the same memory as one that was given, or that one itself."""
+    return any(tangent is t for t in given) or not any(t is not None and np.may_share_memory(tangent.array, t.array) for t in given)
+
+
+def _tangent(x: Any, tangent: Tensor | None, materialize: bool) -> Tensor | None:
+    if tangent is None and materialize and isinstance(x, Tensor) and x.array.dtype.kind in FLOATS:
+        return Tensor(np.zeros_like(x.array))
+    return tangent
+
+
 @cache
 def _signature(forward: Any) -> tuple[inspect.Signature, int]:
     """How forward is called, and how many arguments it takes by position; -1 if there is no end to them."""
@@ -212,11 +277,6 @@ def _in_order(cls: type[Function], arguments: tuple[Any, ...], keywords: dict[st
         bound.apply_defaults()
     if bound.kwargs:
         name = next(iter(bound.kwargs))
-        if state.batch_levels:
-            raise NotImplementedError(
-                f"Run vmap on autograd.Function with kwarg-only Tensor args. Please do not pass kwarg-only Tensors to autograd.Function. "
-                f"Got: {bound.kwargs}"
-            )
         raise TypeError(f"{cls.__name__}.apply() cannot give {name!r} to forward by name only: its gradient would be lost")
     return bound.args if separate else bound.args[1:]
 

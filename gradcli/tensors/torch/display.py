@@ -42,15 +42,11 @@ def set_printoptions(
     profile: str | None = None,
     sci_mode: bool | None = None,
 ) -> None:
-    """How tensors print from here on, as in PyTorch."""
-    if profile is not None:
-        for field, value in asdict(_PROFILES[profile]).items():
-            setattr(OPTIONS, field, value)
+    """Set how tensors print from here on, as in PyTorch."""
     given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
-    for name, option in given.items():
-        if option is not None:
-            setattr(OPTIONS, name, option)
-    OPTIONS.sci_mode = sci_mode
+    if profile is not None:
+        vars(OPTIONS).update(vars(_PROFILES[profile]))
+    vars(OPTIONS).update({name: option for name, option in given.items() if option is not None}, sci_mode=sci_mode)
 
 
 def get_printoptions() -> dict[str, Any]:
@@ -127,25 +123,18 @@ def _text(array: np.ndarray, indent: int, summarize: bool, column: _Column) -> s
         return column.format(as_numbers(array))
     edge = OPTIONS.edgeitems
     short = summarize and len(array) > 2 * edge
+    ends = [*array[:edge], *array[len(array) - edge :]] if short else array
     if array.ndim == 1:
-        return _vector(array, indent, short, column)
-    chosen = [*range(edge), *range(len(array) - edge, len(array))] if short else range(len(array))
-    rows = [_text(array[i], indent + 1, summarize, column) for i in chosen]
+        words = [column.format(as_numbers(np.asarray(value))) for value in ends]
+        if short:
+            words.insert(edge, " ..." if edge else "...")
+        width = max(1, (OPTIONS.linewidth - indent) // (column.width + 2))
+        rows = [", ".join(words[i : i + width]) for i in range(0, len(words), width)]
+        return "[" + (",\n" + " " * (indent + 1)).join(rows) + "]"
+    rows = [_text(row, indent + 1, summarize, column) for row in ends]
     if short:
         rows.insert(edge, "...")
     return "[" + ("," + "\n" * (array.ndim - 1) + " " * (indent + 1)).join(rows) + "]"
-
-
-def _vector(array: np.ndarray, indent: int, short: bool, column: _Column) -> str:
-    edge = OPTIONS.edgeitems
-    per_line = max(1, (OPTIONS.linewidth - indent) // (column.width + 2))
-    if short:
-        first, last = as_numbers(array[:edge]), as_numbers(array[-edge:]) if edge else []
-        words = [*map(column.format, first), " ..." if edge else "...", *map(column.format, last)]
-    else:
-        words = [column.format(v) for v in as_numbers(array)]
-    lines = [", ".join(words[i : i + per_line]) for i in range(0, len(words), per_line)]
-    return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
 
 
 def shown(x: Tensor, *, tensor_contents: Any = None) -> str:

@@ -9,18 +9,15 @@ import numpy as np
 
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.pytorch import unbroadcastable
-from gradcli.tensors.core import dtypes
-from gradcli.tensors.core.batched import check_no_examples, memory_of
+from gradcli.tensors.core.batched import memory_of
 from gradcli.tensors.core.casts import as_tensor
 from gradcli.tensors.core.entry_writing import mismatch, write
-from gradcli.tensors.core.halves import drawn_in, is_half
 from gradcli.tensors.core.in_place import check_places, check_writable, replace, update
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.storage import writable
 from gradcli.tensors.core.subscripts import mask_of
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.library_calls import call
-from gradcli.tensors.torch.generator import below, in_memory_order, normal, uniform
 from gradcli.tensors.torch.memory_methods import rearranged
 
 
@@ -77,54 +74,10 @@ def _rearranged(name: str) -> Callable[..., Tensor]:
     return change
 
 
-def _check_floats(x: Tensor, name: str) -> None:
-    if x.array.dtype.kind not in dtypes.FLOATS:
-        raise dtypes.untaken(name, x.array.dtype)
-
-
-def _uniform(x: Tensor, low: float = 0.0, high: float = 1.0, *, generator: Any = None) -> Tensor:
-    _check_floats(x, "uniform_")
-    if low > high:
-        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
-    kind = x.array.dtype
-
-    def draw(shape: tuple[int, ...]) -> np.ndarray:
-        drawn = uniform(shape, drawn_in(kind), generator) * (high - low) + low
-        return below(high, drawn.astype(kind), low) if is_half(kind) else drawn
-
-    return _drawn(x, draw, "UniformBackward0")
-
-
-def _normal(x: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Tensor:
-    _check_floats(x, "normal_")
-    if std < 0:
-        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
-    check_no_examples()
-    kind, whole, few_bits = drawn_in(x.array.dtype), x.array.flags.c_contiguous, is_half(x.array.dtype)
-    return _drawn(x, lambda shape: normal(shape, kind, generator, whole, few_bits) * std + mean, "NormalBackward0")
-
-
-def _drawn(x: Tensor, draw: Callable[[tuple[int, ...]], np.ndarray], label: str) -> Tensor:
-    check_no_examples()
-    check_writable(x)
-    check_places(x)
-    return replace(x, Tensor(in_memory_order(x.array, draw).astype(x.array.dtype)), label)
-
-
-def _float_power(x: Tensor, exponent: Any) -> Tensor:
-    if x.dtype != dtypes.float64:
-        kind = x.dtype.in_messages
-        raise RuntimeError(f"the base given to float_power_ has dtype {kind} but the operation's result requires dtype Double")
-    return update(x, "float_power", (exponent,), {})
-
-
 IN_PLACE: dict[str, Callable[..., Tensor]] = {
     "copy_": _copy,
     "index_put_": _index_put,
     "fill_": _filled,
     "zero_": _zeroed,
-    "uniform_": _uniform,
-    "normal_": _normal,
-    "float_power_": _float_power,
     **{f"{name}_": _rearranged(name) for name in ("t", "squeeze", "unsqueeze", "transpose", "swapaxes", "swapdims")},
 }

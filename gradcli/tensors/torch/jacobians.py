@@ -22,6 +22,7 @@ _INDEPENDENT = {  # what depends on nothing, by what was being computed
         "The gradient with respect to the input is independent of entry {} in the grad_outputs when using the double backward trick to "
         f"compute forward mode gradients. {_NOT_ALLOWED}."
     ),
+    "block": f"Output {{1}} of the user-provided function is independent of input {{0}}. {_NOT_ALLOWED}.",
     "double_back": f"The jacobian of the user-provided function is independent of input {{}}. {_NOT_ALLOWED}.",
 }
 _WITHOUT_GRAPH = {
@@ -76,21 +77,29 @@ def _check_graph(parts: Sequence[Tensor | None], what: str, strict: bool) -> Non
             raise RuntimeError(_WITHOUT_GRAPH[what].format(i))
 
 
-def _filled(parts: Sequence[Tensor | None], like: Tensors, create_graph: bool, strict: bool, stage: str) -> list[Tensor]:
-    """Zeros where there is no derivative, which strict mode refuses."""
+def _filled(
+    parts: Sequence[Tensor | None], like: Tensors, create_graph: bool, strict: bool, stage: str, lead: tuple[int, ...] = (), place: int = 0
+) -> list[Tensor]:
+    """Zeros where there is no derivative, which strict mode refuses.
+
+    lead   the extents of a result, in front of those of each input, for the blocks of a Jacobian
+    place  which result that is
+    """
     found = []
     for i, (part, x) in enumerate(zip(parts, like, strict=True)):
+        shape = (*lead, *x.shape)
         if part is None:
             if strict:
-                raise RuntimeError(_INDEPENDENT[stage].format(i))
-            found.append(Tensor(np.zeros(tuple(x.shape), x.dtype.numpy)))
+                raise RuntimeError(_INDEPENDENT[stage].format(i, place))
+            found.append(Tensor(np.zeros(shape, x.dtype.numpy)))
             continue
         if strict and create_graph and not part.requires_grad:
             what = "hessian" if stage == "double_back" else "jacobian"
             raise RuntimeError(
                 f"The {what} of the user-provided function is independent of input {i}. {_NOT_ALLOWED} when create_graph=True."
             )
-        found.append(part if create_graph else part.detach())
+        block = part.reshape(shape) if stage == "block" else part
+        found.append(block if create_graph else block.detach())
     return found
 
 
@@ -196,30 +205,15 @@ def _by_columns(func: Callable[..., Any], inputs: Any, create_graph: bool) -> An
 def _rows(y: Tensor, place: int, xs: Tensors, create_graph: bool, strict: bool) -> list[Tensor]:
     """The blocks of one result: of all its entries at once, or one after the other where a user's rule asks for numbers."""
     size = y.array.size
-    if not size:
-        return [Tensor(np.zeros((*y.array.shape, *x.array.shape), x.array.dtype)) for x in xs]
     units = np.eye(size, dtype=y.array.dtype).reshape(size, *y.array.shape)
     found: Sequence[Tensor | None] = (None,) * len(xs)
-    if y.requires_grad:
+    if y.requires_grad and size:
         try:
             found = grad(y, xs, Tensor(units), True, create_graph, allow_unused=True, is_grads_batched=True)
         except NotBatchedError:
             rows = [_gradient([y], xs, [Tensor(unit)], create_graph) for unit in units]
             found = [None if column[0] is None else stack(column) for column in zip(*rows, strict=True)]
-    blocks = []
-    for j, (part, x) in enumerate(zip(found, xs, strict=True)):
-        if part is None and strict:
-            raise RuntimeError(f"Output {place} of the user-provided function is independent of input {j}. {_NOT_ALLOWED}.")
-        if part is None:
-            blocks.append(Tensor(np.zeros((*y.array.shape, *x.array.shape), x.array.dtype)))
-            continue
-        if strict and create_graph and not part.requires_grad:
-            raise RuntimeError(
-                f"The jacobian of the user-provided function is independent of input {j}. {_NOT_ALLOWED} when create_graph=True."
-            )
-        block = part.reshape((*y.array.shape, *x.array.shape))
-        blocks.append(block if create_graph else block.detach())
-    return blocks
+    return _filled(found, xs, create_graph, strict and size > 0, "block", y.array.shape, place)
 
 
 def hessian(

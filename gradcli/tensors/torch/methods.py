@@ -29,13 +29,11 @@ from gradcli.tensors.torch.cast_methods import CASTS
 from gradcli.tensors.torch.catalogue_functions import where_of
 from gradcli.tensors.torch.display import shown
 from gradcli.tensors.torch.in_place_methods import IN_PLACE
-from gradcli.tensors.torch.introspection import INTROSPECTION
+from gradcli.tensors.torch.introspection import METHODS, PLAIN_METHODS
 from gradcli.tensors.torch.memory_methods import MEMORY
-from gradcli.tensors.torch.numpy_protocols import function_on_tensors
+from gradcli.tensors.torch.numpy_protocols import function_on_tensors, ufunc_on_tensors
 from gradcli.tensors.torch.operators import OPERATORS
 from gradcli.tensors.torch.random_fills import RANDOM, RANDOM_IN_PLACE
-from gradcli.tensors.torch.searching import SEARCHING_METHODS
-from gradcli.tensors.torch.ufunc_calls import ufunc_on_tensors
 
 
 def _new(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
@@ -57,7 +55,8 @@ def _new_tensor(x: Tensor, data: Any, *, dtype: Any = None, device: Any = None, 
 
 # What is no function of the catalogue: entries, dtypes, memory.
 OWN: dict[str, Callable[..., Any]] = {
-    **INTROSPECTION,
+    **PLAIN_METHODS,
+    **METHODS,
     **CASTS,
     **BITS,
     "where": where_of,
@@ -65,7 +64,6 @@ OWN: dict[str, Callable[..., Any]] = {
     **MEMORY,
     **RANDOM,
     **RANDOM_IN_PLACE,
-    **SEARCHING_METHODS,
     "new_zeros": _new(creation.zeros),
     "new_ones": _new(creation.ones),
     "new_empty": _new(creation.empty),
@@ -109,7 +107,7 @@ class _Unbound:
 def _method(name: str) -> Callable[..., Any]:
     own = OWN.get(name)
     if own is not None:
-        return checked(own, name)
+        return own if name in PLAIN_METHODS else checked(own, name)
     if name.endswith("_"):
 
         def write_result(x: Tensor, *arguments: Any, **keywords: Any) -> Any:

@@ -1,6 +1,6 @@
 """Objects of torch.nn's classes that have no parameters: functions of torch.nn.functional that keep arguments, on tensors.
 
-``modules.txt`` has PyTorch's constructors, and what objects say of themselves; which function a class is stands in ops/nn/modules.py.
+``modules.txt`` has PyTorch's constructors; which function a class is stands in ops/nn/modules.py.
 """
 
 from __future__ import annotations
@@ -32,7 +32,6 @@ class FunctionModule:
     training = True
     _record: Class
     _constructor: inspect.Signature
-    _shown: str
 
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
         try:
@@ -43,42 +42,25 @@ class FunctionModule:
         for name, value in given.arguments.items():
             times = self._record.repeated.get("pad" if name == "padding" else name)
             setattr(self, name, (value,) * times if times and isinstance(value, int) else value)
-        self._settle()
-
-    def _settle(self) -> None:
-        """What PyTorch's constructors make of their arguments, or refuse."""
-        kept = vars(self)
-        if "p" in kept and "Dropout" in type(self).__name__ and not 0 <= kept["p"] <= 1:
-            raise ValueError(f"dropout probability has to be between 0 and 1, but got {kept['p']}")
-        if kept.get("stride", 0) is None and not type(self).__name__.startswith("LP"):
-            self.stride = kept["kernel_size"]
-        if type(self).__name__.startswith(("MaxUnpool", "AvgPool1d")):  # whose extents are tuples
-            for name in ("kernel_size", "stride", "padding"):
-                value = getattr(self, name)
-                setattr(self, name, (value,) * int(type(self).__name__[-2]) if isinstance(value, int) else value)
-        if kept.get("min_value") is not None or kept.get("max_value") is not None:
-            raise TypeError(f"{type(self).__name__}: min_value and max_value are called min_val and max_val now")
-        if isinstance(kept.get("scale_factor"), int):
-            self.scale_factor = float(kept["scale_factor"])
+        if "Dropout" in type(self).__name__ and not 0 <= vars(self)["p"] <= 1:
+            raise ValueError(f"dropout probability has to be between 0 and 1, but got {vars(self)['p']}")
 
     def forward(self, *tensors: Any, **named: Any) -> Any:
-        wanted, optional = _inputs(self._record)
+        wanted = _inputs(self._record)
         try:
-            given = inspect.Signature([
-                *(inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in wanted),
-                *(inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None) for name in optional),
-            ]).bind(*tensors, **named)  # fmt: skip
+            given = wanted.bind(*tensors, **named).arguments
         except TypeError as error:
             raise TypeError(f"{type(self).__name__}.forward() {error}") from None
-        arguments = dict(given.arguments)
-        first = [arguments.pop(name) for name in wanted]
-        return _function(self._record)(*first, **self._kept(), **arguments)
+        leading = [given[name] for name, p in wanted.parameters.items() if p.default is p.empty]
+        further = dict(list(given.items())[len(leading) :])
+        return _function(self._record)(*leading, **self._kept(), **further)
 
     def _kept(self) -> dict[str, Any]:
         """What the function gets of the object, under its names."""
-        kept = {name: value for name, value in self._record.defaults.items() if name not in self._constructor.parameters}
+        words = self._constructor.parameters
+        kept = {name: value for name, value in self._record.defaults.items() if name not in words}
         for parameter in self._record.constructor.parameters:
-            name = next((word for word in parameter.spellings if word in self._constructor.parameters), None)
+            name = next((word for word in parameter.spellings if word in words), None)
             value = None if name is None else getattr(self, name)
             if value is not None and not (parameter.name == "inplace" and value is False):
                 kept[parameter.name] = value
@@ -89,17 +71,14 @@ class FunctionModule:
     def __call__(self, *tensors: Any, **named: Any) -> Any:
         return self.forward(*tensors, **named)
 
-    def extra_repr(self) -> str:
-        shown = self._shown
-        if "{inplace}" in shown:
-            before = shown.replace("{inplace}", "").format(**vars(self))
-            return ", ".join(part for part in (before, "inplace=True" if getattr(self, "inplace", False) else "") if part)
-        if "{scale_factor" in shown and getattr(self, "scale_factor", None) is None:
-            shown = shown.replace("scale_factor={scale_factor!r}", "size={size!r}")
-        return shown.format(**vars(self))
-
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.extra_repr()})"
+        """What the object was told beside its defaults."""
+        told = [
+            f"{name}={getattr(self, name)!r}"
+            for name, parameter in self._constructor.parameters.items()
+            if getattr(self, name) is not parameter.default and getattr(self, name) != parameter.default
+        ]
+        return f"{type(self).__name__}({', '.join(told)})"
 
     # -- what all modules have -----------------------------------------------------------------------------------
 
@@ -115,35 +94,10 @@ class FunctionModule:
     def parameters(self, recurse: bool = True) -> Iterator[Tensor]:
         return iter(())
 
-    def named_parameters(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator[tuple[str, Tensor]]:
-        return iter(())
-
-    def named_buffers(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator[tuple[str, Tensor]]:
-        """The weights of losses."""
-        head = f"{prefix}." if prefix else ""
-        return ((f"{head}{name}", value) for name, value in vars(self).items() if isinstance(value, Tensor))
-
-    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        return (value for _, value in self.named_buffers())
-
     def state_dict(self) -> OrderedDict[str, Tensor]:
-        return OrderedDict((name, value.detach()) for name, value in self.named_buffers())
-
-    def children(self) -> Iterator[FunctionModule]:
-        return iter(())
-
-    def modules(self) -> Iterator[FunctionModule]:
-        return iter((self,))
-
-    def apply(self, fn: Callable[[FunctionModule], Any]) -> FunctionModule:
-        fn(self)
-        return self
-
-    def requires_grad_(self, requires_grad: bool = True) -> FunctionModule:
-        return self
-
-    def zero_grad(self, set_to_none: bool = True) -> None:
-        """Nothing, as there are no parameters."""
+        """The weights of losses."""
+        own = vars(self).items()
+        return OrderedDict((name, value.detach()) for name, value in own if isinstance(value, Tensor))
 
 
 def module(name: str) -> type[FunctionModule]:
@@ -161,8 +115,7 @@ def module(name: str) -> type[FunctionModule]:
 
 @cache
 def _made(name: str, record: Class) -> type[FunctionModule]:
-    constructor, shown = _lines()[name]
-    fields = {"_record": record, "_constructor": constructor, "_shown": shown, "__module__": "torch.nn.modules", "__doc__": None}
+    fields = {"_record": record, "_constructor": _lines()[name], "__module__": "torch.nn.modules", "__doc__": None}
     return type(name, (FunctionModule,), fields)
 
 
@@ -172,25 +125,25 @@ def names() -> list[str]:
 
 
 @cache
-def _lines() -> Mapping[str, tuple[inspect.Signature, str]]:
-    """The constructor of each class, and what stands between the brackets of an object's text."""
-    found = {}
-    for line in (Path(__file__).parent / "modules.txt").read_text("utf-8").strip().split("\n"):
-        head, _, shown = line.partition(" ->")
-        name, _, inside = head.partition("(")
-        found[name] = (_signature(inside[:-1]), shown.strip())
-    return found
+def _lines() -> Mapping[str, inspect.Signature]:
+    """The constructor of each class."""
+    text = (Path(__file__).parent / "modules.txt").read_text("utf-8")
+    parts = [line.partition("(") for line in text.strip().split("\n")]
+    return {name: _signature(inside[:-1]) for name, _, inside in parts}
 
 
 def _signature(text: str) -> inspect.Signature:
     if text.startswith("*"):
         return _ANYTHING
     parameters = []
-    for part in filter(None, text.split(", ")):
-        name, equals, default = part.partition("=")
+    for name, equals, default in (part.partition("=") for part in filter(None, text.split(", "))):
         value = ast.literal_eval(default) if equals else inspect.Parameter.empty
-        parameters.append(inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=value))
+        parameters.append(_parameter(name, value))
     return inspect.Signature(parameters)
+
+
+def _parameter(name: str, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default)
 
 
 @cache
@@ -209,16 +162,17 @@ def _has_training(record: Class) -> bool:
 
 
 @cache
-def _inputs(record: Class) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What an object is called with, and may be called with: what its function takes, and the constructor does not."""
+def _inputs(record: Class) -> inspect.Signature:
+    """What an object is called with: what its function takes, and the constructor does not."""
     name = record.methods[CALL]
-    found = known(name)
-    if found is None:
-        return ("input",), ()
     taken = {parameter.name for parameter in record.constructor.parameters}
-    operands = [p for p in found[1].parameters if p.name in found[0].operands and p.name not in (*found[0].optional, *taken)]
-    wanted = tuple(["input" if "input" in p.spellings else p.name for p in operands])
-    return wanted, ("output_size",) if name.startswith("max_unpool") else ()
+    wanted = ["input"]
+    if (found := known(name)) is not None:
+        function, signature = found
+        operands = [p for p in signature.parameters if p.name in function.operands and p.name not in (*function.optional, *taken)]
+        wanted = ["input" if "input" in p.spellings else p.name for p in operands]
+    more = [_parameter("output_size", None)] if name.startswith("max_unpool") else []
+    return inspect.Signature([*map(_parameter, wanted), *more])
 
 
 __all__ = ["FunctionModule", "module", "names"]

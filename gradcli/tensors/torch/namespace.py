@@ -67,7 +67,6 @@ _ELSEWHERE = {  # what people look for at the top, and where it is
 }
 
 
-_SAME = {"dsmm": "mm", "spmm": "mm"}  # what PyTorch has under a second name, which says that a matrix may be sparse
 _COMPLEX = "its numbers are complex, and tensors of gradcli hold real ones"
 _RECURRENT = "it is a kernel behind torch.nn's recurrent modules, which gradcli does not have"
 _WITHOUT = {  # what is not here, and why
@@ -109,12 +108,12 @@ def resolve(name: str, where: str = "torch") -> Any:
         return writing
     if name in _ELSEWHERE:
         raise AttributeError(f"gradcli has no {name}: {_ELSEWHERE[name].format(name=name)}")
-    return catalogue_functions.function(_SAME.get(name, name), where)
+    return catalogue_functions.function(name, where)
 
 
 def names() -> set[str]:
     """PyTorch's names that there are."""
-    return {*NAMES, *catalogue_functions.names_at_the_top()} - _ELSEWHERE.keys()
+    return {*NAMES, *catalogue_functions.function_names()} - _ELSEWHERE.keys()
 
 
 __all__ = ["NAMES", "missing", "names", "resolve"]

@@ -1,220 +1,287 @@
-"""NumPy's functions on tensors that are made of other functions, through which gradients pass."""
+"""NumPy's functions on tensors, beside arrays, lists and numbers: one table by name.
+
+A function is the catalogue's of that name, or what the table has: NumPy's own of the entries,
+where results have no gradients; NumPy's own of the places of the entries, where it only moves
+them; or one made of others, by whose calls gradients pass.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from gradcli.errors import UnreadArgumentError
+from gradcli.ops.calling.prefixes import NUMPY
+from gradcli.ops.spec import Op
 from gradcli.tensors.core import dtypes
-from gradcli.tensors.core.casts import clone_of
+from gradcli.tensors.core.casts import as_tensor, clone_of
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.torch.numpy_calls import by_name, called, plain, refuse, tensor_of
-from gradcli.tensors.torch.numpy_places import PLACES
-from gradcli.tensors.torch.numpy_reductions import REDUCTIONS
-from gradcli.tensors.torch.numpy_selection import SELECTION
+from gradcli.tensors.dispatch.call_arguments import NUMPY_HOST, requires_grad
+from gradcli.tensors.dispatch.library_calls import call, known
+from gradcli.tensors.torch.catalogue_functions import einsum, lettered
 
-# -- arrays put together ----------------------------------------------------------------------------------------
-
-
-def _block(arrays: Any) -> Any:
-    """The innermost lists along the last axis, those around them along the axes before."""
-    depth = _depth(arrays)
-    rank = max(depth, *(np.ndim(leaf) for leaf in _leaves(arrays)))
-
-    def put(part: Any, level: int) -> Any:
-        if not isinstance(part, list):
-            if level != depth:
-                raise ValueError("block: lists are nested to different depths")
-            return np.reshape(leaf := tensor_of(part), (1,) * (rank - leaf.ndim) + tuple(leaf.shape))
-        return np.concatenate([put(item, level + 1) for item in part], axis=level - depth)
-
-    return put(arrays, 0)
+# What NumPy computes in doubles, where PyTorch keeps whole numbers, or refuses them.
+_IN_DOUBLES = frozenset({"average", "corrcoef", "cov", "fabs", "float_power", "modf", "rint"})
+NO_GRADIENT = "functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad."
 
 
-def _depth(arrays: Any) -> int:
-    depth = 0
-    while isinstance(arrays, list):
-        if not arrays:
-            raise ValueError("block: a list is empty")
-        depth, arrays = depth + 1, arrays[0]
-    return depth
+# -- functions of the catalogue ---------------------------------------------------------------------------------
 
 
-def _leaves(arrays: Any) -> list[Any]:
-    return [leaf for part in arrays for leaf in _leaves(part)] if isinstance(arrays, list) else [arrays]
+def called(name: str, arguments: Any, keywords: dict[str, Any], function: Any = None) -> Any:
+    """A function of NumPy's, by its name. Raises TypeError, by name, for what there is not."""
+    found = known(name, NUMPY)
+    if found is None:
+        module = getattr(function, "__module__", None) or "numpy"
+        path = f"{module}.{getattr(function, '__name__', name)}"
+        raise TypeError(f"gradcli has no {path} on tensors; tensor.detach().numpy() is the array")
+    keywords = {
+        key: np.dtype(value) if isinstance(value, str) and key == "dtype" else value
+        for key, value in keywords.items()
+        if value is not np._NoValue and not (key == "where" and value is True)
+    }
+    out, record = keywords.get("out"), found[0]
+    if isinstance(out, np.ndarray):
+        return written(out, called(name, arguments, {**keywords, "out": None}, function), True)
+    arguments, named = tuple(map(strong, arguments)), {k: strong(v) for k, v in keywords.items()}
+    of_floats = isinstance(record, Op) and record.torch.refuses and not record.facts.integral
+    if of_floats and "dtype" in named and np.dtype(named["dtype"]).kind not in dtypes.FLOATS:
+        refuse(name, dtype=named["dtype"])
+    if of_floats or name in _IN_DOUBLES:
+        arguments = tuple(map(_float, arguments))
+    if name in _IN_DOUBLES:
+        named = {key: value if key == "out" else _float(value) for key, value in named.items()}
+    return call(name, NUMPY, arguments, named)
 
 
-def _split_in_depth(x: Any, indices_or_sections: Any) -> Any:
-    if np.ndim(x) < 3:
-        raise ValueError("dsplit only works on arrays of 3 or more dimensions")
-    return np.split(x, indices_or_sections, 2)
+def by_name(name: str, *arguments: Any, **keywords: Any) -> Any:
+    return called(name, arguments, keywords)
 
 
-def _parts(name: str) -> Callable[..., Any]:
-    """Parts along an axis, in a list as NumPy has them."""
-    return lambda ary, indices_or_sections, *axis, **keywords: list(by_name(name, ary, indices_or_sections, *axis, **keywords))
+def written(out: np.ndarray, result: Any, mask: Any) -> np.ndarray:
+    """An array to which a result is written, which has no graph."""
+    if not isinstance(result, Tensor) or result.requires_grad:
+        raise RuntimeError(NO_GRADIENT)
+    np.copyto(out, result.array, where=plain(mask))
+    return out
 
 
-def _steps(x: Any, to_end: Any = None, to_begin: Any = None) -> Any:
-    parts = [np.diff(np.ravel(tensor_of(x)))]
-    if to_begin is not None:
-        parts.insert(0, np.ravel(tensor_of(to_begin)))
-    if to_end is not None:
-        parts.append(np.ravel(tensor_of(to_end)))
-    return np.concatenate(parts)
+def refuse(name: str, **given: Any) -> None:
+    """Refuse, by name, keywords that would change what is computed."""
+    for keyword, value in given.items():
+        if value is not None and value is not np._NoValue:
+            said = f"{name} of tensors does not support this {keyword}="
+            raise UnreadArgumentError(said, help="leave it out")
 
 
-# -- functions along axes ---------------------------------------------------------------------------------------
+def tensor_of(argument: Any) -> Any:
+    """A tensor of an array, a number, or nested lists, whose gradients pass."""
+    return as_tensor(NUMPY_HOST.value(argument))
 
 
-def _along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *arguments: Any, **keywords: Any) -> Any:
-    """A function of each vector along an axis, in whose place its results stand."""
-    moved = np.moveaxis(tensor_of(arr), axis, -1)
-    lead = tuple(moved.shape[:-1])
-    if not moved.array.size:
-        raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
-    found = [tensor_of(func1d(row, *arguments, **keywords)) for row in np.reshape(moved, (-1, moved.shape[-1]))]
-    made = np.reshape(np.stack(found), lead + tuple(found[0].shape))
-    start = axis % np.ndim(arr)
-    for step in range(found[0].ndim):
-        made = np.moveaxis(made, len(lead) + step, start + step)
-    return made
+def plain(argument: Any) -> Any:
+    """Arrays in the place of tensors, also in lists and tuples."""
+    if isinstance(argument, Tensor):
+        return argument.array
+    is_list = type(argument) in (list, tuple)
+    return type(argument)(map(plain, argument)) if is_list else argument
 
 
-def _over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
-    for axis in (axes,) if isinstance(axes, int) else axes:
-        found = func(a, axis)
-        a = found if np.ndim(found) == np.ndim(a) else np.expand_dims(found, axis)
-    return a
+def strong(argument: Any) -> Any:
+    """Arrays of numbers as tensors, whose dtypes count."""
+    is_array = isinstance(argument, np.ndarray) and argument.dtype.kind in "fiub"
+    return as_tensor(argument) if is_array else argument
 
 
-def _transpose(a: Any, axes: Any = None) -> Any:
-    return (
-        by_name("transpose", a) if axes is None else by_name("transpose", a, axes=(axes,) if isinstance(axes, (int, np.integer)) else axes)
-    )
+def _float(argument: Any) -> Any:
+    """NumPy's means of whole numbers are floats."""
+    whole = isinstance(argument, Tensor) and argument.array.dtype.kind in "iub"
+    return argument.to(dtypes.float64) if whole else argument
 
 
-def _roll(a: Any, shift: Any, axis: Any = None) -> Any:
-    nowhere = (isinstance(axis, tuple) and not axis) or (isinstance(shift, tuple) and not shift)
-    return clone_of(a) if nowhere else by_name("roll", a, shift, axis=axis)
+# -- NumPy's own ------------------------------------------------------------------------------------------------
 
 
-def _shifted(direction: int) -> Callable[..., Any]:
-    """``np.fft.fftshift`` and its inverse: half of each axis to the other end."""
+def _of_entries(function: Callable[..., Any]) -> Callable[..., Any]:
+    """NumPy's function of the entries, whose results are places, counts and truths."""
+    return lambda *given, **named: function(*plain(given), **{k: plain(v) for k, v in named.items()})
 
-    def run(x: Any, axes: Any = None) -> Any:
-        places = tuple(range(np.ndim(x))) if axes is None else (axes,) if isinstance(axes, (int, np.integer)) else tuple(axes)
-        return _roll(x, tuple([direction * (np.shape(x)[axis] // 2) for axis in places]), places)
+
+def of_constants(function: Callable[..., Any], first: int = 0) -> Callable[..., Any]:
+    """The same, where gradients by the arguments from the first on would be lost."""
+
+    def run(*given: Any, **named: Any) -> Any:
+        if requires_grad([*given[first:], *named.values()]):
+            said = f"{function.__name__}: a tensor that requires grad loses its gradient here"
+            raise TypeError(f"{said}: write x.detach()")
+        found = _of_entries(function)(*given, **named)
+        return Tensor(np.asarray(found)) if first else found
 
     return run
 
 
-# -- numbers ----------------------------------------------------------------------------------------------------
+def _moving(function: Callable[..., Any], at: int = 0) -> Callable[..., Any]:
+    """A function that only moves entries: NumPy's, of their places.
+
+    at  which argument has the entries: an array, or nested lists of arrays
+    """
+
+    def run(*given: Any, out: None = None, **named: Any) -> Any:
+        refuse(function.__name__, out=out)
+        leaves: list[Any] = []
+
+        def places(part: Any) -> Any:
+            if isinstance(part, (list, tuple)):
+                return type(part)(map(places, part))
+            leaf, start = tensor_of(part), sum(len(before) for before in leaves)
+            leaves.append(np.ravel(leaf))
+            return start + np.arange(len(leaves[-1])).reshape(leaf.shape)
+
+        def taken(found: Any) -> Any:
+            if isinstance(found, (list, tuple)):
+                return type(found)(map(taken, found))
+            return entries[found]
+
+        before, where, after = given[:at], places(given[at]), given[at + 1 :]
+        entries = leaves[0] if len(leaves) == 1 else np.concatenate(leaves)
+        named = {key: plain(value) for key, value in named.items()}
+        return taken(function(*plain(before), where, *plain(after), **named))
+
+    return run
 
 
-def _astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
-    kind = dtypes.of_numpy(np.dtype(dtype))
-    return clone_of(x) if copy and x.dtype == kind else x.to(kind)
+# -- functions made of others -----------------------------------------------------------------------------------
 
 
-def _real(x: Any) -> Any:
-    return x
+def _einsum(equation: Any, *operands: Any, optimize: Any = False, **keywords: Any) -> Any:
+    """With letters, or with lists of labels: ``np.einsum(x, [0, 1], y, [1, 2], [0, 2])``."""
+    refuse("einsum", **keywords)
+    if not isinstance(equation, str):
+        equation, operands = lettered((equation, *operands))
+    return einsum(equation, *map(tensor_of, operands))
 
 
-def _real_if_close(a: Any, tol: float = 100) -> Any:
-    return a
+def _along_axis(function: Callable[..., Any], axis: int, arr: Any, *given: Any, **named: Any) -> Any:
+    """A function of each vector along an axis, in whose place its results stand."""
+    moved = np.moveaxis(tensor_of(arr), axis, -1)
+    rows, lead = np.reshape(moved, (-1, moved.shape[-1])), tuple(moved.shape[:-1])
+    found = [tensor_of(function(row, *given, **named)) for row in rows]
+    if not found:
+        raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
+    made = np.reshape(np.stack(found), lead + tuple(found[0].shape))
+    inner, start = made.ndim - len(lead), axis % np.ndim(arr)
+    places = [[*range(first, first + inner)] for first in (len(lead), start)]
+    return np.moveaxis(made, *places)
 
 
-def _imaginary(x: Any) -> Any:
-    return Tensor(np.zeros_like(x.array))
+def _piecewise(x: Any, condlist: Any, funclist: Any, *given: Any, **named: Any) -> Any:
+    """Values, or functions of the entries for which a condition is the last to hold."""
+    entries = tensor_of(x)
+    chosen = np.piecewise(np.zeros(entries.shape), plain(condlist), [*range(1, len(funclist) + 1)])
+    result = np.zeros_like(entries)
+    for place, value in enumerate(funclist, 1):
+        mask = chosen == place
+        if mask.any():
+            result[mask] = value(entries[mask], *given, **named) if callable(value) else value
+    return result
+
+
+def _transposed(a: Any, axes: Any = None) -> Any:
+    given = {} if axes is None else {"axes": tuple(np.atleast_1d(axes).tolist())}
+    return by_name("transpose", a, **given)
+
+
+def _ordering(name: str) -> Callable[..., Any]:
+    def run(x: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+        refuse(name, order=order)
+        x, axis = (np.ravel(x), -1) if axis is None else (x, axis)
+        return by_name(name, x, axis=axis, kind=kind)
+
+    return run
+
+
+def _partition(x: Any, kth: Any, axis: int | None = -1, kind: Any = "introselect", order: Any = None) -> Any:
+    refuse("partition", order=order)
+    x, axis = (np.ravel(x), -1) if axis is None else (x, axis)
+    return np.take_along_axis(x, np.argpartition(plain(x), kth, axis, kind), axis)
+
+
+def _unique(
+    x: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False,
+    axis: int | None = None, **keywords: Any,
+) -> Any:  # fmt: skip
+    """Different entries, or slices: the first of each, whose gradient is theirs."""
+    flags: Any = (True, return_inverse, return_counts, axis)
+    found: Any = np.unique(plain(x), *flags, **keywords)
+    kept = np.take(np.ravel(x) if axis is None else x, found[1], axis=axis or 0)
+    results = (kept, *found[1 if return_index else 2 :])
+    return results if len(results) > 1 else kept
+
+
+def _inserted(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
+    """What is put in takes the array's dtype, as in an assignment."""
+    given, put = tensor_of(arr), tensor_of(values)
+    if put.requires_grad and not given.dtype.is_floating_point:
+        said = "insert: floats that require grad cannot be put into whole numbers"
+        raise UnreadArgumentError(said, help="make the array one of floats")
+    joined = _moving(lambda pair: np.insert(pair[0], plain(obj), pair[1], axis))
+    return joined([given, put.to(given.dtype)])
 
 
 def _spaced(
-    start: Any,
-    stop: Any,
-    num: int = 50,
-    endpoint: bool = True,
-    retstep: bool = False,
-    dtype: Any = None,
-    axis: int = 0,
-    *,
-    device: Any = None,
-) -> Any:
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False,
+    dtype: Any = None, axis: int = 0,
+) -> Any:  # fmt: skip
     """Numbers in equal distances between tensors."""
-    count = num - 1 if endpoint else num
-    share = np.arange(num) / count if count > 0 else np.zeros(num)
     first, last = np.broadcast_arrays(tensor_of(start), tensor_of(stop))
-    share = share.reshape(-1, *([1] * np.ndim(first)))
-    made = first + (last - first) * tensor_of(share).to(_float_of(first, last))
+    count = num - 1 if endpoint else num
+    share = (np.arange(num) / max(count, 1)).reshape(-1, *[1] * np.ndim(first))
+    share = share.astype(np.result_type(plain(first), plain(last), 1.0))
+    made = first + (last - first) * share
     if endpoint and num > 1:
         made = np.where(share == 1, last, made)
-    made = np.moveaxis(made, 0, axis) if axis else made
-    made = made if dtype is None else _astype(made, dtype)
+    made = _in_dtype(np.moveaxis(made, 0, axis), dtype)
     return (made, (last - first) / count) if retstep else made
 
 
-def _float_of(*tensors: Any) -> Any:
-    found = next((t.dtype for t in tensors if isinstance(t, Tensor) and t.dtype.is_floating_point), None)
-    return found or dtypes.float64
+def _in_dtype(made: Any, dtype: Any) -> Any:
+    return made if dtype is None else made.astype(dtype)
 
 
-def _log_spaced(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0) -> Any:
-    made = np.power(base, _spaced(start, stop, num, endpoint, axis=axis))
-    return made if dtype is None else _astype(made, dtype)
+def _log_spaced(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0,
+    dtype: Any = None, axis: int = 0,
+) -> Any:  # fmt: skip
+    return _in_dtype(np.power(base, _spaced(start, stop, num, endpoint, axis=axis)), dtype)
 
 
 def _geometric(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
-    first, last = tensor_of(start), tensor_of(stop)
-    if np.any(np.sign(plain(first)) != np.sign(plain(last))) or np.any(plain(first) == 0):
-        raise ValueError("Geometric sequence cannot include zero, nor numbers of both signs")
-    signs = np.sign(plain(first))
-    signs = np.expand_dims(np.broadcast_arrays(signs, plain(last))[0], axis) if np.ndim(first) or np.ndim(last) else signs
-    made = signs * np.exp(_spaced(np.log(np.abs(first)), np.log(np.abs(last)), num, endpoint, axis=axis))
-    return made if dtype is None else _astype(made, dtype)
+    signs = np.sign(np.geomspace(plain(start), plain(stop), num, endpoint, axis=axis))
+    if np.any(np.sign(plain(start)) != np.sign(plain(stop))):
+        raise ValueError("a geometric sequence has numbers of one sign")
+    first, last = (np.log(np.abs(tensor_of(end))) for end in (start, stop))
+    return _in_dtype(signs * np.exp(_spaced(first, last, num, endpoint, axis=axis)), dtype)
 
 
 def _polynomial_of_roots(seq_of_zeros: Any) -> Any:
-    """The coefficients of the polynomial with these roots, or of a matrix's characteristic polynomial."""
-    if np.ndim(seq_of_zeros) == 2:
-        raise UnreadArgumentError("poly of tensors takes roots, not a matrix", help="np.poly(np.linalg.eigvalsh(x))")
-    made: Any = tensor_of([1.0]).to(seq_of_zeros.dtype)
+    """The coefficients of the polynomial with these roots."""
+    if np.ndim(seq_of_zeros) != 1:
+        raise UnreadArgumentError("poly of tensors takes roots", help="np.poly(np.linalg.eigvalsh(x))")
+    made: Any = np.ones_like(seq_of_zeros[:1])
     for root in seq_of_zeros:
-        made = np.convolve(made, np.stack([tensor_of(1.0).to(made.dtype), -root]))
+        made = np.convolve(made, np.stack([np.ones_like(root), -root]))
     return made
 
 
-def _fitted(x: Any, y: Any, deg: int, rcond: Any = None, full: bool = False, w: Any = None, cov: Any = False) -> Any:
-    """The coefficients of the polynomial of a degree with the smallest sum of squared distances."""
-    refuse("polyfit", rcond=rcond, full=full or None, cov=cov or None)
-    rows, values = np.vander(tensor_of(x), int(deg) + 1), tensor_of(y)
-    if w is not None:
-        weights = tensor_of(w)
-        rows, values = rows * weights[:, None], values * (weights[:, None] if values.ndim > 1 else weights)
+def _fitted(x: Any, y: Any, deg: int, **keywords: Any) -> Any:
+    """The coefficients of the polynomial of a degree that fits best."""
+    refuse("polyfit", **keywords)
+    rows = np.vander(tensor_of(x), int(deg) + 1)
     size = np.sqrt((rows * rows).sum(0))
-    found = np.linalg.lstsq(rows / size, values)[0]
-    return np.transpose(np.transpose(found) / size)
-
-
-def _interpolated(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: float | None = None) -> Any:
-    if period is None:
-        return by_name("interp", x, xp, fp, left=left, right=right)
-    length = abs(period)
-    places = np.remainder(tensor_of(xp), length)
-    order = np.argsort(plain(places))
-    places, values = places[order], tensor_of(fp)[order]
-    places = np.concatenate([places[-1:] - length, places, places[:1] + length])
-    return by_name("interp", np.remainder(tensor_of(x), length), places, np.concatenate([values[-1:], values, values[:1]]))
-
-
-def _concatenated(arrays: Sequence[Any], /, axis: int | None = 0, **keywords: Any) -> Any:
-    return by_name("concatenate", arrays, axis=axis, **keywords)
-
-
-def _unstacked(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
-    return tuple(np.moveaxis(x, axis, 0))
+    return np.transpose(np.transpose(np.linalg.lstsq(rows / size, tensor_of(y))[0]) / size)
 
 
 def _of_triangle(name: str) -> Callable[..., Any]:
@@ -223,24 +290,62 @@ def _of_triangle(name: str) -> Callable[..., Any]:
     def run(a: Any, UPLO: str = "L") -> Any:
         if UPLO.upper() not in ("L", "U"):
             raise ValueError("UPLO argument must be 'L' or 'U'")
-        given, function = tensor_of(a), getattr(np.linalg, name)
-        part, strict = (np.tril(given), np.tril(given, -1)) if UPLO.upper() == "L" else (np.triu(given), np.triu(given, 1))
-        found = called(name, (part + np.swapaxes(strict, -1, -2),), {}, function)
-        if UPLO.upper() == "L" or not isinstance(found, tuple):
-            return found
-        same = np.sum(function(plain(given), "U").eigenvectors * plain(found[1]), axis=-2, keepdims=True) >= 0
-        kind: Any = type(found)
-        return kind(found[0], found[1] * np.where(same, 1.0, -1.0))  # LAPACK leaves their signs open, and has others there
+        lower = tensor_of(a) if UPLO.upper() == "L" else np.swapaxes(a, -1, -2)
+        return by_name(name, np.tril(lower) + np.swapaxes(np.tril(lower, -1), -1, -2))
 
     return run
 
 
+def inner_products(x1: Any, x2: Any, /, *, axis: int = -1, **keywords: Any) -> Any:
+    """``np.vecdot``: the axis is counted in each array by itself, and the others broadcast."""
+    first, second = (np.moveaxis(tensor_of(x), axis, -1) for x in (x1, x2))
+    return by_name("vecdot", first, second, **keywords)
+
+
+def _astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
+    return x.astype(dtype, copy=copy)
+
+
+def _copied(x: Tensor, order: str = "K", subok: bool = False) -> Tensor:
+    return clone_of(x)
+
+
+def _parts(name: str) -> Callable[..., Any]:
+    """Parts along an axis, in a list as NumPy has them."""
+    return lambda *given, **named: list(called(name, given, named))
+
+
+_ENTRIES = (
+    "shape", "ndim", "size", "allclose", "array_equal", "isclose", "isrealobj", "iscomplexobj",
+    "argwhere", "flatnonzero", "argpartition", "nanargmax", "nanargmin", "lexsort", "searchsorted",
+    "digitize", "isin", "array_equiv", "iscomplex", "isreal", "common_type", "can_cast", "any",
+    "min_scalar_type", "all", "count_nonzero", "nonzero", "result_type", "may_share_memory",
+    "shares_memory", "ravel_multi_index", "unravel_index", "tril_indices_from", "einsum_path",
+    "triu_indices_from", "diag_indices_from",
+)  # fmt: skip
+_LIKE = ("zeros_like", "ones_like", "full_like", "empty_like")
+_COUNTS = ("bincount", "histogram", "histogram_bin_edges", "histogram2d", "histogramdd")
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    **PLACES, **SELECTION, **REDUCTIONS,
-    "transpose": _transpose, "roll": _roll, "block": _block, "dsplit": _split_in_depth, "ediff1d": _steps,
-    "apply_along_axis": _along_axis, "apply_over_axes": _over_axes, "astype": _astype, "real": _real, "real_if_close": _real_if_close,
-    "imag": _imaginary, "linspace": _spaced, "logspace": _log_spaced, "geomspace": _geometric, "poly": _polynomial_of_roots,
-    "linalg.eigh": _of_triangle("eigh"), "linalg.eigvalsh": _of_triangle("eigvalsh"), "polyfit": _fitted, "interp": _interpolated,
-    "fftshift": _shifted(1), "ifftshift": _shifted(-1), "concat": _concatenated, "unstack": _unstacked,
+    **{name: _of_entries(getattr(np, name)) for name in _ENTRIES},
+    "linalg.matrix_rank": _of_entries(np.linalg.matrix_rank),
+    **{name: of_constants(getattr(np, name)) for name in _COUNTS},
+    **{name: of_constants(getattr(np, name), 1) for name in _LIKE},
+    **{name: _moving(getattr(np, name)) for name in ("block", "dsplit", "delete", "unstack", "roll")},
+    "choose": _moving(np.choose, 1), "fftshift": _moving(np.fft.fftshift),
+    "ifftshift": _moving(np.fft.ifftshift), "insert": _inserted,
+    "where": lambda condition, *choices: (
+        by_name("where", condition, *choices) if choices else np.nonzero(plain(condition))
+    ),
+    "transpose": _transposed, "copy": _copied, "astype": _astype, "einsum": _einsum,
+    "apply_along_axis": _along_axis, "piecewise": _piecewise,
+    "sort": _ordering("sort"), "argsort": _ordering("argsort"), "partition": _partition,
+    "unique": _unique, "real": lambda x: x,
+    "real_if_close": lambda a, tol=100: a, "imag": np.zeros_like,
+    "angle": lambda z, deg=False: np.degrees(by_name("angle", z)) if deg else by_name("angle", z),
+    "poly": _polynomial_of_roots,
+    "linspace": _spaced, "logspace": _log_spaced, "geomspace": _geometric, "polyfit": _fitted,
+    "linalg.eigh": _of_triangle("eigh"), "linalg.eigvalsh": _of_triangle("eigvalsh"),
+    "concat": partial(by_name, "concatenate"),
+    "linalg.vecdot": inner_products,
     **{name: _parts(name) for name in ("split", "array_split", "hsplit", "vsplit")},
 }  # fmt: skip

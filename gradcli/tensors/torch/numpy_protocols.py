@@ -1,8 +1,11 @@
-"""NumPy's functions on tensors: ``np.sin(t)``, ``np.sum(t, axis=1)``, ``t @ array``, ``np.linalg.cholesky(t)``."""
+"""NumPy's protocols of tensors: ``np.sum(t, axis=1)``, ``np.sin(t)``, ``np.add.reduce(t)``."""
 
 from __future__ import annotations
 
+import functools
+import itertools
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -10,124 +13,140 @@ import numpy as np
 from gradcli.errors import UnreadArgumentError
 from gradcli.ops.calling.dialects import qualified
 from gradcli.ops.calling.prefixes import NUMPY
-from gradcli.tensors.core.casts import clone_of
+from gradcli.ops.registry import registry
+from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.dispatch.call_arguments import NUMPY_HOST
-from gradcli.tensors.torch.catalogue_functions import einsum
-from gradcli.tensors.torch.numpy_calls import called, plain
-from gradcli.tensors.torch.numpy_functions import FUNCTIONS
-
-
-def _array(x: Any) -> Any:
-    return x.array if isinstance(x, Tensor) else x
-
-
-def _shape(x: Tensor) -> tuple[int, ...]:
-    return x.array.shape
-
-
-def _ndim(x: Tensor) -> int:
-    return x.array.ndim
-
-
-def _size(x: Tensor, axis: Any = None) -> int:
-    return int(np.size(x.array, axis))
-
-
-def _like(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A new tensor in the shape of another one, which has no part in it."""
-
-    def make(x: Any, *arguments: Any, **keywords: Any) -> Tensor:
-        for given in (*arguments, *keywords.values()):
-            if isinstance(given, Tensor) and given.requires_grad:
-                raise TypeError(f"np.{function.__name__}: a tensor that requires grad is no number: its gradient would be lost")
-        return Tensor(np.asarray(function(plain(x), *map(plain, arguments), **{k: plain(v) for k, v in keywords.items()})))
-
-    return make
-
-
-def _copy(x: Tensor, order: str = "K", subok: bool = False) -> Tensor:
-    return clone_of(x)
-
-
-def _all_close(x: Any, y: Any, *arguments: Any, **keywords: Any) -> bool:
-    return bool(np.allclose(_array(x), _array(y), *arguments, **keywords))
-
-
-def _array_equal(x: Any, y: Any, equal_nan: bool = False) -> bool:
-    return bool(np.array_equal(_array(x), _array(y), equal_nan=equal_nan))
-
-
-def _is_close(x: Any, y: Any, *arguments: Any, **keywords: Any) -> Any:
-    return np.isclose(_array(x), _array(y), *arguments, **keywords)
-
-
-def _real(x: Tensor) -> bool:
-    return True
-
-
-def _complex(x: Tensor) -> bool:
-    return False
-
-
-def _repr(x: Tensor, max_line_width: Any = None, precision: Any = None, suppress_small: Any = None) -> str:
-    options = (max_line_width, precision, suppress_small)
-    return repr(x) if _unset(*options) else np.array_repr(x.array, *options)
-
-
-def _str(x: Tensor, max_line_width: Any = None, precision: Any = None, suppress_small: Any = None) -> str:
-    options = (max_line_width, precision, suppress_small)
-    return str(x) if _unset(*options) else np.array_str(x.array, *options)
-
-
-def _unset(*options: Any) -> bool:
-    return all(option is None for option in options)
-
-
-# Functions that are about arrays, not about numbers in them.
-_OF_ARRAYS: dict[str, Callable[..., Any]] = {
-    "shape": _shape, "ndim": _ndim, "size": _size, "copy": _copy,
-    **{name: _like(getattr(np, name)) for name in ("zeros_like", "ones_like", "full_like", "empty_like")},
-    "allclose": _all_close, "array_equal": _array_equal, "isclose": _is_close,
-    "isrealobj": _real, "iscomplexobj": _complex, "array_repr": _repr, "array_str": _str,
-}  # fmt: skip
-
+from gradcli.tensors.dispatch.library_calls import known
+from gradcli.tensors.torch.numpy_functions import (
+    FUNCTIONS,
+    called,
+    inner_products,
+    plain,
+    refuse,
+    tensor_of,
+    written,
+)
+from gradcli.tensors.torch.scipy_functions import UFUNCS
 
 _WRITING = ("put",)  # of the catalogue under that name, but with a new array as its result
+_OF_WHOLE_NUMBERS = frozenset({
+    "bitwise_and", "bitwise_or", "bitwise_xor", "invert", "left_shift", "right_shift",
+    "bitwise_count", "gcd", "lcm",
+})  # fmt: skip
 
 
 def function_on_tensors(x: Tensor, function: Any, types: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """A NumPy function, recorded as the operation of that name."""
-    name = function.__name__
-    if name in _OF_ARRAYS:
-        return _OF_ARRAYS[name](*arguments, **keywords)
-    if name in _WRITING:
-        raise TypeError(f"gradcli has no numpy.{name} on tensors; tensor.detach().numpy() is the array")
-    if name == "einsum":
-        return _einsum(*arguments, **keywords)
-    path = f"linalg.{name}" if function.__module__ == "numpy.linalg" else name
+    name, of_matrices = function.__name__, function.__module__ == "numpy.linalg"
+    path = f"linalg.{name}" if of_matrices else name
     if path in FUNCTIONS:
         return FUNCTIONS[path](*arguments, **keywords)
-    if function.__module__ == "numpy.linalg":
-        name = qualified(name, f"linalg.{name}", NUMPY)
-    return called(name, arguments, keywords, function)
+    if name in _WRITING:
+        raise TypeError(f"gradcli has no numpy.{name} on tensors; tensor.detach().numpy() is the array")
+    return called(qualified(name, path, NUMPY) if of_matrices else name, arguments, keywords, function)
 
 
-_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+@cache
+def _reduction(ufunc: str) -> str | None:
+    """The operation that reduces by a ufunc, if there is one."""
+    found = known(ufunc, NUMPY)
+    folds = None if found is None else found[0].name
+    return next((op.name for op in registry().values() if folds and op.facts.folds == folds), None)
 
 
-def _lettered(labels: Any) -> str:
-    return "".join("..." if label is ... else _LETTERS[label] for label in labels)
+def ufunc_on_tensors(x: Tensor, ufunc: Any, how: str, *inputs: Any, **keywords: Any) -> Any:
+    """A ufunc or one of its methods, recorded as the operations of that name."""
+    out = keywords.pop("out", None)
+    out = out if out is None or len(out) > 1 else out[0]
+    name = f"np.{ufunc.__name__}"
+    if isinstance(out, tuple):
+        said = f"{name} of tensors does not support out= for several results"
+        raise UnreadArgumentError(said, help="leave it out")
+    if isinstance(out, Tensor):
+        raise TypeError(f"{name}: tensors cannot be written to by out=; use the in-place methods")
+    if how not in _METHODS:
+        said = f"{name}.{how} of tensors is not supported"
+        raise TypeError(f"{said}; tensor.detach().numpy() is the array")
+    mask = keywords.pop("where", True) if how == "__call__" else True
+    result = _METHODS[how](ufunc, *inputs, **keywords)
+    if out is not None:
+        return written(out, result, mask)
+    if mask is not True:
+        help = f"write np.where(mask, {name}(...), x), or give out="
+        raise UnreadArgumentError(f"{name} does not support where= without out=", help=help)
+    return result
 
 
-def _einsum(equation: Any, *operands: Any, optimize: Any = False, **keywords: Any) -> Any:
-    """With letters, or with lists of labels: ``np.einsum(x, [0, 1], y, [1, 2], [0, 2])``."""
-    if not isinstance(equation, str):
-        given = (equation, *operands)
-        pairs = len(given) // 2 * 2
-        operands = given[:pairs:2]
-        equation = ",".join(map(_lettered, given[1:pairs:2])) + (f"->{_lettered(given[-1])}" if len(given) % 2 else "")
-    for keyword, value in keywords.items():
-        if value is not None:
-            raise UnreadArgumentError(f"einsum of tensors does not support {keyword}=", help="leave it out")
-    return einsum(equation, *[NUMPY_HOST.value(operand) for operand in operands])
+def _call(
+    ufunc: Any, *inputs: Any, order: str = "K", casting: Any = "same_kind", subok: bool = True,
+    **keywords: Any,
+) -> Any:  # fmt: skip
+    name: str = ufunc.__name__
+    whole = isinstance(inputs[0], Tensor) and inputs[0].array.dtype.kind in "iu"
+    if name in _OF_WHOLE_NUMBERS or (name == "reciprocal" and whole):
+        return Tensor(np.asarray(ufunc(*plain(inputs), casting=casting, **keywords)))
+    refuse(f"np.{name}", order=None if order in ("K", "A", "C") else order)
+    refuse(f"np.{name}", casting=None if casting == "same_kind" else casting)
+    made = _MADE.get(name, UFUNCS.get(name))
+    if made is not None and (name in _MADE or not keywords):
+        return made(*inputs, **keywords)
+    return called(name, inputs, keywords, ufunc)
+
+
+def _scaled(x: Any, exponents: Any) -> Any:
+    """x * 2**n by two powers, as 2**n alone may be too large or too small for a float."""
+    whole = np.asarray(plain(exponents))
+    if whole.dtype.kind in dtypes.FLOATS:
+        raise TypeError("np.ldexp: the second argument is of whole numbers")
+    x, half = tensor_of(x), whole // 2
+    kind = np.result_type(x.array, 1.0)
+    powers = (np.exp2(part.astype(kind)) for part in (half, whole - half))
+    return functools.reduce(np.multiply, powers, x)
+
+
+def _reduce(
+    ufunc: Any, x: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False,
+    initial: Any = np._NoValue, where: Any = True,
+) -> Any:  # fmt: skip
+    """One operation where there is one; else one application after the other along an axis."""
+    name, given = _reduction(ufunc.__name__), tensor_of(x)
+    given = given if dtype is None else given.astype(dtype)
+    further = {"initial": initial} if initial is not np._NoValue and initial is not None else {}
+    if name is not None:
+        flags = {"keepdims": True} if keepdims else {}
+        keywords = {"axis": axis, "where": where, **flags, **further}
+        return called(name, (given,), keywords, ufunc)
+    refuse(f"np.{ufunc.__name__}.reduce", where=None if where is True else where)
+    if axis is None and given.ndim == 1:
+        axis = 0
+    if not isinstance(axis, int):
+        said = f"np.{ufunc.__name__}.reduce of tensors takes one axis"
+        raise UnreadArgumentError(said, help="reduce one axis after the other")
+    rows = [*further.values(), *np.moveaxis(given, axis, 0)]
+    if not rows:
+        return tensor_of(ufunc.reduce(given.detach().array, axis=axis, keepdims=keepdims))
+    result = functools.reduce(ufunc, rows)
+    return np.expand_dims(result, axis) if keepdims else result
+
+
+def _accumulate(ufunc: Any, x: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
+    given = tensor_of(x) if dtype is None else tensor_of(x).astype(dtype)
+    name = {"add": "cumsum", "multiply": "cumprod"}.get(ufunc.__name__)
+    if name is not None:
+        return called(name, (given,), {"axis": axis}, ufunc)
+    rows = list(itertools.accumulate(np.moveaxis(given, axis, 0), ufunc))
+    return np.stack(rows, axis=axis) if rows else given
+
+
+def _outer(ufunc: Any, x: Any, y: Any, **keywords: Any) -> Any:
+    left, right = tensor_of(x), tensor_of(y)
+    return _call(ufunc, np.reshape(left, left.shape + (1,) * right.ndim), right, **keywords)
+
+
+_MADE: dict[str, Callable[..., Any]] = {
+    "ldexp": _scaled, "vecdot": inner_products,
+    "conjugate": np.positive,
+}  # fmt: skip
+_METHODS: dict[str, Callable[..., Any]] = {
+    "__call__": _call, "reduce": _reduce, "accumulate": _accumulate, "outer": _outer,
+}  # fmt: skip

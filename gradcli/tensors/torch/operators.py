@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache
 from types import MappingProxyType
 from typing import Any
 
@@ -16,7 +15,6 @@ from gradcli.ops.registry import registry
 from gradcli.ops.spec import Op
 from gradcli.tensors.core.in_place import update
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.core.user_warnings import warn
 from gradcli.tensors.dispatch.apply import slow_path
 from gradcli.tensors.dispatch.fast_path import fast_path
 from gradcli.tensors.torch.bits import BIT_OPERATORS
@@ -74,43 +72,20 @@ def _abs(x: Tensor) -> Any:
 # -- transposes -------------------------------------------------------------------------------------------------
 
 
-@cache
-def _warn_of_reversed_axes() -> None:
-    """Once, as PyTorch."""
-    warn(
-        "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an error in a future "
-        "release. Consider `x.mT` to transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the "
-        "dimensions of a tensor."
-    )
-
-
-@cache
-def _warn_of_no_axes(name: str) -> None:
-    warn(f"Tensor.{name} is deprecated on 0-D tensors. This function is the identity in these cases.")
-
-
 def _transposed(x: Tensor) -> Any:
-    if not x.array.ndim:
-        _warn_of_no_axes("T")
-    elif x.array.ndim != 2:
-        _warn_of_reversed_axes()
     return transpose(x, axes=None)
 
 
 def _matrix_transposed(x: Tensor) -> Any:
-    if x.array.ndim not in (0, 2):
-        batches = " For batches of matrices, consider using tensor.mH" if x.array.ndim > 2 else ""
-        raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {x.array.ndim}-D tensor.{batches}")
-    return _matrices_transposed(x) if x.array.ndim else transpose(x, axes=None)
+    if x.ndim not in (0, 2):
+        raise RuntimeError(f"tensor.H is of matrices, not of {x.ndim} axes: tensor.mH is of batches of them")
+    return _matrices_transposed(x)
 
 
 def _matrices_transposed(x: Tensor) -> Any:
-    if not x.array.ndim:
-        _warn_of_no_axes("mT")
-        return transpose(x, axes=None)
-    if x.array.ndim == 1:
+    if x.ndim == 1:
         raise RuntimeError("tensor.mT is only supported on matrices or batches of matrices. Got 1-D tensor.")
-    return swapaxes(x, axis1=-1, axis2=-2)
+    return swapaxes(x, axis1=-1, axis2=-2) if x.ndim else _transposed(x)
 
 
 def _imaginary(x: Tensor) -> Any:

@@ -1,4 +1,8 @@
-"""Random numbers of further distributions, each the same as PyTorch's on a CPU for the same seed; training dropout."""
+"""Random numbers in tensors: methods that fill in place, functions that draw, and training dropout.
+
+`uniform_` and `normal_` draw as PyTorch does; all others are NumPy's distributions, which go on
+from the same state. Nothing that is drawn has a derivative.
+"""
 
 from __future__ import annotations
 
@@ -15,191 +19,216 @@ from gradcli.tensors.core.batched import check_no_examples
 from gradcli.tensors.core.in_place import assign, check_places, check_writable, replace
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.checked_calls import checked
-from gradcli.tensors.torch.generator import Generator, default_generator, in_memory_order
+from gradcli.tensors.torch.generator import Generator, default_generator
 
-_LARGEST = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}  # the bits of whole numbers that all are there
-_BITS = {"int64": 63, "int32": 31, "int16": 15, "int8": 7, "uint8": 8, "bool": 1}
-
-
-@checked
-def bernoulli(x: Tensor, p: float | None = None, *, generator: Generator | None = None) -> Tensor:
-    """1 with the probability that each entry says (or p), else 0."""
-    source = generator or default_generator
-    if p is not None:
-        return _drawn(x.detach().contiguous(), lambda shape: source.uniform(math.prod(shape), np.float64).reshape(shape) < _probability(p))
-
-    if x.array.dtype.kind != "f":
-        raise dtypes.untaken("bernoulli", x.array.dtype)
-
-    check_no_examples()
-    probabilities = x.array
-    if not ((probabilities >= 0) & (probabilities <= 1)).all():
-        raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
-    kind = np.float64 if probabilities.dtype == np.float64 else np.float32
-    ones = source.uniform(probabilities.size, kind).reshape(probabilities.shape) < probabilities
-    return _made(ones, x)
+_SATURATION = 1.7580993408473766  # of selu: its scale times its alpha
 
 
-def _made(drawn: np.ndarray, like: Tensor) -> Tensor:
-    return Tensor(np.asarray(drawn, like.array.dtype))
+def _require(holds: Any, said: str) -> None:
+    if not holds:
+        raise RuntimeError(said)
 
 
-def _drawn(x: Tensor, draw: Callable[[tuple[int, ...]], np.ndarray]) -> Tensor:
-    check_no_examples()
-    return _made(in_memory_order(x.array, draw), x)
+def _check_floats(name: str, x: Tensor) -> None:
+    if x.array.dtype.kind not in dtypes.FLOATS:
+        raise dtypes.untaken(name, x.array.dtype)
 
 
-def _probability(p: Any) -> float:
-    if not 0 <= p <= 1:
-        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
-    return float(p)
+# -- methods that fill ------------------------------------------------------------------------------------------
 
 
-def _bernoulli_(x: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
-    check_writable(x)
-    check_places(x)
-    if isinstance(p, Tensor):
-        drawn = bernoulli(Tensor(np.broadcast_to(p.array, x.array.shape).copy()), generator=generator)
-        return replace(x, Tensor(drawn.array.astype(x.array.dtype)), "BernoulliBackward1")
-    return replace(x, _chosen(x, p, generator), "BernoulliBackward2")
+def _fills(draw: Callable[..., np.ndarray]) -> Callable[..., Tensor]:
+    """The method that writes what a function draws for an array into a tensor."""
+    node = "".join(word.capitalize() for word in draw.__name__.split("_")) + "Backward0"
+
+    def fill(x: Tensor, *given: Any, generator: Generator | None = None, **named: Any) -> Tensor:
+        check_no_examples()
+        check_writable(x)
+        check_places(x)
+        drawn = draw(generator or default_generator, x.array, *given, **named)
+        return replace(x, Tensor(np.asarray(drawn).astype(x.array.dtype)), node)
+
+    fill.__name__ = draw.__name__
+    return fill
 
 
-def _chosen(x: Tensor, p: float, generator: Generator | None = None) -> Tensor:
-    """1 with probability p, else 0, drawn for a tensor's entries in the order in which they are in memory."""
-    source = generator or default_generator
-    return _drawn(x, lambda shape: source.uniform(math.prod(shape), np.float64).reshape(shape) < _probability(p))
+@_fills
+def uniform_(source: Generator, x: np.ndarray, low: float = 0.0, high: float = 1.0) -> np.ndarray:
+    _check_floats("uniform_", Tensor(x))
+    _require(low <= high, f"uniform_ expects [from, to), but found from={low:g} > to={high:g}")
+    kind: Any = np.float64 if x.dtype == np.float64 else np.float32
+    drawn = source.uniform_like(x, kind)
+    # rounded once, as PyTorch's loops do
+    return drawn.astype(np.float64) * float(kind(high - low)) + float(kind(low))
 
 
-def exponential(shape: tuple[int, ...], source: Generator | None = None) -> np.ndarray:
-    """By the inverse of the distribution function, of numbers of 53 bits."""
-    draws = (source or default_generator).uniform(math.prod(shape), np.float64)
-    waits: np.ndarray = -np.log1p(-draws).reshape(shape)
-    return waits
+@_fills
+def normal_(source: Generator, x: np.ndarray, mean: float = 0.0, std: float = 1.0) -> np.ndarray:
+    _check_floats("normal_", Tensor(x))
+    _require(std >= 0, f"normal expects std >= 0.0, but found std {std:g}")
+    return source.normal_like(x, x.dtype) * std + mean
 
 
-def _exponential_(x: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
-    check_writable(x)
-    check_places(x)
-    if lambd <= 0:
-        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
-    return replace(x, _drawn(x, lambda shape: exponential(shape, generator) / lambd), "ExponentialBackward0")
+@_fills
+def bernoulli_(source: Generator, x: np.ndarray, p: Any = 0.5) -> np.ndarray:
+    return source.distributions.random_sample(x.shape) < _probabilities(p)
 
 
-def _random_(x: Tensor, low: Any = None, high: Any = None, *, generator: Generator | None = None) -> Tensor:
-    """Whole numbers from low to high (all that the dtype holds, if neither is given)."""
-    check_writable(x)
-    check_places(x)
-    source = generator or default_generator
-    name = x.dtype.name
+def _probabilities(p: Any) -> np.ndarray:
+    chances = np.asarray(p.array if isinstance(p, Tensor) else p)
+    _require(((chances >= 0) & (chances <= 1)).all(), f"probabilities are from 0 to 1, not {p}")
+    return chances
+
+
+@_fills
+def exponential_(source: Generator, x: np.ndarray, lambd: float = 1.0) -> np.ndarray:
+    _require(lambd > 0, f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
+    return source.distributions.standard_exponential(x.shape) / lambd
+
+
+@_fills
+def random_(source: Generator, x: np.ndarray, low: Any = None, high: Any = None) -> np.ndarray:
+    """Draw from low to high, or from all whole numbers from 0 on that the dtype holds."""
     if low is None:
-        span, start = (1 << _BITS[name] if name in _BITS else (1 << _LARGEST[name]) + 1), 0
-    else:
-        start, stop = (0, low) if high is None else (low, high)
-        if stop <= start:
-            raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={start} >= to={stop}")
-        span = stop - start
-
-    def draw(shape: tuple[int, ...]) -> np.ndarray:
-        count = math.prod(shape)
-        long = name in ("int64", "float64") if low is None else span >= 1 << 28
-        draws = source.pairs(count) if long else source.words(count).astype(np.uint64)
-        found: np.ndarray = (draws % np.uint64(span)).astype(np.int64).reshape(shape) + start
-        return found
-
-    return replace(x, _drawn(x, draw), f"RandomBackward{2 if low is None else int(high is None)}")
+        low, high = 0, 2 if x.dtype.kind == "b" else _most(x.dtype) + 1
+    low, high = (0, low) if high is None else (low, high)
+    return source.distributions.randint(low, high, x.shape, np.int64)
 
 
-@checked
-def multinomial(x: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None) -> Tensor:
-    """Places drawn with the probabilities that the entries along the last axis are in proportion to."""
-    check_no_examples()
-    array = x.array
-    if array.ndim not in (1, 2):
-        raise RuntimeError("prob_dist must be 1 or 2 dim")
-    if array.dtype.kind != "f":
-        raise RuntimeError(f"multinomial takes probabilities of floats, not of {x.dtype.name}")
-    if num_samples <= 0:
-        raise RuntimeError("cannot sample n_sample <= 0 samples")
-    if not (np.isfinite(array) & (array >= 0)).all():
-        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
-    if (array.sum(-1) <= 0).any():
-        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
-    if not replacement and num_samples > array.shape[-1]:
-        raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
-    if not replacement or num_samples == 1:
-        races = array / in_memory_order(array, lambda shape: exponential(shape, generator)).astype(array.dtype)
-        return Tensor(np.argsort(-races, axis=-1, kind="stable")[..., :num_samples].astype(np.int64))
-    rows = array.reshape(-1, array.shape[-1])
-    sums = np.cumsum(rows, axis=-1)
-    sums = sums / sums[:, -1:]
-    draws = (generator or default_generator).uniform(len(rows) * num_samples, np.float64).reshape(len(rows), num_samples)
-    places = [np.searchsorted(row, u, side="left") for row, u in zip(sums, draws, strict=True)]
-    return Tensor(np.array(places, np.int64).reshape(*array.shape[:-1], num_samples))
+def _most(kind: np.dtype[Any]) -> int:
+    if kind.kind in dtypes.FLOATS:
+        bits: int = dtypes.limits(kind).nmant
+        return 1 << (bits + 1)
+    return min(int(np.iinfo(kind).max), 2**63 - 1)
 
 
-def _check_dropout(p: float) -> None:
-    if not 0 <= p <= 1:
-        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+@_fills
+def cauchy_(source: Generator, x: np.ndarray, median: float = 0.0, sigma: float = 1.0) -> np.ndarray:
+    _require(sigma > 0, f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
+    return median + sigma * source.distributions.standard_cauchy(x.shape)
 
 
-def dropout(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Each entry zero with probability p, the others larger by 1/(1 - p)."""
-    _check_dropout(p)
-    if not training or p == 0:
-        return x
-    return _masked(x, _kept(x.detach(), p), p, inplace)
+@_fills
+def geometric_(source: Generator, x: np.ndarray, p: float) -> np.ndarray:
+    _require(0 < p < 1, f"geometric_ expects p to be in (0, 1), but got p={p:g}")
+    return source.distributions.geometric(p, x.shape)
 
 
-_RANKS = (
-    "dropout1d: Expected 2D or 3D input, but received a {}D input. Note that dropout1d exists to provide channel-wise dropout on inputs "
-    "with 1 spatial dimension, a channel dimension, and an optional batch dimension (i.e. 2D or 3D inputs)."
-)
+@_fills
+def log_normal_(source: Generator, x: np.ndarray, mean: float = 1.0, std: float = 2.0) -> np.ndarray:
+    _require(std > 0, f"log_normal_ expects std > 0.0, but found std={std:g}")
+    return np.exp(source.normal(x.shape, np.float64) * std + mean)
 
 
-def _by_channel(axes: int) -> Callable[..., Tensor]:
-    """The same for whole channels."""
+# -- functions that draw ----------------------------------------------------------------------------------------
 
-    def drop(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-        _check_dropout(p)
-        if axes == 1 and x.ndim not in (2, 3):
-            raise RuntimeError(_RANKS.format(x.ndim))
-        if axes == 2 or x.ndim == axes + 2:  # PyTorch takes what has another rank as one example, but in two dimensions
-            return _dropped(x, p, training, inplace)
-        return _dropped(x.unsqueeze(0), p, training, inplace).squeeze(0)
+
+def _draws(draw: Callable[..., np.ndarray]) -> Callable[..., Tensor]:
+    """The function whose result is drawn for the entries of a tensor of floats."""
+
+    def run(x: Tensor, *given: Any, generator: Generator | None = None, **named: Any) -> Tensor:
+        check_no_examples()
+        _check_floats(draw.__name__, x)
+        drawn = draw((generator or default_generator).distributions, x.array, *given, **named)
+        return Tensor(np.asarray(drawn, np.int64 if draw is multinomial else x.array.dtype))
+
+    run.__name__ = draw.__name__
+    return run
+
+
+def bernoulli(source: np.random.RandomState, x: np.ndarray, p: Any = None) -> np.ndarray:
+    """1 with the probability that each entry says (or p), else 0."""
+    return source.random_sample(x.shape) < _probabilities(x if p is None else p)
+
+
+def poisson(source: np.random.RandomState, x: np.ndarray) -> np.ndarray:
+    """A count for each mean."""
+    _require((x >= 0).all(), "invalid Poisson rate, expected rate to be non-negative")
+    return np.asarray(source.poisson(x))
+
+
+def binomial(source: np.random.RandomState, count: np.ndarray, prob: Tensor) -> np.ndarray:
+    """How many of each count of trials succeed, each with a probability."""
+    _require(np.isfinite(count).all() and (count >= 0).all(), "binomial expects finite counts")
+    return np.asarray(source.binomial(count.astype(np.int64), _probabilities(prob)))
+
+
+def multinomial(source: np.random.RandomState, x: np.ndarray, num_samples: int, replacement: bool = False) -> np.ndarray:
+    """Places drawn with the probabilities that the last axis is in proportion to."""
+    _require(x.ndim in (1, 2), "prob_dist must be 1 or 2 dim")
+    _require(num_samples > 0, "cannot sample n_sample <= 0 samples")
+    positive = (np.isfinite(x) & (x >= 0)).all() and (x.sum(-1) > 0).all()
+    _require(positive, "probability tensor contains either `inf`, `nan` or element < 0, or no other")
+    enough = replacement or num_samples <= np.count_nonzero(x, -1).min()
+    _require(enough, "cannot sample n_sample > prob_dist.size(-1) samples without replacement")
+    places, rows = np.arange(x.shape[-1]), x.reshape(-1, x.shape[-1]).astype(np.float64)
+    drawn = [source.choice(places, num_samples, replacement, row / row.sum()) for row in rows]
+    return np.reshape(drawn, (*x.shape[:-1], num_samples))
+
+
+# -- dropout ----------------------------------------------------------------------------------------------------
+
+
+def _dropping(change: Callable[[Tensor, Tensor, float], Tensor], lead: Callable[[Tensor], int], trains: bool) -> Callable[..., Tensor]:
+    """A function that changes entries, or whole channels, with probability p while it trains.
+
+    change  what is made of a tensor and of ones where it stays
+    lead    how many axes number what stays or goes as a whole
+    trains  whether it trains by default
+    """
+
+    def drop(x: Tensor, p: float = 0.5, training: bool = trains, inplace: bool = False) -> Tensor:
+        if not 0 <= p <= 1:
+            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+        if not isinstance(training, bool):
+            raise TypeError(f"training is True or False, not {training!r}")
+        if not training or p == 0:
+            return x
+        axes = lead(x)
+        check_no_examples()
+        _check_floats("dropout", x)
+        drawn = default_generator.distributions.random_sample(x.shape[:axes]) >= p
+        spread = drawn.reshape(*x.shape[:axes], *(1,) * (x.ndim - axes))
+        result = change(x, Tensor(spread.astype(x.array.dtype)), p)
+        return assign(x, result) if inplace else result
 
     return drop
 
 
-def _dropped(x: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
-    if not training or p == 0 or 0 in x.shape:
-        return x
-    if x.array.dtype.kind in "iub" and p < 1:
-        raise RuntimeError(f"result type Float can't be cast to the desired output type {x.dtype.in_messages}")
-    return _masked(x, _kept_channels(x, p) if p < 1 else _kept(x, p), p, inplace)
+def _scaled(x: Tensor, kept: Tensor, p: float) -> Tensor:
+    """What stays, larger by 1/(1 - p)."""
+    result: Tensor = x * (kept / (1 - p) if p < 1 else kept)
+    return result
 
 
-def _kept_channels(x: Tensor, p: float) -> Tensor:
-    """What stays of channels, which stand along the second axis."""
-    if x.ndim < 2:
-        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
-    return _kept(Tensor(np.zeros((*x.shape[:2], *(1,) * (x.ndim - 2)), x.array.dtype)), p)
+def _saturated(x: Tensor, kept: Tensor, p: float) -> Tensor:
+    """What stays, and selu's negative saturation, so that mean and variance are as before."""
+    scale = 0.0 if p == 1 else 1 / math.sqrt((_SATURATION**2 * p + 1) * (1 - p))
+    shift = (kept - 1) * (_SATURATION * scale) + _SATURATION * scale * p
+    result: Tensor = x * (kept * scale) + shift
+    return result
 
 
-def _kept(x: Tensor, p: float) -> Tensor:
-    """What stays of a tensor; where nothing does, nothing is drawn."""
-    return Tensor(np.zeros(x.shape, x.array.dtype)) if p == 1 else _chosen(x, 1 - p)
+def _channels(axes: int) -> Callable[[Tensor], int]:
+    """How many axes number channels of so many axes: one without a batch, but in two dimensions."""
 
+    def lead(x: Tensor) -> int:
+        fits = x.ndim > 1 and (axes > 1 or x.ndim < 4)
+        _require(fits, f"dropout{axes}d: channels are axes of at least 2, not of {x.ndim}")
+        return 1 if axes != 2 and x.ndim == axes + 1 else 2
 
-def _masked(x: Tensor, kept: Tensor, p: float, inplace: bool) -> Tensor:
-    scaled = kept if p == 1 else kept * (1 / (1 - p))
-    result: Tensor = x * scaled
-    return assign(x, result) if inplace else result
+    return lead
 
 
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
-    """A sample of the Gumbel-softmax distribution; hard ones are one of the unit vectors, with the gradient of the soft one."""
-    waits = _drawn(logits.detach().contiguous(), exponential)
-    soft: Tensor = softmax((logits - log(waits)) / tau, axis=dim)
+    """A sample of the Gumbel-softmax distribution.
+
+    hard  whether it is one of the unit vectors, with the gradient of the soft one
+    """
+    check_no_examples()
+    waits = default_generator.distributions.standard_exponential(logits.shape)
+    noise = log(Tensor(waits.astype(logits.array.dtype)))
+    soft: Tensor = softmax((logits - noise) / tau, axis=dim)
     if not hard:
         return soft
     rows = np.zeros_like(soft.array)
@@ -208,72 +237,16 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     return found
 
 
-def alpha_dropout(x: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """Each entry the negative saturation of selu with probability p; then mean and variance are those of before."""
-    _check_dropout(p)
-    return x if not training or p == 0 else _saturated(x, _kept(x.detach(), p), p, inplace)
-
-
-def feature_alpha_dropout(x: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """The same for whole channels."""
-    _check_dropout(p)
-    return x if not training or p == 0 else _saturated(x, _kept_channels(x, p), p, inplace)
-
-
-def _saturated(x: Tensor, kept: Tensor, p: float, inplace: bool) -> Tensor:
-    saturation = _SATURATION
-    scale = 0.0 if p == 1 else 1 / math.sqrt((saturation**2 * p + 1) * (1 - p))
-    result: Tensor = x * (kept * scale) + ((kept - 1) * (saturation * scale) + saturation * scale * p)
-    return assign(x, result) if inplace else result
-
-
-_SATURATION = 1.7580993408473766  # of selu: its scale times its alpha
-
-
-def _cauchy_(x: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> Tensor:
-    check_writable(x)
-    check_places(x)
-    if sigma <= 0:
-        raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
-    return replace(x, _drawn(x, lambda shape: median + sigma * np.tan(np.pi * (_fractions(shape, generator) - 0.5))), "CauchyBackward0")
-
-
-def _geometric_(x: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
-    check_writable(x)
-    check_places(x)
-    if not 0 < p < 1:
-        raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
-    return replace(x, _drawn(x, lambda shape: np.ceil(np.log(_fractions(shape, generator)) / np.log1p(-p))), "GeometricBackward0")
-
-
-def _log_normal_(x: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> Tensor:
-    check_writable(x)
-    check_places(x)
-    if std <= 0:
-        raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
-    source = generator or default_generator
-
-    def draw(shape: tuple[int, ...]) -> np.ndarray:
-        return np.exp(source.one_by_one(math.prod(shape)).reshape(shape) * std + mean)
-
-    return replace(x, _drawn(x, draw), "LogNormalBackward0")
-
-
-def _fractions(shape: tuple[int, ...], source: Generator | None) -> np.ndarray:
-    return (source or default_generator).uniform(math.prod(shape), np.float64).reshape(shape)
-
-
-RANDOM: dict[str, Callable[..., Any]] = {"bernoulli": bernoulli, "multinomial": multinomial}
-RANDOM_IN_PLACE: dict[str, Callable[..., Tensor]] = {
-    "bernoulli_": _bernoulli_,
-    "exponential_": _exponential_,
-    "random_": _random_,
-    "cauchy_": _cauchy_,
-    "geometric_": _geometric_,
-    "log_normal_": _log_normal_,
-}
+_IN_PLACE = (
+    uniform_, normal_, bernoulli_, exponential_, random_, cauchy_, geometric_, log_normal_,
+)  # fmt: skip
+RANDOM_IN_PLACE = {fill.__name__: fill for fill in _IN_PLACE}
+RANDOM = {draw.__name__: checked(_draws(draw)) for draw in (bernoulli, multinomial)}
+COUNTS = {draw.__name__: checked(_draws(draw)) for draw in (poisson, binomial)}
 OF_NETWORKS: dict[str, Callable[..., Tensor]] = {
-    "dropout": dropout, "dropout1d": _by_channel(1), "dropout2d": _by_channel(2), "dropout3d": _by_channel(3),
-    "gumbel_softmax": gumbel_softmax, "alpha_dropout": alpha_dropout,
-    "feature_alpha_dropout": feature_alpha_dropout,
-}  # fmt: skip
+    "dropout": _dropping(_scaled, lambda x: x.ndim, True),
+    **{f"dropout{n}d": _dropping(_scaled, _channels(n), True) for n in (1, 2, 3)},
+    "gumbel_softmax": gumbel_softmax,
+    "alpha_dropout": _dropping(_saturated, lambda x: x.ndim, False),
+    "feature_alpha_dropout": _dropping(_saturated, _channels(2), False),
+}
