@@ -54,8 +54,9 @@ def rules(identities: tuple[Identity, ...] = IDENTITIES) -> Table:
     found: Table = {}
     for pattern, equal, condition in identities:
         axes = 2 if "det(" in pattern else int(any(word in pattern for word in _OF_VECTORS))
-        wanted, result, only = (programs[axes].read(text, "<identity>") if text else None for text in (pattern, equal, condition))
-        standard = interpret(reachable([wanted]), Standard(wanted.graph))[wanted]
+        wanted, result = (programs[axes].read(text, "<identity>") for text in (pattern, equal))
+        only = programs[axes].read(condition, "<identity>") if condition else None
+        standard: Expr = interpret(reachable([wanted]), Standard(wanted.graph))[wanted]
         found.setdefault(kind_of(standard) or standard.op, []).append(Rule(_operations(standard), standard, result, only))
     return found
 
