@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class Identity(NamedTuple):
-    """What equals a pattern, under a condition on what its letters stand for; an empty one is none."""
+    """An equal of a pattern, under a condition on what its letters stand for; an empty one is none."""
 
     pattern: str
     equal: str

@@ -54,8 +54,9 @@ def rules(identities: tuple[Identity, ...] = IDENTITIES) -> Table:
     found: Table = {}
     for pattern, equal, condition in identities:
         axes = 2 if "det(" in pattern else int(any(word in pattern for word in _OF_VECTORS))
-        wanted, result, only = (programs[axes].read(text, "<identity>") if text else None for text in (pattern, equal, condition))
-        standard = interpret(reachable([wanted]), Standard(wanted.graph))[wanted]
+        wanted, result = (programs[axes].read(text, "<identity>") for text in (pattern, equal))
+        only = programs[axes].read(condition, "<identity>") if condition else None
+        standard: Expr = interpret(reachable([wanted]), Standard(wanted.graph))[wanted]
         found.setdefault(kind_of(standard) or standard.op, []).append(Rule(_operations(standard), standard, result, only))
     return found
 
@@ -65,8 +66,10 @@ def _operations(node: Expr) -> frozenset[Op | None]:
     return frozenset(part.op for part in reachable([node]) if part.op is not None and not kind_of(part))
 
 
-def applied(graph: Graph, node: Expr, value_of: Callable[[Expr], object], identities: tuple[Identity, ...] = IDENTITIES) -> Iterator[Expr]:
-    """What equals a node by one identity, where its condition holds at the values there are."""
+def apply_identities(
+    graph: Graph, node: Expr, value_of: Callable[[Expr], object], identities: tuple[Identity, ...] = IDENTITIES
+) -> Iterator[Expr]:
+    """Yield what equals a node by one identity, where its condition holds at the values there are."""
     operations = _operations(node)
     for kind in dict.fromkeys((kind_of(node), node.op)):
         for rule in rules(identities).get(kind, ()):
@@ -96,7 +99,7 @@ def wider(graph: Graph, root: Expr) -> Iterator[Expr]:
             yield rebuild([root], {node: table[node]}, graph)[0]
     for start in dict.fromkeys((root, table[root])):
         for node in reachable([start]):
-            for better in applied(graph, node, lambda _: 0.0, WIDER) if node.op is not None else ():
+            for better in apply_identities(graph, node, lambda _: 0.0, WIDER) if node.op is not None else ():
                 if better.shape == node.shape:
                     yield rebuild([start], {node: better}, graph)[0]
 
@@ -201,7 +204,7 @@ def _looseness(pattern: Expr, bound: Bound) -> int:
 
 
 def _shares(given: Normal, *, last: bool, part: bool) -> Iterator[tuple[Normal, Normal]]:
-    """What a hole may stand for: all that is left, or one part, or all but one."""
+    """Yield what a hole may stand for: all that is left, or one part, or all but one."""
     parts = list(given.parts)
     nothing = Normal(given.graph, given.kind)
     if last and (parts or given.number != 1):

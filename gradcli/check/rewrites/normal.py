@@ -272,7 +272,7 @@ class Standard(Rebuilding):
 
 
 def opposite(node: Expr) -> Expr | None:
-    """What a node with a minus before it is the opposite of."""
+    """The node of which another is the opposite; None where no minus stands before it."""
     value = number(node)
     if value is not None and value < 0:
         return constant(node.graph, -value)

@@ -101,7 +101,7 @@ class _Polynomials(_Ratios):
         common = above.gcd(below)
         return above // common, below // common
 
-    def expanded(self, graph: Graph, poly: Any) -> Normal:
+    def as_sum(self, graph: Graph, poly: Any) -> Normal:
         """A polynomial as a sum."""
         total = Normal(graph, "sum")
         for powers, coefficient in poly.to_dict().items():
@@ -112,12 +112,12 @@ class _Polynomials(_Ratios):
             total.put(term.build(), _fraction(coefficient))
         return total
 
-    def factored(self, graph: Graph, poly: Any) -> Normal:
+    def as_product(self, graph: Graph, poly: Any) -> Normal:
         """A polynomial as a product."""
         content, parts = poly.factor()
         found = Normal(graph, "product", number=_fraction(content))
         for part, exponent in sorted(parts, key=lambda pair: len(pair[0])):
-            found.put(self.expanded(graph, part).build(), Fraction(int(exponent)))
+            found.put(self.as_sum(graph, part).build(), Fraction(int(exponent)))
         return found
 
 
@@ -132,8 +132,8 @@ def as_fractions(graph: Graph, root: Expr) -> Iterator[Expr]:
     try:
         known = {node: ring.constant(node) for node in order if not kind_of(node)}
         above, below = interpret(order, ring, known)[root]
-        top, bottom = ring.factored(graph, above), ring.factored(graph, below).raised(Fraction(-1))
-        total = ring.expanded(graph, above)
+        top, bottom = ring.as_product(graph, above), ring.as_product(graph, below).raised(Fraction(-1))
+        total = ring.as_sum(graph, above)
         for numerators in ([top], [total], [Normal(graph, "sum", [pair]) for pair in total.parts.items()]):
             terms = Normal(graph, "sum")
             for numerator in numerators:
@@ -190,7 +190,7 @@ class _Series(_Ratios):
         return method(x), self.one
 
 
-def expanded(graph: Graph, node: Expr, value_of: Callable[[Expr], Any]) -> Iterator[Expr]:
+def expand(graph: Graph, node: Expr, value_of: Callable[[Expr], Any]) -> Iterator[Expr]:
     """A node as a polynomial in the quantity that it is a function of."""
     if node.op is None or not has_flint() or any(part.shape for part in reachable([node])):
         return
@@ -213,7 +213,7 @@ def expanded(graph: Graph, node: Expr, value_of: Callable[[Expr], Any]) -> Itera
 
 
 def _quantities(node: Expr) -> list[Expr]:
-    """What a node is a function of, if that is one quantity: its only leaf, or a part through which everything goes."""
+    """The quantity that a node is a function of, if that is one quantity: its only leaf, or a part through which everything goes."""
     order = reachable([node])
     leaves = [part for part in order if part.is_leaf]
     if len(leaves) == 1:
@@ -226,7 +226,7 @@ def _polynomial(graph: Graph, above: Any, below: Any, quantity: Expr, size: floa
     """The terms that count of a fraction of series, by Horner's rule."""
     (m, top), (n, bottom) = map(_without_zeros, (above, below))
     coefficients, first = [_fraction(c) for c in (top / bottom).coeffs()], m - n
-    used = coefficients[: _counting(coefficients, first, size)]
+    used = coefficients[: _terms_needed(coefficients, first, size)]
     step = 2 if not any(used[1::2]) else 1
     sums = Normal(graph, "sum")
     for coefficient in reversed(used[::step]):
@@ -256,7 +256,7 @@ def _without_zeros(series: Any) -> tuple[int, Any]:
     return zeros, type(series)(coefficients[zeros:], prec=series.prec - zeros)
 
 
-def _counting(coefficients: list[Fraction], first: int, size: float) -> int:
+def _terms_needed(coefficients: list[Fraction], first: int, size: float) -> int:
     """How many of the coefficients count, in the value and in the slope. Raises _NoRatio if they are too many."""
     sizes = [abs(float(c)) * size**i for i, c in enumerate(coefficients)]
     slopes = [abs(first + i) * s for i, s in enumerate(sizes)]

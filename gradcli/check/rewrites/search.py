@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.check.rewrites.matching import applied
+from gradcli.check.rewrites.matching import apply_identities
 from gradcli.check.rewrites.normal import NO_NUMBER, Normal, Standard, kind_of, number
-from gradcli.check.rewrites.ratios import as_fractions, expanded
+from gradcli.check.rewrites.ratios import as_fractions, expand
 from gradcli.errors import GradcliError
 from gradcli.formulas.printing import tree_size
 from gradcli.graph.indeterminate import gradients
@@ -126,7 +126,7 @@ class Search:
         return round((max(losses) + size) / 2), approximate, round(sum(losses) / 2), size
 
     def _losses(self, root: Expr) -> Losses | None:
-        """What a way loses, measured once; None where it has no value or was measured before."""
+        """Bits that a way loses, measured once; None where it has no value or was measured before."""
         if root in self.known:
             return None
         self.known.add(root)
@@ -161,15 +161,15 @@ class Search:
                 yield way
 
     def _instead(self, node: Expr, value_of: ValueOf) -> Iterator[tuple[Expr, bool]]:
-        """What equals a node, and whether it does so only nearly."""
+        """Yield what equals a node, and whether it does so only nearly."""
         try:
-            for way in applied(self.graph, node, value_of):
+            for way in apply_identities(self.graph, node, value_of):
                 yield way, False
             for start in (node, *as_fractions(self.graph, node)):
                 yield start, False
-                for way in regrouped(self.graph, start, value_of):
+                for way in regroup(self.graph, start, value_of):
                     yield way, False
-            for way in expanded(self.graph, node, value_of) if self.series else ():
+            for way in expand(self.graph, node, value_of) if self.series else ():
                 yield way, True
         except GradcliError:
             return
@@ -185,7 +185,7 @@ class Search:
 # -- the same parts in other groups -------------------------------------------------------------------------------
 
 
-def regrouped(graph: Graph, node: Expr, value_of: ValueOf) -> Iterator[Expr]:
+def regroup(graph: Graph, node: Expr, value_of: ValueOf) -> Iterator[Expr]:
     """A product multiplied in another order, or divided through."""
     if kind_of(node) == "product":
         given = Normal.of(node, "product", graph)
