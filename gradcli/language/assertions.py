@@ -151,7 +151,8 @@ class _Reader:
             if self.tokens[i].text == "=":
                 self._fail(message, self.tokens[i].span, self._instead(i, i + 1, "=="))
         self._expression(begin, end)
-        found, pending = [], [(self.start, self.end)]
+        found: list[str] = []
+        pending = [(self.start, self.end)]
         while pending:  # the relations of all parts, without brackets around them
             first, last = pending.pop()
             parts = self._split(first, last, "and")

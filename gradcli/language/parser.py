@@ -575,7 +575,8 @@ class _Parser:
 
     def bracketed(self, rule: int, opener: Token, read: Callable[[], _Item]) -> tuple[list[_Item], int, int]:
         """What a bracket holds, how many commas are in it, and where it ends."""
-        outer, found, commas = self.bracket, [], 0
+        outer, commas = self.bracket, 0
+        found: list[_Item] = []
         self.bracket = _Bracket(rule, opener)
         self.deepen(opener)
         while self.tokens[self.at][1] not in (")", "]"):

@@ -69,6 +69,7 @@ _METHODS = {
 }
 _OF_NUMPY = frozenset({"ix_", "c_", "r_", "s_"})
 _UPDATES = {ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide", ast.Pow: "power"}
+_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n|\Z)")
 _TRIPLE = re.compile(r"\"\"\"|'''")
 _WORD = re.compile(r"\s*([^\W\d]\w*|@)")
 _STORE = re.compile(r"\s*[^\W\d]\w*\[.*\]\s*(?:[-+*/]|\*\*)?(?==[^=])", re.DOTALL)
@@ -85,7 +86,7 @@ class Python:
         text = source.text[start:stop]
         head = "if 1:\n" if text[:1] in (" ", "\t") else ""  # before what is indented
         self.source, self.head, self.begin, self.text = source, len(head), start - len(head), head + text
-        self.lines = self.text.splitlines(keepends=True)
+        self.lines = _LINE.findall(self.text)
         self.nodes: list[ast.AST] = []
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -192,7 +192,8 @@ def data(part: Part) -> DataBinding:
     """data = NAME "=" "@" FILE [ ( "±" | "+/-" ) expression ], a path up to the end of the statement, or to a sign after a space"""
     name, text = part.token(0), part.source.text
     reference, error = of_data(text[part.token(3).start : part.span.end])
-    deviation, percent = None, False
+    deviation: Expression | None = None
+    percent = False
     if error is not None:
         begin = part.span.end - len(error)
         place = next(at for at in range(part.start, part.stop) if part.tokens[at].start >= begin)
