@@ -26,6 +26,7 @@ PROVED = [
     "1 - tanh(x)**2 == 1/cosh(x)**2 for x in -3..3",
     "exp(x + 1) == e*exp(x) for x in 0..1",
     "log(x*y) == log(x) + log(y) for x in 1..2, y in 1..2",
+    "maximum(x, y) == x + relu(y - x) for x in -1..1, y in -1..1",
     "grad(x**3*y, x) == 3*x**2*y for x in -1..1, y in 0..2",
     "sin(x) == x within 0.2 for x in -1..1",
     "x != 2 for x in 0..1",

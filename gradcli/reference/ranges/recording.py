@@ -21,7 +21,7 @@ from gradcli.ops.constants import Constant
 from gradcli.ops.registry import find
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Algebra, Unsupported
-from gradcli.reference.ranges.cells import ANY, EQUAL, UNIT, Cell, Cells, Choice, Conditions, Leaf, Named, Number, Path, Signs, Sum
+from gradcli.reference.ranges.cells import ANY, EQUAL, UNIT, Cell, Cells, Choice, Conditions, Leaf, Named, Number, Path, Signs, is_linear
 from gradcli.reference.ranges.intervals import is_point
 
 _MOST_PATHS = 64
@@ -193,7 +193,7 @@ class Recorder(Algebra):
         return int(x.value.p)
 
     def pieces(self, root: Cell) -> list[tuple[Conditions, Cell]]:
-        """The cells without choices that a cell is one of everywhere, and where it is: a variable that is a number there is replaced."""
+        """The cells without choices that a cell is one of everywhere, and where it is: a variable that is known there is replaced."""
 
         def run() -> Cell:
             found: dict[Cell, Cell] = {}
@@ -209,12 +209,12 @@ class Recorder(Algebra):
         return [(conditions, self.cells.replaced(piece, self._solved(conditions))) for conditions, piece in self.ways(run)]
 
     def _solved(self, conditions: Conditions) -> dict[Cell, Cell]:
-        """The variables that are numbers where some conditions hold."""
+        """The variables that are sums of others where some conditions hold."""
         found: dict[Cell, Cell] = {}
         for off, signs in conditions:
-            (leaf, constant) = (off.args[0], -off.constant) if isinstance(off, Sum) and len(off.args) == 1 else (off, UNIT * 0)
-            if signs == EQUAL and isinstance(leaf, Leaf):
-                found[leaf] = self.cells.number(constant)
+            if signs == EQUAL and is_linear(off):
+                leaf = off if isinstance(off, Leaf) else off.args[0]
+                found[leaf] = leaf - off
         return found
 
     def lifted(self, root: Cell) -> Cell:
