@@ -13,8 +13,7 @@ import gradcli
 from gradcli.errors import GradcliError
 from gradcli.language.run import Program, statements
 from gradcli.language.scope import Scope
-from gradcli.plans import backend
-from gradcli.plans import blocks
+from gradcli.plans import backend, blocks
 from gradcli.plans.backend import Work, work_of
 from gradcli.plans.native import compiler
 

@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 
 import gradcli
-from gradcli.plans import backend
-from gradcli.plans import blocks
-from gradcli.plans import nests
+from gradcli.plans import backend, blocks, nests
 
 RANDOM = np.random.default_rng(5)
 A, B, C = (RANDOM.normal(size=shape) for shape in ((40, 6, 5), (40, 30), (30, 40)))

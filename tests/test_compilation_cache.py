@@ -13,8 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gradcli
-from gradcli.batch import columns
-from gradcli.batch import single_queries
+from gradcli.batch import columns, single_queries
 from gradcli.batch.single_queries import CompilationCache
 from gradcli.batch.templates import Templates, joined, pieces, terms
 from gradcli.errors import LimitError, Source

@@ -14,11 +14,7 @@ from hypothesis import strategies as st
 from test_properties import EXPRESSIONS, SHAPES, VALUES, Pair, seed_of, steady
 
 import gradcli
-from gradcli.plans import sines, unrolling
-from gradcli.plans import backend
-from gradcli.plans import blocks
-from gradcli.plans import nests
-from gradcli.plans import plan
+from gradcli.plans import backend, blocks, nests, plan, sines, unrolling
 
 ULPS = 64 * np.finfo(float).eps
 

@@ -38,7 +38,7 @@ from gradcli.graph import sweep
 from gradcli.ops.arrays.shapes import reshape, scatter_add, transpose
 from gradcli.ops.elementwise.exponential import log
 from gradcli.ops.elementwise.logic import greater, less, where
-from gradcli.ops.linalg.inverses import adjugate
+from gradcli.ops.linalg.matrix_functions import adjugate
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.linalg.solving import solve
 from gradcli.ops.reductions.cumulative import cumsum

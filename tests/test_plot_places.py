@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradcli.plots.places import located
+from gradcli.plots.places import evenly, levels, located, roundest
 from gradcli.plots.sampling import sampled
-from gradcli.plots.spacing import evenly, levels, roundest
 from gradcli.query.plots import AskedPlot, plots
 from gradcli.query.programs import Programs
 from gradcli.report.plot_record import VALUE, PlotRecord

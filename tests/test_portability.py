@@ -21,8 +21,7 @@ import pytest
 import gradcli
 from gradcli.check import verdict_cache
 from gradcli.cli import exit_codes
-from gradcli.cli.decide import cases
-from gradcli.cli.decide import parallel
+from gradcli.cli.decide import cases, parallel
 from gradcli.plans import sines
 from gradcli.report.junit import _class
 from gradcli.report.sarif import _artifact

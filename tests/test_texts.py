@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 import gradcli
-from gradcli.formulas.latex import latex
-from gradcli.formulas.printing import formula
+from gradcli.formulas.printing import formula, latex
 from gradcli.graph.nodes import Expr, Graph
 from gradcli.ops.registry import OPERATORS, named, registry
 from gradcli.ops.spec import Op

@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 import gradcli
-from gradcli.plans import threads
-from gradcli.plans import blocks
+from gradcli.plans import blocks, threads
 
 TEXT = "sum(exp(-x**2/2)*sin(3*x) + log(1 + x**2))"
 X = np.random.default_rng(3).normal(size=700_001)

@@ -19,9 +19,8 @@ from gradcli.language.scope import Scope
 from gradcli.ops.extended import LONG_DOUBLE, Whole
 from gradcli.ops.registry import find, registry
 from gradcli.ops.spec import REQUIRED, Op
-from gradcli.ops.wholes.equations import lu_factors, solved, unit
+from gradcli.ops.wholes.equations import lu_factors, refined_determinant, refined_inverse, solved, unit
 from gradcli.ops.wholes.products import product
-from gradcli.ops.wholes.refined import refined_determinant, refined_inverse
 from gradcli.reference import long_double
 from gradcli.reference.exact_values import exact_array
 from gradcli.reference.scalars import plain

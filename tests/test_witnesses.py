@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from call_graph import Reached, reached
 
-from gradcli.ops.nn import rectifiers
-from gradcli.ops.nn.rectifiers import selu
-from gradcli.ops.reductions import along
-from gradcli.ops.reductions.along import count
+from gradcli.ops.nn import activations
+from gradcli.ops.nn.activations import selu
+from gradcli.ops.reductions import carried
+from gradcli.ops.reductions.carried import count
 from gradcli.ops.reductions.cumulative import cumsum
 from gradcli.ops.reductions.selection import argmax
 from gradcli.ops.reductions.sums import mean, sum_
@@ -94,11 +94,11 @@ def _through_a_closure(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _through_a_module(m: Any, x: Any, axis: Any, keepdims: bool) -> Any:
-    return x.sum(axis=axis) / along.count(x.shape, axis)
+    return x.sum(axis=axis) / carried.count(x.shape, axis)
 
 
 def _through_a_late_import(m: Any, x: Any, axis: Any, keepdims: bool) -> Any:
-    from gradcli.ops.reductions.along import count as entries
+    from gradcli.ops.reductions.carried import count as entries
 
     return x.sum(axis=axis) / entries(x.shape, axis)
 
@@ -134,7 +134,7 @@ def test_sharing_is_found(planted: Callable[..., Any]) -> None:
 
 def test_a_shared_number_is_found() -> None:
     def reference(m: Any, x: Any) -> Any:
-        return x * rectifiers._SCALE if x > 0 else m.expm1(x) * rectifiers._SLOPE
+        return x * activations._SCALE if x > 0 else m.expm1(x) * activations._SLOPE
 
     record = dataclasses.replace(selu, reference=reference)
     assert {"the number `_SCALE`", "the number `_SLOPE`"} <= set(sharing(record))

@@ -28,8 +28,8 @@ from gradcli.language.statements import parse_statements
 from gradcli.language.tree import Binary, Call, Expression, Name, Number, Query, Unary
 from gradcli.limits import Limits
 from gradcli.ops import registry
+from gradcli.ops.calling.inputs import FLOAT
 from gradcli.ops.calling.prefixes import NUMPY
-from gradcli.ops.calling.promotion import FLOAT
 from gradcli.ops.elementwise import arithmetic
 from gradcli.ops.elementwise.pieces import Pieces
 from gradcli.ops.spec import Op

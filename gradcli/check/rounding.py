@@ -19,7 +19,7 @@ from gradcli.graph.interpret import Domain, interpret
 from gradcli.graph.nodes import Expr, constant_value, reachable
 from gradcli.graph.sweep import backward
 from gradcli.ops.arrays.shapes import broadcast_to
-from gradcli.ops.calling.promotion import FLOAT, INT
+from gradcli.ops.calling.inputs import FLOAT, INT
 from gradcli.ops.constants import Constant
 from gradcli.ops.elementwise.logic import logical_or
 from gradcli.ops.reductions.carried import additions

@@ -12,17 +12,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gradcli.errors import LimitError
-from gradcli.formulas.latex import latex
-from gradcli.formulas.printing import formula
+from gradcli.formulas.printing import formula, latex
 from gradcli.formulas.textbook import Textbook
 from gradcli.graph.interpret import Rebuilding, interpret, rebuild
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.graph.sweep import depending
 from gradcli.language.scope import Scope
 from gradcli.notation import name as in_latex
+from gradcli.ops.constants import number_of
 from gradcli.ops.elementwise.exponential import log
 from gradcli.ops.elementwise.logic import where
-from gradcli.ops.identities import number_of
 from gradcli.ops.spec import Op
 from gradcli.ops.text import ATOM, LatexPiece
 from gradcli.query.general_formulas import General, general

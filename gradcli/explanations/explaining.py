@@ -18,7 +18,7 @@ from gradcli.language.program_text import ProgramText
 from gradcli.language.run import Lowered, Program
 from gradcli.language.scope import Scope
 from gradcli.limits import DEFAULT, Limits
-from gradcli.ops.calling.promotion import FLOAT
+from gradcli.ops.calling.inputs import FLOAT
 from gradcli.ops.recording import kept_places, node_name
 from gradcli.ops.structure import alias, derivative, output
 from gradcli.report.explanation import Contribution, ExplainedGradient, ExplainedNode, Path

@@ -16,7 +16,7 @@ from gradcli.graph.nodes import Expr, Graph
 from gradcli.graph.sweep import contributions, depending, guarded, scaled, sweep
 from gradcli.limits import Limits
 from gradcli.ops.arrays.shapes import sum_to
-from gradcli.ops.calling.promotion import FLOAT
+from gradcli.ops.calling.inputs import FLOAT
 from gradcli.ops.structure import detach
 from gradcli.ops.text import ATOM, BINDING, EXPRESSION, UNARY, Piece
 

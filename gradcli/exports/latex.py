@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gradcli.exports.subject import Subject, conventions, described, plain
-from gradcli.formulas.latex import Latex
+from gradcli.formulas.printing import Latex
 from gradcli.formulas.simplify import simplify
 from gradcli.graph.interpret import interpret
 from gradcli.graph.nodes import Expr, reachable

@@ -18,7 +18,7 @@ from gradcli.exports.statements import Statements, wrapped
 from gradcli.exports.subject import Names, Subject, conventions, described, writable
 from gradcli.graph.nodes import Expr
 from gradcli.inert import printable
-from gradcli.ops.calling.promotion import BOOL, FLOAT, INT
+from gradcli.ops.calling.inputs import BOOL, FLOAT, INT
 from gradcli.ops.spec import Op
 from gradcli.ops.text import Exported
 

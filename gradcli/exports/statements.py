@@ -16,7 +16,7 @@ import numpy as np
 from gradcli.exports.subject import Names
 from gradcli.graph.interpret import Transcription, interpret
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.ops.calling.promotion import FLOAT
+from gradcli.ops.calling.inputs import FLOAT
 from gradcli.ops.spec import Op
 from gradcli.ops.text import ATOM, BINDING, SUM, UNARY, Piece
 

@@ -14,7 +14,7 @@ from gradcli.errors import UnsupportedInTargetError
 from gradcli.graph.interpret import Rebuilding, interpret
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.inert import clipped
-from gradcli.ops.calling.promotion import FLOAT
+from gradcli.ops.calling.inputs import FLOAT
 from gradcli.ops.domains import EVERYWHERE
 from gradcli.ops.elementwise import arithmetic, logic
 from gradcli.ops.spec import Op

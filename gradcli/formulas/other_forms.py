@@ -5,8 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from gradcli.formulas.algebra import Algebra, Quantity
-from gradcli.formulas.bases import Value
-from gradcli.formulas.polynomials import Number, lean, power, product
+from gradcli.formulas.powers import Number, Value, lean, power, product
 
 
 def doubled(algebra: Algebra, value: Value) -> Value | None:
@@ -46,9 +45,9 @@ def halved(algebra: Algebra, value: Value) -> Value | None:
             assert by is not None
             exponents.append((lean(Fraction(e * by[0]) / 2), by[1]))
         half = algebra.total(exponents)
-        from gradcli.ops.elementwise import hyperbolic
+        from gradcli.ops.elementwise import trigonometric
 
-        function = hyperbolic.cosh if number == terms[()] else hyperbolic.sinh
+        function = trigonometric.cosh if number == terms[()] else trigonometric.sinh
         twice = algebra.times((2 * number, ()), algebra.function(function, [half], {}))
         return algebra.times((value[0], rest), algebra.raised(twice, exponent))
     return None

@@ -2,16 +2,231 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from gradcli.formulas.bases import ONE, ZERO, Base, Bases, Value
-from gradcli.formulas.polynomials import Monomial, Number, Polynomial, lean, power, primitive, product
-from gradcli.formulas.roots import rational_root
 from gradcli.ops.elementwise import arithmetic, exponential
 from gradcli.ops.spec import Op
+
+# -- Polynomials in numbered bases: what sums are while terms cancel and factors are found ---------
+#
+# A monomial is a tuple of (base, exponent) by rising numbers of the bases; exponents are whole
+# numbers or fractions, of either sign. A polynomial maps monomials to coefficients, none of them
+# zero.
+
+
+Number = int | Fraction
+Monomial = tuple[tuple[int, Number], ...]
+Polynomial = dict[Monomial, Number]
+
+_LARGEST_NUMBER = 10_000  # by which a sum is multiplied so that its numbers are whole
+
+
+def lean(value: Number) -> Number:
+    """A fraction that is whole as an int, whose arithmetic takes a tenth of the time."""
+    return value.numerator if value.denominator == 1 else value
+
+
+def product(x: Monomial, y: Monomial) -> Monomial:
+    if not x or not y:
+        return x or y
+    table = dict(x)
+    for base, exponent in y:
+        if base in table:
+            total = table[base] + exponent
+            if total:
+                table[base] = lean(total)
+            else:
+                del table[base]
+        else:
+            table[base] = exponent
+    return tuple(sorted(table.items()))
+
+
+def power(x: Monomial, exponent: Number) -> Monomial:
+    return x if exponent == 1 else tuple([(base, lean(e * exponent)) for base, e in x])
+
+
+def add_term(into: Polynomial, monomial: Monomial, coefficient: Number) -> None:
+    total = into.get(monomial, 0) + coefficient
+    if total:
+        into[monomial] = lean(total)
+    else:
+        into.pop(monomial, None)
+
+
+def multiply(x: Mapping[Monomial, Number], y: Mapping[Monomial, Number]) -> Polynomial:
+    result: Polynomial = {}
+    for m, c in x.items():
+        for n, d in y.items():
+            add_term(result, product(m, n), c * d)
+    return result
+
+
+def common(monomials: Iterable[Monomial]) -> Monomial:
+    """The largest monomial that divides all: of each base the lowest exponent, 0 where it is missing."""
+    lowest: dict[int, Number] | None = None
+    for monomial in monomials:
+        if lowest is None:
+            lowest = dict(monomial)
+            continue
+        given = dict(monomial)
+        for base in [base for base, exponent in lowest.items() if exponent > given.get(base, 0)]:
+            if given.get(base):
+                lowest[base] = given[base]
+            else:
+                del lowest[base]
+        for base, exponent in given.items():
+            if exponent < 0 and base not in lowest:
+                lowest[base] = exponent
+    return tuple(sorted((lowest or {}).items()))
+
+
+def content(coefficients: Iterable[Number]) -> Number:
+    """The positive number by which coefficients are divided to be whole and without a common factor."""
+    found = list(coefficients)
+    below = math.lcm(*(c.denominator for c in found))
+    above = math.gcd(*(c.numerator * (below // c.denominator) for c in found))
+    return lean(Fraction(above, below))
+
+
+def scaled(x: Polynomial, by: Number) -> Polynomial:
+    return x if by == 1 else {m: lean(Fraction(c) * by) for m, c in x.items()}
+
+
+def primitive(x: Polynomial) -> tuple[Number, Monomial, Polynomial]:
+    """A coefficient and a monomial, and the polynomial without them."""
+    number, monomial = content(x.values()), common(x)
+    if number.denominator > _LARGEST_NUMBER:  # of decimals: 1e-12 stays one
+        lead = x[max(x)]
+        number = lead if lead > 0 else -lead
+    if number != 1:
+        x = scaled(x, Fraction(1) / number)
+    if monomial:
+        inverse = power(monomial, -1)
+        x = {product(m, inverse): c for m, c in x.items()}
+    return number, monomial, x
+
+
+def bases_of(x: Iterable[Monomial]) -> set[int]:
+    return {base for monomial in x for base, _ in monomial}
+
+
+# -- Roots of numbers: what comes out of them ------------------------------------------------------
+
+
+_LARGEST = 1 << 64
+
+
+def rational_root(number: Number, index: int) -> tuple[Number, Number]:
+    """A positive number as ``taken**index * rest``, with as little as possible left under the root, and that a whole number.
+
+    12 is 2**2 * 3, and 1/2 is (1/2)**2 * 2.
+    """
+    above, below = number.numerator, number.denominator
+    if index > _LARGEST.bit_length():  # of which no number here but 1 is a power
+        return 1, number
+    if above * below ** (index - 1) > _LARGEST:
+        return 1, number
+    left = above * below ** (index - 1)
+    taken = 1
+    divisor = 2
+    while divisor**index <= left and divisor < 100:
+        while left % divisor**index == 0:
+            left //= divisor**index
+            taken *= divisor
+        divisor += 1
+    whole = round(left ** (1 / index))
+    if whole**index == left:
+        taken, left = taken * whole, 1
+    return lean(Fraction(taken, below)), left
+
+
+# -- What products are made of: names, functions of something, powers with exponents that are no
+# numbers, roots, and sums.
+
+
+Value = tuple[Number, Monomial]  # a coefficient times powers of bases
+ZERO: Value = (0, ())
+ONE: Value = (1, ())
+
+
+@dataclass(eq=False, repr=False)
+class Base:
+    """One factor. What is not given does not apply.
+
+    node      what stands for itself: a node of a name, a number without a fraction
+    op        a function, with its operands as values (None for those left out), static parameters, and its operands' shapes if they count
+    of        of a power: the value that is raised (None for the number e), by the monomial ``by``
+    terms     of a sum: its polynomial; and ``origins``, other sums that equal it
+    modulus   the power of the base that is something simpler, ``reduced``: of a square root 2, and what is under it
+    positive  whether it is so wherever it has a value
+    """
+
+    number: int
+    node: Any = None
+    op: Op | None = None
+    operands: tuple[Value | None, ...] = ()
+    static: Mapping[str, Any] = field(default_factory=dict)
+    shapes: tuple[Any, ...] = ()
+    of: Value | None = None
+    by: Value | None = None
+    terms: Polynomial | None = None
+    origins: list[list[Value]] = field(default_factory=list)
+    modulus: int = 0
+    reduced: Value = ONE
+    positive: bool = False
+
+
+class Bases:
+    """The bases of one algebra, each found again by what it is."""
+
+    def __init__(self) -> None:
+        self.all: list[Base] = []
+        self.found: dict[Any, int] = {}
+        self.reducible: set[int] = set()  # those with a modulus
+        self.sums: set[int] = set()
+
+    def __getitem__(self, number: int) -> Base:
+        return self.all[number]
+
+    def make(self, key: Any, **fields: Any) -> Base:
+        """The base that a key stands for."""
+        number = self.found.get(key)
+        if number is not None:
+            return self.all[number]
+        number = self.found[key] = len(self.all)
+        base = Base(number, **fields)
+        self.all.append(base)
+        if base.modulus:
+            self.reducible.add(number)
+        return base
+
+    def knows(self, terms: Polynomial) -> bool:
+        """Whether a sum or its opposite has been met."""
+        return frozenset(terms.items()) in self.found or frozenset(scaled(terms, -1).items()) in self.found
+
+    def sum(self, terms: Polynomial, *, signed: bool = False) -> tuple[int, Base]:
+        """A sum as a sign and a base: the opposite of a sum that is known is that sum, unless its sign counts (``signed``)."""
+        key = frozenset(terms.items())
+        number = self.found.get(key)
+        if number is not None:
+            return 1, self.all[number]
+        opposite = frozenset(scaled(terms, -1).items())
+        number = self.found.get(opposite)
+        if number is not None and not signed:
+            return -1, self.all[number]
+        sign = -1 if not signed and all(c < 0 for c in terms.values()) else 1
+        if sign < 0:
+            key, terms = opposite, scaled(terms, -1)
+        base = self.make(key, terms=terms)
+        self.sums.add(base.number)
+        return sign, base
+
 
 _LARGEST_POWER = 64
 _MOST_BITS = 4096

@@ -9,9 +9,25 @@ import numpy as np
 
 from gradcli.graph.interpret import Transcription, interpret
 from gradcli.graph.nodes import Expr, reachable
+from gradcli.inert import latex_text
+from gradcli.notation import array, name, number
 from gradcli.ops.constants import Constant
 from gradcli.ops.spec import Op
-from gradcli.ops.text import ATOM, BINDING, COMPARISON, LARGEST_ARRAY, NEGATION, POWER, TERM, UNARY, ByStatic, Form, Piece, Unprintable
+from gradcli.ops.text import (
+    ATOM,
+    BINDING,
+    COMPARISON,
+    LARGEST_ARRAY,
+    NEGATION,
+    POWER,
+    TERM,
+    UNARY,
+    ByStatic,
+    Form,
+    LatexPiece,
+    Piece,
+    Unprintable,
+)
 
 
 def formula(
@@ -156,3 +172,52 @@ def in_form(form: ByStatic | None, node: Expr, pieces: Sequence[Piece | None], l
         return form(*pieces, **node.static)
     template, power = (form.template, form.power) if isinstance(form, Form) else (form, ATOM)
     return template.format_map(_Words(node, pieces, literal)), power
+
+
+# -- A graph as a LaTeX formula --------------------------------------------------------------------
+
+
+_CONSTANTS = {
+    "pi": "\\pi", "e": "e", "log(2)": "\\log 2", "log(10)": "\\log 10", "(2/sqrt(pi))": "\\frac{2}{\\sqrt{\\pi}}",
+    "sqrt(2)": "\\sqrt{2}", "sqrt(2*pi)": "\\sqrt{2 \\pi}", "sqrt(2/pi)": "\\sqrt{\\frac{2}{\\pi}}", "log(pi)": "\\log \\pi",
+    "(sqrt(pi)/2)": "\\frac{\\sqrt{\\pi}}{2}", "(pi/180)": "\\frac{\\pi}{180}", "(180/pi)": "\\frac{180}{\\pi}",
+}  # fmt: skip
+
+
+def latex(root: Expr, names: Mapping[Expr, str | LatexPiece] | None = None) -> str:
+    """The formula of a node; ``names`` gives texts of leaves that are not called by their own name, or formulas in their place."""
+    labels: dict[Expr, Any] = {
+        node: label
+        if isinstance(label, LatexPiece)
+        else LatexPiece((name(label) if label.isidentifier() else f"\\mathtt{{{latex_text(label)}}}", ATOM))
+        for node, label in (names or {}).items()
+    }
+    text: str = interpret(reachable([root]), Latex(), labels)[root][0]
+    return text
+
+
+class Latex(Transcription[LatexPiece]):
+    """Nodes as LaTeX."""
+
+    def leaf(self, node: Expr) -> LatexPiece:
+        return LatexPiece((name(node.payload.name), ATOM))
+
+    def constant(self, node: Expr) -> LatexPiece:
+        payload = node.payload
+        if isinstance(payload, Constant):
+            return LatexPiece((_CONSTANTS.get(payload.text, number(float(payload))), ATOM))
+        if isinstance(payload, np.ndarray):
+            return LatexPiece((array(payload, None), ATOM))
+        text = number(payload)
+        return LatexPiece((text, UNARY if text.startswith("-") else ATOM))
+
+    def operation(self, node: Expr, op: Op, operands: list[Any]) -> LatexPiece:
+        present = [piece for piece in operands if piece is not None]
+        if op.text.transparent:
+            first: LatexPiece = present[0]
+            return first
+        written = in_form(op.text.latex, node, operands, number)
+        if written is not None:
+            return LatexPiece(written)
+        sign = op.text.sign or f"\\operatorname{{{latex_text(op.name)}}}"
+        return LatexPiece((f"{sign}\\left({', '.join(piece.text for piece in present)}\\right)", ATOM))

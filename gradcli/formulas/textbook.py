@@ -2,16 +2,454 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, Literal
 
 from gradcli.formulas.algebra import Algebra
-from gradcli.formulas.bases import Value
-from gradcli.formulas.layout import Layout
-from gradcli.formulas.powers import Unsimplified
-from gradcli.formulas.simplify import Simplifier
+from gradcli.formulas.other_forms import absorbed, doubled, halved, joined
+from gradcli.formulas.powers import Base, Monomial, Number, Polynomial, Unsimplified, Value, lean, product
+from gradcli.formulas.simplify import Fractions, Piece, Simplifier
 from gradcli.graph.interpret import interpret
 from gradcli.graph.nodes import Expr, Graph, reachable
-from gradcli.ops.arrays.shapes import broadcast_to
+from gradcli.ops.arrays.shapes import broadcast_to, getitem
+from gradcli.ops.constants import E
+from gradcli.ops.elementwise import arithmetic, exponential
+from gradcli.ops.spec import Op
+
+# -- Quotients of functions as the functions that they are: sin(x)/cos(x) as tan(x), 1/cos(x) as
+# sec(x).
+
+
+def ratios(
+    algebra: Algebra, plain: Mapping[int, Number], alone: bool, cost: Callable[[Value], int]
+) -> tuple[list[tuple[Op, Value, Number, int]], list[int]]:
+    """Functions, their operands, exponents and places for powers of such functions, and the bases that they stand for.
+
+    alone  whether nothing else stands above the line, so that 1/cos(x) needs a 1
+    cost   the operations of an operand
+    """
+    bases = algebra.bases
+    pairs: dict[Any, dict[Op, int]] = {}
+    for number in plain:
+        base = bases[number]
+        if base.op is not None and base.op.rewriting.squared not in (None, 1):
+            pairs.setdefault(base.operands[0], {})[base.op] = number
+    pieces: list[tuple[Op, Value, Number, int]] = []
+    used: list[int] = []
+    for operand, numbers in pairs.items():
+        family = next(iter(numbers)).rewriting.quotients
+        if family is None:
+            continue
+        sin, cos, tan, cot, csc, sec = family()
+        s, c = plain.get(numbers.get(sin, -1), 0), plain.get(numbers.get(cos, -1), 0)
+        if s >= 0 and c >= 0:
+            continue
+        argument = cost(operand)
+        _, _, t = min((_weight(s - t, c + t, t, argument), i, t) for i, t in enumerate(dict.fromkeys((0, s, -c))))
+        s, c = s - t, c + t
+        lonely = alone and s <= 0 and c <= 0
+        if not t and not lonely:
+            continue
+        names: list[tuple[Op, Number]] = []
+        if t:
+            names.append((tan, t) if t > 0 else (cot, -t))
+        for function, exponent, reciprocal in ((sin, s, csc), (cos, c, sec)):
+            if exponent:
+                names.append((reciprocal, -exponent) if exponent < 0 else (function, exponent))
+        place = min(numbers.values())
+        pieces += [(function, operand, exponent, place + i) for i, (function, exponent) in enumerate(names)]
+        used += numbers.values()
+    return pieces, used
+
+
+def _weight(s: Number, c: Number, t: Number, argument: int) -> int:
+    return sum(2 + argument + (abs(e) != 1) for e in (s, c, t) if e)
+
+
+# -- Products as nodes: factors in the order of textbooks, exponentials and powers together,
+# quotients of functions by their names.
+
+
+_SUMS, _FUNCTIONS, _POWERS, _NAMES, _CONSTANTS = 4, 3, 2, 1, 0  # the order of factors, from behind
+
+
+class Products(Fractions, ABC):
+    """Writes products of an algebra's values."""
+
+    def __init__(self, graph: Graph, algebra: Algebra) -> None:
+        super().__init__(graph)
+        self.algebra = algebra
+        self.bare: dict[int, Expr] = {}  # functions and names by the numbers of their bases
+        self.open: set[Value] = set()  # what is being written
+
+    @abstractmethod
+    def write(self, value: Value) -> Expr:
+        """The shortest node found for a value."""
+
+    @abstractmethod
+    def node(self, value: Value) -> Expr:
+        """The same inside of another."""
+
+    def product_of(self, value: Value, *others: Expr) -> Expr:
+        """A product as it stands, with other sums behind it."""
+        number, monomial = self._roots_below(value)
+        bases = self.algebra.bases
+        pieces: list[Piece] = [(_SUMS, ("~", i), node, 1) for i, node in enumerate(others)]
+        exponents: list[Value] = []
+        powers: dict[Value, list[Value]] = {}
+        plain = dict(monomial)
+        for base_number, exponent in monomial:
+            base = bases[base_number]
+            if base.by is not None:
+                raised: Value = (lean(base.by[0] * exponent), base.by[1])
+                (exponents if base.of is None else powers.setdefault(base.of, [])).append(raised)
+                del plain[base_number]
+        for of, parts in powers.items():
+            if of[0] == 1 and len(of[1]) == 1 and of[1][0][1] == 1:
+                whole = plain.pop(of[1][0][0], 0)
+                if whole:
+                    parts.append((whole, ()))
+            total = self.algebra.total(parts)
+            sign = -1 if total[0] < 0 else 1
+            node = self.write(of) ** self.write((sign * total[0], total[1]))
+            pieces.append((_POWERS, self.place(of[1][0][0] if of[1] else 0), node, sign))
+        if exponents:
+            node = self._exponential(self.algebra.total(exponents))
+            pieces.append((_POWERS, ("~", 0), node, 1))
+        alone = number in (1, -1) and not any(e > 0 for b, e in plain.items() if not self._ratio(b)) and not pieces
+        extra, used = ratios(self.algebra, plain, alone, lambda operand: self.cost(self.write(operand)))
+        pieces += [(_FUNCTIONS, ("", i), self.graph.apply(op, (self.write(operand),)), exponent) for op, operand, exponent, i in extra]
+        for base_number in used:
+            plain.pop(base_number, None)
+        self._absolute(plain, pieces)
+        for base_number, exponent in plain.items():
+            base = bases[base_number]
+            if base.of is not None and base.modulus:
+                pieces.append((_rank(base), self.place(base_number), self._bare(base), Fraction(exponent) / base.modulus))
+            else:
+                pieces.append((_rank(base), self.place(base_number), self._bare(base), exponent))
+        if number < 0:
+            number, pieces = self._sign_inside(number, pieces)
+        return self.fraction(number, pieces)
+
+    def place(self, number: int) -> tuple[str, int]:
+        """Names by the alphabet, all else in the order in which it was met."""
+        base = self.algebra.bases[number]
+        while base.op is getitem and base.operands[0] is not None and len(base.operands[0][1]) == 1:
+            base = self.algebra.bases[base.operands[0][1][0][0]]
+        return (base.node.payload.name.lower(), number) if isinstance(base.node, Expr) and base.node.is_leaf else ("", number)
+
+    def _ratio(self, number: int) -> bool:
+        op = self.algebra.bases[number].op
+        return op is not None and bool(op.rewriting.squared)
+
+    def _sign_inside(self, number: Number, pieces: list[Piece]) -> tuple[Number, list[Piece]]:
+        """-(a - b) as b - a, where that is shorter."""
+        for i, (rank, place, node, exponent) in enumerate(pieces):
+            base = place[1]
+            if (
+                rank == _SUMS
+                and place[0] != "~"
+                and exponent % 2 == 1
+                and (1, ((base, 1),)) not in self.open
+                and (-1, ((base, 1),)) not in self.open
+            ):
+                opposite = self.node((-1, ((base, 1),)))
+                if self.cost(opposite) <= self.cost(node) and opposite.op is not arithmetic.neg:
+                    return -number, [*pieces[:i], (rank, place, opposite, exponent), *pieces[i + 1 :]]
+        return number, pieces
+
+    def _roots_below(self, value: Value) -> Value:
+        """sqrt(u)/u as 1/sqrt(u), where u is no single factor."""
+        bases = self.algebra.bases
+        best = value
+        for base, exponent in value[1]:
+            if base not in bases.reducible or exponent < 1:
+                continue
+            modulus = bases[base].modulus
+            under = bases[base].reduced
+            if not under[1] and under[0] == 1:
+                continue
+            for times in (-1, 1, 2):
+                more, other = self.algebra.raised(under, times)
+                changed: Value = (lean(value[0] * more), product(product(value[1], ((base, -modulus * times),)), other))
+                if self._weight(changed) < self._weight(best):
+                    best = changed
+        return best
+
+    def _weight(self, value: Value) -> Number:
+        """How much of a product there is, roughly."""
+        number, monomial = value
+        bases = self.algebra.bases
+        size = sum(1 + (abs(e) != 1) + sum(len(m) + 1 for m in bases[b].terms or ()) for b, e in monomial)
+        return size + (number.numerator not in (1, -1)) + (number.denominator != 1)
+
+    def _absolute(self, plain: dict[int, Number], pieces: list[Piece]) -> None:
+        """x*sign(x) as abs(x)."""
+        for number in [*plain]:
+            base = self.algebra.bases[number]
+            of = base.operands[0] if base.op is arithmetic.sign else None
+            if of is None or len(of[1]) != 1 or plain[number] != 1:
+                continue
+            inner, exponent = of[1][0]
+            if exponent != 1 or of[0] != 1 or not (plain.get(inner, 0) >= 1 or plain.get(inner) == -1):
+                continue
+            sign = 1 if plain[inner] > 0 else -1
+            plain[inner] -= sign
+            if not plain[inner]:
+                del plain[inner]
+            del plain[number]
+            pieces.append((_FUNCTIONS, self.place(number), arithmetic.abs_(self.node((1, ((inner, 1),)))), sign))
+
+    def _exponential(self, value: Value) -> Expr:
+        node = self.write(value)
+        if not self.algebra.euler:
+            return self.graph.apply(exponential.exp, (node,))
+        e = self.graph.constant(E)
+        return e if value == (1, ()) else self.graph.apply(exponential.pow_, (e, node))
+
+    def _bare(self, base: Base) -> Expr:
+        """The node of a single base."""
+        found = self.bare.get(base.number)
+        if found is None:
+            if isinstance(base.node, Expr):
+                found = base.node
+            elif base.node is not None:
+                found = self.graph.constant(base.node)
+            elif base.op is not None:
+                found = self.called(base)
+            elif base.modulus:
+                assert base.of is not None
+                found = self.write(base.of)
+            else:
+                found = self.node((1, ((base.number, 1),)))
+                if base.number in self.algebra.bases.sums:
+                    return found
+            self.bare[base.number] = found
+        return found
+
+    def called(self, base: Base) -> Expr:
+        """A function of its operands, each as short as can be."""
+        assert base.op is not None
+        nodes = [None if o is None else self.write(o) for o in base.operands]
+        if base.shapes:
+            from gradcli.ops.arrays.shapes import broadcast_to
+
+            nodes = [n if n is None or n.shape == s else broadcast_to(n, shape=s) for n, s in zip(nodes, base.shapes, strict=True)]
+        return self.graph.apply(base.op, nodes, base.static)
+
+
+def _rank(base: Base) -> int:
+    if base.terms is not None:
+        return _SUMS
+    if base.op is getitem:
+        return _NAMES
+    if base.node is None:
+        return _FUNCTIONS
+    return _NAMES if isinstance(base.node, Expr) else _CONSTANTS
+
+
+# -- Values as nodes again: of the ways to write a product or a sum, the one with the fewest
+# operations.
+
+
+_SHORT_SUM = 6  # terms that are tried with every factor around them
+_NESTED = 40  # values within values that are written; what is nested deeper is no textbook's formula
+
+
+class Layout(Products):
+    """Writes the values of an algebra into a graph."""
+
+    def __init__(self, graph: Graph, algebra: Algebra, thorough: bool) -> None:
+        super().__init__(graph, algebra)
+        self.thorough = thorough
+        self.nodes: dict[Value, tuple[int, Expr]] = {}  # with the depth at which they were found
+        self.deepest = 3 if thorough else 1
+        self.most = 1500 if thorough else 150
+        self.left = self.most
+        self._depth = 0
+        self._nested_values = 0
+        self._wide = True
+
+    def abandon(self) -> None:
+        """Forget what is being written, of which no more is wanted."""
+        self.open.clear()
+        self._depth = self._nested_values = 0
+
+    def write(self, value: Value) -> Expr:
+        """The shortest node found for a value."""
+        depth, self._depth = self._depth, 0
+        found = self.node(value)
+        self._depth = depth
+        return found
+
+    def node(self, value: Value) -> Expr:
+        """The same inside of another, where less is tried the deeper it is. Raises Unsimplified for what is nested too deeply."""
+        depth = self._depth if self.left > 0 else self.deepest
+        known = self.nodes.get(value)
+        if known is not None and known[0] <= depth:
+            return known[1]
+        number, monomial = value
+        if not monomial:
+            found = self.number(number)
+        else:
+            self.open.add(value)
+            self._depth, outer = depth + 1, self._depth
+            self._nested_values += 1
+            if self._nested_values > _NESTED:
+                raise Unsimplified
+            self.left -= 1
+            self._wide = depth < self.deepest
+            found = self._shortest(value, self._wide)
+            self._depth = outer
+            self._nested_values -= 1
+            self.open.discard(value)
+        self.nodes[value] = (depth if monomial else 0, found)
+        return found
+
+    def _shortest(self, value: Value, wide: bool) -> Expr:
+        best: Expr | None = None
+        for candidate in self._ways(value):
+            if best is None or self.cost(candidate) < self.cost(best):
+                best = candidate
+            if not wide and (len(value[1]) > 1 or value[1][0][1] != 1):
+                break
+        assert best is not None
+        return best
+
+    def _ways(self, value: Value) -> Iterator[Expr]:
+        """Products and sums that are the value, those that are preferred among equals first."""
+        number, monomial = value
+        bases = self.algebra.bases
+        sums = [base for base, exponent in monomial if exponent == 1 and base in bases.sums]
+        if len(monomial) == 1 and sums:
+            yield from self._sums(bases[sums[0]], number)
+            if number not in (1, -1):
+                yield self.product_of(value)
+            return
+        several = [(b, e) for b, e in monomial if e >= 1 and b in bases.sums]
+        if self._wide and (len(several) > 1 or (several and several[0][1] > 1)):
+            yield from self._multiplied_out(number, monomial)
+        yield self.product_of(value)
+        twice = doubled(self.algebra, value)
+        if twice is not None:
+            yield self.product_of(twice)
+        half = halved(self.algebra, value)
+        if half is not None:
+            yield self.product_of(half)
+        inside = absorbed(self.algebra, value)
+        if inside is not None:
+            yield self.product_of(inside)
+        fewer = joined(self.algebra, value) if self._wide else None
+        if fewer is not None:
+            yield self.product_of(fewer)
+        for base in sums:
+            rest: Value = (number, product(monomial, ((base, -1),)))
+            yield from self._distributed(bases[base], rest)
+
+    # -- sums -------------------------------------------------------------------------------------------------
+
+    def _sums(self, base: Base, number: Number) -> Iterator[Expr]:
+        """A sum times a number."""
+        assert base.terms is not None
+        yield self._plain([(lean(c * number), m) for m, c in base.terms.items()])
+        for origin in base.origins:
+            found = self.added([(lean(c * number), m) for c, m in origin])
+            if found is not None:
+                yield found
+        if self._depth <= self.deepest and 2 < len(base.terms) <= (40 if self.thorough else 8):
+            yield from self._nested(base.terms, number)
+
+    def _distributed(self, base: Base, rest: Value) -> Iterator[Expr]:
+        """(x + y)/x as 1 + y/x."""
+        assert base.terms is not None
+        lists = [*base.origins]
+        if len(base.terms) <= _SHORT_SUM:
+            lists.append([(c, m) for m, c in base.terms.items()])
+        for terms in lists:
+            if len(terms) <= _SHORT_SUM or self.thorough:
+                found = self.added([self.algebra.times(rest, term) for term in terms])
+                if found is not None:
+                    yield found
+                if found is not None and self._wide and len(rest[1]) > 1:
+                    yield from self._partly_distributed(terms, rest)
+
+    def _partly_distributed(self, terms: Sequence[Value], rest: Value) -> Iterator[Expr]:
+        """x*(a*y + b)/y as x*(a + b/y)."""
+        below = tuple([(base, exponent) for base, exponent in rest[1] if exponent < 0])
+        above = tuple([(base, exponent) for base, exponent in rest[1] if exponent > 0])
+        if below and above:
+            found = self.added([self.algebra.times((1, below), term) for term in terms])
+            if found is not None:
+                yield self.product_of((rest[0], above), found)
+
+    def _multiplied_out(self, number: Number, monomial: Monomial) -> Iterator[Expr]:
+        """(x - 1)*(x + 1) as x**2 - 1."""
+        terms = self.algebra.expanded(monomial)
+        if terms is not None and len(terms) <= 3:
+            found = self.added([(lean(c * number), m) for m, c in terms.items()])
+            if found is not None:
+                yield found
+
+    def _nested(self, terms: Polynomial, number: Number) -> Iterator[Expr]:
+        """a*x + b*x + c as (a + b)*x + c, by the bases that most terms have."""
+        counts: dict[int, int] = {}
+        for monomial in terms:
+            for base, exponent in monomial:
+                if exponent > 0:
+                    counts[base] = counts.get(base, 0) + 1
+        found = sorted((base for base, count in counts.items() if count > 1), key=lambda base: -counts[base])
+        for base in found[: 4 if self.thorough else 1]:
+            inside: list[Value] = []
+            outside: list[Value] = []
+            for monomial, c in terms.items():
+                (inside if dict(monomial).get(base, 0) > 0 else outside).append((lean(c * number), monomial))
+            parts = [self.algebra.total(inside), self.algebra.total(outside)]
+            nested = self.added([part for part in parts if part[0]])
+            if nested is not None:
+                yield nested
+
+    def added(self, values: Sequence[Value]) -> Expr | None:
+        """The sum of values as it stands; None where it is made of something that is just being written."""
+        if any(value in self.open or (-value[0], value[1]) in self.open for value in values):
+            return None
+        return self._plain(values)
+
+    def _plain(self, values: Sequence[Value]) -> Expr:
+        ordered = self._ordered(values)
+        result: Expr | None = None
+        for value in ordered:
+            if result is None:
+                result = self.node(value)
+            elif value[0] < 0:
+                result = result - self.node((-value[0], value[1]))
+            else:
+                result = result + self.node(value)
+        assert result is not None
+        return result
+
+    def _ordered(self, values: Sequence[Value]) -> list[Value]:
+        """By falling degree, but a positive term first: 1 - x**2."""
+        ordered = sorted(values, key=self._rank)
+        if ordered[0][0] < 0:
+            if ordered[-1][0] > 0:
+                ordered.reverse()
+            else:
+                lead = next((i for i, value in enumerate(ordered) if value[0] > 0), 0)
+                ordered.insert(0, ordered.pop(lead))
+        return ordered
+
+    def _rank(self, value: Value) -> tuple[bool, Number, list[tuple[tuple[str, int], Number]]]:
+        bases = self.algebra.bases
+        degree: Number = 0
+        for base, exponent in value[1]:
+            if isinstance(bases[base].node, Expr) or bases[base].op is getitem:
+                degree += exponent
+        whole_sum = len(value[1]) == 1 and value[1][0][0] in bases.sums
+        return not whole_sum, -degree, sorted((self.place(base), -exponent) for base, exponent in value[1]) or [(("~", 0), 0)]
+
 
 Effort = Literal["quick", "thorough"]
 

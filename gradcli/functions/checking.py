@@ -25,7 +25,23 @@ import numpy as np
 from gradcli.check.claims import RTOL
 from gradcli.check.verdict_cache import check_of, forgotten, versions
 from gradcli.errors import ArgumentError, EvaluationError, UsageError
-from gradcli.functions.arguments import DIRECTIONS, Floats, NoValue, Parameters, Seeds, Subject, as_function, as_given, claims_in, floats_in, is_module, product, products_in, rebuilt, seeds_for
+from gradcli.functions.arguments import (
+    DIRECTIONS,
+    Floats,
+    NoValue,
+    Parameters,
+    Seeds,
+    Subject,
+    as_function,
+    as_given,
+    claims_in,
+    floats_in,
+    is_module,
+    product,
+    products_in,
+    rebuilt,
+    seeds_for,
+)
 from gradcli.functions.calls import arranged, by_names, guarded
 from gradcli.functions.differences import JVP, along, contracted
 from gradcli.functions.differences import said as tangents_said

@@ -17,7 +17,7 @@ import numpy as np
 from gradcli.errors import EvaluationError, ExhaustedError, GradcliError
 from gradcli.graph.demand import hold_program
 from gradcli.graph.nodes import NO_OPERATIONS, Expr, Graph, constant_value, reachable
-from gradcli.ops.calling.promotion import numpy_dtype
+from gradcli.ops.calling.inputs import numpy_dtype
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import alias, derivative, detach, output
 

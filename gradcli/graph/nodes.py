@@ -18,7 +18,7 @@ import numpy as np
 
 from gradcli.errors import LimitError, ShapeError
 from gradcli.limits import DEFAULT, Limits
-from gradcli.ops.calling.promotion import BOOL, FLOAT, INT
+from gradcli.ops.calling.inputs import BOOL, FLOAT, INT
 from gradcli.ops.constants import Constant
 from gradcli.ops.counting import LIGHT, hold
 from gradcli.ops.elementwise import arithmetic, exponential

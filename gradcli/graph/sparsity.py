@@ -18,7 +18,7 @@ from gradcli.errors import GradcliError
 from gradcli.graph.interpret import Domain, forward, interpret
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.ops.looping import Fold
-from gradcli.ops.reductions.along import reduced
+from gradcli.ops.reductions.carried import reduced
 from gradcli.ops.spec import Op
 from gradcli.ops.writing import axes_of
 

@@ -13,7 +13,7 @@ from gradcli.language.builder import Builder
 from gradcli.language.names import FreeVariable, Function, Indices, Module, Results, Thing
 from gradcli.language.undefined_names import missing_value
 from gradcli.ops.arrays import shapes
-from gradcli.ops.calling.dialects import is_part, qualified
+from gradcli.ops.calling.meanings import is_part, qualified
 from gradcli.ops.calling.prefixes import MODULES, NUMPY, ROOT_MODULES, TORCH, has, library_of, named_constant, owner
 
 

@@ -19,7 +19,7 @@ from gradcli.language.conversions import as_boolean
 from gradcli.language.distances import DISTANCES
 from gradcli.language.names import Function, Thing
 from gradcli.language.things import Routine, routines
-from gradcli.ops.arrays.concatenation import concatenate
+from gradcli.ops.arrays.joining import concatenate
 from gradcli.ops.arrays.shapes import getitem, reshape, stack, swapaxes
 from gradcli.ops.calling.prefixes import JAX, MATH, NUMPY, TORCH
 from gradcli.ops.elementwise import logic

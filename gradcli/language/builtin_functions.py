@@ -15,7 +15,7 @@ from gradcli.language.builder import Builder
 from gradcli.language.constructors import CONSTRUCTORS
 from gradcli.ops.arrays import shapes
 from gradcli.ops.calling.textbook import SPELLINGS
-from gradcli.ops.elementwise import bounds
+from gradcli.ops.elementwise import exponential
 from gradcli.ops.registry import find
 
 
@@ -28,7 +28,7 @@ def maximum_of(builder: Builder, *values: Any) -> Expr:
     """Unprefixed max: of several values the largest, of one array its largest entry."""
     result = builder.value(values[0])
     for value in values[1:]:
-        result = bounds.maximum(result, builder.value(value))
+        result = exponential.maximum(result, builder.value(value))
     return result
 
 
@@ -36,7 +36,7 @@ def minimum_of(builder: Builder, *values: Any) -> Expr:
     """Unprefixed min: of several values the smallest, of one array its smallest entry."""
     result = builder.value(values[0])
     for value in values[1:]:
-        result = bounds.minimum(result, builder.value(value))
+        result = exponential.minimum(result, builder.value(value))
     return result
 
 

@@ -7,7 +7,7 @@ from functools import cache, lru_cache
 from gradcli.errors import suggestion
 from gradcli.language.builtin_functions import ALIASES, FUNCTIONS
 from gradcli.language.differentiation import DERIVATIVES
-from gradcli.ops.calling.dialects import lookup, names
+from gradcli.ops.calling.meanings import lookup, names
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.registry import named, public_names
 from gradcli.ops.spec import Op

@@ -18,10 +18,9 @@ from gradcli.language.reading import Reading
 from gradcli.language.things import Routine
 from gradcli.language.tree import Attribute, Call, Name, Node
 from gradcli.language.undefined_names import refuse_bound_function, refuse_neighbours, unknown_function
-from gradcli.ops.calling.classes import CALL
-from gradcli.ops.calling.meanings import OF_DERIVATIVES
+from gradcli.ops.calling.meanings import CALL, OF_DERIVATIVES
 from gradcli.ops.calling.prefixes import NUMPY, TORCH, DType
-from gradcli.ops.expansions import Expansion
+from gradcli.ops.text import Expansion
 
 
 def noted(made: Any, node: Node, frame: Frame) -> Any:

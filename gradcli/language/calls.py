@@ -13,12 +13,12 @@ from gradcli.language.callables import IDENTITIES, exists
 from gradcli.language.names import Function, Indices, Results
 from gradcli.language.tree import Attribute, Call, Node
 from gradcli.ops.calling import binding
-from gradcli.ops.calling.dialects import lookup
+from gradcli.ops.calling.meanings import lookup
 from gradcli.ops.calling.prefixes import JAX, MATH, NUMPY, TORCH, DType
 from gradcli.ops.calling.signatures import Signature, signature
-from gradcli.ops.expansions import Expansion, calls_in, expanded
 from gradcli.ops.registry import named
 from gradcli.ops.spec import Op
+from gradcli.ops.text import Expansion, calls_in, expanded
 
 _UFUNC_KEYWORDS = frozenset({"out", "where", "casting", "order", "dtype", "subok"})
 _ROWS = (tuple, list, Indices)

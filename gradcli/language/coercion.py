@@ -14,8 +14,7 @@ from gradcli.language.static_uses import MASK, QUANTITY, WHOLE, StaticUse
 from gradcli.language.undefined_names import missing_value
 from gradcli.ops import structure
 from gradcli.ops.arrays import shapes
-from gradcli.ops.calling.binding import Use
-from gradcli.ops.calling.parameters import is_quantity
+from gradcli.ops.calling.binding import Use, is_quantity
 from gradcli.ops.calling.prefixes import PRECISIONS, DType
 from gradcli.ops.spec import Op
 

@@ -12,7 +12,7 @@ from gradcli.language.builder import Builder
 from gradcli.language.constructors import arange
 from gradcli.language.names import Indices, Thing
 from gradcli.language.things import Range
-from gradcli.ops.arrays.concatenation import concatenate
+from gradcli.ops.arrays.joining import concatenate
 from gradcli.ops.arrays.shapes import reshape
 
 

@@ -16,8 +16,8 @@ from gradcli.errors import ArgumentError, TypeMismatchError, UnreadArgumentError
 from gradcli.graph.nodes import Expr
 from gradcli.language.builder import Builder
 from gradcli.language.names import FreeVariable, dtype_of
+from gradcli.ops.calling.inputs import BOOL, INT
 from gradcli.ops.calling.prefixes import PRECISIONS, DType
-from gradcli.ops.calling.promotion import BOOL, INT
 from gradcli.ops.elementwise import logic
 from gradcli.ops.elementwise.arithmetic import trunc
 from gradcli.ops.structure import to_float

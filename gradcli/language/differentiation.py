@@ -9,7 +9,7 @@ from gradcli.graph import transforms
 from gradcli.graph.nodes import Expr
 from gradcli.language.builder import Builder
 from gradcli.language.tree import Call, Name
-from gradcli.ops.expansions import Expansion, expanded
+from gradcli.ops.text import Expansion, expanded
 
 DERIVATIVES = {"grad": "vjp", "vjp": "vjp", "jvp": "jvp", "jacobian": "jacobian", "hessian": "hessian", "hvp": "hvp"}
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from gradcli.errors import Source
 from gradcli.language.tree import Expression, Node, Statement
-from gradcli.ops.expansions import Expansion
+from gradcli.ops.text import Expansion
 
 
 class Frame:

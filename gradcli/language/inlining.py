@@ -10,7 +10,7 @@ from gradcli.language.coercion import Coercion
 from gradcli.language.differentiation import primed
 from gradcli.language.frames import Frame
 from gradcli.language.tree import Call, Definition
-from gradcli.ops.expansions import Expansion, expanded
+from gradcli.ops.text import Expansion, expanded
 
 
 class Inlining:

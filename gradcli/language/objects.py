@@ -13,7 +13,7 @@ from gradcli.language.names import FreeVariable, Function, Indices, Module, Resu
 from gradcli.language.things import Range
 from gradcli.language.undefined_names import missing_value
 from gradcli.ops.calling import binding
-from gradcli.ops.calling.classes import CALL, Class, Refused, class_of
+from gradcli.ops.calling.meanings import CALL, Class, Refused, class_of
 from gradcli.ops.calling.prefixes import SCIPY, TORCH, DType, library_of
 from gradcli.ops.calling.signatures import Signature, declared
 

@@ -32,8 +32,8 @@ from gradcli.language.tree import (
     Subscript,
     Unary,
 )
-from gradcli.ops.expansions import Expansion
 from gradcli.ops.structure import alias, derivative, detach
+from gradcli.ops.text import Expansion
 
 Origins = dict[Expr, list["Origin"]]
 

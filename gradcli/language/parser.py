@@ -74,19 +74,7 @@ from gradcli.language.tree import (
 )
 from gradcli.ops.calling import textbook
 from gradcli.ops.constants import DEGREE
-from gradcli.ops.text import (
-    ARGUMENT,
-    ATOM,
-    BINDING,
-    COMPARISON,
-    DISJUNCTION,
-    EXPRESSION,
-    MASK,
-    NEGATION,
-    POWER,
-    PRODUCT,
-    TERM,
-)
+from gradcli.ops.text import ARGUMENT, ATOM, BINDING, COMPARISON, DISJUNCTION, EXPRESSION, MASK, NEGATION, POWER, PRODUCT, TERM
 
 LEVELS = 5_000  # of what is nested: brackets, and functions without brackets
 _SHALLOW = 8  # levels that Python's usual limit of recursion has room for

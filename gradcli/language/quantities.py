@@ -11,7 +11,7 @@ import numpy as np
 
 from gradcli.graph.nodes import Expr
 from gradcli.language.scope import Scope
-from gradcli.ops.calling.promotion import FLOAT
+from gradcli.ops.calling.inputs import FLOAT
 
 
 class Quantity(NamedTuple):

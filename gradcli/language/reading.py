@@ -19,8 +19,7 @@ from gradcli.language.scope import Scope
 from gradcli.language.tree import Attribute, Binary, Call, Import, Imported, Name, Node, Number, Unary
 from gradcli.ops import structure
 from gradcli.ops.calling import meanings
-from gradcli.ops.calling.detaching import CONVERSIONS, detaches, is_refused
-from gradcli.ops.calling.meanings import DIALECT_OF, is_method_of_arrays, is_of_tensors
+from gradcli.ops.calling.meanings import CONVERSIONS, DIALECT_OF, detaches, is_method_of_arrays, is_of_tensors, is_refused
 from gradcli.ops.calling.prefixes import CONSTANTS, JAX, MATH, MODULES, NUMPY, ROOTS, TORCH, owner
 
 

@@ -23,18 +23,7 @@ from gradcli.language.tree import (
 from gradcli.ops import registry
 from gradcli.ops.calling import textbook
 from gradcli.ops.constants import DEGREE
-from gradcli.ops.text import (
-    ATOM,
-    BINDING,
-    COMPARISON,
-    DISJUNCTION,
-    EXPRESSION,
-    MASK,
-    NEGATION,
-    POWER,
-    TERM,
-    UNARY,
-)
+from gradcli.ops.text import ATOM, BINDING, COMPARISON, DISJUNCTION, EXPRESSION, MASK, NEGATION, POWER, TERM, UNARY
 
 _CLOSE = ("*", "/", "**")  # operators without spaces around them
 Part = str | tuple[Node, int]  # a text, or a node and how tightly it has to hold together

@@ -18,7 +18,7 @@ from gradcli.language.static_uses import StaticUse
 from gradcli.language.tree import Binding, DataBinding, Definition, Several
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops import structure
-from gradcli.ops.calling.promotion import kind_of, numpy_dtype
+from gradcli.ops.calling.inputs import kind_of, numpy_dtype
 from gradcli.ops.fixed import Fixed
 
 if TYPE_CHECKING:

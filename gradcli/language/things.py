@@ -11,8 +11,8 @@ from gradcli.language.builder import Builder
 from gradcli.language.names import Thing
 from gradcli.ops.calling import binding
 from gradcli.ops.calling.signatures import Signature, signature
-from gradcli.ops.expansions import expanded
 from gradcli.ops.fixed import Fixed
+from gradcli.ops.text import expanded
 
 
 class Range(Fixed):

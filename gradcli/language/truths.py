@@ -7,7 +7,7 @@ from typing import Any
 from gradcli.graph.nodes import Expr
 from gradcli.language.builder import Builder
 from gradcli.language.conversions import as_boolean
-from gradcli.ops.calling.parameters import static_parameters
+from gradcli.ops.calling.binding import static_parameters
 from gradcli.ops.elementwise import logic
 from gradcli.ops.elementwise.arithmetic import abs_
 from gradcli.ops.reductions.sums import sum_

@@ -14,9 +14,9 @@ from gradcli.language.builder import Builder
 from gradcli.language.names import Function
 from gradcli.language.things import Routine
 from gradcli.ops import registry
-from gradcli.ops.arrays.concatenation import concatenate
+from gradcli.ops.arrays.joining import concatenate
 from gradcli.ops.arrays.shapes import getitem, reshape, stack
-from gradcli.ops.calling.dialects import lookup
+from gradcli.ops.calling.meanings import lookup
 from gradcli.ops.calling.prefixes import JAX, NUMPY
 from gradcli.ops.elementwise import arithmetic
 from gradcli.ops.reductions.cumulative import cumprod, cumsum

@@ -13,8 +13,7 @@ from gradcli.language.names import FreeVariable
 from gradcli.language.scope import Scope
 from gradcli.language.tree import Binary, Call, Name, Number
 from gradcli.ops.calling import textbook
-from gradcli.ops.calling.dialects import lookup
-from gradcli.ops.calling.meanings import OF_DERIVATIVES
+from gradcli.ops.calling.meanings import OF_DERIVATIVES, lookup
 from gradcli.ops.calling.prefixes import MATH, NUMPY, SCIPY
 
 # Functions of Python that have others in their place, or none.

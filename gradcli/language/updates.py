@@ -19,7 +19,7 @@ from gradcli.language.names import Thing
 from gradcli.language.things import Routine
 from gradcli.ops.arrays.scattering import mixed, numbered
 from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, numpy_index, reshape, scatter_add
-from gradcli.ops.elementwise import bounds
+from gradcli.ops.elementwise import exponential
 
 _PARAMETERS = "-indices_are_sorted, -unique_indices, -bounds_mode|mode"
 
@@ -120,9 +120,9 @@ def _combination(name: str) -> Callable[[Any, Any], Any] | None:
         case "power" | "pow":
             return operator.pow
         case "min":
-            return bounds.minimum
+            return exponential.minimum
         case "max":
-            return bounds.maximum
+            return exponential.maximum
     return None
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from gradcli.ops.facts import Function
 from gradcli.ops.fixed import Fixed
-from gradcli.ops.writing import Shape
+from gradcli.ops.writing import Shape, axes_of
 
 
 class Fold(Fixed):
@@ -144,3 +144,92 @@ def picked(m: Any, x: Any, index: Any, axis: int) -> Any:
 
 def put(m: Any, x: Any, index: Any, axis: int, shape: Shape) -> Any:
     return m.put(x, index, axis, shape[axis])
+
+
+# -- How operations on arrays are written for libraries of arrays: axes, shapes and indices as
+# text, in NumPy's words.
+
+
+LARGEST_INDEX = 10_000  # entries of an index that is written out
+
+
+def listed(shapes: Sequence[Any]) -> str:
+    """As many operands as there are."""
+    return ", ".join(f"{{{place}}}" for place in range(len(shapes)))
+
+
+def reduced_text(function: str, shapes: Sequence[Any], axis: Any, keepdims: bool) -> str:
+    """A reduction along axes."""
+    if not shapes[0]:
+        return "{0}" if "arg" not in function else ""
+    kept = ", keepdims=True" if keepdims else ""
+    if axis is None and not keepdims:
+        return f"{function}({{0}})"
+    axes = axes_of(axis, len(shapes[0]))
+    return f"{function}({{0}}, axis={axes[0] if len(axes) == 1 else axes}{kept})"
+
+
+def product_in_torch(shapes: Sequence[Any], axis: Any, keepdims: bool) -> str:
+    """PyTorch's product is along all axes or along one."""
+    axes = axes_of(axis, len(shapes[0]))
+    if len(axes) == 1 or not keepdims:
+        return (
+            "torch.prod({0})"
+            if len(axes) == len(shapes[0]) and not keepdims
+            else (f"torch.prod({{0}}, {axes[0]}, {keepdims})" if len(axes) == 1 else "")
+        )
+    return ""
+
+
+def summed_text(shape: Shape, wanted: Shape) -> str:
+    """The sum over what broadcasting would have repeated."""
+    lead = len(shape) - len(wanted)
+    kept = tuple(lead + i for i, n in enumerate(wanted) if n == 1 and shape[lead + i] != 1)
+    text = "{0}"
+    if kept:
+        text = f"np.sum({text}, axis={kept}, keepdims=True)"
+    if lead:
+        text = f"np.sum({text}, axis={tuple(range(lead))})"
+    return text
+
+
+def order_text(shapes: Sequence[Any], axes: Any) -> str:
+    """The axes of a transpose."""
+    ndim = len(shapes[0])
+    return repr(tuple(range(ndim)[::-1]) if axes is None else tuple(a % ndim for a in axes))
+
+
+def subscript_text(index: Sequence[Any]) -> str:
+    """An index between its brackets."""
+    return ", ".join(map(_part, index)) or "..."
+
+
+def _part(part: Any) -> str:
+    if isinstance(part, tuple):  # a slice
+        start, stop, step = ("" if p is None else str(p) for p in part)
+        return f"{start}:{stop}" + (f":{step}" if step else "")
+    if part is ...:
+        return "..."
+    if part is None or (isinstance(part, (int, np.integer)) and not isinstance(part, bool)):
+        return "None" if part is None else str(int(part))
+    return f"np.array({part.array.tolist()!r})"
+
+
+def labels_text(subscripts: str) -> str:
+    """Subscripts of einsum in the letters that all libraries have."""
+    free = iter(letter for letter in "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ" if letter not in subscripts)
+    spelled = {letter: next(free) for letter in dict.fromkeys(subscripts) if not letter.isascii()}
+    return "".join(spelled.get(letter, letter) for letter in subscripts)
+
+
+def fits_along(shapes: Sequence[Any], axis: int) -> bool:
+    """Whether an array and what addresses it along an axis are alike along the others."""
+    if not shapes[0]:
+        return False
+    place = axis % len(shapes[0])
+    return all(m == n for i, (m, n) in enumerate(zip(shapes[0], shapes[1], strict=True)) if i != place)
+
+
+def runs_backwards(index: Sequence[Any]) -> bool:
+    """Whether a slice has a negative step, which PyTorch refuses."""
+    return any(isinstance(part, tuple) and part[2] is not None and part[2] < 0 for part in index)

@@ -18,13 +18,12 @@ import numpy as np
 
 from gradcli.ops.costs import Cost
 from gradcli.ops.domains import EVERYWHERE, Domain
-from gradcli.ops.expansions import UNDER_WAY, expanded
 from gradcli.ops.extended import Rule
 from gradcli.ops.facts import Accuracy, Facts, Function, Kink, Rewriting
 from gradcli.ops.fixed import Fixed
 from gradcli.ops.looping import Loops
 from gradcli.ops.pytorch import USUAL, Torch
-from gradcli.ops.text import Text
+from gradcli.ops.text import UNDER_WAY, Text, expanded
 
 Kind = Literal["smooth", "piecewise", "flat", "structural"]
 

@@ -10,9 +10,9 @@ from gradcli.errors import EvaluationError
 from gradcli.ops.arrays.extended import AS_IT_IS
 from gradcli.ops.arrays.shapes import behind, getitem, numpy_index, reshape
 from gradcli.ops.carrying import steady
+from gradcli.ops.constants import number_of
 from gradcli.ops.cutting import as_it_is
 from gradcli.ops.extended import LONG_DOUBLE, Entrywise, Linear, Whole
-from gradcli.ops.identities import number_of
 from gradcli.ops.registry import elementwise, structural
 from gradcli.ops.spec import Op
 from gradcli.ops.writing import witness

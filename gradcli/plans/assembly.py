@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradcli.graph.nodes import Expr, Graph, reachable
-from gradcli.ops.calling.promotion import FLOAT
+from gradcli.ops.calling.inputs import FLOAT
 from gradcli.ops.linalg.products import matmul
 from gradcli.plans.backend import over_threshold
 from gradcli.plans.block_calls import write

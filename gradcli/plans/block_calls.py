@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.graph.nodes import Expr
-from gradcli.ops.calling.promotion import BOOL, numpy_dtype
+from gradcli.ops.calling.inputs import BOOL, numpy_dtype
 from gradcli.ops.elementwise import arithmetic, trigonometric
 from gradcli.ops.looping import PRODUCT, SUM
 from gradcli.plans import sines

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.graph.nodes import Expr
-from gradcli.ops.calling.promotion import FLOAT, numpy_dtype
+from gradcli.ops.calling.inputs import FLOAT, numpy_dtype
 from gradcli.ops.counting import additions_of
 from gradcli.ops.elementwise import arithmetic
 from gradcli.ops.looping import SUM

@@ -17,7 +17,7 @@ import numpy as np
 from gradcli.graph.interpret import Transcription, interpret
 from gradcli.graph.nodes import Expr, Graph, constant_value, reachable
 from gradcli.ops.arrays import shapes
-from gradcli.ops.calling.promotion import FLOAT, INT, numpy_dtype
+from gradcli.ops.calling.inputs import FLOAT, INT, numpy_dtype
 from gradcli.ops.elementwise import arithmetic, exponential, logic
 from gradcli.ops.spec import Op
 

@@ -15,11 +15,11 @@ from typing import Any
 
 from gradcli.graph.interpret import Transcription, interpret
 from gradcli.graph.nodes import Expr, Graph
-from gradcli.ops.calling.promotion import FLOAT
+from gradcli.ops.calling.inputs import FLOAT
 from gradcli.ops.elementwise import arithmetic, exponential
 from gradcli.ops.looping import SUM, Fold
 from gradcli.ops.nn.likelihoods import class_labels
-from gradcli.ops.reductions.along import reduced
+from gradcli.ops.reductions.carried import reduced
 from gradcli.ops.spec import Op
 from gradcli.ops.writing import Shape, axes_of
 from gradcli.plans.backend import over_threshold

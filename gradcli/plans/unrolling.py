@@ -14,7 +14,7 @@ import numpy as np
 from gradcli.graph.interpret import Rebuilding, interpret
 from gradcli.graph.nodes import Expr, Graph, constant_value, reachable
 from gradcli.ops.arrays import shapes
-from gradcli.ops.calling.promotion import FLOAT
+from gradcli.ops.calling.inputs import FLOAT
 from gradcli.ops.linalg import products
 from gradcli.ops.spec import Op
 from gradcli.plans.backend import additions

@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradcli.plots.places import Array, Place, Probe, located
-from gradcli.plots.spacing import evenly
+from gradcli.plots.places import Array, Place, Probe, evenly, located
 
 _FIRST = 256  # points to begin with at even distances, and as many at others
 _GOLDEN = 0.6180339887498949

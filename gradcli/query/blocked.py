@@ -12,7 +12,7 @@ from gradcli.errors import ExhaustedError
 from gradcli.graph.demand import WITH_GRADIENT, held_by, hold_work
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.scope import Scope
-from gradcli.ops.calling.promotion import numpy_dtype
+from gradcli.ops.calling.inputs import numpy_dtype
 from gradcli.query.options import Options
 
 _LARGE = 1 << 17  # entries of an array

@@ -12,7 +12,7 @@ from gradcli.errors import GradcliError, UnknownNameError, suggestion
 from gradcli.formulas.printing import formula
 from gradcli.formulas.simplify import simplify
 from gradcli.graph.nodes import Graph
-from gradcli.ops.calling.dialects import lookup
+from gradcli.ops.calling.meanings import lookup
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import Signature, called_by
 from gradcli.ops.registry import composites, families, named, registry

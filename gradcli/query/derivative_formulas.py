@@ -164,7 +164,7 @@ class _Query:
                     continue
                 texts[key] = text
                 if pictures is not None:
-                    from gradcli.formulas.latex import latex
+                    from gradcli.formulas.printing import latex
 
                     pictures[key] = latex(simple, names)
                 break

@@ -17,7 +17,7 @@ from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.transforms import definition_order
 from gradcli.language.run import Program
 from gradcli.language.scope import Scope
-from gradcli.ops.calling.promotion import numpy_dtype
+from gradcli.ops.calling.inputs import numpy_dtype
 from gradcli.ops.reductions.sums import sum_
 from gradcli.query.options import Options
 from gradcli.report.records import Record

@@ -16,7 +16,7 @@ from gradcli.language.run import Lowered, Program
 from gradcli.language.scope import Scope
 from gradcli.language.statements import parse_statements
 from gradcli.language.tree import Assertion, Statement
-from gradcli.ops.calling.promotion import FLOAT
+from gradcli.ops.calling.inputs import FLOAT
 from gradcli.ops.spec import Op
 from gradcli.query.evaluate import locate
 from gradcli.query.free_variables import needs_of

@@ -81,7 +81,7 @@ class General:
         order = reachable([self.root])
         if len(order) > _LARGEST_PICTURE:
             return "f"
-        from gradcli.formulas.latex import latex
+        from gradcli.formulas.printing import latex
 
         return latex(self.root, self.labels)
 
@@ -119,7 +119,7 @@ class General:
         text = formula(node, limit=LARGEST, names=self.labels, taken=self.taken)
         if text is None or not latex:
             return Formula(text)
-        from gradcli.formulas.latex import latex as to_latex
+        from gradcli.formulas.printing import latex as to_latex
 
         return Formula(text, to_latex(node, self.labels))
 

@@ -10,7 +10,7 @@ import numpy as np
 from gradcli.errors import ShapeError, TypeMismatchError
 from gradcli.graph.nodes import Expr
 from gradcli.language.run import Program
-from gradcli.ops.calling.promotion import numpy_dtype
+from gradcli.ops.calling.inputs import numpy_dtype
 from gradcli.query.options import Options
 from gradcli.report.records import Record
 

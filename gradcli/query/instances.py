@@ -15,7 +15,7 @@ from gradcli.language.run import Lowered, Program, statements
 from gradcli.language.scope import Scope
 from gradcli.language.tree import Assertion, Query, Statement
 from gradcli.limits import Limits
-from gradcli.ops.calling.promotion import FLOAT, numpy_dtype
+from gradcli.ops.calling.inputs import FLOAT, numpy_dtype
 from gradcli.query.evaluate import locate
 from gradcli.query.options import Options
 from gradcli.query.wrt import variables

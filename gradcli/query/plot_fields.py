@@ -9,8 +9,8 @@ import numpy as np
 from gradcli.errors import EvaluationError, ShapeError, UsageError
 from gradcli.language.run import Program
 from gradcli.plots.columns import Columns
+from gradcli.plots.places import evenly, levels
 from gradcli.plots.sampling import sampled
-from gradcli.plots.spacing import evenly, levels
 from gradcli.query.plot_marks import regions
 from gradcli.report.bound_record import BoundNote
 from gradcli.report.plot_record import Field, PlotRecord

@@ -13,9 +13,8 @@ from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr
 from gradcli.language.run import Program
 from gradcli.plots.columns import Columns
-from gradcli.plots.places import Place
+from gradcli.plots.places import Place, in_words
 from gradcli.plots.sampling import Samples
-from gradcli.plots.spacing import in_words
 from gradcli.query.bounds import place_notes
 from gradcli.query.warnings import text_of
 from gradcli.report.bound_record import BoundNote

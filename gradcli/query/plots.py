@@ -14,9 +14,8 @@ from gradcli.graph.nodes import Expr
 from gradcli.language.run import Lowered, Program
 from gradcli.language.tree import Assertion, Query, Statement
 from gradcli.plots.columns import Columns
-from gradcli.plots.places import Place
+from gradcli.plots.places import Place, evenly
 from gradcli.plots.sampling import Samples, sampled
-from gradcli.plots.spacing import evenly
 from gradcli.query import evaluate
 from gradcli.query.bounds import variables_of
 from gradcli.query.evaluate import locate

@@ -14,8 +14,7 @@ import numpy as np
 from gradcli.errors import GradcliError, InputTypeError, MissingValueError, ShapeError, UsageError, suggestion
 from gradcli.graph.nodes import Expr
 from gradcli.graph.transforms import definition_order, ones_like, vjp
-from gradcli.ops.calling.inputs import numbers
-from gradcli.ops.calling.promotion import FLOAT
+from gradcli.ops.calling.inputs import FLOAT, numbers
 from gradcli.ops.reductions.sums import sum_
 from gradcli.plans.linearized import Runs
 from gradcli.plans.source import Gradients

@@ -18,7 +18,7 @@ from gradcli.graph.sweep import flowing
 from gradcli.language.scope import Scope
 from gradcli.language.static_uses import QUANTITY, WHOLE, StaticUse
 from gradcli.language.tree import Binding, Statement
-from gradcli.ops.calling.promotion import BOOL, FLOAT
+from gradcli.ops.calling.inputs import BOOL, FLOAT
 from gradcli.ops.elementwise.exponential import pow_
 from gradcli.ops.structure import detach, to_float, to_int
 from gradcli.query.options import Options

@@ -13,7 +13,20 @@ from typing import Any
 import flint
 from flint import arb
 
-from gradcli.reference.ball import Ball, RealFunctions, as_arb, as_float, checked, is_certain, made, of_mpmath, power, quotient, sharpened, whole
+from gradcli.reference.ball import (
+    Ball,
+    RealFunctions,
+    as_arb,
+    as_float,
+    checked,
+    is_certain,
+    made,
+    of_mpmath,
+    power,
+    quotient,
+    sharpened,
+    whole,
+)
 from gradcli.reference.contexts import Undecidable, limit_of
 from gradcli.reference.special_balls import FUNCTIONS, by_parameters
 

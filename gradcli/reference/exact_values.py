@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.graph.nodes import Expr, constant_value
-from gradcli.ops.calling.promotion import numpy_dtype
+from gradcli.ops.calling.inputs import numpy_dtype
 from gradcli.ops.constants import Constant
 
 Array = np.ndarray

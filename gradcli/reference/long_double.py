@@ -10,7 +10,7 @@ import numpy as np
 from gradcli.graph.interpret import Domain, interpret
 from gradcli.graph.nodes import Expr, constant_value, reachable
 from gradcli.graph.transforms import Derivation, definition_order
-from gradcli.ops.calling.promotion import numpy_dtype
+from gradcli.ops.calling.inputs import numpy_dtype
 from gradcli.ops.constants import Constant
 from gradcli.ops.extended import LONG_DOUBLE, WIDER, Entrywise, Linear, Mixed, NotCovered, Reduced, Whole
 from gradcli.ops.spec import Op

@@ -84,7 +84,7 @@ def call(rng: Random) -> str:
 
 @cache
 def _keywords(name: str) -> list[str]:
-    from gradcli.ops.calling.dialects import lookup
+    from gradcli.ops.calling.meanings import lookup
     from gradcli.ops.calling.prefixes import JAX, NUMPY, SCIPY, TORCH
 
     found = {

@@ -6,7 +6,7 @@ import zlib
 
 from gradcli.language.builtin_functions import FUNCTIONS
 from gradcli.language.callables import exists, is_method
-from gradcli.ops.calling.dialects import lookup, names, qualified
+from gradcli.ops.calling.meanings import lookup, names, qualified
 from gradcli.ops.calling.prefixes import MATH, NUMPY, SCIPY
 from gradcli.ops.calling.prefixes import TORCH as PYTORCH
 from gradcli.ops.calling.signatures import Signature

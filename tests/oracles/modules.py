@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import gradcli
-from gradcli.ops.calling.classes import Class, class_of
+from gradcli.ops.calling.meanings import Class, class_of
 from gradcli.ops.calling.prefixes import TORCH
 
 WRITTEN = Path(gradcli.__file__).parent / "tensors" / "torch" / "modules.txt"

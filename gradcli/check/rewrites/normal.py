@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from gradcli.formulas.quotients import quotient_of
+from gradcli.formulas.simplify import quotient_of
 from gradcli.graph.interpret import Rebuilding
 from gradcli.graph.nodes import Expr, Graph
 from gradcli.ops.constants import Constant, E

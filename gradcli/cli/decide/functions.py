@@ -31,7 +31,17 @@ from gradcli.files.function_settings import FunctionSetting, line_of_function
 from gradcli.files.settings import Configuration, shown
 from gradcli.functions.arguments import PRECISIONS, is_module
 from gradcli.functions.asked import OPTIONS, asked
-from gradcli.functions.asking import Definition, arguments_of, definition_of, differentiated, judged, loaded, placed, refuse_unnamed, smallest_of
+from gradcli.functions.asking import (
+    Definition,
+    arguments_of,
+    definition_of,
+    differentiated,
+    judged,
+    loaded,
+    placed,
+    refuse_unnamed,
+    smallest_of,
+)
 from gradcli.functions.calls import guarded
 from gradcli.functions.checking import Answer, Question, key_of, recalled, remember
 from gradcli.functions.frameworks import FRAMEWORKS

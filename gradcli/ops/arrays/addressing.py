@@ -9,11 +9,11 @@ import numpy as np
 
 from gradcli.errors import ShapeError
 from gradcli.ops import looping
-from gradcli.ops.array_text import fits_along
 from gradcli.ops.elementwise.logic import equal, isnan, logical_and, logical_or, where
 from gradcli.ops.extended import Whole
 from gradcli.ops.facts import Kink
-from gradcli.ops.reductions.carried_order import added, extreme, taken
+from gradcli.ops.looping import fits_along
+from gradcli.ops.reductions.carried import added, extreme, taken
 from gradcli.ops.registry import structural
 from gradcli.ops.spec import Op
 from gradcli.ops.writing import Shape, one_axis, witness
@@ -109,7 +109,7 @@ extreme_along: Op = structural(
     "extreme_along", "x source index", _extreme_along, witness("moving.extreme_along"), vjp=_extreme_along_vjp,
     shape=lambda x, source, index, axis, largest, include_self: x,
     static={"axis": -1, "largest": True, "include_self": True}, indices=frozenset({"index"}), saves=("x", "source", "index", "out"),
-    extended=Whole("choosing.EXTREME_ALONG"), carries=extreme,
+    extended=Whole("moving.EXTREME_ALONG"), carries=extreme,
     ulps=0, public=False, kinks=(Kink(lambda out: False, "several largest or smallest entries", "shared evenly among them"),),
     doc="The largest or smallest of an entry (if it is included) and of those put to its place along an axis.",
 )  # fmt: skip

@@ -8,9 +8,8 @@ import numpy as np
 
 from gradcli.errors import ShapeError
 from gradcli.ops.arrays.addressing import take_along
-from gradcli.ops.arrays.arranging import matrices_last, on_diagonal
-from gradcli.ops.arrays.repeating import ALL
-from gradcli.ops.arrays.reshaping import common_shape, inverse, permuted
+from gradcli.ops.arrays.padding import ALL
+from gradcli.ops.arrays.reshaping import common_shape, inverse, matrices_last, on_diagonal, permuted
 from gradcli.ops.arrays.scattering import mixed, numbered
 from gradcli.ops.arrays.shapes import broadcast_to, numpy_index, reshape
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
@@ -18,7 +17,7 @@ from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.extended import Whole
 from gradcli.ops.facts import Function
-from gradcli.ops.reductions.masked import is_truth
+from gradcli.ops.reductions.sums import is_truth
 from gradcli.ops.registry import composite, structural
 from gradcli.ops.spec import REQUIRED
 from gradcli.ops.writing import one_axis, witness

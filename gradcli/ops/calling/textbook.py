@@ -137,9 +137,9 @@ def _heads() -> list[str]:
 @cache
 def _inverses() -> dict[str, str]:
     """What the records say of them, by each of their names."""
-    from gradcli.ops.elementwise import exponential, hyperbolic, trigonometric
+    from gradcli.ops.elementwise import exponential, trigonometric
     from gradcli.ops.spec import Op
 
-    records = [record for family in (exponential, hyperbolic, trigonometric) for record in vars(family).values()]
+    records = [record for family in (exponential, trigonometric, trigonometric) for record in vars(family).values()]
     bare = [record for record in records if isinstance(record, Op) and record.text.bare]
     return {name: record.text.bare for record in bare for name in (record.name, *record.aliases)}

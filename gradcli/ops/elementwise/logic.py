@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.carrying import chosen, no_number
+from gradcli.ops.constants import number_of, unrepeated
 from gradcli.ops.extended import LONG_DOUBLE, Entrywise
 from gradcli.ops.facts import Function, Kink
-from gradcli.ops.identities import number_of, unrepeated
 from gradcli.ops.registry import elementwise
 from gradcli.ops.spec import Op
 from gradcli.ops.text import SUM, Form

@@ -10,10 +10,10 @@ import numpy as np
 
 from gradcli.errors import ShapeError
 from gradcli.ops import cutting
-from gradcli.ops.array_text import labels_text, listed
 from gradcli.ops.arrays.shapes import broadcast_to, reshape, sum_to
 from gradcli.ops.carrying import multilinear
 from gradcli.ops.extended import Whole
+from gradcli.ops.looping import labels_text, listed
 from gradcli.ops.registry import structural
 from gradcli.ops.room import room_for
 from gradcli.ops.spec import Op

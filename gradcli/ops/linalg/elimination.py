@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import EvaluationError
-from gradcli.ops.arrays.concatenation import concatenate
+from gradcli.ops.arrays.joining import concatenate
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.domains import given
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.extended import Whole
-from gradcli.ops.linalg.conditions import has_independent_columns_but_one
 from gradcli.ops.linalg.matrices import (
     column_range,
+    has_independent_columns_but_one,
     lower_part,
     matrix,
     no_info,
@@ -29,7 +29,7 @@ from gradcli.ops.linalg.matrices import (
     zeros,
 )
 from gradcli.ops.linalg.products import matmul
-from gradcli.ops.linalg.triangular import solve_triangular
+from gradcli.ops.linalg.solving import solve_triangular
 from gradcli.ops.registry import composite, structural
 from gradcli.ops.spec import REQUIRED, Op
 from gradcli.ops.structure import output

@@ -13,11 +13,10 @@ from gradcli.ops.domains import given
 from gradcli.ops.elementwise.arithmetic import abs_
 from gradcli.ops.elementwise.logic import isnan, logical_and, logical_not, where
 from gradcli.ops.facts import Function
-from gradcli.ops.linalg.conditions import is_regular
-from gradcli.ops.linalg.inverses import inv
-from gradcli.ops.linalg.matrices import column_range
+from gradcli.ops.linalg.matrices import column_range, is_regular
+from gradcli.ops.linalg.matrix_functions import inv
 from gradcli.ops.linalg.spectra import EQUAL_SIZES, svdvals_of
-from gradcli.ops.reductions.along import reduced
+from gradcli.ops.reductions.carried import reduced
 from gradcli.ops.reductions.sums import AXES, max_, min_, norm, sum_
 from gradcli.ops.registry import composite
 from gradcli.ops.spec import REQUIRED

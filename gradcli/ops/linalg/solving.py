@@ -3,25 +3,229 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from gradcli.errors import ArgumentError, LinAlgError, ShapeError
-from gradcli.ops.arrays.shapes import reshape, transpose
+from gradcli.errors import ArgumentError, EvaluationError, LinAlgError, ShapeError
+from gradcli.ops.arrays.joining import concatenate
+from gradcli.ops.arrays.shapes import broadcast_to, reshape, transpose
 from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.domains import given
 from gradcli.ops.extended import Whole
 from gradcli.ops.linalg import perturbation
-from gradcli.ops.linalg.conditions import is_regular
-from gradcli.ops.linalg.inverses import inv
-from gradcli.ops.linalg.matrices import as_column, no_info, transposed
+from gradcli.ops.linalg.matrices import (
+    as_column,
+    column_range,
+    has_independent_columns,
+    has_nonzero_diagonal,
+    is_positive_definite,
+    is_regular,
+    lower_part,
+    matrix,
+    no_info,
+    nothing,
+    parts_of,
+    square,
+    transposed,
+    upper_part,
+    with_unit_diagonal,
+    zeros,
+)
+from gradcli.ops.linalg.matrix_functions import inv
 from gradcli.ops.linalg.products import matmul
-from gradcli.ops.linalg.triangular import equations_shape
 from gradcli.ops.registry import composite, structural
-from gradcli.ops.spec import Op
+from gradcli.ops.spec import REQUIRED, Op
+from gradcli.ops.structure import output
 from gradcli.ops.writing import Shape, axes_of, witness
+
+# -- Equations with triangular matrices, by substitution; and those whose Cholesky factor is known -
+
+
+def equations_shape(x: Shape, y: Shape, name: str) -> Shape:
+    """The shape of the solutions of x @ z = y for matrices."""
+    square(x, name)
+    if len(y) < 2 or y[-2] != x[-1]:
+        raise ShapeError(f"{name}: a matrix of shape {x} and a right side of shape {y} do not fit")
+    return (*np.broadcast_shapes(x[:-2], y[:-2]), *y[-2:])
+
+
+def _substitute(x: Any, y: Any, upper: bool, unitriangular: bool) -> Any:
+    x, y = np.asarray(x), np.asarray(y)
+    n = x.shape[-1]
+    out = np.array(np.broadcast_to(y, (*np.broadcast_shapes(x.shape[:-2], y.shape[:-2]), *y.shape[-2:])))
+    for i in reversed(range(n)) if upper else range(n):
+        known = slice(i + 1, n) if upper else slice(0, i)
+        out[..., i, :] -= (x[..., i, None, known] @ out[..., known, :])[..., 0, :]
+        if not unitriangular:
+            out[..., i, :] /= x[..., i, i, None]
+    return out
+
+
+def _solve_triangular_vjp(
+    wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any, upper: bool, unitriangular: bool
+) -> tuple[Any, Any]:
+    back = solve_triangular(transposed(x), cotangent, upper=not upper, unitriangular=unitriangular)
+    by_x = None
+    if wanted[0]:
+        slope = -matmul(back, transposed(out))
+        by_x = upper_part(slope, int(unitriangular)) if upper else lower_part(slope, -int(unitriangular))
+    return by_x, back
+
+
+def _solved(library: str, shapes: Sequence[Any], upper: bool, unitriangular: bool) -> str:
+    if len(shapes[0]) != 2:
+        return ""
+    return f"{library}.solve_triangular({{0}}, {{1}}, lower={not upper}, unit_diagonal={unitriangular})"
+
+
+def _solved_in_torch(shapes: Sequence[Any], upper: bool, unitriangular: bool) -> str:
+    if len(shapes[1]) < 2:
+        return ""
+    return f"torch.linalg.solve_triangular({{0}}, {{1}}, upper={upper}, unitriangular={unitriangular})"
+
+
+solve_triangular: Op = structural(
+    "solve_triangular", "x y", _substitute, witness("factors.solve_triangular"), vjp=_solve_triangular_vjp,
+    shape=lambda x, y, **_: equations_shape(x, y, "solve_triangular"), static={"upper": True, "unitriangular": False},
+    saves=("x", "out"), core_dims=(2, 2), ulps=64, extended=Whole("equations.SOLVE_TRIANGULAR"),
+    domain=given(has_nonzero_diagonal, "no zeros on the diagonal"), backward="LinalgSolveTriangular",
+    doc="The z with x @ z = y, x being triangular: its other triangle (and a diagonal of ones) is not read.",
+    examples=("solve_triangular(A, b, lower=True)",),
+    carries=perturbation.triangular_solution,
+    numpy=lambda shapes, upper, unitriangular: _solved("linalg", shapes, upper, unitriangular),
+    torch=_solved_in_torch,
+    jax=lambda shapes, upper, unitriangular: _solved("jax.scipy.linalg", shapes, upper, unitriangular),
+)  # fmt: skip
+
+
+def triangular_solution(x: Any, y: Any, upper: bool, unitriangular: bool = False, left: bool = True) -> Any:
+    """The z with x @ z = y, or with z @ x = y."""
+    if left:
+        return solve_triangular(x, y, upper=upper, unitriangular=unitriangular)
+    return transposed(solve_triangular(transposed(x), transposed(y), upper=not upper, unitriangular=unitriangular))
+
+
+def _torch_solve_triangular(x: Any, y: Any, upper: bool, left: bool, unitriangular: bool) -> Any:
+    return triangular_solution(x, y, upper, unitriangular, left)
+
+
+torch_solve_triangular = composite(
+    "torch_solve_triangular", "x y", _torch_solve_triangular, static={"upper": False, "left": True, "unitriangular": False},
+    public=False, backward="LinalgSolveTriangular", doc="torch.linalg.solve_triangular: the z with x @ z = y, or z @ x = y.",
+)  # fmt: skip
+
+
+def _scipy_solve_triangular(x: Any, y: Any, trans: Any, lower: bool | None, unit_diagonal: bool, upper: bool | None) -> Any:
+    """Of NumPy's spelling, which has no such function, either library's arguments."""
+    above = upper if upper is not None else not lower
+    if trans in (1, "T", 2, "C"):
+        x, above = transposed(x), not above
+    elif trans not in (None, 0, "N"):
+        raise ArgumentError(f"solve_triangular: trans must be 0, 1 or 2, not {trans!r}")
+    if len(y.shape) == 1:
+        return reshape(solve_triangular(x, as_column(y), upper=above, unitriangular=unit_diagonal), shape=y.shape)
+    return solve_triangular(x, y, upper=above, unitriangular=unit_diagonal)
+
+
+scipy_solve_triangular = composite(
+    "scipy_solve_triangular", "x y", _scipy_solve_triangular, public=False,
+    static={"trans": None, "lower": None, "unit_diagonal": False, "upper": None},
+    doc="scipy.linalg.solve_triangular: the z with x @ z = y, x being upper triangular unless lower=True.",
+)  # fmt: skip
+
+
+def _triangular_solve(y: Any, x: Any, upper: bool, transpose: bool, unitriangular: bool) -> tuple[Any, Any]:
+    batch = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    factor, above = (transposed(x), not upper) if transpose else (x, upper)
+    return (
+        solve_triangular(factor, y, upper=above, unitriangular=unitriangular),
+        broadcast_to(x, shape=(*batch, *x.shape[-2:])),
+    )
+
+
+triangular_solve = composite(
+    "triangular_solve", "y x", _triangular_solve, copied=True, static={"upper": True, "transpose": False, "unitriangular": False},
+    results=("solution", "cloned_coefficient"),
+    doc="The z with x @ z = y, x being triangular, and x itself.", examples=("triangular_solve(b, A)[0]",),
+)  # fmt: skip
+
+
+def _half(x: Any, upper: bool) -> Any:
+    return np.triu(x) if upper else np.tril(x)
+
+
+def _read(x: Any, upper: bool, mirrored: bool) -> Any:
+    part = _half(x, upper)
+    return part + np.swapaxes(np.triu(part, 1) if upper else np.tril(part, -1), -1, -2) if mirrored else part
+
+
+read: Op = structural(
+    "read", "x", _read, witness("factors.read"), shape=lambda x, upper, mirrored: x,
+    vjp=lambda wanted, cotangent, out, x, upper, mirrored: (cotangent,), static={"upper": False, "mirrored": False}, public=False,
+    ulps=0, batched=lambda lead, x, upper, mirrored: read(x, upper=upper, mirrored=mirrored),
+    extended=Whole("moving.READ"),
+    doc="A matrix of which one triangle is read, the other being zero or its mirror image; with the gradient of a matrix of "
+    "which all entries are.",
+    carries=lambda m, out, x, e, **_: m.at(m.filled(e, x)),
+    numpy=lambda shapes, upper, mirrored: "" if mirrored else "np.triu({0})" if upper else "np.tril({0})",
+)  # fmt: skip
+
+
+def _cholesky_solve(y: Any, x: Any, upper: bool) -> Any:
+    factor = np.swapaxes(x, -1, -2) if upper else x
+    return _substitute(np.swapaxes(factor, -1, -2), _substitute(factor, y, False, False), True, False)
+
+
+def _cholesky_solve_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, y: Any, x: Any, upper: bool) -> tuple[Any, Any]:
+    back = cholesky_solve(cotangent, x, upper=upper)
+    by_x = None
+    if wanted[1]:
+        factor = read(x, upper=upper)
+        if upper:
+            by_x = -(matmul(matmul(factor, back), transposed(out)) + matmul(matmul(factor, out), transposed(back)))
+        else:
+            by_x = -(matmul(back, matmul(transposed(out), factor)) + matmul(out, matmul(transposed(back), factor)))
+    return back, by_x
+
+
+def _cholesky_solve_shape(y: Shape, x: Shape, upper: bool = False) -> Shape:
+    return equations_shape(x, y, "cholesky_solve")
+
+
+cholesky_solve: Op = structural(
+    "cholesky_solve", "y x", _cholesky_solve, witness("factors.cholesky_solve"),
+    vjp=_cholesky_solve_vjp, shape=_cholesky_solve_shape, static={"upper": False}, saves=("x", "out"), core_dims=(2, 2), ulps=64,
+    extended=Whole("equations.CHOLESKY_SOLVE"), domain=given(has_nonzero_diagonal, "no zeros on the diagonal of x"),
+    doc="The z with (x @ x.T) @ z = y, x being lower triangular; with upper, (x.T @ x) @ z = y. The other triangle is not "
+    "read, but its gradient is that of the product all the same, as in PyTorch.", examples=("cholesky_solve(b, cholesky(A))",),
+    carries=perturbation.cholesky_solution,
+)  # fmt: skip
+
+
+def _cholesky_inverse(x: Any, upper: bool) -> Any:
+    n = square(x.shape, "cholesky_inverse")[-1]
+    return cholesky_solve(with_unit_diagonal(zeros((n, n), x)), x, upper=upper)
+
+
+cholesky_inverse = composite(
+    "cholesky_inverse", "x", _cholesky_inverse, static={"upper": False},
+    doc="The inverse of x @ x.T, x being lower triangular; with upper, of x.T @ x.", examples=("cholesky_inverse(cholesky(A))",),
+)  # fmt: skip
+
+
+declare(
+    TORCH,
+    solve_triangular=signature("torch_solve_triangular", "x|A, y|B, *, upper, left, unitriangular", upper=REQUIRED),
+    triangular_solve=signature("triangular_solve", "y|b|input|self, x|A, upper, transpose, unitriangular"),
+    cholesky_solve=signature("cholesky_solve", "y|B|input, x|L|input2, upper"),
+    cholesky_inverse=signature("cholesky_inverse", "x|L|input, upper"),
+)
+_SCIPY = "x|a|A, y|b|B, trans, lower, unit_diagonal|unitriangular, -overwrite_b, -check_finite, upper"
+declare(NUMPY, solve_triangular=signature("scipy_solve_triangular", _SCIPY))
+declare(SCIPY, solve_triangular=signature("scipy_solve_triangular", _SCIPY))
 
 
 def _solve_shape(x: Shape, y: Shape) -> Shape:
@@ -119,4 +323,175 @@ declare(NUMPY, solve=signature("solve", "x, y|b"), tensorsolve=signature("tensor
 declare(
     SCIPY,
     solve=signature("scipy_solve", "x, y|b, -lower, -overwrite_a, -overwrite_b, -check_finite, -assume_a, transpose|transposed"),
+)
+
+
+# -- Cholesky and QR: triangular and orthogonal factors over the last two axes ---------------------
+
+
+def _cholesky(x: Any, upper: bool) -> Any:
+    try:
+        factor = np.linalg.cholesky(np.swapaxes(x, -1, -2) if upper else x)
+    except np.linalg.LinAlgError:
+        raise LinAlgError("the matrix is not positive definite: it has no Cholesky factor") from None
+    if np.isnan(factor).any():
+        raise EvaluationError("the matrix has entries that are not numbers: it has no Cholesky factor")
+    return np.swapaxes(factor, -1, -2) if upper else factor
+
+
+def _cholesky_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, upper: bool) -> tuple[Any]:
+    factor, slope = (out, transposed(cotangent)) if upper else (transposed(out), cotangent)
+    inner = lower_part(matmul(factor, slope))
+    both = inner + transposed(lower_part(inner, -1))
+    half = solve_triangular(factor, both, upper=True)
+    return (0.5 * transposed(solve_triangular(factor, transposed(half), upper=True)),)
+
+
+def _cholesky_shape(x: Shape, upper: bool = False) -> Shape:
+    return square(x, "cholesky")
+
+
+cholesky = structural(
+    "cholesky", "x", _cholesky, witness("factors.cholesky"), vjp=_cholesky_vjp, shape=_cholesky_shape,
+    static={"upper": False}, saves=("out",), core_dims=(2,), ulps=64, backward="LinalgCholeskyEx", extended=Whole("factors.CHOLESKY"),
+    domain=given(is_positive_definite, "a symmetric, positive definite matrix").within(), examples=("cholesky(X.T @ X)",),
+    doc="The lower triangular L with x = L @ L.T; with upper, the U with x = U.T @ U. One triangle is read, and the gradient "
+    "is symmetric.",
+    carries=perturbation.cholesky_factor,
+    numpy=lambda shapes, upper: "np.swapaxes(np.linalg.cholesky({0}), -1, -2)" if upper else "np.linalg.cholesky({0})",
+)  # fmt: skip
+
+cholesky_ex = composite(
+    "cholesky_ex", "x", lambda x, upper, check_errors: (cholesky(x, upper=upper), no_info(x)), results=("L", "info"),
+    aside={1: "int32"},
+    static={"upper": False, "check_errors": False}, doc="The Cholesky factor of a matrix, and zeros.",
+)  # fmt: skip
+
+
+def _qr(x: Any) -> tuple[Any, Any]:
+    q, r = np.linalg.qr(x)
+    return q, r
+
+
+def _qr_shape(x: Shape) -> tuple[Shape, Shape]:
+    *batch, n, m = matrix(x, "qr")
+    return (*batch, n, min(n, m)), (*batch, min(n, m), m)
+
+
+def _qr_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any) -> tuple[Any]:
+    q, r = output(out, place=0), output(out, place=1)
+    by_q, by_r = cotangent
+    n = r.shape[-2]
+    if n == r.shape[-1] or by_r is None:
+        first = _square_slope(q, column_range(r, None, n), by_q, by_r)
+        return (first if n == r.shape[-1] else concatenate(first, zeros((*x.shape[:-1], r.shape[-1] - n), x), axis=-1),)
+    # x = [x1, x2] with x1 = q @ r1 and r2 = q.T @ x2
+    by_r2 = column_range(by_r, n, None)
+    through = matmul(q, matmul(column_range(r, n, None), transposed(by_r2)))
+    by_q = through if by_q is None else by_q + through
+    first = _square_slope(q, column_range(r, None, n), by_q, column_range(by_r, None, n))
+    return (concatenate(first, matmul(q, by_r2), axis=-1),)
+
+
+def _square_slope(q: Any, r: Any, by_q: Any, by_r: Any) -> Any:
+    """The gradient of a matrix with no more columns than rows, r being square."""
+    inner = None if by_r is None else matmul(by_r, transposed(r))
+    if by_q is not None:
+        turned = matmul(transposed(q), by_q)
+        inner = -turned if inner is None else inner - turned
+    slope = matmul(q, upper_part(inner) + transposed(upper_part(inner, 1)))
+    if by_q is not None:
+        slope = slope + by_q
+    return transposed(solve_triangular(r, transposed(slope), upper=True))
+
+
+qr: Op = structural(
+    "qr", "x", _qr, witness("factors.qr"), vjp=_qr_vjp, shape=_qr_shape, outputs=2, saves=("out",), core_dims=(2,),
+    ulps=64,
+    extended=Whole("factors.QR"),
+    domain=given(has_independent_columns, "independent columns (the first ones, of a wide matrix)").within(), backward="LinalgQr",
+    doc="Q with orthonormal columns and upper triangular R with x = Q @ R, signs as LAPACK has them: a tuple.",
+    examples=("qr(A)[1]",),
+    carries=perturbation.orthogonal_factors,
+)  # fmt: skip
+
+
+def _complement(x: Any) -> Any:
+    return np.linalg.qr(x, mode="complete")[0][..., x.shape[-1] :]
+
+
+def _complement_shape(x: Shape) -> Shape:
+    return (*x[:-1], x[-2] - x[-1])
+
+
+def _complement_vjp(wanted: Any, cotangent: Any, out: Any, x: Any) -> tuple[Any]:
+    raise ArgumentError("the complete Q of a matrix with more rows than columns is not differentiable", help="use mode='reduced'")
+
+
+complement = structural(
+    "complement", "x", _complement, witness("factors.complement"), vjp=_complement_vjp,
+    shape=_complement_shape, core_dims=(2,), ulps=64, public=False, extended=Whole("factors.COMPLEMENT"),
+    doc="An orthonormal basis of what is orthogonal to all columns, as LAPACK chooses it. Not differentiable, as in PyTorch.",
+)  # fmt: skip
+
+
+def _complete_qr(x: Any) -> tuple[Any, Any]:
+    q, r = parts_of(qr, x)
+    rows, columns = x.shape[-2:]
+    if rows <= columns:
+        return q, r
+    return concatenate(q, complement(x), axis=-1), concatenate(r, zeros((*x.shape[:-2], rows - columns, columns), x), axis=-2)
+
+
+def _numpy_qr(x: Any, mode: str) -> Any:
+    if mode in ("reduced", "economic"):
+        return parts_of(qr, x)
+    if mode in ("complete", "full"):
+        return _complete_qr(x)
+    if mode == "r":
+        return parts_of(qr, x)[1]
+    raise ArgumentError(f"qr: mode must be 'reduced', 'complete' or 'r', not {mode!r}")
+
+
+def _torch_qr(x: Any, mode: str) -> tuple[Any, Any]:
+    return (nothing(x), parts_of(qr, x)[1]) if mode == "r" else _numpy_qr(x, mode)
+
+
+numpy_qr = composite(
+    "numpy_qr", "x", _numpy_qr, static={"mode": "reduced"}, results=("Q", "R"), public=False,
+    doc="NumPy's qr: Q and R; with mode='r', R alone.",
+)  # fmt: skip
+torch_qr = composite(
+    "torch_qr", "x", _torch_qr, static={"mode": "reduced"}, results=("Q", "R"), public=False, backward="LinalgQr",
+    doc="torch.linalg.qr: Q and R; with mode='r', nothing and R.",
+)  # fmt: skip
+old_qr = composite(
+    "old_qr", "x", lambda x, some: parts_of(qr, x) if some else _complete_qr(x), static={"some": True}, results=("Q", "R"),
+    public=False, backward="LinalgQr", doc="torch.qr: Q and R, complete unless some.",
+)  # fmt: skip
+
+
+def _scipy_cholesky(x: Any, lower: bool) -> Any:
+    return cholesky(x, upper=not lower)
+
+
+scipy_cholesky = composite(
+    "scipy_cholesky", "x", _scipy_cholesky, static={"lower": False}, public=False,
+    doc="scipy.linalg.cholesky: the U with x = U.T @ U unless lower=True.",
+)  # fmt: skip
+
+_MATRIX = "x|A|input"
+declare(
+    TORCH,
+    cholesky=signature("cholesky", f"{_MATRIX}, upper"),
+    **{"linalg.cholesky": signature("cholesky", f"{_MATRIX}, *, upper")},
+    cholesky_ex=signature("cholesky_ex", f"{_MATRIX}, *, upper, check_errors"),
+    qr=signature("old_qr", f"{_MATRIX}, some"),
+    **{"linalg.qr": signature("torch_qr", f"{_MATRIX}, mode"), "Tensor.qr": signature("old_qr", f"{_MATRIX}, some")},
+)
+declare(NUMPY, qr=signature("numpy_qr", "x, mode"))
+declare(
+    SCIPY,
+    cholesky=signature("scipy_cholesky", "x, lower, -overwrite_a, -check_finite"),
+    qr=signature("numpy_qr", "x, -overwrite_a, -lwork, mode, -pivoting, -check_finite", mode="full"),
 )

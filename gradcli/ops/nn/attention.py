@@ -8,16 +8,165 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
-from gradcli.ops.arrays.shapes import broadcast_to, reshape, swapaxes
+from gradcli.ops.arrays.joining import concatenate
+from gradcli.ops.arrays.shapes import broadcast_to, part_of, reshape, swapaxes, transpose
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.elementwise.arithmetic import chain
+from gradcli.ops.elementwise.exponential import exp, expm1, log, log1p
 from gradcli.ops.elementwise.logic import equal, where
 from gradcli.ops.linalg.products import matmul
-from gradcli.ops.nn.softmax import softmax
-from gradcli.ops.reductions.masked import is_truth
-from gradcli.ops.reductions.sums import sum_
-from gradcli.ops.registry import composite
+from gradcli.ops.reductions import carried, extended
+from gradcli.ops.reductions.carried import reduced
+from gradcli.ops.reductions.sums import is_truth, log_of_scaled_sum, max_, mean, reduction, spread, sum_
+from gradcli.ops.registry import composite, composition, structural
 from gradcli.ops.room import room_for
+from gradcli.ops.spec import REQUIRED, Op
+from gradcli.ops.writing import Shape, axes_of, witness
+
+# -- Softmax and its logarithm, and the logarithm of a sum of exponentials, without overflow -------
+
+
+def _logsumexp(x: Any, axis: Any, keepdims: bool) -> Any:
+    top = np.max(x, axis=axis, keepdims=True, initial=-np.inf)
+    top = np.where(np.isfinite(top), top, 0)
+    total = np.log(np.sum(np.exp(x - top), axis=axis, keepdims=True)) + top
+    return np.reshape(total, reduced(np.shape(x), axis, keepdims))[()]
+
+
+def _logsumexp_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:
+    # exp(x - out) as shares of their sum: where all are large, rounding has left nothing of the logarithm in out
+    raised = exp(x - spread(out, x.shape, axis))
+    return (spread(cotangent, x.shape, axis) * chain(raised, 1 / sum_(raised, axis=axis, keepdims=True)),)
+
+
+def _logsumexp_of_entries(x: Any, axis: Any, keepdims: bool) -> Any:
+    top = max_(x, axis=axis, keepdims=True)
+    found = log(sum_(exp(x - top), axis=axis, keepdims=True)) + top
+    return found if keepdims else reshape(found, shape=reduced(x.shape, axis))
+
+
+def _plain(x: Any, **axes: Any) -> Any:
+    return logsumexp(x, **axes)
+
+
+logsumexp: Op = reduction(
+    "logsumexp",
+    _logsumexp,
+    witness("reducing.logsumexp"),
+    _logsumexp_vjp,
+    saves=("x", "out"),
+    ulps=4,
+    between=(),
+    rounds=carried.logsumexp_rounds,
+    extended=extended.LOGSUMEXP,
+    parts=_logsumexp_of_entries,
+    less=lambda axis, keepdims: (softmax, {"axis": axis}),
+    doc="log(sum(exp(x))), without overflow.",
+    stated="axis",
+    wider=composition(
+        "logsumexp",
+        "x b?",
+        log_of_scaled_sum(sum_, _plain, max_),
+        static={"axis": None, "keepdims": False, "return_sign": False},
+    ),
+)
+
+
+def _softmax_shape(shape: Shape, axis: Any) -> Shape:
+    axes_of(axis, len(shape))
+    return shape
+
+
+def _softmax(x: Any, axis: Any) -> Any:
+    small = np.exp(x - np.max(x, axis=axis, keepdims=True, initial=-np.inf))
+    return small / np.sum(small, axis=axis, keepdims=True)
+
+
+def _softmax_reference(m: Any, x: Any, axis: Any) -> Any:
+    if m.overflows:
+        x = x - np.vectorize(m.plain, otypes=[object])(x).max(axis=axis, keepdims=True, initial=-math.inf)
+    raised = m.map(m.exp, x)
+    return raised / raised.sum(axis=axis, keepdims=True)
+
+
+def _softmax_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any) -> tuple[Any]:
+    return (out * (cotangent - sum_(cotangent * out, axis=axis, keepdims=True)),)
+
+
+def _softmax_of_entries(x: Any, axis: Any) -> Any:
+    small = exp(x - max_(x, axis=axis, keepdims=True))
+    return small * (1 / sum_(small, axis=axis, keepdims=True))  # of a sum that is 1 at least
+
+
+softmax: Op = structural(
+    "softmax",
+    "x",
+    _softmax,
+    _softmax_reference,
+    vjp=_softmax_vjp,
+    shape=_softmax_shape,
+    static={"axis": None},
+    extended=extended.SOFTMAX,
+    saves=("out",),
+    stated="axis",
+    doc="exp(x)/sum(exp(x)) along an axis (all axes by default, as in scipy.special).",
+    ulps=6,
+    carries=carried.softmax,
+    rounds=carried.softmax_rounds,
+    parts=_softmax_of_entries,
+)
+
+
+def _log_softmax(x: Any, axis: Any) -> Any:
+    apart = x - np.max(x, axis=axis, keepdims=True, initial=-np.inf)
+    # the largest entry is the 1 of log1p, so that its own logarithm keeps all digits however near to 0 it is
+    others = np.sum(np.where(apart == 0, 0, np.exp(apart)), axis=axis, keepdims=True)
+    return apart - np.log1p(others + (np.sum(apart == 0, axis=axis, keepdims=True, dtype=others.dtype) - 1))
+
+
+def _apart(x: Any, axis: Any) -> tuple[Any, Any]:
+    """Entries less the largest, and the sum of all their exponentials but one of the largest."""
+    apart = x - max_(x, axis=axis, keepdims=True)
+    ties = equal(apart, 0)
+    others = sum_(where(ties, 0.0, exp(apart)), axis=axis, keepdims=True)
+    return apart, others + (sum_(where(ties, 1.0, 0.0), axis=axis, keepdims=True) - 1)
+
+
+def _log_softmax_of_entries(x: Any, axis: Any) -> Any:
+    apart, others = _apart(x, axis)
+    return apart - log1p(others)
+
+
+def _log_softmax_raised(x: Any, axis: Any) -> Any:
+    apart, others = _apart(x, axis)
+    return exp(apart) * (1 / (1 + others))
+
+
+def _log_softmax_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any) -> tuple[Any]:
+    # cotangent - exp(out)*sum, without cancellation where one entry has all the cotangent and exp(out) near 1
+    rest = sum_(cotangent, axis=axis, keepdims=True) - cotangent
+    return (-(cotangent * expm1(out) + exp(out) * rest),)
+
+
+log_softmax: Op = structural(
+    "log_softmax",
+    "x",
+    _log_softmax,
+    witness("reducing.log_softmax"),
+    vjp=_log_softmax_vjp,
+    shape=_softmax_shape,
+    static={"axis": None},
+    saves=("out",),
+    ulps=12,
+    extended=extended.LOG_SOFTMAX,
+    carries=carried.log_softmax,
+    rounds=carried.log_softmax_rounds,
+    parts=_log_softmax_of_entries,
+    raised=_log_softmax_raised,
+    stated="axis",
+    doc="log(softmax(x)) along an axis, without overflow.",
+)
 
 
 def _repeated(x: Any, times: int) -> Any:
@@ -70,3 +219,107 @@ scaled_dot_product_attention = composite(
 )  # fmt: skip
 _QUERIES = "query, key, value, attn_mask, dropout_p, is_causal, *, scale, enable_gqa"
 declare(TORCH, scaled_dot_product_attention=signature("scaled_dot_product_attention", _QUERIES))
+
+
+# -- Attention by several heads, as PyTorch's layer computes it: projections, biases, masks and
+# all.
+
+
+_NAME = "multi_head_attention_forward"
+
+
+def _linear(x: Any, weight: Any, bias: Any) -> Any:
+    product = matmul(x, transpose(weight, axes=(1, 0)))
+    return product if bias is None else product + bias
+
+
+def _added(mask: Any) -> Any:
+    """A mask as numbers to add: here truth means that a key is left out."""
+    return where(mask, -math.inf, 0.0) if is_truth(mask) else mask
+
+
+def _with_one_more(mask: Any) -> Any:
+    """A mask of keys that leaves one more of them."""
+    return None if mask is None else concatenate(mask, np.zeros((*mask.shape[:-1], 1)), axis=-1)
+
+
+def _parts(whole: Any) -> list[Any]:
+    """The thirds of a packed projection, for queries, keys and values."""
+    if whole is None:
+        return [None] * 3
+    n = whole.shape[0] // 3
+    return [part_of(whole, 0, i * n, (i + 1) * n) for i in range(3)]
+
+
+def _by_heads(x: Any, heads: int, size: int) -> Any:
+    """(rows, images, channels) to (images * heads, rows, channels of a head)."""
+    return transpose(reshape(x, shape=(x.shape[0], x.shape[1] * heads, size)), axes=(1, 0, 2))
+
+
+def _multi_head_attention(
+    query: Any, key: Any, value: Any, in_proj_weight: Any, in_proj_bias: Any, bias_k: Any, bias_v: Any, out_proj_weight: Any,
+    out_proj_bias: Any, key_padding_mask: Any, attn_mask: Any, q_proj_weight: Any, k_proj_weight: Any, v_proj_weight: Any,
+    static_k: Any, static_v: Any, embed_dim_to_check: int, num_heads: int, add_zero_attn: bool, dropout_p: float, training: bool,
+    need_weights: bool, use_separate_proj_weight: bool, average_attn_weights: bool, is_causal: bool,
+) -> Any:  # fmt: skip
+    if training and dropout_p:
+        raise ArgumentError(f"{_NAME}: dropout_p must be 0; dropout is random")
+    if is_causal and attn_mask is None:
+        raise ArgumentError(f"{_NAME}: is_causal=True needs the attn_mask as well")
+    if query.shape[-1] != embed_dim_to_check or num_heads < 1 or embed_dim_to_check % num_heads:
+        raise ShapeError(f"{_NAME}: queries of shape {tuple(query.shape)} do not fit {num_heads} heads of {embed_dim_to_check} channels")
+    batched = len(query.shape) == 3
+    if not batched:
+        query, key, value = (reshape(x, shape=(x.shape[0], 1, x.shape[1])) for x in (query, key, value))
+    rows, images, channels = query.shape
+    size = channels // num_heads
+    weights = [q_proj_weight, k_proj_weight, v_proj_weight] if use_separate_proj_weight else _parts(in_proj_weight)
+    q, k, v = (_linear(x, w, b) for x, w, b in zip((query, key, value), weights, _parts(in_proj_bias), strict=True))
+    padding = None if key_padding_mask is None else reshape(_added(key_padding_mask), shape=(images, 1, 1, -1))
+    mask = None if attn_mask is None else _added(attn_mask)
+    if bias_k is not None and bias_v is not None:
+        k, v = (concatenate(x, broadcast_to(b, shape=(1, images, channels)), axis=0) for x, b in ((k, bias_k), (v, bias_v)))
+        padding, mask = _with_one_more(padding), _with_one_more(mask)
+    q = _by_heads(q, num_heads, size)
+    k = _by_heads(k, num_heads, size) if static_k is None else static_k
+    v = _by_heads(v, num_heads, size) if static_v is None else static_v
+    if add_zero_attn:
+        k, v = (concatenate(x, np.zeros((x.shape[0], 1, size)), axis=1) for x in (k, v))
+        padding, mask = _with_one_more(padding), _with_one_more(mask)
+    scores = matmul(q * math.sqrt(1 / size), swapaxes(k, axis1=1, axis2=2))
+    if mask is not None:
+        scores = scores + mask
+    if padding is not None:
+        spread = reshape(scores, shape=(images, num_heads, rows, k.shape[1])) + padding
+        scores = reshape(spread, shape=scores.shape)
+    shares = softmax(scores, axis=-1)
+    joined = reshape(transpose(matmul(shares, v), axes=(1, 0, 2)), shape=(rows, images, channels))
+    result = _linear(joined, out_proj_weight, out_proj_bias)
+    result = result if batched else reshape(result, shape=(rows, result.shape[2]))
+    if not need_weights:
+        return result, None
+    seen = reshape(shares, shape=(images, num_heads, rows, k.shape[1]))
+    seen = mean(seen, axis=1) if average_attn_weights else seen
+    return result, seen if batched else reshape(seen, shape=seen.shape[1:])
+
+
+multi_head_attention_forward = composite(
+    _NAME,
+    "query key value in_proj_weight? in_proj_bias? bias_k? bias_v? out_proj_weight out_proj_bias? key_padding_mask? attn_mask? "
+    "q_proj_weight? k_proj_weight? v_proj_weight? static_k? static_v?",
+    _multi_head_attention, results=("output", "weights"),
+    doc="Attention by several heads with projections: the result and the weights of keys.",
+    static={
+        "embed_dim_to_check": REQUIRED, "num_heads": REQUIRED, "add_zero_attn": False, "dropout_p": 0.0, "training": True,
+        "need_weights": True, "use_separate_proj_weight": False, "average_attn_weights": True, "is_causal": False,
+    },
+)  # fmt: skip
+declare(
+    TORCH,
+    multi_head_attention_forward=signature(
+        _NAME,
+        "query, key, value, embed_dim_to_check, num_heads, in_proj_weight, in_proj_bias, bias_k, bias_v, add_zero_attn, dropout_p, "
+        "out_proj_weight, out_proj_bias, training, key_padding_mask, need_weights, attn_mask, use_separate_proj_weight, "
+        "q_proj_weight, k_proj_weight, v_proj_weight, static_k, static_v, average_attn_weights, is_causal",
+    ),
+)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,14 +10,20 @@ import numpy as np
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.addressing import take_along
 from gradcli.ops.arrays.reshaping import expand_dims
-from gradcli.ops.arrays.shapes import broadcast_to, reshape, swapaxes, transpose
+from gradcli.ops.arrays.shapes import broadcast_to, part_of, reshape, scatter_add, swapaxes, transpose
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.elementwise.arithmetic import square
+from gradcli.ops.elementwise.exponential import rsqrt
 from gradcli.ops.elementwise.logic import where
+from gradcli.ops.extended import Whole
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.nn.likelihoods import class_labels
-from gradcli.ops.registry import composite
+from gradcli.ops.reductions.sums import mean
+from gradcli.ops.registry import composite, is_number, structural
+from gradcli.ops.spec import REQUIRED
 from gradcli.ops.structure import detach
+from gradcli.ops.writing import witness
 
 
 def _linear(x: Any, weight: Any, bias: Any) -> Any:
@@ -76,4 +83,155 @@ declare(
     linear=signature("linear", "x, weight, bias"),
     bilinear=signature("bilinear", "input1, input2, weight, bias"),
     embedding=signature("embedding", "input@weight, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse"),
+)
+
+
+# -- Normalizations: entries moved and scaled to mean 0 and variance 1 over some axes --------------
+
+
+def _standardized(x: Any, axes: Any, eps: float) -> Any:
+    apart = x - mean(x, axis=axes, keepdims=True)
+    return apart * rsqrt(mean(square(apart), axis=axes, keepdims=True) + eps)
+
+
+def _affine(x: Any, weight: Any, bias: Any) -> Any:
+    scaled = x if weight is None else x * weight
+    return scaled if bias is None else scaled + bias
+
+
+def _last_axes(name: str, x: Any, normalized_shape: Any, *parameters: Any) -> tuple[int, ...]:
+    """The axes that normalized_shape names, which are the last ones of x."""
+    shape = normalized_shape if isinstance(normalized_shape, tuple) else (normalized_shape,)
+    if not shape or tuple(x.shape[-len(shape) :]) != shape:
+        raise ShapeError(f"{name}: the last axes of the shape {tuple(x.shape)} are not {shape}")
+    if any(p is not None and p.shape != shape for p in parameters):
+        raise ShapeError(f"{name}: weight and bias must have the shape {shape}")
+    return tuple(range(-len(shape), 0))
+
+
+def _layer_norm(x: Any, weight: Any, bias: Any, normalized_shape: Any, eps: float) -> Any:
+    return _affine(_standardized(x, _last_axes("layer_norm", x, normalized_shape, weight, bias), eps), weight, bias)
+
+
+machine_epsilon = structural(
+    "machine_epsilon", "x", lambda x: np.finfo(np.asarray(x).dtype).eps,
+    witness("products.machine_epsilon"), shape=lambda x: (),
+    vjp=lambda wanted, cotangent, out, x: (None,), ulps=0, public=False,
+    extended=Whole("moving.EPSILON", epsilon=True), doc="The distance from 1 to the next number of x's precision.",
+    numpy="np.finfo(np.float64).eps",
+)  # fmt: skip
+
+
+def _rms_norm(x: Any, weight: Any, normalized_shape: Any, eps: float | None) -> Any:
+    axes = _last_axes("rms_norm", x, normalized_shape, weight)
+    return _affine(x * rsqrt(mean(square(x), axis=axes, keepdims=True) + (machine_epsilon(x) if eps is None else eps)), weight, None)
+
+
+def _by_channel(name: str, x: Any, *parameters: Any) -> list[Any]:
+    """Parameters with one entry for each channel (the second axis), so that they broadcast against x."""
+    channels = x.shape[1] if len(x.shape) > 1 else x.shape[0]
+    if any(p is not None and p.shape != (channels,) for p in parameters):
+        raise ShapeError(f"{name}: one entry for each of {channels} channels is wanted in weight, bias and statistics")
+    rest = (1,) * max(0, len(x.shape) - 2)
+    return [None if p is None else reshape(p, shape=(channels, *rest)) for p in parameters]
+
+
+def _group_norm(x: Any, weight: Any, bias: Any, num_groups: int, eps: float) -> Any:
+    if len(x.shape) < 2 or num_groups < 1 or x.shape[1] % num_groups:
+        raise ShapeError(f"group_norm: the second axis of the shape {tuple(x.shape)} does not divide into {num_groups} groups")
+    extent = math.prod(x.shape[1:]) // num_groups
+    groups = _standardized(reshape(x, shape=(x.shape[0], num_groups, extent)), -1, eps)
+    return _affine(reshape(groups, shape=x.shape), *_by_channel("group_norm", x, weight, bias))
+
+
+def _by_statistics(name: str, x: Any, running_mean: Any, running_var: Any, eps: float) -> Any:
+    if running_mean is None or running_var is None:
+        raise ArgumentError(f"{name}: running_mean and running_var are needed without statistics of the input")
+    centre, spread = _by_channel(name, x, running_mean, running_var)
+    return (x - centre) * rsqrt(spread + eps)
+
+
+def _batch_norm(
+    x: Any, running_mean: Any, running_var: Any, weight: Any, bias: Any, training: bool, momentum: Any, eps: float
+) -> Any:
+    if is_number(eps) and (eps < 0 or (training and not eps)):
+        raise ArgumentError(f"batch_norm: eps must be positive, not {eps}")
+    if len(x.shape) < 2 and x.shape != (0,):
+        raise ShapeError(f"batch_norm: an input with channels along axis 1 is wanted, not the shape {tuple(x.shape)}")
+    axes = (0, *range(2, len(x.shape)))
+    if training and math.prod(x.shape[a] for a in axes) == 1:
+        raise ShapeError(f"batch_norm: more than one value per channel is wanted when training, not the shape {tuple(x.shape)}")
+    found = _standardized(x, axes, eps) if training else _by_statistics("batch_norm", x, running_mean, running_var, eps)
+    return _affine(found, *_by_channel("batch_norm", x, weight, bias))
+
+
+def _instance_norm(
+    x: Any, running_mean: Any, running_var: Any, weight: Any, bias: Any, use_input_stats: bool, momentum: Any, eps: float
+) -> Any:
+    axes = tuple(range(2, len(x.shape)))
+    if not use_input_stats:
+        found = _by_statistics("instance_norm", x, running_mean, running_var, eps)
+    elif math.prod(x.shape[a] for a in axes) == 1:
+        raise ShapeError(f"instance_norm: more than one entry per channel is wanted, not the shape {tuple(x.shape)}")
+    else:
+        found = _standardized(x, axes, eps)
+    return _affine(found, *_by_channel("instance_norm", x, weight, bias))
+
+
+def _local_response_norm(x: Any, size: int, alpha: float, beta: float, k: float) -> Any:
+    if len(x.shape) < 3:
+        raise ShapeError(f"local_response_norm: at least 3 axes are wanted, not the shape {tuple(x.shape)}")
+    if 0 in x.shape:
+        return x
+    channels, before = x.shape[1], size // 2
+    every = (None, None, None)
+    padded = scatter_add(
+        square(x), index=(every, (before, before + channels, None)), shape=(x.shape[0], channels + size - 1, *x.shape[2:])
+    )
+    windows = [part_of(padded, 1, i, i + channels) for i in range(size)]
+    total = windows[0]
+    for window in windows[1:]:
+        total = total + window
+    return x / (total * (alpha / size) + k) ** beta
+
+
+layer_norm = composite(
+    "layer_norm", "x weight? bias?", _layer_norm, static={"normalized_shape": REQUIRED, "eps": 1e-5}, scalars="eps",
+    backward="NativeLayerNorm",
+    doc="(x - mean)/sqrt(variance + eps) over the last axes, times weight, plus bias.", examples=("layer_norm(x, normalized_shape=(3,))",),
+)
+rms_norm = composite(
+    "rms_norm", "x weight?", _rms_norm, static={"normalized_shape": REQUIRED, "eps": None}, scalars="eps",
+    doc="x/sqrt(mean of squares + eps) over the last axes, times weight; eps is by default the precision's.",
+)
+group_norm = composite(
+    "group_norm", "x weight? bias?", _group_norm, static={"num_groups": REQUIRED, "eps": 1e-5}, scalars="eps",
+    backward="NativeGroupNorm",
+    doc="(x - mean)/sqrt(variance + eps) over groups of channels and all later axes, times weight, plus bias.",
+)
+_BATCH = "x running_mean? running_var? weight? bias?"
+batch_norm = composite(
+    "batch_norm", _BATCH, _batch_norm, static={"training": False, "momentum": 0.1, "eps": 1e-5}, scalars="eps",
+    backward="NativeBatchNorm",
+    doc="(x - mean)/sqrt(variance + eps) for each channel, times weight, plus bias; mean and variance are those of the batch "
+    "(training), or running_mean and running_var.",
+)
+instance_norm = composite(
+    "instance_norm", _BATCH, _instance_norm, static={"use_input_stats": True, "momentum": 0.1, "eps": 1e-5}, scalars="eps",
+    doc="(x - mean)/sqrt(variance + eps) for each channel of each element of the batch, times weight, plus bias.",
+)
+local_response_norm = composite(
+    "local_response_norm", "x", _local_response_norm,
+    static={"size": REQUIRED, "alpha": 1e-4, "beta": 0.75, "k": 1.0}, scalars="alpha beta k",
+    doc="x/(k + alpha*m)**beta, m being the mean of squares over a window of size channels.",
+)
+declare(
+    TORCH,
+    layer_norm=signature("layer_norm", "x, normalized_shape, weight, bias, eps"),
+    rms_norm=signature("rms_norm", "x, normalized_shape, weight, eps"),
+    group_norm=signature("group_norm", "x, num_groups, weight, bias, eps"),
+    batch_norm=signature(
+        "batch_norm", "x, running_mean, running_var, weight, bias, training, momentum, eps", running_mean=REQUIRED, running_var=REQUIRED,
+    ),
+    instance_norm=signature("instance_norm", "x, running_mean, running_var, weight, bias, use_input_stats, momentum, eps"),
 )

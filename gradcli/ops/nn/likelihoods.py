@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from gradcli.errors import ArgumentError, LabelError, ShapeError
 from gradcli.ops.arrays.addressing import take_along
+from gradcli.ops.arrays.joining import concatenate
 from gradcli.ops.arrays.reshaping import expand_dims
-from gradcli.ops.arrays.shapes import reshape
+from gradcli.ops.arrays.shapes import broadcast_to, getitem, part_of, reshape, stack
 from gradcli.ops.carrying import logarithm, on_arrays
 from gradcli.ops.domains import of
-from gradcli.ops.elementwise.bounds import maximum
-from gradcli.ops.elementwise.exponential import log, log1p
-from gradcli.ops.elementwise.logic import equal, where
+from gradcli.ops.elementwise.exponential import exp, log, log1p, maximum, minimum
+from gradcli.ops.elementwise.logic import equal, less, logical_and, not_equal, where
 from gradcli.ops.extended import Whole
+from gradcli.ops.nn.attention import log_softmax
 from gradcli.ops.nn.losses import check_reduction, loss, total
-from gradcli.ops.nn.softmax import log_softmax
-from gradcli.ops.reductions.sums import sum_
+from gradcli.ops.reductions.cumulative import cumsum
+from gradcli.ops.reductions.sums import mean, sum_
 from gradcli.ops.registry import composite, elementwise, is_number, structural
 from gradcli.ops.room import room_for
 from gradcli.ops.spec import REQUIRED
-from gradcli.ops.special.gamma import sigmoid, softplus
+from gradcli.ops.special.gamma import logaddexp, sigmoid, softplus
+from gradcli.ops.structure import detach, to_float, to_int
 from gradcli.ops.writing import Shape, witness
 
 # PyTorch's bounds: of a logarithm, and (a float32 there) of the denominator x*(1 - x) of its slope
@@ -52,8 +55,8 @@ def _bernoulli_carries(m: Any, out: Any, x: Any, y: Any, e: Any, f: Any) -> Any:
 
 
 bernoulli_nll = structural(
-    "bernoulli_nll", "input target", _bernoulli, witness("functions.bernoulli_nll"), vjp=_bernoulli_vjp, shape=_same_shape,
-    saves=("input", "target"), ulps=4, backward="BinaryCrossEntropy", domain=of(input="[0, 1]"), extended=Whole("losses.BERNOULLI"),
+    "bernoulli_nll", "input target", _bernoulli, witness("products.bernoulli_nll"), vjp=_bernoulli_vjp, shape=_same_shape,
+    saves=("input", "target"), ulps=4, backward="BinaryCrossEntropy", domain=of(input="[0, 1]"), extended=Whole("running.BERNOULLI"),
     doc="-(y*log(x) + (1 - y)*log(1 - x)) of probabilities x and targets y. As in PyTorch, a logarithm is at least -100, and the "
     "denominator of the slope (x - y)/(x*(1 - x)) at least 1e-12. The slope by y is that of the limited logarithms (PyTorch's is infinite "
     "at 0 and 1).",
@@ -144,7 +147,7 @@ def _bce_carries(
 bce_with_logits = structural(
     "binary_cross_entropy_with_logits", "input target weight pos_weight", _bce, _bce_reference,
     vjp=_bce_vjp, shape=_bce_shape, static={"reduction": "mean"}, optional=frozenset({"weight", "pos_weight"}),
-    saves=("input", "target", "weight", "pos_weight"), ulps=8, extended=Whole("losses.LOGITS"), carries=_bce_carries,
+    saves=("input", "target", "weight", "pos_weight"), ulps=8, extended=Whole("running.LOGITS"), carries=_bce_carries,
     doc="-(y*log(sigmoid(x)) + (1 - y)*log(1 - sigmoid(x))) of logits x and targets y, stable for logits of any size; "
     "averaged, summed or not, by reduction.",
     examples=("binary_cross_entropy_with_logits(x, y)",), parts=_bce_of_entries,
@@ -270,4 +273,89 @@ def _one_hot(x: Any, num_classes: int) -> Any:
 one_hot = composite(
     "one_hot", "x", _one_hot, static={"num_classes": REQUIRED}, indices=frozenset({"x"}),
     doc="1 at the label and 0 at the other classes, along a new last axis.", examples=("one_hot([2, 0], 3)",),
+)  # fmt: skip
+
+
+# -- Connectionist temporal classification: the likelihood of a labelling, summed over its
+# alignments to a sequence.
+
+
+_NEVER = -1e30  # the logarithm of next to nothing: finite, so that nothing becomes inf - inf
+
+
+def _rows(targets: Any, lengths: Any, batch: int) -> Any:
+    """Labels as a row for each sequence: padded rows as they are, joined ones taken apart."""
+    if len(targets.shape) == 2:
+        return targets
+    longest = targets.shape[0]
+    if not longest:
+        return reshape(targets, shape=(batch, 0))
+    starts = reshape(cumsum(lengths, axis=0) - lengths, shape=(batch, 1))
+    places = minimum(starts + np.arange(float(longest)), longest - 1.0)
+    return reshape(take_along(targets, to_int(reshape(places, shape=(-1,))), axis=0), shape=(batch, longest))
+
+
+def _shifted(x: Any, by: int, fill: float) -> Any:
+    """Entries moved along the last axis, the first ones filled."""
+    filler = np.full((x.shape[0], min(by, x.shape[1])), fill)
+    return concatenate(filler, part_of(x, 1, 0, max(0, x.shape[1] - by)), axis=1)
+
+
+def _log_likelihood(log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: int) -> Any:
+    """The forward algorithm over labels with a blank before, between and after them."""
+    steps, batch, classes = log_probs.shape
+    labels = _rows(targets, target_lengths, batch)
+    width = labels.shape[1]
+    known = less(np.arange(float(width)), reshape(target_lengths, shape=(batch, 1)))
+    labels = to_float(class_labels(to_int(where(known, labels, float(blank))), classes=classes, ignored=None))
+    blanks = np.full((batch, width), float(blank))
+    spelled = reshape(stack(blanks, labels, axis=-1), shape=(batch, 2 * width))
+    spelled = concatenate(spelled, np.full((batch, 1), float(blank)), axis=1)
+    may_skip = logical_and(not_equal(spelled, blank), not_equal(spelled, _shifted(spelled, 2, float(blank))))
+    index = broadcast_to(expand_dims(to_int(spelled), axis=0), shape=(steps, batch, 2 * width + 1))
+    scores = take_along(where(less(log_probs, _NEVER), _NEVER, log_probs), index, axis=2)
+
+    reached = where(np.arange(2 * width + 1) < 2, getitem(scores, index=(0,)), _NEVER)
+    for step in range(1, steps):
+        stay_or_next = logaddexp(reached, _shifted(reached, 1, _NEVER))
+        ways = logaddexp(stay_or_next, where(may_skip, _shifted(reached, 2, _NEVER), _NEVER))
+        within = less(float(step), reshape(input_lengths, shape=(batch, 1)))
+        reached = where(within, ways + getitem(scores, index=(step,)), reached)
+
+    last = reshape(2 * target_lengths, shape=(batch, 1))
+    at_label = take_along(reached, to_int(maximum(last - 1.0, 0.0)), axis=1)
+    ends = logaddexp(take_along(reached, to_int(last), axis=1), where(equal(last, 0), _NEVER, at_label))
+    return reshape(ends, shape=(batch,))
+
+
+def _ctc(
+    log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: int, reduction: str, zero_infinity: bool
+) -> Any:
+    check_reduction(reduction)
+    if len(log_probs.shape) not in (2, 3) or len(targets.shape) not in (1, 2) or not log_probs.shape[0]:
+        raise ShapeError("ctc_loss: log_probs of the shape (T, N, C) or (T, C) are wanted, and targets (N, S) or joined in one row")
+    if not 0 <= blank < log_probs.shape[-1]:
+        raise ArgumentError(f"ctc_loss: blank must be one of the {log_probs.shape[-1]} classes, not {blank}")
+    alone = len(log_probs.shape) == 2
+    log_probs = expand_dims(log_probs, axis=1) if alone else log_probs
+    steps, batch = log_probs.shape[:2]
+    input_lengths, target_lengths = (
+        reshape(to_float(v), shape=(batch,)) for v in (input_lengths, target_lengths)
+    )
+    likelihood = _log_likelihood(log_probs, targets, input_lengths, target_lengths, blank)
+    # as PyTorch, the gradient of log-probabilities that are normalized: their sum stays 1
+    within = less(reshape(np.arange(float(steps)), shape=(steps, 1)), input_lengths)
+    masses = sum_(where(within, sum_(exp(log_probs), axis=2), 0.0), axis=0)
+    losses = where(less(likelihood, _NEVER / 2), 0.0 if zero_infinity else math.inf, masses - detach(masses) - likelihood)
+    if reduction == "mean":
+        return mean(losses / maximum(target_lengths, 1.0))
+    return reshape(losses, shape=()) if alone and reduction == "none" else total(losses, reduction)
+
+
+ctc_loss = loss(
+    "ctc_loss", "log_probs targets input_lengths target_lengths", _ctc,
+    "log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity, size_average, reduce",
+    static={"blank": 0, "zero_infinity": False}, indices=frozenset({"targets", "input_lengths", "target_lengths"}),
+    doc="Minus the logarithm of the probability of the labels, over all their alignments to the sequence; the mean is over losses "
+    "by the number of labels. As in PyTorch the gradient takes log_probs to come from log_softmax: exp(log_probs) is added to it.",
 )  # fmt: skip

@@ -8,16 +8,15 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ShapeError
-from gradcli.ops.arrays.concatenation import concatenate
+from gradcli.ops.arrays.joining import concatenate
 from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, reshape, transpose
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.exponential import sqrt
 from gradcli.ops.elementwise.logic import less_equal, where
 from gradcli.ops.linalg.products import matmul
-from gradcli.ops.reductions.along import count
-from gradcli.ops.reductions.masked import around
-from gradcli.ops.reductions.sums import AXES, max_, mean, min_, norm, sum_
+from gradcli.ops.reductions.carried import count
+from gradcli.ops.reductions.sums import AXES, around, max_, mean, min_, norm, sum_
 from gradcli.ops.registry import composite, is_number
 from gradcli.ops.spec import Composite
 from gradcli.ops.writing import axes_of

@@ -7,21 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.references.entries import (
-    Array,
-    along,
-    array,
-    common,
-    entries,
-    loops,
-    picked,
-    size_of,
-    spread,
-    total,
-    walk,
-    which,
-    whole,
-)
+from gradcli.ops.references.products import Array, along, array, common, entries, loops, picked, size_of, spread, total, walk, which, whole
 
 
 def same(m: Any, x: Any, **_: Any) -> Any:

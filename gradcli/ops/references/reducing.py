@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.references.entries import Array, array, entries, lined, loops, number, product, reduced, rows, size_of, total, walk, which
+from gradcli.ops.references.products import Array, array, entries, lined, loops, number, product, reduced, rows, size_of, total, walk, which
 
 
 def sum_(m: Any, x: Any, axis: Any, keepdims: bool) -> Array:

@@ -53,7 +53,7 @@ polygamma: Op = elementwise(
     "polygamma",
     "x",
     _polygamma,
-    witness("functions.polygamma"),
+    witness("products.polygamma"),
     lambda out, x, n: polygamma(x, n=n + 1),
     symbolic=lambda s, x, n: s.polygamma(n, x),
     static={"n": 1},

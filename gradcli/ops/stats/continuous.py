@@ -23,10 +23,9 @@ from gradcli.ops.elementwise.logic import greater, less, less_equal, where
 from gradcli.ops.elementwise.trigonometric import atan2, sin, tan
 from gradcli.ops.special.bessel import i0e, i1e
 from gradcli.ops.special.combinatorics import betaln
-from gradcli.ops.special.error_functions import erf, erfc
+from gradcli.ops.special.error_functions import erf, erfc, log_ndtr, logit, ndtr, ndtri
 from gradcli.ops.special.gamma import digamma, gamma, lgamma, sigmoid, softplus
 from gradcli.ops.special.incomplete import betainc, gammainc, gammaincc
-from gradcli.ops.special.probability import log_ndtr, logit, ndtr, ndtri
 from gradcli.ops.stats.families import INF, NAN, Family, register
 
 _TWO_BY_PI = exactly("(2/pi)", lambda m: 2 / m.pi)

@@ -10,10 +10,10 @@ from gradcli.ops.calling.prefixes import SCIPY
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.arithmetic import square
 from gradcli.ops.elementwise.exponential import exp, log, sqrt, xlogy
-from gradcli.ops.reductions.along import count
+from gradcli.ops.reductions.carried import count
 from gradcli.ops.reductions.sums import mean, sum_
 from gradcli.ops.registry import composite
-from gradcli.ops.special.probability import entr
+from gradcli.ops.special.error_functions import entr
 
 
 def _away(x: Any, axis: Any) -> Any:

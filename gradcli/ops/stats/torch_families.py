@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradcli.ops.calling.classes import declare_class, refuse_class
+from gradcli.ops.calling.meanings import declare_class, refuse_class
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.constants import exactly
 from gradcli.ops.elementwise.arithmetic import abs_, square
-from gradcli.ops.elementwise.bounds import clip
-from gradcli.ops.elementwise.exponential import exp, log, xlog1py, xlogy
+from gradcli.ops.elementwise.exponential import clip, exp, log, xlog1py, xlogy
 from gradcli.ops.elementwise.logic import greater_equal, less, logical_and, where
 from gradcli.ops.facts import Function
 from gradcli.ops.registry import composite
 from gradcli.ops.special.combinatorics import betaln
+from gradcli.ops.special.error_functions import entr
 from gradcli.ops.special.gamma import digamma, lgamma, sigmoid, softplus
-from gradcli.ops.special.probability import entr
 from gradcli.ops.stats import continuous  # noqa: F401 - whose functions are looked up
 from gradcli.ops.stats.families import INF, MADE
 

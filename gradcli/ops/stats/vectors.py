@@ -7,20 +7,18 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError
-from gradcli.ops.arrays.arranging import diag_embed, diagonal
-from gradcli.ops.arrays.reshaping import expand_dims
+from gradcli.ops.arrays.reshaping import diag_embed, diagonal, expand_dims
 from gradcli.ops.arrays.shapes import swapaxes
-from gradcli.ops.calling.classes import declare_class
+from gradcli.ops.calling.meanings import declare_class
 from gradcli.ops.calling.prefixes import SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.constants import LN_TWO_PI
 from gradcli.ops.elementwise.arithmetic import square
 from gradcli.ops.elementwise.exponential import exp, log, xlogy
 from gradcli.ops.elementwise.logic import equal, where
-from gradcli.ops.linalg.factorizations import cholesky
-from gradcli.ops.linalg.inverses import inv
-from gradcli.ops.linalg.triangular import solve_triangular
-from gradcli.ops.nn.softmax import log_softmax
+from gradcli.ops.linalg.matrix_functions import inv
+from gradcli.ops.linalg.solving import cholesky, solve_triangular
+from gradcli.ops.nn.attention import log_softmax
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import composite
 from gradcli.ops.special.gamma import digamma, lgamma

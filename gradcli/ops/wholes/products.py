@@ -5,12 +5,88 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.ops.extended import LONG_DOUBLE, Formulas, Function
-from gradcli.ops.wholes.slices import Doubles, in_slices
+from gradcli.ops.extended import LONG_DOUBLE, Formulas, Function, NotCovered
+
+# -- Products of matrices, each the sum of two arrays of doubles, by BLAS: the largest parts of
+# their entries without an error.
+
+
+_LOST = 2.0**9  # by how much a term of the second slices must be above the units of doubles, to count in those of long doubles
+_RANGE = 300  # of exponents within which no product of slices is lost beneath the normal numbers, nor too large
+
+Doubles = tuple[np.ndarray, np.ndarray]  # of which the entries are the sums
+
+
+class Slices(NamedTuple):
+    """Doubles that add up to entries: the first of so few bits that sums of products of these are exact.
+
+    largest  no less than the entries of a line are
+    bits     of the first
+    """
+
+    first: np.ndarray
+    rest: np.ndarray
+    whole: np.ndarray
+    largest: np.ndarray
+    bits: int
+
+
+def in_slices(x: Doubles, y: Doubles) -> Doubles | None:
+    """A product by slices of which the first are multiplied without an error in doubles (K. Ozaki and others, 2012); BLAS does all.
+
+    What the others are rounded by is a unit of the smaller ones, which is less than long doubles' own of all terms of a sum, unless a
+    few entries are far above the others: what these leave too little of is added up by itself, or nothing is, and the result is None.
+    """
+    left, right = _sliced(*x, -1), _sliced(*y, -2)
+    if left is None or right is None:
+        return None
+    sizes = np.abs(left.whole), np.abs(right.whole)
+    terms = np.matmul(*sizes)
+    above = sizes[0].sum(axis=-1, keepdims=True) * right.largest + left.largest * sizes[1].sum(axis=-2, keepdims=True)
+    lost = terms * 2.0**left.bits < _LOST * above
+    if lost.any() and (lost.mean() > 0.1 or terms.ndim > 2):
+        return None
+    total = np.matmul(left.first, right.first)
+    rest = np.matmul(left.first, right.rest) + np.matmul(left.rest, right.whole)
+    found = total + rest
+    back = found - total
+    low = (total - (found - back)) + (rest - back)
+    if lost.any():
+        _one_by_one(x, y, lost, found, low)
+    return found, low
+
+
+def _one_by_one(x: Doubles, y: Doubles, lost: np.ndarray, high: np.ndarray, low: np.ndarray) -> None:
+    """Put some entries of a product right, in long double."""
+    rows, columns = np.nonzero(lost)
+    for start in range(0, len(rows), 1000):
+        i, j = rows[start : start + 1000], columns[start : start + 1000]
+        terms = (x[0][i].astype(LONG_DOUBLE) + x[1][i]) * (y[0][:, j].astype(LONG_DOUBLE) + y[1][:, j]).T
+        total = terms.sum(axis=-1)
+        high[i, j] = total.astype(np.float64)
+        low[i, j] = (total - high[i, j]).astype(np.float64)
+
+
+def _sliced(whole: np.ndarray, low: np.ndarray, axis: int) -> Slices | None:
+    """The entries of lines that are added up; None where doubles do not hold their products."""
+    size = np.abs(whole)
+    largest = size.max(axis=axis, keepdims=True)
+    top, least = largest.max(initial=0), size.min(initial=np.inf, where=size > 0)
+    if not top < 2.0**_RANGE or not least > 2.0**-_RANGE:
+        return None
+    n = whole.shape[axis]
+    bits = (53 - math.ceil(math.log2(n))) // 2 if n > 1 else 26
+    largest = np.ldexp(1.0, np.frexp(largest)[1])
+    # added to numbers so large, others leave what is no smaller than their last bit
+    shift = largest * (1.5 * 2.0 ** (52 - bits))
+    first = whole + shift
+    first -= shift
+    return Slices(first, whole - first + low, whole, largest, bits)
+
 
 _PAIRED = 4  # multiplications in long double that take as long as to take an entry apart, or to put a result together
 
@@ -237,3 +313,124 @@ def _einsum_sizes(c: Any, out: Any, *arrays: Any, subscripts: str) -> list[Any]:
 
 
 EINSUM = Formulas(_einsum, _einsum_back, _einsum_sizes, _flowing(_einsum_back))
+
+
+# -- The exponential of matrices in long double, with its derivatives: Taylor's series of a small
+# part, squared again and again.
+
+
+_ROWS, _COLUMNS = 4, 5  # of the series' terms, for norms of at most 1/2: the last is x**19/19!
+_MOST = 60  # squarings
+
+
+def _halvings(x: Any) -> int:
+    norm = float(np.abs(x).sum(axis=-1).max(initial=0))
+    if not norm < 2.0**_MOST:
+        raise NotCovered("the exponential of so large a matrix")
+    return max(0, int(np.ceil(np.log2(max(norm, 2.0**-60)))) + 1)
+
+
+# A matrix with its derivatives in two directions, and in both; None for directions that are not asked for.
+Parts = tuple[Any, Any, Any, Any]
+
+
+def _times(x: Parts, y: Parts) -> Parts:
+    """The product, and its derivatives by the rule of products."""
+    (a, a_h, a_k, a_both), (b, b_h, b_k, b_both) = x, y
+    by_h = None if a_h is None else product(a_h, b) + product(a, b_h)
+    by_k = None if a_k is None else product(a_k, b) + product(a, b_k)
+    both = None if a_both is None else product(a_both, b) + product(a, b_both) + product(a_h, b_k) + product(a_k, b_h)
+    return product(a, b), by_h, by_k, both
+
+
+def _plus(x: Parts, y: Parts, factor: Any) -> Parts:
+    a, b, c, d = (p if p is None else p + factor * q for p, q in zip(x, y, strict=True))
+    return a, b, c, d
+
+
+def _series(x: Any, h: Any, k: Any) -> Parts:
+    """Of a matrix whose norm is at most 1/2: rows of few powers, and Horner's rule for the rows (M. Paterson and L. Stockmeyer, 1973)."""
+    zero = np.zeros(x.shape, x.dtype)
+    none = None if h is None else zero, None if k is None else zero, None if k is None else zero
+    one: Parts = (np.broadcast_to(np.eye(x.shape[-1], dtype=x.dtype), x.shape), *none)
+    powers: list[Parts] = [one, (x, h, k, none[2])]
+    while len(powers) <= _COLUMNS:
+        powers.append(_times(powers[-1], powers[1]))
+    factors, total = _factors(x.dtype), (zero, *none)
+    for row in reversed(range(_ROWS)):
+        total = _times(total, powers[_COLUMNS]) if row < _ROWS - 1 else total
+        for power, factor in zip(powers, factors[row * _COLUMNS : (row + 1) * _COLUMNS], strict=False):
+            total = _plus(total, power, factor)
+    return total
+
+
+def _factors(dtype: Any) -> Any:
+    """1/n!"""
+    return 1 / np.multiply.accumulate(np.maximum(np.arange(_ROWS * _COLUMNS, dtype=dtype), 1))
+
+
+def _parts(x: Any, h: Any = None, k: Any = None) -> tuple[Any, Any, Any, Any]:
+    """exp(x), its derivatives in the directions h and k, and that in both; None for directions that are not asked for."""
+    count = _halvings(x)
+    scale = LONG_DOUBLE(2.0) ** -count
+    x = x * scale
+    h, k = (None if d is None else np.broadcast_to(d, np.broadcast_shapes(d.shape, x.shape)) * scale for d in (h, k))
+    found = _series(x, h, k)
+    for _ in range(count):
+        found = _times(found, found)
+    return found
+
+
+def _bounds(x: Any, h: Any, k: Any = None) -> tuple[Any, Any]:
+    """How far rounding may take the derivatives in the direction h, and in both, in units of a product's rounding; h and k are sizes.
+
+    Of the series by the sizes of its terms; a square's error is made of that of its factor, and of its own.
+    """
+    count = _halvings(x)
+    scale = 2.0**-count
+    shape = np.broadcast_shapes(x.shape, h.shape)
+    small = np.broadcast_to(np.abs(x), shape) * scale
+    e, by_h, by_k, both = (None if p is None else np.abs(p) for p in _series(small, h * scale, None if k is None else k * scale))
+    off_e, off_h, off_k, off_both = e, by_h, by_k, both
+    value = np.broadcast_to(x, shape) * scale
+    exact = _series(value, h * 0, None)[0]
+    for _ in range(count):
+        size = np.abs(exact)
+        if both is not None:
+            off_both = _twice(size, off_both) + _twice(off_e, both) + _twice(off_h, by_k) + _twice(by_h, off_k)
+            both = _twice(size, both) + _twice(by_h, by_k)
+            off_both = off_both + both
+            off_k = _twice(size, off_k) + _twice(off_e, by_k)
+            by_k = _twice(size, by_k)
+            off_k = off_k + by_k
+        off_h = _twice(size, off_h) + _twice(off_e, by_h)
+        by_h = _twice(size, by_h)
+        off_h = off_h + by_h
+        off_e = _twice(size, off_e) + product(size, size)
+        exact = product(exact, exact)
+    return off_h, off_both
+
+
+def _twice(x: Any, y: Any) -> Any:
+    return product(x, y) + product(y, x)
+
+
+MATRIX_EXP = Formulas(
+    lambda x: _parts(x)[0],
+    lambda c, out, x: (_parts(turned(x), c)[1],),
+    lambda c, out, x: (_bounds(turned(x), c)[0],),
+)
+
+
+def _slope_back(c: Any, out: Any, x: Any, h: Any) -> tuple[Any, Any]:
+    """The second derivative is symmetric, and the transpose of all factors in the other order."""
+    _, by_h, _, both = _parts(turned(x), c, turned(np.broadcast_to(h, out.shape)))
+    return both, by_h
+
+
+def _slope_sizes(c: Any, out: Any, x: Any, h: Any) -> tuple[Any, Any]:
+    off_h, off_both = _bounds(turned(x), c, turned(np.abs(np.broadcast_to(h, out.shape))))
+    return off_both, off_h
+
+
+MATRIX_EXP_SLOPE = Formulas(lambda x, h: _parts(x, h)[1], _slope_back, _slope_sizes)

@@ -10,7 +10,7 @@ import numpy as np
 from gradcli.graph.interpret import Domain
 from gradcli.graph.nodes import Expr, constant_value
 from gradcli.graph.transforms import Derivation
-from gradcli.ops.calling.promotion import numpy_dtype
+from gradcli.ops.calling.inputs import numpy_dtype
 from gradcli.ops.constants import Constant
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Algebra, Unsupported

@@ -16,7 +16,7 @@ import numpy as np
 from gradcli.graph.interpret import Domain, interpret
 from gradcli.graph.nodes import Expr, constant_value
 from gradcli.graph.transforms import Derivation, definition_order
-from gradcli.ops.calling.promotion import numpy_dtype
+from gradcli.ops.calling.inputs import numpy_dtype
 from gradcli.ops.constants import Constant
 from gradcli.ops.registry import find
 from gradcli.ops.spec import Op

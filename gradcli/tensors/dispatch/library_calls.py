@@ -10,7 +10,7 @@ import numpy as np
 from gradcli.errors import ArgumentError, ShapeError, UnreadArgumentError, suggestion
 from gradcli.ops.arrays.shapes import reshape
 from gradcli.ops.calling import binding
-from gradcli.ops.calling.dialects import CALLED_OTHERWISE, lookup, names
+from gradcli.ops.calling.meanings import CALLED_OTHERWISE, lookup, names
 from gradcli.ops.calling.prefixes import SCIPY, TORCH
 from gradcli.ops.calling.signatures import Signature
 from gradcli.ops.recording import node_name

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.calling.dialects import names, qualified
+from gradcli.ops.calling.meanings import names, qualified
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.registry import find, public_names
 from gradcli.ops.spec import Composite

@@ -7,7 +7,7 @@ from functools import cache
 from types import MethodType
 from typing import Any
 
-from gradcli.ops.calling import dialects
+from gradcli.ops.calling import meanings
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.registry import public_names
 from gradcli.tensors.core.backward import backward_of
@@ -130,7 +130,7 @@ def _method(name: str) -> Callable[..., Any]:
 @cache
 def functions() -> tuple[str, ...]:
     """The functions of the catalogue that are methods."""
-    plain = {name for name in [*public_names(), *dialects.names()] if "." not in name}
+    plain = {name for name in [*public_names(), *meanings.names()] if "." not in name}
     return tuple(name for name in plain if known(name) or known(f"Tensor.{name}"))
 
 

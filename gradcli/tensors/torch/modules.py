@@ -13,8 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from gradcli.ops.calling.classes import CALL, Class, Refused, class_of
-from gradcli.ops.calling.dialects import lookup
+from gradcli.ops.calling.meanings import CALL, Class, Refused, class_of, lookup
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.library_calls import known

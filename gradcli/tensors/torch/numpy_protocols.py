@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import UnreadArgumentError
-from gradcli.ops.calling.dialects import qualified
+from gradcli.ops.calling.meanings import qualified
 from gradcli.ops.calling.prefixes import NUMPY
 from gradcli.ops.registry import registry
 from gradcli.tensors.core import dtypes

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.elementwise.exponential import log
-from gradcli.ops.nn.softmax import softmax
+from gradcli.ops.nn.attention import softmax
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.batched import check_no_examples
 from gradcli.tensors.core.in_place import assign, check_places, check_writable, replace

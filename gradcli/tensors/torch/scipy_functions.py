@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import UnreadArgumentError
-from gradcli.ops.calling.dialects import is_part, qualified
+from gradcli.ops.calling.meanings import is_part, qualified
 from gradcli.ops.calling.prefixes import SCIPY, TORCH
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.library_calls import call, known

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.arrays.concatenation import concatenate
+from gradcli.ops.arrays.joining import concatenate
 from gradcli.ops.arrays.shapes import reshape
 from gradcli.tensors.core.backward import grad as tape_gradient
 from gradcli.tensors.core.modes import Transforming, enable_grad, state

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from gradcli.ops.arrays.concatenation import concatenate
+from gradcli.ops.arrays.joining import concatenate
 from gradcli.ops.arrays.reshaping import movedim
 from gradcli.ops.arrays.shapes import getitem
 from gradcli.tensors.core.batched import Batched, BatchLevel, along_level, at_level
