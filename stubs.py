@@ -130,7 +130,7 @@ def _homes(value: Any) -> Iterator[str]:
     home = getattr(value, "__module__", None)
     if home is not None and home.startswith("gradcli."):
         yield home
-    for module in ("casts", "creation", "display", "generator", "modes", "dtypes"):
+    for module in ("casts", "creation", "display", "random_fills", "modes", "dtypes"):
         place = f"gradcli.tensors.{'torch' if module in ('creation', 'display', 'generator') else 'core'}.{module}"
         if callable(value) and not isinstance(value, dtypes.dtype):
             yield place

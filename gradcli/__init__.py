@@ -30,8 +30,9 @@ if TYPE_CHECKING:
 
 _PLACES = {  # the names of the API by the modules that they are taken from when they are first asked for
     "gradcli.api": ("differentiate", "evaluate", "explain", "parse"),
-    "gradcli.query.compiled": ("compile", "hessian", "hvp", "jacobian", "value_and_grad"),
-    "gradcli.query.functions": ("Function", "Hessian", "HessianProduct", "Jacobian", "Value"),
+    "gradcli.query.functions": (
+        "compile", "hessian", "hvp", "jacobian", "value_and_grad", "Function", "Hessian", "HessianProduct", "Jacobian", "Value",
+    ),
     "gradcli.report.results": (
         "AssertRecord", "GradientRecord", "HessianRecord", "HvpRecord", "JacobianRecord", "JvpRecord", "Result",
     ),

@@ -199,9 +199,9 @@ class RecordFile(CheckedFile):
         from gradcli.files.settings import shown
         from gradcli.files.stores import lines_of
         from gradcli.limits import DEFAULT
+        from gradcli.query.bindings import Programs
         from gradcli.query.cases import CheckedLines, Known, RecordCase
         from gradcli.query.outcome import CaseNames
-        from gradcli.query.programs import Programs
         from gradcli.query.unused_names import UsedNames
         from gradcli.report.identities import given_of
         from gradcli.report.json_text import canonical, id_text

@@ -21,11 +21,11 @@ from gradcli.ops.arrays.shapes import broadcast_to, swapaxes
 from gradcli.ops.reductions.sums import spread
 from gradcli.ops.registry import named
 from gradcli.ops.spec import Composite, Op
-from gradcli.query.derivatives import gradient
 from gradcli.query.evaluate import run_statement
 from gradcli.query.options import Options
+from gradcli.query.warnings import gradient
 from gradcli.report.records import Record
-from gradcli.tensors.dispatch.fast_path import fast_path
+from gradcli.tensors.dispatch.apply import fast_path
 
 Values = Mapping[str, Any]
 

@@ -27,9 +27,9 @@ from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Graph, reachable
 from gradcli.graph.transforms import ones_like, vjp
 from gradcli.ops import registry
+from gradcli.query.bindings import Programs
 from gradcli.query.exporting import subjects
 from gradcli.query.options import Options
-from gradcli.query.programs import Programs
 
 TARGETS = ("numpy", "torch", "jax", "c", "javascript", "sympy")
 ONE = (

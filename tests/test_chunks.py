@@ -9,9 +9,9 @@ import pytest
 
 import gradcli
 from gradcli.ops.cutting import Uncut
-from gradcli.query.chunked.programs import program_of
-from gradcli.query.chunked.results import folded_all, in_common, of_chunk
-from gradcli.query.instances import Spec
+from gradcli.query.chunked.runs import folded_all, in_common, of_chunk
+from gradcli.query.chunked.sources import program_of
+from gradcli.query.specialized import Spec
 
 RANDOM = np.random.default_rng(0)
 X, Y, W = RANDOM.normal(size=(11, 4)), RANDOM.normal(size=11), RANDOM.normal(size=4)

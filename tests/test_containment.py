@@ -30,7 +30,7 @@ PLACES = [  # (what raises, what it raises)
     ("gradcli.query.evaluate.gradient", UnboundLocalError("planted")),
     ("gradcli.check.judge.Judge.decide", KeyError("planted")),
     ("gradcli.check.crosscheck.cross_check", ImportError("planted")),
-    ("gradcli.query.record_lines.parse_record", RuntimeError("planted")),
+    ("gradcli.query.cases.parse_record", RuntimeError("planted")),
 ]
 
 

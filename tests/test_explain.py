@@ -13,8 +13,8 @@ from retained import RECORDED
 
 from gradcli.cli.decide.explanations import Explanations
 from gradcli.cli.inputs.positionals import Inputs
+from gradcli.query.bindings import Programs
 from gradcli.query.options import Options
-from gradcli.query.programs import Programs
 from gradcli.report.explanation import ExplainedNode, Explanation
 from gradcli.report.explanation_json import as_dict, summary
 

@@ -19,8 +19,8 @@ import gradcli
 from gradcli.cli.decide.explanations import Explanations
 from gradcli.cli.inputs.positionals import Inputs
 from gradcli.errors import Source
+from gradcli.query.bindings import Programs
 from gradcli.query.options import Options
-from gradcli.query.programs import Programs
 from gradcli.report.explanation import ExplainedGradient, ExplainedNode, Explanation
 from gradcli.report.explanation import Path as Route
 from gradcli.report.explanation_json import as_dict

@@ -9,7 +9,7 @@ import pytest
 
 import gradcli
 from gradcli.errors import GradcliError
-from gradcli.query import derivatives
+from gradcli.query import warnings
 
 TORCH = {  # the expression, the point, the direction, and what torch.autograd.functional.hvp gives (version 2.13, float64)
     "one name moves": ("x**2*y", {"x": 3.0, "y": 2.0}, {"x": 1.0}, {"x": 4.0, "y": 6.0}),
@@ -42,8 +42,8 @@ def test_numbers_of_torch(text, at, direction, wanted):
 
 def test_a_wrong_product_is_a_mismatch(monkeypatch, call_cli):
     """A product that is off by a millionth is found, and exits with 1."""
-    right = derivatives.jacobian
-    monkeypatch.setattr(derivatives, "jacobian", lambda *arguments: right(*arguments) * 1.000001)
+    right = warnings.jacobian
+    monkeypatch.setattr(warnings, "jacobian", lambda *arguments: right(*arguments) * 1.000001)
     done = call_cli("eval", "x**3*y", "x=3", "y=2", "--hvp", "x=1", "--format", "jsonl")
     assert done.returncode == 1
     assert json.loads(done.stdout)["check"]["variables"]["x"]["verdict"] == "mismatch"

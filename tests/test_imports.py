@@ -74,7 +74,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "special": ("tensors",),
     "api": ("query.interface", "explanations.explaining"),
     "testing": ("functions.testing", "functions.strategies"),
-    "__init__": ("api", "errors", "query.compiled", "tensors.torch.namespace"),
+    "__init__": ("api", "errors", "query.functions", "tensors.torch.namespace"),
     "__main__": ("cli.main", "cli.interrupts"),
     "pytest_plugin": ("testing", "functions.listed", *BELOW_CLI),
 }  # fmt: skip

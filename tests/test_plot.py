@@ -17,8 +17,8 @@ from checking import planted
 from conftest import plain_environment
 from hostile_texts import HOSTILE
 
+from gradcli.query.bindings import Programs
 from gradcli.query.plots import AskedPlot, plots
-from gradcli.query.programs import Programs
 from gradcli.report.plot_axes import label, ticks
 from gradcli.report.plot_canvas import Style, plain
 from gradcli.report.plot_chart import chart

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from gradcli.plots.places import evenly, levels, located, roundest
 from gradcli.plots.sampling import sampled
+from gradcli.query.bindings import Programs
 from gradcli.query.plots import AskedPlot, plots
-from gradcli.query.programs import Programs
 from gradcli.report.plot_record import VALUE, PlotRecord
 
 PI, E = math.pi, math.e

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from conftest import COMMAND, plain_environment
 
-from gradcli.query import record_lines
+from gradcli.query import cases
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="POSIX signals")
 ENTRY = "from gradcli.__main__ import run; run()"  # as the console script
@@ -111,7 +111,7 @@ def test_a_process_that_dies_takes_nothing_with_it(
     number: int, deaths: int, code: int, call_cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What it was at is tried once more: somebody may have killed it, or another one may have taken the memory."""
-    whole = record_lines.RecordLines.result
+    whole = cases.RecordLines.result
 
     def result(self: Any, line: str, *given: Any, **named: Any) -> Any:
         if "deadly" in line and len(list(tmp_path.glob("death*"))) < deaths:
@@ -119,7 +119,7 @@ def test_a_process_that_dies_takes_nothing_with_it(
             os.kill(os.getpid(), number)
         return whole(self, line, *given, **named)
 
-    monkeypatch.setattr(record_lines.RecordLines, "result", result)
+    monkeypatch.setattr(cases.RecordLines, "result", result)
     records = [{"id": "deadly" if i == 20 else i, "expr": "1"} for i in range(40)]
     (tmp_path / "r.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
     done = call_cli("check", "r.jsonl", "-j", "2", "--format", "jsonl", "--no-cache")

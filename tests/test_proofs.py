@@ -12,7 +12,7 @@ import pytest
 
 from gradcli.language.run import Program, statements
 from gradcli.language.scope import Scope
-from gradcli.reference.fields.decision import Decision
+from gradcli.reference.fields.identity import Decision
 from tests.hard_claims import CLAIMS
 
 pytest.importorskip("flint")

@@ -11,7 +11,7 @@ import pytest
 from checking import planted
 
 import gradcli as torch
-from gradcli.tensors.core.saved_values import NOT_KEPT
+from gradcli.tensors.core.trace import NOT_KEPT
 
 Q = torch.tensor([1.0, 0.0, 1e300], dtype=torch.float64, requires_grad=True)
 

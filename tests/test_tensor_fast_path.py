@@ -10,8 +10,7 @@ import pytest
 import gradcli as torch
 from gradcli.ops.registry import registry
 from gradcli.tensors.core.node import AccumulateGrad, Node, Shaped
-from gradcli.tensors.dispatch.apply import slow_path
-from gradcli.tensors.dispatch.fast_path import fast_path
+from gradcli.tensors.dispatch.apply import fast_path, slow_path
 
 FAST = [op for op in registry().values() if fast_path(op) is not None]
 DOUBLE = torch.float64

@@ -16,7 +16,7 @@ from gradcli.language.scope import Scope
 from gradcli.ops.recording import kept_places
 from gradcli.ops.registry import registry
 from gradcli.ops.structure import output
-from gradcli.tensors.core.saved_values import NOT_KEPT
+from gradcli.tensors.core.trace import NOT_KEPT
 from gradcli.tensors.dispatch.apply import apply
 
 over_cases = pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import random
 import numpy as np
 import pytest
 
+from gradcli.query.bindings import Programs
 from gradcli.query.bounds import AskedBounds, bounds
-from gradcli.query.programs import Programs
 
 E, INF, NONE = math.e, math.inf, math.nan
 SIN, COS = math.sin(1), math.cos(1)

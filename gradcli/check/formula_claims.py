@@ -26,7 +26,7 @@ from gradcli.graph.transforms import definition_order
 from gradcli.reference.algebra import Algebra, Unsupported, settled
 from gradcli.reference.contexts import context
 from gradcli.reference.exact_values import exact_array
-from gradcli.reference.fields.decision import Decision
+from gradcli.reference.fields.identity import Decision
 from gradcli.reference.scalars import plain
 from gradcli.reference.tape import ReferenceTape
 from gradcli.report.verdicts import ALGEBRA, POINTS, Claim, Verdict, Worst

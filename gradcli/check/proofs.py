@@ -13,7 +13,7 @@ from gradcli.graph.nodes import Expr
 from gradcli.graph.transforms import Derivation, definition_order
 from gradcli.ops.arrays.shapes import StaticArray
 from gradcli.reference.contexts import has_flint
-from gradcli.reference.fields.decision import Decision
+from gradcli.reference.fields.identity import Decision
 
 # -- What somebody says that a value or a gradient is, as it was given -----------------------------
 

@@ -13,7 +13,7 @@ from gradcli.exports.statements import OPERATORS, Statements, wrapped
 from gradcli.exports.subject import Names, Subject, conventions, described, writable
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.ops.spec import Op
-from gradcli.reference.symbolic.text import written_for_sympy
+from gradcli.reference.symbolic.derivative import written_for_sympy
 
 
 class _Text(Statements):

@@ -491,6 +491,6 @@ def textbook(expr: Expr, *, effort: Effort = "quick") -> Expr:
     Equal means: at every point where ``expr`` has a value the result has the same, but for rounding, and but for points where a factor
     that was cancelled is zero. The result may be defined where ``expr`` is not (the derivative of log(x) is 1/x for negative x, too).
     What is printed of it (`printing.formula`, `latex.latex`) reads back to the same graph. Nothing is raised: what cannot be simplified
-    is given back as it is. Whoever prints the result holds it against the engine's gradient first, as `query/derivative_formulas.py` does.
+    is given back as it is. Whoever prints the result holds it against the engine's gradient first, as `query/general_formulas.py` does.
     """
     return Textbook(expr.graph, effort)(expr)

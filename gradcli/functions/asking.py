@@ -23,8 +23,8 @@ from gradcli.functions.calls import guarded, told
 from gradcli.functions.implicit import is_operator
 from gradcli.functions.places import is_installed
 from gradcli.functions.points import text_of
+from gradcli.query.bindings import Programs
 from gradcli.query.options import Options, Policy, names_of
-from gradcli.query.programs import Programs
 from gradcli.report.records import Record
 
 # -- Functions by the names that settings and command lines have for them: ``MODULE:NAME``,

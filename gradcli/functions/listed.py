@@ -24,9 +24,9 @@ from gradcli.functions.checking import Question
 from gradcli.functions.frameworks import FRAMEWORKS
 from gradcli.functions.places import is_installed
 from gradcli.functions.points import Arguments, gravest
+from gradcli.query.bindings import Programs
 from gradcli.query.options import Policy
 from gradcli.query.outcome import outcome_of
-from gradcli.query.programs import Programs
 from gradcli.report.identities import given_of
 from gradcli.report.outcomes import Outcome
 from gradcli.report.records import Failure, Record

@@ -25,10 +25,9 @@ from gradcli.functions.checking import Question
 from gradcli.functions.frameworks import FRAMEWORKS
 from gradcli.functions.implicit import is_operator
 from gradcli.functions.points import Arguments, gravest, text_of
-from gradcli.query.bindings import by_form, count_of, names_given, state_of
+from gradcli.query.bindings import Programs, by_form, count_of, names_given, state_of
 from gradcli.query.options import FAIL_ON
 from gradcli.query.outcome import outcome_of
-from gradcli.query.programs import Programs
 from gradcli.report.describing import block
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from gradcli.nn import functional, init
-from gradcli.tensors.torch.parameters import Parameter
+from gradcli.tensors.torch.methods import Parameter
 
 __all__ = ["Parameter", "functional", "init"]
 

@@ -6,16 +6,17 @@ two ways to call it.
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gradcli.containment import contained
-from gradcli.errors import GradcliError, Source, Span
-from gradcli.graph.demand import hold_program
+from gradcli.errors import ExhaustedError, GradcliError, ShapeError, Source, Span, TypeMismatchError
+from gradcli.graph.demand import WITH_GRADIENT, held_by, hold_program, hold_work
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.run import Lowered, Program
@@ -24,16 +25,111 @@ from gradcli.language.statements import parse_statements
 from gradcli.language.static_uses import StaticUse
 from gradcli.language.suggestions import tried
 from gradcli.language.tree import Assertion, Query, Statement
-from gradcli.query.blocked import by_plan, pays_to_plan
-from gradcli.query.derivatives import gradient, hessian, hvp, jacobian, jvp
-from gradcli.query.given_beside import claims_of, seed_of
+from gradcli.ops.calling.inputs import numpy_dtype
 from gradcli.query.options import Options
-from gradcli.query.warnings import first_nonfinite, nonfinite, nonfinite_of_large, text_of
+from gradcli.query.warnings import first_nonfinite, gradient, hessian, hvp, jacobian, jvp, nonfinite, nonfinite_of_large, text_of
 from gradcli.query.wrt import has_powers, is_nan, missing, nowhere, remarks, variables
 from gradcli.report.records import Failure, Record
 
 if TYPE_CHECKING:
     from gradcli.batch.single_queries import CompilationCache
+    from gradcli.check.proofs import Given
+
+
+# -- Queries over large arrays, from how many entries on: by a plan, in blocks ---------------------
+
+
+_LARGE = 1 << 17  # entries of an array
+
+
+def pays_to_plan(order: Sequence[Expr], backend: str) -> bool:
+    """Whether compiling a plan pays for one evaluation: arrays of a million entries, one after another, leave the cache.
+
+    Native code that is asked for is made for any array.
+    """
+    return any(node.is_leaf and (backend == "native" or math.prod(node.shape) > _LARGE) for node in order if node.shape)
+
+
+def by_plan(scope: Scope, root: Expr, wrt: Mapping[str, Expr], seed: Any, options: Options) -> tuple[Any, dict[str, Any]]:
+    """Value and gradients by a plan, in blocks: memory holds inputs and results, and results may lie in files.
+
+    seed      the cotangent of the root; ones, if None
+    options   of which ``place`` gives the array that takes a result, or None for a new one
+    """
+    from gradcli.plans.plan import Plan
+    from gradcli.plans.source import Gradients
+
+    leaves = [node for node in reachable([root, *wrt.values()]) if node.is_leaf]
+    values = [np.asarray(scope.values[leaf])[()] for leaf in leaves]
+    cotangent = None
+    if seed is not None:
+        cotangent = scope.graph.leaf("seed", root.shape)
+        leaves.append(cotangent)
+        values.append(seed)
+    hold_work(scope.graph.limits, reachable([root]), wrt.values())
+    subject = Gradients(root, list(wrt.values()), cotangent)
+    plan = Plan(subject, leaves, scope.precision, backend=options.backend, threads=options.threads)
+    dtype = numpy_dtype("float", scope.precision)
+    shapes = {"value": root.shape, **{name: x.shape for name, x in wrt.items()}}
+    places = [None if options.place is None else options.place(name, shape, dtype) for name, shape in shapes.items()]
+    in_files = sum(p.nbytes for p in places if p is not None)
+    scope.limits.check_memory(plan.memory - in_files + held_by(scope.values.values()), WITH_GRADIENT)
+    try:
+        results = plan(values, [None if p is None else np.asarray(p) for p in places])
+    except MemoryError:
+        raise ExhaustedError(f"not enough memory for results of the shapes {', '.join(map(str, shapes.values()))}") from None
+    value, *gradients = [result if p is None else p for result, p in zip(results, places, strict=True)]
+    return value, dict(zip(wrt, gradients, strict=True))
+
+
+# -- What is given beside a query's program: claims on its result, read in its scope, and the seed -
+
+
+def claims_of(program: Program, root: Expr, record: Record, options: Options) -> tuple[list[Given], Expr | None]:
+    """The claims on a query, read in its scope, where ``seed`` is the seed."""
+    if not options.claims:
+        return [], None
+    from gradcli.check.proofs import Given
+
+    scope = program.scope
+    seed = None
+    meanings = dict(scope.names)
+    scope.names.update(scope.leaves)  # names in claims mean the values bound to them
+    if "seed" not in scope.names:
+        seed = scope.bind_value("seed", record.seed)
+    found = []
+    try:
+        for claim in options.claims:
+            given = Given(claim.of, None, claim.numbers, options.rtol, options.atol)
+            if claim.text is not None:
+                node = program.read(claim.text, f"<claim of {claim.of}>")
+                if claim.formula or program.lowering.lookup.mentions:
+                    given = Given(claim.of, node, around=claim.around)
+                else:
+                    given = Given(claim.of, None, program.bindings.raw(node), options.rtol, options.atol)
+            found.append(given)
+    finally:
+        if seed is not None:
+            scope.unbind("seed")
+        scope.names.clear()
+        scope.names.update(meanings)
+    return found, seed
+
+
+def seed_of(program: Program, root: Expr, options: Options) -> tuple[Any, bool]:
+    """The cotangent of the output, of exactly its shape, and whether the user gave it."""
+    dtype = numpy_dtype("float", program.scope.precision)
+    if options.seed is None:
+        one = dtype.type(1)
+        return np.broadcast_to(one, root.shape) if root.shape else one, False  # no memory for ones
+    seed = program.constant(options.seed, "<seed>") if isinstance(options.seed, str) else np.asarray(options.seed)
+    if not seed.size and not math.prod(root.shape):
+        seed = seed.reshape(root.shape)  # JSON has one array without entries: []
+    if seed.dtype.kind not in "fiu":
+        raise TypeMismatchError(f"the seed must be real numbers, not {seed.dtype}")
+    if seed.shape != root.shape:
+        raise ShapeError(f"the seed has the shape {seed.shape}, the output {root.shape}; they must be the same")
+    return seed.astype(dtype)[()], True
 
 
 _WORD = re.compile(r"[^\W\d]\w*")
@@ -230,7 +326,7 @@ def _query(program: Program, lowered: Lowered, options: Options, record: Record)
 def _formulas(scope: Scope, root: Expr, wrt: dict[str, Expr], options: Options, record: Record) -> None:
     """The formulas of the derivatives that the record has."""
     if options.mode in ("grad", "jacobian", "hessian"):
-        from gradcli.query.derivative_formulas import derivative_formulas
+        from gradcli.query.general_formulas import derivative_formulas
 
         record.derivative_kind, record.derivative, record.latex = derivative_formulas(
             scope, root, wrt, options.mode, seed_given=record.seed_given, latex=options.latex

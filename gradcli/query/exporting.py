@@ -18,12 +18,11 @@ from gradcli.language.statements import parse_statements
 from gradcli.language.tree import Assertion, Statement
 from gradcli.ops.calling.inputs import FLOAT
 from gradcli.ops.spec import Op
-from gradcli.query.evaluate import locate
+from gradcli.query.evaluate import locate, seed_of
 from gradcli.query.free_variables import needs_of
-from gradcli.query.given_beside import seed_of
-from gradcli.query.glued_names import refuse_glued
 from gradcli.query.options import Options
 from gradcli.query.uncertainty import left_out
+from gradcli.query.unused_names import refuse_glued
 from gradcli.query.wrt import variables
 
 _ANY = np.float64(0.5)  # a number, of which a function has the shape and the dtype

@@ -6,25 +6,281 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations_with_replacement
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.errors import LimitError, ShapeError, TypeMismatchError
+from gradcli.errors import ExhaustedError, GradcliError, LimitError, ShapeError, TypeMismatchError
 from gradcli.formulas.printing import formula, tree_size
 from gradcli.formulas.simplify import simplify
-from gradcli.formulas.textbook import textbook
+from gradcli.formulas.textbook import Textbook, textbook
 from gradcli.graph import transforms
-from gradcli.graph.interpret import forward, rebuild
+from gradcli.graph.interpret import Unnamed, forward, interpret, rebuild
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.language.scope import Scope
 from gradcli.ops.elementwise.arithmetic import chain, mul
-from gradcli.query.derivative_formulas import copy_of, is_entrywise, value_of
+from gradcli.ops.structure import alias, detach
 from gradcli.report.derivative_record import Formula, Path
 
+# -- Derivative formulas of a query: text of the language, printed only if it evaluates to the
+# engine's derivative.
+#
+# An expression that works entry by entry has an elementwise partial for each variable ("partial":
+# times the seed, summed to the variable's shape, it is the gradient, and the diagonal of the
+# Jacobian); any other has a gradient in which the name ``seed`` stands for the seed ("gradient";
+# a scalar's own seed of 1 is left out). Other blocks of Jacobians and Hessians have a formula of
+# the whole block ("jacobian", "hessian"), entries and all, where there are few.
+
+
+_LARGEST = 200  # nodes of a formula
+_LARGEST_GRAPH = 400  # nodes of an expression whose derivative is worth trying
+_SAMPLED = 1 << 17  # entries of an array above which a formula is tried at a sample of them
+_LONG = 1024  # entries along an axis that is sampled
+_MOST_ENTRIES = 64  # of a block whose formula is tried
+
+Texts = tuple[dict[str, str | None], dict[str, str] | None]
+
+
+def derivative_formulas(
+    scope: Scope, root: Expr, wrt: dict[str, Expr], mode: str, *, seed_given: bool, latex: bool
+) -> tuple[str, dict[str, Any], dict[str, str] | None]:
+    """The kind of derivative, the formula of each variable (in the mode "hessian" of each two; None without a short one), and LaTeX, under
+    "x,y" for two."""
+    query = _Query(scope, root, wrt, latex)
+    if mode == "hessian":
+        pairs = {f"{a},{b}": (a, b) for a in wrt for b in wrt}
+        is_partial = query.entrywise and not root.shape
+        derive = partial(query.partials, twice=True) if is_partial else lambda: query.blocks(query.slopes(pairs))
+        texts, pictures = query.texts(pairs, derive)
+        return "partial" if is_partial else mode, {a: {b: texts[f"{a},{b}"] for b in wrt} for a in wrt}, pictures
+    if query.entrywise:
+        return "partial", *query.texts(wrt, query.partials)
+    if mode == "jacobian":
+        return mode, *query.texts(wrt, lambda: query.blocks({name: (root, x) for name, x in wrt.items()}))
+    return "gradient", *query.texts(wrt, lambda: query.gradients(seed_given))
+
+
+class _Derived(NamedTuple):
+    """Derivatives in a graph, and the point where their formulas are held against them: the bound values, or a sample of large arrays'.
+
+    exact   what the formulas are held against
+    values  of leaves, by those that stand for them in the graph of what is exact
+    names   what nodes are called that stand for something else than a leaf of the program
+    leaves  what stands for the program's leaves
+    """
+
+    graph: Graph
+    derivatives: Mapping[str, Expr]
+    exact: Mapping[str, Expr]
+    values: dict[Expr, Any]
+    names: Mapping[Expr, str]
+    leaves: dict[Expr, Expr]
+
+
+class Copy(NamedTuple):
+    """An expression in a graph of its own, on numbers alone if it works entry by entry: no seed, no sums, no shapes.
+
+    leaves  what stands for the program's leaves, and for what is constant
+    labels  what those are called that are not called by their own name
+    """
+
+    graph: Graph
+    root: Expr
+    leaves: dict[Expr, Expr]
+    labels: dict[Expr, str]
+    entrywise: bool
+
+
+def copy_of(scope: Scope, root: Expr, asked: Mapping[Expr, str]) -> Copy:
+    """The copy of an expression, where nodes that are ``asked`` for are leaves. Raises GradcliError for a part without a text."""
+    graph, order = Graph(scope.limits), reachable([root])
+    entrywise = is_entrywise(order)
+    leaves: dict[Expr, Expr] = {}
+    labels: dict[Expr, str] = {}
+    for node in order:
+        if not (node.is_leaf or node in asked or node.op is detach or (entrywise and node.is_constant and node.shape)):
+            continue
+        label = asked.get(node) or (node.payload.name if node.is_leaf else _constant_name(scope, node) or formula(node))
+        if label is None:
+            raise GradcliError("a part of the expression has no text, and so the derivative no formula")
+        leaves[node] = graph.leaf(label, () if entrywise else node.shape, node.kind)
+        if not node.is_leaf and node not in asked:
+            labels[leaves[node]] = label if label.isidentifier() or node.is_constant else f"({label})"
+    return Copy(graph, interpret(order, Unnamed(graph), dict(leaves))[root], leaves, labels, entrywise)
+
+
+def value_of(scope: Scope, node: Expr) -> Any:
+    """The value of a leaf, or of a part that is constant."""
+    return scope.evaluate(node) if node.op is not None or node.is_constant else scope.values[node]
+
+
+def is_entrywise(order: list[Expr]) -> bool:
+    """Return True for an expression that works entry by entry."""
+    return all(node.op is None or node.op.elementwise or node.op is alias or node.op is detach for node in order)
+
+
+def _constant_name(scope: Scope, node: Expr) -> str | None:
+    """The name that ``const`` gave to a node."""
+    if node.op is not detach or node.operands[0] is None or node.operands[0].op is not alias:
+        return None
+    name: str = node.operands[0].static["name"]
+    return name if scope.names.get(name) is node and name not in scope.leaves else None
+
+
+class _Query:
+    """The derivatives of one query as graphs, and their formulas."""
+
+    def __init__(self, scope: Scope, root: Expr, wrt: dict[str, Expr], latex: bool) -> None:
+        self.scope, self.root, self.wrt, self.latex = scope, root, wrt, latex
+        self.order = reachable([root])
+        self.entrywise = is_entrywise(self.order)
+
+    def texts(self, keys: Mapping[str, Any], derive: Callable[[], _Derived]) -> Texts:
+        """The formulas by their keys, and LaTeX: of those that are short, and evaluate to what the engine has."""
+        texts: dict[str, str | None] = dict.fromkeys(keys)
+        pictures: dict[str, str] | None = {} if self.latex else None
+        if not self._is_worth_trying():
+            return texts, pictures
+        try:
+            self._write(derive(), texts, pictures)
+        except ExhaustedError:
+            raise
+        except (GradcliError, RecursionError):
+            return dict.fromkeys(keys), {} if self.latex else None
+        return texts, pictures
+
+    def _is_worth_trying(self) -> bool:
+        """Return False for a large expression (what joins many arrays counts as often as it has operands), and for one with a leaf that
+        is not what its name means now, which may have been bound anew."""
+        size = len(self.order) + sum(len(node.operands) - 3 for node in self.order if len(node.operands) > 3)
+        leaves = self.scope.leaves
+        return size <= _LARGEST_GRAPH and all(leaves.get(node.payload.name) is node for node in self.order if node.is_leaf)
+
+    def _write(self, derived: _Derived, texts: dict[str, str | None], pictures: dict[str, str] | None) -> None:
+        names, scope = derived.names, self.scope
+        taken = {*scope.names, *scope.functions}
+        write = Textbook(derived.graph, "quick")
+        for key, named in derived.derivatives.items():
+            order = reachable([named])
+            plain = any(node.op is alias for node in order)
+            raw = interpret(order, Unnamed(derived.graph), {node: node for node in names})[named] if plain else named
+            for simpler in (write, write.plainly):
+                simple = simpler(raw)
+                text = formula(simple, limit=_LARGEST, names=names, taken=taken)
+                if text is None or not _evaluates_to(simple, derived.exact[key], derived, scope.precision):
+                    continue
+                texts[key] = text
+                if pictures is not None:
+                    from gradcli.formulas.printing import latex
+
+                    pictures[key] = latex(simple, names)
+                break
+
+    def partials(self, *, twice: bool = False) -> _Derived:
+        """The elementwise partials: the gradient of a copy on numbers. Second ones are derivatives of the first as they are printed."""
+        copy = copy_of(self.scope, self.root, {})
+        wrt = {name: copy.leaves[x] for name, x in self.wrt.items() if x in copy.leaves}
+        found = exact = _gradients_of(copy.root, wrt, None)
+        if twice:
+            write = Textbook(copy.graph, "quick")
+            found, exact = (
+                {f"{a},{b}": block for a, slope in slopes.items() for b, block in _gradients_of(slope, wrt, None).items()}
+                for slopes in ({a: write(slope) for a, slope in exact.items()}, exact)
+            )
+        values = {leaf: _sample(value_of(self.scope, node)) for node, leaf in copy.leaves.items()}
+        return _Derived(copy.graph, found, exact, values, copy.labels, {})
+
+    def gradients(self, seed_given: bool) -> _Derived:
+        """The gradients in the program's own graph."""
+        scope, root = self.scope, self.root
+        if "seed" in scope.names:
+            raise GradcliError("the name of the seed has another meaning")
+        seed = scope.graph.leaf("seed", root.shape) if seed_given or math.prod(root.shape) != 1 else None
+        engine = exact = _gradients_of(root, self.wrt, seed)
+        names = {node: name for node in self.order if (name := _constant_name(scope, node)) is not None}
+        values, leaves = dict(scope.values), dict[Expr, Expr]()
+        if any(np.size(value) > _SAMPLED for value in values.values()):
+            graph = Graph(scope.limits)
+            sample = {leaf: _sample(value) for leaf, value in values.items()}
+            leaves = {leaf: graph.leaf(leaf.payload.name, np.shape(value), leaf.kind) for leaf, value in sample.items()}
+            values = {leaves[leaf]: value for leaf, value in sample.items()}
+            (root,) = rebuild([root], leaves, graph)
+            if seed is not None:
+                leaves[seed] = graph.leaf("seed", root.shape)
+            exact = _gradients_of(root, {name: leaves[x] for name, x in self.wrt.items()}, None if seed is None else leaves[seed])
+        if seed is not None:
+            values[leaves.get(seed, seed)] = np.linspace(0.75, 1.25, math.prod(root.shape)).reshape(root.shape)[()]
+        return _Derived(scope.graph, engine, exact, values, names, leaves)
+
+    def slopes(self, pairs: Mapping[str, tuple[str, str]]) -> dict[str, tuple[Expr, Expr]]:
+        """The pairs of nodes whose derivatives are the blocks of a Hessian."""
+        found = _gradients_of(self.root, self.wrt, None)
+        return {key: (found[a], self.wrt[b]) for key, (a, b) in pairs.items()}
+
+    def blocks(self, wanted: Mapping[str, tuple[Expr, Expr]]) -> _Derived:
+        """Blocks of derivatives in the program's own graph, of those that have few entries."""
+        found = {key: block for key, (y, x) in wanted.items() if (block := _block(y, x)) is not None}
+        return _Derived(self.scope.graph, found, found, dict(self.scope.values), {}, {})
+
+
+def _gradients_of(root: Expr, wrt: Mapping[str, Expr], seed: Expr | None) -> dict[str, Expr]:
+    slopes = transforms.vjp(root, list(wrt.values()), transforms.ones_like(root) if seed is None else seed)
+    return dict(zip(wrt, slopes, strict=True))
+
+
+def _block(y: Expr, x: Expr) -> Expr | None:
+    """The derivative of y by x; None if it has many entries."""
+    if y.shape and x.shape:
+        return transforms.jacobian(y, x) if math.prod(y.shape) * math.prod(x.shape) <= _MOST_ENTRIES else None
+    if x.shape:
+        return transforms.grad(y, x)
+    return transforms.jvp(y, {x: transforms.ones_like(x)})
+
+
+def _sample(value: Any) -> Any:
+    """Evenly spaced entries along each long axis: axes of one length keep one length."""
+    index = tuple([slice(None, n // 64 * 64, n // 64) if n > _LONG else slice(None) for n in np.shape(value)])
+    return value[index] if index else value
+
+
+def _evaluates_to(simple: Expr, raw: Expr, point: _Derived, precision: str) -> bool:
+    """Return True for a formula that evaluates, as it is printed, to the engine's gradient where it is tried.
+
+    Where rounding swamps the values themselves, agreement at a point nearby decides, and the same non-finite
+    entries.
+    """
+    (printed,) = rebuild([simple], point.leaves, raw.graph, {chain: mul})
+    values = point.values
+    if _close(printed, raw, values, precision):
+        return True
+    random = np.random.default_rng(7)
+    moved = {
+        leaf: value * (1 + 0.05 * random.random(np.shape(value))) if np.asarray(value).dtype.kind == "f" else value
+        for leaf, value in values.items()
+    }
+    table = forward([printed, raw], values, precision)
+    finite = np.broadcast_arrays(*(np.isfinite(_entries(table[node])) for node in (printed, raw)))
+    return bool((finite[0] == finite[1]).all()) and bool(finite[1].all()) and _close(printed, raw, moved, precision)
+
+
+def _entries(value: Any) -> np.ndarray:
+    """An array; of one that repeats a number the number: a point has fewer entries than the program, whose shape such an array keeps."""
+    array = np.asarray(value)
+    return array[(0,) * array.ndim] if array.size and not any(array.strides) else array
+
+
+def _close(printed: Expr, raw: Expr, values: dict[Expr, Any], precision: str) -> bool:
+    table = forward([printed, raw], values, precision)
+    x, y = np.broadcast_arrays(_entries(table[printed]), _entries(table[raw]))
+    tolerance = 1e-9 if precision == "float64" else 1e-3
+    scale = float(np.max(np.abs(y[np.isfinite(y)]), initial=0))
+    return bool(np.allclose(x, y, rtol=tolerance, atol=tolerance * 1e-3 * scale, equal_nan=True))
+
+
 LARGEST = 2_000  # nodes of a formula that is printed
-_LARGEST_GRAPH = 2_000  # nodes of an expression whose derivative is worth trying
+_MOST_NODES = 2_000  # nodes of an expression whose derivative is worth trying
 _LARGEST_TREE = 200_000  # nodes of a derivative before it is simplified, shared ones each time
 _LARGEST_SEARCH = 4_000  # of them where the shortest form is looked for
 _MOST = 400  # formulas of one record
@@ -133,7 +389,7 @@ def general(scope: Scope, root: Expr, wrt: Mapping[str, Expr], points: Sequence[
         kind = "boolean" if root.kind == "bool" else "whole numbers"
         raise TypeMismatchError(f"the result is {kind}: it has no derivative")
     nodes = reachable([root])
-    if len(nodes) > _LARGEST_GRAPH:
+    if len(nodes) > _MOST_NODES:
         raise LimitError(f"a formula of {len(nodes):,} operations is too long to be shown", help="gradcli eval has numbers")
     if not is_entrywise(nodes):
         _refuse_arrays(root, wrt, order)

@@ -80,9 +80,9 @@ def evaluate(
 def evaluated(function: Any, expression: str, bindings: Mapping[str, Any], *, observer: Observer | None = None, **options: Any) -> Record:
     """The record that `evaluate` shows, for a function of the API with some of its options; an observer is shown the queries."""
     from gradcli.query import bindings as given
+    from gradcli.query.bindings import Programs
     from gradcli.query.evaluate import records
     from gradcli.query.options import LONG, Options
-    from gradcli.query.programs import Programs
     from gradcli.query.unused_names import UsedNames, refuse_unknown_in
 
     allowed, usual = {"expression", *_usual(function)}, _usual(evaluate)
@@ -169,9 +169,9 @@ def differentiate(
     Raises a `GradcliError` with its place in the text for what has no formula.
     """
     from gradcli.query import bindings as given
+    from gradcli.query.bindings import Programs
     from gradcli.query.general_derivatives import Asked, derivatives, refuse_absent
     from gradcli.query.options import MOST_TIMES
-    from gradcli.query.programs import Programs
 
     known = given.words(given.text_of(expression))
     given.refuse_unknown(constants, known, {"expression", *_usual(differentiate)}, "differentiate")

@@ -58,7 +58,7 @@ def _plainly(trial: Trial, line: str) -> dict[str, Any] | None:
     from gradcli.graph.nodes import reachable
     from gradcli.language.run import Program, statements
     from gradcli.language.scope import Scope
-    from gradcli.query.derivatives import gradient
+    from gradcli.query.warnings import gradient
 
     data = json.loads(line)
     if set(data) - {"expr", "at"} or "rand" in data["expr"] or "assert" in data["expr"]:  # whose result may be that of the record

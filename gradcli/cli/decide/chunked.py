@@ -17,13 +17,13 @@ from gradcli.errors import UsageError
 from gradcli.files.arrays import load_array, split_reference
 from gradcli.files.stores import SUFFIXES, Sink
 from gradcli.limits import Limits
+from gradcli.query.bindings import Programs
 from gradcli.query.chunked.executors import Executor, executor_on
 from gradcli.query.chunked.runs import ChunkRun, Target
 from gradcli.query.chunked.sampling import Entries, NotHeld, check_of_first
 from gradcli.query.chunked.sources import Described, described
-from gradcli.query.instances import Settings
 from gradcli.query.options import names_of
-from gradcli.query.programs import Programs
+from gradcli.query.specialized import Settings
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, Verdict
 from gradcli.storage.whole_files import real

@@ -13,9 +13,9 @@ from gradcli.errors import ParseError, Source, UsageError, text_lines
 from gradcli.files.jsonl import InputRecord, parse_record
 from gradcli.files.npy import folder_of
 from gradcli.language.run import Program
+from gradcli.query.bindings import Programs
+from gradcli.query.cases import RecordLines, said_of
 from gradcli.query.general_derivatives import Asked, derivatives, failed, refuse_absent
-from gradcli.query.programs import Programs
-from gradcli.query.record_lines import RecordLines, said_of
 from gradcli.query.unused_names import UsedNames
 from gradcli.report.derivative_record import DerivativeRecord
 

@@ -8,9 +8,9 @@ from gradcli.cli.decide.texts import texts
 from gradcli.cli.inputs.positionals import Inputs
 from gradcli.containment import contained
 from gradcli.language.run import Program
+from gradcli.query.bindings import Programs
 from gradcli.query.evaluate import failed, records
 from gradcli.query.options import Options
-from gradcli.query.programs import Programs
 from gradcli.query.unused_names import UsedNames, refuse_unknown_in
 from gradcli.report.records import Record
 
@@ -63,8 +63,8 @@ class Evaluation:
             yield last
 
     def _of_records(self, lines: Iterable[str], path: str) -> Iterator[Record]:
+        from gradcli.query.cases import RecordLines
         from gradcli.query.options import Policy
-        from gradcli.query.record_lines import RecordLines
 
         record_lines = RecordLines(self.programs, self.names)
         return record_lines.results(lines, path, Policy(self.options, self.state))

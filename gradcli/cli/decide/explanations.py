@@ -14,10 +14,10 @@ from gradcli.explanations.explaining import AskedExplanation, explained
 from gradcli.graph.nodes import Expr
 from gradcli.language.run import Lowered, Program
 from gradcli.limits import Limits
+from gradcli.query.bindings import Programs
 from gradcli.query.general_derivatives import Asked
 from gradcli.query.general_formulas import General
 from gradcli.query.options import Options
-from gradcli.query.programs import Programs
 from gradcli.report.derivative_record import DerivativeRecord
 from gradcli.report.explanation import Explanation
 from gradcli.report.records import Record

@@ -9,9 +9,9 @@ from gradcli.cli.inputs.positionals import Inputs
 from gradcli.containment import contained
 from gradcli.errors import GradcliError, UsageError
 from gradcli.exports.subject import Subject
+from gradcli.query.bindings import Programs
 from gradcli.query.exporting import subjects
 from gradcli.query.options import Options
-from gradcli.query.programs import Programs
 from gradcli.query.unused_names import UsedNames, refuse_unknown_in
 
 

@@ -49,10 +49,10 @@ from gradcli.functions.places import Dependencies, Watch, is_of_project
 from gradcli.functions.points import gravest
 from gradcli.inert import shell_command
 from gradcli.limits import Limits
+from gradcli.query.bindings import Programs
 from gradcli.query.evaluate import failed
 from gradcli.query.options import CHECKING, Policy
 from gradcli.query.outcome import left_undecided, outcome_of
-from gradcli.query.programs import Programs
 from gradcli.query.unused_names import UsedNames
 from gradcli.reference.deadline import REACHED
 from gradcli.report.identities import given_of

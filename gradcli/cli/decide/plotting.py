@@ -14,7 +14,7 @@ from gradcli.language.run import Program
 from gradcli.language.tree import Query
 from gradcli.query.bounds import refuse_unknown
 from gradcli.query.options import Options
-from gradcli.query.plot_checks import cross_checked
+from gradcli.query.plot_marks import cross_checked
 from gradcli.query.plots import failed, plots
 from gradcli.report.plot_record import PlotRecord
 

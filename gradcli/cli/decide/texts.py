@@ -9,7 +9,7 @@ from gradcli.cli.inputs.positionals import Inputs, is_stream
 from gradcli.errors import text_lines
 from gradcli.files.npy import folder_of
 from gradcli.language.run import Program
-from gradcli.query.programs import Programs
+from gradcli.query.bindings import Programs
 
 
 class Text(NamedTuple):

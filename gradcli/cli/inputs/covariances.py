@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from gradcli.errors import UsageError
+from gradcli.query.bindings import Programs
 from gradcli.query.options import names_of
-from gradcli.query.programs import Programs
 
 
 def covariances_of(texts: Sequence[str], programs: Programs, state: int) -> list[tuple[tuple[str, ...], Any]]:

@@ -20,9 +20,8 @@ from gradcli.files.npy import read_within
 from gradcli.inert import shell_command, shell_word
 from gradcli.language.deviations import may_be_measured, of_data
 from gradcli.limits import Limits
-from gradcli.query.bindings import words
+from gradcli.query.bindings import Programs, words
 from gradcli.query.options import names_of
-from gradcli.query.programs import Programs
 
 if TYPE_CHECKING:
     from gradcli.files.settings import Settings

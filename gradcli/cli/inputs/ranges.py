@@ -17,10 +17,10 @@ from gradcli.cli.write.streams import say
 from gradcli.errors import GradcliError, UsageError, one_of
 from gradcli.language.tree import Query
 from gradcli.limits import Limits
+from gradcli.query.bindings import Programs
 from gradcli.query.free_variables import needs_of
 from gradcli.query.options import names_of
 from gradcli.query.plots import AskedPlot
-from gradcli.query.programs import Programs
 
 # -- The positional arguments of ``gradcli bound``: an expression, the ranges of its names, and
 # bindings.

@@ -29,9 +29,9 @@ from gradcli.language.statements import parse_statements
 from gradcli.language.tree import Assertion, Query, Statement
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.calling.prefixes import DIALECTS
+from gradcli.query.bindings import Programs
 from gradcli.query.evaluate import only_follows, run_statement
 from gradcli.query.options import Options, names_of
-from gradcli.query.programs import Programs
 from gradcli.report.records import Record
 
 # -- Standard streams for a block: what is printed is kept, in the colours of a terminal or

@@ -23,8 +23,8 @@ from gradcli.ops.spec import Op
 from gradcli.ops.structure import detach
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.entries import Entries
-from gradcli.tensors.core.entry_writing import write
 from gradcli.tensors.core.modes import state
+from gradcli.tensors.core.subscripts import write
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.torch.namespace import resolve
 

@@ -15,9 +15,9 @@ from gradcli.errors import GradcliError, InputTypeError, UsageError, text_lines
 from gradcli.graph.nodes import Expr
 from gradcli.ops.calling.inputs import numbers
 from gradcli.ops.cutting import Uncut
-from gradcli.query.chunked.programs import Lowered, Program, program_of
-from gradcli.query.chunked.results import TOGETHER, folded, in_common, of_chunk
-from gradcli.query.instances import Settings, Spec
+from gradcli.query.chunked.runs import TOGETHER, folded, in_common, of_chunk
+from gradcli.query.chunked.sources import Lowered, Program, program_of
+from gradcli.query.specialized import Settings, Spec
 
 Given = dict[str, Any]
 _SEED = ""  # its name among those of the values

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from gradcli.reference.fields.element import Element
-from gradcli.reference.fields.field import Field, Polynomial
+from gradcli.reference.fields.element import Element, Field, Polynomial
 
 
 class Derivation:

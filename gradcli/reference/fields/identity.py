@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import Enum
 from math import prod
 from typing import Any, NamedTuple
 
@@ -14,13 +15,20 @@ from gradcli.graph.nodes import Expr
 from gradcli.graph.transforms import definition_order
 from gradcli.reference.algebra import Unsupported
 from gradcli.reference.deadline import in_time
-from gradcli.reference.fields.decision import Decision
-from gradcli.reference.fields.element import Element
-from gradcli.reference.fields.field import Field, TooSmall
-from gradcli.reference.fields.functions import Functions
-from gradcli.reference.fields.generators import Variable
-from gradcli.reference.fields.known import Known, Refined
+from gradcli.reference.fields.element import Element, Field, TooSmall
+from gradcli.reference.fields.functions import Functions, Known, Refined, Variable
 from gradcli.reference.fields.reading import Reading
+
+# -- What algebra has to say of a formula ----------------------------------------------------------
+
+
+class Decision(Enum):
+    """What algebra has to say of a formula and what it is claimed to be."""
+
+    SAME = 1  # wherever both have a value
+    DIFFERENT = 2  # but for single points, as exact numbers
+    OPEN = 3
+
 
 _READINGS = 16  # of one formula, as more is learnt of it
 _SIZES = (16, 64)  # of fields that are tried

@@ -17,8 +17,7 @@ from gradcli.reference.algebra import Algebra, Unsupported
 from gradcli.reference.deadline import in_time
 from gradcli.reference.fields.derivation import Derivation as FieldDerivation
 from gradcli.reference.fields.element import Element
-from gradcli.reference.fields.functions import Functions
-from gradcli.reference.fields.generators import Variable
+from gradcli.reference.fields.functions import Functions, Variable
 
 _MOST_VARIABLES = 40
 

@@ -17,11 +17,8 @@ from flint import fmpq
 from gradcli.errors import GradcliError
 from gradcli.reference.algebra import Unsupported
 from gradcli.reference.deadline import check as still_in_time
-from gradcli.reference.fields.element import Element
-from gradcli.reference.fields.field import Field, TooSmall
-from gradcli.reference.fields.functions import Functions
-from gradcli.reference.fields.generators import Variable
-from gradcli.reference.fields.known import Known, Refined
+from gradcli.reference.fields.element import Element, Field, TooSmall
+from gradcli.reference.fields.functions import Functions, Known, Refined, Variable
 from gradcli.reference.ranges.cells import UNIT, Call, Cell, Cells, Named, Number, Path, Product, Sum
 from gradcli.reference.ranges.functions import DOMAIN, POLE
 from gradcli.reference.ranges.intervals import (

@@ -45,7 +45,7 @@ class Smooth:
     def magnitude(self) -> Smooth:
         """The size of the terms that the function is computed of."""
         if self._magnitude is None:
-            from gradcli.reference.symbolic.magnitude import magnitude
+            from gradcli.reference.symbolic.on_arrays import magnitude
 
             self._magnitude = Smooth(magnitude(self.expression), self.symbols)
         return self._magnitude

@@ -2,19 +2,284 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from gradcli.tensors.core.backward_pass import run
-from gradcli.tensors.core.batched import Batched, BatchLevel, along_level, at_level, in_front
-from gradcli.tensors.core.levels import Entered, innermost
-from gradcli.tensors.core.levels_backward import of_batch, of_moving
-from gradcli.tensors.core.modes import state
+from gradcli.graph.nodes import reachable
+from gradcli.graph.sweep import Parts, contributions, depending, guarded, sweep
+from gradcli.ops.arrays.shapes import sum_to, transpose
+from gradcli.ops.structure import output
+from gradcli.tensors.core import dtypes
+from gradcli.tensors.core.casts import cast
+from gradcli.tensors.core.dtypes import holds_halves, narrowed, widened
+from gradcli.tensors.core.hook_calls import accumulated, add_to_grad, as_tensor, passed_on, prepared, seen
+from gradcli.tensors.core.levels import (
+    Batched,
+    BatchLevel,
+    Entered,
+    along_level,
+    at_level,
+    in_front,
+    innermost,
+    levels_of,
+    moving_by,
+    rewrapped,
+    tangent_of,
+)
+from gradcli.tensors.core.modes import state, warn
+from gradcli.tensors.core.node import AccumulateGrad, Node, check_backward, named, watched
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.core.user_warnings import warn
+from gradcli.tensors.core.trace import FREED, SECOND_TIME, saved_tensors
+
+# -- One backward pass over the nodes behind tensors: the one sweep, with what PyTorch does at
+# nodes on the way.
+
+
+def run(
+    roots: Sequence[Node], seeds: Sequence[Any], targets: set[Node] | None, *, retain: bool, create_graph: bool, accumulate: bool
+) -> dict[Node, Any]:
+    """The gradients of the targets; or they are added to the ``grad`` of the leaves among them.
+
+    targets     None for all leaves
+    retain      nodes keep what they have saved
+    accumulate  gradients are not asked for, but added to the leaves
+    """
+    order = reachable(roots)
+    needed = set(order) if targets is None else depending(order, targets)
+    if any(node.op is None and node.watch is not None for node in order):
+        order = _leaves_when_due(order, needed)
+    found: dict[Node, Any] = {}
+    transformed = state.interpreter is not None
+    tensors = create_graph or (transformed and any(isinstance(seed, Batched) for seed in seeds))
+    if tensors:
+        seeds = [seed if isinstance(seed, Tensor) else Tensor(seed) for seed in seeds]
+    elif transformed:
+        seeds = [seed.array if isinstance(seed, Tensor) else seed for seed in seeds]
+    asked: Any = () if targets is None or accumulate else targets
+
+    def arrived(node: Node, cotangent: Any) -> Any:
+        if tensors and not isinstance(cotangent, (Tensor, Parts)):
+            cotangent = Tensor(np.asarray(cotangent))
+        watch = node.watch
+        if watch is not None:
+            cotangent = seen(watch, cotangent, create_graph)
+        if node in asked:
+            found[node] = cotangent
+        elif accumulate and isinstance(node, AccumulateGrad) and node.variable.requires_grad:
+            if watch is None:
+                add_to_grad(node.variable, cotangent, create_graph)
+            else:
+                accumulated(node, cotangent, create_graph)
+        return cotangent
+
+    adjoints: dict[Node, Any] = {}
+    is_needed = needed.__contains__
+
+    def pull(node: Node, cotangent: Any) -> Sequence[Any]:
+        op, watch = node.op, node.watch
+        if op is None or watch is not None or node in asked:
+            cotangent = arrived(node, cotangent)
+            if op is None:
+                return ()
+        wanted = tuple(map(is_needed, node.operands))
+        if True not in wanted:
+            if accumulate and watch is not None and watch.before:
+                prepared(watch.before, cotangent, tensors)
+            return ()
+        if watch is not None and watch.before:
+            cotangent = prepared(watch.before, cotangent, tensors)
+        saved: Sequence[Any] = node.saved
+        if saved is FREED:
+            raise RuntimeError(f"{SECOND_TIME} The first one of these values is that of {node.label}.")
+        if node.versions is not None:
+            for counter, version, place in node.versions:
+                if counter[0] != version:
+                    raise RuntimeError(_modified(node, place, counter[0], version))
+            if not retain:
+                node.saved = FREED
+        values = saved_tensors(node, saved) if tensors and op is not output else saved  # one of several results keeps nothing
+        if tensors:
+            kind = node.dtype[0] if isinstance(node.dtype, tuple) else node.dtype
+            dtypes.set_constants(None if op.always else kind)  # a user's rule has its own
+        if tensors or op is output or op.always or not holds_halves(node.dtype):
+            parts = contributions(node, wanted, cotangent, values, guarded)
+        else:
+            parts = contributions(node, wanted, widened(cotangent), [widened(value) for value in values], guarded)
+            parts = narrowed(parts, node.operands) if parts else parts
+        if not parts or op.kind == "flat":  # nothing that depends on the operands: zeros, if nothing else arrives
+            parts = [None if o is None or o not in needed or o in adjoints else _zeros(o) for o in node.operands]
+        elif check is not None and op is not output:
+            check(node, parts)
+        return parts if watch is None or not watch.after else passed_on(watch.after, node, parts, cotangent, tensors)
+
+    for node, seed in zip(roots, seeds, strict=True):
+        if node in needed:
+            adjoints[node] = seed if node not in adjoints else adjoints[node] + seed
+    check: Any = None
+    if state.anomaly:
+        check = check_backward
+    recording, constants = state.recording, dtypes.set_constants(None)
+    state.recording = create_graph
+    try:
+        with np.errstate(all="ignore"):
+            sweep(order, adjoints, watched(pull) if state.anomaly else pull, _cast_tensor if tensors else _cast)
+    finally:
+        state.recording = recording
+        dtypes.set_constants(constants)
+    return found
+
+
+def _leaves_when_due(order: Sequence[Node], needed: set[Node]) -> list[Node]:
+    """The order in which a leaf's turn comes as soon as its gradient is complete, as its hooks can tell."""
+    due: dict[Node, list[Node]] = {}
+    placed = set()
+    for node in order:  # the first that takes a leaf is the last that passes something to it
+        for operand in node.operands if node in needed else ():
+            if operand is not None and operand.op is None and operand not in placed:
+                placed.add(operand)
+                due.setdefault(node, []).append(operand)
+    found: list[Node] = []
+    for node in order:
+        if node not in placed:
+            found += [*reversed(due.get(node, ())), node]
+    return found
+
+
+def _zeros(operand: Node) -> np.ndarray:
+    return np.zeros(operand.shape, operand.dtype)
+
+
+def _cast(part: Any, operand: Node) -> Any:
+    return part if part.dtype == operand.dtype else part.astype(operand.dtype)
+
+
+def _cast_tensor(part: Any, operand: Node) -> Any:
+    if not isinstance(part, Tensor):
+        return Tensor(_cast(np.asarray(part), operand))
+    return part if part.array.dtype == operand.dtype else cast(part, operand.dtype)
+
+
+def called(node: Node, *gradients: Any) -> Any:
+    """What one node passes on: a Tensor (or None) for each of its `next_functions`, a single one as it is."""
+    count = 1 if node.op is None else node.op.outputs
+    if len(gradients) != count:
+        raise TypeError(f"expected {count} arguments, got {len(gradients)} instead")
+    for gradient in gradients:
+        if gradient is not None and not isinstance(gradient, Tensor):
+            raise TypeError(f"expected Tensor or None, but got {type(gradient).__name__}")
+    if isinstance(node, AccumulateGrad):
+        accumulated(node, gradients[0], create_graph=False)
+        return ()
+    if node.saved is FREED:
+        raise RuntimeError(SECOND_TIME)
+    cotangent: Any = gradients[0]
+    if count > 1:
+        cotangent = Parts(gradients)
+        cotangent.shape, cotangent.dtype = node.shape, node.dtype
+    wanted = tuple([operand is not None for operand in node.operands])
+    parts = contributions(node, wanted, cotangent, saved_tensors(node, node.saved), guarded)
+    fitted = [
+        None if part is None or operand is None else as_tensor(part if part.shape == operand.shape else sum_to(part, shape=operand.shape))
+        for part, operand in zip(parts or [None] * len(node.operands), node.operands, strict=True)
+    ]
+    return fitted[0] if len(fitted) == 1 else tuple(fitted)
+
+
+Node.__call__ = called  # type: ignore[method-assign, assignment]  # the rule runs in the room of the pass
+
+
+def _modified(node: Node, place: int, version: int, expected: int) -> str:
+    kind = dtypes.of_numpy(node.dtype).tensor_type if not isinstance(node.dtype, tuple) else "FloatTensor"
+    source = node if place == 0 else node.operands[place - 1]
+    name = "" if source is None or isinstance(source, AccumulateGrad) else f", which is output 0 of {named(source)},"
+    hint = (
+        "the backtrace further above shows the operation that failed to compute its gradient. The variable in question was changed in "
+        "there or anywhere later. Good luck!"
+        if state.anomaly
+        else "enable anomaly detection to find the operation that failed to compute its gradient, with "
+        "torch.autograd.set_detect_anomaly(True, check_nan=False)."
+    )
+    return (
+        "one of the variables needed for gradient computation has been modified by an inplace operation: "
+        f"[torch.{kind} {list(node.saved[place].shape)}]{name} is at version {version}; expected version {expected} instead. Hint: {hint} "
+        f"It was saved by {node.label}; a clone() of it may be modified."
+    )
+
+
+# -- Vector-Jacobian products of tensors that are batched or move: products of those that are
+# neither.
+
+
+Products = Callable[..., list[Tensor | None]]  # of ys, xs and seeds, and of whether the graph is kept, and made (core/backward.py)
+
+
+def of_batch(
+    products: Products, ys: Sequence[Tensor], xs: Sequence[Tensor], seeds: Sequence[Any], retain: bool, create_graph: bool
+) -> list[Tensor | None]:
+    """Of batched tensors: the graph is that of the physical ones. Seeds that are batched along further levels stay so."""
+    further = tuple(level for level in levels_of(seeds) if level not in levels_of(ys))
+    given = []
+    for y, seed in zip(ys, seeds, strict=True):
+        own = levels_of([y])
+        every = levels_of([y, Batched(Tensor(np.zeros([level.size for level in further])), further)]) if further else own
+        whole = in_front(seed if isinstance(seed, Tensor) else Tensor(seed), every, full=True)
+        order = [every.index(level) for level in (*further, *own)]
+        given.append(rewrapped(_permuted(whole, order), further))
+    for x in xs:
+        if not set(levels_of(ys)) <= set(levels_of([x])):
+            raise RuntimeError(
+                "vmap: the gradient by a tensor that all examples share would be summed over them; take it by torch.func.grad, which gives "
+                "each example its own"
+            )
+    bare = [[t.physical if isinstance(t, Batched) else t for t in tensors] for tensors in (ys, xs)]
+    found = products(bare[0], bare[1], given, retain, create_graph)
+    results: list[Tensor | None] = []
+    for x, part in zip(xs, found, strict=True):
+        own = levels_of([x])
+        if not isinstance(part, Batched):
+            results.append(rewrapped(part, own))
+            continue
+        every = tuple(sorted((*further, *own), key=lambda level: level.depth))
+        stands = (*further, *own)
+        results.append(rewrapped(_permuted(part.physical, [stands.index(level) for level in every]), every))
+    return results
+
+
+def _permuted(x: Any, order: Sequence[int]) -> Any:
+    """The first axes in an order."""
+    return x if list(order) == sorted(order) else transpose(x, axes=(*order, *range(len(order), x.ndim)))
+
+
+def of_moving(
+    products: Products, ys: Sequence[Tensor], xs: Sequence[Tensor], seeds: Sequence[Any], retain: bool, create_graph: bool, place: int
+) -> list[Tensor | None]:
+    """Of tensors that move: v J moves by v' J, and as J does, which is what the product with the y' is.
+
+    The second derivative is the same in either order, so that no graph of tangents has to be kept: y' has one of its own.
+    """
+    level = state.forward_levels[place]
+    before = state.change(forward_levels=state.forward_levels[:place])
+    try:
+        vs = [seed if isinstance(seed, Tensor) else Tensor(seed) for seed in seeds]
+        found = products(ys, xs, vs, True, create_graph)
+        pairs = [(y, t) for y, v in zip(ys, vs, strict=True) if (t := tangent_of(v, level)) is not None]
+        pairs += [(t, v) for y, v in zip(ys, vs, strict=True) if (t := tangent_of(y, level)) is not None and t.requires_grad]
+        moved = products([y for y, _ in pairs], xs, [v for _, v in pairs], retain, create_graph) if pairs else [None] * len(xs)
+    finally:
+        state.change(**before)
+    results: list[Tensor | None] = []
+    for x, product, tangent in zip(xs, found, moved, strict=True):
+        part = product
+        if part is None and tangent is not None:
+            part = Tensor(np.zeros(x.array.shape, x.array.dtype))
+        if part is not None and tangent is not None:
+            part = moving_by(part, level, tangent)
+        results.append(part)
+    return results
+
 
 _CYCLE = (
     "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can cause a memory "
@@ -167,12 +432,12 @@ def batched_grad(
     sizes = {len(seed) for seed in seeds if seed is not None}
     if len(sizes) != 1:
         raise RuntimeError(f"is_grads_batched=True: the gradients must have one first axis, not of {sorted(sizes)} entries")
-    for output, seed in zip(_sequence(outputs), seeds, strict=True):
-        if seed is not None and tuple(seed.shape[1:]) != tuple(output.shape):
+    for result, seed in zip(_sequence(outputs), seeds, strict=True):
+        if seed is not None and tuple(seed.shape[1:]) != tuple(result.shape):
             raise RuntimeError(
                 "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The sizes of the "
                 f"remaining dimensions are expected to match the shape of corresponding output, but a mismatch was detected: grad_output "
-                f"has a shape of {seed.shape} and output has a shape of {output.shape}."
+                f"has a shape of {seed.shape} and output has a shape of {result.shape}."
             )
     level = BatchLevel(sizes.pop())
     with Entered(batch=level):

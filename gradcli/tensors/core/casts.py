@@ -7,13 +7,11 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.structure import clone
-from gradcli.tensors.core.anomaly import remember
-from gradcli.tensors.core.batched import Batched
-from gradcli.tensors.core.device import check_device
 from gradcli.tensors.core.dtypes import FLOATS
-from gradcli.tensors.core.modes import state
-from gradcli.tensors.core.nested_lists import array_of
-from gradcli.tensors.core.node import Node, node_class
+from gradcli.tensors.core.entries import array_of
+from gradcli.tensors.core.levels import Batched
+from gradcli.tensors.core.modes import check_device, state
+from gradcli.tensors.core.node import Node, node_class, remember
 from gradcli.tensors.core.tensor import Tensor
 
 

@@ -11,12 +11,10 @@ from gradcli.ops.pytorch import unexpandable
 from gradcli.ops.structure import clone, overwrite
 from gradcli.ops.writing import Shape
 from gradcli.tensors.core import dtypes
-from gradcli.tensors.core.batched import Batched, NotBatchedError, in_front, levels_of, memory_of
-from gradcli.tensors.core.levels import part_of, set_tangent, tangent_of
+from gradcli.tensors.core.levels import Batched, NotBatchedError, in_front, levels_of, memory_of, part_of, set_tangent, tangent_of
 from gradcli.tensors.core.modes import state
-from gradcli.tensors.core.storage import crowded, repeats, writable
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.core.views import node_from_base, rebase, refuse_writing, regraph
+from gradcli.tensors.core.views import crowded, node_from_base, rebase, refuse_writing, regraph, repeats, writable
 
 _LEAF = "a leaf Variable that requires grad is being used in an in-place operation."
 _VIEW_OF_LEAF = "a view of a leaf Variable that requires grad is being used in an in-place operation."

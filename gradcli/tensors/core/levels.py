@@ -2,18 +2,254 @@
 
 from __future__ import annotations
 
+import functools
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from gradcli.ops.arrays.shapes import broadcast_to, getitem, reshape, stack
 from gradcli.ops.arrays.striding import last_place, overlaps
 from gradcli.ops.structure import clone
 from gradcli.ops.writing import Shape
-from gradcli.tensors.core.batched import Batched, in_front, levels_of, rewrapped
+from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.modes import Mode, state
-from gradcli.tensors.core.storage import start, strides
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.core.views import geometry
+from gradcli.tensors.core.views import geometry, start, strides
+
+# -- Tensors that stand for a batch: a function sees one example, the memory has all of them along
+# axes in front.
+#
+# All examples are in one tensor, the physical one, which alone is in the graph and has tangents.
+# Its first axes are those of the levels that it is batched along: one for each `vmap` that is
+# under way, in the order in which these were entered.
+
+
+class BatchLevel:
+    """One `vmap` that is under way: how many examples there are, and how many others are around it."""
+
+    def __init__(self, size: int) -> None:
+        self.size, self.depth = size, len(state.batch_levels)
+
+
+Levels = tuple[BatchLevel, ...]
+
+
+class NotBatchedError(RuntimeError):
+    """What cannot be done for all examples at once: asking for entries, or writing to what they share."""
+
+
+class Hidden:
+    """What is told of a batched tensor's entries: their shape, steps and dtype, which all examples share."""
+
+    def __init__(self, array: np.ndarray, lead: int) -> None:
+        self.shape: tuple[int, ...] = array.shape[lead:]
+        self.strides = array.strides[lead:]
+        self.dtype = array.dtype
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def _refuse(self, *_: Any, **__: Any) -> Any:
+        raise NotBatchedError(
+            "vmap: It looks like you're calling .item() on a Tensor. It may be something else that takes its entries out of it or decides "
+            "by them. We don't support vmap over that: use torch.where for data-dependent control flow, or take it out of the function"
+        )
+
+    __array__ = __bool__ = __float__ = __int__ = __index__ = __iter__ = __getitem__ = __setitem__ = _refuse
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        self._refuse()
+
+
+class Batched(Tensor):
+    """A tensor as one example sees it."""
+
+    __slots__ = ("levels", "physical")
+    levels: Levels
+    physical: Tensor
+
+    def __init__(self, physical: Tensor, levels: Levels) -> None:
+        self.physical, self.levels = physical, levels
+
+    @property
+    def array(self) -> Any:  # type: ignore[override]  # who writes to it writes to the physical one
+        return Hidden(self.physical.array, len(self.levels))
+
+    @property
+    def shape(self) -> dtypes.Size:
+        return dtypes.Size(self.physical.array.shape[len(self.levels) :])
+
+    @property
+    def dtype(self) -> dtypes.dtype:
+        return dtypes.of_numpy(self.physical.array.dtype)
+
+    @property
+    def ndim(self) -> int:
+        return self.physical.array.ndim - len(self.levels)
+
+    def detach(self) -> Tensor:
+        return Batched(self.physical.detach(), self.levels)
+
+    def __repr__(self) -> str:
+        return f"BatchedTensor(lvl={self.levels[-1].depth + 1}, bdim=0, value={self.physical!r})"
+
+
+def _passed_on(name: str) -> property:
+    """A field that is the physical tensor's."""
+
+    def get(x: Batched) -> Any:
+        return getattr(x.physical, name)
+
+    def put(x: Batched, value: Any) -> None:
+        setattr(x.physical, name, value)
+
+    return property(get, put)
+
+
+for _field in ("node", "_requires_grad", "_version_counter", "_inference", "_accumulator", "_tangents", "requires_grad"):
+    setattr(Batched, _field, _passed_on(_field))
+Batched._view = property(lambda x: None, lambda x, view: None)  # type: ignore[assignment]  # of the physical tensors only
+Batched._grad = property(lambda x: rewrapped(x.physical._grad, x.levels), lambda x, g: None)  # type: ignore[assignment]
+
+
+def rewrapped(x: Any, levels: Levels) -> Any:
+    """A physical tensor as one example sees it; what is none as it is."""
+    return Batched(x, levels) if levels and isinstance(x, Tensor) else x
+
+
+def memory_of(x: Tensor) -> np.ndarray:
+    """The array that holds a tensor's entries, those of all examples."""
+    return x.physical.array if isinstance(x, Batched) else x.array
+
+
+def levels_of(operands: Iterable[Any]) -> Levels:
+    """The levels that some of the operands are batched along, the outermost first."""
+    found = {level for x in operands if isinstance(x, Batched) for level in x.levels}
+    return tuple(sorted(found, key=lambda level: level.depth))
+
+
+def extents(levels: Levels) -> tuple[int, ...]:
+    return tuple(level.size for level in levels)
+
+
+def in_front(x: Any, levels: Levels, rank: int | None = None, *, full: bool = False) -> Any:
+    """The physical tensor with an axis in front for each of these levels, of one entry where x is not batched along it.
+
+    rank  how many axes there are behind these, at least: others of one entry are put in between
+    full  all examples have entries of their own
+    """
+    own = x.levels if isinstance(x, Batched) else ()
+    physical = x.physical if isinstance(x, Batched) else x
+    shape = physical.shape[len(own) :]
+    between = (1,) * max(0, (rank or 0) - len(shape))
+    wanted = (*[level.size if level in own else 1 for level in levels], *between, *shape)
+    found = physical if wanted == tuple(physical.shape) else reshape(physical, shape=wanted)
+    whole = (*extents(levels), *wanted[len(levels) :])
+    return broadcast_to(found, shape=whole) if full and whole != wanted else found
+
+
+def spread(x: Tensor, levels: Sequence[BatchLevel]) -> Any:
+    """A tensor of which each example has entries of its own."""
+    every = levels_of([x])
+    every = tuple(sorted({*every, *levels}, key=lambda level: level.depth))
+    return rewrapped(in_front(x, every, full=True), every)
+
+
+def own_entries(x: Tensor, levels: Levels) -> Any:
+    """A tensor of which each example has entries of its own, in memory of their own."""
+    whole = spread(x, levels)
+    return Batched(clone(whole.physical), whole.levels) if isinstance(whole, Batched) else x
+
+
+def check_no_examples() -> None:
+    """Refuse random numbers in a function of examples. Raises RuntimeError."""
+    if state.batch_levels or state.columns:
+        raise RuntimeError(
+            "vmap: called random operation while in a function of examples: draw the numbers before, and pass them as an argument"
+        )
+
+
+def at_level(x: Tensor, level: BatchLevel) -> Any:
+    """A tensor whose first axis has the examples of a level, as one of them."""
+    own = levels_of([x])
+    return rewrapped(x.physical if isinstance(x, Batched) else x, (*own, level))
+
+
+def along_level(x: Tensor, level: BatchLevel) -> Any:
+    """The examples of a level, the innermost one, along a first axis."""
+    own = tuple(other for other in levels_of([x]) if other is not level)
+    return rewrapped(in_front(x, (*own, level), full=True), own)
+
+
+# -- one example after the other --------------------------------------------------------------------------------
+
+
+def one_by_one(function: Callable[..., Any], arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
+    """A function of one example after the other, at the innermost level of its arguments; the results as one batch."""
+    level = levels_of(batched_in((arguments, list(keywords.values()))))[-1]
+    results = []
+    for i in range(level.size):
+        results.append(function(*[example(x, level, i) for x in arguments], **{n: example(x, level, i) for n, x in keywords.items()}))
+    return _together(results, level)
+
+
+def batched_in(argument: Any) -> list[Any]:
+    """The tensors of nested lists."""
+    if isinstance(argument, (list, tuple)):
+        return [x for part in argument for x in batched_in(part)]
+    return [argument] if isinstance(argument, Tensor) else []
+
+
+def example(x: Any, level: BatchLevel, i: int) -> Any:
+    """One example of what is batched along a level: of tensors, and of lists of them."""
+    if isinstance(x, (list, tuple)) and not hasattr(x, "_fields"):
+        return type(x)([example(part, level, i) for part in x])
+    if not isinstance(x, Batched) or level not in x.levels:
+        return x
+    place = x.levels.index(level)
+    part = getitem(x.physical, index=(*((None, None, None),) * place, i, ...))
+    return rewrapped(part, tuple(other for other in x.levels if other is not level))
+
+
+def _together(results: Sequence[Any], level: BatchLevel) -> Any:
+    first = results[0]
+    if isinstance(first, tuple):
+        parts = [_together([r[i] for r in results], level) for i in range(len(first))]
+        return type(first)(*parts) if hasattr(first, "_fields") else tuple(parts)
+    if not isinstance(first, Tensor):
+        return first
+    inner = tuple(other for other in levels_of(results) if other is not level)
+    levels = tuple(sorted((*inner, level), key=lambda other: other.depth))
+    rows = [in_front(r, inner, full=True) for r in results]
+    return rewrapped(stack(*rows, axis=levels.index(level)), levels)
+
+
+def by_example(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that asks for entries, of one example after the other."""
+
+    @functools.wraps(function)
+    def run(*arguments: Any, **keywords: Any) -> Any:
+        if state.batch_levels and levels_of(batched_in((arguments, list(keywords.values())))):
+            return one_by_one(function, arguments, keywords)
+        return function(*arguments, **keywords)
+
+    return run
 
 
 class ForwardLevel:

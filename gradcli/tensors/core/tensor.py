@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradcli.tensors.core.dtypes import FLOATS
-from gradcli.tensors.core.entries import Entries
+from gradcli.tensors.core.entries import Entries, legacy
 from gradcli.tensors.core.hooks import RemovableHandle
-from gradcli.tensors.core.modes import check_untransformed, state
-from gradcli.tensors.core.nested_lists import legacy
+from gradcli.tensors.core.modes import check_untransformed, state, warn
 from gradcli.tensors.core.node import AccumulateGrad, Node
-from gradcli.tensors.core.user_warnings import warn
 from gradcli.tensors.core.views import View, regenerate
 
 if TYPE_CHECKING:  # what stands on rooms above this one, and every function of the catalogue: torch/methods.py attaches it

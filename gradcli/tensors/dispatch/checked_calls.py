@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from inspect import unwrap
 from typing import Any, TypeVar, cast
 
+import numpy as np
+
+from gradcli.errors import ArgumentError, AxisError, GradcliError, ShapeError
+from gradcli.ops.pytorch import unbroadcastable
+from gradcli.ops.spec import Op
+from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.tensor import Tensor
+from gradcli.tensors.dispatch.pytorch_types import bare, refused, takes_mask, takes_one_dtype, takes_rank
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -51,3 +58,69 @@ def checked(function: _Function, name: str = "") -> _Function:
         return function(*arguments, **keywords)
 
     return cast(_Function, run)
+
+
+# -- Errors for operands that do not fit, of PyTorch's types ---------------------------------------
+
+
+def explained(op: Op, arrays: Sequence[Any], static: Mapping[str, Any], error: Exception) -> Exception:
+    """The error of an operation that failed."""
+    shapes = [None if a is None else np.shape(a) for a in arrays]
+    if isinstance(error, np.exceptions.AxisError) and error.axis is not None and error.ndim is not None:
+        return AxisError(error.axis, error.ndim)
+    if op.elementwise:
+        said = unbroadcastable([s for s in shapes if s is not None])
+        if said:
+            return RuntimeError(said)
+    try:
+        if op.shape is not None:
+            op.shape(*shapes, **static)
+    except GradcliError as better:
+        return better
+    except Exception:  # the shape rule knows no more than the operation
+        pass
+    kind = next((kind for kind in (IndexError, TypeError) if isinstance(error, kind)), RuntimeError)
+    return kind(f"{op.name}: {error}")
+
+
+class ArgumentValueError(ArgumentError, ValueError):
+    """A value that an argument may not have: PyTorch raises ValueError for some, RuntimeError for others."""
+
+
+class ShapeValueError(ShapeError, ValueError):
+    """Shapes that do not fit, of which the same is true."""
+
+
+def also_value_error(error: ArgumentError | ShapeError) -> GradcliError:
+    """The same error as a ValueError, too, unless it is one of another of Python's types."""
+    if isinstance(error, (TypeError, LookupError, ValueError)):
+        return error
+    same = (ArgumentValueError if isinstance(error, ArgumentError) else ShapeValueError)(error.message)
+    same.__dict__.update(error.__dict__)
+    return same
+
+
+def check_same_dtype(operands: Sequence[Any]) -> None:
+    """Refuse products of several dtypes, which do not promote. Raises RuntimeError, as PyTorch."""
+    kinds = [array.dtype.name for o in operands if isinstance(array := getattr(o, "array", None), np.ndarray)]
+    if len(set(kinds)) > 1:
+        raise RuntimeError(f"both factors must have one dtype, not {kinds[0]} and {kinds[1]}")
+
+
+def check_taken(name: str, arguments: Sequence[Any]) -> None:
+    """Refuse tensors of a dtype, of different dtypes or of a rank that PyTorch's function does not take."""
+    name = bare(name)
+    arrays = [array for a in arguments if isinstance(array := getattr(a, "array", None), np.ndarray)]
+    if len(arrays) > 1 and hasattr(arguments[1], "array"):
+        first, second = arrays[0].dtype, arrays[1].dtype
+        if takes_mask(name) and second.kind != "b":
+            raise RuntimeError(f"{name}: the mask must be of booleans, not of {second.name}")
+        if takes_one_dtype(name) and first != second:
+            raise RuntimeError(f"{name}: the tensors must have one dtype, not {first.name} and {second.name}")
+    if arrays and not any(array.dtype.kind in dtypes.FLOATS for array in arrays):
+        error = refused(name, dtypes.result_type(arrays))
+        if error is not None:
+            raise error
+    for array in arrays:
+        if not takes_rank(name, array.ndim):
+            raise RuntimeError(f"{name} takes no tensors of {array.ndim} axes")

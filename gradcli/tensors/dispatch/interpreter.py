@@ -20,9 +20,20 @@ from gradcli.ops.spec import Op
 from gradcli.ops.structure import clone
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.backward import grad
-from gradcli.tensors.core.batched import Batched, Levels, extents, in_front, levels_of, memory_of, one_by_one, rewrapped
 from gradcli.tensors.core.casts import cast
-from gradcli.tensors.core.levels import innermost, set_tangent, tangent_of
+from gradcli.tensors.core.levels import (
+    Batched,
+    Levels,
+    extents,
+    in_front,
+    innermost,
+    levels_of,
+    memory_of,
+    one_by_one,
+    rewrapped,
+    set_tangent,
+    tangent_of,
+)
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.apply import apply, plain

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -18,25 +20,75 @@ from gradcli.ops.registry import named, public_names
 from gradcli.ops.spec import Composite, Op
 from gradcli.ops.structure import clone
 from gradcli.tensors.core import dtypes
-from gradcli.tensors.core.batched import Batched, NotBatchedError, batched_in, levels_of, one_by_one
-from gradcli.tensors.core.casts import as_tensor
-from gradcli.tensors.core.halves import is_half
+from gradcli.tensors.core.casts import as_tensor, cast
+from gradcli.tensors.core.dtypes import float32, is_half
 from gradcli.tensors.core.in_place import check_places, check_writable, update
-from gradcli.tensors.core.levels import moves
-from gradcli.tensors.core.modes import state
+from gradcli.tensors.core.levels import Batched, NotBatchedError, batched_in, levels_of, moves, one_by_one
+from gradcli.tensors.core.modes import state, warn
 from gradcli.tensors.core.node import next_index
 from gradcli.tensors.core.subscripts import one_of_several
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.core.user_warnings import warn
-from gradcli.tensors.dispatch.apply import apply
+from gradcli.tensors.dispatch.apply import apply, region_of
 from gradcli.tensors.dispatch.call_arguments import HOST, NUMPY_HOST, SCIPY_HOST, arrangement, rehearsal
-from gradcli.tensors.dispatch.error_messages import also_value_error, check_same_dtype, check_taken
-from gradcli.tensors.dispatch.halves import in_float32
-from gradcli.tensors.dispatch.named_results import named_results
-from gradcli.tensors.dispatch.pytorch_calls import check_of, takes_dtype
-from gradcli.tensors.dispatch.pytorch_types import concerns_floats, is_of_numbers, is_particular, no_tensor
-from gradcli.tensors.dispatch.regions import region_of
-from gradcli.tensors.dispatch.whole_numbers import settle
+from gradcli.tensors.dispatch.checked_calls import also_value_error, check_same_dtype, check_taken
+from gradcli.tensors.dispatch.pytorch_types import check_of, concerns_floats, is_of_numbers, is_particular, no_tensor, settle, takes_dtype
+
+# -- Results of several tensors with names: ``torch.return_types.max(values=..., indices=...)`` ----
+
+
+@cache
+def _type(name: str, fields: tuple[str, ...]) -> Any:
+    base: Any = namedtuple(name, fields)  # type: ignore[misc]  # the fields are known when it runs
+
+    def __repr__(self: Any) -> str:
+        parts = ",\n".join(f"{field}={getattr(self, field)!r}" for field in fields)
+        return f"torch.return_types.{name}(\n{parts})"
+
+    return type(name, (base,), {"__repr__": __repr__, "__slots__": ()})
+
+
+def named_results(name: str, fields: tuple[str, ...], parts: tuple[Any, ...]) -> Any:
+    """The parts under their names."""
+    return _type(name.removeprefix("Tensor.").replace(".", "_"), fields)(*parts)
+
+
+# -- Functions of floats of 16 bits that are made of operations: these compute in float32, and the
+# results alone are rounded.
+
+
+def in_float32(record: Composite, operands: list[Any], apply: Callable[[list[Any]], Any]) -> Any:
+    """What a function gives of operands in float32, in the dtype that they had; None where it is to compute with them as they are.
+
+    It is where a result shows an operand's memory: such functions move entries, and round nothing.
+    """
+    if record.torch.shares or record.torch.region or record.torch.sealed or record.torch.format:
+        return None
+    given: list[tuple[Tensor, Tensor]] = []
+
+    def wide(operand: Any) -> Any:
+        if isinstance(operand, list):
+            return [wide(part) for part in operand]
+        if not isinstance(operand, Tensor) or not is_half(operand.array.dtype):
+            return operand
+        given.append((operand, cast(operand, float32.numpy)))
+        return given[-1][1]
+
+    result = apply([wide(operand) for operand in operands])
+    kind = given[0][0].array.dtype
+    parts = result if isinstance(result, tuple) else (result,)
+    if any(np.may_share_memory(part.array, x.array) for part in parts if isinstance(part, Tensor) for _, x in given):
+        return None
+    rounded = tuple([_rounded(part, kind) for part in parts])
+    return rounded if isinstance(result, tuple) else rounded[0]
+
+
+def _rounded(part: Any, kind: np.dtype[Any]) -> Any:
+    if not isinstance(part, Tensor) or part.dtype is not float32:
+        return part
+    result = cast(part, kind)
+    if result.node is not None and part.node is not None:
+        result.node.label = part.node.label
+    return result
 
 
 @cache

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cache
-from typing import Any, Literal
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, reduce
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+
+from gradcli.errors import AxisError
+from gradcli.tensors.core import dtypes
+from gradcli.tensors.core.casts import cast
+from gradcli.tensors.core.tensor import Tensor
 
 _BOTH = ("x", "y")
 _LAST = ("y",)
@@ -200,3 +205,247 @@ def no_tensor(name: str, operand: str, argument: object) -> TypeError:
     """The error for something else in the place of a tensor."""
     shown, function = _SPELLED.get(operand, operand), name.rpartition(".")[2]
     return TypeError(f"{function}(): argument '{shown}' must be Tensor, not {type(argument).__name__}")
+
+
+# -- Calls that PyTorch refuses by what their arguments say, where the same call would be computed -
+
+
+Check = Callable[[Sequence[Any], Mapping[str, Any]], Exception | None]
+
+# Functions that take the dtype which they compute in.
+_WITH_DTYPE = frozenset({
+    "sum", "prod", "mean", "nansum", "nanmean", "cumsum", "cumprod", "softmax", "log_softmax", "softmin", "norm",
+    "vector_norm", "matrix_norm", "frobenius_norm", "nuclear_norm",
+})  # fmt: skip
+
+
+def takes_dtype(name: str) -> bool:
+    """Tell whether a function of PyTorch's has a dtype among its parameters."""
+    return name.rpartition(".")[2].rstrip("_") in _WITH_DTYPE
+
+
+@cache
+def check_of(name: str) -> Check | None:
+    """The check of the arguments of a function of PyTorch's, if there is one."""
+    return _CHECKS.get(bare(name).rstrip("_"))
+
+
+def _given(arguments: Sequence[Any], keywords: Mapping[str, Any], place: int, *names: str) -> Any:
+    if len(arguments) > place:
+        return arguments[place]
+    return next((keywords[name] for name in names if name in keywords), None)
+
+
+def _no_bounds(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
+    unknown = not arguments or keywords.keys() - {"min", "max", "out"}  # of which the call itself says so
+    if not unknown and _given(arguments, keywords, 1, "min") is None and _given(arguments, keywords, 2, "max") is None:
+        return RuntimeError("clamp needs a bound, min or max")
+    return None
+
+
+def _unpaired(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
+    shifts, dims = _given(arguments, keywords, 1, "shifts"), _given(arguments, keywords, 2, "dims")
+    if dims is None or dims == ():
+        return None
+    counts = [len(part) if isinstance(part, (tuple, list)) else 1 for part in (shifts, dims)]
+    return None if counts[0] == counts[1] else RuntimeError("roll needs as many shifts as dims, not {} and {}".format(*counts))
+
+
+def _no_share(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
+    q = _given(arguments, keywords, 1, "q")
+    array = np.asarray(getattr(q, "array", q))
+    outside = array.dtype.kind in "iuf" and not ((array >= 0) & (array <= 1)).all()
+    return RuntimeError("quantile: q must be between 0 and 1") if outside else None
+
+
+def _no_places(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
+    kind = getattr(_given(arguments, keywords, 1, "index"), "dtype", None)
+    return None if kind is None or kind.name == "int64" else RuntimeError(f"take: places are int64, not {kind.name}")
+
+
+def _of_a_number(place: int) -> Check:
+    """Refuse axes of a tensor without any, but for 0, along which it has one entry."""
+
+    def check(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
+        axis = _given(arguments, keywords, place, "dim", "axis")
+        if not arguments or getattr(arguments[0], "ndim", None) != 0 or type(axis) is not int or axis in (0, -1):
+            return None
+        return AxisError(axis, 0)
+
+    return check
+
+
+def _other_source(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
+    parts = _given(arguments, keywords, 0, "input"), _given(arguments, keywords, 3, "src")
+    kinds = [getattr(part, "dtype", None) for part in parts]
+    if None in kinds or kinds[0] is kinds[1]:
+        return None
+    return RuntimeError(f"the source of a scatter must have the dtype of the tensor, {kinds[0]}, not {kinds[1]}")
+
+
+def _between_whole_numbers(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
+    """Refuse what PyTorch would round; bytes are pictures, of which the nearest ones are chosen."""
+    x, mode = _given(arguments, keywords, 0, "input"), _given(arguments, keywords, 3, "mode") or "nearest"
+    kind = getattr(x, "dtype", None)
+    if kind is None or kind.is_floating_point or (kind.name == "uint8" and mode.startswith("nearest")):
+        return None
+    return NotImplementedError(f"interpolate has no mode {mode!r} for {kind.name}; x.float() has one")
+
+
+def _labels(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
+    """Refuse labels that are not whole numbers; of the input's shape, they are shares of the classes."""
+    x, target = _given(arguments, keywords, 0, "input"), _given(arguments, keywords, 1, "target")
+    kind = getattr(target, "dtype", None)
+    if kind is None or not hasattr(x, "shape"):
+        return None
+    shares = x.shape == target.shape
+    if kind.is_floating_point if shares else kind.name in ("int64", "uint8"):
+        return None
+    wanted = "shares of the classes are floats" if shares else "labels are int64 or uint8"
+    return RuntimeError(f"target: {wanted}, not {kind.name}")
+
+
+def _no_chances(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
+    for place, name in enumerate(("input", "target")):
+        array = getattr(_given(arguments, keywords, place, name), "array", None)
+        if array is not None and not ((array >= 0) & (array <= 1)).all():
+            return RuntimeError(f"{name}: all entries must be between 0 and 1")
+    return None
+
+
+def _negative_variance(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
+    var = _given(arguments, keywords, 2, "var")
+    array = getattr(var, "array", None)
+    negative = bool((array < 0).any()) if array is not None else isinstance(var, float) and var < 0
+    return ValueError("var has negative entries") if negative else None
+
+
+def _crossed_bounds(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
+    low, high = _given(arguments, keywords, 1, "lower"), _given(arguments, keywords, 2, "upper")
+    crossed = isinstance(low, (int, float)) and isinstance(high, (int, float)) and low > high
+    return RuntimeError(f"rrelu: lower, {low}, is above upper, {high}") if crossed else None
+
+
+_CHECKS: Mapping[str, Check] = {
+    **dict.fromkeys(("clamp", "clip"), _no_bounds), "roll": _unpaired, "take": _no_places, "interpolate": _between_whole_numbers,
+    **dict.fromkeys(("scatter", "scatter_add", "scatter_reduce"), _other_source),
+    **dict.fromkeys(("sort", "argsort", "argmax", "argmin", "mode", "median", "nanmedian", "flatten"), _of_a_number(1)),
+    **dict.fromkeys(("topk", "kthvalue", "linalg.vector_norm"), _of_a_number(2)),
+    **dict.fromkeys(("cross_entropy", "nll_loss"), _labels), "binary_cross_entropy": _no_chances,
+    **dict.fromkeys(("quantile", "nanquantile"), _no_share),
+    "gaussian_nll_loss": _negative_variance, "rrelu": _crossed_bounds,
+}  # fmt: skip
+
+
+# -- Functions that are made of operations on floats, called with whole numbers: what they take,
+# and which dtype their results have.
+
+
+_EXACT = 2**53  # whole numbers up to it are floats
+_DIVISIONS = ("div", "divide", "true_divide")
+_LAST_WHOLE = ("value", "source", "src")
+
+
+class Settled(NamedTuple):
+    """A call with floats in the place of whole numbers, and the dtype of its result, where it is not that of the call."""
+
+    arguments: tuple[Any, ...]
+    keywords: dict[str, Any]
+    kind: dtypes.dtype | None
+
+
+def settle(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Settled | None:
+    """What a call of one of PyTorch's functions becomes; None where it stays as it is."""
+    name = bare(name)
+    rule = "common" if name in _DIVISIONS else RESULTS.get(name)
+    if rule == "value":
+        return _of_its_dtype(arguments, keywords)
+    if rule == "source":
+        return _of_its_source(arguments, keywords)
+    tensors = [a.array for a in arguments if isinstance(a, Tensor)]
+    if scales(name):
+        return _scaled(name, arguments, keywords)
+    if rule in ("double", "promoted"):
+        common = np.dtype(np.float64) if rule == "double" else reduce(dtypes.joined, [a.dtype for a in tensors])
+        wanted = dtypes.of_numpy(common)
+        return Settled(_in_dtype(arguments, wanted), dict(keywords), None) if wanted.is_floating_point else None
+    if rule is None or not tensors or any(a.dtype.kind in dtypes.FLOATS for a in tensors):
+        return None
+    if name in _DIVISIONS:
+        if keywords.get("rounding_mode") != "trunc" or any(isinstance(a, float) for a in arguments):
+            return None
+        if not np.all(tensors[-1] if isinstance(arguments[-1], Tensor) else arguments[-1]):
+            raise RuntimeError("ZeroDivisionError")
+    if rule == "float":
+        return Settled((arguments[0].to(dtypes.get_default_dtype()), *arguments[1:]), dict(keywords), None)
+    whole = TRUNCATED.get(name, ())
+    keywords = {key: int(value) if key in whole and isinstance(value, float) else value for key, value in keywords.items()}
+    kind = np.dtype(np.int64) if rule == "long" else tensors[0].dtype if rule == "first" else _common(arguments)
+    index = 2 if name == "scatter_add" else -1  # which stays one of whole numbers
+    given = [_as_float(a, name) if isinstance(a, Tensor) and place != index else a for place, a in enumerate(arguments)]
+    return Settled(tuple(given), keywords, dtypes.of_numpy(kind))
+
+
+def _in_dtype(arguments: Sequence[Any], kind: dtypes.dtype) -> tuple[Any, ...]:
+    return tuple([a.to(kind) if isinstance(a, Tensor) else a for a in arguments])
+
+
+def _common(arguments: Sequence[Any]) -> np.dtype[Any]:
+    return dtypes.result_type([a.array if isinstance(a, Tensor) else a for a in arguments])
+
+
+def _of_its_source(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Settled | None:
+    """A part that is put into the first tensor, in the dtype of that; so is the result."""
+    if len(arguments) < 2 or not all(isinstance(a, Tensor) for a in arguments[:2]):
+        return None
+    first, source, *rest = arguments
+    if first.array.dtype.kind in dtypes.FLOATS:
+        return Settled((first, source.to(first.dtype), *rest), dict(keywords), None)
+    floats = [_as_float(a.to(first.dtype), "scatter") for a in (first, source)]
+    return Settled((*floats, *rest), dict(keywords), first.dtype)
+
+
+def _scaled(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Settled | None:
+    """Whole numbers plus alpha times whole numbers: alpha is one, too, and so are the products."""
+    alpha, tensors = keywords.get("alpha", 1), [a for a in arguments if isinstance(a, Tensor)]
+    numbers = all(isinstance(a, (Tensor, bool, int, float)) for a in arguments)
+    numbers = numbers and isinstance(alpha, (bool, int, float))
+    if len(arguments) != 2 or not numbers or not tensors or (name == "rsub" and len(tensors) < 2):
+        return None
+    kind = dtypes.of_numpy(_common(arguments))
+    if kind.is_floating_point and not isinstance(alpha, bool):
+        return None
+    if isinstance(alpha, float) or (isinstance(alpha, bool) and kind is not dtypes.bool_):
+        raise RuntimeError(f"{name}: alpha is no number of {kind.name}, as the result is")
+    if alpha == 1 and isinstance(arguments[0], Tensor):
+        return None
+    given = [a if isinstance(a, Tensor) else Tensor(np.asarray(a)) for a in arguments]
+    return Settled(_in_dtype(given, kind), {**keywords, "alpha": int(alpha)}, kind)
+
+
+def _as_float(argument: Tensor, name: str) -> Tensor:
+    if argument.array.dtype.itemsize == 8 and argument.array.size and np.abs(argument.array).max() > _EXACT:
+        raise RuntimeError(f"{name}(): whole numbers above 2**53 would be rounded here; .double() says that they may be")
+    return cast(argument, np.dtype(np.float64))
+
+
+def _of_its_dtype(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Settled | None:
+    """A value that is put into the first tensor, in the dtype of that; so is the result."""
+    first = arguments[0] if arguments else None
+    name = next((key for key in _LAST_WHOLE if key in keywords), None)
+    value = arguments[-1] if name is None else keywords[name]
+    if not isinstance(first, Tensor):
+        return None
+    whole, number = not first.dtype.is_floating_point, isinstance(value, (bool, int, float))
+    if not whole and (number or getattr(value, "dtype", first.dtype) is first.dtype):
+        return None
+    keywords = dict(keywords)
+    if whole and isinstance(keywords.get("alpha"), float):
+        keywords["alpha"] = int(keywords["alpha"])  # as whole numbers are multiplied with it
+    if isinstance(value, Tensor) and not value.array.ndim:
+        value = value.to(first.dtype)
+    elif number:
+        value = np.asarray(value).astype(first.array.dtype).item()
+    if name is not None:
+        return Settled(tuple(arguments), {**keywords, name: value}, first.dtype)
+    return Settled((*arguments[:-1], value), keywords, first.dtype)

@@ -11,14 +11,13 @@ import numpy as np
 from gradcli.errors import UnreadArgumentError
 from gradcli.ops.calling.inputs import unmasked
 from gradcli.tensors.core import dtypes
-from gradcli.tensors.core.batched import check_no_examples
 from gradcli.tensors.core.casts import as_tensor
-from gradcli.tensors.core.device import check_device
-from gradcli.tensors.core.nested_lists import array_of, default_float
+from gradcli.tensors.core.entries import array_of, default_float
+from gradcli.tensors.core.levels import check_no_examples
+from gradcli.tensors.core.modes import check_device, warn
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.core.user_warnings import warn
 from gradcli.tensors.dispatch.checked_calls import checked
-from gradcli.tensors.torch.generator import Generator, default_generator, in_memory_order
+from gradcli.tensors.torch.random_fills import Generator, default_generator, in_memory_order
 
 COPIED = (
     "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "

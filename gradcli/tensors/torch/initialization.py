@@ -10,7 +10,7 @@ import numpy as np
 
 from gradcli.tensors.core.modes import no_grad
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.torch.generator import default_generator
+from gradcli.tensors.torch.random_fills import default_generator
 
 _GAINS = {
     **dict.fromkeys(("linear", "sigmoid"), 1.0), "tanh": 5 / 3, "relu": math.sqrt(2), "selu": 3 / 4,

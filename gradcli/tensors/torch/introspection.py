@@ -9,8 +9,8 @@ import numpy as np
 
 from gradcli.errors import LinAlgError
 from gradcli.tensors.core import dtypes
-from gradcli.tensors.core.batched import by_example
-from gradcli.tensors.core.device import check_device
+from gradcli.tensors.core.levels import by_example
+from gradcli.tensors.core.modes import check_device
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.checked_calls import checked
 

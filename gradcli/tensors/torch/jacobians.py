@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.tensors.core.backward import grad
-from gradcli.tensors.core.batched import NotBatchedError
+from gradcli.tensors.core.levels import NotBatchedError
 from gradcli.tensors.core.modes import enable_grad
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.torch.catalogue_functions import stack

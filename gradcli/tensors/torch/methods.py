@@ -2,38 +2,188 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
-from types import MethodType
+from types import MappingProxyType, MethodType
 from typing import Any
 
+import numpy as np
+
+from gradcli.graph.nodes import Operand
+from gradcli.ops.arrays.shapes import swapaxes, transpose
 from gradcli.ops.calling import meanings
 from gradcli.ops.calling.prefixes import TORCH
-from gradcli.ops.registry import public_names
+from gradcli.ops.elementwise.arithmetic import abs_
+from gradcli.ops.pytorch import unbroadcastable
+from gradcli.ops.registry import public_names, registry
+from gradcli.ops.spec import Op
 from gradcli.tensors.core.backward import backward_of
-from gradcli.tensors.core.batched import levels_of, own_entries
-from gradcli.tensors.core.device import check_device
-from gradcli.tensors.core.entry_writing import write
-from gradcli.tensors.core.in_place import update
-from gradcli.tensors.core.subscripts import get, rows
+from gradcli.tensors.core.casts import as_tensor
+from gradcli.tensors.core.in_place import check_places, check_writable, replace, update
+from gradcli.tensors.core.levels import levels_of, memory_of, own_entries
+from gradcli.tensors.core.modes import check_device, state, warn
+from gradcli.tensors.core.subscripts import get, mask_of, mismatch, rows, write
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.core.user_warnings import warn
-from gradcli.tensors.dispatch.apply import apply
+from gradcli.tensors.core.views import writable
+from gradcli.tensors.dispatch.apply import apply, fast_path, slow_path
 from gradcli.tensors.dispatch.checked_calls import checked
 from gradcli.tensors.dispatch.interpreter import interpret
 from gradcli.tensors.dispatch.library_calls import call, direct, known
 from gradcli.tensors.dispatch.pytorch_types import is_in_place_too, is_method, is_particular
 from gradcli.tensors.torch import creation
-from gradcli.tensors.torch.bits import BITS
-from gradcli.tensors.torch.cast_methods import CASTS
+from gradcli.tensors.torch.cast_methods import BIT_OPERATORS, BITS, CASTS, MEMORY, rearranged
 from gradcli.tensors.torch.catalogue_functions import where_of
 from gradcli.tensors.torch.display import shown
-from gradcli.tensors.torch.in_place_methods import IN_PLACE
 from gradcli.tensors.torch.introspection import METHODS, PLAIN_METHODS
-from gradcli.tensors.torch.memory_methods import MEMORY
-from gradcli.tensors.torch.numpy_protocols import function_on_tensors, ufunc_on_tensors
-from gradcli.tensors.torch.operators import OPERATORS
 from gradcli.tensors.torch.random_fills import RANDOM, RANDOM_IN_PLACE
+from gradcli.tensors.torch.scipy_functions import function_on_tensors, ufunc_on_tensors
+
+# -- Methods that give a tensor new content, or a new shape, in place ------------------------------
+
+
+def _copy(x: Tensor, source: Any, non_blocking: bool = False) -> Tensor:
+    value = as_tensor(source)
+    check_writable(x, value)
+    check_places(x)
+    said = unbroadcastable([x.array.shape, value.array.shape])
+    if said:
+        raise RuntimeError(said)
+    if value.array.ndim > x.array.ndim:
+        have, common = list(x.array.shape), list(np.broadcast_shapes(x.array.shape, value.array.shape))
+        raise RuntimeError(f"output with shape {have} doesn't match the broadcast shape {common}")
+    return replace(x, value.to(x.dtype), "CopyBackwards")
+
+
+def _filled(x: Tensor, value: Any) -> Tensor:
+    return _written(x, value, "FillBackward0")
+
+
+def _written(x: Tensor, value: Any, label: str) -> Tensor:
+    if not hasattr(value, "__float__"):
+        raise TypeError(f"fill_(): argument 'value' must be Number, not {type(value).__name__}")
+    if isinstance(value, Tensor):
+        if value.array.ndim:
+            raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.array.ndim} dimensions.")
+        value = value.to(x.dtype) if value.requires_grad or state.interpreter is not None else value.item()
+    check_writable(x, value)
+    if not writable(memory_of(x)):
+        check_places(x)
+    return replace(x, value, label)
+
+
+def _zeroed(x: Tensor) -> Tensor:
+    return _written(x, 0, "ZeroBackward0")
+
+
+def _index_put(x: Tensor, indices: Any, values: Any, accumulate: bool = False) -> Tensor:
+    if isinstance(values, Tensor) and values.dtype != x.dtype:
+        raise RuntimeError(mismatch(x, values))
+    if accumulate:
+        masks = tuple(Tensor(mask_of(part.array)) for part in indices)
+        return update(x, "index_put", (masks, values, True), {})
+    write(x, tuple(indices), values)
+    return x
+
+
+def _rearranged(name: str) -> Callable[..., Tensor]:
+    """In-place methods that change a tensor's shape, not its entries."""
+
+    def change(x: Tensor, *arguments: Any, **keywords: Any) -> Tensor:
+        return rearranged(x, lambda now: call(name, TORCH, (now, *arguments), keywords))
+
+    return change
+
+
+IN_PLACE: dict[str, Callable[..., Tensor]] = {
+    "copy_": _copy,
+    "index_put_": _index_put,
+    "fill_": _filled,
+    "zero_": _zeroed,
+    **{f"{name}_": _rearranged(name) for name in ("t", "squeeze", "unsqueeze", "transpose", "swapaxes", "swapdims")},
+}
+
+
+# -- Python's operators of tensors: those that records name, and those of bits ---------------------
+
+
+_OPERANDS = (Operand, int, float, np.ndarray, np.generic)
+_NO_STATIC: Mapping[str, Any] = MappingProxyType({})
+
+
+def _operator(op: Op, reflected: bool = False) -> Callable[[Any, Any], Any]:
+    """The method of an operator, from the left or the right; Python asks the other operand if it is no number."""
+    path, taken = fast_path(op) or _no_path, _OPERANDS if op.elementwise else (Operand, np.ndarray)
+
+    def operator(self: Tensor, other: Any) -> Any:
+        operands = (other, self) if reflected else (self, other)
+        tensor = path(operands, _NO_STATIC)
+        if tensor is not None:
+            return tensor
+        return slow_path(op, operands, _NO_STATIC) if isinstance(other, taken) else NotImplemented
+
+    return operator
+
+
+def _no_path(operands: Any, static: Any) -> None:
+    """The fast path of operations that have none."""
+
+
+def _in_place(name: str) -> Callable[[Tensor, Any], Tensor]:
+    return lambda x, other: update(x, name, (other,), {})
+
+
+def _recorded() -> dict[str, Callable[..., Any]]:
+    """The methods of the operations that are operators: from the left, from the right, and in place."""
+    found: dict[str, Callable[..., Any]] = {}
+    for op in registry().values():
+        name = op.torch.operator
+        if not name:
+            continue
+        found[f"__{name}__"] = _operator(op)
+        if op.result != "bool":
+            # with a number on the left, the tensor is the first operand where the order does not matter, as in PyTorch
+            found[f"__r{name}__"] = _operator(op, reflected=not op.facts.commutes)
+            if op.elementwise:
+                found[f"__i{name}__"] = _in_place(f"__{name}__")
+    return found
+
+
+def _unchanged(x: Tensor) -> Tensor:
+    return x
+
+
+def _abs(x: Tensor) -> Any:
+    return abs_(x)
+
+
+# -- transposes -------------------------------------------------------------------------------------------------
+
+
+def _transposed(x: Tensor) -> Any:
+    return transpose(x, axes=None)
+
+
+def _matrix_transposed(x: Tensor) -> Any:
+    if x.ndim not in (0, 2):
+        raise RuntimeError(f"tensor.H is of matrices, not of {x.ndim} axes: tensor.mH is of batches of them")
+    return _matrices_transposed(x)
+
+
+def _matrices_transposed(x: Tensor) -> Any:
+    if x.ndim == 1:
+        raise RuntimeError("tensor.mT is only supported on matrices or batches of matrices. Got 1-D tensor.")
+    return swapaxes(x, axis1=-1, axis2=-2) if x.ndim else _transposed(x)
+
+
+def _imaginary(x: Tensor) -> Any:
+    raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+
+
+OPERATORS: dict[str, Any] = {
+    **_recorded(), "__pos__": _unchanged, "__abs__": _abs, **BIT_OPERATORS,
+    "T": property(_transposed), "mT": property(_matrices_transposed), "mH": property(_matrices_transposed),
+    "H": property(_matrix_transposed), "real": property(_unchanged), "imag": property(_imaginary),
+}  # fmt: skip
 
 
 def _new(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
@@ -145,3 +295,22 @@ def _install() -> None:
 
 
 _install()
+
+
+# -- ``torch.nn.Parameter``: leaves that say of themselves that they are what is trained -----------
+
+
+class _Kind(type):
+    def __instancecheck__(cls, x: Any) -> bool:
+        return isinstance(x, Tensor) and x._is_param
+
+
+class Parameter(metaclass=_Kind):
+    """A leaf of the same memory, which requires grad. What is computed of it are tensors as any other."""
+
+    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
+        if data is not None and not isinstance(data, Tensor):
+            raise TypeError(f"Parameter data has to be a tensor, but got {type(data).__name__}")
+        leaf = Tensor([]) if data is None else Tensor(data.array)
+        leaf._is_param = True
+        return leaf.requires_grad_(requires_grad)

@@ -7,11 +7,11 @@ from types import SimpleNamespace
 from typing import Any
 
 from gradcli.tensors.core import casts, dtypes, modes
-from gradcli.tensors.core.device import device, get_default_device, set_default_device
+from gradcli.tensors.core.modes import device, get_default_device, set_default_device
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.checked_calls import checked
 from gradcli.tensors.dispatch.library_calls import missing
-from gradcli.tensors.torch import catalogue_functions, creation, display, generator
+from gradcli.tensors.torch import catalogue_functions, creation, display, random_fills
 from gradcli.tensors.transforms import vectorizing
 
 _PUBLIC = {
@@ -24,7 +24,7 @@ _PUBLIC = {
     modes: (
         "no_grad", "enable_grad", "inference_mode", "set_grad_enabled", "is_grad_enabled", "is_inference_mode_enabled",
     ),
-    generator: ("Generator", "manual_seed", "initial_seed", "seed", "default_generator", "get_rng_state", "set_rng_state"),
+    random_fills: ("Generator", "manual_seed", "initial_seed", "seed", "default_generator", "get_rng_state", "set_rng_state"),
     display: ("set_printoptions", "get_printoptions", "printoptions"),
     dtypes: ("dtype", "Size", "set_default_dtype", "get_default_dtype"),
 }  # fmt: skip
@@ -98,9 +98,9 @@ def resolve(name: str, where: str = "torch") -> Any:
         return NAMES[name]
     without(name, where)
     if name in ("save", "load"):
-        from gradcli.tensors.torch import serialization
+        from gradcli.tensors.torch import display
 
-        return getattr(serialization, name)
+        return getattr(display, name)
     if name.startswith("_"):
         raise AttributeError(f"module 'gradcli' has no attribute {name!r}")
     writing = catalogue_functions.in_place(name, where) or ((lambda x: x.zero_()) if name == "zero_" else None)
