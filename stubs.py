@@ -130,10 +130,9 @@ def _homes(value: Any) -> Iterator[str]:
     home = getattr(value, "__module__", None)
     if home is not None and home.startswith("gradcli."):
         yield home
-    for module in ("casts", "creation", "display", "random_fills", "modes", "dtypes"):
-        place = f"gradcli.tensors.{'torch' if module in ('creation', 'display', 'generator') else 'core'}.{module}"
+    for place in ("core.casts", "torch.creation", "torch.display", "torch.random_fills", "core.modes", "core.dtypes"):
         if callable(value) and not isinstance(value, dtypes.dtype):
-            yield place
+            yield f"gradcli.tensors.{place}"
 
 
 def _wrapped(imports: Iterable[str]) -> list[str]:
