@@ -172,8 +172,7 @@ class GradFile(CheckedFile):
         from gradcli.language.run import statements
         from gradcli.language.tree import Assertion, Query
         from gradcli.limits import DEFAULT
-        from gradcli.query.cases import Known, Runner, Statements
-        from gradcli.query.outcome import CaseNames, marks_of
+        from gradcli.query.cases import CaseNames, Known, Runner, Statements, marks_of
 
         file = shown(self.path)  # tests may go to other folders
         parsed = list(statements(lines_of(str(self.path), DEFAULT.length), file, DEFAULT))
@@ -200,8 +199,7 @@ class RecordFile(CheckedFile):
         from gradcli.files.stores import lines_of
         from gradcli.limits import DEFAULT
         from gradcli.query.bindings import Programs
-        from gradcli.query.cases import CheckedLines, Known, RecordCase
-        from gradcli.query.outcome import CaseNames
+        from gradcli.query.cases import CaseNames, CheckedLines, Known, RecordCase
         from gradcli.query.unused_names import UsedNames
         from gradcli.report.identities import given_of
         from gradcli.report.json_text import canonical, id_text
@@ -307,7 +305,7 @@ def _configuration(config: pytest.Config) -> Configuration:
 def _title(statement: Statement | GradcliError) -> str:
     """The statement's text on one line; "line N" where it cannot stand in a node id, or cannot be read."""
     from gradcli.errors import GradcliError
-    from gradcli.query.outcome import line_of
+    from gradcli.query.cases import line_of
 
     text = "" if isinstance(statement, GradcliError) else _in_node(statement.text)
     return text or f"line {line_of(statement)}"
@@ -316,7 +314,7 @@ def _title(statement: Statement | GradcliError) -> str:
 def _in_node(text: str) -> str:
     """A text on one line, or nothing where it cannot stand in a node id."""
     from gradcli.inert import one_line, shown
-    from gradcli.query.outcome import LONGEST_NAME
+    from gradcli.query.cases import LONGEST_NAME
 
     line = shown(one_line(text, LONGEST_NAME))
     return "" if "::" in line.partition("[")[0] else line

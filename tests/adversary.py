@@ -23,9 +23,8 @@ from gradcli.reference.algebra import Algebra, Unsupported
 from gradcli.reference.ball import Ball, of_mpmath
 from gradcli.reference.balls import Balls
 from gradcli.reference.contexts import Undecidable
-from gradcli.reference.exact_values import exact_array
 from gradcli.reference.scalars import plain
-from gradcli.reference.tape import ReferenceTape
+from gradcli.reference.tape import ReferenceTape, exact_array
 
 DIGITS = 50
 EXACT = ((80, 110), (700, 1000))  # digits: the first two do where hardly any are lost

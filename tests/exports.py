@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.errors import GradcliError, UnsupportedInTargetError, text_lines
+from gradcli.exports.python import target_of
 from gradcli.exports.subject import Parameter, Subject
-from gradcli.exports.targets import target_of
 from gradcli.graph.indeterminate import gradients
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Graph, reachable

@@ -25,7 +25,7 @@ RECORDS = "".join(
 PLACES = [  # (what raises, what it raises)
     ("gradcli.language.statements.statement", OverflowError("planted")),
     ("gradcli.language.lowering.Lowering.lower", RecursionError("planted")),
-    ("gradcli.language.bindings.Bindings.bind", TypeError("planted")),
+    ("gradcli.language.run.Bindings.bind", TypeError("planted")),
     ("gradcli.query.evaluate.forward", MemoryError()),
     ("gradcli.query.evaluate.gradient", UnboundLocalError("planted")),
     ("gradcli.check.judge.Judge.decide", KeyError("planted")),

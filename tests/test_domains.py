@@ -18,7 +18,7 @@ from gradcli.ops.domains import EVERYWHERE, Domain, Lattice, at, given, of, pi
 from gradcli.ops.registry import composites, named, registry
 from gradcli.ops.spec import REQUIRED, Composite, Op
 from gradcli.reference.algebra import Numbers, Unsupported, number
-from gradcli.reference.exact_values import exact_array
+from gradcli.reference.tape import exact_array
 
 M = mpmath.MPContext()
 M.dps = 30

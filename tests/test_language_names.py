@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gradcli.errors import GradcliError
-from gradcli.language import callables, calls
+from gradcli.language import calls
 from gradcli.language.lowering import Lowering
 from gradcli.language.scope import Scope
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
@@ -179,11 +179,11 @@ def test_functions_of_one_array_are_the_operations_that_their_calls_make(value: 
     scope = Scope()
     x = scope.bind_value("x", value)
     lowering = Lowering(scope)
-    found = {name: op for name in callables.all_names() if (op := callables.operation(name)) is not None}
+    found = {name: op for name in calls.all_names() if (op := calls.operation(name)) is not None}
     assert {"exp", "abs", "arcsin", "expit"} <= set(found)
     assert not {"sum", "softplus", "max", "atan2", "f", "round", "grad"} & set(found)
     for name, op in found.items():
-        library = NUMPY if callables.exists(name, NUMPY) else TORCH
+        library = NUMPY if calls.exists(name, NUMPY) else TORCH
         try:
             node = calls.call(lowering.coercion, name, library, [x], {}, bare=True)
         except GradcliError as error:

@@ -18,7 +18,7 @@ import gradcli
 from gradcli.errors import GradcliError
 from gradcli.ops.registry import find
 from gradcli.reference.algebra import Numbers
-from gradcli.reference.exact_values import exact_array
+from gradcli.reference.tape import exact_array
 
 inf, nan = math.inf, math.nan
 ONES, ZEROS, EYE = [[1.0, 1.0], [1.0, 1.0]], [[0.0, 0.0], [0.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]]

@@ -16,7 +16,7 @@ from gradcli.language.run import Program
 from gradcli.language.scope import Scope
 from gradcli.language.tree import Query
 from gradcli.limits import DEFAULT
-from gradcli.query.outcome import marks_of
+from gradcli.query.cases import marks_of
 from gradcli.reference import long_double
 
 FEW, TIMES = 2_000, 8  # characters of the shorter text, and how many times the longer one is as long

@@ -22,9 +22,8 @@ from gradcli.ops.spec import REQUIRED, Op
 from gradcli.ops.wholes.equations import lu_factors, refined_determinant, refined_inverse, solved, unit
 from gradcli.ops.wholes.products import product
 from gradcli.reference import long_double
-from gradcli.reference.exact_values import exact_array
 from gradcli.reference.scalars import plain
-from gradcli.reference.tape import ReferenceTape
+from gradcli.reference.tape import ReferenceTape, exact_array
 
 RANDOM = np.random.default_rng(17)
 DIGITS = 40

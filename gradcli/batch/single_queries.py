@@ -22,7 +22,7 @@ from gradcli.graph.interpret import rebuild
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.graph.sweep import backward, flowing, itself
 from gradcli.graph.transforms import ones_like, zeros_like
-from gradcli.language.callables import operation
+from gradcli.language.calls import operation
 from gradcli.language.scope import Scope
 from gradcli.language.statements import parse_statements
 from gradcli.language.tree import Binary, Call, Expression, Name, Number, Query, Unary

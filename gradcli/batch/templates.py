@@ -18,7 +18,7 @@ import numpy as np
 from gradcli.errors import EvaluationError, GradcliError, Source
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.sweep import flowing
-from gradcli.language.callables import operation
+from gradcli.language.calls import operation
 from gradcli.language.lowering import Lowering
 from gradcli.language.scope import Scope
 from gradcli.language.statements import parse_expression

@@ -16,9 +16,8 @@ from gradcli.errors import ShapeError
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr
 from gradcli.graph.transforms import definition_order
-from gradcli.language.quantities import Quantity
 from gradcli.language.run import Lowered, Sides
-from gradcli.language.scope import Scope
+from gradcli.language.scope import Quantity, Scope
 from gradcli.reference.deadline import REACHED, OutOfTime, deadline
 from gradcli.report.records import Asserted, Record
 from gradcli.report.verdicts import Check, Claim, Verdict, Worst

@@ -25,10 +25,9 @@ from gradcli.graph.nodes import Expr
 from gradcli.graph.transforms import definition_order
 from gradcli.reference.algebra import Algebra, Unsupported, settled
 from gradcli.reference.contexts import context
-from gradcli.reference.exact_values import exact_array
 from gradcli.reference.fields.identity import Decision
 from gradcli.reference.scalars import plain
-from gradcli.reference.tape import ReferenceTape
+from gradcli.reference.tape import ReferenceTape, exact_array
 from gradcli.report.verdicts import ALGEBRA, POINTS, Claim, Verdict, Worst
 
 _DIGITS = 50

@@ -28,7 +28,7 @@ from gradcli.reference.contexts import Undecidable, context, has_flint
 from gradcli.reference.deadline import LARGEST, Budget, Undecided, in_time
 from gradcli.reference.kinks import Prober, active_kinks, has_inner
 from gradcli.reference.scalars import Event, plain
-from gradcli.reference.signed_zeros import SignedZeros
+from gradcli.reference.tape import SignedZeros
 from gradcli.report.verdicts import VariableCheck, Verdict
 
 if TYPE_CHECKING:

@@ -15,9 +15,8 @@ from gradcli.graph.sweep import backward
 from gradcli.ops.structure import derivative
 from gradcli.reference.algebra import Algebra, Unsupported
 from gradcli.reference.contexts import context
-from gradcli.reference.exact_values import exact_array
 from gradcli.reference.scalars import plain
-from gradcli.reference.tape import ReferenceTape
+from gradcli.reference.tape import ReferenceTape, exact_array
 from gradcli.report.verdicts import Departure
 
 if TYPE_CHECKING:

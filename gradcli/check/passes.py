@@ -15,11 +15,9 @@ from gradcli.ops.constants import Constant
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Algebra, Numbers, Unsupported, surely_zero
 from gradcli.reference.deadline import check as still_in_time
-from gradcli.reference.exact_values import constant_array, exact_array
 from gradcli.reference.kinks import InnerKinks, Question, Sides, has_inner, with_inner_choices
 from gradcli.reference.scalars import plain
-from gradcli.reference.signed_zeros import SignedZeros
-from gradcli.reference.tape import ReferenceTape
+from gradcli.reference.tape import ReferenceTape, SignedZeros, constant_array, exact_array
 
 # -- E-infinity: the engine's own rules, run by the engine's own sweep on multi-precision numbers --
 

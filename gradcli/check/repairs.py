@@ -15,7 +15,7 @@ import numpy as np
 from gradcli.check.comparison import Comparison
 from gradcli.check.judge import Judge, scalar_operations
 from gradcli.check.rewrites.equality import Equality
-from gradcli.check.rewrites.matching import wider
+from gradcli.check.rewrites.normal import wider
 from gradcli.check.rewrites.search import GOOD, Losses, Measure, Search, Truth
 from gradcli.formulas.printing import formula
 from gradcli.graph.nodes import Expr, reachable

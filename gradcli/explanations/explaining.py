@@ -14,8 +14,7 @@ from gradcli.explanations.paths import NOWHERE, Place, merged, paths, places
 from gradcli.explanations.recorded import LocalFormulas, Passed, Recorded, pieces_of, recorded
 from gradcli.graph.interpret import Values, forward
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.language.program_text import ProgramText
-from gradcli.language.run import Lowered, Program
+from gradcli.language.run import Lowered, Program, ProgramText
 from gradcli.language.scope import Scope
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.calling.inputs import FLOAT

@@ -17,14 +17,11 @@ from gradcli.errors import GradcliError, Source, Span
 from gradcli.explanations.recorded import Recorded, Table, fitting, pulled
 from gradcli.graph.nodes import Expr
 from gradcli.inert import ends_of
-from gradcli.language.frames import Frame
 from gradcli.language.origins import Origin, nodes_in
-from gradcli.language.program_text import ProgramText, moved
-from gradcli.language.rereading import as_read
-from gradcli.language.rewritten import rewritten
-from gradcli.language.run import statements
+from gradcli.language.rewritten import as_read, rewritten
+from gradcli.language.run import ProgramText, moved, statements
 from gradcli.language.scope import Scope
-from gradcli.language.tree import Expression, Name, Number, Query
+from gradcli.language.tree import Expression, Frame, Name, Number, Query
 from gradcli.ops.registry import registry
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import alias, derivative

@@ -9,11 +9,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gradcli.exports.loops import Loops
-from gradcli.exports.python import builtins, called, functions
-from gradcli.exports.statements import Syntax, wrapped
+from gradcli.exports.loops import Loops, loopable
+from gradcli.exports.python import Syntax, builtins, called, functions, wrapped
 from gradcli.exports.subject import Names, Subject, conventions, described
-from gradcli.exports.writable import loopable
 from gradcli.graph.nodes import Expr
 from gradcli.inert import printable
 

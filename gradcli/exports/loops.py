@@ -14,12 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.exports.statements import LONGEST, OPERATORS, Syntax, in_words
-from gradcli.exports.subject import Names, Subject, lacking
+from gradcli.errors import UnsupportedInTargetError
+from gradcli.exports.python import LONGEST, OPERATORS, Syntax, in_words
+from gradcli.exports.subject import Names, Subject, lacking, writable
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.ops import looping
 from gradcli.ops.arrays.shapes import numpy_index
 from gradcli.ops.elementwise import arithmetic
+from gradcli.ops.spec import Op
 from gradcli.ops.text import ATOM, BINDING, SUM, UNARY, Piece
 from gradcli.ops.writing import axes_of
 from gradcli.plans.index_form import Axis, Indices, Item, Reader, View, fold_of
@@ -425,3 +427,33 @@ class _Inside(Piece):
 
     def __format__(self, wanted: str) -> str:
         return super().__format__(wanted) if wanted else (self[0] if self[1] == ATOM else f"({self[0]})")
+
+
+# -- What is exported to languages without arrays: operations that loops can do, as far as the
+# language has their functions.
+
+
+def loopable(subject: Subject, target: str, known: Mapping[str, str]) -> Subject:
+    """A subject of operations that loops can do. Raises UnsupportedInTargetError for others, or without the functions in a language."""
+
+    def writes(op: Op, node: Expr, operands: Sequence[Any]) -> bool:
+        if not op.elementwise:
+            return op.loops.axes is not None or moves(node) is not None
+        if (op.text.infix in OPERATORS and op.rewriting.algebra != "chain") or op.text.prefix == "-" or op.rewriting.algebra == "choice":
+            return True
+        if node.kind == "int":
+            return False
+        text = in_words(op, [operand is not None for operand in operands], node.static)
+        return bool(text) and all(name in known for name in _CALL.findall(text))
+
+    found = writable(subject, target, writes)
+    if subject.precision != "float64":
+        raise UnsupportedInTargetError(f"exports to {target} compute in float64", help="leave --dtype out")
+    wrong = {
+        node.op.name: node.op
+        for node in reachable(found.roots)
+        if node.op is not None and not node.op.elementwise and node.op.loops.axes is None and moves(node) is None
+    }
+    if wrong:
+        raise lacking(target, list(wrong.values()), subject)
+    return found

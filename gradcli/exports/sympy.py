@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gradcli.errors import UnsupportedInTargetError
-from gradcli.exports.python import docstring, quoted
-from gradcli.exports.statements import OPERATORS, Statements, wrapped
+from gradcli.exports.python import OPERATORS, Statements, docstring, quoted, wrapped
 from gradcli.exports.subject import Names, Subject, conventions, described, writable
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.ops.spec import Op

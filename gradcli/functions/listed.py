@@ -17,16 +17,15 @@ from gradcli.errors import GradcliError, one_of
 from gradcli.files.function_settings import FunctionSetting
 from gradcli.files.settings import shown
 from gradcli.functions.arguments import PRECISIONS
-from gradcli.functions.asked import OPTIONS, asked
-from gradcli.functions.asking import arguments_of, definition_of, differentiated, judged, loaded, placed, smallest_of
+from gradcli.functions.asking import OPTIONS, arguments_of, asked, definition_of, differentiated, judged, loaded, placed, smallest_of
 from gradcli.functions.calls import guarded
 from gradcli.functions.checking import Question
 from gradcli.functions.frameworks import FRAMEWORKS
 from gradcli.functions.places import is_installed
 from gradcli.functions.points import Arguments, gravest
 from gradcli.query.bindings import Programs
+from gradcli.query.cases import outcome_of
 from gradcli.query.options import Policy
-from gradcli.query.outcome import outcome_of
 from gradcli.report.identities import given_of
 from gradcli.report.outcomes import Outcome
 from gradcli.report.records import Failure, Record

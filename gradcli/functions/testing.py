@@ -19,15 +19,15 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, InputTypeError, UsageError, one_of
 from gradcli.functions.arguments import as_arrays, duplicate
-from gradcli.functions.asked import Asked, asked
+from gradcli.functions.asking import Asked, asked
 from gradcli.functions.calls import guarded
 from gradcli.functions.checking import Question
 from gradcli.functions.frameworks import FRAMEWORKS
 from gradcli.functions.implicit import is_operator
 from gradcli.functions.points import Arguments, gravest, text_of
 from gradcli.query.bindings import Programs, by_form, count_of, names_given, state_of
+from gradcli.query.cases import outcome_of
 from gradcli.query.options import FAIL_ON
-from gradcli.query.outcome import outcome_of
 from gradcli.report.describing import block
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check

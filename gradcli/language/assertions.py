@@ -7,7 +7,7 @@ from typing import NoReturn
 
 from gradcli.errors import ParseError, Source, Span
 from gradcli.language.parser import parsed
-from gradcli.language.parts import SaidError
+from gradcli.language.python_hints import SaidError
 from gradcli.language.tokens import NAME, NUMBER, PRIME, RESERVED, STRING, SUPERSCRIPT, Token, end_of, outside, tokenize
 from gradcli.language.tree import Assertion, Expression, Quantified, Relation
 

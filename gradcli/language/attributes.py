@@ -8,10 +8,10 @@ import numpy as np
 
 from gradcli.errors import UnknownNameError
 from gradcli.graph.nodes import Expr
-from gradcli.language import callables, calls, objects
-from gradcli.language.builder import Builder
+from gradcli.language import calls
+from gradcli.language.calls import missing_value
 from gradcli.language.names import FreeVariable, Function, Indices, Module, Results, Thing
-from gradcli.language.undefined_names import missing_value
+from gradcli.language.scope import Builder
 from gradcli.ops.arrays import shapes
 from gradcli.ops.calling.meanings import is_part, qualified
 from gradcli.ops.calling.prefixes import MODULES, NUMPY, ROOT_MODULES, TORCH, has, library_of, named_constant, owner
@@ -20,17 +20,17 @@ from gradcli.ops.calling.prefixes import MODULES, NUMPY, ROOT_MODULES, TORCH, ha
 def attribute(builder: Builder, base: Any, name: str) -> Any:
     """``base.name`` of what the base was lowered to. Raises UnknownNameError, and MissingValueError where the base has no value."""
     if isinstance(base, FreeVariable):
-        of = objects.bare(base.name)
+        of = calls.bare(base.name)
         if of is not None and name in of.methods:
             return Function(f"{of.name}.{name}", of.library)
         error = missing_value(builder.scope, base)
-        if callables.is_function(name) and base.name not in builder.scope.failed:  # Math.sin, tf.exp
+        if calls.is_function(name) and base.name not in builder.scope.failed:  # Math.sin, tf.exp
             error.help = f"leave '{base.name}.' out: '{base.name}' is no library here"
         raise error
     if isinstance(base, Module):
         return of_library(builder, base.path, name)
-    if isinstance(base, objects.Instance):
-        method = objects.attribute(builder, base, name)
+    if isinstance(base, calls.Instance):
+        method = calls.attribute(builder, base, name)
         return calls.call_method(builder, method, [], {}) if name in base.of.properties else method
     if isinstance(base, Results) and name in base.names:
         return base[base.names.index(name)]
@@ -40,25 +40,25 @@ def attribute(builder: Builder, base: Any, name: str) -> Any:
         return base.attribute(builder, name)
     if isinstance(base, Function) and base.base is None:
         return _of_function(base, name)
-    if name in callables.OF_VALUES:
+    if name in calls.OF_VALUES:
         return _of_value(builder, base, name)
     if name == "grad":
         raise UnknownNameError("a value has no gradient of its own", help="write grad(y, x)")
-    if name.endswith("_") and callables.is_method(name[:-1]):
+    if name.endswith("_") and calls.is_method(name[:-1]):
         raise UnknownNameError(f"'{name}' changes a value in place: a value stays as it is", help=f"write x.{name[:-1]}(y) for a new one")
-    if callables.is_method(name):
-        return Function(name, NUMPY if callables.exists(name, NUMPY) else TORCH, base)
-    raise UnknownNameError(f"an array has no attribute '{name}'", help=callables.suggested(name))
+    if calls.is_method(name):
+        return Function(name, NUMPY if calls.exists(name, NUMPY) else TORCH, base)
+    raise UnknownNameError(f"an array has no attribute '{name}'", help=calls.suggested(name))
 
 
 def of_library(builder: Builder, base: str, name: str) -> Any:
     """``base.name`` of a module by its canonical path: a module, a function, a constant, a dtype. Raises UnknownNameError."""
     path = f"{base}.{name}"
-    if path in MODULES or objects.is_class(base, name):
+    if path in MODULES or calls.is_class(base, name):
         return Module(path)
     for library in dict.fromkeys((owner(base), library_of(base))):
         function = qualified(name, path, library)
-        if function != name or (library == library_of(base) and has(base, name) and callables.exists(name, library)):
+        if function != name or (library == library_of(base) and has(base, name) and calls.exists(name, library)):
             return Function(function, library)
     if is_part(name, library_of(base)) and name != "Tensor":  # whose methods are declared, and which is a type
         return Module(path)
@@ -71,14 +71,14 @@ def of_library(builder: Builder, base: str, name: str) -> Any:
     found = library_names.of_library(builder, library_of(base), name)
     if found is not library_names.MISSING:
         return found
-    objects.refuse(name, library_of(base))
+    calls.refuse(name, library_of(base))
     known = refused(base, name)
     if known is not None:
         raise known
     try:
         value = named_constant(base, name)
     except UnknownNameError as error:
-        error.help = callables.suggested(name)
+        error.help = calls.suggested(name)
         raise
     return builder.graph.constant(value) if isinstance(value, float) else value
 

@@ -3,22 +3,410 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
 from typing import Any
 
-from gradcli.errors import ArgumentError, AxisError, UnreadArgumentError
-from gradcli.language import builtin_functions, objects
-from gradcli.language.builder import Builder
-from gradcli.language.callables import IDENTITIES, exists
-from gradcli.language.names import Function, Indices, Results
-from gradcli.language.tree import Attribute, Call, Node
-from gradcli.ops.calling import binding
-from gradcli.ops.calling.meanings import lookup
-from gradcli.ops.calling.prefixes import JAX, MATH, NUMPY, TORCH, DType
-from gradcli.ops.calling.signatures import Signature, signature
-from gradcli.ops.registry import named
+from gradcli.errors import (
+    AmbiguousError,
+    ArgumentError,
+    AxisError,
+    GradcliError,
+    MissingValueError,
+    Source,
+    Span,
+    TypeMismatchError,
+    UnknownNameError,
+    UnreadArgumentError,
+    suggestion,
+)
+from gradcli.graph.nodes import Expr
+from gradcli.language import constructors
+from gradcli.language.constructors import ALIASES, FUNCTIONS
+from gradcli.language.differentiation import DERIVATIVES
+from gradcli.language.names import FreeVariable, Function, Indices, Module, Results, Thing
+from gradcli.language.scope import Builder, Range, Scope
+from gradcli.language.tree import Attribute, Binary, Call, Frame, Name, Node, Number
+from gradcli.ops.calling import binding, textbook
+from gradcli.ops.calling.meanings import CALL, OF_DERIVATIVES, Class, Refused, class_of, lookup, names
+from gradcli.ops.calling.prefixes import JAX, MATH, NUMPY, SCIPY, TORCH, DType, library_of
+from gradcli.ops.calling.signatures import Signature, declared, signature
+from gradcli.ops.registry import named, public_names
 from gradcli.ops.spec import Op
 from gradcli.ops.text import Expansion, calls_in, expanded
+
+# -- Which names a program can call: the functions of libraries, those of the language itself, and
+# methods.
+
+
+IDENTITIES = frozenset({"requires_grad_", "numpy", "cpu", "tolist"})  # methods that give the value itself
+# Attributes and methods that array_methods.py has; of those that are in the catalogue, too, it is asked first.
+OF_VALUES = frozenset((
+    "A1", "H", "all", "any", "argwhere", "astype", "at", "bfloat16", "block_until_ready", "bool", "byte", "char", "clone", "conj",
+    "conjugate", "contiguous", "copy", "cpu", "cuda", "data", "device", "double", "dtype", "element_size", "flat", "flatten", "float",
+    "half", "imag", "int", "item", "itemsize", "long", "mH", "nbytes", "ndimension", "nelement", "new_full", "new_ones", "new_tensor",
+    "new_zeros", "nonzero", "numel", "pin_memory", "real", "resolve_conj", "resolve_neg", "short", "to", "type", "type_as",
+))  # fmt: skip
+OF_PYTHON = frozenset({"Ellipsis", "bool", "divmod", "float", "int", "list", "range", "slice", "sys", "tuple"})  # python_names.py
+OF_SYMPY = frozenset({"Abs", "Heaviside", "Max", "Min", "Piecewise", "Rational", "piecewise"})  # sympy_names.py
+METHODS = IDENTITIES | {"dim", "detach"}  # of tensors, beside the functions of libraries
+
+
+@cache
+def exists(name: str, library: str) -> bool:
+    """Whether a library's prefix (or, for NumPy, no prefix) makes this name a function."""
+    return name in FUNCTIONS or name in ALIASES or (name == "kl_divergence" and library == TORCH) or lookup(name, library) is not None
+
+
+@cache
+def all_names() -> list[str]:
+    """Every name that a program can call, for suggestions."""
+    return sorted({*public_names(), *names(), *FUNCTIONS, *DERIVATIVES, *OF_SYMPY})
+
+
+def is_function(name: str) -> bool:
+    """Whether a name without a prefix can be called."""
+    return exists(name, NUMPY) or exists(name, TORCH) or name in DERIVATIVES or name in OF_PYTHON or name in OF_SYMPY
+
+
+def is_method(name: str) -> bool:
+    """Whether ``x.name(...)`` calls a function."""
+    return exists(name, NUMPY) or exists(name, TORCH) or exists(f"Tensor.{name}", TORCH) or name in METHODS or name in OF_VALUES
+
+
+@lru_cache(1024)
+def close_to(name: str) -> str | None:
+    """The one name that a program can call which is likely meant by another: kept, as the same mistake often stands in many records."""
+    return suggestion(name, all_names())
+
+
+def suggested(name: str) -> str | None:
+    """The help of an error about a name that is no function, where one is close to it."""
+    close = close_to(name)
+    return f"did you mean '{close}'?" if close else None
+
+
+@cache
+def operation(name: str) -> Op | None:
+    """The operation that a function without a prefix is, if it is one of a single array that takes nothing else."""
+    found = lookup(name, NUMPY) or lookup(name, TORCH)
+    special = name in ALIASES or name in DERIVATIVES
+    if special or found is None or found.target in FUNCTIONS or len(found.parameters) != 1:
+        return None
+    record = named(found.target)
+    if not isinstance(record, Op) or record.variadic or record.static or record.indices or found.defaults or record.outputs > 1:
+        return None
+    parameter = found.parameters[0]
+    return record if (parameter.name,) == record.operands and not (parameter.otherwise or parameter.ignored) else None
+
+
+# -- What to say of a name that has no value, or is no function, where one is wanted ---------------
+
+
+# Functions of Python that have others in their place, or none.
+_OF_PYTHON = {
+    "sorted": "write sort(x)",
+    "reversed": "write flip(x, 0)",
+    "enumerate": "write arange(3) for the numbers of entries",
+    "isinstance": "leave it out",
+    **dict.fromkeys(("map", "zip", "filter"), "write sin(x)*y: functions work on all entries at once"),
+    **dict.fromkeys(("dict", "set", "frozenset", "iter", "next", "str", "repr", "input"), "write [1, 2] for an array"),
+}
+# What programs call by names of their own, which are near to those of functions.
+_OF_PROGRAMS = frozenset({"model", "net", "network", "module", "criterion", "loss_fn", "policy", "encoder", "decoder", "layer", "forward"})
+_PAIR = 2
+_DEGREES = frozenset({"deg", "degree", "degrees"})
+_IMAGINARY = frozenset("ijIJ")
+_LONGEST = 40  # characters of a name that may be several names written together
+_BRACKET = re.compile(r"\s*(\([^()]*(?:\([^()]*\)[^()]*)*\))")
+
+
+def missing_value(scope: Scope, variable: FreeVariable) -> GradcliError:
+    """The error of a name used where it needs a value."""
+    name = variable.name
+    if name in scope.failed:
+        line = scope.failed[name]
+        cause = scope.causes.get(line, line)
+        why = "its binding" if cause == line else "it depends on the binding"
+        error = MissingValueError(
+            f"'{name}' has no value: {why} on line {cause}{' has an error' if cause == line else ', which has an error'}"
+        )
+        error.follows = cause
+        return error
+    parts = glued(name, scope.names) if name not in scope.functions else None
+    if parts is not None:
+        return two_readings(name, parts)
+    if _is_function(scope, name):
+        return MissingValueError(f"'{name}' is a function here; it has no value", help=f"write {name}(x)")
+    for i in range(1, len(name) if len(name) <= _LONGEST else 0):
+        if name[i:] in scope.names and is_function(name[:i]):
+            return MissingValueError(f"no value for '{name}'", help=f"write {name[:i]}({name[i:]})")
+    if (calls := textbook.function_of_letters(name)) is not None:
+        return MissingValueError(f"no value for '{name}'", help=f"write {calls}, or give the name a value: {name} = 1")
+    if len(name) > 1 and not name.islower() and is_function(name.lower()):
+        return MissingValueError(f"no value for '{name}'", help=f"write {name.lower()}(x): functions have round brackets")
+    close = suggestion(name, scope.names)
+    return MissingValueError(f"no value for '{name}'", help=f"did you mean '{close}'?" if close else f"give it one: {name}=1")
+
+
+def _is_function(scope: Scope, name: str) -> bool:
+    """Whether who writes a name means a function: a letter alone (PyTorch's t) is a variable that was forgotten."""
+    return name in scope.functions or (len(name) > 1 and is_function(name))
+
+
+def two_readings(name: str, parts: list[str]) -> AmbiguousError:
+    """The error of letters written together that are names each."""
+    return AmbiguousError(f"'{name}' has two readings", help=f"write {'*'.join(parts)}, or give the name a value: {name} = 1")
+
+
+def glued(name: str, known: Collection[str]) -> list[str] | None:
+    """The names and constants that a name without a value is written together of, as few as can be; None if it is not."""
+    if not 2 <= len(name) <= _LONGEST or name in textbook.GREEK:
+        return None
+    best: list[list[str] | None] = [[], *[None] * len(name)]
+    for end in range(1, len(name) + 1):
+        for start in range(end):
+            before, part = best[start], name[start:end]
+            if before is not None and part != name and (part in known or part in ("e", "pi", "π")):
+                found = best[end]
+                if found is None or len(before) + 1 < len(found):
+                    best[end] = [*before, part]
+    parts = best[-1]
+    return parts if parts is not None and any(part in known for part in parts) else None
+
+
+def unknown_function(scope: Scope, name: str, written: Sequence[str] = ()) -> GradcliError:
+    """The error of calling a name that is no function, on arguments that are written so."""
+    if name in _OF_PYTHON:
+        return UnknownNameError(f"the language has no '{name}'", help=_OF_PYTHON[name])
+    if name in _OF_PROGRAMS:
+        names = written if written and all(map(str.isidentifier, written)) else ["x"]
+        body = "*".join(dict.fromkeys(names)) if len(names) > 1 else f"tanh({names[0]})"
+        return UnknownNameError(f"unknown function '{name}'", help=f"define it: {name}({', '.join(dict.fromkeys(names))}) = {body}")
+    if name in OF_DERIVATIVES:
+        y, x = (written[0] if written else "y"), (written[1] if len(written) > 1 and written[1].isidentifier() else "x")
+        return UnknownNameError(f"unknown function '{name}'", help=f"write grad({y}, {x})")
+    close = suggestion(name, scope.functions) or close_to(name)
+    inner = next((i for i in (1, 2) if textbook.is_bare(name[i:]) and name[:i].isalpha()), None)
+    if inner is not None:
+        help = f"write {'*'.join(name[:inner])}*{name[inner:]}({', '.join(written)})"
+    elif close is not None:
+        help = f"did you mean '{close}'?"
+    elif len(name) == _PAIR and name[0] in "d∂":
+        help = f"write grad(y, {name[1:]}) for a derivative"
+    else:
+        help = "define it before, or write * to multiply"
+    return UnknownNameError(f"unknown function '{name}'", help=help)
+
+
+def refuse_neighbours(name: str, written: list[str], first: object, second: object = None) -> None:
+    """Raise for ``diff(x^2, x)``, which is a derivative elsewhere: NumPy's is of neighbouring entries, as often as a number says."""
+    if name not in OF_DERIVATIVES or len(written) > _PAIR or not isinstance(first, Expr):
+        return
+    if len(written) == 1 and not first.shape:
+        written = [*written, "x"]
+    if len(written) < _PAIR or not written[1].isidentifier():
+        return
+    if not first.shape or isinstance(second, FreeVariable):
+        raise ArgumentError(f"'{name}' is NumPy's, the differences of neighbouring entries", help=f"write grad({', '.join(written)})")
+
+
+def refuse_as_factor(scope: Scope, left: FreeVariable, right: object, node: Binary, source: Source) -> None:
+    """Raise for ``exp -x``, ``f^2(x)`` of a function f, and ``dy/dx``, which are read in one way here and in another there."""
+    name, text = left.name, source.text
+    if node.operator == "/" and type(right) is FreeVariable and name[:1] == right.name[:1] and name[0] in "d∂":
+        y, x = name[1:], right.name[1:]
+        if y.isidentifier() and x.isidentifier():
+            raise AmbiguousError(f"'{name}/{right.name}' is a derivative in a book, and a quotient here", help=f"write grad({y}, {x})")
+    if not isinstance(node.left, Name) or not (_is_function(scope, name) and (name in scope.functions or glued(name, scope.names) is None)):
+        return
+    if node.operator in ("+", "-"):
+        argument = f"{name}({node.operator}{text[node.right.start : node.right.end]})"
+        raise AmbiguousError(
+            f"'{name} {node.operator}' has two readings: '{name}' is a function, and may be meant to have a value", help=f"write {argument}"
+        ).at(node.span)
+    if node.operator == "**":
+        power = text[node.left.end : node.right.end]
+        bracket = _BRACKET.match(text, node.right.end)
+        argument = bracket[1] if bracket is not None else "(x)"
+        raise AmbiguousError(
+            f"'{name}{power}' has two readings: a power of the value, and the function of the function",
+            help=f"write {name}{argument}{power} or {name}({name}{argument})",
+        ).at(Span(node.start, node.end))
+
+
+def refuse_as_unit(right: FreeVariable, node: Binary, source: Source) -> None:
+    """Raise for ``45deg`` and ``2j``: a name without a value after a factor, which is a unit elsewhere."""
+    if node.operator != "*" or not isinstance(node.left, (Name, Number)):
+        return
+    factor = source.text[node.left.start : node.left.end]
+    if right.name in _DEGREES:
+        raise MissingValueError(f"no value for '{right.name}'", help=f"write {factor}° or {factor}*pi/180").at(node.right.span, source)
+    if right.name in _IMAGINARY and isinstance(node.left, Number) and node.left.end == node.right.start:
+        raise MissingValueError(f"'{factor}{right.name}' is complex elsewhere; there are no complex numbers here").at(node.span, source)
+
+
+def refuse_bound_function(scope: Scope, node: Call, frame: Frame) -> None:
+    """Raise for ``gamma(1 + x)`` where gamma is bound to a number: a call, or a product."""
+    assert isinstance(node.callee, Name)
+    name = node.callee.name
+    value = frame.locals.get(name, scope.names.get(name))
+    if not isinstance(value, Expr) or value.shape:
+        return
+    argument = frame.source.text[node.arguments[0].start : node.arguments[0].end]
+    argument = argument[1:-1] if argument.startswith("(") and argument.endswith(")") and argument.count("(") == 1 else argument
+    prefix = "math" if _is_in(name, MATH) else "scipy.special" if _is_in(name, SCIPY) else "np" if _is_in(name, NUMPY) else "torch"
+    raise AmbiguousError(
+        f"'{name}(...)' has two readings: '{name}' is a function, and has a value here",
+        help=f"write {name}*({argument}) or {prefix}.{name}({argument})",
+    )
+
+
+def _is_in(name: str, library: str) -> bool:
+    return lookup(name, library) is not None
+
+
+# -- Objects: what a library's class makes and keeps arguments for its functions, and names that
+# are bound to these and to functions.
+
+
+# Methods that no object has here, and what is said of them.
+_DRAWN = frozenset({"sample", "rsample", "sample_n", "rvs", "random_state"})
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Instance:
+    """An object of a class: the arguments that it keeps, by the names of our own parameters."""
+
+    of: Class
+    kept: Mapping[str, Any]
+
+    @property
+    def words(self) -> str:
+        """What it is, in the words of a message."""
+        return f"{self.of.name}(...), which is no number,"
+
+
+def is_object(result: Any) -> bool:
+    """Whether a result is bound to a name as it is: an object, a library, or a function of one."""
+    kinds = (Instance, Module, Thing, Range, Indices, Results, DType, str)
+    return isinstance(result, kinds) or (isinstance(result, Function) and result.base is None)
+
+
+def is_several(result: Any, mentions: bool) -> bool:
+    """Whether a result is a tuple to which a name may be bound: of values made of names, or of whole numbers, such as a shape.
+
+    A tuple of other numbers is none: they would be values that nothing is differentiated by.
+    """
+    if not isinstance(result, tuple) or not result or isinstance(result, DType):
+        return False
+    return mentions or all(isinstance(part, Expr) and part.is_constant and type(part.payload) is int for part in result)
+
+
+def values_in(result: Any) -> list[Expr]:
+    """The values that something bound to a name is made of."""
+    found, pending = [], [result]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, Expr):
+            found.append(part)
+        elif isinstance(part, (tuple, list)):
+            pending += part
+        elif isinstance(part, Instance):
+            pending += part.kept.values()
+        elif isinstance(part, Thing):
+            pending += part.parts
+    return found
+
+
+def is_class(path: str, name: str) -> bool:
+    """Whether a name in a part of a library is a class's: gamma in scipy.stats, MSELoss in torch.nn."""
+    home = SCIPY if path.rpartition(".")[2] == "stats" else TORCH if library_of(path) == TORCH and name[:1].isupper() else ""
+    return isinstance(class_of(name, home), Class) if home else False
+
+
+def class_at(path: str) -> Class | None:
+    """The class that a path of a library names, None where it names none."""
+    part, _, name = path.rpartition(".")
+    home = SCIPY if part.rpartition(".")[2] == "stats" else library_of(path)
+    known = class_of(name, home)
+    return known if isinstance(known, Class) else None
+
+
+def refuse(name: str, library: str) -> None:
+    """Raise TypeMismatchError for a class whose objects are not taken."""
+    known = class_of(name, library)
+    if isinstance(known, Refused):
+        raise TypeMismatchError(known.why, help=known.help)
+
+
+def bare(name: str) -> Class | None:
+    """The class that a name without a prefix means, as after an import: Normal, norm; a letter alone (SciPy's f and t) is a person's own.
+
+    Raises TypeMismatchError as `refuse`.
+    """
+    if len(name) == 1:
+        return None
+    library = TORCH if name[:1].isupper() else SCIPY
+    refuse(name, library)
+    known = class_of(name, library)
+    return known if isinstance(known, Class) else None
+
+
+def constructed(builder: Builder, of: Class, arguments: list[Any], keywords: dict[str, Any]) -> Instance:
+    """An object of a class. Raises ArgumentError for arguments that its constructor does not take, MissingValueError for missing values."""
+    kept = binding.bind(builder, of.name, of.constructor, arguments, keywords)
+    for argument in kept.values():
+        if isinstance(argument, FreeVariable):
+            raise missing_value(builder.scope, argument)
+    for name, count in of.repeated.items():
+        if name in kept and not isinstance(kept[name], (tuple, list)):
+            kept[name] = (kept[name],) * count
+    return Instance(of, kept)
+
+
+def attribute(builder: Builder, base: Instance, name: str) -> Any:
+    """``object.name``: the value of a property, or a method. Raises UnknownNameError."""
+    of = base.of
+    if name in of.methods:
+        return Function(name, of.library, base)
+    if name in _DRAWN:
+        raise UnknownNameError(
+            f"{of.name}.{name} draws at random, which has no derivative here",
+            help="give the numbers that were drawn a name: eps=[0.3, -1.2]",
+        )
+    close = suggestion(name, [*of.methods])
+    known = ", ".join(method for method in of.methods if method != CALL)
+    raise UnknownNameError(
+        f"{of.name} has no '{name}' here", help=f"did you mean '{close}'?" if close else f"it has {known}" if known else None
+    )
+
+
+def prepared(
+    builder: Builder, base: Instance, method: str, arguments: list[Any], keywords: dict[str, Any]
+) -> tuple[str, Signature, dict[str, Any]]:
+    """What an object's method is called in messages, its function, and all arguments of that. Raises ArgumentError for others."""
+    function = base.of.function(method)
+    if function is None:
+        first = next(iter(base.of.methods))
+        raise TypeMismatchError(f"a {base.of.name} cannot be called", help=f"write {base.of.name}(...).{first}(x)")
+    name = base.of.name if method == CALL else method
+    given = binding.bind(builder, name, function, arguments, keywords)
+    accepted = base.of.accepts(method)
+    return name, function, {**{name: value for name, value in base.kept.items() if name in accepted}, **given}
+
+
+def divergence(p: Any, q: Any) -> tuple[str, Signature, dict[str, Any]]:
+    """The function that the divergence of two distributions is, and its arguments. Raises ArgumentError for pairs that have none."""
+    if not isinstance(p, Instance) or not isinstance(q, Instance):
+        raise ArgumentError("kl_divergence needs two distributions", help="write kl_divergence(Normal(2, 3), Normal(0, 1))")
+    function = declared(f"{p.of.name}.kl_{q.of.name}", TORCH)
+    if function is None:
+        raise ArgumentError(f"kl_divergence of a {p.of.name} and a {q.of.name} is not supported")
+    return "kl_divergence", function, {**p.kept, **{f"other_{key}": value for key, value in q.kept.items()}}
+
 
 _UFUNC_KEYWORDS = frozenset({"out", "where", "casting", "order", "dtype", "subok"})
 _ROWS = (tuple, list, Indices)
@@ -30,11 +418,11 @@ def call(builder: Builder, name: str, library: str, arguments: list[Any], keywor
     ``bare`` is a name without a prefix, for which max and min take several values, too. Raises ArgumentError for arguments that the
     library's function does not take, ShapeError and TypeMismatchError for those that it cannot take.
     """
-    name = builtin_functions.ALIASES.get(name, name)
+    name = constructors.ALIASES.get(name, name)
     if bare and name in ("max", "min") and len(arguments) > 1:
         if keywords:
             raise ArgumentError(f"{name} of several values takes no {next(iter(keywords))!r}", help=f"write {name}([x, y], axis=0)")
-        of_several = builtin_functions.maximum_of if name == "max" else builtin_functions.minimum_of
+        of_several = constructors.maximum_of if name == "max" else constructors.minimum_of
         return expanded(name, arguments, lambda: of_several(builder, *arguments))
     if name == "kl_divergence":
         return _divergence(builder, arguments, keywords)
@@ -53,7 +441,7 @@ def call(builder: Builder, name: str, library: str, arguments: list[Any], keywor
 
 
 def _applied(builder: Builder, name: str, found: Signature, given: Mapping[str, Any]) -> Any:
-    composition = builtin_functions.FUNCTIONS.get(found.target)
+    composition = constructors.FUNCTIONS.get(found.target)
     if composition is not None:
         return expanded(found.target, given, lambda: _built_in(builder, composition, given))
     record = binding.chosen(builder, named(found.target), given)
@@ -75,7 +463,7 @@ def _rows(argument: Any) -> Any:
 
 def _as_ufunc(found: Signature) -> Signature:
     """A function entry by entry with the keywords that NumPy has for all of them."""
-    record = None if found.target in builtin_functions.FUNCTIONS else named(found.target)
+    record = None if found.target in constructors.FUNCTIONS else named(found.target)
     if not isinstance(record, Op) or not record.elementwise or record.result != "float":
         return found
     known = {spelling for parameter in found.parameters for spelling in parameter.spellings}
@@ -89,14 +477,14 @@ def result_of(made: Any) -> Any:
     return made.result if isinstance(made, Expansion) else made
 
 
-def call_object(builder: Builder, base: objects.Instance, method: str, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+def call_object(builder: Builder, base: Instance, method: str, arguments: list[Any], keywords: dict[str, Any]) -> Any:
     """A method of an object, or the object itself, called; what it gives and raises as `call`."""
-    return _applied(builder, *objects.prepared(builder, base, method, arguments, keywords))
+    return _applied(builder, *prepared(builder, base, method, arguments, keywords))
 
 
 def _divergence(builder: Builder, arguments: list[Any], keywords: dict[str, Any]) -> Any:
     pair = binding.bind(builder, "kl_divergence", signature("kl_divergence", "p, q"), arguments, keywords)
-    return _applied(builder, *objects.divergence(pair.get("p"), pair.get("q")))
+    return _applied(builder, *divergence(pair.get("p"), pair.get("q")))
 
 
 def _built_in(builder: Builder, composition: Callable[..., Any], given: Mapping[str, Any]) -> Any:
@@ -156,7 +544,7 @@ def of_a_pair(builder: Builder, function: Function, arguments: list[Any], keywor
 def call_method(builder: Builder, function: Function, arguments: list[Any], keywords: dict[str, Any]) -> Any:
     """``x.name(...)`` as the library of a method has it: the function of that name with x as its first argument; as `call`."""
     name, base = function.name, function.base
-    if isinstance(base, objects.Instance):
+    if isinstance(base, Instance):
         return call_object(builder, base, name, arguments, keywords)
     if name in IDENTITIES:
         return _unchanged(builder, name, base, arguments, keywords)

@@ -7,7 +7,7 @@ from typing import Any
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.graph import transforms
 from gradcli.graph.nodes import Expr
-from gradcli.language.builder import Builder
+from gradcli.language.scope import Builder
 from gradcli.language.tree import Call, Name
 from gradcli.ops.text import Expansion, expanded
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradcli.errors import ArgumentError
-from gradcli.language.builder import Builder
+from gradcli.language.scope import Builder
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 

@@ -8,9 +8,8 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError, TypeMismatchError
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.language.builder import Builder
 from gradcli.language.names import Thing
-from gradcli.language.things import Range
+from gradcli.language.scope import Builder, Range
 from gradcli.language.tree import Slice, Subscript
 from gradcli.ops.arrays import scattering, shapes
 

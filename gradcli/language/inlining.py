@@ -8,8 +8,7 @@ from typing import Any
 from gradcli.errors import ArgumentError, LimitError
 from gradcli.language.coercion import Coercion
 from gradcli.language.differentiation import primed
-from gradcli.language.frames import Frame
-from gradcli.language.tree import Call, Definition
+from gradcli.language.tree import Call, Definition, Frame
 from gradcli.ops.text import Expansion, expanded
 
 

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from gradcli.errors import ArgumentError, UnknownNameError
+from gradcli.errors import ArgumentError, TypeMismatchError, UnknownNameError
+from gradcli.graph.nodes import Expr
+from gradcli.language import conversions, index_makers
 from gradcli.language import index_makers as makers
-from gradcli.language import truths
-from gradcli.language.builder import Builder
-from gradcli.language.concatenators import OBJECTS
 from gradcli.language.constructors import array
-from gradcli.language.conversions import converted
+from gradcli.language.conversions import as_boolean, as_float, as_whole, converted, known_number
+from gradcli.language.index_makers import OBJECTS
 from gradcli.language.names import Thing, dtype_of
-from gradcli.language.things import routines
+from gradcli.language.scope import Builder, routines
+from gradcli.ops import registry
+from gradcli.ops.arrays.shapes import reshape
 from gradcli.ops.calling.prefixes import JAX, MATH, NUMPY, TORCH, DType
 from gradcli.ops.constants import PI
 from gradcli.ops.structure import detach
@@ -110,18 +113,18 @@ _SHARED: dict[str, tuple[str, Callable[..., Any]]] = {
     "unravel_index": ("indices, shape|dims, -memory_order|order", makers.unravel_index),
     "ravel_multi_index": ("multi_index, dims", makers.ravel_multi_index),
     "indices": ("dimensions, -dtype, sparse", makers.indices),
-    "any": ("x, axis, -out, keepdims, where", truths.any_),
-    "all": ("x, axis, -out, keepdims, where", truths.all_),
-    "count_nonzero": ("x, axis, keepdims", truths.count_nonzero),
-    "isclose": (_PAIR, truths.isclose),
-    "allclose": (_PAIR, truths.allclose),
-    "array_equal": ("x|a1, y|a2", truths.array_equal),
+    "any": ("x, axis, -out, keepdims, where", conversions.any_),
+    "all": ("x, axis, -out, keepdims, where", conversions.all_),
+    "count_nonzero": ("x, axis, keepdims", conversions.count_nonzero),
+    "isclose": (_PAIR, conversions.isclose),
+    "allclose": (_PAIR, conversions.allclose),
+    "array_equal": ("x|a1, y|a2", conversions.array_equal),
 }
 _OF_PYTORCH: dict[str, tuple[str, Callable[..., Any]]] = {
     **{name: _SHARED[name] for name in ("argwhere", "any", "all", "count_nonzero", "isclose", "allclose", "unravel_index")},
-    "any": ("x, axis, keepdims", truths.any_),
-    "all": ("x, axis, keepdims", truths.all_),
-    "equal": ("x, y", truths.array_equal),
+    "any": ("x, axis, keepdims", conversions.any_),
+    "all": ("x, axis, keepdims", conversions.all_),
+    "equal": ("x, y", conversions.array_equal),
     "nonzero": ("x, as_tuple", makers.nonzero_rows),
     "triu_indices": ("row, col, offset, -dtype, -device, -layout", makers.triu_of_pytorch),
     "tril_indices": ("row, col, offset, -dtype, -device, -layout", makers.tril_of_pytorch),
@@ -168,3 +171,58 @@ class Interpreter(Thing):
         if name == "maxsize":
             return builder.graph.constant(sys.maxsize)
         raise UnknownNameError(f"unknown name 'sys.{name}'")
+
+
+# -- Python's own functions and names: ``int(x)``, ``range(n)``, ``abs``, ``divmod``, ``Ellipsis`` -
+
+
+def _single(builder: Builder, x: Any, name: str) -> Expr:
+    node = builder.value(x)
+    if math.prod(node.shape) != 1:
+        raise TypeMismatchError(f"{name}() takes one number, not an array of shape {node.shape}", help=f"write x.astype({name})")
+    single: Expr = reshape(node, shape=()) if node.shape else node
+    return single
+
+
+def float_(builder: Builder, x: Any = 0) -> Any:
+    """A Python float: of a string the number it is, of a number that number; who calls it says whether gradients stop there."""
+    if isinstance(x, str):
+        return builder.graph.constant(known_number(x))
+    return as_float(builder, _single(builder, x, "float"), "float", "float")
+
+
+def int_(builder: Builder, x: Any = 0) -> Any:
+    """The whole number towards 0."""
+    if isinstance(x, str):
+        return builder.graph.constant(int(known_number(x)))
+    return as_whole(builder, _single(builder, x, "int"))
+
+
+def bool_(builder: Builder, x: Any = False) -> Any:
+    """Whether a number is not 0."""
+    return as_boolean(_single(builder, x, "bool"))
+
+
+def list_(builder: Builder, x: Any) -> Any:
+    """The entries of a range, a tuple or an array, in order."""
+    return list(x) if isinstance(x, (tuple, list)) else builder.value(x)
+
+
+def divmod_(builder: Builder, x: Any, y: Any) -> Any:
+    """The quotient, rounded down, and the rest."""
+    a, b = builder.value(x), builder.value(y)
+    return tuple(builder.graph.apply(registry.OPERATORS[sign], (a, b)) for sign in ("//", "%"))
+
+
+FUNCTIONS = routines({
+    "float": ("x", float_),
+    "int": ("x", int_),
+    "bool": ("x", bool_),
+    "range": ("start, stop, step", index_makers.range_),
+    "slice": ("***parts", index_makers.slice_),
+    "list": ("x", list_),
+    "tuple": ("x", list_),
+    "divmod": ("x, y", divmod_),
+})  # fmt: skip
+
+NAMES = {"Ellipsis": ..., "sys": Interpreter()}

@@ -15,7 +15,6 @@ import numpy as np
 
 from gradcli.errors import Source, Span
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.language.frames import Frame
 from gradcli.language.names import Function, Module, Thing
 from gradcli.language.tree import (
     Attribute,
@@ -24,6 +23,7 @@ from gradcli.language.tree import (
     Call,
     Conditional,
     DataBinding,
+    Frame,
     Name,
     Node,
     Sequence,

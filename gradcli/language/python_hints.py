@@ -8,14 +8,87 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from gradcli.errors import ParseError, Source, Span
-from gradcli.language.parts import Part, SaidError
-from gradcli.language.tokens import END, NAME, STRING, SYMBOL, Token
-from gradcli.language.tree import Lost, Statement
-from gradcli.ops.calling.prefixes import ROOTS
+from gradcli.errors import ParseError, Source, Span, UnknownNameError, suggestion
+from gradcli.language.deviations import refuse_sign
+from gradcli.language.parser import parsed
+from gradcli.language.tokens import END, NAME, STRING, SYMBOL, Token, outside, tokenize
+from gradcli.language.tree import Expression, Import, Imported, Lost, Statement
+from gradcli.ops.calling.prefixes import MODULES, ROOTS
+
+# -- Statements as parts of a logical line: their tokens, and where they end -----------------------
+
+
+class SaidError(ParseError):
+    """An error whose words are about what the statement is: nothing more is to be said of it."""
+
+
+class Part(NamedTuple):
+    """The tokens of one statement, start:stop of those of its line."""
+
+    source: Source
+    tokens: list[Token]
+    start: int
+    stop: int
+    span: Span
+
+    def token(self, place: int) -> Token:
+        """A token by its place in the statement; END after the last."""
+        at = self.start + place
+        return self.tokens[at] if at < self.stop else Token(END, "", self.span.end)
+
+    def places(self, text: str, begin: int = 0, end: int | None = None) -> list[int]:
+        """The places of a sign or word outside of brackets."""
+        stop = self.stop if end is None else self.start + end
+        found = outside(self.tokens, self.start + begin, stop)
+        return [at - self.start for at in found if self.tokens[at].text == text]
+
+    def closing(self, place: int) -> int:
+        """The place of the bracket that closes the one at a place; -1 if none does."""
+        depth = 0
+        for at in range(self.start + place, self.stop):
+            text = self.tokens[at].text
+            depth += (text in ("(", "[")) - (text in (")", "]"))
+            if depth == 0:
+                return at - self.start
+        return -1
+
+    def expression(self, place: int, values: frozenset[str] = frozenset(), end: int | None = None) -> Expression:
+        """All from a place on, or up to another one, as an expression."""
+        at = self.start + place
+        stop = self.stop if end is None else self.start + end
+        if at < stop and self.source.text.find("..", self.tokens[at].start, self.tokens[stop - 1].start + 2) >= 0:
+            _refuse_ranges(self.source, self.tokens[at:stop])
+        if "±" in self.source.text:
+            refuse_sign(self.source, self.tokens[at:stop])
+        return parsed(self.source, self.tokens, at, stop, values)
+
+
+def _refuse_ranges(source: Source, tokens: list[Token]) -> None:
+    """Two dots between numbers or names: a range, which is read behind ``for x in`` of an assert only."""
+    for _, text, start in tokens:
+        if text == "..":
+            raise ParseError(
+                "a range 'a..b' is not read here", span=Span(start, start + 2), source=source,
+                help="write x[a:b] for a slice, linspace(a, b, 5) for points",
+            )  # fmt: skip
+
+
+def ends(source: Source, tokens: list[Token]) -> Iterator[int]:
+    """The places of the tokens that end statements: each semicolon outside of brackets, and the END."""
+    if ";" in source.text:  # megabytes of text seldom have one
+        depth = 0
+        for i, (kind, text, _) in enumerate(tokens):
+            if kind == SYMBOL:
+                depth += (text in ("(", "[")) - (text in (")", "]"))
+                if text == ";" and depth <= 0:
+                    yield i
+                    depth = 0
+    yield len(tokens) - 1
+
 
 _LONGEST = 60  # characters of a text that is shown
 
@@ -323,3 +396,178 @@ def _refuse_first_word(part: Part) -> None:
     if after.kind != END or word in _ALONE:
         words = _OPENING[word]
         raise ParseError(words.message, span=first.span, source=part.source, help=words.help)
+
+
+# -- Import lines: the names and aliases that they take from the known libraries, and nothing else -
+#
+# ::
+#
+#     import = "import" module { "," module } | "from" path "import" ( "*" | names | "(" names [
+# "," ] ")" )     module = path [ "as" NAME ]     path = NAME { "." NAME }     names = NAME [ "as"
+# NAME ] { "," NAME [ "as" NAME ] }
+
+
+LIBRARIES = ("numpy", "torch", "scipy", "jax", "math")
+_OF_PYTHON = frozenset({"__future__"})  # modules that say something to Python, and nothing here
+_HELP = "leave it out; write import numpy as np, import torch, from scipy import special"
+
+
+def import_line(part: Part) -> Import:
+    """import = "import" module { "," module } | "from" path "import" names, which Python reads. Raises ParseError."""
+    python = Python(part.source, *part.span)
+    items: list[Imported] = []
+    for node in python.nodes:
+        if isinstance(node, ast.ImportFrom) and node.level:
+            raise _import_refusal(part, "there are no modules beside this text", part.token(1).span)
+        for alias in node.names if isinstance(node, (ast.Import, ast.ImportFrom)) else ():
+            start = python.begin + python.start(alias)
+            span = Span(start, start + len(alias.name))
+            if isinstance(node, ast.ImportFrom):
+                if alias.name == "*":
+                    span = part.token(1).span
+                items.append(Imported(node.module or "", alias.name, alias.asname or alias.name, span))
+            else:  # without an alias, the name is that of the library
+                name = alias.asname or alias.name.partition(".")[0]
+                items.append(Imported(alias.name, None, name, span, alias.asname is not None))
+    if not items:
+        raise _import_refusal(part, "Python does not read this import", part.span)
+    return Import(part.source, part.span, items)
+
+
+def _import_refusal(part: Part, message: str, span: Span) -> SaidError:
+    return SaidError(message, span=span, source=part.source, help="write import torch, or from torch import nn")
+
+
+def is_of_python(path: str) -> bool:
+    """Whether a module is one that says something to Python alone."""
+    return path.partition(".")[0] in _OF_PYTHON
+
+
+def unknown_module(path: str) -> UnknownNameError:
+    """The error of a module that is none of the known libraries'."""
+    close = suggestion(path, [*MODULES], cutoff=0.8)
+    library = path.partition(".")[0]
+    said = f"{library} has no module '{path}' here" if library in LIBRARIES else f"the module '{path}' is not known here"
+    return UnknownNameError(said, help=f"did you mean '{close}'?" if close else _HELP)
+
+
+def unknown_name(path: str, name: str, close: str | None) -> UnknownNameError:
+    """The error of a name that a known module has not, or not here."""
+    return UnknownNameError(f"'{path}' has no '{name}' here", help=close or "leave it out: what it does is not in the language")
+
+
+def modules_imported(source: Source) -> dict[str | None, str] | None:
+    """What the import lines in a text bind to modules, by names; by None a module out of which something else is taken.
+
+    None for a text without import lines.
+    """
+    if not any(part.split(None, 1)[0] in ("import", "from") for part in source.text.split(";") if part.strip()):
+        return None
+    found: dict[str | None, str] = {}
+    try:
+        for item in _items(source):
+            path = item.path if item.name is None else f"{item.path}.{item.name}"
+            if item.name is None and item.path in MODULES:
+                found[item.alias] = item.path if item.aliased else item.alias
+            elif path in MODULES:
+                found[item.alias] = path
+            elif item.path in MODULES:
+                found[None] = item.path
+    except ParseError:
+        pass  # which is said where the line is read
+    return found
+
+
+def _items(source: Source) -> Iterator[Imported]:
+    tokens = tokenize(source)
+    start = 0
+    for stop in ends(source, tokens):
+        if stop > start + 1 and tokens[start].text in ("import", "from") and tokens[start + 1].kind == NAME:
+            yield from import_line(Part(source, tokens, start, stop, Span(tokens[start].start, len(source.text)))).items
+        start = stop + 1
+
+
+def everything_in(path: str) -> Any:
+    """The names that ``from path import *`` takes, or None for all that the library has here."""
+    if path == "math":
+        import math
+
+        return frozenset(dir(math))
+    if path == "numpy":
+        import numpy
+
+        return frozenset(numpy.__all__)
+    return None
+
+
+# -- Lines as they are pasted: of a Python session with its prompts, and blocks of Python's
+# statements, which are one piece each.
+#
+# Asked from the first line on that begins with a prompt or ends as the head of a block does.
+
+
+_PROMPT = re.compile(r"(?:>>>(?:[ \t]|(?=\r?\n|\Z))|In \[\d*\]:(?:[ \t]|(?=\r?\n|\Z)))")
+_MORE = re.compile(r"^(?:\.\.\.(?:[ \t]|(?=\r?$))|[ \t]*\.\.\.:(?:[ \t]|(?=\r?$)))", re.MULTILINE)
+_HEADERS = ("for", "while", "if", "elif", "else", "with", "try", "except", "finally", "class", "def", "async")  # that a block follows
+_HEADER = re.compile(rf"[ \t]*(?:{'|'.join(_HEADERS)})\b.*:[ \t]*(?:#.*)?\r?\n?\Z", re.DOTALL)
+_JOINED = re.compile(r"[ \t]*(?:elif|else|except|finally)\b")
+_BLANK = re.compile(r"[ \t]*(?:#.*)?\r?\n?\Z")
+
+
+@dataclass(frozen=True)
+class Output(Source):
+    """What Python printed in a session that is pasted."""
+
+
+@dataclass(frozen=True)
+class Block(Source):
+    """A statement of Python with the lines that belong to it."""
+
+
+def is_head(line: str) -> bool:
+    """Whether a line is the head of a block."""
+    return _HEADER.match(line) is not None
+
+
+def pieces(lines: Iterable[tuple[int, str]], name: str | None) -> Iterator[Source]:
+    """Logical lines, each with the number of its first line: prompts are blanks, and a block is one piece."""
+    prompted = False
+    block: list[str] = []
+    first = depth = 0
+    for number, line in lines:
+        text, printed = line, False
+        if _PROMPT.match(line):
+            prompted = True
+            text = _without_prompts(_PROMPT.sub(_blanks, line, count=1))
+        elif prompted and _MORE.match(line):
+            text = _without_prompts(line)
+        else:
+            printed = (prompted or line.startswith("Out[")) and not _BLANK.match(line)
+        if block:
+            if not printed and (_BLANK.match(text) or _depth(text) > depth or (_depth(text) == depth and _JOINED.match(text))):
+                block.append(text)
+                continue
+            yield Block("".join(block), name, first)
+            block = []
+        if printed:
+            yield Output(line, name, number)
+        elif is_head(text):
+            block, first, depth = [text], number, _depth(text)
+        elif text.strip():
+            yield Source(text, name, number)
+    if block:
+        yield Block("".join(block), name, first)
+
+
+def _without_prompts(text: str) -> str:
+    return _MORE.sub(_blanks, text)
+
+
+def _blanks(found: re.Match[str]) -> str:
+    return " " * len(found[0])
+
+
+def _depth(text: str) -> int:
+    """How far a line is indented."""
+    expanded = text.expandtabs(8)
+    return len(expanded) - len(expanded.lstrip(" "))

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from gradcli.errors import Source, Span
+from gradcli.errors import ArgumentError, Source, Span
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.language.dialect import Dialect
-from gradcli.language.frames import Frame
 from gradcli.language.held_bindings import HeldBindings
+from gradcli.language.names import Thing
 from gradcli.language.static_uses import StaticUse
-from gradcli.language.tree import Binding, DataBinding, Definition, Several
+from gradcli.language.tree import Binding, DataBinding, Definition, Frame, Several
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops import structure
-from gradcli.ops.calling.inputs import kind_of, numpy_dtype
+from gradcli.ops.calling import binding
+from gradcli.ops.calling.binding import Host, Use
+from gradcli.ops.calling.inputs import FLOAT, kind_of, numpy_dtype
+from gradcli.ops.calling.signatures import Signature, signature
 from gradcli.ops.fixed import Fixed
+from gradcli.ops.text import expanded
 
 if TYPE_CHECKING:
     from gradcli.language.origins import Origins
@@ -204,3 +211,136 @@ class Scope:
 
 def _is_whole(payload: Any) -> bool:
     return type(payload) is int or (isinstance(payload, np.ndarray) and payload.dtype.kind in "iu")
+
+
+# -- Names that stand for every number of a range, as leaves of the graph --------------------------
+
+
+class Quantity(NamedTuple):
+    """A name that stands for every number of a range, as a leaf of the graph."""
+
+    leaf: Expr
+    low: float
+    high: float
+
+
+NO_RANGES: Mapping[str, Quantity] = MappingProxyType({})
+
+
+@contextmanager
+def quantified(scope: Scope, ends: Mapping[str, tuple[float, float]]) -> Iterator[Mapping[str, Quantity]]:
+    """Names as variables: where one is bound to a number, it is this number's leaf, so that what depends on it is meant with it."""
+    before = {name: [table.get(name) for table in (scope.names, scope.leaves, scope.objects)] for name in ends}
+    replaced, found = set(scope.replaced), {}
+    try:
+        for name, (low, high) in ends.items():
+            leaf = scope.names.get(name)
+            if leaf is None or not leaf.is_leaf or leaf.shape or leaf.kind != FLOAT:
+                leaf = scope.bind_value(name, np.float64(low + (high - low) / 2))
+            found[name] = Quantity(leaf, low, high)
+        yield found
+    finally:
+        for name, meanings in before.items():
+            for table, meaning in zip((scope.names, scope.leaves, scope.objects), meanings, strict=True):
+                table.pop(name, None)
+                if meaning is not None:
+                    table[name] = meaning
+        scope.replaced = replaced
+
+
+# -- What makes nodes of results, as those see it who are handed one: functions of the language,
+# subscripts, derivatives.
+
+
+class Builder(Host, Protocol):
+    """Takes results of lowering for nodes or for parameters of the program; `coercion.Coercion` is the one there is.
+
+    A result is a node, or, where the language has them, a tuple, a list (an array not made yet), a string, None, a `Module`, a
+    `Function` or a `FreeVariable`.
+    """
+
+    @property
+    def scope(self) -> Scope: ...
+    @property
+    def graph(self) -> Graph: ...
+    @property
+    def random(self) -> np.random.Generator: ...
+
+    def value(self, argument: Any) -> Expr:
+        """A result as a node. Raises TypeMismatchError for what is no number or array, MissingValueError for a name without a value."""
+
+    def static(self, argument: Any, of: Use | str | None = None) -> Any:
+        """A result as a parameter of the program, known beforehand: integers, tuples, strings, arrays of indices."""
+
+    def flag(self, result: Any, place: str) -> bool:
+        """A result as True or False, known beforehand; numbers are what they are in Python. Raises ArgumentError for anything else."""
+
+    def integer(self, result: Any, place: str = "an index") -> int:
+        """A result as a whole number known beforehand. Raises ArgumentError for any other."""
+
+    def number(self, result: Any, place: str | None) -> float:
+        """A result as a number known beforehand, which decides what entries there are. Raises ArgumentError for anything else."""
+
+    def is_integral(self, node: Expr) -> bool:
+        """Whether a node is a whole number (or an array of them) by construction."""
+
+
+# -- Routines: functions and methods that the language has beside the catalogue's, and ranges
+# between brackets.
+
+
+class Range(Fixed):
+    """``start:stop:step`` between brackets, or ``slice(start, stop, step)``; parts that are left out are None."""
+
+    start: Any
+    stop: Any
+    step: Any
+    span: Span | None = None  # where it is written between brackets
+
+
+class Routine(Thing):
+    """A function, or (with a base) a method, by its parameters as `signature` takes them and its body.
+
+    ``body(builder, **given)`` gets what was written, as results of lowering; parameters of the signature that are left out keep the
+    body's own defaults, and those without one are required.
+    """
+
+    def __init__(
+        self, name: str, parameters: str, body: Callable[..., Any], base: Sequence[Any] = (), of_pytorch: Callable[..., Any] | None = None
+    ) -> None:
+        self.written = name
+        self.parameters, self.body, self.parts = parameters, body, base
+        self.of_pytorch = of_pytorch  # the body where PyTorch's method of the name is meant, if that is another
+
+    @cached_property
+    def signature(self) -> Signature:
+        return signature(self.written, self.parameters) if self.parameters else Signature(self.written, ())
+
+    def of(self, base: Any) -> Routine:
+        """The same as a method of something, which is the first argument."""
+        return Routine(self.written, self.parameters, self.body, (base,), self.of_pytorch)
+
+    def in_pytorch(self) -> Routine:
+        """The same as PyTorch has it."""
+        return Routine(self.written, self.parameters, self.of_pytorch or self.body, self.parts)
+
+    def call(self, builder: Builder, arguments: list[Any], keywords: dict[str, Any]) -> Any:
+        """Raises ArgumentError for what it does not take."""
+        arguments = [*self.parts, *arguments]
+        given = binding.bind(builder, self.written, self.signature, arguments, keywords)
+        missing = [name for name in self._required if name not in given]
+        if missing:
+            raise ArgumentError(f"{self.written} needs the argument {missing[0]!r}", help=binding.usage(self.written, self.signature))
+        return expanded(self.written, (arguments, keywords), lambda: self.body(builder, **given))
+
+    @cached_property
+    def _required(self) -> list[str]:
+        import inspect
+
+        parameters = list(inspect.signature(self.body).parameters.values())[1:]
+        return [p.name for p in parameters if p.default is p.empty and p.kind is not p.VAR_KEYWORD]
+
+
+def routines(table: Mapping[str, tuple[str, Callable[..., Any]]]) -> dict[str, Routine]:
+    """A table of routines by their names."""
+    return {name: Routine(name, parameters, body) for name, (parameters, body) in table.items()}

@@ -4,18 +4,132 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 from gradcli.containment import contained
-from gradcli.errors import AmbiguousError, GradcliError, LimitError, ParseError, Source, Span
+from gradcli.errors import AmbiguousError, GradcliError, LimitError, ParseError, ShapeError, Source, Span, TypeMismatchError
+from gradcli.graph.nodes import Expr
 from gradcli.language.assertions import parse_assertion
 from gradcli.language.deviations import has_sign, of_data, refuse_measured, refuse_sign, sign_in
 from gradcli.language.dialect import unknown_dialect
-from gradcli.language.imports import import_line
-from gradcli.language.parser import parsed
-from gradcli.language.parts import Part, ends
-from gradcli.language.tokens import END, NAME, PYTHON_WORDS, RESERVED, ROOTS, SYMBOL, Token, tokenize
-from gradcli.language.tree import Binary, Binding, DataBinding, Definition, Expression, Name, Query, Statement
-from gradcli.language.unpacking import binds_several, equals_of, several
+from gradcli.language.parser import first, parsed
+from gradcli.language.python_hints import Part, SaidError, ends, import_line
+from gradcli.language.scope import Builder
+from gradcli.language.tokens import (
+    END,
+    NAME,
+    NUMBER,
+    PYTHON_WORDS,
+    RESERVED,
+    ROOTS,
+    SUPERSCRIPT,
+    SYMBOL,
+    Token,
+    superscript_value,
+    tokenize,
+)
+from gradcli.language.tree import Binary, Binding, Call, DataBinding, Definition, Expression, Name, Query, Several, Statement
+from gradcli.ops.arrays import shapes
+from gradcli.ops.text import BINDING, TERM
+
+# -- Several names at once: ``a, b = x.chunk(2, -1)``, ``c, s = cos(t), sin(t)``, ``n, _ =
+# x.shape``.
+#
+# ::
+#
+#     several = targets "=" items          targets = names | "(" names ")" | "[" names "]"
+# names = NAME "," { NAME "," } [ NAME ]
+
+
+_PLAIN = "write names with commas between them: a, b = ..."
+
+
+def equals_of(part: Part) -> int:
+    """The place of the "=" of a statement that is outside of brackets; 0 without one."""
+    return next(iter(part.places("=")), 0)
+
+
+def binds_several(part: Part) -> bool:
+    """Tell whether a statement that does not begin with a name binds several."""
+    equals = equals_of(part)
+    return equals > 0 and (part.token(0).text == "*" or part.closing(0) == equals - 1 or bool(part.places(",", 0, equals)))
+
+
+def several(part: Part) -> Several:
+    """several = targets "=" items. Raises ParseError for other targets than names, and for another number of items."""
+    equals = equals_of(part)
+    targets = _targets(part, equals)
+    begin, stop = equals + 1, part.stop - part.start
+    in_brackets = part.token(begin).text in ("(", "[") and part.closing(begin) == stop - 1
+    if in_brackets and part.places(",", begin + 1, stop - 1):
+        begin, stop = begin + 1, stop - 1
+    commas = part.places(",", begin, stop)
+    if commas and commas[-1] == stop - 1:  # at the end
+        stop = commas.pop()
+    if not commas and begin == equals + 1:
+        if begin >= stop:
+            raise SaidError("expected a value after '='", span=part.token(equals).span, source=part.source)
+        whole = part.expression(begin, end=stop)
+        bindings = [Binding(part.source, part.span, t.text, t.span, whole, part=place) for place, t in enumerate(targets)]
+        return Several(part.source, part.span, bindings, shared=True)
+    names, values = len(targets), len(commas) + 1
+    if names != values:
+        raise SaidError(
+            f"{names} name{'s' * (names > 1)} for {values} value{'s' * (values > 1)}", source=part.source,
+            span=Span(part.token(0).start, part.token(equals).start), help="give each value a name; _ for one that is not needed",
+        )  # fmt: skip
+    bindings = []
+    for target, end in zip(targets, [*commas, stop], strict=True):
+        bindings.append(Binding(part.source, part.span, target.text, target.span, part.expression(begin, end=end)))
+        begin = end + 1
+    return Several(part.source, part.span, bindings, shared=False)
+
+
+def _targets(part: Part, equals: int) -> list[Token]:
+    in_brackets = part.token(0).text in ("(", "[") and part.closing(0) == equals - 1
+    written = [part.token(place) for place in range(in_brackets, equals - in_brackets)]
+    for token, after in zip(written[::2], [*written[1::2], None][: len(written[::2])], strict=False):
+        if token.text == "*":
+            raise SaidError(
+                "a name for all the rest is not in the language", span=token.span, source=part.source,
+                help="name each value, or take a part: x[1:]",
+            )  # fmt: skip
+        if token.kind != NAME or token.text in RESERVED or (after is not None and after.text != ","):
+            raise _no_name(part, token, after or token)
+    if not written:
+        raise SaidError("expected a name before '='", span=part.token(0).span, source=part.source, help=_PLAIN)
+    return written[::2]
+
+
+def _no_name(part: Part, token: Token, after: Token) -> SaidError:
+    if token.text in ("(", "["):
+        return SaidError(
+            "names within names are not read", span=token.span, source=part.source, help="name one level at a time: a, b = ..."
+        )
+    if after.text in ("[", "."):
+        span = Span(token.start, after.start + 1)
+        return SaidError("values are bound to names only; nothing is stored", span=span, source=part.source, help=_PLAIN)
+    return SaidError("expected a name before '='", span=token.span, source=part.source, help=_PLAIN)
+
+
+def parts_of(builder: Builder, result: Any, count: int) -> list[Expr]:
+    """The values of one expression for several names: the entries of a tuple or list, the rows of an array.
+
+    Raises ShapeError for another number of them, TypeMismatchError for a number, which has no parts.
+    """
+    if not isinstance(result, (tuple, list)):
+        node = builder.value(result)
+        if not node.shape:
+            raise TypeMismatchError(f"{count} name{'s' * (count > 1)} for one number", help="give each name a value: a, b = x, y")
+        rows = node.shape[0]
+        result = [shapes.getitem(node, index=(i,)) for i in range(rows)] if rows == count else [None] * rows
+    if len(result) != count:
+        raise ShapeError(
+            f"{count} name{'s' * (count > 1)} for {len(result)} value{'s' * (len(result) != 1)}",
+            help="give each value a name; _ for one that is not needed",
+        )
+    return [builder.value(part) for part in result]
+
 
 _METHODS = frozenset({"backward", "requires_grad", "requires_grad_", "retain_grad", "sort", "zero_grad"})  # of a name, and alone
 _AUGMENTED = frozenset({"+=", "-=", "*=", "/=", "**=", "@=", "//=", "%="})
@@ -178,8 +292,6 @@ def asked(part: Part, values: frozenset[str]) -> Expression:
     """derivative | expression: which of them, if some names are known to have a meaning."""
     sign = part.tokens[part.start].text
     if sign in ("d", "∂"):
-        from gradcli.language.textbook_derivatives import derivative, head
-
         found = head(part.tokens, part.start, part.stop)
         if found is not None and values.isdisjoint(found.differentials):
             made = derivative(part, found, values)
@@ -270,3 +382,94 @@ def _definition_end(tokens: list[Token], at: int, stop: int) -> int | None:
             return None
         at += 2
     return None
+
+
+# -- Derivatives as textbooks write them, at the start of a statement: ``d/dx(x^2)``, ``d²/dt² sin
+# t``, ``∂/∂x x^2y``.
+
+
+SIGNS = ("d", "∂")
+_HIGHEST = 12  # order of a derivative
+
+
+class Head(NamedTuple):
+    """``d^2/dx^2``: the variables, once for each order, the names that have no value there, and the place of what follows."""
+
+    variables: list[str]
+    differentials: frozenset[str]
+    body: int
+
+
+def head(tokens: list[Token], start: int, stop: int) -> Head | None:
+    """The operator that a statement begins with; None where it is none, or nothing follows that it could be applied to."""
+    sign = tokens[start].text
+    order, at = _order(tokens, start + 1, stop)
+    if at + 1 >= stop or tokens[at].text != "/" or tokens[at].kind != SYMBOL:
+        return None
+    at += 1
+    variables: list[str] = []
+    words = {sign}
+    while at < stop and tokens[at].kind == NAME and len(tokens[at].text) > 1 and tokens[at].text.startswith(sign):
+        if variables and sign == "d":
+            break
+        words.add(tokens[at].text)
+        names = [tokens[at].text[1:]] if sign == "d" else [name for name in tokens[at].text.split(sign) if name]
+        times, at = _order(tokens, at + 1, stop)
+        variables += [*names, *[names[-1]] * (times - 1)]
+    if not variables or len(variables) != order or order > _HIGHEST or at >= stop:
+        return None
+    kind, text, _ = tokens[at]
+    if kind == SYMBOL and text not in ("(", "[", "|", *ROOTS):
+        return None
+    return Head(variables, frozenset(words), at) if kind in (NAME, NUMBER, SYMBOL) and text not in BINDING else None
+
+
+def _order(tokens: list[Token], at: int, stop: int) -> tuple[int, int]:
+    """The exponent at a place, 1 if there is none, and the place after it; of a high one no more than that it is too high."""
+    if at < stop and tokens[at].kind == SUPERSCRIPT:
+        return int(min(superscript_value(tokens[at].text), _HIGHEST + 1)), at + 1
+    if at + 1 < stop and tokens[at].text == "**" and tokens[at + 1].kind == NUMBER and tokens[at + 1].text.isdigit():
+        return min(int(tokens[at + 1].text[:4]), _HIGHEST + 1), at + 2
+    return 1, at
+
+
+def derivative(part: Part, found: Head, values: frozenset[str]) -> Expression:
+    """``grad(body, x)``, as often as the order says. Raises AmbiguousError where the text may go on after what is differentiated."""
+    source, tokens, at, stop = part.source, part.tokens, found.body, part.stop
+    if tokens[at].text in ("(", "["):
+        closing = part.start + part.closing(at - part.start)
+        if part.start <= closing < stop - 1:
+            raise _two_readings(part, found, closing + 1)
+        inner = tokens[at].text == "[" and closing == stop - 1
+        body = parsed(source, tokens, at + inner, stop - inner, values)
+    else:
+        body, place = first(source, tokens, at, stop, values, TERM)
+        if place < stop:
+            raise _two_readings(part, found, place)
+    begin, end = part.span.start, tokens[at].start
+    nodes, result = [*body.nodes], body.root
+    for variable in found.variables:
+        name, callee = Name(variable, begin, end), Name("grad", begin, end)
+        result = Call(callee, [result, name], [], 0, part.span.end)
+        for node in (name, callee, result):
+            node.place = len(nodes)
+            nodes.append(node)
+    made = Expression(result, nodes).like(body)
+    made.implied, made.differentials, made.source, made.span = True, found.differentials, source, part.span
+    return made
+
+
+def _two_readings(part: Part, found: Head, place: int) -> AmbiguousError:
+    text, tokens, end = part.source.text, part.tokens, part.span.end
+    begin, cut = tokens[found.body].start, tokens[place].start
+    operator, body, rest = text[part.span.start : begin].strip(), text[begin:cut].strip(), text[cut:end]
+    first = body[1:-1] if body.startswith("(") and body.endswith(")") else body
+    for variable in found.variables:
+        first = f"grad({first}, {variable})"
+    joint = "*" if rest.startswith(("(", "[")) or tokens[place].kind in (NAME, NUMBER) else " " if rest[:1] in "+-" else ""
+    error = AmbiguousError(
+        f"'{operator}' has two readings: of all that follows, or of the first part", source=part.source, span=part.span,
+        help="write d/dx(x^2 + x) or grad(x^2, x) + x",
+    )  # fmt: skip
+    error.readings = f"{operator}({text[begin:end]})", f"{first}{joint}{rest}"
+    return error

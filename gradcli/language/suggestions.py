@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable
 
 from gradcli.errors import GradcliError, ParseError, Source
-from gradcli.language.callables import is_function
-from gradcli.language.mentions import expressions_of
+from gradcli.language.calls import is_function
+from gradcli.language.reading import expressions_of
 from gradcli.language.scope import Scope
 from gradcli.language.statements import statements_in
 from gradcli.language.tree import Call, Definition, Name, Statement

@@ -7,9 +7,8 @@ from typing import Any
 
 from gradcli.errors import ArgumentError
 from gradcli.graph.nodes import Expr
-from gradcli.language.builder import Builder
-from gradcli.language.builtin_functions import maximum_of, minimum_of
-from gradcli.language.things import routines
+from gradcli.language.constructors import maximum_of, minimum_of
+from gradcli.language.scope import Builder, routines
 from gradcli.ops import registry
 from gradcli.ops.elementwise import arithmetic, logic
 

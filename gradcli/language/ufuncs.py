@@ -10,9 +10,8 @@ import numpy as np
 from gradcli.errors import ArgumentError, ShapeError, TypeMismatchError, UnknownNameError
 from gradcli.graph.nodes import Expr
 from gradcli.language import calls
-from gradcli.language.builder import Builder
 from gradcli.language.names import Function
-from gradcli.language.things import Routine
+from gradcli.language.scope import Builder, Routine
 from gradcli.ops import registry
 from gradcli.ops.arrays.joining import concatenate
 from gradcli.ops.arrays.shapes import getitem, reshape, stack

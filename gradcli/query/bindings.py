@@ -15,8 +15,7 @@ import numpy as np
 from gradcli.characters import NAME, composed, normalized
 from gradcli.errors import GradcliError, InputTypeError, UnknownNameError, UsageError, one_of, suggestion
 from gradcli.language.deviations import deviations
-from gradcli.language.program_text import ProgramText
-from gradcli.language.run import Program
+from gradcli.language.run import Program, ProgramText
 from gradcli.language.scope import Scope
 from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.calling.inputs import numbers

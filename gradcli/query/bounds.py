@@ -140,7 +140,7 @@ def _bound(found: Range, names: list[str]) -> Bound:
 
 def place_notes(program: Program, function: Function, found: Iterable[Place], names: list[str]) -> Iterator[BoundNote]:
     """What is the matter in the box, in the user's words."""
-    from gradcli.reference.ranges.intervals import above, below
+    from gradcli.reference.ranges.functions import above, below
 
     several = [place for place in found if not (place.removable and _has_value(program, function, place))]
     for place in several[:_MOST_NOTES]:

@@ -21,12 +21,11 @@ from gradcli.errors import GradcliError
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import reachable
 from gradcli.graph.transforms import definition_order
-from gradcli.language.callables import is_function
-from gradcli.language.mentions import expressions_of, mentioned, names_bound_by, names_quantified_by
+from gradcli.language.calls import glued, is_function
+from gradcli.language.reading import expressions_of, mentioned, names_bound_by, names_quantified_by
 from gradcli.language.run import Lowered, Program
 from gradcli.language.scope import Deferred, Scope
 from gradcli.language.tree import Binding, DataBinding, Query, Several, Statement
-from gradcli.language.undefined_names import glued
 from gradcli.ops.constants import NAMED
 from gradcli.query.evaluate import run_statement
 from gradcli.query.options import Options

@@ -20,21 +20,21 @@ from gradcli.errors import AmbiguousError, GradcliError, ShapeError, UnknownName
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.inert import shell_word
-from gradcli.language.callables import is_function
-from gradcli.language.mentions import expressions_of, mentioned, words_of
-from gradcli.language.rereading import as_read
+from gradcli.language.calls import is_function
+from gradcli.language.reading import expressions_of, mentioned, words_of
+from gradcli.language.rewritten import as_read
 from gradcli.language.run import Lowered, Program, statements
 from gradcli.language.scope import Scope
 from gradcli.language.tree import Assertion, Binding, DataBinding, Definition, Expression, Query, Several, Statement
 from gradcli.notation import GREEK
 from gradcli.ops.constants import NAMED
 from gradcli.query import evaluate
+from gradcli.query.cases import details_of
 from gradcli.query.evaluate import locate, run_statement
 from gradcli.query.free_variables import Needs, SampledPoints, deferred, keep_in_order, needs_of
 from gradcli.query.general_formulas import General, general
 from gradcli.query.kink_places import told
 from gradcli.query.options import POINTS, ClaimInput, Options
-from gradcli.query.outcome import details_of
 from gradcli.query.uncertainty import left_out
 from gradcli.query.unused_names import refuse_glued
 from gradcli.query.wrt import variables

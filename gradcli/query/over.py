@@ -13,9 +13,8 @@ from gradcli.errors import ShapeError, Source
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr
 from gradcli.graph.transforms import definition_order, grad
-from gradcli.language.quantities import quantified
 from gradcli.language.run import Lowered
-from gradcli.language.scope import Scope
+from gradcli.language.scope import Scope, quantified
 from gradcli.language.statements import parse_expression
 from gradcli.language.tree import Assertion, Quantified, Query, Statement
 from gradcli.limits import DEFAULT
@@ -124,7 +123,7 @@ class Subjects:
 
     def _refutes(self, left: Expr, right: Expr, truth: Cell) -> Callable[[Sequence[float]], bool]:
         """Whether what is computed at a point is another number than the reference, by more than rounding."""
-        from gradcli.reference.ranges.intervals import thin
+        from gradcli.reference.ranges.functions import thin
         from gradcli.reference.ranges.search import Target
 
         target = Target(self.region.cells, truth)

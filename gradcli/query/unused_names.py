@@ -8,12 +8,11 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from gradcli.errors import AmbiguousError, GradcliError, MissingValueError, Source, suggestion, text_lines
-from gradcli.language.callables import is_function
-from gradcli.language.mentions import expressions_of, names_bound_by, words_of
+from gradcli.language.calls import glued, is_function
+from gradcli.language.reading import expressions_of, names_bound_by, words_of
 from gradcli.language.run import statements
 from gradcli.language.scope import Scope
 from gradcli.language.tree import Binding, Definition, Expression, Name, Statement
-from gradcli.language.undefined_names import glued
 from gradcli.limits import Limits
 from gradcli.ops.calling import textbook
 from gradcli.query.options import Options

@@ -13,10 +13,9 @@ from gradcli.graph.transforms import definition_order
 from gradcli.language.scope import Scope
 from gradcli.reference.algebra import Algebra, Unsupported
 from gradcli.reference.contexts import Undecidable, context, has_flint
-from gradcli.reference.exact_values import exact_array
 from gradcli.reference.kinks import active_kinks
 from gradcli.reference.scalars import plain
-from gradcli.reference.tape import ReferenceTape
+from gradcli.reference.tape import ReferenceTape, exact_array
 
 NOTHING: Mapping[str, Any] = {}
 _TRIES = 6

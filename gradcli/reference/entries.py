@@ -21,8 +21,8 @@ from gradcli.reference.ball import Ball, as_arb, made
 from gradcli.reference.balls import Balls
 from gradcli.reference.contexts import Undecidable, context
 from gradcli.reference.deadline import in_time
-from gradcli.reference.exact_values import exact_array
 from gradcli.reference.scalars import Traced, Tracing, plain
+from gradcli.reference.tape import exact_array
 
 # -- Functions entry by entry on arrays of long doubles: by NumPy's loops in long double where
 # there are such, else one by one in balls.

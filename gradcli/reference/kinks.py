@@ -15,10 +15,8 @@ from gradcli.graph.transforms import Derivation, definition_order
 from gradcli.ops.structure import derivative
 from gradcli.reference.algebra import Algebra
 from gradcli.reference.deadline import Budget
-from gradcli.reference.exact_values import exact_array
 from gradcli.reference.scalars import Event, Traced, plain
-from gradcli.reference.signed_zeros import SignedZeros
-from gradcli.reference.tape import Array, ReferenceTape
+from gradcli.reference.tape import Array, ReferenceTape, SignedZeros, exact_array
 
 # -- Limits of derivatives and values from one side of a point, as samples nearer and nearer to it
 # show them.

@@ -19,8 +19,8 @@ import scipy.linalg
 import scipy.special
 
 from gradcli.errors import GradcliError
-from gradcli.language import callables as language
-from gradcli.language.callables import exists, is_method
+from gradcli.language import calls as language
+from gradcli.language.calls import exists, is_method
 from gradcli.ops.calling.prefixes import canonical, owner
 from keywords.calls import VALUES, call_of, candidates, plain, run, templates
 

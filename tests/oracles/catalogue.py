@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import zlib
 
-from gradcli.language.builtin_functions import FUNCTIONS
-from gradcli.language.callables import exists, is_method
+from gradcli.language.calls import exists, is_method
+from gradcli.language.constructors import FUNCTIONS
 from gradcli.ops.calling.meanings import lookup, names, qualified
 from gradcli.ops.calling.prefixes import MATH, NUMPY, SCIPY
 from gradcli.ops.calling.prefixes import TORCH as PYTORCH

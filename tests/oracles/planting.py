@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import GradcliError
-from gradcli.language import callables
+from gradcli.language import calls
 from gradcli.ops import registry as catalogue_of_records
 from gradcli.ops.registry import composites, find, registry
 from gradcli.ops.spec import Composite, Op
@@ -70,11 +70,11 @@ def exchanged(one: str, other: str) -> Iterator[None]:
     table = catalogue_of_records._BY_NAME
     try:
         table[one], table[other] = table[other], table[one]
-        callables.operation.cache_clear()
+        calls.operation.cache_clear()
         yield
     finally:
         table[one], table[other] = table[other], table[one]
-        callables.operation.cache_clear()
+        calls.operation.cache_clear()
 
 
 def _moved(value: Any) -> Any:

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from itertools import pairwise
 from typing import Any
 
-from gradcli.language import callables
+from gradcli.language import calls
 from gradcli.ops import registry
 from gradcli.ops.calling import signatures
 from gradcli.ops.spec import Composite, Op
@@ -22,11 +22,11 @@ def replaced(table: Any, name: str, value: Any) -> Iterator[None]:
     before = table[name]
     try:
         table[name] = value
-        callables.operation.cache_clear()
+        calls.operation.cache_clear()
         yield
     finally:
         table[name] = before
-        callables.operation.cache_clear()
+        calls.operation.cache_clear()
 
 
 def _planting(table: Any, name: str, value: Any) -> Callable[[], AbstractContextManager[None]]:

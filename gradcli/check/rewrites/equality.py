@@ -14,9 +14,8 @@ from gradcli.errors import GradcliError
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.reference.algebra import Unsupported
 from gradcli.reference.contexts import Undecidable, context, has_flint
-from gradcli.reference.exact_values import exact_array
 from gradcli.reference.scalars import plain
-from gradcli.reference.tape import ReferenceTape
+from gradcli.reference.tape import ReferenceTape, exact_array
 
 if TYPE_CHECKING:
     from gradcli.check.judge import Judge

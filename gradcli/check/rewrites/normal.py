@@ -5,14 +5,19 @@ Floats are binary numbers, so coefficients are exact. What is built equals what 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
-from functools import partial
-from typing import Any
+from functools import cache, partial
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from gradcli.formulas.simplify import quotient_of
-from gradcli.graph.interpret import Rebuilding
-from gradcli.graph.nodes import Expr, Graph
+from gradcli.graph.interpret import Rebuilding, forward, interpret, rebuild
+from gradcli.graph.nodes import Expr, Graph, reachable
+from gradcli.language.run import Program
+from gradcli.language.scope import Scope
 from gradcli.ops.constants import Constant, E
 from gradcli.ops.elementwise import exponential
 from gradcli.ops.spec import Op
@@ -277,3 +282,394 @@ def opposite(node: Expr) -> Expr | None:
     if value is not None and value < 0:
         return constant(node.graph, -value)
     return node.operand if role(node) == "negation" else None
+
+
+# -- Identities by which digits are kept: what equals a pattern, and under which condition. The
+# letters stand for any expressions.
+#
+# A pattern that is a sum or a product is looked for among the parts of longer ones, in any order,
+# times any number or to any power. None is believed: what they make is proved equal anew at the
+# point where it is proposed, and measured there; so a condition says only where to try. Text of
+# the language, as everything that is proposed is.
+
+
+class Identity(NamedTuple):
+    """An equal of a pattern, under a condition on what its letters stand for; an empty one is none."""
+
+    pattern: str
+    equal: str
+    condition: str
+
+
+def _identities(lines: str) -> tuple[Identity, ...]:
+    """Identities that are written one a line."""
+    found = []
+    for line in lines.splitlines():
+        if line and not line.startswith("#"):
+            equation, _, condition = line.partition(" if ")
+            pattern, _, equal = equation.partition(" = ")
+            found.append(Identity(pattern, equal, condition))
+    return tuple(found)
+
+
+IDENTITIES = _identities("""
+# sums whose terms cancel
+sqrt(a) - sqrt(b) = (a - b)/(sqrt(a) + sqrt(b))
+a - sqrt(b) = (a**2 - b)/(a + sqrt(b))
+a - c*sqrt(b) = (a**2 - c**2*b)/(a + c*sqrt(b))
+hypot(a, b) - a = b*(b/(hypot(a, b) + a))
+hypot(a, b) + a = b*(b/(hypot(a, b) - a))
+cbrt(a) - cbrt(b) = (a - b)/(cbrt(a)**2 + cbrt(a)*cbrt(b) + cbrt(b)**2)
+a**2 - b**2 = (a - b)*(a + b)
+a**c - b**c = b**c*expm1(c*log1p((a - b)/b)) if a > 0 and b > 0
+a**c - b**c = b**c*expm1(c*log(a/b)) if a > 0 and b > 0
+a**c - a**b = a**b*expm1((c - b)*log(a)) if a > 0
+a**c - 1 = expm1(c*log(a)) if a > 0
+1/sqrt(a) - 1/sqrt(b) = (b - a)/(sqrt(a)*sqrt(b)*(sqrt(a) + sqrt(b)))
+1/a - 1/b = (b - a)/(a*b)
+1/sqrt(a) - 1 = (1 - a)/(sqrt(a)*(1 + sqrt(a)))
+a/(a + b) = 1 - b/(a + b)
+# exponentials and hyperbolic functions
+exp(a) - 1 = expm1(a)
+exp(a) - exp(-a) = 2*sinh(a)
+exp(a) + exp(-a) = 2*cosh(a)
+exp(a) - 2 + exp(-a) = 4*sinh(a/2)**2
+exp(a) - exp(b) = exp(b)*expm1(a - b)
+exp(a) - exp(b) = 2*exp((a + b)/2)*sinh((a - b)/2)
+expm1(a) - expm1(b) = exp(b)*expm1(a - b)
+exp2(a) - 1 = expm1(a*log(2))
+cosh(a) - 1 = 2*sinh(a/2)**2
+cosh(a) - cosh(b) = 2*sinh((a + b)/2)*sinh((a - b)/2)
+sinh(a) - sinh(b) = 2*cosh((a + b)/2)*sinh((a - b)/2)
+tanh(a) - tanh(b) = sinh(a - b)/(cosh(a)*cosh(b))
+cosh(a) + sinh(a) = exp(a)
+2/(1 + exp(a)) - 1 = -tanh(a/2)
+1/(1 + exp(a)) - 1/2 = -tanh(a/2)/2
+1 - tanh(a) = 2/(1 + exp(2*a))
+1 - tanh(a)**2 = 1/cosh(a)**2
+(exp(a) - exp(-a))/(exp(a) + exp(-a)) = tanh(a)
+(exp(a) - 1)/(exp(a) + 1) = tanh(a/2)
+sinh(a)/cosh(a) = tanh(a)
+exp(a)*exp(b) = exp(a + b)
+exp(a)/exp(b) = exp(a - b)
+exp(a)*b = exp(a + log(b)) if b > 0
+exp(a)/b = exp(a - log(b)) if b > 0
+exp(log(a)) = a
+a**b = exp(b*log(a)) if a > 0
+a**b*a**c = a**(b + c) if a > 0
+a**b/a**c = a**(b - c) if a > 0
+a**c*b**c = (a*b)**c
+a**c/b**c = (a/b)**c
+(a/b)**c = a**c/b**c
+(a**b)**c = a**(b*c) if a > 0
+exp(a)/(1 + exp(a)) = sigmoid(a)
+1/(1 + exp(a)) = sigmoid(-a)
+1 - sigmoid(a) = sigmoid(-a)
+sigmoid(a) - sigmoid(b) = sigmoid(a)*sigmoid(-b)*-expm1(b - a)
+exp(a)/(exp(a) + exp(b)) = sigmoid(a - b)
+exp(a)/sum(exp(a)) = softmax(a)
+# logarithms
+log(1 + exp(a)) = softplus(a)
+log1p(exp(a)) = softplus(a)
+log(exp(a) + exp(b)) = logaddexp(a, b)
+log(exp(a) + b) = a + log1p(b*exp(-a))
+log(sum(exp(a))) = logsumexp(a)
+log(1 + a) = log1p(a)
+log(a) = log1p(a - 1)
+log((1 + a)/(1 - a)) = 2*atanh(a)
+log((1 + a)/(1 + b)) = log1p(a) - log1p(b) if a > -1 and b > -1
+log(a/b) = log(a) - log(b) if a > 0
+log(a/b) = log(-a) - log(-b) if a < 0
+log(a*b) = log(a) + log(b) if a > 0
+log(a*b) = log(-a) + log(-b) if a < 0
+log(a**b) = b*log(a) if a > 0
+log(a) - log(b) = log(a/b)
+log(a) - log(b) = log1p((a - b)/b)
+log(a) + log(b) = log(a*b)
+log1p(a) - log1p(b) = log1p((a - b)/(1 + b))
+log1p(a) - log1p(-a) = 2*atanh(a)
+log(expm1(a)) = a + log(-expm1(-a))
+log(a + sqrt(a**2 + 1)) = asinh(a)
+log(sqrt(a**2 + 1) - a) = -asinh(a)
+log(a + sqrt(a**2 - 1)) = acosh(a)
+acosh(a) = 2*asinh(sqrt((a - 1)/2))
+log(cosh(a)) = abs(a) + log1p(exp(-(2*abs(a)))) - log(2)
+log(cosh(a)) = log1p(2*sinh(a/2)**2)
+log(sigmoid(a)) = -softplus(-a)
+log(softmax(a)) = log_softmax(a)
+log(erfc(a)) = log(erfcx(a)) - a**2
+log(det(a)) = slogdet(a)[1]
+log(gamma(a)) = lgamma(a) if a > 0
+log(cos(a)) = log1p(-2*sin(a/2)**2)
+log10(1 + a) = log1p(a)/log(10)
+log2(1 + a) = log1p(a)/log(2)
+a*log(b) = xlogy(a, b)
+# trigonometric functions
+1 - cos(a) = 2*sin(a/2)**2
+(1 - cos(a))/sin(a) = tan(a/2)
+1 - cos(a)**2 = sin(a)**2
+1 - sin(a)**2 = cos(a)**2
+1 - sin(a) = cos(a)**2/(1 + sin(a))
+1 + sin(a) = cos(a)**2/(1 - sin(a))
+1/cos(a) - 1 = 2*sin(a/2)**2/cos(a)
+cos(a) - cos(b) = -2*sin((a + b)/2)*sin((a - b)/2)
+sin(a) - sin(b) = 2*cos((a + b)/2)*sin((a - b)/2)
+tan(a) - tan(b) = sin(a - b)/(cos(a)*cos(b))
+sin(a)/cos(a) = tan(a)
+tan(a) - sin(a) = 2*tan(a)*sin(a/2)**2
+sin(a)/a = sinc(a/pi)
+atan(a) - atan(b) = atan2(a - b, 1 + a*b) if a*b > -1
+atan(a) - atan(b) = atan((a - b)/(1 + a*b)) if a*b > -1
+atan(a) + atan(b) = atan2(a + b, 1 - a*b) if a*b < 1
+atanh(a) - atanh(b) = atanh((a - b)/(1 - a*b))
+pi/2 - acos(a) = asin(a)
+pi/2 - asin(a) = acos(a)
+pi/2 - atan(a) = atan2(1, a)
+pi - 2*atan(a) = 2*atan2(1, a)
+acos(1 - a) = 2*asin(sqrt(a/2))
+acos(a) = 2*asin(sqrt((1 - a)/2))
+# special functions
+1 - erf(a) = erfc(a)
+1 + erf(a) = erfc(-a)
+erf(a) - erf(b) = erfc(b) - erfc(a)
+exp(a**2)*erfc(a) = erfcx(a)
+gamma(a)/gamma(b) = exp(lgamma(a) - lgamma(b)) if a > 0 and b > 0
+gamma(a)*gamma(b)/gamma(a + b) = beta(a, b)
+gamma(a)*gamma(b) = exp(lgamma(a) + lgamma(b)) if a > 0 and b > 0
+lgamma(a) + lgamma(b) - lgamma(a + b) = betaln(a, b) if a > 0 and b > 0
+# what overflows or underflows on the way
+sqrt(a**2 + b**2) = hypot(a, b)
+sqrt(a**2 + b) = hypot(a, sqrt(b)) if b > 0
+sqrt(a**2 + b) = abs(a)*sqrt(1 + b/a/a)
+sqrt(a**2 - b**2) = sqrt(a - b)*sqrt(a + b) if a > abs(b)
+sqrt(a + b) = sqrt(a)*sqrt(1 + b/a) if a > 0
+sqrt(a**2) = abs(a)
+sqrt(a*b) = sqrt(a)*sqrt(b) if a > 0
+sqrt(a*b) = sqrt(-a)*sqrt(-b) if a < 0
+sqrt(a/b) = sqrt(a)/sqrt(b) if a > 0
+sqrt(a/b) = sqrt(-a)/sqrt(-b) if a < 0
+a/sqrt(a**2 + b**2) = cos(atan2(b, a))
+a/sqrt(a**2 + b) = 1/sqrt(1 + b/a/a) if a > 0
+a/sqrt(a**2 + b) = -1/sqrt(1 + b/a/a) if a < 0
+cbrt(a*b) = cbrt(a)*cbrt(b)
+sqrt(sum(a**2)) = norm(a)
+sqrt(a @ a) = norm(a)
+log(prod(a)) = sum(log(a)) if a > 0
+""")
+
+# what has a value, or a derivative, where the pattern has none
+WIDER = _identities("""
+sqrt(a**2) = abs(a)
+sqrt(a**2 + b**2) = hypot(a, b)
+sqrt(sum(a**2)) = norm(a)
+a*log(b) = xlogy(a, b)
+a*log1p(b) = xlog1py(a, b)
+sin(a)/a = sinc(a/pi)
+exp(log(a)) = a
+exp(b*log(a)) = a**b
+log(det(a)) = slogdet(a)[1]
+""")
+
+
+# -- The identities as rules on graphs: read once by the language's own reader, matched against
+# nodes, and built in their place.
+#
+# A pattern is an expression of the language whose names are holes; a hole that is met again must
+# be the same expression. Sums and products are matched in their normal form. What recurs here
+# does so over a pattern, never over an expression.
+
+
+_OF_VECTORS = ("sum(", "prod(", "softmax(", "@")
+_EXAMPLES = (0.5, np.ones(3), np.eye(3))  # letters by their axes; within a reduction the shape is of no account
+_MOST_PARTS = 12  # among which a pattern is looked for
+_MOST_MATCHES = 12
+
+Bound = dict[Expr, Expr]
+
+
+class Rule(NamedTuple):
+    """An identity as nodes of a graph of its own, with its letters, and the operations without which it is nowhere."""
+
+    operations: frozenset[Op | None]
+    pattern: Expr
+    equal: Expr
+    condition: Expr | None
+
+
+Table = dict[object, list[Rule]]
+
+
+@cache
+def rules(identities: tuple[Identity, ...] = IDENTITIES) -> Table:
+    """Identities by the top of their pattern: a sum, a product, or any other operation."""
+    programs = []
+    for example in _EXAMPLES:
+        scope = Scope()
+        for letter in "abc":
+            scope.bind_value(letter, example)
+        programs.append(Program(scope))
+    found: Table = {}
+    for pattern, equal, condition in identities:
+        axes = 2 if "det(" in pattern else int(any(word in pattern for word in _OF_VECTORS))
+        wanted, result = (programs[axes].read(text, "<identity>") for text in (pattern, equal))
+        only = programs[axes].read(condition, "<identity>") if condition else None
+        standard: Expr = interpret(reachable([wanted]), Standard(wanted.graph))[wanted]
+        found.setdefault(kind_of(standard) or standard.op, []).append(Rule(_operations(standard), standard, result, only))
+    return found
+
+
+def _operations(node: Expr) -> frozenset[Op | None]:
+    """The operations in a node that are no arithmetic."""
+    return frozenset(part.op for part in reachable([node]) if part.op is not None and not kind_of(part))
+
+
+def apply_identities(
+    graph: Graph, node: Expr, value_of: Callable[[Expr], object], identities: tuple[Identity, ...] = IDENTITIES
+) -> Iterator[Expr]:
+    """Yield what equals a node by one identity, where its condition holds at the values there are."""
+    operations = _operations(node)
+    for kind in dict.fromkeys((kind_of(node), node.op)):
+        for rule in rules(identities).get(kind, ()):
+            if not rule.operations <= operations:
+                continue
+            for bound, times, rest in islice(_found(rule.pattern, node), _MOST_MATCHES):
+                if rule.condition is not None and not _holds(rule.condition, bound, value_of):
+                    continue
+                try:
+                    equal: Expr = interpret(reachable([rule.equal]), _Tidy(graph), dict(bound))[rule.equal]
+                    if times != 1 or rest.parts or rest.number != 1:
+                        found = Normal(graph, rest.kind, [(equal, times)], rest.number)
+                        for part, weight in rest.parts.items():
+                            found.put(part, weight)
+                        equal = found.build()
+                    yield equal
+                except NO_NUMBER:
+                    continue
+
+
+def wider(graph: Graph, root: Expr) -> Iterator[Expr]:
+    """A function in ways that may have a value, or a derivative, where it has none: one identity, or arithmetic alone."""
+    order = reachable([root])
+    table = interpret(order, Standard(graph))
+    for node in order:
+        if table[node] is not node and node.kind == "float":
+            yield rebuild([root], {node: table[node]}, graph)[0]
+    for start in dict.fromkeys((root, table[root])):
+        for node in reachable([start]):
+            for better in apply_identities(graph, node, lambda _: 0.0, WIDER) if node.op is not None else ():
+                if better.shape == node.shape:
+                    yield rebuild([start], {node: better}, graph)[0]
+
+
+class _Tidy(Standard):
+    """As `Standard`, with tanh(-a) as -tanh(a)."""
+
+    def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
+        inner = opposite(operands[0]) if op.facts.parity and len(operands) == 1 else None
+        if inner is None:
+            return super().operation(node, op, operands)
+        plain = super().operation(node, op, [inner])
+        return -plain if op.facts.parity == "odd" else plain
+
+
+def _holds(condition: Expr, bound: Bound, value_of: Callable[[Expr], object]) -> bool:
+    values = {letter: value_of(node) for letter, node in bound.items()}
+    return bool(np.all(forward([condition], values)[condition]))
+
+
+# -- matching -------------------------------------------------------------------------------------------------
+
+
+def _found(pattern: Expr, node: Expr) -> Iterator[tuple[Bound, Fraction, Normal]]:
+    """The ways in which a pattern matches a node or parts of it: what is bound, the pattern's factor or exponent, and what is left."""
+    kind = kind_of(pattern)
+    if not kind:
+        yield from ((bound, Fraction(1), Normal(node.graph, "product")) for bound in _matches(pattern, node, {}))
+        return
+    given = Normal.of(node, kind)
+    if len(given.parts) <= _MOST_PARTS:
+        yield from _some(Normal.of(pattern, kind), given, None, {}, part=True)
+
+
+def _matches(pattern: Expr, node: Expr, bound: Bound) -> Iterator[Bound]:
+    """The ways in which a pattern is a node as a whole, with what is bound already."""
+    kind = kind_of(pattern)
+    if pattern.is_leaf:
+        if bound.setdefault(pattern, node) is node:
+            yield bound
+    elif pattern.is_constant:
+        if node.is_constant and not node.shape and node.payload == pattern.payload and number(node) == number(pattern):
+            yield bound
+    elif kind:
+        wanted, given = Normal.of(pattern, kind), Normal.of(node, kind)
+        if len(given.parts) <= _MOST_PARTS:
+            given.number, wanted.number = given.number / wanted.number, Fraction(1)
+            for further, _, _ in _some(wanted, given, Fraction(1), bound, part=False):
+                yield further
+    elif pattern.op is node.op and dict(pattern.static) == dict(node.static) and len(pattern.operands) == len(node.operands):
+        found = [bound]
+        for x, y in zip(pattern.operands, node.operands, strict=True):
+            if x is not None and y is not None:
+                found = [further for one in found for further in _matches(x, y, dict(one))]
+            elif x is not y:
+                return
+        yield from found
+
+
+def _some(wanted: Normal, given: Normal, times: Fraction | None, bound: Bound, *, part: bool) -> Iterator[tuple[Bound, Fraction, Normal]]:
+    """The ways in which parts of one normal form, times one factor or to one power, are parts of another."""
+    if not wanted.parts:
+        if part or (not given.parts and given.number == 1):
+            yield bound, times or Fraction(1), given
+        return
+    pattern = min(wanted.parts, key=lambda one: _looseness(one, bound))
+    weight, others = wanted.parts[pattern], wanted.without(pattern)
+    if times is not None and all(hole in bound for hole in _holes(pattern)):
+        known: Expr = interpret(reachable([pattern]), Standard(given.graph), dict(bound))[pattern]
+        rest = Normal(given.graph, given.kind, given.parts.items(), given.number)
+        rest.put(known, -weight * times)
+        less = all(0 <= w / given.parts.get(one, -w) <= 1 for one, w in rest.parts.items())
+        if less and rest.parts != given.parts:
+            yield from _some(others, rest, times, bound, part=part)
+    elif not pattern.is_leaf:
+        for node, own in given.parts.items():
+            ratio = own / weight
+            if times in (None, ratio) and (given.kind == "sum" or ratio.denominator == 1):
+                for further in _matches(pattern, node, dict(bound)):
+                    yield from _some(others, given.without(node), ratio, further, part=part)
+    else:
+        times = times or Fraction(1)
+        for share, left in _shares(given, last=not others.parts, part=part):
+            try:
+                node = share.raised(1 / (weight * times)).build()
+            except NO_NUMBER:
+                continue
+            yield from _some(others, left, times, {**bound, pattern: node}, part=part)
+
+
+@cache
+def _holes(pattern: Expr) -> list[Expr]:
+    """The holes of a pattern, of which there are as many as identities."""
+    return [node for node in reachable([pattern]) if node.is_leaf]
+
+
+def _looseness(pattern: Expr, bound: Bound) -> int:
+    """Numbers are looked for first, then what has a form, then holes that are known, and other holes last."""
+    if pattern.is_leaf:
+        return 2 if pattern in bound else 3
+    return int(not pattern.is_constant)
+
+
+def _shares(given: Normal, *, last: bool, part: bool) -> Iterator[tuple[Normal, Normal]]:
+    """Yield what a hole may stand for: all that is left, or one part, or all but one."""
+    parts = list(given.parts)
+    nothing = Normal(given.graph, given.kind)
+    if last and (parts or given.number != 1):
+        yield given, nothing
+    if len(parts) > 1 and (part or not last):
+        for one in parts:
+            rest = given.without(one)
+            single = Normal(given.graph, given.kind, [(one, given.parts[one])])
+            yield single, rest
+            if len(parts) > 2:
+                yield rest, single

@@ -81,7 +81,7 @@ def run(request: ExportRequest) -> int:
     from gradcli.cli.inputs.option_values import export_options, limits_of
     from gradcli.cli.inputs.positionals import eval_inputs, helped, programs_of
     from gradcli.cli.write.streams import put, say
-    from gradcli.exports.targets import target_of
+    from gradcli.exports.python import target_of
     from gradcli.report.records import Failure
 
     limits = limits_of(request, ("text",))

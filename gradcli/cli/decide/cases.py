@@ -25,10 +25,9 @@ from gradcli.language.statements import parse_statements
 from gradcli.language.tree import Assertion, Query, Statement
 from gradcli.limits import Limits
 from gradcli.query.bindings import Programs
-from gradcli.query.cases import CheckedLines, claimed
+from gradcli.query.cases import CheckedLines, checked, claimed, line_of, marks_of, name_of, outcome_of, unreached
 from gradcli.query.evaluate import failed
 from gradcli.query.options import CHECKING, ClaimInput, Options, Policy, policy_of
-from gradcli.query.outcome import checked, line_of, marks_of, name_of, outcome_of, unreached
 from gradcli.query.unused_names import UsedNames, refuse_unknown_in
 from gradcli.reference.deadline import OutOfTime, deadline
 from gradcli.report.identities import given_of

@@ -30,10 +30,11 @@ from gradcli.errors import EvaluationError, GradcliError, UsageError, one_of
 from gradcli.files.function_settings import FunctionSetting, line_of_function
 from gradcli.files.settings import Configuration, shown
 from gradcli.functions.arguments import PRECISIONS, is_module
-from gradcli.functions.asked import OPTIONS, asked
 from gradcli.functions.asking import (
+    OPTIONS,
     Definition,
     arguments_of,
+    asked,
     definition_of,
     differentiated,
     judged,
@@ -50,9 +51,9 @@ from gradcli.functions.points import gravest
 from gradcli.inert import shell_command
 from gradcli.limits import Limits
 from gradcli.query.bindings import Programs
+from gradcli.query.cases import left_undecided, outcome_of
 from gradcli.query.evaluate import failed
 from gradcli.query.options import CHECKING, Policy
-from gradcli.query.outcome import left_undecided, outcome_of
 from gradcli.query.unused_names import UsedNames
 from gradcli.reference.deadline import REACHED
 from gradcli.report.identities import given_of

@@ -24,8 +24,8 @@ from gradcli.cli.decide.cases import Batch, Piece, Whole, Work
 from gradcli.cli.request import CheckRequest
 from gradcli.containment import contained
 from gradcli.errors import GradcliError, InternalError
+from gradcli.query.cases import name_of, outcome_of
 from gradcli.query.evaluate import failed
-from gradcli.query.outcome import name_of, outcome_of
 from gradcli.query.unused_names import UsedNames
 from gradcli.report.outcomes import Outcome
 

@@ -138,7 +138,7 @@ def explanation_format(given: str | None, out: str | None, latex: bool) -> str:
 
 def export_target(given: str | None, out: str | None) -> str:
     """Return the target of an export: what is asked for, or what the suffix of the file says. Raises UsageError."""
-    from gradcli.exports.targets import ALIASES, SUFFIXES, TARGETS
+    from gradcli.exports.python import ALIASES, SUFFIXES, TARGETS
 
     if given is not None:
         given = ALIASES.get(given, given)

@@ -135,7 +135,7 @@ def _refuse_lost_path(text: str, bound: Collection[str]) -> None:
     """Raise UsageError for a text of names without values that a path could be: nothing would be checked of what was meant."""
     if not _PATH.fullmatch(text):
         return
-    from gradcli.language.callables import is_function
+    from gradcli.language.calls import is_function
 
     words = [word for word in re.split(r"\W+", text) if word]
     free = [word for word in words if word not in bound and not word[0].isdecimal() and not is_function(word)]

@@ -33,7 +33,7 @@ from gradcli.cli.repl.session import Session
 from gradcli.cli.write.streams import put
 from gradcli.errors import ParseError, Source
 from gradcli.inert import shown
-from gradcli.language.sessions import is_head
+from gradcli.language.python_hints import is_head
 from gradcli.language.tokens import END, NAME, NUMBER, PRIME, PYTHON_WORDS, RESERVED, STRING, SUPERSCRIPT, Token, tokenize
 from gradcli.limits import DEFAULT
 from gradcli.notation import GREEK

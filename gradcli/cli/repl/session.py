@@ -23,8 +23,8 @@ from gradcli.cli.exit_codes import FINE, FOUND, INTERRUPTED, code_of
 from gradcli.cli.request import ReplRequest
 from gradcli.containment import contained
 from gradcli.errors import GradcliError, Source, UsageError, one_of, text_lines
+from gradcli.language.python_hints import Output
 from gradcli.language.run import Program, sources
-from gradcli.language.sessions import Output
 from gradcli.language.statements import parse_statements
 from gradcli.language.tree import Assertion, Query, Statement
 from gradcli.limits import DEFAULT, Limits

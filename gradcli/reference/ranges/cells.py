@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from flint import fmpq
 
 from gradcli.reference.algebra import Algebra, Unsupported
-from gradcli.reference.ranges.intervals import rational
+from gradcli.reference.ranges.functions import rational
 
 NOUGHT, UNIT = fmpq(0), fmpq(1)
 Signs = frozenset[int]

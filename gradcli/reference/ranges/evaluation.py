@@ -25,9 +25,12 @@ from gradcli.reference.ranges.cells import (
     Sum,
     is_linear,
 )
-from gradcli.reference.ranges.functions import DOMAIN, JUMP, KINK, POLE, range_of
-from gradcli.reference.ranges.intervals import (
+from gradcli.reference.ranges.functions import (
+    DOMAIN,
+    JUMP,
+    KINK,
     ONE,
+    POLE,
     ZERO,
     Box,
     Interval,
@@ -37,6 +40,7 @@ from gradcli.reference.ranges.intervals import (
     is_point,
     meet,
     multiply,
+    range_of,
     rational,
     rational_power,
     x_log_x,

@@ -20,8 +20,9 @@ from gradcli.reference.deadline import check as still_in_time
 from gradcli.reference.fields.element import Element, Field, TooSmall
 from gradcli.reference.fields.functions import Functions, Known, Refined, Variable
 from gradcli.reference.ranges.cells import UNIT, Call, Cell, Cells, Named, Number, Path, Product, Sum
-from gradcli.reference.ranges.functions import DOMAIN, POLE
-from gradcli.reference.ranges.intervals import (
+from gradcli.reference.ranges.functions import (
+    DOMAIN,
+    POLE,
     Box,
     Interval,
     Sides,

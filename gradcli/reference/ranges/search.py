@@ -16,9 +16,11 @@ from gradcli.reference.algebra import Unsupported
 from gradcli.reference.deadline import check as still_in_time
 from gradcli.reference.ranges.cells import Cell, Cells
 from gradcli.reference.ranges.evaluation import NONE, Evaluation, Events
-from gradcli.reference.ranges.functions import DOMAIN, JUMP, POLE
-from gradcli.reference.ranges.intervals import (
+from gradcli.reference.ranges.functions import (
+    DOMAIN,
     EVERYTHING,
+    JUMP,
+    POLE,
     ZERO,
     Box,
     Interval,

@@ -31,7 +31,7 @@ from gradcli.reference.ranges.cells import (
     is_linear,
 )
 from gradcli.reference.ranges.evaluation import Evaluation, Value
-from gradcli.reference.ranges.intervals import ZERO, Box, Interval, is_finite, is_point, rational, thin
+from gradcli.reference.ranges.functions import ZERO, Box, Interval, is_finite, is_point, rational, thin
 
 _SHARES = (0.3819, 0.7113, 0.1237)  # of the sides of the box, for points in it
 _MOST_ORDERS = 6  # of derivatives

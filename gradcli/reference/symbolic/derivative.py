@@ -21,8 +21,8 @@ from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Algebra, Unsupported, number, real
 from gradcli.reference.deadline import check as still_in_time
 from gradcli.reference.deadline import in_time
-from gradcli.reference.exact_values import constant_array, exact_array
 from gradcli.reference.symbolic.translate import Steps
+from gradcli.reference.tape import constant_array, exact_array
 
 _HEAVIEST = 2_000  # nodes of an expression written out as a tree: what sympy may have to look at
 _FINEST = 64  # the largest denominator of an exponent: beyond, sympy's polynomials have as many terms
