@@ -205,8 +205,8 @@ class RecordFile(CheckedFile):
         from gradcli.query.record_lines import RecordLines
         from gradcli.query.single_cases import Known, RecordCase
         from gradcli.query.unused_names import UsedNames
+        from gradcli.report.data import canonical, id_text
         from gradcli.report.identities import given_of
-        from gradcli.report.json_text import canonical, id_text
 
         file = shown(self.path)
         reader = RecordLines(Programs(), UsedNames(), CheckedRecords(None, None))

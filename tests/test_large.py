@@ -15,9 +15,8 @@ from gradcli.language.scope import Scope
 from gradcli.ops.registry import find
 from gradcli.query.evaluate import run_statement
 from gradcli.query.options import Options
-from gradcli.report.dictionaries import check_dict
+from gradcli.report.lines import text_of
 from gradcli.report.records import Record
-from gradcli.report.sheet import _verdict
 from gradcli.report.verdicts import Check, Verdict
 
 N = 40_000
@@ -128,8 +127,8 @@ def test_rules_that_stand_in_for_forms_are_held_along_directions(monkeypatch: py
     check, record = judged(text, values)
     assert check.verdict is Verdict.AGREE, check.reason
     assert {part.directions for part in check.variables.values()} == {3}
-    assert check_dict(check)["variables"]["x"]["directions"] == 3
-    assert "rules held along 3 random directions" in _verdict(record)
+    assert check.to_dict()["variables"]["x"]["directions"] == 3
+    assert "rules held along 3 random directions" in text_of(record.lines())
 
 
 @pytest.mark.parametrize("name", ["cumsum", "logsumexp"])

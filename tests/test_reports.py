@@ -19,10 +19,9 @@ from report_cases import CASES, CI_VARIABLES, MODEL, RUN, case, summary_of, unkn
 from gradcli.errors import ArgumentError, GradcliError, InputError, Source, Span
 from gradcli.inert import markdown_code, one_line, printable, shown, workflow_command, workflow_data, workflow_property
 from gradcli.report import sarif
+from gradcli.report.data import encoded
 from gradcli.report.describing import block, location, message
-from gradcli.report.dictionaries import dumps
 from gradcli.report.identities import Tally, digest_of
-from gradcli.report.json_text import encoded
 from gradcli.report.kinds import KINDS, make
 from gradcli.report.outcomes import BAD, ERROR, FAILED, PASSED, STATUSES, XFAILED, XPASSED
 from gradcli.report.places import Fingerprints, Place, place_of
@@ -222,7 +221,7 @@ def test_json_reports():
     assert [line["outcome"]["status"] for line in lines] == [outcome.status for outcome in RUN]
     assert [line["expr"] for line in lines] == [outcome.record.expr for outcome in RUN]
     assert lines[3]["outcome"] == {"name": "line 5", "status": "failed", "reason": None, "details": RUN[3].details}
-    assert {**lines[0], "outcome": None} == {**json.loads(dumps(RUN[0].record)), "outcome": None}
+    assert {**lines[0], "outcome": None} == {**json.loads(RUN[0].record.to_json()), "outcome": None}
 
 
 def test_an_array_is_written_as_json_writes_it():
@@ -353,7 +352,7 @@ def test_github_reads_back_what_was_escaped(text, value):
 
 def test_json_of_records_holds_what_json_can():
     record = Record("x\ud800\udcff", id=[float("nan"), {"a": float("-inf")}, "\ud800"])
-    found = json.loads(dumps(record))
+    found = json.loads(record.to_json())
     assert (found["expr"], found["id"]) == ("x\ufffd\ufffd", ["nan", {"a": "-inf"}, "\ufffd"])
 
 

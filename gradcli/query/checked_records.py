@@ -10,7 +10,6 @@ from gradcli.errors import GradcliError, ParseError, Source, text_lines
 from gradcli.files.jsonl import InputRecord
 from gradcli.language.run import Program, statements
 from gradcli.language.tree import Query, Statement
-from gradcli.query.evaluate import failed
 from gradcli.query.options import ClaimInput, Options
 from gradcli.query.outcome import checked, outcome_of
 from gradcli.query.policy import Policy
@@ -47,7 +46,7 @@ class CheckedRecords:
         program.foresee(text_lines(given.expr))
         stray = claim_of_nothing(given, parsed, program)
         if stray is not None:
-            return failed(stray, id=given.id, expr=given.expr)
+            return Record.of_error(stray, id=given.id, expr=given.expr)
         for record in claimed(program, parsed, given.expr, policy, given.id):
             if result is None or record.mode != "assert":
                 result = record
@@ -56,7 +55,7 @@ class CheckedRecords:
                 break
         if result is None:
             reason = "the program has no query" if parsed else "the record's 'expr' is empty"
-            result = failed(ParseError(reason, source=Source(given.expr)), id=given.id)
+            result = Record.of_error(ParseError(reason, source=Source(given.expr)), id=given.id)
         result.expr = given.expr
         result.xfail = result.xfail if given.xfail is None else given.xfail
         return result
@@ -76,4 +75,4 @@ def claimed(
         if record is not None:
             yield record
     if policy.options.claims and last is None:
-        yield failed(ParseError("the program has no query that the claims could be about", source=Source(text)), id=id, expr=text)
+        yield Record.of_error(ParseError("the program has no query that the claims could be about", source=Source(text)), id=id, expr=text)

@@ -104,7 +104,7 @@ def _made_ready(program: Program, statement: Statement | GradcliError, asked: As
     if record is None:
         return None
     assert record.error is not None
-    return failed(record.error.error, id=id, expr=record.expr)
+    return DerivativeRecord.of_error(record.error.error, id=id, expr=record.expr)
 
 
 def _without_query(definitions: Sequence[Definition], bindings: Sequence[Binding], asked: Asked) -> Iterator[Subject]:
@@ -120,15 +120,6 @@ def _query(text: str) -> Query:
     (query,) = statements([text])
     assert isinstance(query, Query)
     return query
-
-
-def failed(error: GradcliError, *, id: Any = None, expr: str | None = None) -> DerivativeRecord:
-    """The record of something that could not be read or run."""
-    source, span = error.source, error.span
-    line, column = source.position(span.start) if source and span else (1, 1)
-    text = expr if expr is not None else source.text.strip() if source else ""
-    text = text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
-    return DerivativeRecord(text, id, source.name if source else None, line, column).fail(error)
 
 
 def derivative(program: Program, subject: Subject, asked: Asked, id: Any = None) -> DerivativeRecord:

@@ -13,11 +13,11 @@ from gradcli.inert import one_line
 from gradcli.language.mentions import names_quantified_by
 from gradcli.language.run import Program
 from gradcli.language.tree import Assertion, Binding, DataBinding, Query, Several, Statement
-from gradcli.query.evaluate import failed, only_follows, run_statement
+from gradcli.query.evaluate import only_follows, run_statement
 from gradcli.query.free_variables import SampledPoints, deferred, keep_in_order, needs_of
 from gradcli.query.glued_names import refuse_glued
 from gradcli.query.policy import FAIL_ON, Policy
-from gradcli.report.json_text import id_text
+from gradcli.report.data import id_text
 from gradcli.report.outcomes import ERROR, FAILED, PASSED, SKIPPED, XFAILED, XPASSED, Outcome
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict, Worst
@@ -167,7 +167,7 @@ def _judged(program: Program, statement: Statement | GradcliError, policy: Polic
         try:
             refuse_glued(statements, scope, needs.names, options.wrt or (), can_list=False)
         except AmbiguousError as error:
-            return failed(error, id=id, expr=record.expr)
+            return Record.of_error(error, id=id, expr=record.expr)
         if isinstance(statement, (Binding, Several)):
             record = deferred(program, statement, needs, options)
         elif isinstance(statement, Assertion) and {*needs.names} <= {*names_quantified_by(statement)}:
@@ -198,7 +198,7 @@ def left_undecided(record: Record, reason: str) -> Record:
 
 def _skipped(statement: Statement | GradcliError, reason: str, id: Any) -> Record:
     if isinstance(statement, GradcliError):
-        record = failed(statement, id=id)
+        record = Record.of_error(statement, id=id)
         record.error = None
         record.skip = reason
         return record

@@ -5,23 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from gradcli.containment import contained
-from gradcli.errors import EvaluationError, GradcliError, MissingValueError, ShapeError, TypeMismatchError, UsageError, suggestion
+from gradcli.errors import EvaluationError, MissingValueError, ShapeError, TypeMismatchError, UsageError, suggestion
 from gradcli.graph.nodes import Expr
 from gradcli.language.run import Lowered, Program
-from gradcli.language.tree import Assertion, Query, Statement
+from gradcli.language.tree import Statement
 from gradcli.plots.columns import Columns
 from gradcli.plots.places import Place
 from gradcli.plots.sampling import Samples, sampled
 from gradcli.plots.spacing import evenly
-from gradcli.query.bounds import variables_of
-from gradcli.query.evaluate import locate
+from gradcli.query.bounds import answers, variables_of
 from gradcli.query.plot_fields import MOST_ENTRIES, fill
 from gradcli.query.plot_marks import marks_of, seeds
-from gradcli.query.uncertainty import left_out
 from gradcli.report.plot_record import VALUE, Curve, PlotRecord
 
 Ends = tuple[float, float]
@@ -50,40 +48,12 @@ class AskedPlot:
 
 def plots(program: Program, lines: Iterable[str], name: str | None, asked: AskedPlot) -> Iterator[tuple[PlotRecord, Statement | None]]:
     """A record for each query of a program, with its statement, and for each error."""
-    for statement in program.statements(lines, name):
-        if isinstance(statement, GradcliError):
-            yield failed(statement), None
-        elif not isinstance(statement, Assertion):
-            record = plotted(program, statement, asked)
-            if record is not None:
-                yield record, statement
+    known = {"ranges": dict(asked.ranges), "log": asked.log}
+    return answers(PlotRecord, partial(_drawn, asked=asked), "a plot", program, program.statements(lines, name), **known)
 
 
-def failed(error: GradcliError) -> PlotRecord:
-    """The record of something that could not be read or run."""
-    source, span = error.source, error.span
-    line, column = source.position(span.start) if source and span else (1, 1)
-    return PlotRecord(source.text.strip() if source else "", source.name if source else None, line, column).fail(error)
-
-
-def plotted(program: Program, statement: Statement, asked: AskedPlot) -> PlotRecord | None:
-    """The curves of one query; nothing of a statement that others build on, but for its error."""
-    line, column = statement.source.position(statement.span.start)
-    record = PlotRecord(statement.text, statement.source.name, line, column, ranges=dict(asked.ranges), log=asked.log)
-    try:
-        lowered = program.execute(statement)
-        if lowered is None:
-            return None
-        record.read_as, record.dialect = lowered.read_as, program.lowering.dialect
-        record.warnings += [*lowered.notes, *left_out(program.scope, [lowered.value], "a plot")]
-        with np.errstate(all="ignore"):
-            _drawn(program, lowered, asked, record)
-    except Exception as error:
-        return record.fail(locate(contained(error), program.scope, statement))
-    return record if isinstance(statement, Query) else None
-
-
-def _drawn(program: Program, lowered: Lowered, asked: AskedPlot, record: PlotRecord) -> None:
+@np.errstate(all="ignore")
+def _drawn(program: Program, lowered: Lowered, record: PlotRecord, asked: AskedPlot) -> None:
     scope, root = program.scope, lowered.value
     if root.kind != "float":
         raise TypeMismatchError("a curve is that of a number; the result is a truth or an index", help="where(CONDITION, 1, 0) is a number")

@@ -13,7 +13,7 @@ from gradcli.files.jsonl import InputRecord, parse_record
 from gradcli.files.opening import folder_of
 from gradcli.language.run import Program, statements
 from gradcli.language.tree import Query, Statement
-from gradcli.query.evaluate import failed, run_statement
+from gradcli.query.evaluate import run_statement
 from gradcli.query.options import Options
 from gradcli.query.policy import Policy
 from gradcli.query.programs import Programs
@@ -48,7 +48,7 @@ class RecordLines:
                     yield self.result(line, path, number, policy)
         except Exception as error:
             self.names.unread = True
-            yield failed(contained(error))
+            yield Record.of_error(contained(error))
 
     def result(self, line: str, path: str, number: int, policy: Policy, folder: Path | None = None) -> Record:
         """The result of one record, whose data files are in a ``folder``: that of the file, unless another one is given."""
@@ -61,7 +61,7 @@ class RecordLines:
         except Exception as unforeseen:
             error = contained(unforeseen)
             known = error.record if given is None else said_of(given)
-            record = failed(error, id=known.get("id"), expr=known.get("expr") or "")
+            record = Record.of_error(error, id=known.get("id"), expr=known.get("expr") or "")
             record.meta, record.given = known.get("meta"), self.treatment.digest(known.get("given"))
         return _placed(record, path, number)
 
@@ -76,7 +76,7 @@ class RecordLines:
             record = record if given.skip is not None else left_undecided(record, reason)
         except Exception as unforeseen:
             error = contained(unforeseen)
-            record = failed(error, id=error.record.get("id"), expr=error.record.get("expr") or "")
+            record = Record.of_error(error, id=error.record.get("id"), expr=error.record.get("expr") or "")
         return _placed(record, path, number)
 
     def _of(self, given: InputRecord, policy: Policy, where: str, folder: Path) -> Record:
@@ -157,10 +157,10 @@ class EvaluatedRecords:
         parsed = list(statements(lines, where, program.scope.limits))
         program.foresee(text_lines(text))
         if not parsed:
-            return failed(ParseError("the record's 'expr' is empty", span=None), id=id, expr=text)
+            return Record.of_error(ParseError("the record's 'expr' is empty", span=None), id=id, expr=text)
         stray = claim_of_nothing(given, parsed, program)
         if stray is not None:
-            return failed(stray, id=id, expr=text)
+            return Record.of_error(stray, id=id, expr=text)
         result: Record | None = None
         for statement in parsed:
             record = None
@@ -172,7 +172,7 @@ class EvaluatedRecords:
             if record is not None and record.error is not None:
                 break
         if result is None:
-            return failed(ParseError("the program has no query", source=Source(text)), id=id, expr=text)
+            return Record.of_error(ParseError("the program has no query", source=Source(text)), id=id, expr=text)
         result.expr = text
         return result
 

@@ -94,10 +94,11 @@ def _explanation(outcome: Outcome) -> list[str]:
     explanation = outcome.record.explanation
     if not isinstance(explanation, Explanation):
         return []
-    from gradcli.report.explanation_sheet import text_of
+    from gradcli.report.explanation_lines import explanation_lines
+    from gradcli.report.lines import text_of
     from gradcli.report.pictures.svg import svg
 
     is_drawn = 0 < len(explanation.nodes) <= _MOST_NODES
     picture = [f'<div class="picture">{svg(explanation, theme="light", embedded=True)}</div>'] if is_drawn else []
-    text = f"<pre>{xml_text(shown(text_of(explanation, _DIGITS)))}</pre>"
+    text = f"<pre>{xml_text(shown(text_of(explanation_lines(explanation, _DIGITS))))}</pre>"
     return ["<details>", "<summary>Where the numbers come from</summary>", *picture, text, "</details>"]

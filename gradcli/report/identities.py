@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.report.json_text import canonical
+from gradcli.report.data import canonical
 from gradcli.report.records import Record
 
 _LONGEST = 400  # characters of a text that is told as it is

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import NamedTuple, TextIO
 
 from gradcli.inert import markdown_block, markdown_code, markdown_link
+from gradcli.report.data import id_text
 from gradcli.report.describing import block, location_in_repository
-from gradcli.report.json_text import id_text
 from gradcli.report.outcomes import Outcome, Report, Summary
 from gradcli.report.places import address_of, place_of
 from gradcli.report.ranking import Worst

@@ -10,7 +10,6 @@ import typer
 
 from gradcli.cli.commands import STYLE
 from gradcli.cli.commands.shared_options import Color, Dialect, ExpressionCommand, FailFast, Files, InputFormat, Limit, joined
-from gradcli.cli.exit_codes import FINE, FOUND, code_of, say_remarks
 from gradcli.cli.request import FORMULA_FORMATS, DiffRequest
 from gradcli.errors import UsageError
 from gradcli.query.options import MOST_TIMES
@@ -68,10 +67,9 @@ def run(request: DiffRequest) -> int:
     """Differentiate everything that was asked for and give the exit code. Raises GradcliError for what is wrong with the request."""
     from gradcli.cli.decide.differentiation import Differentiation
     from gradcli.cli.inputs.expression_and_names import diff_inputs
-    from gradcli.cli.inputs.hints import helped
     from gradcli.cli.inputs.option_values import diff_format, limits_of
     from gradcli.cli.inputs.positionals import programs_of
-    from gradcli.cli.write.derivative_writers import derivative_writer
+    from gradcli.cli.write.results import Writer, write_all
     from gradcli.query.general_derivatives import Asked
 
     limits = limits_of(request, FORMULA_FORMATS)
@@ -83,22 +81,12 @@ def run(request: DiffRequest) -> int:
     )  # fmt: skip
     programs = programs_of(given.inputs, limits, request.dtype, request.random_state or 0, request.dialect)
     differentiation = Differentiation(given, programs, asked)
-    writer = derivative_writer(kind, request.color)
-    codes, said = set(), FINE
-    try:
-        for record in differentiation.records():
-            if record.error is not None and given.inputs.expression is not None:
-                helped(record.error, "diff", given.inputs)
-            if not request.quiet or record.error is not None or record.failed:
-                writer.show(record)
-            codes.add(code_of(record.error.error) if record.error else FOUND if record.failed else FINE)
-            if request.fail_fast and max(codes):
-                break
-        else:
-            said = say_remarks(differentiation.remarks) if given.inputs.files else FINE
-    finally:
-        if codes:
-            writer.end()
-    if not codes:
-        raise UsageError("nothing to differentiate", help="gradcli diff 'x^3*sin(x)'")
-    return max(*codes, said)
+    return write_all(
+        differentiation.records(),
+        Writer(kind, request.color, quiet=request.quiet),
+        UsageError("nothing to differentiate", help="gradcli diff 'x^3*sin(x)'"),
+        command="diff",
+        inputs=given.inputs,
+        remarks=differentiation.remarks,
+        fail_fast=request.fail_fast,
+    )

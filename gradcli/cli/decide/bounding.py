@@ -9,7 +9,7 @@ from gradcli.cli.inputs.box import BoundInputs
 from gradcli.containment import contained
 from gradcli.errors import UsageError
 from gradcli.limits import Limits
-from gradcli.query.bounds import AskedBounds, bounds, failed, refuse_unknown
+from gradcli.query.bounds import AskedBounds, bounds, refuse_unknown
 from gradcli.report.bound_record import BoundRecord
 
 
@@ -31,7 +31,7 @@ class Bounding:
                     if text.path is not None:
                         yield record
             except Exception as error:
-                yield failed(contained(error))
+                yield BoundRecord.of_error(contained(error))
                 continue
             if text.path is None:
                 if all(record.error is None for record in found):

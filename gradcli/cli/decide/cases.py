@@ -38,7 +38,6 @@ from gradcli.language.run import Lowered, Program, statements
 from gradcli.language.statements import parse_statements
 from gradcli.language.tree import Assertion, Query, Statement
 from gradcli.query.checked_records import CheckedRecords, claimed
-from gradcli.query.evaluate import failed
 from gradcli.query.options import ClaimInput
 from gradcli.query.outcome import checked, line_of, marks_of, name_of, outcome_of, unreached
 from gradcli.query.policy import CHECKING, Policy
@@ -156,7 +155,7 @@ class Cases:
                 yield outcome_of(record, name_of(record), seconds, policy.fail_on)
                 started = time.perf_counter()
         except Exception as error:  # around a record: in reading, in naming it
-            record = failed(contained(error))
+            record = Record.of_error(contained(error))
             record.file = piece.path
             yield outcome_of(record, name_of(record), time.perf_counter() - started, policy.fail_on)
 
@@ -256,6 +255,6 @@ def _touches(statement: Statement | GradcliError, lines: range) -> bool:
 
 
 def _unreadable(error: GradcliError, path: str) -> Record:
-    record = failed(error)
+    record = Record.of_error(error)
     record.file = record.file or (None if path == "-" else path)
     return record

@@ -13,7 +13,7 @@ from gradcli.errors import ParseError, Source, UsageError, text_lines
 from gradcli.files.jsonl import InputRecord, parse_record
 from gradcli.files.opening import folder_of
 from gradcli.language.run import Program
-from gradcli.query.general_derivatives import Asked, derivatives, failed, refuse_absent
+from gradcli.query.general_derivatives import Asked, derivatives, refuse_absent
 from gradcli.query.programs import Programs
 from gradcli.query.record_lines import EvaluatedRecords, RecordLines, said_of
 from gradcli.query.unused_names import UsedNames
@@ -60,7 +60,7 @@ class Differentiation:
                 yield record
         except Exception as error:
             self.names.unread = True
-            yield failed(contained(error))
+            yield DerivativeRecord.of_error(contained(error))
         self.names.add(program.scope)
 
     def _of_records(self, lines: Iterable[str], path: str) -> Iterator[DerivativeRecord]:
@@ -76,7 +76,7 @@ class Differentiation:
                     yield record
         except Exception as error:
             self.names.unread = True
-            yield failed(contained(error))
+            yield DerivativeRecord.of_error(contained(error))
 
     def _of_record(self, reader: RecordLines, line: str, path: str, where: str) -> DerivativeRecord:
         given: InputRecord | None = None
@@ -86,7 +86,7 @@ class Differentiation:
         except Exception as unforeseen:
             error = contained(unforeseen)
             known = error.record if given is None else said_of(given)
-            record = failed(error, id=known.get("id"), expr=known.get("expr") or "")
+            record = DerivativeRecord.of_error(error, id=known.get("id"), expr=known.get("expr") or "")
             record.meta = known.get("meta")
             return record
 
@@ -99,6 +99,7 @@ class Differentiation:
         found = list(derivatives(program, text_lines(given.expr), where, asked, given.id))
         self.names.mentioned |= program.scope.mentioned
         empty = ParseError("the record's 'expr' has nothing to differentiate", source=Source(given.expr))
-        record = next((each for each in found if each.error is not None), found[-1] if found else failed(empty, id=given.id))
+        record = found[-1] if found else DerivativeRecord.of_error(empty, id=given.id)
+        record = next((each for each in found if each.error is not None), record)
         record.expr, record.meta = given.expr, given.meta
         return record

@@ -8,7 +8,7 @@ from gradcli.cli.decide.texts import texts
 from gradcli.cli.inputs.positionals import Inputs
 from gradcli.containment import contained
 from gradcli.language.run import Program
-from gradcli.query.evaluate import failed, records
+from gradcli.query.evaluate import records
 from gradcli.query.options import Options
 from gradcli.query.programs import Programs
 from gradcli.query.unused_names import UsedNames, refuse_unknown_in
@@ -47,7 +47,7 @@ class Evaluation:
             yield from records(program, lines, name, self.options, cache, stream)
         except Exception as error:
             self.names.unread = True
-            yield failed(contained(error))
+            yield Record.of_error(contained(error))
         self.names.add(program.scope)
 
     def _with_remarks(self, found: Iterator[Record]) -> Iterator[Record]:

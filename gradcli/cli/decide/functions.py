@@ -17,7 +17,6 @@ from gradcli.files.function_settings import FunctionSetting, line_of_function
 from gradcli.files.settings import Configuration, shown
 from gradcli.functions.arguments import PRECISIONS
 from gradcli.functions.asking import judged
-from gradcli.query.evaluate import failed
 from gradcli.query.outcome import left_undecided, outcome_of
 from gradcli.query.policy import CHECKING
 from gradcli.query.unused_names import UsedNames
@@ -127,7 +126,7 @@ class ListedFunctions:
 
 
 def _with(record: Record, error: GradcliError) -> Record:
-    told = failed(error, id=record.id, expr=record.expr)
+    told = Record.of_error(error, id=record.id, expr=record.expr)
     told.file, told.line, told.record_line, told.xfail = record.file, record.line, True, record.xfail
     return told
 

@@ -15,7 +15,7 @@ from gradcli.language.tree import Query
 from gradcli.query.bounds import refuse_unknown
 from gradcli.query.options import Options
 from gradcli.query.plot_checks import cross_checked
-from gradcli.query.plots import failed, plots
+from gradcli.query.plots import plots
 from gradcli.report.plot_record import PlotRecord
 
 
@@ -50,10 +50,10 @@ class Plotting:
                     yield record
             except GradcliError as error:
                 sound = False
-                yield failed(error)
+                yield PlotRecord.of_error(error)
             except Exception as error:
                 sound = False
-                yield failed(contained(error))
+                yield PlotRecord.of_error(contained(error))
             programs.append(text.program)
             before = text.program, _ended(lines), number
         if sound and len(programs) == 1:

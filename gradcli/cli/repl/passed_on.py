@@ -8,7 +8,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from gradcli.cli.exit_codes import FINE
 from gradcli.cli.repl.transcript import mentions_last, without_last
 from gradcli.errors import UsageError
 
@@ -66,12 +65,11 @@ def call(session: Session, words: list[str]) -> int:
 def _last_formula(request: Any) -> int:
     """The derivative of the expression alone: bindings are equations to `gradcli diff`, which it differentiates, too."""
     from gradcli.cli.decide.differentiation import Differentiation
-    from gradcli.cli.exit_codes import FOUND, code_of
     from gradcli.cli.inputs.expression_and_names import diff_inputs
     from gradcli.cli.inputs.option_values import diff_format, limits_of
     from gradcli.cli.inputs.positionals import programs_of
     from gradcli.cli.request import FORMULA_FORMATS
-    from gradcli.cli.write.derivative_writers import derivative_writer
+    from gradcli.cli.write.results import Writer, write_all
     from gradcli.query.general_derivatives import Asked
 
     limits, kind, given = limits_of(request, FORMULA_FORMATS), diff_format(request), diff_inputs(request)
@@ -81,10 +79,7 @@ def _last_formula(request: Any) -> int:
     )  # fmt: skip
     programs = programs_of(given.inputs, limits, request.dtype, 0, request.dialect)
     *_, record = Differentiation(given, programs, order).records()
-    writer = derivative_writer(kind, request.color)
-    writer.show(record)
-    writer.end()
-    return code_of(record.error.error) if record.error else FOUND if record.failed else FINE
+    return write_all([record], Writer(kind, request.color), UsageError("nothing to differentiate"))
 
 
 def split(name: str, text: str) -> tuple[str, list[str]]:

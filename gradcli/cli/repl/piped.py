@@ -9,8 +9,8 @@ from gradcli.cli.repl.commands import run_command
 from gradcli.cli.repl.completeness import is_complete
 from gradcli.cli.repl.session import Session
 from gradcli.cli.repl.transcript import Transcript
+from gradcli.cli.write.results import is_styled
 from gradcli.cli.write.streams import put
-from gradcli.cli.write.writers import is_styled
 from gradcli.limits import DEFAULT
 
 

@@ -5,39 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from gradcli.errors import text_lines
-from gradcli.inert import display_width, ends_of, padded, printable, shown
-from gradcli.report.derivation_sheet import derivation_lines
+from gradcli.inert import display_width, ends_of, padded, printable
 from gradcli.report.explanation import Contribution, ExplainedGradient, ExplainedNode, Explanation, Path, Why
+from gradcli.report.lines import Line, Part, Table
 from gradcli.report.number_text import rounded
 from gradcli.report.pictures.folding import drawing
-from gradcli.report.sheet import judgement, sheet_of
 
+Parts = list[Part]
+
+_ROOM = 78  # columns of a formula with its rule
 _LABEL = 36  # columns of a node's text
 _NAMES = 40  # gradients that are listed
 _MOST = 120  # nodes that are listed one by one
 
 
-class Part(NamedTuple):
-    """A piece of a line, and what it is: "heading", "id", "text", "number", "formula", "name" or "fact"."""
-
-    text: str
-    role: str = "fact"
-
-
-Line = list[Part]
-
-
-def text_of(explanation: Explanation, digits: int) -> str:
-    """An explanation for pipes and files, ending in a newline."""
-    return shown("\n".join("".join(part.text for part in line).rstrip() for line in lines_of(explanation, digits))) + "\n"
-
-
-def lines_of(explanation: Explanation, digits: int) -> list[Line]:
+def explanation_lines(explanation: Explanation, digits: int) -> list[Line | Table]:
     """Everything that is shown of an explanation without an error."""
     return _Sheet(explanation, digits).lines()
 
@@ -47,28 +33,38 @@ class _Sheet:
         self.explanation, self.digits = explanation, digits
         self.rounded = False
 
-    def lines(self) -> list[Line]:
+    def lines(self) -> list[Line | Table]:
         explanation = self.explanation
         if explanation.why:
             return [line for each in explanation.why for line in _story(each)]
-        title = [[Part(printable(line), "heading")] for line in text_lines(explanation.record.expr, keepends=False)]
+        record = [line for line in explanation.record.lines() if isinstance(line, Line)]
+        lines: list[Line | Table] = [line for line in record if line.kind == "title"]
         if explanation.steps:
-            return [*title, *self._steps(), *self._facts()]
-        if not explanation.nodes:  # an assert
-            return [*title, *self._facts()]
-        few = len(explanation.nodes) <= _MOST
-        body = [*self._forward(), *self._backward()] if few else self._folded()
-        below = [*self._gradients(), *self._facts()]
+            lines += map(_unlabelled, self._steps())
+        elif explanation.nodes:  # else an assert
+            few = len(explanation.nodes) <= _MOST
+            body = [*self._forward(), *self._backward()] if few else self._folded()
+            lines += map(_unlabelled, [*body, *self._gradients()])
+        facts = self._facts(record)
+        lines += [_unlabelled([])] if facts and explanation.record.mode != "assert" else []
         note = f"  numbers are rounded to {self.digits} digits; --digits 17 shows all"
-        return [*title, *body, *below, *([[Part(note)]] if self.rounded else [])]
+        return [*lines, *facts, *([_unlabelled([Part(note)])] if self.rounded else [])]
 
-    def _steps(self) -> Iterator[Line]:
+    def _steps(self) -> Iterator[Parts]:
+        """Each formula with its rule beside it, or above it where a line has no room for both."""
         for name, steps in self.explanation.steps.items():
             yield []
-            for begin, text, rule in derivation_lines(name, steps):
-                yield [Part(begin, "name" if not text and not rule else "fact"), Part(text, "formula"), Part(rule)]
+            yield [Part(f"d/d{printable(name)}", "name")]
+            rules, formulas = [printable(step.rule) for step in steps], [printable(step.formula) for step in steps]
+            widest = max(map(display_width, rules))
+            room = max((width for text in formulas if (width := display_width(text)) + widest + 8 <= _ROOM), default=0)
+            for rule, formula in zip(rules, formulas, strict=True):
+                if display_width(formula) <= room:
+                    yield [Part("  = "), Part(padded(formula, room), "formula"), Part(f"   {rule}")]
+                else:
+                    yield from ([Part(f"    {rule}:")], [Part("  = "), Part(formula, "formula")])
 
-    def _folded(self) -> Iterator[Line]:
+    def _folded(self) -> Iterator[Parts]:
         """Many nodes as fewer: by function, call and line."""
         drawn = drawing(self.explanation, _MOST)
         yield []
@@ -87,7 +83,7 @@ class _Sheet:
 
     # -- forward ------------------------------------------------------------------------------------------------
 
-    def _forward(self) -> Iterator[Line]:
+    def _forward(self) -> Iterator[Parts]:
         nodes = self.explanation.nodes
         yield []
         yield [Part("forward", "heading"), Part("  every node after its operands")]
@@ -130,7 +126,7 @@ class _Sheet:
 
     # -- backward -----------------------------------------------------------------------------------------------
 
-    def _backward(self) -> Iterator[Line]:
+    def _backward(self) -> Iterator[Parts]:
         if not self.explanation.backward:
             return
         yield []
@@ -148,7 +144,7 @@ class _Sheet:
             if node.id not in leaving and node.id in arrived:
                 yield from self._adjoint(node, arrived[node.id])
 
-    def _adjoint(self, node: ExplainedNode, arrived: list[Contribution]) -> Iterator[Line]:
+    def _adjoint(self, node: ExplainedNode, arrived: list[Contribution]) -> Iterator[Parts]:
         label = Part(self._label(node), "name" if node.op == "leaf" else "text")
         adjoint = Part(self._number(node.adjoint), "number")
         if node.id == self.explanation.result:
@@ -161,7 +157,7 @@ class _Sheet:
         else:
             yield [Part(f"  {node.id}  ", "id"), label, Part("  has "), adjoint]
 
-    def _passed(self, part: Contribution) -> Line:
+    def _passed(self, part: Contribution) -> Parts:
         operand = self.explanation.node(part.operand)
         line = [Part(f"     to {part.operand}  ", "id"), Part(self._label(operand), "name" if operand.op == "leaf" else "text")]
         if part.partial is not None:
@@ -176,7 +172,7 @@ class _Sheet:
 
     # -- result -------------------------------------------------------------------------------------------------
 
-    def _gradients(self) -> Iterator[Line]:
+    def _gradients(self) -> Iterator[Parts]:
         if not self.explanation.gradients:
             return
         yield []
@@ -190,7 +186,7 @@ class _Sheet:
         if len(gradients) > _NAMES:
             yield [Part(f"  and {len(gradients) - _NAMES:,} more names: --format json lists them")]
 
-    def _path(self, path: Path) -> Line:
+    def _path(self, path: Path) -> Parts:
         nodes = path.nodes
         ends = nodes if len(nodes) <= 6 else (*nodes[:3], *nodes[-2:])
         steps = [self._label(self.explanation.node(id)) for id in ends]
@@ -198,7 +194,7 @@ class _Sheet:
             steps.insert(3, f"… {len(nodes) - 5:,} more …")
         return [Part("     "), Part(self._number(path.contribution), "number"), Part(" by "), Part(" → ".join(steps), "text")]
 
-    def _rest(self, gradient: ExplainedGradient) -> Iterator[Line]:
+    def _rest(self, gradient: ExplainedGradient) -> Iterator[Parts]:
         if gradient.left_out:
             more = f"     and {_count(gradient.left_out)} smaller paths, together "
             yield [Part(more), Part(self._number(gradient.rest), "number")]
@@ -207,20 +203,12 @@ class _Sheet:
         elif not gradient.paths:
             yield [Part("     no path leads from it to the result")]
 
-    def _facts(self) -> Iterator[Line]:
-        record = self.explanation.record
-        sheet = sheet_of(record, None)
-        facts = [("read as", sheet.read_as), ("dialect", sheet.dialect)]
-        if record.uncertainty is not None or record.mode == "assert":
-            facts.append(("value", sheet.value))
-        if sheet.verdict is not None:
-            facts.append(("check", judgement(sheet.verdict, sheet.verdict_text)))
-        facts += [("note", note) for note in sheet.notes]
-        told = [(label, fact) for label, fact in facts if fact is not None]
-        if told and record.mode != "assert":
-            yield []
-        for label, fact in told:
-            yield [Part(f"  {label:<9}"), Part(fact)]
+    def _facts(self, record: list[Line]) -> list[Line]:
+        """What is said of the record beside its numbers."""
+        has_value = self.explanation.record.uncertainty is not None or self.explanation.record.mode == "assert"
+        values = [Line(line.label, line.parts[:1]) for line in record if line.label == "value" and has_value]
+        how_read = [line for line in record if line.label in ("read as", "dialect")]
+        return [*how_read, *values, *(line for line in record if line.label in ("check", "note"))]
 
     def _number(self, value: Any) -> str:
         text, lost = rounded(value, self.digits)
@@ -228,9 +216,13 @@ class _Sheet:
         return text
 
 
+def _unlabelled(parts: Parts) -> Line:
+    return Line(None, parts)
+
+
 def _story(why: Why) -> list[Line]:
     first, *more = why.lines
-    return [[Part(printable(first), "heading")], *([Part("  " + printable(line), "text")] for line in more)]
+    return [_unlabelled([Part(printable(first), "heading")]), *(_unlabelled([Part("  " + printable(line), "text")]) for line in more)]
 
 
 def _width(texts: Iterable[str], most: int) -> int:
