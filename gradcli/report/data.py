@@ -63,9 +63,9 @@ class Data:
 
 
 @cache
-def _members(kind: type[Data], layout: str) -> list[tuple[str, Callable[[Any], Any], Any, bool]]:
+def _members(kind: Any, layout: str) -> list[tuple[str, Callable[[Any], Any], Any, bool]]:
     """The members of a class in JSON: the key, where its value is, its default, and whether it may be left out."""
-    found = []
+    found: list[tuple[str, Callable[[Any], Any], Any, bool]] = []
     for word in layout.split():
         key, _, name = word.removesuffix("?").partition("=")
         found.append((key, attrgetter(name or key), _defaults(kind).get(name or key, MISSING), word.endswith("?")))
