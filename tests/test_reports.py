@@ -6,7 +6,6 @@ import io
 import json
 import re
 import xml.etree.ElementTree as ET
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +20,6 @@ from gradcli.inert import markdown_code, one_line, printable, shown, workflow_co
 from gradcli.report import sarif
 from gradcli.report.data import encoded
 from gradcli.report.describing import block, location, message
-from gradcli.report.identities import Tally, digest_of
 from gradcli.report.kinds import KINDS, make
 from gradcli.report.outcomes import BAD, ERROR, FAILED, PASSED, STATUSES, XFAILED, XPASSED
 from gradcli.report.places import Fingerprints, Place, place_of
@@ -490,14 +488,6 @@ def test_names_of_cases_are_told_apart():
     named = ["q", "q", "q (2)", "", "", "q"]
     text = written("junit", [case(status=PASSED, name=name, file="a.jsonl", line=i + 1) for i, name in enumerate(named)])
     assert [c.get("name") for c in ET.fromstring(text)[0]] == ["q", "q (2)", "q (2) (2)", "line 4", "line 5", "q (3)"]
-
-
-def test_a_tally_counts_as_a_dictionary_does():
-    words = [str(i * i % 997) for i in range(5000)]
-    counts, tally = Counter(), Tally()
-    for word in words:
-        counts[word] += 1
-        assert tally.add(digest_of(word)) == counts[word]
 
 
 def test_a_file_elsewhere_has_a_whole_address():

@@ -65,6 +65,5 @@ def run(request: BoundRequest) -> int:
     limits = limits_of(request, BOUND_FORMATS)
     given = bound_inputs(request, limits)
     asked = AskedBounds(given.box, bound_width(request), request.lipschitz)
-    bounding = Bounding(given, limits, asked, request.dialect)
     nothing = UsageError("nothing to bound", help="gradcli bound 'x*(1-x)' x=0..1")
-    return write_all(bounding.records(), Writer(request.output_format, request.color), nothing)
+    return write_all(Bounding(given, asked).records(), Writer(request.output_format, request.color), nothing)
