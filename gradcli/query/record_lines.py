@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from gradcli.containment import contained
 from gradcli.errors import GradcliError, InputError, ParseError, Source, UnknownFieldError, UsageError, suggestion, text_lines
@@ -18,7 +18,7 @@ from gradcli.query.options import Options
 from gradcli.query.policy import Policy
 from gradcli.query.programs import Programs
 from gradcli.query.unused_names import UsedNames, names_among
-from gradcli.report.records import Record
+from gradcli.report.records import Answer, Record
 
 
 class Treatment(Protocol):
@@ -37,31 +37,29 @@ class Treatment(Protocol):
 class RecordLines:
     """Lines of JSON Lines files to results."""
 
+    kind: ClassVar[type[Answer]] = Record
+
     def __init__(self, programs: Programs, names: UsedNames, treatment: Treatment) -> None:
         self.programs, self.names, self.treatment = programs, names, treatment
 
-    def results(self, lines: Iterable[str], path: str, policy: Policy) -> Iterator[Record]:
-        """The results of a file; one that cannot be read to its end ends with the error."""
-        try:
-            for number, line in enumerate(lines, 1):
-                if line.strip():
-                    yield self.result(line, path, number, policy)
-        except Exception as error:
-            self.names.unread = True
-            yield Record.of_error(contained(error))
+    def results(self, lines: Iterable[str], path: str, policy: Policy) -> Iterator[Any]:
+        """The results of a file."""
+        for number, line in enumerate(lines, 1):
+            if line.strip():
+                yield self.result(line, path, number, policy)
 
-    def result(self, line: str, path: str, number: int, policy: Policy, folder: Path | None = None) -> Record:
+    def result(self, line: str, path: str, number: int, policy: Policy, folder: Path | None = None) -> Any:
         """The result of one record, whose data files are in a ``folder``: that of the file, unless another one is given."""
         folder = folder_of(path) if folder is None else folder
         given: InputRecord | None = None
         try:
             given = parse_record(line, self.programs.limits, folder)
-            record = self._of(given, policy, f"{'<stdin>' if path == '-' else path}:{number}", folder)
+            record = self.of_given(given, policy, f"{'<stdin>' if path == '-' else path}:{number}", folder)
             record.meta, record.given = given.meta, self.treatment.digest(given.given)
         except Exception as unforeseen:
             error = contained(unforeseen)
             known = error.record if given is None else said_of(given)
-            record = Record.of_error(error, id=known.get("id"), expr=known.get("expr") or "")
+            record = self.kind.of_error(error, id=known.get("id"), expr=known.get("expr") or "")
             record.meta, record.given = known.get("meta"), self.treatment.digest(known.get("given"))
         return _placed(record, path, number)
 
@@ -79,7 +77,8 @@ class RecordLines:
             record = Record.of_error(error, id=error.record.get("id"), expr=error.record.get("expr") or "")
         return _placed(record, path, number)
 
-    def _of(self, given: InputRecord, policy: Policy, where: str, folder: Path) -> Record:
+    def of_given(self, given: InputRecord, policy: Policy, where: str, folder: Path) -> Any:
+        """What is made of a record that is read; ``where`` names its text in messages."""
         deviations: dict[str, Any] = {}
         values = {**self.values(given, policy.state, deviations), **self.programs.values}
         deviations = {name: found for name, found in deviations.items() if name not in self.programs.values} | self.programs.deviations
@@ -177,7 +176,7 @@ class EvaluatedRecords:
         return result
 
 
-def _placed(record: Record, path: str, number: int) -> Record:
+def _placed(record: Any, path: str, number: int) -> Any:
     """The record with its place in a file."""
     record.file, record.line, record.column, record.record_line = None if path == "-" else path, number, 1, True
     return record

@@ -117,6 +117,7 @@ class Answer(Data):
     warnings: list[str] = field(default_factory=list)
     error: Failure | None = None
     meta: dict[str, Any] | None = None  # what a JSON Lines record says beside the case, for others
+    given: str | None = None  # a digest of the claims and the like that identify the case beside its text
 
     @classmethod
     def of_error(cls, error: GradcliError, *, id: Any = None, expr: str | None = None) -> Self:
@@ -230,7 +231,6 @@ class Record(Answer):
     at: dict[str, Array] = field(default_factory=dict)  # the values of the names with derivatives, where a report shows them
     uncertainty: Uncertainty | None = None  # of the value, where values are not exact
     explanation: Data | None = None  # the Explanation of a case that is wrong, where a report shows it
-    given: str | None = None  # a digest of the claims and the like that identify the case beside its text
 
     @property
     def seed_chosen(self) -> str | None:

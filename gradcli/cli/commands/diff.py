@@ -63,8 +63,11 @@ def differentiate(
     return partial(run, request)
 
 
-def run(request: DiffRequest) -> int:
-    """Differentiate everything that was asked for and give the exit code. Raises GradcliError for what is wrong with the request."""
+def run(request: DiffRequest, *, only_last: bool = False) -> int:
+    """Differentiate everything that was asked for, and give the exit code. Raises GradcliError for what is wrong with the request.
+
+    only_last  whether bindings are no equations to differentiate, but what the last expression is made of
+    """
     from gradcli.cli.decide.differentiation import Differentiation
     from gradcli.cli.inputs.expression_and_names import diff_inputs
     from gradcli.cli.inputs.option_values import diff_format, limits_of
@@ -81,12 +84,13 @@ def run(request: DiffRequest) -> int:
     )  # fmt: skip
     programs = programs_of(given.inputs, limits, request.dtype, request.random_state or 0, request.dialect)
     differentiation = Differentiation(given, programs, asked)
+    records = differentiation.records()
     return write_all(
-        differentiation.records(),
+        [*records][-1:] if only_last else records,
         Writer(kind, request.color, quiet=request.quiet),
         UsageError("nothing to differentiate", help="gradcli diff 'x^3*sin(x)'"),
         command="diff",
         inputs=given.inputs,
-        remarks=differentiation.remarks,
+        remarks=list if only_last else differentiation.remarks,
         fail_fast=request.fail_fast,
     )

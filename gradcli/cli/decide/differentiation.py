@@ -8,14 +8,14 @@ from pathlib import Path
 
 from gradcli.cli.decide.texts import Answers, Text
 from gradcli.cli.inputs.expression_and_names import DiffInputs
-from gradcli.containment import contained
 from gradcli.errors import ParseError, Source, UsageError, text_lines
-from gradcli.files.jsonl import InputRecord, parse_record
-from gradcli.files.opening import folder_of
+from gradcli.files.jsonl import InputRecord
 from gradcli.language.run import Program
 from gradcli.query.general_derivatives import Asked, derivatives, refuse_absent
+from gradcli.query.policy import Policy
 from gradcli.query.programs import Programs
-from gradcli.query.record_lines import EvaluatedRecords, RecordLines, said_of
+from gradcli.query.record_lines import EvaluatedRecords, RecordLines
+from gradcli.query.unused_names import UsedNames
 from gradcli.report.derivative_record import DerivativeRecord
 
 
@@ -52,37 +52,31 @@ class Differentiation(Answers[DerivativeRecord]):
             yield record
 
     def of_records(self, text: Text) -> Iterator[DerivativeRecord]:
-        """The results of JSON Lines records: what they expect is for `gradcli check` to judge."""
-        reader = RecordLines(self.programs, self.names, EvaluatedRecords(self.programs))
-        for number, line in enumerate(text.lines, 1):
-            if line.strip():
-                record = self._of_record(reader, line, text.path or "", f"{text.name or '<stdin>'}:{number}")
-                record.file, record.line, record.column, record.record_line = text.name, number, 1, True
-                self.done.append(record)
-                yield record
+        reader = FormulaRecords(self.programs, self.names, self.asked)
+        for record in reader.results(text.lines, text.path or "", Policy(self.asked.options, self.state)):
+            self.done.append(record)
+            yield record
 
-    def _of_record(self, reader: RecordLines, line: str, path: str, where: str) -> DerivativeRecord:
-        given: InputRecord | None = None
-        try:
-            given = parse_record(line, self.programs.limits, folder_of(path))
-            return self._of_given(reader, given, folder_of(path), where)
-        except Exception as unforeseen:
-            error = contained(unforeseen)
-            known = error.record if given is None else said_of(given)
-            record = DerivativeRecord.of_error(error, id=known.get("id"), expr=known.get("expr") or "")
-            record.meta = known.get("meta")
-            return record
 
-    def _of_given(self, reader: RecordLines, given: InputRecord, folder: Path, where: str) -> DerivativeRecord:
+class FormulaRecords(RecordLines):
+    """JSON Lines records to formulas: what they expect is for `gradcli check` to judge."""
+
+    kind = DerivativeRecord
+
+    def __init__(self, programs: Programs, names: UsedNames, asked: Asked) -> None:
+        super().__init__(programs, names, EvaluatedRecords(programs))
+        self.asked = asked
+
+    def of_given(self, given: InputRecord, policy: Policy, where: str, folder: Path) -> DerivativeRecord:
         if given.seed is not None:
             raise UsageError("the record has a seed, and formulas take none")
-        values = {**reader.values(given, self.asked.state, {}), **self.programs.values}
-        program = self.programs.fresh(self.asked.state, self.programs.loader(folder), values, given.dialect)
+        values = {**self.values(given, policy.state, {}), **self.programs.values}
+        program = self.programs.fresh(policy.state, self.programs.loader(folder), values, given.dialect)
         asked = replace(self.asked, names=self.asked.names or given.wrt)
         found = list(derivatives(program, text_lines(given.expr), where, asked, given.id))
         self.names.mentioned |= program.scope.mentioned
         empty = ParseError("the record's 'expr' has nothing to differentiate", source=Source(given.expr))
         record = found[-1] if found else DerivativeRecord.of_error(empty, id=given.id)
         record = next((each for each in found if each.error is not None), record)
-        record.expr, record.meta = given.expr, given.meta
+        record.expr = given.expr
         return record

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 
 from gradcli.cli.decide.differentiation import Differentiation
 from gradcli.cli.decide.evaluation import Evaluation
@@ -20,7 +20,7 @@ from gradcli.query.general_formulas import General
 from gradcli.query.options import Options
 from gradcli.query.programs import Programs
 from gradcli.report.derivative_record import DerivativeRecord
-from gradcli.report.records import Record
+from gradcli.report.records import Answer, Record
 from gradcli.report.shown_explanation import ShownExplanation
 
 
@@ -97,7 +97,4 @@ class Explanations:
 
 def _as_record(record: DerivativeRecord) -> Record:
     """What a record of formulas says, as one of a query without a value."""
-    made = Record(record.expr, record.id, record.file, record.line, record.column)
-    made.read_as, made.dialect, made.check, made.error = record.read_as, record.dialect, record.check, record.error
-    made.warnings, made.meta, made.record_line = record.warnings, record.meta, record.record_line
-    return made
+    return Record(**{each.name: getattr(record, each.name) for each in fields(Answer)})

@@ -6,7 +6,7 @@ import re
 import shlex
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gradcli.cli.repl.transcript import mentions_last, without_last
 from gradcli.errors import UsageError
@@ -59,27 +59,7 @@ def call(session: Session, words: list[str]) -> int:
         command = asked(lambda **how: app(words, **how))
         if isinstance(command, int):
             return command
-        return _last_formula(command.args[0]) if words[0] == "diff" and isinstance(command, partial) else command()
-
-
-def _last_formula(request: Any) -> int:
-    """The derivative of the expression alone: bindings are equations to `gradcli diff`, which it differentiates, too."""
-    from gradcli.cli.decide.differentiation import Differentiation
-    from gradcli.cli.inputs.expression_and_names import diff_inputs
-    from gradcli.cli.inputs.option_values import diff_format, limits_of
-    from gradcli.cli.inputs.positionals import programs_of
-    from gradcli.cli.request import FORMULA_FORMATS
-    from gradcli.cli.write.results import Writer, write_all
-    from gradcli.query.general_derivatives import Asked
-
-    limits, kind, given = limits_of(request, FORMULA_FORMATS), diff_format(request), diff_inputs(request)
-    order = Asked(
-        order=request.order, latex=request.latex or kind == "latex", check=request.check, points=request.points,
-        state=request.random_state or 0, timeout=request.timeout,
-    )  # fmt: skip
-    programs = programs_of(given.inputs, limits, request.dtype, 0, request.dialect)
-    *_, record = Differentiation(given, programs, order).records()
-    return write_all([record], Writer(kind, request.color), UsageError("nothing to differentiate"))
+        return partial(command, only_last=True)() if words[0] == "diff" else command()
 
 
 def split(name: str, text: str) -> tuple[str, list[str]]:
