@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.check.verdict_cache import check_of, forgotten, versions
+from gradcli.check.verdict_cache import forgotten, versions
 from gradcli.functions.checking import Question
 from gradcli.functions.dependencies import Dependencies
 from gradcli.functions.frameworks import FRAMEWORKS
-from gradcli.report.verdicts import Check, Verdict
+from gradcli.report.verdicts import Check, Verdict, check_of
 from gradcli.storage.cache import FUNCTIONS
 from gradcli.tensors.core.dtypes import NAMES
 from gradcli.tensors.core.entries import as_numbers

@@ -17,6 +17,10 @@ from gradcli.inert import clipped, json_text, printable, well_formed
 _SMALL, _PART, _WHOLE = 60, 120, 400  # characters of a result in another one, of a field, and of them all
 _FEW = 4  # entries of a dictionary or a list that are shown
 
+Member = tuple[str, Callable[[Any], Any], Any, bool]
+_DEFAULTS: dict[Any, dict[str, Any]] = {}
+_MEMBERS: dict[tuple[Any, str], list[Member]] = {}
+
 
 class Data:
     """A data class that has a form in JSON, and shows its first field and those of the others that say something.
@@ -62,20 +66,23 @@ class Data:
         return [*_defaults(type(self))][1:]
 
 
-@cache
-def _members(kind: Any, layout: str) -> list[tuple[str, Callable[[Any], Any], Any, bool]]:
+def _members(kind: Any, layout: str) -> list[Member]:
     """The members of a class in JSON: the key, where its value is, its default, and whether it may be left out."""
-    found: list[tuple[str, Callable[[Any], Any], Any, bool]] = []
+    if (kind, layout) in _MEMBERS:
+        return _MEMBERS[kind, layout]
+    found: list[Member] = []
     for word in layout.split():
         key, _, name = word.removesuffix("?").partition("=")
         found.append((key, attrgetter(name or key), _defaults(kind).get(name or key, MISSING), word.endswith("?")))
+    _MEMBERS[kind, layout] = found
     return found
 
 
-@cache
 def _defaults(kind: Any) -> dict[str, Any]:
     """The fields with their defaults."""
-    return {field.name: field.default for field in fields(kind)}
+    if kind not in _DEFAULTS:
+        _DEFAULTS[kind] = {field.name: field.default for field in fields(kind)}
+    return _DEFAULTS[kind]
 
 
 def _is_usual(value: Any, default: Any) -> bool:

@@ -77,12 +77,13 @@ def _rows(record: Record) -> Iterator[Row]:
     value = np.asarray(record.value)
     told = False
     for name, array in record.derivatives().items():
-        derivative, at = np.asarray(array), _at(record, name, value)
-        shape = derivative.shape
-        told = told or (bool(derivative.size) and _value_at(record, value, shape, (0,) * len(shape)) is not None)
-        for index in np.ndindex(shape):
-            own = None if at is None else at[_own(record, index, value.ndim, at.ndim)]
-            yield Row(name, index, own, derivative[index], _value_at(record, value, shape, index))
+        derivative = np.asarray(array)
+        own = _spread(_at(record, name, value), derivative.shape, value.ndim if record.mode == "jacobian" else 0)
+        results = _spread(value if record.mode == "jacobian" or value.shape in ((), derivative.shape) else None, derivative.shape)
+        told = told or (bool(derivative.size) and results is not None)
+        for index in np.ndindex(derivative.shape):
+            at, result = (None if numbers is None else numbers[index] for numbers in (own, results))
+            yield Row(name, index, at, derivative[index], result)
     if not told:
         for index in np.ndindex(value.shape):
             yield Row("", index, value=value[index])
@@ -98,18 +99,12 @@ def _at(record: Record, name: str, value: np.ndarray) -> np.ndarray | None:
     return np.asarray(moved[0]) if fits else None
 
 
-def _own(record: Record, index: tuple[int, ...], outer: int, inner: int) -> tuple[int, ...]:
-    """The index of the variable's entry: a Jacobian's begins with that of the result, and a Hessian's goes on with another variable's."""
-    return index[outer:] if record.mode == "jacobian" else index[:inner]
-
-
-def _value_at(record: Record, value: np.ndarray, shape: tuple[int, ...], index: tuple[int, ...]) -> Any:
-    """The entry of the result that belongs to one of a derivative, or None."""
-    if not value.ndim:
-        return value[()]
-    if record.mode == "jacobian":
-        return value[index[: value.ndim]]
-    return value[index] if shape == value.shape else None
+def _spread(numbers: np.ndarray | None, shape: tuple[int, ...], before: int = 0) -> np.ndarray | None:
+    """Numbers in the shape of a derivative, some axes of which come before theirs, and the others after."""
+    if numbers is None:
+        return None
+    after = len(shape) - before - numbers.ndim
+    return np.broadcast_to(numbers.reshape(numbers.shape + (1,) * after), shape)
 
 
 def _is_number(id: Any) -> bool:

@@ -283,3 +283,10 @@ class Check(Data):
     def worst(self) -> Verdict:
         """The gravest of the cross-check and the claims."""
         return max([self.verdict, *(claim.verdict for claim in self.claims)])
+
+
+def check_of(data: Any) -> Check:
+    """A verdict from what was kept of it. Raises ValueError for what is none."""
+    import msgspec
+
+    return msgspec.convert(data, Check)
