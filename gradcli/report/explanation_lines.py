@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from itertools import islice
 from typing import Any
@@ -15,7 +15,7 @@ from gradcli.report.lines import Line, Part, Table
 from gradcli.report.number_text import rounded
 from gradcli.report.pictures.folding import drawing
 
-Parts = list[Part]
+Parts = list[Part | str]
 
 _ROOM = 78  # columns of a formula with its rule
 _LABEL = 36  # columns of a node's text
@@ -60,45 +60,33 @@ class _Sheet:
             room = max((width for text in formulas if (width := display_width(text)) + widest + 8 <= _ROOM), default=0)
             for rule, formula in zip(rules, formulas, strict=True):
                 if display_width(formula) <= room:
-                    yield [Part("  = "), Part(padded(formula, room), "formula"), Part(f"   {rule}")]
+                    yield ["  = ", Part(padded(formula, room), "formula"), f"   {rule}"]
                 else:
-                    yield from ([Part(f"    {rule}:")], [Part("  = "), Part(formula, "formula")])
+                    yield from ([f"    {rule}:"], ["  = ", Part(formula, "formula")])
 
     def _folded(self) -> Iterator[Parts]:
         """Many nodes as fewer: by function, call and line."""
         drawn = drawing(self.explanation, _MOST)
-        yield []
         count = f"  {drawn.nodes:,} nodes as {len(drawn.boxes)}: --format json lists them all" if drawn.is_folded else ""
-        yield [Part("forward and backward", "heading"), Part(count)]
-        titles, details = _width((box.title for box in drawn.boxes), _LABEL), _width((box.detail for box in drawn.boxes), 24)
-        values = _width((box.value for box in drawn.boxes), 30)
-        for box in drawn.boxes:
-            yield [
-                Part(f"  {box.key:>{len(str(drawn.nodes))}}  ", "id"),
-                Part(padded(box.title, titles) + "  ", "name" if box.role == "leaf" else "text"),
-                Part(padded(box.detail, details) + "  "),
-                Part(padded(box.value, values), "number"),
-                Part(f"  adjoint {box.adjoint}" if box.adjoint else ""),
-            ]
-
-    # -- forward ------------------------------------------------------------------------------------------------
+        yield from ([], [Part("forward and backward", "heading"), count])
+        yield from _aligned(
+            [
+                (str(box.key), box.role == "leaf", box.title, box.detail, box.value, f"adjoint {box.adjoint}" if box.adjoint else "")
+                for box in drawn.boxes
+            ],
+            len(str(drawn.nodes)),
+        )
 
     def _forward(self) -> Iterator[Parts]:
         nodes = self.explanation.nodes
-        yield []
-        yield [Part("forward", "heading"), Part("  every node after its operands")]
-        ids = len(str(len(nodes)))
-        labels = _width(map(self._definition, nodes), _LABEL)
-        operations = _width((self._operation(node) for node in nodes), 24)
-        values = _width((self._number(node.value) for node in nodes), 30)
-        for node in nodes:
-            yield [
-                Part(f"  {node.id:>{ids}}  ", "id"),
-                Part(padded(self._definition(node), labels) + "  ", "name" if node.op == "leaf" else "text"),
-                Part(padded(self._operation(node), operations) + "  "),
-                Part(padded(self._number(node.value), values) + "  ", "number"),
-                Part(self._recorded(node)),
-            ]
+        yield from ([], [Part("forward", "heading"), "  every node after its operands"])
+        yield from _aligned(
+            [
+                (str(node.id), node.op == "leaf", self._definition(node), _operation(node), self._number(node.value).text, _recorded(node))
+                for node in nodes
+            ],
+            len(str(len(nodes))),
+        )
 
     def _label(self, node: ExplainedNode) -> str:
         """What a node is called: its name, or its text, on one line and cut where it is long; of a function's body with the call."""
@@ -112,25 +100,11 @@ class _Sheet:
         named = node.name is not None and node.text is not None and node.name != node.text
         return ends_of(f"{node.name} = {node.text}", _LABEL) if named else self._label(node)
 
-    @staticmethod
-    def _operation(node: ExplainedNode) -> str:
-        if not node.operands:
-            return node.op
-        made = f"{node.op} {', '.join(map(str, node.operands))}"
-        return f"{node.function}: {made}" if node.function is not None and node.function != node.op else made
-
-    @staticmethod
-    def _recorded(node: ExplainedNode) -> str:
-        keeps = f", keeps {', '.join(node.saved)}" if node.saved else ""
-        return f"{node.grad_fn}{keeps}" if node.grad_fn is not None else ""
-
-    # -- backward -----------------------------------------------------------------------------------------------
-
     def _backward(self) -> Iterator[Parts]:
         if not self.explanation.backward:
             return
         yield []
-        yield [Part("backward", "heading"), Part("  the adjoint of a node is the derivative of the result by it")]
+        yield [Part("backward", "heading"), "  the adjoint of a node is the derivative of the result by it"]
         arrived: dict[int, list[Contribution]] = {}
         leaving: dict[int, list[Contribution]] = {}
         for each in self.explanation.backward:
@@ -145,46 +119,44 @@ class _Sheet:
                 yield from self._adjoint(node, arrived[node.id])
 
     def _adjoint(self, node: ExplainedNode, arrived: list[Contribution]) -> Iterator[Parts]:
-        label = Part(self._label(node), "name" if node.op == "leaf" else "text")
-        adjoint = Part(self._number(node.adjoint), "number")
+        label = self._node(node)
+        adjoint = self._number(node.adjoint)
         if node.id == self.explanation.result:
             seed = "the seed" if self.explanation.record.seed_given else "the seed: ones" if node.shape else "the seed"
-            yield [Part(f"  {node.id}  ", "id"), label, Part("  has "), adjoint, Part(f", {seed}")]
+            yield [Part(f"  {node.id}  ", "id"), label, "  has ", adjoint, f", {seed}"]
         elif len(arrived) > 1:
-            yield [Part(f"  {node.id}  ", "id"), label, Part(f"  has {len(arrived)} contributions, together "), adjoint]
+            yield [Part(f"  {node.id}  ", "id"), label, f"  has {len(arrived)} contributions, together ", adjoint]
             for each in arrived:
-                yield [Part("       "), Part(self._number(each.passed), "number"), Part(f" from {each.node}")]
+                yield ["       ", self._number(each.passed), f" from {each.node}"]
         else:
-            yield [Part(f"  {node.id}  ", "id"), label, Part("  has "), adjoint]
+            yield [Part(f"  {node.id}  ", "id"), label, "  has ", adjoint]
 
     def _passed(self, part: Contribution) -> Parts:
         operand = self.explanation.node(part.operand)
-        line = [Part(f"     to {part.operand}  ", "id"), Part(self._label(operand), "name" if operand.op == "leaf" else "text")]
+        line = [Part(f"     to {part.operand}  ", "id"), self._node(operand)]
         if part.partial is not None:
             partial = printable(part.partial)
             local = self._number(part.local)
-            line += [Part("  times "), Part(partial, "formula")]
-            line += [] if local == partial or partial in ("1", "-1") else [Part(" ("), Part(local, "number"), Part(")")]
+            line += ["  times ", Part(partial, "formula")]
+            line += [] if partial in (local.text, "1", "-1") else [" (", local, ")"]
         elif part.rule is not None:
-            line += [Part("  "), Part(printable(part.rule), "formula")]
-        line += [Part(f", {part.summed}")] if part.summed is not None else []
-        return [*line, Part(" gives "), Part(self._number(part.passed), "number")]
-
-    # -- result -------------------------------------------------------------------------------------------------
+            line += ["  ", Part(printable(part.rule), "formula")]
+        line += [f", {part.summed}"] if part.summed is not None else []
+        return [*line, " gives ", self._number(part.passed)]
 
     def _gradients(self) -> Iterator[Parts]:
         if not self.explanation.gradients:
             return
         yield []
-        yield [Part("gradient", "heading"), Part("  by paths from the name to the result, the largest first")]
+        yield [Part("gradient", "heading"), "  by paths from the name to the result, the largest first"]
         gradients = self.explanation.gradients
         for name, gradient in islice(gradients.items(), _NAMES):
-            yield [Part("  "), Part(printable(name), "name"), Part("  "), Part(self._number(gradient.value), "number")]
+            yield ["  ", Part(printable(name), "name"), "  ", self._number(gradient.value)]
             for path in gradient.paths:
                 yield self._path(path)
             yield from self._rest(gradient)
         if len(gradients) > _NAMES:
-            yield [Part(f"  and {len(gradients) - _NAMES:,} more names: --format json lists them")]
+            yield [f"  and {len(gradients) - _NAMES:,} more names: --format json lists them"]
 
     def _path(self, path: Path) -> Parts:
         nodes = path.nodes
@@ -192,16 +164,16 @@ class _Sheet:
         steps = [self._label(self.explanation.node(id)) for id in ends]
         if len(nodes) > 6:
             steps.insert(3, f"… {len(nodes) - 5:,} more …")
-        return [Part("     "), Part(self._number(path.contribution), "number"), Part(" by "), Part(" → ".join(steps), "text")]
+        return ["     ", self._number(path.contribution), " by ", Part(" → ".join(steps), "text")]
 
     def _rest(self, gradient: ExplainedGradient) -> Iterator[Parts]:
         if gradient.left_out:
             more = f"     and {_count(gradient.left_out)} smaller paths, together "
-            yield [Part(more), Part(self._number(gradient.rest), "number")]
+            yield [Part(more), self._number(gradient.rest)]
         elif gradient.paths and np.any(np.asarray(gradient.rest) != 0) and np.all(np.isfinite(gradient.rest)):
-            yield [Part("     "), Part(self._number(gradient.rest), "number"), Part(" is rounding")]
+            yield ["     ", self._number(gradient.rest), " is rounding"]
         elif not gradient.paths:
-            yield [Part("     no path leads from it to the result")]
+            yield ["     no path leads from it to the result"]
 
     def _facts(self, record: list[Line]) -> list[Line]:
         """What is said of the record beside its numbers."""
@@ -210,23 +182,51 @@ class _Sheet:
         how_read = [line for line in record if line.label in ("read as", "dialect")]
         return [*how_read, *values, *(line for line in record if line.label in ("check", "note"))]
 
-    def _number(self, value: Any) -> str:
+    def _node(self, node: ExplainedNode) -> Part:
+        return Part(self._label(node), "name" if node.op == "leaf" else "text")
+
+    def _number(self, value: Any) -> Part:
         text, lost = rounded(value, self.digits)
         self.rounded |= lost
-        return text
+        return Part(text, "number")
 
 
 def _unlabelled(parts: Parts) -> Line:
-    return Line(None, parts)
+    return Line(None, [Part(part) if isinstance(part, str) else part for part in parts])
+
+
+def _aligned(rows: Sequence[tuple[str, bool, str, str, str, str]], ids: int) -> Iterator[Parts]:
+    """Nodes below one another: id, whether it is a leaf, title, operation, value, and what else is known."""
+    titles, operations, values = (
+        min(most, max(map(display_width, column), default=0))
+        for column, most in zip([*zip(*rows, strict=True)][2:5], (_LABEL, 24, 30), strict=True)
+    )
+    for id, is_leaf, title, operation, value, further in rows:
+        name = Part(padded(title, titles) + "  ", "name" if is_leaf else "text")
+        yield [
+            Part(f"  {id:>{ids}}  ", "id"),
+            name,
+            padded(operation, operations) + "  ",
+            Part(padded(value, values) + "  ", "number"),
+            further,
+        ]
+
+
+def _operation(node: ExplainedNode) -> str:
+    if not node.operands:
+        return node.op
+    made = f"{node.op} {', '.join(map(str, node.operands))}"
+    return f"{node.function}: {made}" if node.function is not None and node.function != node.op else made
+
+
+def _recorded(node: ExplainedNode) -> str:
+    keeps = f", keeps {', '.join(node.saved)}" if node.saved else ""
+    return f"{node.grad_fn}{keeps}" if node.grad_fn is not None else ""
 
 
 def _story(why: Why) -> list[Line]:
     first, *more = why.lines
-    return [_unlabelled([Part(printable(first), "heading")]), *(_unlabelled([Part("  " + printable(line), "text")]) for line in more)]
-
-
-def _width(texts: Iterable[str], most: int) -> int:
-    return min(most, max(map(display_width, texts), default=0))
+    return [_unlabelled([Part(printable(first), "heading")]), *(_unlabelled([Part(f"  {printable(line)}", "text")]) for line in more)]
 
 
 def _count(number: int) -> str:
