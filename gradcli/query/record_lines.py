@@ -18,7 +18,7 @@ from gradcli.query.options import Options
 from gradcli.query.policy import Policy
 from gradcli.query.programs import Programs
 from gradcli.query.unused_names import UsedNames, names_among
-from gradcli.report.records import Answer, Record
+from gradcli.report.records import Record
 
 
 class Treatment(Protocol):
@@ -37,7 +37,7 @@ class Treatment(Protocol):
 class RecordLines:
     """Lines of JSON Lines files to results."""
 
-    kind: ClassVar[type[Answer]] = Record
+    kind: ClassVar[type[Any]] = Record
 
     def __init__(self, programs: Programs, names: UsedNames, treatment: Treatment) -> None:
         self.programs, self.names, self.treatment = programs, names, treatment
@@ -48,7 +48,7 @@ class RecordLines:
             if line.strip():
                 yield self.result(line, path, number, policy)
 
-    def result(self, line: str, path: str, number: int, policy: Policy, folder: Path | None = None) -> Any:
+    def result(self, line: str, path: str, number: int, policy: Policy, folder: Path | None = None) -> Record:
         """The result of one record, whose data files are in a ``folder``: that of the file, unless another one is given."""
         folder = folder_of(path) if folder is None else folder
         given: InputRecord | None = None
@@ -77,7 +77,7 @@ class RecordLines:
             record = Record.of_error(error, id=error.record.get("id"), expr=error.record.get("expr") or "")
         return _placed(record, path, number)
 
-    def of_given(self, given: InputRecord, policy: Policy, where: str, folder: Path) -> Any:
+    def of_given(self, given: InputRecord, policy: Policy, where: str, folder: Path) -> Record:
         """What is made of a record that is read; ``where`` names its text in messages."""
         deviations: dict[str, Any] = {}
         values = {**self.values(given, policy.state, deviations), **self.programs.values}
@@ -176,7 +176,7 @@ class EvaluatedRecords:
         return result
 
 
-def _placed(record: Any, path: str, number: int) -> Any:
+def _placed(record: Record, path: str, number: int) -> Record:
     """The record with its place in a file."""
     record.file, record.line, record.column, record.record_line = None if path == "-" else path, number, 1, True
     return record

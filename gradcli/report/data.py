@@ -17,9 +17,40 @@ from gradcli.inert import clipped, json_text, printable, well_formed
 _SMALL, _PART, _WHOLE = 60, 120, 400  # characters of a result in another one, of a field, and of them all
 _FEW = 4  # entries of a dictionary or a list that are shown
 
-Member = tuple[str, Callable[[Any], Any], Any, bool]
+
+def number(value: float) -> float | str:
+    """A float as JSON has it: the non-finite ones as strings."""
+    return value if math.isfinite(value) else "nan" if value != value else "inf" if value > 0 else "-inf"
+
+
+def plain(value: Any) -> Any:
+    """Results, arrays, lists and objects as JSON has them: numbers as the shortest floats that are read back as they are."""
+    if isinstance(value, str):
+        return well_formed(str(value))
+    if isinstance(value, float):
+        return number(float(value))
+    if value is None or isinstance(value, int):
+        return value
+    if isinstance(value, dict):
+        return {well_formed(name): plain(inner) for name, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return plain(value._asdict()) if hasattr(value, "_asdict") else [plain(inner) for inner in value]
+    if isinstance(value, Data):
+        return value.to_dict()
+    return _numbers(np.asarray(value)) if isinstance(value, (np.ndarray, np.generic)) else value
+
+
+def _numbers(array: np.ndarray) -> Any:
+    if array.dtype == np.float32:
+        # the shortest decimal that reads back as the same float32
+        array = np.array([float(str(v)) for v in array.ravel()], dtype=np.float64).reshape(array.shape)
+    found = array.tolist()
+    return plain(found) if array.dtype.kind == "f" and not np.isfinite(array).all() else found
+
+
+Members = tuple[Callable[[Any], tuple[Any, ...]], list[tuple[str, Any, bool]]]
 _DEFAULTS: dict[Any, dict[str, Any]] = {}
-_MEMBERS: dict[tuple[Any, str], list[Member]] = {}
+_MEMBERS: dict[tuple[Any, str], Members] = {}
 
 
 class Data:
@@ -32,13 +63,17 @@ class Data:
     __slots__ = ()
     JSON: ClassVar[str] = ""
     schema: ClassVar[int] = 1  # of whole records
+    _plain = staticmethod(plain)  # which makes JSON of a member
 
     def to_dict(self) -> dict[str, Any]:
         """The result as ``--format jsonl`` writes it, as plain data."""
         found = {}
-        for key, value_of, default, optional in _members(type(self), self._layout()):
-            value = value_of(self)
-            if not (optional and _is_usual(value, default)):
+        values_of, members = _members(type(self), self._layout())
+        for (key, default, optional), value in zip(members, values_of(self), strict=True):
+            if value is None:
+                if not optional:
+                    found[key] = None
+            elif not (optional and _is_usual(value, default)):
                 found[key] = self._plain(value)
         return found
 
@@ -48,9 +83,6 @@ class Data:
 
     def _layout(self) -> str:
         return self.JSON
-
-    def _plain(self, value: Any) -> Any:
-        return plain(value)
 
     def __repr__(self) -> str:
         parts = [_written(_first(self))]
@@ -66,16 +98,15 @@ class Data:
         return [*_defaults(type(self))][1:]
 
 
-def _members(kind: Any, layout: str) -> list[Member]:
-    """The members of a class in JSON: the key, where its value is, its default, and whether it may be left out."""
-    if (kind, layout) in _MEMBERS:
-        return _MEMBERS[kind, layout]
-    found: list[Member] = []
-    for word in layout.split():
-        key, _, name = word.removesuffix("?").partition("=")
-        found.append((key, attrgetter(name or key), _defaults(kind).get(name or key, MISSING), word.endswith("?")))
-    _MEMBERS[kind, layout] = found
-    return found
+def _members(kind: Any, layout: str) -> Members:
+    """The members of a class in JSON: what gives their values, and of each the key, its default, and whether it may be left out."""
+    if (kind, layout) not in _MEMBERS:
+        words = [word.removesuffix("?").partition("=") for word in layout.split()]
+        names = [name or key for key, _, name in words]
+        may_lack = [word.endswith("?") for word in layout.split()]
+        defaults = [_defaults(kind).get(name, MISSING) for name in names]
+        _MEMBERS[kind, layout] = attrgetter(*names), [*zip((key for key, _, _ in words), defaults, may_lack, strict=True)]
+    return _MEMBERS[kind, layout]
 
 
 def _defaults(kind: Any) -> dict[str, Any]:
@@ -92,38 +123,6 @@ def _is_usual(value: Any, default: Any) -> bool:
 
 
 # -- JSON ----------------------------------------------------------------------------------------------------------------
-
-
-def number(value: float) -> float | str:
-    """A float as JSON has it: the non-finite ones as strings."""
-    return value if math.isfinite(value) else "nan" if value != value else "inf" if value > 0 else "-inf"
-
-
-def plain(value: Any) -> Any:
-    """Results, arrays, lists and objects as JSON has them: numbers as the shortest floats that are read back as they are."""
-    if isinstance(value, str):
-        return well_formed(str(value))
-    if value is None or isinstance(value, int):
-        return value
-    if isinstance(value, float):
-        return number(float(value))
-    if isinstance(value, (np.ndarray, np.generic)):
-        return _numbers(np.asarray(value))
-    if isinstance(value, Data):
-        return value.to_dict()
-    if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        value = value._asdict()
-    if isinstance(value, dict):
-        return {well_formed(name): plain(inner) for name, inner in value.items()}
-    return [*map(plain, value)] if isinstance(value, (list, tuple)) else value
-
-
-def _numbers(array: np.ndarray) -> Any:
-    if array.dtype == np.float32:
-        # the shortest decimal that reads back as the same float32
-        array = np.array([float(str(v)) for v in array.ravel()], dtype=np.float64).reshape(array.shape)
-    found = array.tolist()
-    return plain(found) if array.dtype.kind == "f" and not np.isfinite(array).all() else found
 
 
 def encoded(value: Any, indent: int | None = None) -> str:

@@ -25,8 +25,14 @@ Array = Any  # a NumPy array or scalar
 _LONGEST = 2000  # characters of a text that is told again
 _SOURCES = {"symbolic": "sympy's derivative", "composed": "the composed reference"}
 _HEADINGS = {"grad": "gradient", "jacobian": "Jacobian", "hessian": "Hessian", "jvp": "", "hvp": "Hessian · v", "assert": ""}
-_HEAD = "schema id meta? source expr dialect? read_as? value shape=shape_or_none dtype"
-_TAIL = "precise? precise_certified? uncertainty? check warnings error"
+_LAYOUT = (
+    "schema id meta? source expr dialect? read_as? value shape=shape_or_none dtype {} precise? precise_certified? uncertainty? check "
+    "warnings error"
+)
+_LAYOUTS = {
+    **{mode: _LAYOUT.format(f"seed {mode} derivative=derivative_or_none latex? derivative_kind?") for mode in _HEADINGS},
+    "assert": _LAYOUT.format("assert=asserted"),
+}
 
 
 @cache
@@ -350,9 +356,7 @@ class Record(Answer):
         return mismatch or bool(self.refuted) or (self.asserted is not None and self.asserted.holds is False)
 
     def _layout(self) -> str:
-        if self.mode == "assert":
-            return f"{_HEAD} assert=asserted {_TAIL}"
-        return f"{_HEAD} seed {self.mode} derivative=derivative_or_none latex? derivative_kind? {_TAIL}"
+        return _LAYOUTS[self.mode]
 
     @property
     def derivative_or_none(self) -> dict[str, Any] | None:

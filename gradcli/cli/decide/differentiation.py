@@ -67,7 +67,9 @@ class FormulaRecords(RecordLines):
         super().__init__(programs, names, EvaluatedRecords(programs))
         self.asked = asked
 
-    def of_given(self, given: InputRecord, policy: Policy, where: str, folder: Path) -> DerivativeRecord:
+    def of_given(  # type: ignore[override]
+        self, given: InputRecord, policy: Policy, where: str, folder: Path
+    ) -> DerivativeRecord:
         if given.seed is not None:
             raise UsageError("the record has a seed, and formulas take none")
         values = {**self.values(given, policy.state, {}), **self.programs.values}

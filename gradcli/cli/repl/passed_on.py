@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING
 
 from gradcli.cli.repl.transcript import mentions_last, without_last
@@ -56,10 +55,11 @@ def call(session: Session, words: list[str]) -> int:
     if settings.color != "auto" and not {"--format", "--color"} & {*words}:
         words += ["--color", settings.color]
     with typed(bindings):
-        command = asked(lambda **how: app(words, **how))
+        command: Any = asked(lambda **how: app(words, **how))
         if isinstance(command, int):
             return command
-        return partial(command, only_last=True)() if words[0] == "diff" else command()
+        code: int = command(only_last=True) if words[0] == "diff" else command()
+        return code
 
 
 def split(name: str, text: str) -> tuple[str, list[str]]:
