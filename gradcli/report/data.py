@@ -67,7 +67,7 @@ class Data:
 
     def to_dict(self) -> dict[str, Any]:
         """The result as ``--format jsonl`` writes it, as plain data."""
-        found = {}
+        found: dict[str, Any] = {}
         values_of, members = _members(type(self), self._layout())
         for (key, default, optional), value in zip(members, values_of(self), strict=True):
             if value is None:

@@ -15,7 +15,7 @@ from gradcli.report.lines import Line, Part, Table
 from gradcli.report.number_text import rounded
 from gradcli.report.pictures.folding import drawing
 
-Parts = list[Part | str]
+Parts = Sequence[Part | str]
 
 _ROOM = 78  # columns of a formula with its rule
 _LABEL = 36  # columns of a node's text
@@ -62,13 +62,15 @@ class _Sheet:
                 if display_width(formula) <= room:
                     yield ["  = ", Part(padded(formula, room), "formula"), f"   {rule}"]
                 else:
-                    yield from ([f"    {rule}:"], ["  = ", Part(formula, "formula")])
+                    yield [f"    {rule}:"]
+                    yield ["  = ", Part(formula, "formula")]
 
     def _folded(self) -> Iterator[Parts]:
         """Many nodes as fewer: by function, call and line."""
         drawn = drawing(self.explanation, _MOST)
         count = f"  {drawn.nodes:,} nodes as {len(drawn.boxes)}: --format json lists them all" if drawn.is_folded else ""
-        yield from ([], [Part("forward and backward", "heading"), count])
+        yield []
+        yield [Part("forward and backward", "heading"), count]
         yield from _aligned(
             [
                 (str(box.key), box.role == "leaf", box.title, box.detail, box.value, f"adjoint {box.adjoint}" if box.adjoint else "")
@@ -79,7 +81,8 @@ class _Sheet:
 
     def _forward(self) -> Iterator[Parts]:
         nodes = self.explanation.nodes
-        yield from ([], [Part("forward", "heading"), "  every node after its operands"])
+        yield []
+        yield [Part("forward", "heading"), "  every node after its operands"]
         yield from _aligned(
             [
                 (str(node.id), node.op == "leaf", self._definition(node), _operation(node), self._number(node.value).text, _recorded(node))
@@ -133,7 +136,7 @@ class _Sheet:
 
     def _passed(self, part: Contribution) -> Parts:
         operand = self.explanation.node(part.operand)
-        line = [Part(f"     to {part.operand}  ", "id"), self._node(operand)]
+        line: list[Part | str] = [Part(f"     to {part.operand}  ", "id"), self._node(operand)]
         if part.partial is not None:
             partial = printable(part.partial)
             local = self._number(part.local)
