@@ -78,7 +78,7 @@ class RecordLines:
         return _placed(record, path, number)
 
     def of_given(self, given: InputRecord, policy: Policy, where: str, folder: Path) -> Record:
-        """What is made of a record that is read; ``where`` names its text in messages."""
+        """Return the result of a record that is read; ``where`` names its text in messages."""
         deviations: dict[str, Any] = {}
         values = {**self.values(given, policy.state, deviations), **self.programs.values}
         deviations = {name: found for name, found in deviations.items() if name not in self.programs.values} | self.programs.deviations

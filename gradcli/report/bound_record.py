@@ -33,7 +33,7 @@ class BoundNote(NamedTuple):
 
     @property
     def said(self) -> str:
-        """What is the matter, and where: ``x = 0``, ``-1 <= x <= 0``."""
+        """The text with the place: ``x = 0``, ``-1 <= x <= 0``."""
         where = [f"{name} = {low!r}" if low == high else f"{low!r} <= {name} <= {high!r}" for name, (low, high) in self.where.items()]
         return f"{self.text}: {', '.join(where)}" if where else self.text
 
@@ -67,7 +67,7 @@ class BoundRecord(Answer):
 
     @property
     def is_certified(self) -> bool | None:
-        """Whether the ranges are proved; None where there are none."""
+        """True if the ranges are proved; None where there are none."""
         return None if self.error is not None else self.certified
 
     @property

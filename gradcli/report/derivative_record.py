@@ -46,7 +46,7 @@ class DerivativeRecord(Answer):
         return ["derivative", "check", "warnings", "error"]
 
     def _repr_html_(self) -> str:
-        """What notebooks show."""
+        """Return the table for notebooks."""
         from gradcli.report.notebook import block, table
 
         rows = [(" ".join(path), formula.text or "") for path, formula in self.formulas.items()]

@@ -149,7 +149,7 @@ class ExplainedGradient(Summed):
 
     @property
     def paths_left_out(self) -> int | str:
-        """How many paths are left out, in digits where a float would not be exact."""
+        """The number of paths that are left out, in digits where a float would not be exact."""
         return self.left_out if self.left_out < _EXACT else f"{Decimal(self.left_out):f}"
 
 
@@ -230,7 +230,7 @@ class Explanation(Summed):
 
     @property
     def failed(self) -> bool:
-        """Whether the verdict is a mismatch; a story is told of wrong numbers, too."""
+        """True if the verdict is a mismatch; a story is told of wrong numbers, too."""
         return self.record.failed and not self.why
 
     def error_text(self) -> str:

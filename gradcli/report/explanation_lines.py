@@ -179,7 +179,7 @@ class _Sheet:
             yield ["     no path leads from it to the result"]
 
     def _facts(self, record: list[Line]) -> list[Line]:
-        """What is said of the record beside its numbers."""
+        """Return the lines of the record beside its numbers."""
         has_value = self.explanation.record.uncertainty is not None or self.explanation.record.mode == "assert"
         values = [Line(line.label, line.parts[:1]) for line in record if line.label == "value" and has_value]
         how_read = [line for line in record if line.label in ("read as", "dialect")]

@@ -52,7 +52,7 @@ def _digest(text: str) -> str:
 
 
 class Tally(Counter[bytes]):
-    """How often each of many things has been met, by 64 bits of a hash."""
+    """Counts of many things, each known by 64 bits of a hash."""
 
     def add(self, digest: bytes) -> int:
         """Count one more of what has this digest; gives how many there are now."""

@@ -35,7 +35,7 @@ class Line(NamedTuple):
 
 
 class Row(NamedTuple):
-    """What is known of one derivative: its numbers, the verdict's word with a remark, and the formula."""
+    """One derivative: its numbers, the verdict's word with a remark, and the formula."""
 
     name: str
     numbers: str

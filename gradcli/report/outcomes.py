@@ -128,13 +128,13 @@ class Summary:
 
     @property
     def came_of(self) -> str:
-        """How many cases failed; empty without any."""
+        """The number of cases that failed, in words; empty without any case."""
         cases = f"{self.total:,} case{'s' * (self.total != 1)}"
         return f"{self.bad:,} of {cases} failed" if self.bad else f"{cases}, none failed" if self.total else ""
 
     @property
     def listed_verdicts(self) -> str:
-        """How many cases have each verdict, the gravest first; empty without any."""
+        """The number of cases with each verdict, the gravest first; empty without any."""
         from gradcli.report.verdicts import Verdict
 
         return ", ".join(f"{self.verdicts[v.word]} {v.word}" for v in reversed(Verdict) if v.word in self.verdicts)

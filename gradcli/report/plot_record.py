@@ -165,7 +165,7 @@ class PlotRecord(Answer):
         return [*marks, *regions]
 
     def lines(self, digits: int | None = None, width: int | None = None) -> list[Line | Table]:
-        """What is said beside the picture: where it is not smooth, and the verdict."""
+        """The places that are not smooth, and the verdict."""
         lines: list[Line | Table] = [*self._head(box_text(self.ranges))]
         for curve, mark in self.marks[:_MOST_MARKS]:
             said = mark.text.removeprefix(f"{mark.kind} ")  # which is the label

@@ -103,7 +103,7 @@ class Failure(Data):
 
 @dataclass(eq=False, repr=False)
 class Answer(Data):
-    """What came of one case: where that stands, how it was read, the verdict on the result, and the reason why there is none.
+    """The answer to one case: where that stands, how it was read, the verdict on the result, and the reason why there is none.
 
     RESULT  the fields that a case with an error does not have
     """
@@ -168,7 +168,7 @@ class Answer(Data):
         return labelled("check", f"{word} with {' and '.join(by)} {where}" if by else f"{word} {where}", word)
 
     def lines(self, digits: int | None = None, width: int | None = None) -> list[Line | Table]:
-        """What is shown of a result: numbers to some digits, if that is said, and arrays in lines of a width."""
+        """Return the lines of a result: numbers to some digits, if that is said, and arrays in lines of a width."""
         raise NotImplementedError
 
     def equations(self, digits: int | None = None) -> list[str]:
@@ -182,14 +182,14 @@ class Answer(Data):
         return document(self.expr, self.equations(digits))
 
     def _repr_latex_(self) -> str:
-        """What notebooks show that want formulas."""
+        """Return the formulas for notebooks."""
         from gradcli.report.latex import aligned
 
         return aligned(self.equations())
 
     @property
     def source(self) -> dict[str, Any]:
-        """Where it stands, as JSON has it."""
+        """The place of the case, as JSON has it."""
         return {"file": self.file, "line": self.line, "column": self.column}
 
     @property
@@ -199,7 +199,7 @@ class Answer(Data):
 
     @property
     def failed(self) -> bool:
-        """Whether the result is wrong, for which commands exit with 1."""
+        """True if the result is wrong, for which commands exit with 1."""
         return self.check is not None and self.check.worst.word == "mismatch"
 
 
@@ -300,7 +300,7 @@ class Record(Answer):
         return [*lines, *notes([*said, *self.warnings])]
 
     def _basis(self, check: Check) -> str:
-        """What is said after the verdict's word, which may go on after a comma."""
+        """Return the words after the verdict, which may go on after a comma."""
         from gradcli.report.verdicts import certainty
 
         word = check.verdict.word
@@ -397,7 +397,7 @@ def _with_deviation(found: Uncertainty, value: str, width: int | None) -> tuple[
 
 
 def _what_was_held(parts: Sequence[VariableCheck]) -> str:
-    """What a check of large arrays may have missed: entries that were not looked at, rules that were held along directions only."""
+    """Say what a check of large arrays may have missed: entries that were not looked at, rules that were held along directions only."""
     fewest = min((c.entries for c in parts if c.entries), key=lambda entries: entries[0] / max(1, entries[1]), default=(1, 1))
     text = f", {fewest[0]:,} of {fewest[1]:,} entries" if fewest[0] < fewest[1] else ""
     directions = min((c.directions for c in parts if c.directions), default=0)

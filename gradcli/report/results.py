@@ -37,7 +37,7 @@ class Result(Record, Generic[Checked_co]):
     check: Checked_co
 
     def _repr_html_(self) -> str:
-        """What notebooks show."""
+        """Return the table for notebooks."""
         from gradcli.report.notebook import block, paragraphs, table, written
 
         formulas = self.formulas()

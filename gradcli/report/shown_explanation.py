@@ -16,7 +16,7 @@ class ShownExplanation(Explanation):
     record: GradientRecord[Any]
 
     def lines(self, digits: int | None = None, width: int | None = None) -> list[Line | Table]:
-        """What is shown of it."""
+        """Return the lines of it."""
         from gradcli.report.explanation_lines import explanation_lines
 
         return explanation_lines(self, digits or DIGITS)

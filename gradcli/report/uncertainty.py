@@ -25,7 +25,7 @@ class Uncertainty(Data):
 
     @property
     def contributions(self) -> dict[str, dict[str, Any]]:
-        """What each name adds to the variance, as JSON has it."""
+        """The part of each name in the variance, as JSON has it."""
         return {name: {"variance": part, "share": self._share(part)} for name, part in self.variances.items()}
 
     @property
@@ -35,7 +35,7 @@ class Uncertainty(Data):
 
     @property
     def with_second_order(self) -> dict[str, float] | None:
-        """What second order adds, as JSON has it."""
+        """The bias and the deviation of second order, as JSON has them."""
         return None if self.second_order is None else dict(zip(("bias", "std"), self.second_order, strict=True))
 
     def share(self, name: str) -> float:

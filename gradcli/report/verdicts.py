@@ -115,17 +115,17 @@ class VariableCheck(Data):
 
     @property
     def is_certified(self) -> bool | None:
-        """Whether the verdict is proved; None where there is none."""
+        """True if the verdict is proved; None where there is none."""
         return None if self.verdict is Verdict.SKIPPED else bool(self.certified)
 
     def few_digits(self, usual: int) -> str:
-        """How many digits are right, where these are fewer than usual."""
+        """Say how many digits are right, where these are fewer than usual."""
         if self.verdict is not Verdict.AGREE or self.digits is None or self.digits >= usual:
             return ""
         return f", {self.digits} digits" if self.digits else ", no digit"
 
     def notes(self, name: str) -> list[str]:
-        """What is to be said of one derivative, or of the value."""
+        """Return notes on one derivative, or on the value."""
         word, worst = self.verdict.word, self.worst
         where = name if worst is None else _entry(name, worst.index)
         if word in ("agree", "skipped"):

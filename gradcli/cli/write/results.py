@@ -34,7 +34,7 @@ class Form(Protocol):
 
 
 def is_styled(color: str) -> bool:
-    """Whether standard output takes styles: a capable terminal, unless the user says otherwise."""
+    """Tell whether standard output takes styles: a capable terminal, unless the user says otherwise."""
     if color != "auto":
         return color == "always"
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
