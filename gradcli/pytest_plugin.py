@@ -201,8 +201,8 @@ class RecordFile(CheckedFile):
         from gradcli.query.bindings import Programs
         from gradcli.query.cases import CaseNames, CheckedLines, Known, RecordCase
         from gradcli.query.unused_names import UsedNames
+        from gradcli.report.data import canonical, id_text
         from gradcli.report.identities import given_of
-        from gradcli.report.json_text import canonical, id_text
 
         file = shown(self.path)
         reader = CheckedLines(Programs(), UsedNames(), None, None)

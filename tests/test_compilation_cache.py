@@ -24,7 +24,6 @@ from gradcli.limits import DEFAULT, Limits
 from gradcli.query.evaluate import records
 from gradcli.query.options import LONG, Options
 from gradcli.query.unused_names import UsedNames
-from gradcli.report.dictionaries import as_dict
 from gradcli.report.records import Record
 
 BARE = Options(check=False, formula=False)
@@ -65,7 +64,7 @@ def _program(limits: Limits, **settings: Any) -> Program:
 
 
 def dicts(found: Iterable[Record]) -> list[str]:
-    return [json.dumps(as_dict(record)) for record in found]
+    return [json.dumps(record.to_dict()) for record in found]
 
 
 OF_ONE_TEMPLATE = [

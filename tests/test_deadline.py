@@ -15,7 +15,6 @@ import pytest
 from gradcli.query.interface import evaluate
 from gradcli.reference import deadline as module
 from gradcli.reference.deadline import OutOfTime, check, deadline, in_time
-from gradcli.report.dictionaries import as_dict
 
 timers = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers here")
 REACHED = "the time limit that was given (--timeout) was reached"
@@ -160,7 +159,7 @@ PROGRAMS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def told(program: str, at: dict[str, Any], timeout: float | None = None) -> str:
-    return json.dumps(as_dict(evaluate(program, at=at, timeout=timeout, formula=False)), default=str)
+    return json.dumps(evaluate(program, at=at, timeout=timeout, formula=False).to_dict(), default=str)
 
 
 @pytest.mark.parametrize("kind", PROGRAMS)

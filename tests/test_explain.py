@@ -15,8 +15,7 @@ from gradcli.cli.decide.explanations import Explanations
 from gradcli.cli.inputs.positionals import Inputs
 from gradcli.query.bindings import Programs
 from gradcli.query.options import Options
-from gradcli.report.explanation import ExplainedNode, Explanation
-from gradcli.report.explanation_json import as_dict, summary
+from gradcli.report.explanation import ExplainedNode, Explanation, summary
 
 RETAINED = json.loads(RECORDED.read_text("utf-8"))
 NO_CHECK = Options(check=False, formula=False)
@@ -121,7 +120,7 @@ def test_paths_are_counted_where_they_are_too_many(doublings, listed, left_out):
     sizes = [abs(float(path.contribution)) for path in gradient.paths]
     assert sizes == sorted(sizes, reverse=True)
     wanted = f"{left_out}" if left_out > 2**53 else left_out
-    assert as_dict(explain(text, {"x": 0.001}))["gradients"]["x"]["paths_left_out"] == wanted
+    assert explain(text, {"x": 0.001}).to_dict()["gradients"]["x"]["paths_left_out"] == wanted
 
 
 def test_two_edges_between_two_nodes_are_one_path():

@@ -23,8 +23,8 @@ from gradcli.query.bindings import Programs
 from gradcli.query.options import Options
 from gradcli.report.explanation import ExplainedGradient, ExplainedNode, Explanation
 from gradcli.report.explanation import Path as Route
-from gradcli.report.explanation_json import as_dict
-from gradcli.report.explanation_sheet import text_of
+from gradcli.report.explanation_lines import explanation_lines
+from gradcli.report.lines import text_of
 from gradcli.report.page.assembly import page
 from gradcli.report.page.data import MOST_NODES, page_data
 from gradcli.report.records import Record
@@ -168,9 +168,9 @@ def test_counts_of_paths_are_exact_whatever_their_size() -> None:
     """2**15000 has 4,516 digits, more than Python writes by itself."""
     explanation = named("x")
     explanation.gradients["x"].left_out = 2**15_000
-    digits = as_dict(explanation)["gradients"]["x"]["paths_left_out"]
+    digits = explanation.to_dict()["gradients"]["x"]["paths_left_out"]
     assert (len(digits), Decimal(digits)) == (4516, Decimal(2**15_000))
-    assert "and about 10**4515 smaller paths" in text_of(explanation, 6)
+    assert "and about 10**4515 smaller paths" in text_of(explanation_lines(explanation, 6))
     assert page([explanation])
 
 

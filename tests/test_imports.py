@@ -257,7 +257,7 @@ FORBIDDEN = [
     ("ops", "from gradcli.graph.nodes import Expr", 1, 0),
     ("ops", "def f():\n    from gradcli.engine import graph", 1, 0),
     ("graph", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import gradcli.check.passes", 1, 0),
-    ("check", "from gradcli.report.text import text_record", 1, 0),
+    ("check", "from gradcli.report.lines import text_of", 1, 0),
     ("check", "from gradcli.report.records import Record", 0, 0),
     ("report", "from gradcli.language import run, names", 2, 0),
     ("api", "from gradcli.cli.main import app", 1, 0),

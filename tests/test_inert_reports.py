@@ -274,9 +274,9 @@ MAKERS = {
     "print": {"files/stores.py", "cli/write/streams.py"},  # an end of line after a prompt that Ctrl-D left
     "Text": {"cli/write/terminal.py", "cli/decide/texts.py"},  # the latter are programs
     "write": {"cli/write/streams.py", "report/"},
-    "dumps": {"report/json_text.py", "report/identities.py", "cli/write/expectations.py", "cli/write/array_formats.py",
+    "dumps": {"report/data.py", "report/identities.py", "cli/write/expectations.py", "cli/write/array_formats.py",
               "query/baseline.py","cli/write/catalogue_text.py"},
-    "writer": {"report/table.py", "report/plot_table.py"},
+    "writer": {"report/table.py"},
     "quote": {"inert.py", "cli/inputs/"}, "translate": {"inert.py", "report/derivative_record.py"},
     "html": set(),
     "escape": {"pytest_plugin.py"},
@@ -300,15 +300,15 @@ def test_nothing_else_makes_text_inert():
                 assert allowed is None or any(name.startswith(place) for place in allowed), f"{name}:{node.lineno} calls {called}"
 
 
-WITNESSES = {  # what each writer of text must have from `inert`, directly or by `describing` and `json_text`
-    "report/text.py": "shown", "report/bound_sheet.py": "shown", "report/derivative_sheet.py": "shown", "report/text_report.py": "shown",
-    "report/describing.py": "shown", "report/latex_report.py": "latex_comment", "report/table.py": "csv_text",
-    "report/json_text.py": "json_text",
+WITNESSES = {  # what each writer of text must have from `inert`, directly or by `describing` and `data`
+    "report/lines.py": "shown", "report/text_report.py": "shown",
+    "report/describing.py": "shown", "report/latex.py": "latex_comment", "report/table.py": "csv_text", "report/data.py": "json_text",
+    "report/explanation_latex.py": "latex_text", "report/notebook.py": "html_text",
     "report/junit.py": "xml_text", "report/github.py": "workflow_command", "report/markdown.py": "markdown_code",
     "report/html_report.py": "xml_text",
     "report/sarif.py": "sarif_message",
     "report/gitlab.py": "one_line", "report/json_report.py": "encoded", "cli/write/terminal.py": "shown", "cli/write/streams.py": "shown",
-    "cli/write/record_writers.py": "put_text", "errors.py": "shown", "notation.py": "latex_text", "cli/completion.py": "is_one_word",
+    "cli/write/results.py": "shown", "errors.py": "shown", "notation.py": "latex_text", "cli/completion.py": "is_one_word",
     "pytest_plugin.py": "shown", "cli/write/progress.py": "one_line",
 }  # fmt: skip
 

@@ -15,9 +15,8 @@ from gradcli.language.scope import Scope
 from gradcli.ops.registry import find
 from gradcli.query.evaluate import run_statement
 from gradcli.query.options import Options
-from gradcli.report.dictionaries import check_dict
+from gradcli.report.lines import text_of
 from gradcli.report.records import Record
-from gradcli.report.sheet import _verdict
 from gradcli.report.verdicts import Check, Verdict
 
 N = 40_000
@@ -128,8 +127,8 @@ def test_rules_that_stand_in_for_forms_are_held_along_directions(monkeypatch: py
     check, record = judged(text, values)
     assert check.verdict is Verdict.AGREE, check.reason
     assert {part.directions for part in check.variables.values()} == {3}
-    assert check_dict(check)["variables"]["x"]["directions"] == 3
-    assert "rules held along 3 random directions" in _verdict(record)
+    assert check.to_dict()["variables"]["x"]["directions"] == 3
+    assert "rules held along 3 random directions" in text_of(record.lines())
 
 
 @pytest.mark.parametrize("name", ["cumsum", "logsumexp"])
@@ -157,7 +156,7 @@ def test_functions_without_loops_in_long_double_are_held_at_some_entries(text: s
         assert part.entries is not None
         assert 900 < part.entries[0] < part.entries[1] == N
         assert part.directions == directions
-    assert " of 40,000 entries" in _verdict(record)
+    assert " of 40,000 entries" in text_of(record.lines())
 
 
 @pytest.mark.parametrize(("name", "text"), [("erf", WITHOUT_LOOPS[0][0]), ("lgamma", WITHOUT_LOOPS[1][0])])

@@ -10,7 +10,6 @@ import pytest
 
 import gradcli
 from gradcli.errors import ParseError, text_lines
-from gradcli.report.latex_report import latex_record
 
 # What str.splitlines cuts at, but for \n: a vertical tab, a form feed, separators of files, groups and records, NEL, LS, PS, a lone CR.
 OTHERS = ["\v", "\f", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029", "\r"]
@@ -70,7 +69,7 @@ def test_lines_are_those_of_python_where_only_newlines_are(text):
 
 def test_a_comment_of_latex_is_not_ended_by_the_text():
     record = gradcli.evaluate("[x, # was:\r\\input{y}\nx]", x=2.0, seed=[1, 1])
-    assert latex_record(record, None).split("\\begin")[0] == "% [x, # was:\\x0d\\input{y}\n% x]\n"
+    assert record.to_latex().split("\\begin")[0] == "% [x, # was:\\x0d\\input{y}\n% x]\n"
 
 
 def test_nothing_cuts_text_in_another_way():

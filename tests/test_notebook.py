@@ -30,7 +30,7 @@ def test_derivatives_show_their_formulas() -> None:
     found = gradcli.differentiate("x**3*y")
     cells = [cell.text for cell in ElementTree.fromstring(found._repr_html_()).iter("td")]
     assert cells == ["x", "3*x**2*y", "y", "x**3"]
-    assert "\\frac{\\partial f}{\\partial y} &= x^{3}" in found._repr_latex_()
+    assert "\\frac{\\partial}{\\partial y} \\left(x^{3} y\\right) &= x^{3}" in found._repr_latex_()
 
 
 def test_an_explanation_shows_its_picture_and_its_gradients() -> None:

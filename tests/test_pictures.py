@@ -238,9 +238,7 @@ def test_mermaid_has_only_characters_that_it_does_not_act_on():
 
 @EACH
 def test_latex_has_balanced_groups(explanation):
-    from gradcli.report.explanation_latex import latex
-
-    text = latex(explanation)
+    text = explanation.to_latex()
     bare = re.sub(r"\\.", "", text)
     assert bare.count("{") == bare.count("}")
     assert text.count("\\begin") == text.count("\\end")

@@ -19,12 +19,12 @@ from hostile_texts import HOSTILE
 
 from gradcli.query.bindings import Programs
 from gradcli.query.plots import AskedPlot, plots
+from gradcli.report.lines import text_of
 from gradcli.report.plot_axes import label, ticks
-from gradcli.report.plot_canvas import Style, plain
+from gradcli.report.plot_canvas import Chart, Style
 from gradcli.report.plot_chart import chart
 from gradcli.report.plot_record import VALUE, Curve, Mark, PlotRecord
-from gradcli.report.plot_sheet import text_of
-from gradcli.report.plot_table import table_text
+from gradcli.report.table import plot_rows
 
 try:
     import matplotlib  # noqa: F401
@@ -347,9 +347,9 @@ def hostile_record(text):
 @pytest.mark.parametrize("name", HOSTILE)
 def test_texts_of_others_are_inert_in_charts_and_tables(name):
     record = hostile_record(HOSTILE[name])
-    for shown in (plain(chart([record], Style(60, 16, True, False))), text_of([record])):
+    for shown in (text_of(Chart(chart([record], Style(60, 16, True, False))).lines()), text_of(record.lines())):
         assert all(character.isprintable() or character == "\n" for character in shown), shown
-    cells = table_text([record, record])
+    cells = plot_rows([record, record])
     assert not re.search(r"(^|,)\"?[=+@]", cells, re.MULTILINE)
 
 

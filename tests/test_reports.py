@@ -6,7 +6,6 @@ import io
 import json
 import re
 import xml.etree.ElementTree as ET
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -19,10 +18,8 @@ from report_cases import CASES, CI_VARIABLES, MODEL, RUN, case, summary_of, unkn
 from gradcli.errors import ArgumentError, GradcliError, InputError, Source, Span
 from gradcli.inert import markdown_code, one_line, printable, shown, workflow_command, workflow_data, workflow_property
 from gradcli.report import sarif
+from gradcli.report.data import encoded
 from gradcli.report.describing import block, location, message
-from gradcli.report.dictionaries import dumps
-from gradcli.report.identities import Tally, digest_of
-from gradcli.report.json_text import encoded
 from gradcli.report.kinds import KINDS, make
 from gradcli.report.outcomes import BAD, ERROR, FAILED, PASSED, STATUSES, XFAILED, XPASSED
 from gradcli.report.places import Fingerprints, Place, place_of
@@ -222,7 +219,7 @@ def test_json_reports():
     assert [line["outcome"]["status"] for line in lines] == [outcome.status for outcome in RUN]
     assert [line["expr"] for line in lines] == [outcome.record.expr for outcome in RUN]
     assert lines[3]["outcome"] == {"name": "line 5", "status": "failed", "reason": None, "details": RUN[3].details}
-    assert {**lines[0], "outcome": None} == {**json.loads(dumps(RUN[0].record)), "outcome": None}
+    assert {**lines[0], "outcome": None} == {**json.loads(RUN[0].record.to_json()), "outcome": None}
 
 
 def test_an_array_is_written_as_json_writes_it():
@@ -353,7 +350,7 @@ def test_github_reads_back_what_was_escaped(text, value):
 
 def test_json_of_records_holds_what_json_can():
     record = Record("x\ud800\udcff", id=[float("nan"), {"a": float("-inf")}, "\ud800"])
-    found = json.loads(dumps(record))
+    found = json.loads(record.to_json())
     assert (found["expr"], found["id"]) == ("x\ufffd\ufffd", ["nan", {"a": "-inf"}, "\ufffd"])
 
 
@@ -491,14 +488,6 @@ def test_names_of_cases_are_told_apart():
     named = ["q", "q", "q (2)", "", "", "q"]
     text = written("junit", [case(status=PASSED, name=name, file="a.jsonl", line=i + 1) for i, name in enumerate(named)])
     assert [c.get("name") for c in ET.fromstring(text)[0]] == ["q", "q (2)", "q (2) (2)", "line 4", "line 5", "q (3)"]
-
-
-def test_a_tally_counts_as_a_dictionary_does():
-    words = [str(i * i % 997) for i in range(5000)]
-    counts, tally = Counter(), Tally()
-    for word in words:
-        counts[word] += 1
-        assert tally.add(digest_of(word)) == counts[word]
 
 
 def test_a_file_elsewhere_has_a_whole_address():

@@ -19,7 +19,7 @@ from gradcli.ops.elementwise.exponential import pow_
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.registry import registry
 from gradcli.ops.spec import Op
-from gradcli.report.dictionaries import numbers
+from gradcli.report.data import plain
 
 RANDOM = np.random.default_rng(5)
 SPECIAL = [
@@ -80,7 +80,7 @@ def test_factors_and_choices_are_those_of_arrays(first: type):
 
 @pytest.mark.parametrize("value", POINTS)
 def test_a_scalar_is_printed_as_an_array_of_one_entry_is(value: float):
-    assert [numbers(np.float64(value))] == numbers(np.array([value]))
+    assert [plain(np.float64(value))] == plain(np.array([value]))
 
 
 def test_constants_that_are_equal_but_not_the_same(evaluate_last):

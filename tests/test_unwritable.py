@@ -83,10 +83,10 @@ def test_a_case_that_cannot_be_reported(kind):
 
 
 def test_a_run_goes_on_and_says_so(call_cli, monkeypatch):
-    from gradcli.report import sheet
+    from gradcli.report import records
 
-    original = sheet.array_text
-    monkeypatch.setattr(sheet, "array_text", lambda array, *rest: 1 / 0 if np.any(np.equal(array, 9.0)) else original(array, *rest))
+    original = records.array_text
+    monkeypatch.setattr(records, "array_text", lambda array, *rest: 1 / 0 if np.any(np.equal(array, 9.0)) else original(array, *rest))
     done = call_cli("eval", "--no-check", "x=3", stdin="x**2\nx\n")
     assert (done.returncode, done.stdout) == (3, "x\n  value    3.0  (float64)\n     gradient  derivative\n  x  1.0       1\n")
     assert done.stderr.startswith("error[internal]: ZeroDivisionError: division by zero (in ")

@@ -22,7 +22,7 @@ import numpy as np
 from gradcli.graph.nodes import Expr
 from gradcli.graph.transforms import Derivation, definition_order
 from gradcli.ops.arrays.shapes import StaticArray
-from gradcli.report.verdicts import Check, Claim, Departure, OneSided, Rewrite, VariableCheck, Verdict, Worst
+from gradcli.report.verdicts import Check, Verdict, check_of
 from gradcli.storage.cache import SOURCES, VERDICTS
 
 if TYPE_CHECKING:
@@ -129,50 +129,3 @@ def remember(key: str, check: Check) -> None:
 
 def forgotten(mask: Any) -> None:
     """Masks of wrong entries are as large as the arrays: they are not kept."""
-
-
-def check_of(data: dict[str, Any]) -> Check:
-    """A verdict from what was kept of it."""
-    value = None if data["value"] is None else _variable(data["value"])
-    variables = {name: _variable(part) for name, part in data["variables"].items()}
-    claims = [_claim(part) for part in data["claims"]]
-    return Check(
-        Verdict(data["verdict"]),
-        variables,
-        value,
-        claims,
-        data["reason"],
-        data["repairs"],
-        _departure(data["departs"]),
-        _rewrite(data["rewrite"]),
-        overflows=data["overflows"],
-    )
-
-
-def _departure(data: dict[str, Any] | None) -> Departure | None:
-    if data is None:
-        return None
-    place = None if data["place"] is None else (data["place"][0], data["place"][1], data["place"][2])
-    return Departure(**{**data, "index": tuple(data["index"]), "place": place})
-
-
-def _rewrite(data: dict[str, Any] | None) -> Rewrite | None:
-    return None if data is None else Rewrite(**data)
-
-
-def _worst(data: dict[str, Any] | None) -> Worst | None:
-    return None if data is None else Worst(tuple(data["index"]), data["engine"], data["reference"])
-
-
-def _variable(data: dict[str, Any]) -> VariableCheck:
-    kinks = [OneSided(**{**kink, "index": tuple(kink["index"])}) for kink in data["kinks"]]
-    entries = None if data["entries"] is None else (data["entries"][0], data["entries"][1])
-    enclosure = None if data["enclosure"] is None else (data["enclosure"][0], data["enclosure"][1])
-    fields = {**data, "verdict": Verdict(data["verdict"]), "worst": _worst(data["worst"])}
-    fields |= {"kinks": kinks, "entries": entries, "enclosure": enclosure}
-    return VariableCheck(**fields)
-
-
-def _claim(data: dict[str, Any]) -> Claim:
-    wrong = None if data["wrong"] is None else (data["wrong"][0], data["wrong"][1])
-    return Claim(**{**data, "verdict": Verdict(data["verdict"]), "worst": _worst(data["worst"]), "wrong": wrong})

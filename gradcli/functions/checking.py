@@ -23,7 +23,7 @@ from warnings import catch_warnings, simplefilter
 import numpy as np
 
 from gradcli.check.claims import RTOL
-from gradcli.check.verdict_cache import check_of, forgotten, versions
+from gradcli.check.verdict_cache import forgotten, versions
 from gradcli.errors import ArgumentError, EvaluationError, UsageError
 from gradcli.functions.arguments import (
     DIRECTIONS,
@@ -50,7 +50,7 @@ from gradcli.functions.implicit import ADJOINT, SOLUTION, adjoint_said, implicit
 from gradcli.functions.places import Dependencies
 from gradcli.functions.precision import precision_of
 from gradcli.functions.truth import Truth, in_float64, part_of, traced
-from gradcli.report.verdicts import Check, Verdict
+from gradcli.report.verdicts import Check, Verdict, check_of
 from gradcli.storage.cache import FUNCTIONS
 from gradcli.tensors.core.dtypes import NAMES
 from gradcli.tensors.core.entries import as_numbers

@@ -15,8 +15,8 @@ from gradcli.files.npy import is_handed_over, opened, read_within
 from gradcli.files.settings import nearest
 from gradcli.inert import one_line, printable, shell_command
 from gradcli.limits import DEFAULT
+from gradcli.report.data import id_text
 from gradcli.report.identities import Identity, Tally, identity_of
-from gradcli.report.json_text import id_text
 from gradcli.report.outcomes import XFAILED, Outcome
 from gradcli.report.places import repository
 from gradcli.storage.whole_files import absolute, here, write_whole

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -20,10 +21,12 @@ from gradcli.query.evaluate import locate
 from gradcli.query.uncertainty import left_out
 from gradcli.query.warnings import text_of
 from gradcli.report.bound_record import Bound, BoundNote, BoundRecord, Ends
+from gradcli.report.records import Answer
 
 if TYPE_CHECKING:
     from gradcli.reference.ranges.region import Function, Place, Range
 
+Kind = TypeVar("Kind", bound=Answer)
 _MOST_NOTES = 12
 _SAID = {"pole": "has a pole", "domain": "has no value", "kink": "has a kink: its derivatives from both sides differ", "jump": "jumps"}
 
@@ -39,39 +42,46 @@ class AskedBounds:
 
 def bounds(program: Program, lines: Iterable[str], name: str | None, asked: AskedBounds, *, stream: bool = False) -> Iterator[BoundRecord]:
     """A record for each query of a program as its lines come, and for each error."""
-    for statement in program.statements(lines, name, stream=stream):
+    statements = program.statements(lines, name, stream=stream)
+    for record, _ in answers(BoundRecord, partial(_ranges, asked=asked), "a range", program, statements, box=dict(asked.box)):
+        yield record
+
+
+def answers(
+    kind: type[Kind],
+    fill: Callable[[Program, Lowered, Kind], None],
+    what: str,
+    program: Program,
+    statements: Iterable[Statement | GradcliError],
+    **known: Any,
+) -> Iterator[tuple[Kind, Statement | None]]:
+    """An answer to each query with its statement, and to each error; none to a statement that others build on, but for its error.
+
+    fill   completes an answer of the kind, which is ``what``
+    known  its fields that are known before
+    """
+    for statement in statements:
         if isinstance(statement, GradcliError):
-            yield failed(statement)
-        elif not isinstance(statement, Assertion):
-            record = bounded(program, statement, asked)
-            if record is not None:
-                yield record
+            yield kind.of_error(statement), None
+            continue
+        if isinstance(statement, Assertion):
+            continue
+        line, column = statement.source.position(statement.span.start)
+        record = kind(statement.text, file=statement.source.name, line=line, column=column, **known)
+        try:
+            lowered = program.execute(statement)
+            if lowered is None:
+                continue
+            record.read_as, record.dialect = lowered.read_as, program.lowering.dialect
+            record.warnings += [*lowered.notes, *left_out(program.scope, [lowered.value], what)]
+            fill(program, lowered, record)
+        except Exception as error:
+            record.fail(locate(contained(error), program.scope, statement))
+        if isinstance(statement, Query) or record.error is not None:
+            yield record, statement
 
 
-def failed(error: GradcliError) -> BoundRecord:
-    """The record of something that could not be read or run."""
-    source, span = error.source, error.span
-    line, column = source.position(span.start) if source and span else (1, 1)
-    return BoundRecord(source.text.strip() if source else "", source.name if source else None, line, column).fail(error)
-
-
-def bounded(program: Program, statement: Statement, asked: AskedBounds) -> BoundRecord | None:
-    """The ranges of one query; nothing of a statement that others build on, but for its error."""
-    line, column = statement.source.position(statement.span.start)
-    record = BoundRecord(statement.text, statement.source.name, line, column, box=dict(asked.box))
-    try:
-        lowered = program.execute(statement)
-        if lowered is None:
-            return None
-        record.read_as, record.dialect = lowered.read_as, program.lowering.dialect
-        record.warnings += [*lowered.notes, *left_out(program.scope, [lowered.value], "a range")]
-        _ranges(program, lowered, asked, record)
-    except Exception as error:
-        return record.fail(locate(contained(error), program.scope, statement))
-    return record if isinstance(statement, Query) else None
-
-
-def _ranges(program: Program, lowered: Lowered, asked: AskedBounds, record: BoundRecord) -> None:
+def _ranges(program: Program, lowered: Lowered, record: BoundRecord, asked: AskedBounds) -> None:
     from gradcli.reference.algebra import Unsupported
     from gradcli.reference.ranges.region import Function
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 from gradcli.containment import contained
 from gradcli.errors import (
@@ -33,12 +33,12 @@ from gradcli.language.run import Program, statements
 from gradcli.language.tree import Assertion, Binding, DataBinding, Query, Several, Statement
 from gradcli.query.baseline import Baseline, Identities
 from gradcli.query.bindings import Programs
-from gradcli.query.evaluate import failed, only_follows, run_statement
+from gradcli.query.evaluate import only_follows, run_statement
 from gradcli.query.free_variables import SampledPoints, deferred, keep_in_order, needs_of
 from gradcli.query.options import FAIL_ON, ClaimInput, Options, Policy
 from gradcli.query.unused_names import UsedNames, names_among, refuse_glued
+from gradcli.report.data import id_text
 from gradcli.report.identities import given_of
-from gradcli.report.json_text import id_text
 from gradcli.report.outcomes import ERROR, FAILED, PASSED, SKIPPED, XFAILED, XPASSED, Outcome
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict, Worst
@@ -194,7 +194,7 @@ def _judged(program: Program, statement: Statement | GradcliError, policy: Polic
         try:
             refuse_glued(statements, scope, needs.names, options.wrt or (), can_list=False)
         except AmbiguousError as error:
-            return failed(error, id=id, expr=record.expr)
+            return Record.of_error(error, id=id, expr=record.expr)
         if isinstance(statement, (Binding, Several)):
             record = deferred(program, statement, needs, options)
         elif isinstance(statement, Assertion) and {*needs.names} <= {*names_quantified_by(statement)}:
@@ -225,7 +225,7 @@ def left_undecided(record: Record, reason: str) -> Record:
 def _unrun(statement: Statement | GradcliError, id: Any) -> Record:
     """The record of a case that is not decided."""
     if isinstance(statement, GradcliError):
-        record = failed(statement, id=id)
+        record = Record.of_error(statement, id=id)
         record.error = None
         return record
     line, column = statement.source.position(statement.span.start)
@@ -257,6 +257,7 @@ class CaseNames:
 class RecordLines:
     """Lines of JSON Lines files to results, as `eval` takes them: nothing is claimed, and the result is that of the last query."""
 
+    kind: ClassVar[type[Any]] = Record
     skips = False  # whether a record may be left out
 
     def __init__(self, programs: Programs, names: UsedNames) -> None:
@@ -284,19 +285,15 @@ class RecordLines:
             if record is not None and record.error is not None:
                 break
         if result is None:
-            return failed(ParseError("the program has no query", source=Source(text)), id=id, expr=text)
+            return Record.of_error(ParseError("the program has no query", source=Source(text)), id=id, expr=text)
         result.expr = text
         return result
 
-    def results(self, lines: Iterable[str], path: str, policy: Policy) -> Iterator[Record]:
-        """The results of a file; one that cannot be read to its end ends with the error."""
-        try:
-            for number, line in enumerate(lines, 1):
-                if line.strip():
-                    yield self.result(line, path, number, policy)
-        except Exception as error:
-            self.names.unread = True
-            yield failed(contained(error))
+    def results(self, lines: Iterable[str], path: str, policy: Policy) -> Iterator[Any]:
+        """The results of a file."""
+        for number, line in enumerate(lines, 1):
+            if line.strip():
+                yield self.result(line, path, number, policy)
 
     def result(self, line: str, path: str, number: int, policy: Policy, folder: Path | None = None, unreached: str | None = None) -> Record:
         """The result of one record, whose data files are in a ``folder``: that of the file, unless another one is given.
@@ -310,7 +307,7 @@ class RecordLines:
             given = parse_record(line, self.programs.limits, folder)
             known = said_of(given)
             if unreached is None:
-                record = self._of(given, policy, f"{'<stdin>' if path == '-' else path}:{number}", folder)
+                record = self.of_given(given, policy, f"{'<stdin>' if path == '-' else path}:{number}", folder)
             else:
                 record = Record(given.expr, given.id, skip=given.skip)
                 if given.skip is None:
@@ -318,12 +315,13 @@ class RecordLines:
         except Exception as unforeseen:
             error = contained(unforeseen)
             known = known or error.record
-            record = failed(error, id=known.get("id"), expr=known.get("expr") or "")
+            record = self.kind.of_error(error, id=known.get("id"), expr=known.get("expr") or "")
         record.meta, record.given = known.get("meta"), self.digest(known.get("given"))
         record.file, record.line, record.column, record.record_line = None if path == "-" else path, number, 1, True
         return record
 
-    def _of(self, given: InputRecord, policy: Policy, where: str, folder: Path) -> Record:
+    def of_given(self, given: InputRecord, policy: Policy, where: str, folder: Path) -> Record:
+        """Return the result of a record that is read; ``where`` names its text in messages."""
         programs = self.programs
         deviations: dict[str, Any] = {}
         values = {**self.values(given, policy.state, deviations), **programs.values}
@@ -358,10 +356,10 @@ class RecordLines:
         parsed = list(statements(lines if program.text is None else program.text.kept(lines), where, program.scope.limits))
         program.foresee(lines)
         if not parsed:
-            return failed(ParseError("the record's 'expr' is empty", span=None), id=id, expr=text)
+            return Record.of_error(ParseError("the record's 'expr' is empty", span=None), id=id, expr=text)
         stray = _claim_of_nothing(given, parsed, program)
         if stray is not None:
-            return failed(stray, id=id, expr=text)
+            return Record.of_error(stray, id=id, expr=text)
         return self.decide(program, given, parsed, policy)
 
     def values(self, given: InputRecord, state: int, deviations: dict[str, Any]) -> dict[str, Any]:
@@ -445,7 +443,7 @@ class CheckedLines(RecordLines):
                 result = record
                 break
         if result is None:
-            result = failed(ParseError("the program has no query", source=Source(given.expr)), id=given.id)
+            result = Record.of_error(ParseError("the program has no query", source=Source(given.expr)), id=given.id)
         result.expr = given.expr
         result.xfail = result.xfail if given.xfail is None else given.xfail
         return result
@@ -465,7 +463,7 @@ def claimed(
         if record is not None:
             yield record
     if policy.options.claims and last is None:
-        yield failed(ParseError("the program has no query that the claims could be about", source=Source(text)), id=id, expr=text)
+        yield Record.of_error(ParseError("the program has no query that the claims could be about", source=Source(text)), id=id, expr=text)
 
 
 class Case(Protocol):

@@ -29,7 +29,7 @@ from gradcli.ops.calling.inputs import numpy_dtype
 from gradcli.query.options import Options
 from gradcli.query.warnings import first_nonfinite, gradient, hessian, hvp, jacobian, jvp, nonfinite, nonfinite_of_large, text_of
 from gradcli.query.wrt import has_powers, is_nan, missing, nowhere, remarks, variables
-from gradcli.report.records import Failure, Record
+from gradcli.report.records import Record
 
 if TYPE_CHECKING:
     from gradcli.batch.single_queries import CompilationCache
@@ -155,7 +155,7 @@ def records(
                 record = cache.in_scope(scope, source, options)
             except Exception as error:
                 yield from _of_sources(program, held.release(), options, None)  # what is bound is there for the queries to come
-                record = failed(contained(error).at(Span(0, len(source.text)), source))
+                record = Record.of_error(contained(error).at(Span(0, len(source.text)), source))
         if record is None:
             yield from _of_sources(program, [*held.release(), source], options, cache)
         else:
@@ -170,7 +170,7 @@ def _left_over(program: Program, options: Options, cache: CompilationCache) -> I
     try:
         together = cache.batches(program.scope, options)
     except Exception as error:
-        yield failed(contained(error))
+        yield Record.of_error(contained(error))
         together = False
     if not together:
         yield from _of_sources(program, held.release(), options, cache)
@@ -185,7 +185,7 @@ def _of_sources(program: Program, sources: Iterable[Source], options: Options, c
                 try:
                     record = cache.of_tree(program.scope, statement, options)
                 except Exception as error:
-                    record = failed(locate(contained(error), program.scope, statement))
+                    record = Record.of_error(locate(contained(error), program.scope, statement))
             record = record or run_statement(program, statement, options)
             if record is not None and not only_follows(statement, record):
                 yield record
@@ -196,7 +196,7 @@ def run_statement(program: Program, statement: Statement | GradcliError, options
     if isinstance(statement, GradcliError):
         if statement.source is not None:
             program.scope.mentioned.update(_WORD.findall(statement.source.text))
-        return failed(tried(statement, program.scope), id=id)
+        return Record.of_error(tried(statement, program.scope), id=id)
     line, column = statement.source.position(statement.span.start)
     record = Record(statement.text, id, statement.source.name, line, column)
     record.mode = "assert" if isinstance(statement, Assertion) else options.mode
@@ -213,7 +213,7 @@ def run_statement(program: Program, statement: Statement | GradcliError, options
             if options.observer is not None:
                 options.observer(program, lowered, wrt, record)
     except Exception as error:
-        return _with_error(record, locate(contained(error), program.scope, statement))
+        return record.fail(locate(contained(error), program.scope, statement))
     finally:
         record.dialect = program.lowering.dialect
     return record
@@ -223,21 +223,6 @@ def only_follows(statement: Statement | GradcliError, record: Record) -> bool:
     """Whether a record has nothing to tell: that of a binding that fails because one before it has, whose error is told."""
     is_case = isinstance(statement, (Query, Assertion, GradcliError))
     return not is_case and record.error is not None and record.error.error.follows is not None
-
-
-def failed(error: GradcliError, *, id: Any = None, expr: str | None = None) -> Record:
-    """The record of something that could not be read at all."""
-    line, column = error.source.position(error.span.start) if error.source and error.span else (1, 1)
-    if expr is None:
-        expr = error.source.text.strip() if error.source else ""
-    record = Record(expr if len(expr) <= 2000 else expr[:2000] + "…", id, error.source.name if error.source else None, line, column)
-    return _with_error(record, error)
-
-
-def _with_error(record: Record, error: GradcliError) -> Record:
-    record.value = record.grad = record.seed = None
-    record.error = Failure.of(error)
-    return record
 
 
 def locate(error: GradcliError, scope: Scope, statement: Statement) -> GradcliError:

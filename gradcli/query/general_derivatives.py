@@ -28,7 +28,6 @@ from gradcli.language.scope import Scope
 from gradcli.language.tree import Assertion, Binding, DataBinding, Definition, Expression, Query, Several, Statement
 from gradcli.notation import GREEK
 from gradcli.ops.constants import NAMED
-from gradcli.query import evaluate
 from gradcli.query.cases import details_of
 from gradcli.query.evaluate import locate, run_statement
 from gradcli.query.free_variables import Needs, SampledPoints, deferred, keep_in_order, needs_of
@@ -274,7 +273,7 @@ def _made_ready(program: Program, statement: Statement | GradcliError, asked: As
     if record is None:
         return None
     assert record.error is not None
-    return failed(record.error.error, id=id, expr=record.expr)
+    return DerivativeRecord.of_error(record.error.error, id=id, expr=record.expr)
 
 
 def _without_query(definitions: Sequence[Definition], bindings: Sequence[Binding], asked: Asked) -> Iterator[Subject]:
@@ -290,12 +289,6 @@ def _query(text: str) -> Query:
     (query,) = statements([text])
     assert isinstance(query, Query)
     return query
-
-
-def failed(error: GradcliError, *, id: Any = None, expr: str | None = None) -> DerivativeRecord:
-    """The record of something that could not be read or run."""
-    record = evaluate.failed(error, id=id, expr=expr)
-    return DerivativeRecord(record.expr, record.id, record.file, record.line, record.column).fail(error)
 
 
 def derivative(program: Program, subject: Subject, asked: Asked, id: Any = None) -> DerivativeRecord:

@@ -5,22 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from gradcli.containment import contained
-from gradcli.errors import EvaluationError, GradcliError, ShapeError, TypeMismatchError, UsageError
+from gradcli.errors import EvaluationError, ShapeError, TypeMismatchError, UsageError
 from gradcli.graph.nodes import Expr
 from gradcli.language.run import Lowered, Program
-from gradcli.language.tree import Assertion, Query, Statement
+from gradcli.language.tree import Statement
 from gradcli.plots.columns import Columns
 from gradcli.plots.places import Place, evenly, levels
 from gradcli.plots.sampling import Samples, sampled
-from gradcli.query import evaluate
-from gradcli.query.bounds import variables_of
-from gradcli.query.evaluate import locate
+from gradcli.query.bounds import answers, variables_of
 from gradcli.query.plot_marks import marks_of, regions, seeds
-from gradcli.query.uncertainty import left_out
 from gradcli.query.wrt import missing
 from gradcli.report.bound_record import BoundNote
 from gradcli.report.plot_record import VALUE, Curve, Field, PlotRecord
@@ -155,39 +152,12 @@ class AskedPlot:
 
 def plots(program: Program, lines: Iterable[str], name: str | None, asked: AskedPlot) -> Iterator[tuple[PlotRecord, Statement | None]]:
     """A record for each query of a program, with its statement, and for each error."""
-    for statement in program.statements(lines, name):
-        if isinstance(statement, GradcliError):
-            yield failed(statement), None
-        elif not isinstance(statement, Assertion):
-            record = plotted(program, statement, asked)
-            if record is not None:
-                yield record, statement
+    known = {"ranges": dict(asked.ranges), "log": asked.log}
+    return answers(PlotRecord, partial(_drawn, asked=asked), "a plot", program, program.statements(lines, name), **known)
 
 
-def failed(error: GradcliError) -> PlotRecord:
-    """The record of something that could not be read or run."""
-    record = evaluate.failed(error)
-    return PlotRecord(record.expr, record.file, record.line, record.column).fail(error)
-
-
-def plotted(program: Program, statement: Statement, asked: AskedPlot) -> PlotRecord | None:
-    """The curves of one query; nothing of a statement that others build on, but for its error."""
-    line, column = statement.source.position(statement.span.start)
-    record = PlotRecord(statement.text, statement.source.name, line, column, ranges=dict(asked.ranges), log=asked.log)
-    try:
-        lowered = program.execute(statement)
-        if lowered is None:
-            return None
-        record.read_as, record.dialect = lowered.read_as, program.lowering.dialect
-        record.warnings += [*lowered.notes, *left_out(program.scope, [lowered.value], "a plot")]
-        with np.errstate(all="ignore"):
-            _drawn(program, lowered, asked, record)
-    except Exception as error:
-        return record.fail(locate(contained(error), program.scope, statement))
-    return record if isinstance(statement, Query) else None
-
-
-def _drawn(program: Program, lowered: Lowered, asked: AskedPlot, record: PlotRecord) -> None:
+@np.errstate(all="ignore")
+def _drawn(program: Program, lowered: Lowered, record: PlotRecord, asked: AskedPlot) -> None:
     scope, root = program.scope, lowered.value
     if root.kind != "float":
         raise TypeMismatchError("a curve is that of a number; the result is a truth or an index", help="where(CONDITION, 1, 0) is a number")

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from gradcli.characters import ByName, normalized
-from gradcli.errors import GradcliError
-from gradcli.inert import well_formed
-from gradcli.report.dictionaries import SCHEMA, check_dict, failure_dict
-from gradcli.report.json_text import encoded, plain_data
-from gradcli.report.records import Failure
-from gradcli.report.short_repr import Short
+from gradcli.inert import printable
+from gradcli.notation import name as spelled
+from gradcli.report.lines import Line, Table, labelled, notes
+from gradcli.report.records import Answer
 
-if TYPE_CHECKING:
-    from gradcli.report.verdicts import Check
+_TOO_LONG = "(too long to be shown)"
+_LONGER = "\\text{a longer formula}"
 
 Path = tuple[str, ...]  # the names that something is differentiated by, one after the other
 
@@ -28,54 +26,42 @@ class Formula(NamedTuple):
 
 
 @dataclass(eq=False, repr=False)
-class DerivativeRecord(Short):
+class DerivativeRecord(Answer):
     """The derivatives of one expression, of one order, by every name or by those that were asked for.
 
     Orders of names do not matter, so that each formula stands once: below its names in their order.
     """
 
-    expr: str
-    id: Any = None
-    file: str | None = None
-    line: int = 1
-    column: int = 1
-    record_line: bool = False  # whether ``line`` is that of a JSON Lines record
-    read_as: str | None = None  # how the text was read, where that is not as it stands there
-    dialect: str | None = None  # by which the text was read, if not NumPy's
+    RESULT = ("formulas", "picture", "check")
+    JSON = "schema id meta? source expr read_as dialect? order derivative=derivative_or_none latex? check=check_at_points warnings error"
+
     names: Path = ()
     absent: Path = ()  # those of them that do not stand in the expression
     known: Path = ()  # those that do, and others beside them
     order: int = 1
     formulas: dict[Path, Formula] = field(default_factory=dict)  # also those of lower orders
     picture: str | None = None  # the expression itself in LaTeX
-    check: Check | None = None
-    points: int = 0  # at how many points it was checked
-    warnings: list[str] = field(default_factory=list)
-    error: Failure | None = None
-    meta: dict[str, Any] | None = None
 
     def _told(self) -> list[str]:
         return ["derivative", "check", "warnings", "error"]
 
-    def to_dict(self) -> dict[str, Any]:
-        """The record as ``gradcli diff --format jsonl`` writes it, as plain data."""
-        return as_dict(self)
-
-    def to_json(self) -> str:
-        """One line of JSON Lines."""
-        return encoded(as_dict(self))
-
     def _repr_html_(self) -> str:
-        """What notebooks show."""
-        from gradcli.report.notebook import derivatives_in_html
+        """Return the table for notebooks."""
+        from gradcli.report.notebook import block, table
 
-        return derivatives_in_html(self)
+        rows = [(" ".join(path), formula.text or "") for path, formula in self.formulas.items()]
+        return block(self.expr, self.error, table(("by", "derivative"), rows))
 
-    def _repr_latex_(self) -> str:
-        """What notebooks show that want formulas."""
-        from gradcli.report.notebook import derivatives_in_latex
-
-        return derivatives_in_latex(self)
+    def equations(self, digits: int | None = None) -> list[str]:
+        """The formulas of the order that was asked for."""
+        picture = self.picture or "f"
+        operand = picture if picture == "f" else f"\\left({picture}\\right)"
+        rows = [
+            f"{_fraction(path, self.partial)} {operand} &= {formula.latex or _LONGER}"
+            for path, formula in self.formulas.items()
+            if len(path) == self.order
+        ]
+        return rows or [f"{picture} &= \\text{{a constant}}"]
 
     @property
     def partial(self) -> bool:
@@ -88,6 +74,11 @@ class DerivativeRecord(Short):
         return {} if self.error is not None else self._nested(lambda formula: formula.text)
 
     @property
+    def derivative_or_none(self) -> dict[str, Any] | None:
+        """The formulas; None with an error."""
+        return None if self.error is not None else self.derivative
+
+    @property
     def latex(self) -> dict[str, Any]:
         """The same in LaTeX; empty where that was not asked for."""
         if self.error is not None or self.picture is None:
@@ -98,11 +89,6 @@ class DerivativeRecord(Short):
     def verdict(self) -> str | None:
         """The verdict on the formulas in a word; None where they were not checked."""
         return None if self.check is None else self.check.worst.word
-
-    @property
-    def failed(self) -> bool:
-        """Whether a formula is wrong: ``gradcli diff`` exits with 1."""
-        return self.verdict == "mismatch"
 
     def formula(self, *names: str) -> str | None:
         """The derivative by names, in any order. Raises KeyError for others than those of the record."""
@@ -125,30 +111,17 @@ class DerivativeRecord(Short):
                     pending.append((table[name], path))
         return found
 
-    def fail(self, error: GradcliError) -> DerivativeRecord:
-        """The record, with an error in the place of formulas."""
-        self.error = Failure.of(error)
-        self.formulas, self.check = {}, None
-        return self
-
-
-def as_dict(record: DerivativeRecord) -> dict[str, Any]:
-    """The whole record, in the order in which it is documented."""
-    return {
-        "schema": SCHEMA,
-        "id": plain_data(record.id),
-        **({} if record.meta is None else {"meta": plain_data(record.meta)}),
-        "source": {"file": record.file, "line": record.line, "column": record.column},
-        "expr": well_formed(record.expr),
-        "read_as": None if record.read_as is None else well_formed(record.read_as),
-        **({} if record.dialect is None else {"dialect": record.dialect}),
-        "order": record.order,
-        "derivative": None if record.error is not None else record.derivative,
-        **({} if record.picture is None else {"latex": None if record.error is not None else record.latex}),
-        "check": None if record.check is None else {**check_dict(record.check), "points": record.points},
-        "warnings": record.warnings,
-        "error": None if record.error is None else failure_dict(record.error),
-    }
+    def lines(self, digits: int | None = None, width: int | None = None) -> list[Line | Table]:
+        """The formulas, and the verdict on them."""
+        lines: list[Line | Table] = [*self._head()]
+        for path, formula in self.formulas.items():
+            if len(path) == self.order:
+                lines.append(labelled(printable(operator(path, self.partial)), formula.text or _TOO_LONG, "formula"))
+        if self.check is not None:
+            many = f"at {self.points} points" if self.points > 1 else "at one point"
+            where = many if self.points else "at the given values and around them"
+            lines.append(self._checked(self.check, where))
+        return [*lines, *notes(self.warnings)]
 
 
 def operator(path: Path, partial: bool) -> str:
@@ -160,3 +133,14 @@ def operator(path: Path, partial: bool) -> str:
 
 def _raised(exponent: int) -> str:
     return "" if exponent == 1 else str(exponent).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+
+
+def _fraction(path: Path, partial: bool) -> str:
+    d = "\\partial" if partial else "d"
+    above = f"{d}^{{{len(path)}}}" if len(path) > 1 else d
+    parts = []
+    for name, count in Counter(path).items():
+        symbol = spelled(name)
+        space = " " if partial or symbol.startswith("\\") else ""
+        parts.append(f"{d}{space}{symbol}" + (f"^{{{count}}}" if count > 1 else ""))
+    return f"\\frac{{{above}}}{{{' '.join(parts)}}}"

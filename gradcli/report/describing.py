@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradcli.errors import text_lines
 from gradcli.inert import clipped, one_line, printable, shown
-from gradcli.report.json_text import id_text
+from gradcli.report.data import id_text
 from gradcli.report.outcomes import XPASSED, Outcome
 from gradcli.report.places import Place, place_of, stands_in
 from gradcli.report.records import Record

@@ -3,20 +3,46 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
 from gradcli.errors import GradcliError, Source
+from gradcli.report.data import Data, plain
 from gradcli.report.records import Failure, Record
-from gradcli.report.short_repr import Short
+
+DIGITS = 6  # to which text rounds numbers
+
+LARGEST = 1_000  # entries of an array that is written out; of a larger one there is a summary
+_EXACT = 1 << 53  # whole numbers up to which every reader of JSON has them exactly
 
 Span = tuple[int, int]  # of a text: begin and end, in characters
 Value = np.ndarray | np.generic | tuple[Any, ...]  # of a node: numbers, or a tuple of them for an operation of several results
 
 
+def summary(value: Any, most: int = LARGEST) -> Any:
+    """Data as JSON has it, but of an array of many numbers its shape, range, norm, and how many are not finite."""
+    if isinstance(value, tuple):
+        return [summary(part, most) for part in value]
+    if not isinstance(value, np.ndarray) or value.size <= most:
+        return plain(value)
+    finite = value[np.isfinite(value)] if value.dtype.kind == "f" else value
+    with np.errstate(all="ignore"):
+        ends = [float(finite.min()), float(finite.max())] if finite.size else [None, None]
+        norm = float(np.linalg.norm(finite.astype(float).ravel()))
+    return plain({"shape": value.shape, "min": ends[0], "max": ends[1], "norm": norm, "nonfinite": int(value.size - finite.size)})
+
+
+class Summed(Data):
+    """Data in whose JSON large arrays are summed up."""
+
+    __slots__ = ()
+    _plain = staticmethod(summary)
+
+
 @dataclass(slots=True, eq=False, repr=False)
-class ExplainedNode(Short):
+class ExplainedNode(Summed):
     """A node of the graph, with what came of it forward and backward.
 
     id         from 1, in the order of the forward pass: operands before their users
@@ -37,6 +63,8 @@ class ExplainedNode(Short):
     call       the span of the call, of a node of a user's function, whose text is the body's
     statement  the index of the line of the source that the node belongs to, from 0; None where the text has none
     """
+
+    JSON = "id op name text span operands shape dtype=kind value adjoint grad_fn saved function? inside? call? statement?"
 
     id: int
     op: str
@@ -67,7 +95,7 @@ class ExplainedNode(Short):
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class Contribution(Short):
+class Contribution(Summed):
     """What one node passes back to one of its operands: the adjoint that arrives times the local derivative.
 
     In formulas operands are called by their texts, and by "v" and their number where those are long or missing.
@@ -81,6 +109,8 @@ class Contribution(Short):
     rule           what is passed back as a formula of the adjoint that arrives, which is called "adjoint" in it
     """
 
+    JSON = "node operand place partial rule local contribution=passed summed?"
+
     node: int
     operand: int
     place: int
@@ -92,15 +122,17 @@ class Contribution(Short):
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class Path(Short):
+class Path(Summed):
     """What a name's gradient has through one path: the ids from the leaf to the result, both included."""
+
+    JSON = "nodes contribution"
 
     nodes: tuple[int, ...]
     contribution: Any
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class ExplainedGradient(Short):
+class ExplainedGradient(Summed):
     """A gradient, and the paths that it is the sum of.
 
     paths      the largest first, by the sum of magnitudes of their entries
@@ -108,18 +140,27 @@ class ExplainedGradient(Short):
     rest       the gradient less the paths that are listed: what is left out, and rounding
     """
 
+    JSON = "value paths paths_left_out rest"
+
     value: Any
     paths: list[Path]
     left_out: int = 0
     rest: Any = None
 
+    @property
+    def paths_left_out(self) -> int | str:
+        """The number of paths that are left out, in digits where a float would not be exact."""
+        return self.left_out if self.left_out < _EXACT else f"{Decimal(self.left_out):f}"
 
-@dataclass(frozen=True, slots=True)
-class Step:
+
+@dataclass(slots=True, eq=False, repr=False)
+class Step(Data):
     """One line of a derivation: the rule by its usual name, and the whole derivative with ``d/dx(...)`` for what is still to do.
 
     of   of a side calculation: the text that is differentiated
     """
+
+    JSON = "rule formula of? latex?"
 
     rule: str
     formula: str
@@ -128,7 +169,7 @@ class Step:
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class Why(Short):
+class Why(Summed):
     """The story of one number.
 
     of       "x", "x[2]" or "value"
@@ -138,6 +179,8 @@ class Why(Short):
     index    the entry
     repair   an expression that has a better number there
     """
+
+    JSON = "of kind node operand index repair text"
 
     of: str
     kind: str
@@ -153,7 +196,7 @@ class Why(Short):
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class Explanation(Short):
+class Explanation(Summed):
     """One query explained; without nodes where the record has an error, or nothing but steps was asked for.
 
     record    value, gradient, seed, warnings, verdict, error
@@ -162,6 +205,12 @@ class Explanation(Short):
     backward  in the sweep's order
     result    the id of the result
     """
+
+    JSON = (
+        "schema id=record.id meta=record.meta? source=record.source expr=record.expr program? dialect=record.dialect? "
+        "read_as=record.read_as? assert=holds? value=record.value dtype=record.dtype seed=record.seed uncertainty=record.uncertainty? "
+        "result=result_or_none nodes backward gradients steps? why=stories? check=record.check warnings=record.warnings error"
+    )
 
     record: Record
     source: Source | None = None
@@ -178,6 +227,36 @@ class Explanation(Short):
     @property
     def error(self) -> Failure | None:
         return self.record.error
+
+    @property
+    def failed(self) -> bool:
+        """True if the verdict is a mismatch; a story is told of wrong numbers, too."""
+        return self.record.failed and not self.why
+
+    def error_text(self) -> str:
+        """The error as text."""
+        return self.record.error_text()
+
+    @property
+    def program(self) -> str | None:
+        """The whole text, where that is more than the expression."""
+        text = self.record.expr if self.source is None else self.source.text
+        return None if text == self.record.expr else text
+
+    @property
+    def holds(self) -> dict[str, bool | None] | None:
+        """The outcome of an assert, as JSON has it."""
+        return None if self.record.asserted is None else {"holds": self.record.asserted.holds}
+
+    @property
+    def result_or_none(self) -> int | None:
+        """The id of the result, if there are nodes."""
+        return self.result or None
+
+    @property
+    def stories(self) -> Why | list[Why]:
+        """A story, or a list of several."""
+        return self.why[0] if len(self.why) == 1 else self.why
 
     def fail(self, error: GradcliError) -> Explanation:
         """The explanation, with an error in the place of everything."""

@@ -19,8 +19,8 @@ _SIGNS = {
 }  # fmt: skip
 
 
-def latex(explanation: Explanation) -> str:
-    """An explanation for a document that uses amsmath."""
+def explanation_in_latex(explanation: Explanation) -> str:
+    """Tables of the forward and the backward pass, and the gradients with their paths."""
     return "\n".join(_lines(explanation)) + "\n"
 
 
@@ -90,4 +90,4 @@ def _plain(text: str) -> str:
 
 
 def _number(value: Any) -> str:
-    return _plain(short(value, _DIGITS, 3)) if value is not None else ""
+    return _plain(short(value, _DIGITS, 3))

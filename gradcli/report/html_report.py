@@ -12,7 +12,6 @@ from gradcli.report.outcomes import Outcome, Report, Summary
 from gradcli.report.pictures.theme import colours
 from gradcli.report.places import address_of, place_of
 from gradcli.report.ranking import Worst
-from gradcli.report.verdicts import Verdict
 
 _MOST = 200  # cases that a page shows
 _MOST_NODES = 150  # of an explanation whose graph is drawn
@@ -53,8 +52,7 @@ class HtmlReport(Report):
         self.stream.flush()
 
     def _page(self, summary: Summary) -> str:
-        title = xml_text(_title(summary))
-        counts = [f"{summary.verdicts[v.word]} {v.word}" for v in reversed(Verdict) if v.word in summary.verdicts]
+        title = xml_text(f"gradcli check: {summary.came_of or 'nothing to check'}")
         dark = " ".join(f"{name}: {colour};" for name, colour in colours(dark=True))
         return "\n".join([
             "<!DOCTYPE html>", '<html lang="en">', "<head>", '<meta charset="utf-8">',
@@ -63,17 +61,11 @@ class HtmlReport(Report):
             '<link rel="icon" href="data:,">', f"<title>{title}</title>",
             f"<style>{_STYLE}@media (prefers-color-scheme: dark) {{ svg.gradcli {{ {dark} }} }}</style>", "</head>", "<body>", "<main>",
             f'<h1 class="{"bad" if summary.bad or summary.interrupted else "good"}">{title}</h1>', f"<p>{xml_text(summary.line())}</p>",
-            *([f"<p>Verdicts: {', '.join(counts)}</p>"] if counts else []), *self.worst,
+            *([f"<p>Verdicts: {summary.listed_verdicts}</p>"] if summary.verdicts else []), *self.worst,
             *([f"<p>and {self.worst.left_out:,} more, none of them graver</p>"] if self.worst.left_out else []),
             "</main>", "<footer>Made by gradcli. This file is complete: it loads nothing, and works offline.</footer>",
             "</body>", "</html>", "",
         ])  # fmt: skip
-
-
-def _title(summary: Summary) -> str:
-    cases = f"{summary.total:,} case{'s' * (summary.total != 1)}"
-    came_of = f"{summary.bad:,} of {cases} failed" if summary.bad else f"{cases}, none failed" if summary.total else "nothing to check"
-    return f"gradcli check: {came_of}"
 
 
 def _article(outcome: Outcome) -> str:
@@ -94,10 +86,11 @@ def _explanation(outcome: Outcome) -> list[str]:
     explanation = outcome.record.explanation
     if not isinstance(explanation, Explanation):
         return []
-    from gradcli.report.explanation_sheet import text_of
+    from gradcli.report.explanation_lines import explanation_lines
+    from gradcli.report.lines import text_of
     from gradcli.report.pictures.svg import svg
 
     is_drawn = 0 < len(explanation.nodes) <= _MOST_NODES
     picture = [f'<div class="picture">{svg(explanation, theme="light", embedded=True)}</div>'] if is_drawn else []
-    text = f"<pre>{xml_text(shown(text_of(explanation, _DIGITS)))}</pre>"
+    text = f"<pre>{xml_text(shown(text_of(explanation_lines(explanation, _DIGITS))))}</pre>"
     return ["<details>", "<summary>Where the numbers come from</summary>", *picture, text, "</details>"]

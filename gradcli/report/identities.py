@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from gradcli.report.json_text import canonical
+from gradcli.report.data import canonical
 from gradcli.report.records import Record
 
 _LONGEST = 400  # characters of a text that is told as it is
@@ -52,38 +51,13 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-class Tally:
-    """How often each of many things has been met, by 64 bits of a hash: a few bytes for each of them."""
-
-    def __init__(self) -> None:
-        self._size = 0
-        self._hashes = np.zeros(64, np.uint64)
-        self._counts = np.zeros(64, np.uint32)
+class Tally(Counter[bytes]):
+    """Counts of many things, each known by 64 bits of a hash."""
 
     def add(self, digest: bytes) -> int:
         """Count one more of what has this digest; gives how many there are now."""
-        if 3 * self._size > 2 * len(self._hashes):
-            self._grow()
-        key = int.from_bytes(digest[:8], "big") or 1
-        place = self._place(key)
-        self._size += not self._counts[place]
-        self._hashes[place] = key
-        self._counts[place] += 1
-        return int(self._counts[place])
-
-    def _place(self, key: int) -> int:
-        last = len(self._hashes) - 1
-        place = key & last
-        while self._counts[place] and self._hashes[place] != key:
-            place = (place + 1) & last
-        return place
-
-    def _grow(self) -> None:
-        hashes, counts = self._hashes, self._counts
-        self._hashes, self._counts = np.zeros(2 * len(hashes), np.uint64), np.zeros(2 * len(counts), np.uint32)
-        for i in np.flatnonzero(counts):
-            place = self._place(int(hashes[i]))
-            self._hashes[place], self._counts[place] = hashes[i], counts[i]
+        self[digest[:8]] += 1
+        return self[digest[:8]]
 
 
 def digest_of(text: Any) -> bytes:

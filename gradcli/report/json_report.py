@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TextIO
 
-from gradcli.report.dictionaries import SCHEMA, as_dict
-from gradcli.report.json_text import encoded
+from gradcli.report.data import Data, encoded
 from gradcli.report.outcomes import Outcome, Report, Summary
 
 
@@ -20,13 +19,13 @@ def outcome_dict(outcome: Outcome) -> dict[str, Any]:
         decided["memory"] = outcome.memory
     if not outcome.reached:
         decided["reached"] = False
-    return {**as_dict(outcome.record), "outcome": decided}
+    return {**outcome.record.to_dict(), "outcome": decided}
 
 
 def interruption(summary: Summary) -> dict[str, Any]:
     """What takes the place of the records that an interrupted run owes."""
     error = {"code": "interrupted", "message": f"the run was interrupted after {summary.total} cases"}
-    return {"schema": SCHEMA, "error": error}
+    return {"schema": Data.schema, "error": error}
 
 
 class JsonLinesReport(Report):

@@ -6,12 +6,11 @@ from dataclasses import replace
 from typing import NamedTuple, TextIO
 
 from gradcli.inert import markdown_block, markdown_code, markdown_link
+from gradcli.report.data import id_text
 from gradcli.report.describing import block, location_in_repository
-from gradcli.report.json_text import id_text
 from gradcli.report.outcomes import Outcome, Report, Summary
 from gradcli.report.places import address_of, place_of
 from gradcli.report.ranking import Worst
-from gradcli.report.verdicts import Verdict
 
 ROOM = 60_000  # bytes of a page: a comment on GitHub has 65,536 characters at most, and a summary that is longer loads slowly
 _MOST = 50  # cases that a page shows
@@ -38,10 +37,9 @@ class Page:
 
     def text(self, summary: Summary, room: int = ROOM) -> str:
         """The whole, in so many bytes: the worst cases have room first, and what has none is counted. Empty if nothing has room."""
-        text = f"### gradcli check{_came_of(summary)}\n\n{summary.line()}\n"
+        text = f"### {': '.join(filter(None, ['gradcli check', summary.came_of]))}\n\n{summary.line()}\n"
         if summary.verdicts:
-            counts = (f"{summary.verdicts[v.word]} {v.word}" for v in reversed(Verdict) if v.word in summary.verdicts)
-            text += f"\nVerdicts: {', '.join(counts)}\n"
+            text += f"\nVerdicts: {summary.listed_verdicts}\n"
         found, room = list(self.worst), room - _size(text) - _RESERVED
         if room < 0:
             return ""
@@ -72,12 +70,6 @@ class MarkdownReport(Report):
     def close(self, summary: Summary) -> None:
         self.stream.write(self.page.text(summary))
         self.stream.flush()
-
-
-def _came_of(summary: Summary) -> str:
-    """What the heading says of the run."""
-    cases = f"{summary.total:,} case{'s' * (summary.total != 1)}"
-    return "" if not summary.total else f": {summary.bad:,} of {cases} failed" if summary.bad else f": {cases}, none failed"
 
 
 def _finding(outcome: Outcome) -> _Finding:

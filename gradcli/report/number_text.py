@@ -1,18 +1,48 @@
-"""Numbers in few characters, for lines and boxes: a number rounded to some digits, an array of a few, of more the shape and the range."""
+"""Numbers and arrays as text: as they are, rounded, or in few characters for lines and boxes."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 
-from gradcli.report.sheet import array_text
+_THRESHOLD = 1000  # entries above which an array is summarized, as NumPy does
 
 LISTED = 8  # entries of an array that stand in a line
 
 
+def array_text(array: Any, digits: int | None, width: int | None = None) -> str:
+    """Numbers as they are, shortest round-trip; with digits rounded, and then marked by ≈ where that changed them."""
+    value = np.asarray(array)
+    if value.dtype.kind != "f":
+        return str(value) if value.ndim else str(value[()])
+    rounded: dict[str, Any] = {} if digits is None else {"formatter": {"float_kind": lambda v: f"{v:.{digits}g}"}}
+    if not value.ndim:
+        exact = str(value[()])
+        text = exact if digits is None else f"{float(value):.{digits}g}"
+    else:
+        finite = np.abs(value[np.isfinite(value) & (value != 0)])
+        without_exponents = bool(finite.size) and finite.min() >= 1e-5 and finite.max() < 1e16
+        text = np.array2string(
+            value,
+            suppress_small=without_exponents,
+            separator=", ",
+            floatmode="unique",
+            threshold=_THRESHOLD,
+            max_line_width=width or 10**9,
+            **rounded,
+        )
+        if value.ndim == 1 and "\n" not in text:
+            text = re.sub(r" +(?=[,\]])", "", re.sub(r"(?<=\[) +|(?<=,) +(?= )", "", text))
+    if digits is None:
+        return text
+    shown = np.vectorize(lambda v: float(f"{v:.{digits}g}"), otypes=[float])(value) if value.size else value
+    return text if np.array_equal(shown, value, equal_nan=True) else f"≈ {text}" if "\n" not in text else "≈\n" + text
+
+
 def short(value: Any, digits: int, listed: int = LISTED) -> str:
-    """A value as short text; empty for None."""
+    """A value as short text, of a large array the shape and the range; empty for None."""
     return rounded(value, digits, listed)[0]
 
 

@@ -126,6 +126,19 @@ class Summary:
     def bad(self) -> int:
         return sum(self.counts[status] for status in BAD)
 
+    @property
+    def came_of(self) -> str:
+        """The number of cases that failed, in words; empty without any case."""
+        cases = f"{self.total:,} case{'s' * (self.total != 1)}"
+        return f"{self.bad:,} of {cases} failed" if self.bad else f"{cases}, none failed" if self.total else ""
+
+    @property
+    def listed_verdicts(self) -> str:
+        """The number of cases with each verdict, the gravest first; empty without any."""
+        from gradcli.report.verdicts import Verdict
+
+        return ", ".join(f"{self.verdicts[v.word]} {v.word}" for v in reversed(Verdict) if v.word in self.verdicts)
+
     def line(self) -> str:
         """``12 passed, 1 failed in 0.42 s``, worst first."""
         order = (FAILED, ERROR, XPASSED, PASSED, SKIPPED, XFAILED)

@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from gradcli.report.lines import Line, Part
+
 Row = list[tuple[str, str]]  # parts of a line, each with the name of its colour, or none
 _BLANK = "\u2800"  # Braille without dots
 
@@ -85,6 +87,13 @@ class Sheet:
         return found
 
 
-def plain(rows: list[Row]) -> str:
-    """Lines without colours."""
-    return "\n".join("".join(text for text, _ in row).rstrip() for row in rows)
+class Chart(NamedTuple):
+    """Rows of a picture as a result, which stands above those that it is of."""
+
+    rows: list[Row]
+    error: None = None
+    failed: bool = False
+
+    def lines(self, digits: int | None = None, width: int | None = None) -> list[Line]:
+        """The rows, each in parts with a colour."""
+        return [Line(None, [Part(text, colour) for text, colour in row]) for row in self.rows]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gradcli.inert import xml_text
+from gradcli.report.lines import Line
 from gradcli.report.plot_picture import DARK, LIGHT, Theme, picture
-from gradcli.report.plot_record import PlotRecord, columns, rows
-from gradcli.report.plot_sheet import lines_of, title
+from gradcli.report.plot_record import PlotRecord
 
 _MOST = 2_000  # rows that are shown
 _STYLE = """
@@ -31,7 +31,7 @@ th { position: sticky; top: 0; background: var(--back); }
 
 def page(records: Sequence[PlotRecord], width: int | None = None, height: int | None = None) -> str:
     """The whole page. Raises UsageError without matplotlib."""
-    name = xml_text(" ".join(title(records[0])[:1]) if records else "plot")
+    name = xml_text(_title(records[0])[0] if records else "plot")
     parts = [
         "<!DOCTYPE html>", '<html lang="en">', "<head>", '<meta charset="utf-8"/>',
         '<meta name="viewport" content="width=device-width, initial-scale=1"/>', f"<title>{name}</title>", f"<style>{_STYLE}</style>",
@@ -43,7 +43,7 @@ def page(records: Sequence[PlotRecord], width: int | None = None, height: int | 
 
 
 def _figure(records: Sequence[PlotRecord], width: int | None, height: int | None) -> list[str]:
-    alt = xml_text("; ".join(" ".join(title(record)) for record in records))
+    alt = xml_text("; ".join(" ".join(_title(record)) for record in records))
     found = []
     for theme in (LIGHT, DARK):
         found += [f'<div class="{theme.name}" role="img" aria-label="{alt}">', _svg(records, width, height, theme), "</div>"]
@@ -55,14 +55,19 @@ def _svg(records: Sequence[PlotRecord], width: int | None, height: int | None, t
     return text[text.index("<svg") :].strip()
 
 
+def _title(record: PlotRecord) -> list[str]:
+    """The expression and the ranges."""
+    return [line.text for line in record.lines() if isinstance(line, Line) and line.kind == "title"]
+
+
 def _record(record: PlotRecord) -> list[str]:
-    *expr, box = title(record)
+    *expr, box = _title(record)
     heading = xml_text("\n".join(expr))
     parts = [f"<h1>{heading}</h1>", f'<p class="range">{xml_text(box.strip())}</p>']
-    lines = lines_of(record)
+    lines = [line for line in record.lines() if isinstance(line, Line) and line.label is not None]
     if lines:
-        parts += ["<dl>", *(f"<dt>{xml_text(line.label)}</dt><dd>{xml_text(line.text)}</dd>" for line in lines), "</dl>"]
-    headings, cells = columns(record), rows(record)
+        parts += ["<dl>", *(f"<dt>{xml_text(str(line.label))}</dt><dd>{xml_text(line.text)}</dd>" for line in lines), "</dl>"]
+    headings, cells = record.columns, record.rows()
     if len(cells) > _MOST:
         return [*parts, f"<p>The table has {len(cells):,} rows: <code>--format csv</code> prints it.</p>"]
     parts += ['<div class="scroll" tabindex="0" role="region" aria-label="table">', "<table>", "<thead>", "<tr>"]

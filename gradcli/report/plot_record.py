@@ -8,15 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.errors import GradcliError
-from gradcli.inert import well_formed
-from gradcli.report.bound_record import BoundNote
-from gradcli.report.dictionaries import SCHEMA, check_dict, failure_dict
-from gradcli.report.json_text import number
-from gradcli.report.records import Failure
-from gradcli.report.verdicts import Check, Verdict
+from gradcli.inert import one_line
+from gradcli.report.bound_record import BoundNote, box_text
+from gradcli.report.lines import Line, Table, labelled, notes
+from gradcli.report.records import Answer
 
 Ends = tuple[float, float]
+_MOST_MARKS = 12  # that are listed
+_LONGEST = 300  # characters of a mark's text
 VALUE = "value"  # the heading of the column of values; derivatives have ``d/dx``
 
 
@@ -78,16 +77,11 @@ class Field:
     table: Field | None = None
 
 
-@dataclass(eq=False)
-class PlotRecord:
+@dataclass(eq=False, repr=False)
+class PlotRecord(Answer):
     """The values and derivatives of one expression over the ranges of one name or two."""
 
-    expr: str
-    file: str | None = None
-    line: int = 1
-    column: int = 1
-    read_as: str | None = None
-    dialect: str | None = None
+    RESULT = ("curves", "grid", "notes", "check", "at")
     ranges: dict[str, Ends] = field(default_factory=dict)
     by: tuple[str, ...] = ()  # the names of the derivatives
     at: np.ndarray | None = None  # evenly spaced points of the name, where there is one
@@ -96,10 +90,6 @@ class PlotRecord:
     regions: list[BoundNote] = field(default_factory=list)  # of two ranges: boxes around what is not smooth
     log: str = ""  # the axes that are logarithmic: of x, y
     notes: list[str] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-    check: Check | None = None
-    points: int = 0  # at how many the cross-check was made
-    error: Failure | None = None
 
     @property
     def names(self) -> list[str]:
@@ -115,83 +105,82 @@ class PlotRecord:
         """All marks in order, each with its curve."""
         return sorted(((curve, mark) for curve in self.curves for mark in curve.marks), key=lambda item: item[1].at)
 
+    def _layout(self) -> str:
+        levels = "" if self.grid is None else "levels=grid.levels"
+        return (
+            f"schema source expr read_as? dialect? names ranges columns points=table marks=places {levels} notes check=check_at_points "
+            "warnings error"
+        )
+
     @property
-    def failed(self) -> bool:
-        """Whether the cross-check has refuted the derivative."""
-        return self.check is not None and self.check.worst is Verdict.MISMATCH
+    def columns(self) -> list[str]:
+        """The headings of the table: the names that vary, the value, and the derivatives."""
+        if self.error is not None:
+            return []
+        varied = dict.fromkeys(name for curve in self.curves for name in curve.names)
+        entry = ["entry"] if not varied and len(self.curves) > 1 else []
+        return [*self.names, *varied, *entry, *self.headings]
 
-    def fail(self, error: GradcliError) -> PlotRecord:
-        """The record, with an error in the place of all else."""
-        self.error = Failure.of(error)
-        self.curves, self.grid, self.notes, self.check, self.at = [], None, [], None, None
-        return self
-
-
-def columns(record: PlotRecord) -> list[str]:
-    """The headings of the table: the names that vary, the value, and the derivatives."""
-    varied = dict.fromkeys(name for curve in record.curves for name in curve.names)
-    entry = ["entry"] if not varied and len(record.curves) > 1 else []
-    return [*record.names, *varied, *entry, *record.headings]
-
-
-def rows(record: PlotRecord) -> list[list[Any]]:
-    """The rows of the table: points in order, curve by curve; of two names the first varies fastest."""
-    found: list[list[Any]] = []
-    if record.grid is not None:
-        grid = record.grid.table or record.grid
-        for j, y in enumerate(grid.ys.tolist()):
-            for i, x in enumerate(grid.xs.tolist()):
-                found.append([x, y, float(grid.values[j, i]), *(float(grid.slopes[name][j, i]) for name in record.by)])
+    def rows(self) -> list[list[Any]]:
+        """The rows of the table: points in order, curve by curve; of two names the first varies fastest."""
+        found: list[list[Any]] = []
+        if self.grid is not None:
+            grid = self.grid.table or self.grid
+            for j, y in enumerate(grid.ys.tolist()):
+                for i, x in enumerate(grid.xs.tolist()):
+                    found.append([x, y, float(grid.values[j, i]), *(float(grid.slopes[name][j, i]) for name in self.by)])
+            return found
+        assert self.at is not None
+        for curve in self.curves:
+            own = [*curve.names.values()] if curve.names else [curve.label] if len(self.curves) > 1 else []
+            parts = [curve.table[heading].tolist() for heading in self.headings]
+            found += [[x, *own, *numbers] for x, *numbers in zip(self.at.tolist(), *parts, strict=True)]
         return found
-    assert record.at is not None
-    for curve in record.curves:
-        own = [*curve.names.values()] if curve.names else [curve.label] if len(record.curves) > 1 else []
-        parts = [curve.table[heading].tolist() for heading in record.headings]
-        found += [[x, *own, *numbers] for x, *numbers in zip(record.at.tolist(), *parts, strict=True)]
-    return found
 
+    @property
+    def table(self) -> list[dict[str, Any]] | None:
+        """The table, as JSON has it."""
+        headings = self.columns
+        return None if self.error is not None else [dict(zip(headings, row, strict=True)) for row in self.rows()]
 
-def as_dict(record: PlotRecord) -> dict[str, Any]:
-    """The whole record, in the order in which it is documented."""
-    failed = record.error is not None
-    headings = [] if failed else columns(record)
-    points = (
-        []
-        if failed
-        else [{h: number(x) if isinstance(x, float) else x for h, x in zip(headings, row, strict=True)} for row in rows(record)]
-    )
-    several = len(record.curves) > 1
-    marks: list[dict[str, Any]] = [
-        {
-            "kind": mark.kind,
-            "at": {record.names[0]: _place(mark.at, mark.end)},
-            **({"curve": well_formed(curve.label)} if several else {}),
-            "text": well_formed(mark.text),
-        }
-        for curve, mark in record.marks
-    ]  # fmt: skip
-    for note in record.regions:
-        where: dict[str, Any] = {name: _place(*ends) for name, ends in note.where.items()}
-        marks.append({"kind": note.kind, "at": where, "text": well_formed(note.text)})
-    return {
-        "schema": SCHEMA,
-        "source": {"file": record.file, "line": record.line, "column": record.column},
-        "expr": well_formed(record.expr),
-        **({} if record.read_as is None else {"read_as": well_formed(record.read_as)}),
-        **({} if record.dialect is None else {"dialect": record.dialect}),
-        "names": record.names,
-        "ranges": {name: [number(end) for end in ends] for name, ends in record.ranges.items()},
-        "columns": headings,
-        "points": None if failed else points,
-        "marks": None if failed else marks,
-        **({} if record.grid is None else {"levels": record.grid.levels}),
-        "notes": [well_formed(text) for text in record.notes],
-        "check": None if record.check is None else {**check_dict(record.check), "points": record.points},
-        "warnings": [well_formed(text) for text in record.warnings],
-        "error": None if record.error is None else failure_dict(record.error),
-    }
+    @property
+    def places(self) -> list[dict[str, Any]] | None:
+        """The places that are not smooth, as JSON has them."""
+        if self.error is not None:
+            return None
+        several = len(self.curves) > 1
+        marks = [
+            {
+                "kind": mark.kind,
+                "at": {self.names[0]: _place(mark.at, mark.end)},
+                **({"curve": curve.label} if several else {}),
+                "text": mark.text,
+            }
+            for curve, mark in self.marks
+        ]
+        regions = [
+            {"kind": note.kind, "at": {name: _place(*ends) for name, ends in note.where.items()}, "text": note.text}
+            for note in self.regions
+        ]
+        return [*marks, *regions]
+
+    def lines(self, digits: int | None = None, width: int | None = None) -> list[Line | Table]:
+        """The places that are not smooth, and the verdict."""
+        lines: list[Line | Table] = [*self._head(box_text(self.ranges))]
+        for curve, mark in self.marks[:_MOST_MARKS]:
+            said = mark.text.removeprefix(f"{mark.kind} ")  # which is the label
+            lines.append(labelled(mark.kind, one_line(f"{curve.label}: {said}" if len(self.curves) > 1 else said, _LONGEST), "note"))
+        if len(self.marks) > _MOST_MARKS:
+            lines.append(labelled("", f"and {len(self.marks) - _MOST_MARKS} more places, which --format json lists", "note"))
+        lines += [labelled(note.kind, one_line(note.said, _LONGEST), "note") for note in self.regions[:_MOST_MARKS]]
+        if self.grid is not None and self.grid.levels:
+            lines.append(labelled("levels", ", ".join(f"{level:.6g}" for level in self.grid.levels)))
+        if self.check is not None:
+            where = f"at {self.points} points of the range" if self.points > 1 else "at one point of the range"
+            lines.append(self._checked(self.check, where))
+        return [*lines, *notes([*self.notes, *self.warnings])]
 
 
 def _place(low: float, high: float) -> Any:
     """A point, or both ends of a stretch."""
-    return number(low) if low == high else [number(low), number(high)]
+    return low if low == high else [low, high]

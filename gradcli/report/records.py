@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from gradcli.errors import GradcliError
-from gradcli.report.short_repr import Short
+from gradcli.errors import GradcliError, text_lines
+from gradcli.inert import printable
+from gradcli.notation import array
+from gradcli.notation import name as spelled
+from gradcli.report.data import Data
+from gradcli.report.lines import Line, Part, Row, Table, labelled, notes
+from gradcli.report.number_text import array_text
 
 if TYPE_CHECKING:
     from gradcli.report.uncertainty import Uncertainty
-    from gradcli.report.verdicts import Check, Worst
+    from gradcli.report.verdicts import Check, VariableCheck, Worst
 
 Array = Any  # a NumPy array or scalar
+_LONGEST = 2000  # characters of a text that is told again
+_SOURCES = {"symbolic": "sympy's derivative", "composed": "the composed reference"}
+_HEADINGS = {"grad": "gradient", "jacobian": "Jacobian", "hessian": "Hessian", "jvp": "", "hvp": "Hessian · v", "assert": ""}
+_LAYOUT = (
+    "schema id meta? source expr dialect? read_as? value shape=shape_or_none dtype {} precise? precise_certified? uncertainty? check "
+    "warnings error"
+)
+_LAYOUTS = {
+    **{mode: _LAYOUT.format(f"seed {mode} derivative=derivative_or_none latex? derivative_kind?") for mode in _HEADINGS},
+    "assert": _LAYOUT.format("assert=asserted"),
+}
 
 
 @cache
@@ -24,8 +41,10 @@ def _name(dtype: np.dtype[Any]) -> str:
 
 
 @dataclass(eq=False, repr=False)
-class Asserted(Short):
+class Asserted(Data):
     """The outcome of one relation of an ``assert``."""
+
+    JSON = "holds relation left right within over? worst=furthest"
 
     holds: bool | None  # None where that could not be decided
     left: Array
@@ -37,6 +56,11 @@ class Asserted(Short):
     over: dict[str, tuple[float, float]] | None = None  # the box that it is claimed for
     left_open: dict[str, tuple[float, float]] | None = None  # the smallest box in which it is not decided
     reason: str | None = None  # why not
+
+    @property
+    def furthest(self) -> Any:
+        """The numbers where it does not hold, or the box in which it is not decided."""
+        return self.worst if self.left_open is None else {"box": self.left_open}
 
     @property
     def difference(self) -> str:
@@ -58,8 +82,10 @@ class Asserted(Short):
 
 
 @dataclass(eq=False, repr=False)
-class Failure(Short):
+class Failure(Data):
     """Why a record has no result; ``error`` renders itself with carets."""
+
+    JSON = "code message line column end_column help"
 
     code: str
     message: str
@@ -76,8 +102,13 @@ class Failure(Short):
 
 
 @dataclass(eq=False, repr=False)
-class Record(Short):
-    """The result of one query: its value, gradients and formulas, and the verdict on them."""
+class Answer(Data):
+    """The answer to one case: where that stands, how it was read, the verdict on the result, and the reason why there is none.
+
+    RESULT  the fields that a case with an error does not have
+    """
+
+    RESULT: ClassVar[tuple[str, ...]] = ()
 
     expr: str
     id: Any = None
@@ -85,6 +116,102 @@ class Record(Short):
     line: int = 1
     column: int = 1
     record_line: bool = False  # whether ``line`` is that of a JSON Lines record
+    read_as: str | None = None  # the text in the language's own spelling, where it has a textbook's
+    dialect: str | None = None  # by which the text was read, if not NumPy's
+    check: Check | None = None
+    points: int = 0  # at how many points the case was checked
+    warnings: list[str] = field(default_factory=list)
+    error: Failure | None = None
+    meta: dict[str, Any] | None = None  # what a JSON Lines record says beside the case, for others
+    given: str | None = None  # a digest of the claims and the like that identify the case beside its text
+
+    @classmethod
+    def of_error(cls, error: GradcliError, *, id: Any = None, expr: str | None = None) -> Self:
+        """The answer to something that could not be read or run."""
+        source, span = error.source, error.span
+        line, column = source.position(span.start) if source and span else (1, 1)
+        text = expr if expr is not None else source.text.strip() if source else ""
+        found = cls(text if len(text) <= _LONGEST else text[:_LONGEST] + "…", id, source.name if source else None, line, column)
+        return found.fail(error)
+
+    def fail(self, error: GradcliError) -> Self:
+        """The answer, with an error in the place of its result."""
+        self.error = Failure.of(error)
+        for each in fields(self):
+            if each.name in self.RESULT:
+                setattr(self, each.name, each.default if each.default_factory is MISSING else each.default_factory())
+        return self
+
+    def error_text(self) -> str:
+        """The error as text; one of a whole record says which record it is."""
+        assert self.error is not None
+        text = self.error.error.render()
+        if self.error.error.source is None and self.record_line:
+            text += f"\n  --> {printable(self.file or '<stdin>')}:{self.line}"
+        return text
+
+    def _head(self, *further: str) -> list[Line]:
+        """The expression, and how it was read."""
+        facts = {"read as": self.read_as, "dialect": self.dialect}
+        title = [printable(line) for line in text_lines(self.expr, keepends=False)]
+        heading = [Line(None, [Part(text, "heading")], "title") for text in (*title, *map(printable, further))]
+        return [*heading, *(labelled(label, fact) for label, fact in facts.items() if fact is not None)]
+
+    @staticmethod
+    def _checked(check: Check, where: str) -> Line:
+        """The verdict on formulas or curves, by whom, and where."""
+        word, parts = check.worst.word, check.variables.values()
+        if word != "agree":
+            reason = next((reason for reason in (check.reason, *(part.reason for part in parts)) if reason), None)
+            return labelled("check", f"{word}: {reason}" if reason else word, word)
+        by = sorted({_SOURCES[part.decided_by] for part in parts if part.decided_by in _SOURCES})
+        return labelled("check", f"{word} with {' and '.join(by)} {where}" if by else f"{word} {where}", word)
+
+    def lines(self, digits: int | None = None, width: int | None = None) -> list[Line | Table]:
+        """Return the lines of a result: numbers to some digits, if that is said, and arrays in lines of a width."""
+        raise NotImplementedError
+
+    def equations(self, digits: int | None = None) -> list[str]:
+        """The result in LaTeX."""
+        raise NotImplementedError
+
+    def to_latex(self, digits: int | None = None) -> str:
+        """The result as a part of a document in LaTeX."""
+        from gradcli.report.latex import document
+
+        return document(self.expr, self.equations(digits))
+
+    def _repr_latex_(self) -> str:
+        """Return the formulas for notebooks."""
+        from gradcli.report.latex import aligned
+
+        return aligned(self.equations())
+
+    @property
+    def source(self) -> dict[str, Any]:
+        """The place of the case, as JSON has it."""
+        return {"file": self.file, "line": self.line, "column": self.column}
+
+    @property
+    def check_at_points(self) -> dict[str, Any] | None:
+        """The verdict as JSON has it, with the number of points."""
+        return None if self.check is None else {**self.check.to_dict(), "points": self.points}
+
+    @property
+    def failed(self) -> bool:
+        """True if the result is wrong, for which commands exit with 1."""
+        return self.check is not None and self.check.worst.word == "mismatch"
+
+
+@dataclass(eq=False, repr=False)
+class Record(Answer):
+    """The result of one query: its value, gradients and formulas, and the verdict on them."""
+
+    RESULT = (
+        "value", "seed", "grad", "jacobian", "hessian", "jvp", "hvp", "asserted", "relations", "refuted", "check", "derivative",
+        "derivative_kind", "latex", "precise", "precise_certified", "uncertainty",
+    )  # fmt: skip
+
     value: Array = None
     seed: Array = None
     seed_given: bool = False
@@ -94,17 +221,12 @@ class Record(Short):
     jvp: Array = None
     hvp: dict[str, Array] | None = None
     tangents: dict[str, Array] = field(default_factory=dict)  # the directions of the jvp or hvp
-    dialect: str | None = None  # by which the text was read, if not NumPy's
     derivative: dict[str, Any] | None = None  # formulas; of a Hessian, by both names
     derivative_kind: str | None = None
     latex: dict[str, str] | None = None
-    check: Check | None = None
     asserted: Asserted | None = None  # the first false relation of an assert, or else its first one
     relations: list[Asserted] = field(default_factory=list)  # all of them
     refuted: list[str] = field(default_factory=list)  # false asserts beside it in its program, of which no other record tells
-    warnings: list[str] = field(default_factory=list)
-    error: Failure | None = None
-    read_as: str | None = None  # the text in the language's own spelling, where it has a textbook's
     mode: str = "grad"  # "grad", "jacobian", "hessian", "jvp", "hvp" or "assert"
     precise: dict[str, Any] | None = None  # value and gradients as decimal strings, from the reference
     precise_certified: bool | None = None  # whether each of these digits is proved
@@ -114,10 +236,7 @@ class Record(Short):
     point: dict[str, Array] = field(default_factory=dict)  # values that were chosen for names without one
     at: dict[str, Array] = field(default_factory=dict)  # the values of the names with derivatives, where a report shows them
     uncertainty: Uncertainty | None = None  # of the value, where values are not exact
-    points: int = 0  # at how many points the case was checked
-    meta: dict[str, Any] | None = None  # what a JSON Lines record says beside the case, for others
-    explanation: Short | None = None  # the Explanation of a case that is wrong, where a report shows it
-    given: str | None = None  # a digest of the claims and the like that identify the case beside its text
+    explanation: Data | None = None  # the Explanation of a case that is wrong, where a report shows it
 
     @property
     def seed_chosen(self) -> str | None:
@@ -131,17 +250,80 @@ class Record(Short):
         beside = ["derivative", "latex", "precise", "check", "refuted", "warnings", "error", "skip", "xfail"]
         return ["value", *seed, derivatives, *beside]
 
-    def _repr_html_(self) -> str:
-        """What notebooks show."""
-        from gradcli.report.notebook import record_in_html
+    def equations(self, digits: int | None = None) -> list[str]:
+        """The value, and each derivative as a formula and as numbers."""
+        if self.value is None:
+            return []
+        spread = "" if self.uncertainty is None else f" \\pm {array(self.uncertainty.std, 2)}"
+        lines = [f"f &= {array(self.value, digits)}{spread}"]
+        for name, numbers in self.derivatives().items():
+            formula = (self.latex or {}).get(name)
+            lines.append(f"{_derivative(self.mode, name)} &= {f'{formula} = ' if formula else ''}{array(numbers, digits)}")
+        return lines
 
-        return record_in_html(self)
+    def lines(self, digits: int | None = None, width: int | None = None) -> list[Line | Table]:
+        """The value, the derivatives, the verdict, and what is to be said of them."""
+        value, kind = array_text(self.value, digits, width), f"{self.dtype}{f', shape {self.shape}' if self.shape else ''}"
+        said: list[str] = []
+        if self.uncertainty is not None:
+            value, said = _with_deviation(self.uncertainty, value, width)
+        if self.asserted is not None:
+            value, kind = {True: "true", False: "false", None: "undetermined"}[self.asserted.holds], ""
+        between = "\n" if "\n" in value else "  "
+        lines: list[Line | Table] = [*self._head(), Line("value", [Part(value), *([Part(f"{between}({kind})")] if kind else [])], "value")]
+        if self.mode == "grad" and self.grad:
+            seed = array_text(self.seed, digits, width) if self.seed_given else self.seed_chosen
+            lines += [] if seed is None else [Line("seed", [Part(seed)], "seed")]
+        checks = self.check.variables if self.check is not None else {}
+        formulas = self.formulas()
+        rows = []
+        for name, numbers in self.derivatives().items():
+            check = checks.get(name)
+            verdict = "" if check is None else check.verdict.word + check.few_digits(12 if self.dtype == "float64" else 5)
+            rows.append(Row(printable(name), array_text(numbers, digits, width), verdict, printable(formulas.get(name, ""))))
+            said += [] if check is None else check.notes(name)
+        if rows:
+            lines.append(Table(_HEADINGS[self.mode], rows, self.check is not None))
+        for part in self.relations or ([] if self.asserted is None else [self.asserted]):
+            said += [text for text in [part.difference or (part.open_box if part.holds is None else "")] if text and not part.holds]
+        if self.check is not None:
+            word, basis = self.check.verdict.word, printable(self._basis(self.check))
+            lines.append(labelled("check", f"{word}{'' if basis.startswith(',') else ' '}{basis}".rstrip(), word))
+            said += [] if self.check.value is None else self.check.value.notes("the value")
+        for name, decimals in (self.precise or {}).items():
+            what = name if name == "value" else f"d/d{printable(name)}"
+            said.append(f"{what} = {str(decimals).replace(chr(39), '')}")
+        if self.check is not None:
+            departs, rewrite = self.check.departs, self.check.rewrite
+            said += [*([] if departs is None else [departs.text]), *(f"write {repair}" for repair in self.check.repairs)]
+            said += [] if rewrite is None else [rewrite.told]
+        return [*lines, *notes([*said, *self.warnings])]
 
-    def _repr_latex_(self) -> str:
-        """What notebooks show that want formulas."""
-        from gradcli.report.notebook import record_in_latex
+    def _basis(self, check: Check) -> str:
+        """Return the words after the verdict, which may go on after a comma."""
+        from gradcli.report.verdicts import certainty
 
-        return record_in_latex(self)
+        word = check.verdict.word
+        parts = [*check.variables.values()] or ([check.value] if check.value else [])
+        sources = sorted({c.decided_by for c in parts if c.decided_by})
+        text = " and ".join(_SOURCES.get(s, s) for s in sources)
+        digits = [c.digits for c in parts if c.digits is not None]
+        digitless = f", no digit of {', '.join(check.without_digits)} is right" if check.without_digits else ""
+        if self.asserted is not None and self.asserted.over is not None and word == "agree":
+            return "proved"
+        if word == "agree" and text:
+            proof = certainty([*parts, *([check.value] if check.value else [])])
+            text = f"{proof}with {text}, to {min(digits)} digits" if digits and not digitless else f"{proof}with {text}{digitless}"
+            return text + _what_was_held(parts)
+        if word == "skipped":
+            return "" if self.warnings else check.reason or "nothing to check"
+        if word == "undetermined":
+            return check.reason or ""
+        if word == "mismatch" and all(c.certified for c in parts if c.verdict == word) and sources:
+            return f"(proved by {text})"
+        if word == "ill-conditioned" and digitless:
+            return f"{digitless} (decided by {text})" if text else digitless
+        return f"(decided by {text})" if text else ""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -173,13 +355,18 @@ class Record(Short):
         mismatch = self.check is not None and self.check.verdict.word == "mismatch"
         return mismatch or bool(self.refuted) or (self.asserted is not None and self.asserted.holds is False)
 
-    def fail(self, error: GradcliError) -> Record:
-        """The record, with an error in the place of its result."""
-        self.error = Failure.of(error)
-        self.value = self.seed = self.grad = self.jacobian = self.hessian = self.jvp = self.hvp = self.asserted = self.check = None
-        self.derivative = self.derivative_kind = self.latex = self.precise = self.precise_certified = None
-        self.relations, self.refuted, self.warnings, self.uncertainty = [], [], [], None
-        return self
+    def _layout(self) -> str:
+        return _LAYOUTS[self.mode]
+
+    @property
+    def derivative_or_none(self) -> dict[str, Any] | None:
+        """The formulas, if there are any."""
+        return self.derivative or None
+
+    @property
+    def shape_or_none(self) -> tuple[int, ...] | None:
+        """The shape of the value, if there is one."""
+        return None if self.value is None else self.shape
 
     def joined(self, later: Record) -> Record:
         """The result of a program with these two: that of its last query, if there is one, which tells of false asserts beside it."""
@@ -197,3 +384,32 @@ class Record(Short):
         outcomes = [part.holds for part in relations]
         self.value = False if False in outcomes else None if None in outcomes else True
         self.asserted = relations[outcomes.index(self.value)]
+
+
+def _with_deviation(found: Uncertainty, value: str, width: int | None) -> tuple[str, list[str]]:
+    """The value with its standard deviation, and lines about where that comes from."""
+    deviation = array_text(found.std, 2, width).replace("≈\n", "").replace("≈ ", "")
+    shares = [f"{name} {100 * found.share(name):.3g} %" for name in found.variances]
+    shares += [f"{' with '.join(pair)} {100 * found.share_of_pair(pair):.3g} %" for pair in found.covariances]
+    lines = [f"the variance comes from {', '.join(shares)}"] if len(found.variances) > 1 else []
+    between = "\n" if "\n" in value or "\n" in deviation else " "
+    return f"{value}{between}± {deviation}", lines + found.notes
+
+
+def _what_was_held(parts: Sequence[VariableCheck]) -> str:
+    """Say what a check of large arrays may have missed: entries that were not looked at, rules that were held along directions only."""
+    fewest = min((c.entries for c in parts if c.entries), key=lambda entries: entries[0] / max(1, entries[1]), default=(1, 1))
+    text = f", {fewest[0]:,} of {fewest[1]:,} entries" if fewest[0] < fewest[1] else ""
+    directions = min((c.directions for c in parts if c.directions), default=0)
+    return text + (f", rules held along {directions} random directions" if directions else "")
+
+
+def _derivative(mode: str, name: str) -> str:
+    if mode == "jvp":
+        return "\\dot f"
+    if mode == "hvp":
+        return f"\\left(\\nabla^2 f\\, v\\right)_{{{spelled(name)}}}"
+    first, _, second = name.partition(",")
+    if mode == "hessian":
+        return f"\\frac{{\\partial^2 f}}{{\\partial {spelled(first)}\\,\\partial {spelled(second)}}}"
+    return f"\\frac{{\\partial f}}{{\\partial {spelled(name)}}}"

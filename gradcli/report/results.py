@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from gradcli.characters import by_name
-from gradcli.report.dictionaries import as_dict
-from gradcli.report.json_text import encoded
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, Verdict
 
@@ -38,13 +36,14 @@ class Result(Record, Generic[Checked_co]):
     precise: dict[str, Any]
     check: Checked_co
 
-    def to_dict(self) -> dict[str, Any]:
-        """The record as ``gradcli eval --format jsonl`` writes it, as plain data."""
-        return as_dict(self)
+    def _repr_html_(self) -> str:
+        """Return the table for notebooks."""
+        from gradcli.report.notebook import block, paragraphs, table, written
 
-    def to_json(self) -> str:
-        """One line of JSON Lines."""
-        return encoded(as_dict(self))
+        formulas = self.formulas()
+        rows = [("value", written(self.value), "", "" if self.check is None else self.check.verdict.word)]
+        rows += [(f"by {by}", written(numbers), formulas.get(by, ""), "") for by, numbers in self.derivatives().items()]
+        return block(self.expr, self.error, table(("", "value", "formula", "check"), rows) + paragraphs(self.warnings))
 
 
 class GradientRecord(Result[Checked_co]):

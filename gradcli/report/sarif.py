@@ -6,8 +6,8 @@ import os
 from typing import Any, TextIO
 
 from gradcli.inert import one_line, sarif_message, uri
+from gradcli.report.data import encoded, id_text
 from gradcli.report.describing import message
-from gradcli.report.json_text import encoded, id_text
 from gradcli.report.outcomes import XFAILED, Outcome, Report, Summary
 from gradcli.report.places import Fingerprints, Place, place_of
 from gradcli.report.ranking import Worst

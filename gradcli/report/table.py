@@ -1,18 +1,21 @@
-"""Records as CSV: a row for each entry of each derivative, with what a plot needs beside it."""
+"""Results as CSV: of a record a row for each entry of each derivative, of a plot one for each point."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from gradcli.errors import UsageError
 from gradcli.inert import csv_text
-from gradcli.report.json_text import id_text
+from gradcli.report.data import id_text
 from gradcli.report.records import Record
+
+if TYPE_CHECKING:
+    from gradcli.report.plot_record import PlotRecord
 
 _FIELDS = ("id", "line", "expr", "variable", "index", "at", "gradient", "value")
 HEADER = ",".join(_FIELDS) + "\n"
@@ -37,12 +40,33 @@ def csv_rows(record: Record, digits: int | None) -> str:
     """
     if record.uncertainty is not None:
         raise UsageError("--format csv has no place for standard deviations", help="write --format json, or text")
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
     case = [record.id if _is_number(record.id) else csv_text(id_text(record.id)), record.line, csv_text(record.expr)]
-    for row in _rows(record):
-        numbers = ["" if number is None else _number(number, digits) for number in row[2:]]
-        writer.writerow([*case, csv_text(row.variable), " ".join(map(str, row.place)), *numbers])
+    return _text(
+        [
+            *case, csv_text(row.variable), " ".join(map(str, row.place)),
+            *("" if number is None else _number(number, digits) for number in row[2:]),
+        ]
+        for row in _rows(record)
+    )  # fmt: skip
+
+
+def plot_rows(records: Sequence[PlotRecord]) -> str:
+    """All rows below one heading; where there are several expressions, each row has its own, and cells of other columns are empty."""
+    drawn = [record for record in records if record.error is None]
+    headings = list(dict.fromkeys(heading for record in drawn for heading in record.columns))
+    several = len(records) > 1
+    found = [[csv_text(heading) for heading in (["expr"] if several else []) + headings]] if drawn else []
+    for record in drawn:
+        for row in record.rows():
+            cells = dict(zip(record.columns, row, strict=True))
+            expr = [csv_text(record.expr)] if several else []
+            found.append(expr + [repr(cell) if isinstance(cell := cells.get(h, ""), float) else csv_text(str(cell)) for h in headings])
+    return _text(found)
+
+
+def _text(rows: Iterable[Sequence[Any]]) -> str:
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows(rows)
     return out.getvalue()
 
 
@@ -53,12 +77,13 @@ def _rows(record: Record) -> Iterator[Row]:
     value = np.asarray(record.value)
     told = False
     for name, array in record.derivatives().items():
-        derivative, at = np.asarray(array), _at(record, name, value)
-        shape = derivative.shape
-        told = told or (bool(derivative.size) and _value_at(record, value, shape, (0,) * len(shape)) is not None)
-        for index in np.ndindex(shape):
-            own = None if at is None else at[_own(record, index, value.ndim, at.ndim)]
-            yield Row(name, index, own, derivative[index], _value_at(record, value, shape, index))
+        derivative = np.asarray(array)
+        own = _spread(_at(record, name, value), derivative.shape, value.ndim if record.mode == "jacobian" else 0)
+        results = _spread(value if record.mode == "jacobian" or value.shape in ((), derivative.shape) else None, derivative.shape)
+        told = told or (bool(derivative.size) and results is not None)
+        for index in np.ndindex(derivative.shape):
+            at, result = (None if numbers is None else numbers[index] for numbers in (own, results))
+            yield Row(name, index, at, derivative[index], result)
     if not told:
         for index in np.ndindex(value.shape):
             yield Row("", index, value=value[index])
@@ -74,18 +99,12 @@ def _at(record: Record, name: str, value: np.ndarray) -> np.ndarray | None:
     return np.asarray(moved[0]) if fits else None
 
 
-def _own(record: Record, index: tuple[int, ...], outer: int, inner: int) -> tuple[int, ...]:
-    """The index of the variable's entry: a Jacobian's begins with that of the result, and a Hessian's goes on with another variable's."""
-    return index[outer:] if record.mode == "jacobian" else index[:inner]
-
-
-def _value_at(record: Record, value: np.ndarray, shape: tuple[int, ...], index: tuple[int, ...]) -> Any:
-    """The entry of the result that belongs to one of a derivative, or None."""
-    if not value.ndim:
-        return value[()]
-    if record.mode == "jacobian":
-        return value[index[: value.ndim]]
-    return value[index] if shape == value.shape else None
+def _spread(numbers: np.ndarray | None, shape: tuple[int, ...], before: int = 0) -> np.ndarray | None:
+    """Numbers in the shape of a derivative, some axes of which come before theirs, and the others after."""
+    if numbers is None:
+        return None
+    after = len(shape) - before - numbers.ndim
+    return np.broadcast_to(numbers.reshape(numbers.shape + (1,) * after), shape)
 
 
 def _is_number(id: Any) -> bool:

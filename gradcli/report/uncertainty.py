@@ -8,16 +8,35 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.report.data import Data
 
-@dataclass(eq=False)
-class Uncertainty:
+
+@dataclass(eq=False, repr=False)
+class Uncertainty(Data):
     """What first order makes of the standard deviations of names, for each entry of a result."""
+
+    JSON = "std contributions covariances=contributions_of_pairs? second_order=with_second_order notes"
 
     std: Any
     variances: dict[str, Any] = field(default_factory=dict)  # of each name alone, the largest first
     covariances: dict[tuple[str, str], Any] = field(default_factory=dict)  # what each pair adds to the variance, which may be less than 0
     second_order: tuple[float, float] | None = None  # bias and standard deviation with it, of normal distributions
     notes: list[str] = field(default_factory=list)
+
+    @property
+    def contributions(self) -> dict[str, dict[str, Any]]:
+        """The part of each name in the variance, as JSON has it."""
+        return {name: {"variance": part, "share": self._share(part)} for name, part in self.variances.items()}
+
+    @property
+    def contributions_of_pairs(self) -> dict[str, dict[str, Any]]:
+        """The same of pairs of names."""
+        return {",".join(pair): {"variance": part, "share": self._share(part)} for pair, part in self.covariances.items()}
+
+    @property
+    def with_second_order(self) -> dict[str, float] | None:
+        """The bias and the deviation of second order, as JSON has them."""
+        return None if self.second_order is None else dict(zip(("bias", "std"), self.second_order, strict=True))
 
     def share(self, name: str) -> float:
         """The part of the variance, added up over entries, that comes from a name."""
@@ -30,30 +49,6 @@ class Uncertainty:
     def _share(self, part: Any) -> float:
         whole = float(np.sum(np.square(self.std)))
         return float(np.sum(part)) / whole if whole else 0.0
-
-
-def uncertainty_dict(found: Uncertainty, numbers: Callable[[Any], Any]) -> dict[str, Any]:
-    """The same as records have it."""
-    second = found.second_order
-    return {
-        "std": numbers(found.std),
-        "contributions": {
-            name: {"variance": numbers(part), "share": numbers(np.float64(found.share(name)))} for name, part in found.variances.items()
-        },
-        **_covariances(found, numbers),
-        "second_order": None if second is None else {"bias": numbers(np.float64(second[0])), "std": numbers(np.float64(second[1]))},
-        "notes": found.notes,
-    }
-
-
-def _covariances(found: Uncertainty, numbers: Callable[[Any], Any]) -> dict[str, Any]:
-    if not found.covariances:
-        return {}
-    pairs = {
-        ",".join(pair): {"variance": numbers(part), "share": numbers(np.float64(found.share_of_pair(pair)))}
-        for pair, part in found.covariances.items()
-    }
-    return {"covariances": pairs}
 
 
 def told(found: Uncertainty, value: str, text_of: Callable[[Any], str]) -> tuple[str, list[str]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from gradcli.report.short_repr import Short
+from gradcli.report.data import Data
 
 
 class Verdict(StrEnum):
@@ -48,8 +48,10 @@ _GRAVITY = {verdict: place for place, verdict in enumerate(Verdict)}
 
 
 @dataclass(eq=False, repr=False)
-class Worst(Short):
+class Worst(Data):
     """The entry of a gradient that is furthest from its reference."""
+
+    JSON = "index engine reference at?"
 
     index: tuple[int, ...]
     engine: float
@@ -58,11 +60,13 @@ class Worst(Short):
 
 
 @dataclass(eq=False, repr=False)
-class OneSided(Short):
+class OneSided(Data):
     """A kink at one entry: the derivatives from both sides and the value that the engine chose.
 
     jump  in words, how the function jumps here, or where it has a pole; empty where it is continuous
     """
+
+    JSON = "index left right chosen convention jump?"
 
     index: tuple[int, ...]
     left: float
@@ -81,8 +85,13 @@ class OneSided(Short):
 
 
 @dataclass(eq=False, repr=False)
-class VariableCheck(Short):
+class VariableCheck(Data):
     """The cross-check of one gradient (or of the value)."""
+
+    JSON = (
+        "verdict decided_by max_abs_error? max_rel_error? digits? lost_bits=lost? bound? certified=is_certified? enclosure? by_mpmath? "
+        "entries? directions? wrong? worst? kinks? reason?"
+    )
 
     verdict: Verdict
     decided_by: str | None = None  # "symbolic", "composed"
@@ -103,6 +112,43 @@ class VariableCheck(Short):
     lost: int | None = None  # bits of the worst entry that are lost, from 20 on
     underflows: bool = False  # whether all that is ill-conditioned is too small for floats
     bound: float | None = None  # how far rounding might take an entry, relative to it, where that is more than digits can show
+
+    @property
+    def is_certified(self) -> bool | None:
+        """True if the verdict is proved; None where there is none."""
+        return None if self.verdict is Verdict.SKIPPED else bool(self.certified)
+
+    def few_digits(self, usual: int) -> str:
+        """Say how many digits are right, where these are fewer than usual."""
+        if self.verdict is not Verdict.AGREE or self.digits is None or self.digits >= usual:
+            return ""
+        return f", {self.digits} digits" if self.digits else ", no digit"
+
+    def notes(self, name: str) -> list[str]:
+        """Return notes on one derivative, or on the value."""
+        word, worst = self.verdict.word, self.worst
+        where = name if worst is None else _entry(name, worst.index)
+        if word in ("agree", "skipped"):
+            if self.digits == 0 and worst is not None:
+                return [f"{where}: the true value is 0, {worst.engine!r} is rounding"]
+            return [] if self.lost is None else [f"{where}: rounding costs {self.lost} bits, {self.digits} digits are right"]
+        if self.kinks:
+            return [
+                f"{_entry(name, k.index)}: {word}, {f'the function {k.jump}; ' if k.jump else ''}{k.sides}; "
+                f"chosen is {k.chosen:g}" + (f" (convention: {k.convention})" if k.convention else "")
+                for k in self.kinks[:3]
+            ] + ([f"{name}: and {len(self.kinks) - 3} more kinks"] if len(self.kinks) > 3 else [])
+        if word != "mismatch" or worst is None:
+            return [f"{where}: {word}, {self.reason}"] if self.reason else []
+        if (self.reason or "").startswith("the result is"):
+            return [f"{where}: MISMATCH, {self.reason}"]
+        count = f"; {self.wrong} of {self.entries[1]} entries are wrong" if self.entries and self.entries[1] > 1 else ""
+        wrong = f"{where}: MISMATCH, the engine has {worst.engine!r}, the reference {worst.reference!r}{count}"
+        return [wrong, *([f"{where}: {self.reason}"] if self.reason else [])]
+
+
+def _entry(name: str, index: tuple[int, ...]) -> str:
+    return f"{name}[{', '.join(map(str, index))}]" if index else name
 
 
 def honest(check: VariableCheck, dtype: str | None) -> None:
@@ -139,8 +185,10 @@ ALGEBRA, POINTS = "algebra", "points"  # what has decided a claim that is a form
 
 
 @dataclass(eq=False, repr=False)
-class Claim(Short):
+class Claim(Data):
     """Somebody's statement about a result, and what became of it."""
+
+    JSON = "of kind verdict worst relation? text? reason? difference? decided_by? points?"
 
     of: str
     kind: str  # "formula", "numbers", "assert" or "value"
@@ -157,8 +205,10 @@ class Claim(Short):
 
 
 @dataclass(eq=False, repr=False)
-class Departure(Short):
+class Departure(Data):
     """Where a wrong gradient begins: the adjoint of a node that an operation made wrong, and that operation's place."""
+
+    JSON = "node made_by index engine reference place"
 
     node: str
     made_by: str
@@ -177,8 +227,10 @@ class Departure(Short):
 
 
 @dataclass(eq=False, repr=False)
-class Rewrite(Short):
+class Rewrite(Data):
     """The function written with all repairs, and the most bits that its value or an entry of a gradient loses, before and with them."""
+
+    JSON = "text lost_bits=lost left_bits=left where?"
 
     text: str
     lost: int
@@ -193,8 +245,10 @@ class Rewrite(Short):
 
 
 @dataclass(eq=False, repr=False)
-class Check(Short):
+class Check(Data):
     """The cross-check of one result."""
+
+    JSON = "verdict variables value? claims? reason? over? repairs? rewrite? departs?"
 
     verdict: Verdict
     variables: dict[str, VariableCheck] = field(default_factory=dict)
@@ -229,3 +283,10 @@ class Check(Short):
     def worst(self) -> Verdict:
         """The gravest of the cross-check and the claims."""
         return max([self.verdict, *(claim.verdict for claim in self.claims)])
+
+
+def check_of(data: Any) -> Check:
+    """A verdict from what was kept of it. Raises ValueError for what is none."""
+    import msgspec
+
+    return msgspec.convert(data, Check)

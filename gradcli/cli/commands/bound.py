@@ -10,7 +10,6 @@ import typer
 
 from gradcli.cli.commands import STYLE
 from gradcli.cli.commands.shared_options import Color, Dialect, ExpressionCommand, Files, Limit
-from gradcli.cli.exit_codes import FINE, code_of
 from gradcli.cli.request import BoundRequest
 from gradcli.errors import UsageError
 
@@ -60,22 +59,11 @@ def run(request: BoundRequest) -> int:
     from gradcli.cli.inputs.option_values import bound_width, limits_of
     from gradcli.cli.inputs.ranges import bound_inputs
     from gradcli.cli.request import BOUND_FORMATS
-    from gradcli.cli.write.bound_writers import bound_writer
+    from gradcli.cli.write.results import Writer, write_all
     from gradcli.query.bounds import AskedBounds
 
     limits = limits_of(request, BOUND_FORMATS)
     given = bound_inputs(request, limits)
     asked = AskedBounds(given.box, bound_width(request), request.lipschitz)
-    bounding = Bounding(given, limits, asked, request.dialect)
-    writer = bound_writer(request.output_format, request.color)
-    codes = set()
-    try:
-        for record in bounding.records():
-            writer.show(record)
-            codes.add(FINE if record.error is None else code_of(record.error.error))
-    finally:
-        if codes:
-            writer.end()
-    if not codes:
-        raise UsageError("nothing to bound", help="gradcli bound 'x*(1-x)' x=0..1")
-    return max(codes)
+    nothing = UsageError("nothing to bound", help="gradcli bound 'x*(1-x)' x=0..1")
+    return write_all(Bounding(given, asked).records(), Writer(request.output_format, request.color), nothing)

@@ -10,7 +10,6 @@ import typer
 
 from gradcli.cli.commands import STYLE
 from gradcli.cli.commands.shared_options import Color, Dialect, ExpressionCommand, FailFast, Files, InputFormat, Limit, joined
-from gradcli.cli.exit_codes import FINE, FOUND, code_of, say_remarks
 from gradcli.cli.request import FORMULA_FORMATS, DiffRequest
 from gradcli.errors import UsageError
 from gradcli.query.options import MOST_TIMES
@@ -64,12 +63,15 @@ def differentiate(
     return partial(run, request)
 
 
-def run(request: DiffRequest) -> int:
-    """Differentiate everything that was asked for and give the exit code. Raises GradcliError for what is wrong with the request."""
+def run(request: DiffRequest, *, only_last: bool = False) -> int:
+    """Differentiate everything that was asked for, and give the exit code. Raises GradcliError for what is wrong with the request.
+
+    only_last  whether bindings are no equations to differentiate, but what the last expression is made of
+    """
     from gradcli.cli.decide.differentiation import Differentiation
     from gradcli.cli.inputs.option_values import diff_format, limits_of
-    from gradcli.cli.inputs.positionals import diff_inputs, helped, programs_of
-    from gradcli.cli.write.derivative_writers import derivative_writer
+    from gradcli.cli.inputs.positionals import diff_inputs, programs_of
+    from gradcli.cli.write.results import Writer, write_all
     from gradcli.query.general_derivatives import Asked
 
     limits = limits_of(request, FORMULA_FORMATS)
@@ -81,22 +83,13 @@ def run(request: DiffRequest) -> int:
     )  # fmt: skip
     programs = programs_of(given.inputs, limits, request.dtype, request.random_state or 0, request.dialect)
     differentiation = Differentiation(given, programs, asked)
-    writer = derivative_writer(kind, request.color)
-    codes, said = set(), FINE
-    try:
-        for record in differentiation.records():
-            if record.error is not None and given.inputs.expression is not None:
-                helped(record.error, "diff", given.inputs)
-            if not request.quiet or record.error is not None or record.failed:
-                writer.show(record)
-            codes.add(code_of(record.error.error) if record.error else FOUND if record.failed else FINE)
-            if request.fail_fast and max(codes):
-                break
-        else:
-            said = say_remarks(differentiation.remarks) if given.inputs.files else FINE
-    finally:
-        if codes:
-            writer.end()
-    if not codes:
-        raise UsageError("nothing to differentiate", help="gradcli diff 'x^3*sin(x)'")
-    return max(*codes, said)
+    records = differentiation.records()
+    return write_all(
+        [*records][-1:] if only_last else records,
+        Writer(kind, request.color, quiet=request.quiet),
+        UsageError("nothing to differentiate", help="gradcli diff 'x^3*sin(x)'"),
+        command="diff",
+        inputs=given.inputs,
+        remarks=list if only_last else differentiation.remarks,
+        fail_fast=request.fail_fast,
+    )

@@ -3,14 +3,12 @@
 # Annotations are not postponed here: typer would compile each of them from its text, several times, at every start.
 
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gradcli.cli import interrupts
 from gradcli.cli.commands import STYLE
 from gradcli.cli.commands.shared_options import (
     BACKEND,
@@ -27,12 +25,12 @@ from gradcli.cli.commands.shared_options import (
     Wrt,
     joined,
 )
-from gradcli.cli.exit_codes import FINE, FOUND, code_of, say_remarks
 from gradcli.cli.request import FORMATS, EvalRequest
 from gradcli.errors import UsageError
 
 if TYPE_CHECKING:
     from gradcli.cli.inputs.positionals import Inputs
+    from gradcli.cli.write.results import Writer
     from gradcli.cli.write.saving import SavedArrays
     from gradcli.limits import Limits
 
@@ -126,7 +124,7 @@ def run(request: EvalRequest) -> int:
     from gradcli.cli.decide.evaluation import Evaluation
     from gradcli.cli.inputs.option_values import eval_options, limits_of
     from gradcli.cli.inputs.positionals import eval_inputs, programs_of
-    from gradcli.cli.write.writers import writer_of
+    from gradcli.cli.write.results import write_all
 
     limits = limits_of(request, FORMATS)
     inputs = eval_inputs(request)
@@ -140,42 +138,42 @@ def run(request: EvalRequest) -> int:
 
         options = replace(options, covariances=covariances_of(request.cov, programs, request.random_state or 0))
     evaluation = Evaluation(inputs, programs, options, request.random_state or 0)
-    codes, said = set(), FINE
-    writing = closing(writer_of(request, None if arrays is None else arrays.save))  # which shows what there is, whatever happens
-    with writing as writer:
-        for record in evaluation.records():
-            interrupts.check()
-            if record.error is not None and inputs.expression is not None:
-                from gradcli.cli.inputs.positionals import helped
-
-                helped(record.error, "eval", inputs)
-            writer.write(record)
-            codes.add(code_of(record.error.error) if record.error else FOUND if record.failed else FINE)
-            if request.fail_fast and max(codes):
-                break
-        else:
-            said = say_remarks(evaluation.remarks) if inputs.files else FINE
-    if not codes:
-        from gradcli.cli.inputs.positionals import instead_of_nothing
-
-        raise UsageError("nothing to evaluate", help=instead_of_nothing(inputs))
-    return max(*codes, said)
+    return write_all(
+        evaluation.records(),
+        _writer(request, arrays),
+        UsageError("nothing to evaluate"),
+        command="eval",
+        inputs=inputs,
+        remarks=evaluation.remarks,
+        fail_fast=request.fail_fast,
+    )
 
 
 def _chunk_by_chunk(request: EvalRequest, place: str, inputs: "Inputs", limits: "Limits") -> int:
     """What is past memory, or past this machine."""
     from gradcli.cli.decide.chunked import chunked_record
     from gradcli.cli.inputs.option_values import eval_options
+    from gradcli.cli.write.results import write_all
     from gradcli.cli.write.saving import SavedArrays, targets_of
-    from gradcli.cli.write.writers import writer_of
 
     eval_options(request, None)
     targets = targets_of(request.save)
     record = chunked_record(request, place, inputs, targets, limits)
     whole = {name: path for name, path in targets.items() if name == "value" or name in (record.grad or {})}
-    with closing(writer_of(request, SavedArrays(whole).save if whole else None)) as writer:
-        writer.write(record)
-    return code_of(record.error.error) if record.error else FOUND if record.failed else FINE
+    return write_all([record], _writer(request, SavedArrays(whole) if whole else None), UsageError("nothing to evaluate"))
+
+
+def _writer(request: EvalRequest, arrays: "SavedArrays | None") -> "Writer":
+    from gradcli.cli.write.results import Writer
+
+    return Writer(
+        request.output_format,
+        request.color,
+        request.digits,
+        one_alone=False,
+        quiet=request.quiet,
+        save=None if arrays is None else arrays.save,
+    )
 
 
 def _saved_arrays(texts: list[str]) -> "SavedArrays | None":

@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from gradcli.cli import interrupts
 from gradcli.cli.commands import STYLE
 from gradcli.cli.commands.shared_options import (
     Color,
@@ -23,13 +22,10 @@ from gradcli.cli.commands.shared_options import (
     Wrt,
     joined,
 )
-from gradcli.cli.exit_codes import FINE, FOUND, code_of, say_remarks
 from gradcli.cli.request import EXPLAIN_FORMATS, ExplainRequest
 from gradcli.errors import UsageError
 
 app = typer.Typer(**STYLE)
-
-DIGITS = 6  # to which text rounds numbers
 
 
 @app.command(
@@ -98,8 +94,8 @@ def run(request: ExplainRequest) -> int:
     """Explain everything that was asked for and give the exit code. Raises GradcliError for what is wrong with the request."""
     from gradcli.cli.decide.explanations import Explanations
     from gradcli.cli.inputs.option_values import explain_options, limits_of
-    from gradcli.cli.inputs.positionals import eval_inputs, helped, instead_of_nothing, programs_of
-    from gradcli.cli.write.explanation_writers import explanation_writer
+    from gradcli.cli.inputs.positionals import eval_inputs, programs_of
+    from gradcli.cli.write.results import Writer, write_all
     from gradcli.explanations.explaining import AskedExplanation
 
     limits = limits_of(request, EXPLAIN_FORMATS)
@@ -108,23 +104,12 @@ def run(request: ExplainRequest) -> int:
     programs = programs_of(inputs, limits, request.dtype, request.random_state or 0, request.dialect)
     asked = AskedExplanation(request.why, request.steps, request.latex or request.output_format == "latex")
     explanations = Explanations(inputs, programs, options, request.random_state or 0, asked)
-    writer = explanation_writer(request.output_format, request.color, request.digits or DIGITS, request.out)
-    codes, said = set(), FINE
-    try:
-        for explanation in explanations.all():
-            interrupts.check()
-            record = explanation.record
-            if record.error is not None and inputs.expression is not None:
-                helped(record.error, "explain", inputs)
-            writer.show(explanation)
-            codes.add(code_of(record.error.error) if record.error else FOUND if record.failed and not request.why else FINE)
-            if request.fail_fast and max(codes):
-                break
-        else:
-            said = say_remarks(explanations.remarks) if inputs.files else FINE
-    finally:
-        if codes:
-            writer.end()
-    if not codes:
-        raise UsageError("nothing to explain", help=instead_of_nothing(inputs))
-    return max(*codes, said)
+    return write_all(
+        explanations.all(),
+        Writer(request.output_format, request.color, request.digits, out=request.out),
+        UsageError("nothing to explain"),
+        command="explain",
+        inputs=inputs,
+        remarks=explanations.remarks,
+        fail_fast=request.fail_fast,
+    )

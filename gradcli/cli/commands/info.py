@@ -29,7 +29,7 @@ def run(output_format: str) -> int:
     from gradcli.cli.write.streams import prepare, put, put_text
     from gradcli.cli.write.surroundings import DEPENDS, surroundings
     from gradcli.inert import printable
-    from gradcli.report.json_text import encoded
+    from gradcli.report.data import encoded
 
     if output_format not in ("text", "json"):
         raise UsageError(f"unknown format {output_format!r}", help="text or json")

@@ -10,7 +10,6 @@ import typer
 
 from gradcli.cli.commands import STYLE
 from gradcli.cli.commands.shared_options import Color, Dialect, ExpressionCommand, Files, Limit, joined
-from gradcli.cli.exit_codes import FINE, FOUND, code_of
 from gradcli.cli.request import PlotRequest
 from gradcli.errors import UsageError
 
@@ -85,7 +84,8 @@ def run(request: PlotRequest) -> int:
     from gradcli.cli.inputs.option_values import limits_of
     from gradcli.cli.inputs.ranges import PLOT_EXAMPLE, plot_inputs, refuse_idle
     from gradcli.cli.request import PLOT_FORMATS
-    from gradcli.cli.write.plot_writers import write
+    from gradcli.cli.write.plots import write
+    from gradcli.cli.write.results import exit_code
 
     limits = limits_of(request, PLOT_FORMATS)
     refuse_idle(request)
@@ -98,4 +98,4 @@ def run(request: PlotRequest) -> int:
     if not records:
         raise UsageError("nothing to plot", help=PLOT_EXAMPLE)
     write(records, request)
-    return max(FOUND if r.failed else FINE if r.error is None else code_of(r.error.error) for r in records)
+    return max(map(exit_code, records))

@@ -59,7 +59,7 @@ def run(request: ReplRequest) -> int:
         from gradcli.cli.repl.prompt import converse as talk
         from gradcli.cli.repl.prompt import history_file
         from gradcli.cli.repl.session import Session
-        from gradcli.cli.write.writers import is_styled
+        from gradcli.cli.write.results import is_styled
 
         session = Session(run_command, transcript, styled=True)
         if request.file is not None:

@@ -4,36 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradcli.cli.decide.texts import texts
+from gradcli.cli.decide.texts import Answers, Text
 from gradcli.cli.inputs.ranges import BoundInputs
-from gradcli.containment import contained
-from gradcli.errors import UsageError
-from gradcli.limits import Limits
-from gradcli.query.bounds import AskedBounds, bounds, failed, refuse_unknown
+from gradcli.language.run import Program
+from gradcli.query.bounds import AskedBounds, bounds, refuse_unknown
 from gradcli.report.bound_record import BoundRecord
 
 
-class Bounding:
+class Bounding(Answers[BoundRecord]):
     """The results of all inputs, in order."""
 
-    def __init__(self, given: BoundInputs, limits: Limits, asked: AskedBounds, dialect: str | None) -> None:
-        self.inputs, self.programs, self.asked, self.limits = given.inputs, given.programs, asked, limits
+    kind, command = BoundRecord, "bound"
 
-    def records(self) -> Iterator[BoundRecord]:
-        """The results in order. Raises UnknownNameError for a name of the box that an expression alone does not have."""
-        for text in texts(self.inputs, self.programs, 0):
-            if text.program is None:
-                raise UsageError("'gradcli bound' reads programs, not records")
-            found = []
-            try:
-                for record in bounds(text.program, text.lines, text.name, self.asked, stream=text.stream):
-                    found.append(record)
-                    if text.path is not None:
-                        yield record
-            except Exception as error:
-                yield failed(contained(error))
-                continue
-            if text.path is None:
-                if all(record.error is None for record in found):
-                    refuse_unknown(text.program, self.asked.box)
-                yield from found
+    def __init__(self, given: BoundInputs, asked: AskedBounds) -> None:
+        super().__init__(given.inputs, given.programs, 0)
+        self.asked = asked
+
+    def of_program(self, text: Text, program: Program) -> Iterator[BoundRecord]:
+        return bounds(program, text.lines, text.name, self.asked, stream=text.stream)
+
+    def of_expression(self, found: Iterator[BoundRecord], text: Text) -> Iterator[BoundRecord]:
+        """The ranges, unless the expression lacks a name of the box."""
+        records = [*found]
+        if text.program is not None and all(record.error is None for record in records):
+            refuse_unknown(text.program, self.asked.box)
+        return iter(records)

@@ -26,7 +26,6 @@ from gradcli.language.tree import Assertion, Query, Statement
 from gradcli.limits import Limits
 from gradcli.query.bindings import Programs
 from gradcli.query.cases import CheckedLines, checked, claimed, line_of, marks_of, name_of, outcome_of, unreached
-from gradcli.query.evaluate import failed
 from gradcli.query.options import CHECKING, ClaimInput, Options, Policy, policy_of
 from gradcli.query.unused_names import UsedNames, refuse_unknown_in
 from gradcli.reference.deadline import OutOfTime, deadline
@@ -370,7 +369,7 @@ class Cases:
                 yield outcome_of(record, name_of(record), seconds, policy.fail_on)
                 started = time.perf_counter()
         except Exception as error:  # around a record: in reading, in naming it
-            record = failed(contained(error))
+            record = Record.of_error(contained(error))
             record.file = piece.path
             yield outcome_of(record, name_of(record), time.perf_counter() - started, policy.fail_on)
 
@@ -469,6 +468,6 @@ def _touches(statement: Statement | GradcliError, lines: range) -> bool:
 
 
 def _unreadable(error: GradcliError, path: str) -> Record:
-    record = failed(error)
+    record = Record.of_error(error)
     record.file = record.file or (None if path == "-" else path)
     return record

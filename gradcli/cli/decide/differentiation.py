@@ -2,41 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from gradcli.cli.decide.texts import texts
+from gradcli.cli.decide.texts import Answers, Text
 from gradcli.cli.inputs.positionals import DiffInputs
-from gradcli.containment import contained
 from gradcli.errors import ParseError, Source, UsageError, text_lines
-from gradcli.files.jsonl import InputRecord, parse_record
-from gradcli.files.npy import folder_of
+from gradcli.files.jsonl import InputRecord
 from gradcli.language.run import Program
 from gradcli.query.bindings import Programs
-from gradcli.query.cases import RecordLines, said_of
-from gradcli.query.general_derivatives import Asked, derivatives, failed, refuse_absent
+from gradcli.query.cases import RecordLines
+from gradcli.query.general_derivatives import Asked, derivatives, refuse_absent
+from gradcli.query.options import Policy
 from gradcli.query.unused_names import UsedNames
 from gradcli.report.derivative_record import DerivativeRecord
 
 
-class Differentiation:
+class Differentiation(Answers[DerivativeRecord]):
     """The results of all inputs, in order."""
 
-    def __init__(self, given: DiffInputs, programs: Programs, asked: Asked) -> None:
-        self.inputs, self.programs, self.asked = given.inputs, programs, replace(asked, names=given.names)
-        self.names = UsedNames()
-        self.done: list[DerivativeRecord] = []
+    kind = DerivativeRecord
 
-    def records(self) -> Iterator[DerivativeRecord]:
-        """The results in order, each as soon as it is there. Raises UnknownNameError for a name that an expression alone does not have."""
-        for text in texts(self.inputs, self.programs, self.asked.state):
-            if text.program is None:
-                assert text.path is not None
-                yield from self._of_records(text.lines, text.path)
-                continue
-            found = self._of_program(text.program, text.lines, text.name, text.stream)
-            yield from found if self.inputs.files else self._with_remarks(found)
+    def __init__(self, given: DiffInputs, programs: Programs, asked: Asked) -> None:
+        super().__init__(given.inputs, programs, asked.state)
+        self.asked = replace(asked, names=given.names)
+        self.done: list[DerivativeRecord] = []
 
     def remarks(self) -> list[str]:
         """What is to be said when all is done. Raises UnknownNameError for a name to differentiate by that nothing has."""
@@ -45,60 +36,49 @@ class Differentiation:
             return []
         return self.names.unmentioned(self.programs.values, replace(self.asked.options, wrt=self.asked.names))
 
-    def _with_remarks(self, found: Iterator[DerivativeRecord]) -> Iterator[DerivativeRecord]:
-        """The records of the only program: the names of the whole run are known before anything is shown."""
-        alone = list(found)
+    def of_expression(self, found: Iterator[DerivativeRecord], text: Text) -> Iterator[DerivativeRecord]:
+        """The results of a program; of the only one, the names of the whole run are known before anything is shown."""
+        if self.inputs.files:
+            return found
+        alone = [*found]
         remarks = self.remarks()
         if alone and alone[-1].error is None:
             alone[-1].warnings += remarks
-        yield from alone
+        return iter(alone)
 
-    def _of_program(self, program: Program, lines: Iterable[str], name: str | None, stream: bool) -> Iterator[DerivativeRecord]:
-        try:
-            for record in derivatives(program, lines, name, self.asked, stream=stream):
-                self.done.append(record)
-                yield record
-        except Exception as error:
-            self.names.unread = True
-            yield failed(contained(error))
-        self.names.add(program.scope)
+    def of_program(self, text: Text, program: Program) -> Iterator[DerivativeRecord]:
+        for record in derivatives(program, text.lines, text.name, self.asked, stream=text.stream):
+            self.done.append(record)
+            yield record
 
-    def _of_records(self, lines: Iterable[str], path: str) -> Iterator[DerivativeRecord]:
-        """The results of JSON Lines records: what they expect is for `gradcli check` to judge."""
-        reader = RecordLines(self.programs, self.names)
-        name = None if path == "-" else path
-        try:
-            for number, line in enumerate(lines, 1):
-                if line.strip():
-                    record = self._of_record(reader, line, path, f"{name or '<stdin>'}:{number}")
-                    record.file, record.line, record.column, record.record_line = name, number, 1, True
-                    self.done.append(record)
-                    yield record
-        except Exception as error:
-            self.names.unread = True
-            yield failed(contained(error))
+    def of_records(self, text: Text) -> Iterator[DerivativeRecord]:
+        reader = FormulaRecords(self.programs, self.names, self.asked)
+        for record in reader.results(text.lines, text.path or "", Policy(self.asked.options, self.state)):
+            self.done.append(record)
+            yield record
 
-    def _of_record(self, reader: RecordLines, line: str, path: str, where: str) -> DerivativeRecord:
-        given: InputRecord | None = None
-        try:
-            given = parse_record(line, self.programs.limits, folder_of(path))
-            return self._of_given(reader, given, folder_of(path), where)
-        except Exception as unforeseen:
-            error = contained(unforeseen)
-            known = error.record if given is None else said_of(given)
-            record = failed(error, id=known.get("id"), expr=known.get("expr") or "")
-            record.meta = known.get("meta")
-            return record
 
-    def _of_given(self, reader: RecordLines, given: InputRecord, folder: Path, where: str) -> DerivativeRecord:
+class FormulaRecords(RecordLines):
+    """JSON Lines records to formulas: what they expect is for `gradcli check` to judge."""
+
+    kind = DerivativeRecord
+
+    def __init__(self, programs: Programs, names: UsedNames, asked: Asked) -> None:
+        super().__init__(programs, names)
+        self.asked = asked
+
+    def of_given(  # type: ignore[override]
+        self, given: InputRecord, policy: Policy, where: str, folder: Path
+    ) -> DerivativeRecord:
         if given.seed is not None:
             raise UsageError("the record has a seed, and formulas take none")
-        values = {**reader.values(given, self.asked.state, {}), **self.programs.values}
-        program = self.programs.fresh(self.asked.state, self.programs.loader(folder), values, given.dialect)
+        values = {**self.values(given, policy.state, {}), **self.programs.values}
+        program = self.programs.fresh(policy.state, self.programs.loader(folder), values, given.dialect)
         asked = replace(self.asked, names=self.asked.names or given.wrt)
         found = list(derivatives(program, text_lines(given.expr), where, asked, given.id))
         self.names.mentioned |= program.scope.mentioned
         empty = ParseError("the record's 'expr' has nothing to differentiate", source=Source(given.expr))
-        record = next((each for each in found if each.error is not None), found[-1] if found else failed(empty, id=given.id))
-        record.expr, record.meta = given.expr, given.meta
+        record = found[-1] if found else DerivativeRecord.of_error(empty, id=given.id)
+        record = next((each for each in found if each.error is not None), record)
+        record.expr = given.expr
         return record

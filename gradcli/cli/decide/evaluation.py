@@ -2,69 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from gradcli.cli.decide.texts import texts
+from gradcli.cli.decide.texts import Answers, Text
 from gradcli.cli.inputs.positionals import Inputs
-from gradcli.containment import contained
 from gradcli.language.run import Program
 from gradcli.query.bindings import Programs
-from gradcli.query.evaluate import failed, records
+from gradcli.query.evaluate import records
 from gradcli.query.options import Options
-from gradcli.query.unused_names import UsedNames, refuse_unknown_in
+from gradcli.query.unused_names import refuse_unknown_in
 from gradcli.report.records import Record
 
 
-class Evaluation:
+class Evaluation(Answers[Record]):
     """The results of all inputs, in order.
 
     free  whether names that are asked for may do without values
     """
 
+    kind = Record
+
     def __init__(self, inputs: Inputs, programs: Programs, options: Options, state: int, free: bool = False) -> None:
-        self.inputs, self.programs, self.options, self.state = inputs, programs, options, state
-        self.names = UsedNames()
+        super().__init__(inputs, programs, state)
+        self.options = options
         if inputs.expression is not None and not inputs.files:  # the names of the whole run are known at once
             refuse_unknown_in(inputs.expression, options, programs.values, programs.limits, free)
-
-    def records(self) -> Iterator[Record]:
-        """The results in order, each as soon as it is there."""
-        for text in texts(self.inputs, self.programs, self.state):
-            if text.program is None:
-                assert text.path is not None
-                yield from self._of_records(text.lines, text.path)
-                continue
-            found = self._of_program(text.program, text.lines, text.name, text.stream)
-            yield from found if self.inputs.files else self._with_remarks(found)
 
     def remarks(self) -> list[str]:
         """What is to be said when all is done. Raises an error for names in wrt and freeze that nobody has."""
         return self.names.remarks(self.programs.values, self.options, several=bool(self.inputs.files))
 
-    def _of_program(self, program: Program, lines: Iterable[str], name: str | None, stream: bool) -> Iterator[Record]:
+    def of_program(self, text: Text, program: Program) -> Iterator[Record]:
         cache = self.programs.cache if self.inputs.files and self.options.bare else None  # one expression is not worth its imports
-        try:
-            yield from records(program, lines, name, self.options, cache, stream)
-        except Exception as error:
-            self.names.unread = True
-            yield failed(contained(error))
-        self.names.add(program.scope)
+        return records(program, text.lines, text.name, self.options, cache, text.stream)
 
-    def _with_remarks(self, found: Iterator[Record]) -> Iterator[Record]:
-        """The records of the only program, the last one with what is known then."""
+    def of_expression(self, found: Iterator[Record], text: Text) -> Iterator[Record]:
+        """The results of a program, the last one of the only program with what is known then."""
         last: Record | None = None
         for record in found:
             if last is not None:
                 yield last
             last = record
         if last is not None:
-            if last.error is None:
+            if last.error is None and not self.inputs.files:
                 last.warnings += self.remarks()
             yield last
 
-    def _of_records(self, lines: Iterable[str], path: str) -> Iterator[Record]:
+    def of_records(self, text: Text) -> Iterator[Record]:
         from gradcli.query.cases import RecordLines
         from gradcli.query.options import Policy
 
         record_lines = RecordLines(self.programs, self.names)
-        return record_lines.results(lines, path, Policy(self.options, self.state))
+        return record_lines.results(text.lines, text.path or "", Policy(self.options, self.state))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 
 from gradcli.cli.decide.differentiation import Differentiation
 from gradcli.cli.decide.evaluation import Evaluation
@@ -19,8 +19,8 @@ from gradcli.query.general_derivatives import Asked
 from gradcli.query.general_formulas import General
 from gradcli.query.options import Options
 from gradcli.report.derivative_record import DerivativeRecord
-from gradcli.report.explanation import Explanation
-from gradcli.report.records import Record
+from gradcli.report.records import Answer, Record
+from gradcli.report.shown_explanation import ShownExplanation
 
 
 class Kept(Inputs):
@@ -41,7 +41,7 @@ class Explanations:
     """The explanations of all queries of a run, in order; asserts are evaluated, and explained by nothing."""
 
     def __init__(self, inputs: Inputs, programs: Programs, options: Options, state: int, asked: AskedExplanation | None = None) -> None:
-        self._found: dict[int, Explanation] = {}  # by records that are under way
+        self._found: dict[int, ShownExplanation] = {}  # by records that are under way
         self.asked = asked or AskedExplanation()
         inputs = Kept(inputs) if self.asked.steps else inputs
         self.inputs, self.programs, self.options, self.state = inputs, programs, options, state
@@ -50,7 +50,7 @@ class Explanations:
         self.evaluation = Evaluation(inputs, programs, replace(options, observer=self._observe), state, self.derives)
         self.remarks = self.evaluation.remarks
 
-    def all(self) -> Iterator[Explanation]:
+    def all(self) -> Iterator[ShownExplanation]:
         """The explanations; of an expression whose names have no values, and whose derivation is asked for, that."""
         for record in self.evaluation.records():
             found = self._found.pop(id(record), None)
@@ -59,13 +59,13 @@ class Explanations:
                 if lacks_values and self.derives:
                     yield from self._derived()
                     return
-                found = Explanation(record)
+                found = ShownExplanation(record)
             yield found
 
     def _observe(self, program: Program, lowered: Lowered, wrt: Mapping[str, Expr], record: Record) -> None:
         self._found[id(record)] = explained(program, lowered, wrt, record, self.asked)
 
-    def _derived(self) -> Iterator[Explanation]:
+    def _derived(self) -> Iterator[ShownExplanation]:
         """Derivations for all values of the names, as `gradcli diff` has the formulas."""
         made: dict[int, General] = {}
 
@@ -80,7 +80,7 @@ class Explanations:
         for record in differentiation.records():
             if not self._is_of_the_expression(record):
                 continue
-            explanation = Explanation(_as_record(record))
+            explanation = ShownExplanation(_as_record(record))
             general = made.get(id(record))
             if general is not None and record.error is None:
                 explanation.steps = derivations(
@@ -96,7 +96,4 @@ class Explanations:
 
 def _as_record(record: DerivativeRecord) -> Record:
     """What a record of formulas says, as one of a query without a value."""
-    made = Record(record.expr, record.id, record.file, record.line, record.column)
-    made.read_as, made.dialect, made.check, made.error = record.read_as, record.dialect, record.check, record.error
-    made.warnings, made.meta, made.record_line = record.warnings, record.meta, record.record_line
-    return made
+    return Record(**{each.name: getattr(record, each.name) for each in fields(Answer)})

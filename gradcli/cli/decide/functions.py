@@ -52,7 +52,6 @@ from gradcli.inert import shell_command
 from gradcli.limits import Limits
 from gradcli.query.bindings import Programs
 from gradcli.query.cases import left_undecided, outcome_of
-from gradcli.query.evaluate import failed
 from gradcli.query.options import CHECKING, Policy
 from gradcli.query.unused_names import UsedNames
 from gradcli.reference.deadline import REACHED
@@ -466,7 +465,7 @@ class ListedFunctions:
 
 
 def _with(record: Record, error: GradcliError) -> Record:
-    told = failed(error, id=record.id, expr=record.expr)
+    told = Record.of_error(error, id=record.id, expr=record.expr)
     told.file, told.line, told.record_line, told.xfail = record.file, record.line, True, record.xfail
     return told
 

@@ -25,9 +25,9 @@ from gradcli.cli.request import CheckRequest
 from gradcli.containment import contained
 from gradcli.errors import GradcliError, InternalError
 from gradcli.query.cases import name_of, outcome_of
-from gradcli.query.evaluate import failed
 from gradcli.query.unused_names import UsedNames
 from gradcli.report.outcomes import Outcome
+from gradcli.report.records import Record
 
 # -- Processes that decide pieces of work: each has a pipe of its own, ends with its parent
 # whatever ends that, and may die alone.
@@ -245,7 +245,7 @@ def _of_death(piece: Piece, line: int | None, ending: str, fail_on: tuple[str, .
             given = json.loads(text) if len(text) <= _LONG else None
             said = given if isinstance(given, dict) else {}
     expr = said.get("expr")
-    record = failed(error, id=said.get("id"), expr=expr if isinstance(expr, str) else "")
+    record = Record.of_error(error, id=said.get("id"), expr=expr if isinstance(expr, str) else "")
     record.file, record.line = (None if piece.path == "-" else piece.path), line or 1
     record.record_line = isinstance(piece, Batch)
     return outcome_of(record, name_of(record), fail_on=fail_on)

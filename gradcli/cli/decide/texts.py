@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import ClassVar, Generic, NamedTuple, TypeVar
 
 from gradcli.cli.inputs.positionals import Inputs, is_stream
-from gradcli.errors import text_lines
+from gradcli.containment import contained
+from gradcli.errors import UsageError, text_lines
 from gradcli.files.npy import folder_of
 from gradcli.language.run import Program
 from gradcli.query.bindings import Programs
+from gradcli.query.unused_names import UsedNames
+from gradcli.report.records import Answer
+
+Kind = TypeVar("Kind", bound=Answer)
 
 
 class Text(NamedTuple):
@@ -42,3 +47,45 @@ def texts(inputs: Inputs, programs: Programs, state: int) -> Iterator[Text]:
         program = programs.fresh(state, programs.loader())
     text = inputs.expression
     yield Text(program, text_lines(text.removeprefix(" ") if text.startswith(" -") else text) or [""], None)
+
+
+class Answers(Generic[Kind]):
+    """The answers of a command to all inputs, in order, each as soon as it is there."""
+
+    kind: ClassVar[type[Answer]]
+    command: ClassVar[str] = ""
+
+    def __init__(self, inputs: Inputs, programs: Programs, state: int) -> None:
+        self.inputs, self.programs, self.state = inputs, programs, state
+        self.names = UsedNames()
+
+    def records(self) -> Iterator[Kind]:
+        """The answers. Raises GradcliError for names that an expression alone does not have, and for records where there are none."""
+        for text in texts(self.inputs, self.programs, self.state):
+            if text.path is None:
+                yield from self.of_expression(self._guarded(text), text)
+            else:
+                yield from self._guarded(text)
+
+    def _guarded(self, text: Text) -> Iterator[Kind]:
+        if text.program is None and self.command:
+            raise UsageError(f"'gradcli {self.command}' reads programs, not records")
+        try:
+            yield from self.of_records(text) if text.program is None else self.of_program(text, text.program)
+        except Exception as error:
+            self.names.unread = True
+            yield self.kind.of_error(contained(error))  # type: ignore[misc]
+        if text.program is not None:
+            self.names.add(text.program.scope)
+
+    def of_program(self, text: Text, program: Program) -> Iterator[Kind]:
+        """The answers to a program."""
+        raise NotImplementedError
+
+    def of_records(self, text: Text) -> Iterator[Kind]:
+        """The answers to JSON Lines records."""
+        raise NotImplementedError
+
+    def of_expression(self, found: Iterator[Kind], text: Text) -> Iterator[Kind]:
+        """The answers to the expression of the command line, with what is known then."""
+        return found

@@ -7,7 +7,6 @@ import shlex
 import shutil
 import textwrap
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -67,33 +66,11 @@ def call(session: Session, words: list[str]) -> int:
     if settings.color != "auto" and not {"--format", "--color"} & {*words}:
         words += ["--color", settings.color]
     with typed(bindings):
-        command = asked(lambda **how: app(words, **how))
+        command: Any = asked(lambda **how: app(words, **how))
         if isinstance(command, int):
             return command
-        return _last_formula(command.args[0]) if words[0] == "diff" and isinstance(command, partial) else command()
-
-
-def _last_formula(request: Any) -> int:
-    """The derivative of the expression alone: bindings are equations to `gradcli diff`, which it differentiates, too."""
-    from gradcli.cli.decide.differentiation import Differentiation
-    from gradcli.cli.exit_codes import FOUND, code_of
-    from gradcli.cli.inputs.option_values import diff_format, limits_of
-    from gradcli.cli.inputs.positionals import diff_inputs, programs_of
-    from gradcli.cli.request import FORMULA_FORMATS
-    from gradcli.cli.write.derivative_writers import derivative_writer
-    from gradcli.query.general_derivatives import Asked
-
-    limits, kind, given = limits_of(request, FORMULA_FORMATS), diff_format(request), diff_inputs(request)
-    order = Asked(
-        order=request.order, latex=request.latex or kind == "latex", check=request.check, points=request.points,
-        state=request.random_state or 0, timeout=request.timeout,
-    )  # fmt: skip
-    programs = programs_of(given.inputs, limits, request.dtype, 0, request.dialect)
-    *_, record = Differentiation(given, programs, order).records()
-    writer = derivative_writer(kind, request.color)
-    writer.show(record)
-    writer.end()
-    return code_of(record.error.error) if record.error else FOUND if record.failed else FINE
+        code: int = command(only_last=True) if words[0] == "diff" else command()
+        return code
 
 
 def split(name: str, text: str) -> tuple[str, list[str]]:

@@ -8,8 +8,8 @@ from gradcli.cli.inputs.positionals import one_word
 from gradcli.cli.repl.commands import run_command
 from gradcli.cli.repl.prompt import is_complete
 from gradcli.cli.repl.session import Session, Transcript
+from gradcli.cli.write.results import is_styled
 from gradcli.cli.write.streams import put
-from gradcli.cli.write.writers import is_styled
 from gradcli.limits import DEFAULT
 
 

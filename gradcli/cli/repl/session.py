@@ -342,9 +342,9 @@ class Session:
         return Options(wrt=names_of(settings.wrt), check=settings.check, formula=settings.formula)
 
     def _shown(self) -> Show:
-        from gradcli.cli.write.writers import shown_by
+        from gradcli.cli.write.results import Writer
 
-        return shown_by("text", self.transcript.settings.digits, self.transcript.settings.color).show
+        return Writer("text", self.transcript.settings.color, self.transcript.settings.digits).write
 
     # -- what commands do --------------------------------------------------------------------------------------------------
 

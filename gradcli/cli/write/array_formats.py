@@ -10,7 +10,7 @@ from typing import BinaryIO
 import numpy as np
 
 from gradcli.errors import UsageError
-from gradcli.report.dictionaries import numbers
+from gradcli.report.data import plain
 
 Arrays = Mapping[str, np.ndarray]  # by the names of what they are
 
@@ -29,7 +29,7 @@ def _npz(stream: BinaryIO, arrays: Arrays) -> None:
 
 def _json(stream: BinaryIO, arrays: Arrays) -> None:
     (array,) = arrays.values()
-    stream.write((json.dumps(numbers(array), allow_nan=False) + "\n").encode())
+    stream.write((json.dumps(plain(array), allow_nan=False) + "\n").encode())
 
 
 def _separated(separator: str) -> Callable[[BinaryIO, Arrays], None]:

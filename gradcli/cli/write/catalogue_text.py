@@ -10,7 +10,7 @@ from typing import Any
 
 from gradcli.errors import UnknownNameError
 from gradcli.query import catalogue
-from gradcli.report.json_text import encoded, plain_data
+from gradcli.report.data import encoded, plain
 
 
 def one(name: str, output_format: str) -> str:
@@ -64,7 +64,7 @@ def _listed(record: catalogue.Function, width: int) -> list[str]:
 
 
 def _json(data: Any) -> str:
-    return encoded(plain_data(data), 2)
+    return encoded(plain(data), 2)
 
 
 def _kink(kink: dict[str, str]) -> str:

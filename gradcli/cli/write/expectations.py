@@ -79,15 +79,15 @@ def _with_expectation(record: Record, line: str) -> str:
 
 def _expected(record: Record, before: dict[str, Any]) -> dict[str, Any]:
     """What a record is to expect: everything, or, if it expects something, the same with its mistakes corrected."""
-    from gradcli.report.dictionaries import numbers
+    from gradcli.report.data import plain
 
-    grad = {name: numbers(slope) for name, slope in (record.grad or {}).items()}
+    grad = {name: plain(slope) for name, slope in (record.grad or {}).items()}
     if not before.get("grad") and before.get("value") is None:
-        return {**before, "value": numbers(record.value), "grad": grad}
+        return {**before, "value": plain(record.value), "grad": grad}
     wrong = _false_claims(record)
     corrected = dict(before)
     if "value" in wrong:
-        corrected["value"] = numbers(record.value)
+        corrected["value"] = plain(record.value)
     if before.get("grad"):
         corrected["grad"] = {}
         for given, claim in before["grad"].items():

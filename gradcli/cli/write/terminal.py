@@ -1,29 +1,20 @@
-"""Records on a terminal, with rich. User text is only ever passed as plain `Text`."""
+"""Results on a terminal, with rich. User text is only ever passed as plain `Text`."""
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 from rich import box
 from rich.cells import cell_len
 from rich.console import Console
-from rich.table import Table
+from rich.table import Table as Grid
 from rich.text import Text
 
 from gradcli.inert import display_width, padded, shown
-from gradcli.report.records import Record
-from gradcli.report.sheet import Sheet, judgement, sheet_of
-from gradcli.report.text import error_text
+from gradcli.report.lines import Line, Row, Table, label_width
 from gradcli.report.verdicts import Verdict
-
-if TYPE_CHECKING:
-    from gradcli.report.bound_record import BoundRecord
-    from gradcli.report.derivative_record import DerivativeRecord
-    from gradcli.report.derivative_sheet import Line
-    from gradcli.report.explanation import Explanation
 
 COLOURS = {
     Verdict.AGREE: "green", Verdict.KINK: "yellow", Verdict.ILL_CONDITIONED: "yellow", Verdict.UNDEFINED: "yellow",
@@ -31,191 +22,104 @@ COLOURS = {
 }  # fmt: skip
 _ONLY_NUMBERS = re.compile(r"\[[-+.,\[\]\se\d]*\]")
 _INDENT = 4
-_SIGNS = {Verdict.AGREE: "✓", Verdict.MISMATCH: "✗"}
-
-
+_SIGNS = {"agree": "✓", "mismatch": "✗"}
 _ROLES = {"heading": "bold", "id": "dim", "text": "", "number": "cyan", "formula": "green", "name": "bold cyan", "fact": "dim"}
 
 
-class Styled:
-    """Standard output and standard error with colours."""
+class Terminal:
+    """Results for a person: tables, colours, and errors on standard error."""
 
-    def __init__(self, forced: bool) -> None:
+    def __init__(self, digits: int | None, forced: bool) -> None:
+        self.digits = digits
         self.console, self.errors = console(sys.stdout, forced), console(sys.stderr, forced)
         self.unicode = (sys.stdout.encoding or "").lower().startswith("utf")
         self.first = True
 
-    def between(self) -> None:
-        """An empty line before all but the first record."""
+    def show(self, result: Any) -> None:
+        lines = [] if result.error is not None else result.lines(self.digits, max(20, self.console.width - _INDENT))
         if not self.first:
-            self.console.print()
+            self._print(Text())
         self.first = False
+        if result.error is not None:
+            show_error(self.errors, result.error_text())
+        labels = 7 if any(isinstance(line, Line) and line.kind == "value" for line in lines) else label_width(lines)
+        for line in lines:
+            if isinstance(line, Table):
+                self._derivatives(line)
+            else:
+                self._line(line, labels)
+        self.end()
 
     def end(self) -> None:
         self.console.file.flush()
 
-    def verdict(self, verdict: Verdict, text: str) -> Text:
-        """A verdict with what is said of it, broken between words."""
-        sign = _SIGNS.get(verdict, "!") if self.unicode else "*"
-        first, *rest = wrapped(judgement(verdict, text), self.console.width, _INDENT)
-        said = "\n".join([first[len(verdict.word) :], *(" " * _INDENT + line for line in rest)])
-        return _assembled((f"  {sign} {verdict.word}", COLOURS[verdict]), (said, "dim"))
+    def _print(self, text: Text) -> None:
+        self.console.print(text, soft_wrap=True)
 
+    def _line(self, line: Line, labels: int) -> None:
+        if line.label is None:
+            self._print(_assembled(*((part.text, _ROLES.get(part.role, part.role)) for part in line.parts)))
+        elif line.kind == "value":
+            self._value(line)
+        elif line.kind in COLOURS:
+            sign = _SIGNS.get(line.kind, "!") if self.unicode else "*"
+            first, *rest = wrapped(line.text, self.console.width, _INDENT)
+            said = "\n".join([first[len(line.kind) :], *(" " * _INDENT + text for text in rest)])
+            self._print(_assembled((f"  {sign} {line.kind}", COLOURS[Verdict(line.kind)]), (said, "dim")))
+        else:
+            label = "  " + padded(line.label, max(labels, display_width(line.label) + 2))
+            style = "bold cyan" if line.kind == "formula" else ""
+            first, *rest = wrapped(line.text, self.console.width, len(label))  # half a number is another number
+            self._print(_assembled((label, "dim"), (first, style)))
+            for text in rest:
+                self._print(plain(" " * len(label) + text, style))
 
-class Labelled(Styled):
-    """Records as a title and lines with labels before them, for a person."""
+    def _value(self, line: Line) -> None:
+        """The value, and beside it or below it what kind of number it is."""
+        first, *rest = line.parts[0].text.split("\n")
+        kind = "".join(f"   {part.text.strip()[1:-1]}" for part in line.parts[1:])
+        self._print(_assembled(("  = ", "dim"), (first, "bold cyan"), ("" if rest else kind, "dim")))
+        for text in rest:
+            self._print(plain(" " * _INDENT + text, style="bold cyan"))
+        if rest and kind:
+            self._print(plain(" " + kind, style="dim"))
 
-    def titled(self, record: Any, title: Sequence[str]) -> bool:
-        """The title of a record; whether there is more to show: else the error is."""
-        self.between()
-        if record.error is not None:
-            show_error(self.errors, error_text(record))
-            return False
-        self.console.print(plain("\n".join(title), style="bold"), soft_wrap=True)
-        return True
-
-    def line(self, line: Line, width: int) -> None:
-        style = "bold cyan" if line.kind == "formula" else ""
-        label = f"  {padded(line.label, width)}"
-        self.console.print(_assembled((label, "dim"), (line.text, style)), soft_wrap=True)
-
-
-class DerivativeTerminal(Labelled):
-    """Derivatives as formulas, for a person."""
-
-    def show(self, record: DerivativeRecord) -> None:
-        from gradcli.report import derivative_sheet as sheet
-
-        if not self.titled(record, sheet.title(record)):
-            return
-        lines = sheet.lines_of(record)
-        width = sheet.label_width(lines)
-        for line in lines:
-            if line.kind == "verdict" and record.check is not None:
-                word = record.check.worst.word
-                self.console.print(self.verdict(record.check.worst, line.text.removeprefix(word).lstrip(" :")), soft_wrap=True)
-            else:
-                self.line(line, width)
-        self.console.file.flush()
-
-
-class BoundTerminal(Labelled):
-    """Ranges over a box, for a person."""
-
-    def show(self, record: BoundRecord) -> None:
-        from gradcli.report import bound_sheet as sheet
-        from gradcli.report.derivative_sheet import label_width
-
-        if not self.titled(record, sheet.title(record)):
-            return
-        lines = sheet.lines_of(record)
-        width = label_width(lines)
-        for line in lines:
-            self.line(line, width)
-        self.console.file.flush()
-
-
-class ExplanationTerminal(Styled):
-    """Explanations, for a person."""
-
-    def __init__(self, forced: bool, digits: int) -> None:
-        super().__init__(forced)
-        self.digits = digits
-
-    def show(self, explanation: Explanation) -> None:
-        from gradcli.report.explanation_sheet import lines_of
-
-        self.between()
-        if explanation.error is not None:
-            show_error(self.errors, error_text(explanation.record))
-            return
-        for line in lines_of(explanation, self.digits):
-            self.console.print(_assembled(*((part.text, _ROLES[part.role]) for part in line)), soft_wrap=True)
-        self.console.file.flush()
-
-
-class Terminal(Styled):
-    """Tables, colours and errors for a person."""
-
-    def __init__(self, digits: int | None, forced: bool) -> None:
-        super().__init__(forced)
-        self.digits = digits
-
-    def show(self, record: Record) -> None:
-        if record.error is not None:
-            self.between()
-            show_error(self.errors, error_text(record))
-            return
-        sheet = sheet_of(record, self.digits, max(20, self.console.width - _INDENT))
-        self.between()
-        self.console.print(plain(sheet.title, style="bold"), soft_wrap=True)
-        if sheet.read_as is not None:
-            self.console.print(plain(f"  read as  {sheet.read_as}", style="dim"), soft_wrap=True)
-        if sheet.dialect is not None:
-            self.console.print(plain(f"  dialect  {sheet.dialect}", style="dim"), soft_wrap=True)
-        self._facts(sheet)
-        if sheet.rows:
-            self._derivatives(sheet)
-        if sheet.verdict is not None:
-            self.console.print(self.verdict(sheet.verdict, sheet.verdict_text), soft_wrap=True)
-        for note in sheet.notes:
-            self._labelled("note", note)
-        self.console.file.flush()
-
-    def _facts(self, sheet: Sheet) -> None:
-        lines = sheet.value.split("\n")
-        kind = f"   {sheet.kind}" if sheet.kind else ""
-        self.console.print(_assembled(("  = ", "dim"), (lines[0], "bold cyan"), (kind if len(lines) == 1 else "", "dim")), soft_wrap=True)
-        for line in lines[1:]:
-            self.console.print(plain("    " + line, style="bold cyan"), soft_wrap=True)
-        if len(lines) > 1 and kind:
-            self.console.print(plain(" " + kind, style="dim"))
-        if sheet.seed is not None:
-            self._labelled("seed", sheet.seed)
-
-    def _labelled(self, label: str, text: str) -> None:
-        """Text beside a label, broken between words only: half a number is another number."""
-        first, *rest = wrapped(text, self.console.width, 9)
-        self.console.print(_assembled((f"  {label:<7}", "dim"), first), soft_wrap=True)
-        for line in rest:
-            self.console.print(plain(" " * 9 + line), soft_wrap=True)
-
-    def _derivatives(self, sheet: Sheet) -> None:
+    def _derivatives(self, table: Table) -> None:
         """The table, and below it what is too wide for it."""
-        names = min(12, max(len(row.name) for row in sheet.rows))
-        checks = max(5, *(len(row.verdict_text) for row in sheet.rows)) if sheet.verdict is not None else 0
+        names = min(12, max(len(row.name) for row in table.rows))
+        checks = max(5, *(len(row.check) for row in table.rows)) if table.checked else 0
         room = self.console.width - names - checks - 3 * (2 + bool(checks)) - 1
-        below = {row.name for row in sheet.rows if _width(row.numbers) > room}
-        numbers = max((_width(row.numbers) for row in sheet.rows if row.name not in below), default=len("below"))
-        formulas = max(_width(row.formula) for row in sheet.rows)
-        beside = formulas > 0 and max(len("derivative"), formulas) + 3 <= room - max(len(sheet.heading), numbers)
-        self.console.print(self._table(sheet, below, beside))
-        for row in sheet.rows:
+        below = {row.name for row in table.rows if _width(row.numbers) > room}
+        numbers = max((_width(row.numbers) for row in table.rows if row.name not in below), default=len("below"))
+        formulas = max(_width(row.formula) for row in table.rows)
+        beside = formulas > 0 and max(len("derivative"), formulas) + 3 <= room - max(len(table.heading), numbers)
+        self.console.print(self._grid(table, below, beside))
+        for row in table.rows:
             if row.name in below:
-                self.console.print(_assembled(("  ", ""), (row.name, "bold"), " ="), soft_wrap=True)
+                self._print(_assembled(("  ", ""), (row.name, "bold"), (" =", "")))
                 for line in row.numbers.split("\n"):
-                    self.console.print(plain(" " * _INDENT + line), soft_wrap=True)
+                    self._print(plain(" " * _INDENT + line))
             if row.formula and not beside and not _ONLY_NUMBERS.fullmatch(row.formula):  # those are the gradient again
                 first, *rest = wrapped(f"d/d{row.name} = {row.formula}", self.console.width, _INDENT)
                 for line in ("  " + first, *(" " * _INDENT + line for line in rest)):
-                    self.console.print(plain(line, style="cyan"), soft_wrap=True)
+                    self._print(plain(line, style="cyan"))
 
-    def _table(self, sheet: Sheet, below: set[str], with_formulas: bool) -> Table:
-        table = Table(box=box.ROUNDED if self.unicode else box.ASCII, header_style="dim", border_style="dim", pad_edge=True)
-        table.add_column("", style="bold", no_wrap=True, min_width=min(12, max(len(row.name) for row in sheet.rows)))
-        table.add_column(plain(sheet.heading), no_wrap=True, overflow="fold")
-        if sheet.verdict is not None:
-            table.add_column("check")
+    def _grid(self, table: Table, below: set[str], with_formulas: bool) -> Grid:
+        grid = Grid(box=box.ROUNDED if self.unicode else box.ASCII, header_style="dim", border_style="dim", pad_edge=True)
+        grid.add_column("", style="bold", no_wrap=True, min_width=min(12, max(len(row.name) for row in table.rows)))
+        grid.add_column(plain(table.heading), no_wrap=True, overflow="fold")
+        if table.checked:
+            grid.add_column("check")
         if with_formulas:
-            table.add_column("derivative", style="cyan", no_wrap=True)
-        for row in sheet.rows:
+            grid.add_column("derivative", style="cyan", no_wrap=True)
+        for row in table.rows:
             cells = [plain(row.name), plain("below", style="dim") if row.name in below else plain(row.numbers)]
-            if sheet.verdict is not None:
-                cells.append(plain(row.verdict_text, style=COLOURS[row.verdict] if row.verdict is not None else ""))
+            if table.checked:
+                cells.append(plain(row.check, style=_colour(row)))
             if with_formulas:
                 cells.append(plain(row.formula))
-            table.add_row(*cells)
-        return table
+            grid.add_row(*cells)
+        return grid
 
 
 def console(stream: TextIO, forced: bool) -> Console:
@@ -232,9 +136,14 @@ def plain(content: str, style: str = "") -> Text:
     return Text(shown(content), style=style)
 
 
-def _assembled(*parts: str | tuple[str, str]) -> Text:
+def _assembled(*parts: tuple[str, str]) -> Text:
     """The same in parts, each with its style."""
-    return Text.assemble(*(shown(part) if isinstance(part, str) else (shown(part[0]), part[1]) for part in parts))
+    return Text.assemble(*((shown(text), style) for text, style in parts))
+
+
+def _colour(row: Row) -> str:
+    """The colour of a derivative's verdict."""
+    return next((colour for verdict, colour in COLOURS.items() if row.check.partition(",")[0] == verdict), "")
 
 
 def wrapped(content: str, width: int, indent: int) -> list[str]:

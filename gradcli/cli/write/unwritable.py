@@ -32,11 +32,11 @@ def written(write: Callable[[Any], None], record: Any) -> None:
             write(record)
 
 
-def _strip(record: Any) -> None:
-    record.expr, record.read_as = clipped(record.expr, _LONGEST) if isinstance(record.expr, str) else "", None
-    for field in ("id", "meta"):
-        if hasattr(record, field):
-            setattr(record, field, None)
+def _strip(result: Any) -> None:
+    record = getattr(result, "record", result)  # of an explanation
+    record.expr = clipped(record.expr, _LONGEST) if isinstance(record.expr, str) else ""
+    record.read_as = record.id = record.meta = None
+    record.warnings = []
 
 
 def reported(report: Report, outcome: Outcome) -> bool:

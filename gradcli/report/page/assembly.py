@@ -8,20 +8,21 @@ from functools import cache
 from importlib.resources import files
 
 from gradcli.inert import one_line, script, script_text, xml_text
-from gradcli.report.explanation import Explanation
-from gradcli.report.explanation_sheet import text_of
-from gradcli.report.json_text import encoded
+from gradcli.report.data import encoded
+from gradcli.report.explanation import DIGITS, Explanation
+from gradcli.report.explanation_lines import explanation_lines
+from gradcli.report.lines import text_of
 from gradcli.report.page.data import MOST_NODES, page_data
 from gradcli.report.pictures.theme import colours
-from gradcli.report.text import error_text
 
 # In the order in which they are put together: what each uses stands in those before it.
 _PROGRAM = ("make.js", "numbers.js", "heat.js", "story.js", "source.js", "graph.js", "details.js", "lists.js", "player.js", "page.js")
 _STYLE = ("page.css", "parts.css")
 
 
-def page(explanations: Sequence[Explanation], digits: int = 6) -> str:
+def page(explanations: Sequence[Explanation], digits: int | None = None) -> str:
     """One page of all explanations: whole HTML, in which every text of the user's is data."""
+    digits = digits or DIGITS
     parts = {
         "title": xml_text(_title(explanations)),
         "style": "\n".join([*map(_asset, _STYLE), _dark_pictures()]),
@@ -41,7 +42,7 @@ def _title(explanations: Sequence[Explanation]) -> str:
 
 def _plain(explanation: Explanation, digits: int) -> str:
     """What a reader without scripts sees."""
-    return error_text(explanation.record) if explanation.error is not None else text_of(explanation, digits)
+    return explanation.error_text() if explanation.error is not None else text_of(explanation_lines(explanation, digits))
 
 
 def _picture(explanation: Explanation) -> str:

@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 
 from gradcli.inert import well_formed
-from gradcli.report.explanation import Explanation
-from gradcli.report.explanation_json import LARGEST, as_dict, summary
-from gradcli.report.json_text import number
-from gradcli.report.sheet import judgement, sheet_of
-from gradcli.report.text import error_text
+from gradcli.report.data import number
+from gradcli.report.explanation import LARGEST, Explanation, summary
+from gradcli.report.lines import Line
 
 MOST_NODES = 2_500  # up to which each is on the page; of more there is a summary
 _MOST_NUMBERS = 200_000  # on a page, so that it stays below a few megabytes
@@ -21,12 +19,12 @@ _ROWS, _COLUMNS = 24, 32  # of the picture of a large array
 
 
 def page_data(explanation: Explanation, digits: int) -> dict[str, Any]:
-    """An explanation for the page: ``page`` holds what `as_dict` does not have."""
+    """An explanation for the page: ``page`` holds what `to_dict` does not have."""
     is_whole = len(explanation.nodes) <= MOST_NODES
-    data = as_dict(explanation if is_whole else _without_nodes(explanation))
+    data = (explanation if is_whole else _without_nodes(explanation)).to_dict()
     data.pop("meta", None)
     page: dict[str, Any] = {"nodes": len(explanation.nodes), "contributions": len(explanation.backward), "whole": is_whole}
-    page["error"] = None if explanation.error is None else well_formed(error_text(explanation.record)).rstrip("\n")
+    page["error"] = None if explanation.error is None else well_formed(explanation.error_text()).rstrip("\n")
     page |= {"verdict": None, "notes": []} if explanation.error is not None else _facts(explanation, digits)
     page["leaves"] = {each.name: summary(each.value) for each in explanation.nodes if each.op == "leaf" and each.name is not None}
     page["counts"] = Counter(each.op for each in explanation.nodes).most_common()
@@ -47,9 +45,9 @@ def _without_nodes(explanation: Explanation) -> Explanation:
 
 def _facts(explanation: Explanation, digits: int) -> dict[str, Any]:
     """The verdict and the notes, in the words of every sheet."""
-    sheet = sheet_of(explanation.record, digits)
-    verdict = None if sheet.verdict is None else {"word": sheet.verdict.word, "text": judgement(sheet.verdict, sheet.verdict_text)}
-    notes = [note for note in sheet.notes if note not in explanation.record.warnings]
+    lines = [line for line in explanation.record.lines(digits) if isinstance(line, Line)]
+    verdict = next(({"word": line.kind, "text": line.text} for line in lines if line.label == "check"), None)
+    notes = [line.text for line in lines if line.label == "note" and line.text not in explanation.record.warnings]
     return {"verdict": verdict, "notes": [well_formed(note) for note in notes]}
 
 

@@ -1,0 +1,251 @@
+"""Results of every kind in the form that is asked for: on standard output as they come, or in a file, whole."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from gradcli.cli import interrupts
+from gradcli.cli.exit_codes import FINE, FOUND, code_of, say_remarks
+from gradcli.cli.write.streams import prepare, put, say
+from gradcli.cli.write.unwritable import written
+from gradcli.containment import contained
+from gradcli.errors import UsageError
+from gradcli.inert import shown
+
+if TYPE_CHECKING:
+    from gradcli.cli.inputs.positionals import Inputs
+    from gradcli.report.explanation import Explanation
+    from gradcli.report.records import Record
+
+Put = Callable[[str], None]
+
+
+class Form(Protocol):
+    """Takes results as they come."""
+
+    def show(self, result: Any) -> None: ...
+
+    def end(self) -> None:
+        """The end of the output."""
+
+
+def is_styled(color: str) -> bool:
+    """Tell whether standard output takes styles: a capable terminal, unless the user says otherwise."""
+    if color != "auto":
+        return color == "always"
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+class Writer:
+    """Takes results, saves what is to be saved of them, and shows all or, if it is quiet, those that need attention.
+
+    What the encoding of standard output lacks is escaped. A result that cannot be written is written as an error.
+
+    form       such as "text", "json" or "svg"
+    one_alone  whether a single result is no array in JSON
+    out        a file
+    save       leaves out of a record what it saves
+    """
+
+    def __init__(
+        self,
+        form: str,
+        color: str = "never",
+        digits: int | None = None,
+        *,
+        one_alone: bool = True,
+        out: str | None = None,
+        quiet: bool = False,
+        save: Callable[[Record], None] | None = None,
+    ) -> None:
+        prepare(form)
+        self.quiet, self.save, self.out = quiet, save, out
+        self.texts: list[str] = []  # of the file
+        write = put if out is None else self.texts.append
+        self.form: Form
+        self.complains = out is not None or form not in ("json", "jsonl")
+        if form in ("json", "jsonl"):
+            self.form = Json(write, form, one_alone)
+        elif form == "csv":
+            self.form = Csv(write, digits)
+        elif form in ("svg", "html", "mermaid"):
+            self.form = Picture(write, form, digits, in_markdown=out is not None)
+        elif form == "text" and out is None and is_styled(color):
+            from gradcli.cli.write.terminal import Terminal
+
+            self.form, self.complains = Terminal(digits, forced=color == "always"), False
+        else:
+            self.form = Documents(write, form, digits)
+
+    def write(self, result: Any) -> None:
+        if self.save is not None:
+            try:
+                self.save(result)
+            except Exception as error:
+                result.fail(contained(error))
+        if not self.quiet or result.error is not None or result.failed:
+            written(self._show, result)
+
+    def _show(self, result: Any) -> None:
+        self.form.show(result)
+        if self.complains and result.error is not None:
+            say(result.error_text())
+
+    def close(self) -> None:
+        """The end of the output."""
+        self.form.end()
+        if self.texts and self.out is not None:
+            from gradcli.storage.whole_files import write_whole
+
+            write_whole(Path(self.out), "".join(self.texts).encode())
+
+
+class Documents:
+    """Texts one after the other, unstyled and unwrapped, or parts of a document in LaTeX."""
+
+    def __init__(self, put: Put, form: str, digits: int | None) -> None:
+        self.put, self.form, self.digits = put, form, digits
+        self.between = ""
+
+    def show(self, result: Any) -> None:
+        if result.error is not None:
+            return
+        if self.form == "latex":
+            self.put(shown(result.to_latex(self.digits)))
+            return
+        from gradcli.report.lines import text_of
+
+        self.put(self.between + text_of(result.lines(self.digits)))
+        self.between = "\n"
+
+    def end(self) -> None:
+        """Everything has been put."""
+
+
+class Json:
+    """A result a line; or all as an array, one alone as an object, where that is the form of a command."""
+
+    def __init__(self, put: Put, form: str, one_alone: bool) -> None:
+        from gradcli.report.data import encoded
+
+        self.put, self.in_lines, self.one_alone, self.encoded = put, form == "jsonl", one_alone, encoded
+        self.texts: list[str] = []
+
+    def show(self, result: Any) -> None:
+        if self.in_lines:
+            self.put(self.encoded(result.to_dict()) + "\n")
+        else:
+            self.texts.append(self.encoded(result.to_dict(), 2))
+
+    def end(self) -> None:
+        if self.in_lines:
+            return
+        if self.one_alone and len(self.texts) == 1:
+            self.put(self.texts[0] + "\n")
+            return
+        items = ",\n  ".join(text.replace("\n", "\n  ") for text in self.texts)
+        self.put(f"[\n  {items}\n]\n" if items else "[]\n")
+
+
+class Csv:
+    """Rows of entries below one heading."""
+
+    def __init__(self, put: Put, digits: int | None) -> None:
+        self.put, self.digits, self.heading = put, digits, ""
+
+    def show(self, record: Record) -> None:
+        from gradcli.report.table import HEADER, csv_rows
+
+        rows = csv_rows(record, self.digits)
+        self.put(rows if self.heading else HEADER + rows)
+        self.heading = HEADER
+
+    def end(self) -> None:
+        """Everything has been put."""
+
+
+class Picture:
+    """One document of all explanations; a picture is of one."""
+
+    def __init__(self, put: Put, form: str, digits: int | None, *, in_markdown: bool) -> None:
+        self.put, self.form, self.digits, self.in_markdown = put, form, digits, in_markdown
+        self.found: list[Explanation] = []
+
+    def show(self, explanation: Explanation) -> None:
+        if self.form != "html" and explanation.error is not None:
+            return
+        if self.form != "html" and self.found:
+            raise UsageError(
+                f"--format {self.form} has one picture, and that is of line {self.found[0].record.line}",
+                help="explain one expression, or write --format html",
+            )
+        self.found.append(explanation)
+
+    def end(self) -> None:
+        if self.found:
+            self.put(self._document())
+
+    def _document(self) -> str:
+        if self.form == "html":
+            from gradcli.report.page.assembly import page
+
+            return page(self.found, self.digits)
+        if self.form == "svg":
+            from gradcli.report.pictures.svg import svg
+
+            return svg(self.found[0])
+        from gradcli.report.pictures.mermaid import mermaid
+
+        text = mermaid(self.found[0])
+        return f"```mermaid\n{text}```\n" if self.in_markdown else text
+
+
+def write_all(
+    results: Iterable[Any],
+    writer: Writer,
+    nothing: UsageError,
+    *,
+    command: str = "",
+    inputs: Inputs | None = None,
+    remarks: Callable[[], list[str]] = list,
+    fail_fast: bool = False,
+) -> int:
+    """Write results as they come, and give the exit code. Raises ``nothing`` where there are none.
+
+    command, inputs  what was typed, which errors of an expression lead on from
+    remarks          what is to be said at the end of files
+    """
+    codes: set[int] = set()
+    said = FINE
+    try:
+        for result in results:
+            interrupts.check()
+            if result.error is not None and inputs is not None:
+                from gradcli.cli.inputs.positionals import helped
+
+                helped(result.error, command, inputs)
+            writer.write(result)
+            codes.add(exit_code(result))
+            if fail_fast and max(codes):
+                break
+        else:
+            said = say_remarks(remarks) if inputs is not None and inputs.files else FINE
+    finally:
+        if codes:
+            writer.close()
+    if codes:
+        return max(*codes, said)
+    if inputs is not None and nothing.help is None:
+        from gradcli.cli.inputs.positionals import instead_of_nothing
+
+        nothing.help = instead_of_nothing(inputs)
+    raise nothing
+
+
+def exit_code(result: Any) -> int:
+    """The exit code of one result."""
+    return code_of(result.error.error) if result.error is not None else FOUND if result.failed else FINE

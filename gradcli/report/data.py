@@ -1,0 +1,216 @@
+"""Results as data: what each has as JSON, and how it shows itself at a prompt. What is not finite is text in JSON."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import MISSING, fields
+from enum import Enum
+from functools import cache
+from operator import attrgetter
+from typing import Any, ClassVar
+
+import numpy as np
+
+from gradcli.inert import clipped, json_text, printable, well_formed
+
+_SMALL, _PART, _WHOLE = 60, 120, 400  # characters of a result in another one, of a field, and of them all
+_FEW = 4  # entries of a dictionary or a list that are shown
+
+
+def number(value: float) -> float | str:
+    """A float as JSON has it: the non-finite ones as strings."""
+    return value if math.isfinite(value) else "nan" if value != value else "inf" if value > 0 else "-inf"
+
+
+def plain(value: Any) -> Any:
+    """Results, arrays, lists and objects as JSON has them: numbers as the shortest floats that are read back as they are."""
+    if isinstance(value, str):
+        return well_formed(str(value))
+    if isinstance(value, float):
+        return number(float(value))
+    if value is None or isinstance(value, int):
+        return value
+    if isinstance(value, dict):
+        return {well_formed(name): plain(inner) for name, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return plain(value._asdict()) if hasattr(value, "_asdict") else [plain(inner) for inner in value]
+    if isinstance(value, Data):
+        return value.to_dict()
+    return _numbers(np.asarray(value)) if isinstance(value, (np.ndarray, np.generic)) else value
+
+
+def _numbers(array: np.ndarray) -> Any:
+    if array.dtype == np.float32:
+        # the shortest decimal that reads back as the same float32
+        array = np.array([float(str(v)) for v in array.ravel()], dtype=np.float64).reshape(array.shape)
+    found = array.tolist()
+    return plain(found) if array.dtype.kind == "f" and not np.isfinite(array).all() else found
+
+
+Members = tuple[Callable[[Any], tuple[Any, ...]], list[tuple[str, Any, bool]]]
+_DEFAULTS: dict[Any, dict[str, Any]] = {}
+_MEMBERS: dict[tuple[Any, str], Members] = {}
+
+
+class Data:
+    """A data class that has a form in JSON, and shows its first field and those of the others that say something.
+
+    JSON  its members in their order: a field or a property, ``KEY=FIELD`` where that has another name, with ``?`` where it is left out
+          unless it says something
+    """
+
+    __slots__ = ()
+    JSON: ClassVar[str] = ""
+    schema: ClassVar[int] = 1  # of whole records
+    _plain = staticmethod(plain)  # which makes JSON of a member
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result as ``--format jsonl`` writes it, as plain data."""
+        found: dict[str, Any] = {}
+        values_of, members = _members(type(self), self._layout())
+        for (key, default, optional), value in zip(members, values_of(self), strict=True):
+            if value is None:
+                if not optional:
+                    found[key] = None
+            elif not (optional and _is_usual(value, default)):
+                found[key] = self._plain(value)
+        return found
+
+    def to_json(self) -> str:
+        """One line of JSON Lines."""
+        return encoded(self.to_dict())
+
+    def _layout(self) -> str:
+        return self.JSON
+
+    def __repr__(self) -> str:
+        parts = [_written(_first(self))]
+        usual = _defaults(type(self))
+        for name in self._told():
+            value = getattr(self, name)
+            if not _is_usual(value, usual.get(name, MISSING)):
+                parts.append(f"{name}={_written(value)}")
+        return clipped(f"{type(self).__name__}({', '.join(parts)})", _WHOLE)
+
+    def _told(self) -> Iterable[str]:
+        """The names of the fields after the first."""
+        return [*_defaults(type(self))][1:]
+
+
+def _members(kind: Any, layout: str) -> Members:
+    """The members of a class in JSON: what gives their values, and of each the key, its default, and whether it may be left out."""
+    if (kind, layout) not in _MEMBERS:
+        words = [word.removesuffix("?").partition("=") for word in layout.split()]
+        names = [name or key for key, _, name in words]
+        may_lack = [word.endswith("?") for word in layout.split()]
+        defaults = [_defaults(kind).get(name, MISSING) for name in names]
+        _MEMBERS[kind, layout] = attrgetter(*names), [*zip((key for key, _, _ in words), defaults, may_lack, strict=True)]
+    return _MEMBERS[kind, layout]
+
+
+def _defaults(kind: Any) -> dict[str, Any]:
+    """The fields with their defaults."""
+    if kind not in _DEFAULTS:
+        _DEFAULTS[kind] = {field.name: field.default for field in fields(kind)}
+    return _DEFAULTS[kind]
+
+
+def _is_usual(value: Any, default: Any) -> bool:
+    if value is None or (isinstance(value, (dict, list, tuple)) and not value):
+        return True
+    return default is not MISSING and not isinstance(value, np.ndarray) and bool(value == default)
+
+
+# -- JSON ----------------------------------------------------------------------------------------------------------------
+
+
+def encoded(value: Any, indent: int | None = None) -> str:
+    """JSON of plain data, in one line or indented, in the spacing of Python's own module.
+
+    What is not finite has to be text already (`plain`). Halves of pairs of UTF-16 are replaced: most readers refuse them even when escaped.
+    """
+    if indent is None:
+        return json_text(_line_encoder()(value))
+    import json
+
+    return json_text(well_formed(json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False, default=_of_its_own)))
+
+
+def canonical(value: Any) -> str:
+    """JSON in ASCII with sorted names, by which equal data are known again."""
+    import json
+
+    return json.dumps(value, sort_keys=True, default=str)
+
+
+def id_text(value: Any) -> str:
+    """An id as text: one that is text as it is, another as JSON; empty for none."""
+    return value if isinstance(value, str) else "" if value is None else encoded(plain(value))
+
+
+@cache
+def _line_encoder() -> Callable[[Any], str]:
+    """JSON in one line, by msgspec: in a third of the time that Python's own module takes, and in its spacing."""
+    import msgspec
+
+    encode, spaced = msgspec.json.Encoder(enc_hook=_of_its_own).encode, msgspec.json.format
+
+    def line(value: Any) -> str:
+        try:
+            data = encode(value)
+        except UnicodeEncodeError:
+            data = encode(plain(value))
+        return spaced(data, indent=0).decode()
+
+    return line
+
+
+def _of_its_own(value: Any) -> Any:
+    """The number or the text of a kind of its own, such as NumPy's."""
+    return number(float(value)) if isinstance(value, float) else int(value) if isinstance(value, int) else str(value)
+
+
+# -- at a prompt ---------------------------------------------------------------------------------------------------------
+
+
+def _first(value: Data) -> Any:
+    return getattr(value, next(iter(_defaults(type(value)))))
+
+
+def _written(value: Any) -> str:
+    return clipped("".join(_parts(value)), _PART)
+
+
+def _parts(value: Any, depth: int = 0) -> Iterator[str]:
+    """A value as Python writes it, of which what is long or lies deep is left out."""
+    if isinstance(value, np.ndarray):
+        yield " ".join(np.array2string(value, threshold=2 * _FEW, edgeitems=2, separator=", ").split())
+    elif isinstance(value, np.generic):
+        yield str(value)
+    elif isinstance(value, Enum):
+        yield repr(value.value)
+    elif isinstance(value, Data):
+        whole = repr(value)
+        yield whole if len(whole) <= _SMALL else f"{type(value).__name__}({_written(_first(value))})"
+    elif isinstance(value, str):
+        yield clipped(printable(repr(value)), _PART)
+    elif isinstance(value, (dict, list)) and depth > 1:
+        yield "{…}" if isinstance(value, dict) else "[…]"
+    elif isinstance(value, dict):
+        yield "{"
+        for place, (name, part) in enumerate(value.items()):
+            if place == _FEW:
+                yield f", … {len(value) - _FEW} more"
+                break
+            yield f"{', ' if place else ''}{printable(repr(name))}: "
+            yield from _parts(part, depth + 1)
+        yield "}"
+    elif isinstance(value, list):
+        yield "["
+        for place, part in enumerate(value[:_FEW]):
+            yield ", " if place else ""
+            yield from _parts(part, depth + 1)
+        yield f", … {len(value) - _FEW} more]" if len(value) > _FEW else "]"
+    else:
+        yield printable(repr(value))
