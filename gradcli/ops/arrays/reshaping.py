@@ -72,7 +72,6 @@ expand_dims = composite(
     "expand_dims", "x", _expand_dims, static={"axis": REQUIRED}, aliases=("unsqueeze",), backward="Unsqueeze",
     doc="New axes of one entry.", examples=("expand_dims(x, 0)",),
 )
-declare(NUMPY, ravel=signature("ravel", "x, -order"))
 declare(TORCH, squeeze=signature("torch_squeeze", "x, axis+"))
 
 

@@ -52,7 +52,6 @@ _NUMPY = {
     "amin": signature("min", _EXTREME),
     "logsumexp": signature("logsumexp", "x, axis, b, keepdims, return_sign"),
     "norm": signature("numpy_norm", "x, ord|p, axis, keepdims"),
-    "reshape": signature("reshape", "x, shape|newshape+, -order"),
     "transpose": signature("transpose", "x, axes+"),
     **{name: signature(name, _SHAPED) for name in ("zeros", "ones", "rand", "randn")},
     "eye": signature("eye", f"n|N, m|M, k, dtype, {_PLACED}"),

@@ -364,6 +364,20 @@ def _fused(name: str, product: Function, *ranks: int) -> Function:
     return body
 
 
+for _name, _product, _ranks, _operands, _doc in (
+    ("addmm", matmul, (2, 2), "mat1 mat2", "a product of matrices"),
+    ("addmv", matmul, (2, 1), "mat vec", "a product of a matrix and a vector"),
+    ("addbmm", lambda x, y: sum_(matmul(x, y), axis=0), (3, 3), "batch1 batch2", "the sum of a batch's products of matrices"),
+    ("baddbmm", matmul, (3, 3), "batch1 batch2", "a batch's products of matrices"),
+    ("addr", outer, (1, 1), "vec1 vec2", "the outer product of vectors"),
+):
+    composite(
+        _name, f"input {_operands}", _fused(_name, _product, *_ranks), static={"beta": 1, "alpha": 1}, scalars="beta alpha",
+        doc=f"beta*input + alpha times {_doc}; with beta=0 the input is not read.",
+    )  # fmt: skip
+    declare(TORCH, **{_name: signature(_name, f"input, {_operands.replace(' ', ', ')}, *, beta, alpha")})
+
+
 # -- The vector product of three-dimensional space -------------------------------------------------
 
 

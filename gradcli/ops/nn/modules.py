@@ -10,7 +10,6 @@ from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.arithmetic import square
 from gradcli.ops.elementwise.exponential import exp, expm1, log, log1p, sqrt
 from gradcli.ops.elementwise.logic import greater, less, where
-from gradcli.ops.nn.activations import gelu
 from gradcli.ops.nn.attention import logsumexp
 from gradcli.ops.reductions.carried import count
 from gradcli.ops.reductions.sums import mean
@@ -141,12 +140,6 @@ composite(
 )  # fmt: skip
 
 composite(
-    "jax_gelu", "x", lambda x, approximate: gelu(x, approximate="tanh" if approximate else "none"), static={"approximate": True},
-    public=False,
-    doc="jax.nn.gelu: gelu by its approximation with tanh, unless approximate=False.",
-)  # fmt: skip
-
-composite(
     "jax_hard_tanh", "x", lambda x: where(greater(x, 1.0), 1.0, where(less(x, -1.0), -1.0, x)), public=False,
     doc="jax.nn.hard_tanh: hardtanh with the derivative 1 at -1 and 1.",
 )  # fmt: skip
@@ -155,7 +148,6 @@ _X = "x|operand"
 declare(
     JAX,
     **{
-        "nn.gelu": signature("jax_gelu", "x, approximate"),
         "nn.hard_sigmoid": signature("hardsigmoid", "x"), "nn.hard_silu": signature("hardswish", "x"),
         "nn.hard_swish": signature("hardswish", "x"),
         "nn.hard_tanh": signature("jax_hard_tanh", "x"), "nn.soft_sign": signature("softsign", "x"),
