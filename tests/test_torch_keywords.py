@@ -19,8 +19,8 @@ import gradcli as torch
 
 RECORDED: dict[str, Any] = json.loads((Path(__file__).parent / "data" / "keywords.json").read_text("utf-8"))["torch"]
 NAMES = sorted({match.group(1) for text in RECORDED if (match := re.match(r"((?:torch|F)[\w.]*|\(.*?\)\.\w+)\(", text))})
-# Below 1, where PyTorch's zeta is no number, ours is the analytic continuation.
-DIFFERENT = {"torch.special.zeta(M, N)"}
+# Below 1, where PyTorch's zeta is no number, ours is the analytic continuation; the signs of singular vectors are NumPy's.
+DIFFERENT = {"torch.special.zeta(M, N)", "torch.svd(M)", "(M).svd()"}
 # Where only a device's layout or memory is asked for, of constructors, or a list in the place of a tensor: so many calls.
 NOT_TAKEN = 30
 _NUMBER = re.compile(r", (\w+)=(\d+\.\d+)\)$")

@@ -73,8 +73,10 @@ def with_values(found: Signature, **values: Mapping[Any, Any]) -> Signature:
 
 
 def declare(library: str, **functions: Signature) -> None:
-    """Say what a library calls functions, where that is not what their records say."""
-    _TABLES[library].update(functions)
+    """Say what a library calls functions, where that is not what their records say: each once, as imports come in any order."""
+    table = _TABLES[library]
+    assert table.keys().isdisjoint(functions), table.keys() & functions
+    table.update(functions)
 
 
 def declared(name: str, library: str) -> Signature | None:

@@ -113,7 +113,7 @@ def _torch_solve_triangular(x: Any, y: Any, upper: bool, left: bool, unitriangul
 
 
 torch_solve_triangular = composite(
-    "torch_solve_triangular", "x y", _torch_solve_triangular, static={"upper": False, "left": True, "unitriangular": False},
+    "torch_solve_triangular", "x y", _torch_solve_triangular, static={"upper": REQUIRED, "left": True, "unitriangular": False},
     public=False, backward="LinalgSolveTriangular", doc="torch.linalg.solve_triangular: the z with x @ z = y, or z @ x = y.",
 )  # fmt: skip
 
@@ -218,7 +218,7 @@ cholesky_inverse = composite(
 
 declare(
     TORCH,
-    solve_triangular=signature("torch_solve_triangular", "x|A, y|B, *, upper, left, unitriangular", upper=REQUIRED),
+    solve_triangular=signature("torch_solve_triangular", "x|A, y|B, *, upper, left, unitriangular"),
     triangular_solve=signature("triangular_solve", "y|b|input|self, x|A, upper, transpose, unitriangular"),
     cholesky_solve=signature("cholesky_solve", "y|B|input, x|L|input2, upper"),
     cholesky_inverse=signature("cholesky_inverse", "x|L|input, upper"),
