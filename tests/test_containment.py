@@ -101,7 +101,7 @@ def test_a_fault_ends_its_record_alone(
         needs = {"missing-value"}  # of names that the statement with the fault would have bound
         touched = [key for key in clean if key in found and found[key] != clean[key] and found[key] not in internal]
         assert all(found[key]["error"] is not None and found[key]["error"]["code"] in needs for key in touched), f"turn {turn}: {touched}"
-    assert met or (kind == "program") == ("record_lines" in path) or "bind" in path, f"{path} was never called"
+    assert met or (kind == "program") == ("parse_record" in path) or "bind" in path, f"{path} was never called"
 
 
 def test_the_python_api_raises_it_with_its_cause(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -79,7 +79,6 @@ SAID = [
     ("torch.ones(1).bfloat16() + torch.ones(1).half()", "tensor([2.])"),
     ("torch.tensor([0.1], dtype=torch.bfloat16) == 0.1", "tensor([True])"),
     ("torch.arange(3.).bfloat16().add_(0.3)", "tensor([0.3008, 1.2969, 2.2969], dtype=torch.bfloat16)"),
-    ("torch.ones(3).type('torch.BFloat16Tensor')", "tensor([1., 1., 1.], dtype=torch.bfloat16)"),
     ("torch.ones(3).bfloat16().type()", "'torch.BFloat16Tensor'"),
     ("torch.finfo(torch.bfloat16)",
      "finfo(resolution=0.01, min=-3.38953e+38, max=3.38953e+38, eps=0.0078125, smallest_normal=1.17549e-38, tiny=1.17549e-38, "

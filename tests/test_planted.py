@@ -38,9 +38,9 @@ from gradcli.graph import sweep
 from gradcli.ops.arrays.shapes import reshape, scatter_add, transpose
 from gradcli.ops.elementwise.exponential import log
 from gradcli.ops.elementwise.logic import greater, less, where
+from gradcli.ops.linalg.equations_and_factors import solve
 from gradcli.ops.linalg.matrix_functions import adjugate
 from gradcli.ops.linalg.products import matmul
-from gradcli.ops.linalg.solving import solve
 from gradcli.ops.reductions.cumulative import cumsum
 from gradcli.ops.reductions.sums import mean, sum_
 from gradcli.ops.registry import find, registry

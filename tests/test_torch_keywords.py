@@ -20,7 +20,7 @@ import gradcli as torch
 RECORDED: dict[str, Any] = json.loads((Path(__file__).parent / "data" / "keywords.json").read_text("utf-8"))["torch"]
 NAMES = sorted({match.group(1) for text in RECORDED if (match := re.match(r"((?:torch|F)[\w.]*|\(.*?\)\.\w+)\(", text))})
 # Below 1, where PyTorch's zeta is no number, ours is the analytic continuation; the signs of singular vectors are NumPy's.
-DIFFERENT = {"torch.special.zeta(M, N)", "torch.svd(M)", "(M).svd()"}
+DIFFERENT = ("torch.special.zeta(M, N)", "torch.svd(M", "(M).svd(")
 # Where only a device's layout or memory is asked for, of constructors, or a list in the place of a tensor: so many calls.
 NOT_TAKEN = 30
 _NUMBER = re.compile(r", (\w+)=(\d+\.\d+)\)$")
@@ -65,7 +65,7 @@ def test_every_keyword_is_used_or_refused(name: str) -> None:
             result = run(text)
         except (TypeError, RuntimeError, AttributeError, ValueError, IndexError):
             continue
-        assert text in DIFFERENT or same(plain(result), RECORDED[text]), f"{text}: {result}, not {RECORDED[text]}"
+        assert text.startswith(DIFFERENT) or same(plain(result), RECORDED[text]), f"{text}: {result}, not {RECORDED[text]}"
 
 
 @pytest.mark.parametrize("name", NAMES)

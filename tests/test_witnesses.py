@@ -18,7 +18,7 @@ from gradcli.ops.nn.activations import selu
 from gradcli.ops.reductions import carried
 from gradcli.ops.reductions.carried import count
 from gradcli.ops.reductions.cumulative import cumsum
-from gradcli.ops.reductions.selection import argmax
+from gradcli.ops.reductions.order import argmax
 from gradcli.ops.reductions.sums import mean, sum_
 from gradcli.ops.registry import composites, registry
 from gradcli.ops.spec import Op
@@ -118,7 +118,7 @@ def _through_a_table(m: Any, x: Any, axis: Any, keepdims: bool) -> Any:
     return x.sum(axis=axis) / _TABLE["how many"][0](x.shape, axis)
 
 
-SHARED = "`ops.reductions.along.count` with its own rules"
+SHARED = "`ops.reductions.carried.count` with its own rules"
 PLANTED = [
     _through_a_helper, _through_a_closure(count), _through_a_module, _through_a_late_import, _through_a_default,
     _through_a_nested_function, _through_a_table, functools.partial(_through_a_default, how_many=count),

@@ -54,7 +54,6 @@ def test_logic_in_place_lets_no_gradient_through() -> None:
         ("y[False] += x", "MulBackward0", [[2, 2, 2], [2, 2, 2]]),
         ("y[-5:] = 9", "CopySlices", [[0, 0, 0], [0, 0, 0]]),
         ("y[:] = 9", "FillBackward0", [[0, 0, 0], [0, 0, 0]]),
-        ("y.fill_diagonal_(0)", "CopySlices", [[0, 2, 2], [2, 0, 2]]),
     ],
 )
 def test_nodes_of_what_was_written_to(write: str, name: str, gradient: Any) -> None:
@@ -63,13 +62,6 @@ def test_nodes_of_what_was_written_to(write: str, name: str, gradient: Any) -> N
     exec(write, {"x": x, "y": y})
     y.sum().backward()
     assert (type(y.grad_fn).__name__, x.grad.tolist()) == (name, gradient)
-
-
-def test_a_wrapped_diagonal() -> None:
-    x = torch.zeros(7, 2).fill_diagonal_(1, wrap=True)
-    assert x.tolist() == [[1, 0], [0, 1], [0, 0], [1, 0], [0, 1], [0, 0], [1, 0]]
-    with pytest.raises(RuntimeError, match="all dimensions of input must be of equal length"):
-        torch.zeros(2, 3, 2).fill_diagonal_(1)
 
 
 def test_further_values_of_pytorch() -> None:

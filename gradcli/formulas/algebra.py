@@ -106,6 +106,9 @@ def quotient(x: Polynomial, y: Polynomial) -> Polynomial | None:
 # -- Sums of values: over a common denominator, multiplied out, cancelled, and in factors ----------
 
 
+_LARGEST = 10**6  # number in a factor: larger ones come of decimals, and are harder to read
+
+
 class Sums(Powers):
     """What is done with sums."""
 
@@ -209,7 +212,7 @@ class Sums(Powers):
             return []
         self.spend(2 * len(terms) ** 2)
         found = factors(terms)
-        if len(found) < 2:
+        if len(found) < 2 or any(not -_LARGEST <= number <= _LARGEST for part in found for number in part.values()):
             return []
         whole = found[0]
         for part in found[1:]:

@@ -22,10 +22,10 @@ from gradcli.language.indexing import index_of
 from gradcli.language.names import Thing
 from gradcli.language.scope import Builder, Routine, routines
 from gradcli.ops.arrays import shapes
-from gradcli.ops.arrays.scattering import mixed, numbered
+from gradcli.ops.arrays.gathering_and_scattering import mixed, numbered
 from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, numpy_index, reshape, scatter_add
 from gradcli.ops.calling.prefixes import NUMPY, TORCH, DType
-from gradcli.ops.elementwise import exponential
+from gradcli.ops.elementwise import bounds
 from gradcli.ops.structure import detach
 
 # -- JAX's updates: ``x.at[index].set(v)`` is x with other entries there, and x stays as it is.
@@ -133,9 +133,9 @@ def _combination(name: str) -> Callable[[Any, Any], Any] | None:
         case "power" | "pow":
             return operator.pow
         case "min":
-            return exponential.minimum
+            return bounds.minimum
         case "max":
-            return exponential.maximum
+            return bounds.maximum
     return None
 
 

@@ -17,7 +17,7 @@ from gradcli.language import calls
 from gradcli.language.conversions import as_boolean
 from gradcli.language.names import Function, Thing
 from gradcli.language.scope import Builder, Routine, routines
-from gradcli.ops.arrays.joining import concatenate
+from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.shapes import getitem, reshape, stack, swapaxes
 from gradcli.ops.calling.prefixes import JAX, MATH, NUMPY, TORCH
 from gradcli.ops.elementwise import logic

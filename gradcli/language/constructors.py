@@ -19,7 +19,7 @@ from gradcli.language.scope import Builder
 from gradcli.ops.arrays import shapes
 from gradcli.ops.calling.prefixes import DTYPES, PRECISIONS, DType
 from gradcli.ops.calling.textbook import SPELLINGS
-from gradcli.ops.elementwise import exponential, logic
+from gradcli.ops.elementwise import bounds, logic
 from gradcli.ops.elementwise.arithmetic import abs_, sign
 from gradcli.ops.elementwise.exponential import exp, log
 from gradcli.ops.registry import find
@@ -311,7 +311,7 @@ def maximum_of(builder: Builder, *values: Any) -> Expr:
     """Unprefixed max: of several values the largest, of one array its largest entry."""
     result = builder.value(values[0])
     for value in values[1:]:
-        result = exponential.maximum(result, builder.value(value))
+        result = bounds.maximum(result, builder.value(value))
     return result
 
 
@@ -319,7 +319,7 @@ def minimum_of(builder: Builder, *values: Any) -> Expr:
     """Unprefixed min: of several values the smallest, of one array its smallest entry."""
     result = builder.value(values[0])
     for value in values[1:]:
-        result = exponential.minimum(result, builder.value(value))
+        result = bounds.minimum(result, builder.value(value))
     return result
 
 

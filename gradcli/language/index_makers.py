@@ -15,7 +15,7 @@ from gradcli.graph.nodes import Expr
 from gradcli.language.constructors import arange, shape_of
 from gradcli.language.names import Indices, Thing
 from gradcli.language.scope import Builder, Range
-from gradcli.ops.arrays.joining import concatenate
+from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.shapes import reshape
 
 _MASK = "a mask"

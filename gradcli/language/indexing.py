@@ -11,7 +11,7 @@ from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.names import Thing
 from gradcli.language.scope import Builder, Range
 from gradcli.language.tree import Slice, Subscript
-from gradcli.ops.arrays import scattering, shapes
+from gradcli.ops.arrays import gathering_and_scattering, shapes
 
 
 def subscript(builder: Builder, node: Subscript, results: list[Any]) -> Any:
@@ -27,7 +27,7 @@ def subscript(builder: Builder, node: Subscript, results: list[Any]) -> Any:
         return _of_tuple(builder, base, items)
     value = builder.value(base)
     if len(items) == 1 and value.shape and _is_chosen(items[0]):
-        return scattering.take(value, items[0], axis=0)
+        return gathering_and_scattering.take(value, items[0], axis=0)
     try:
         return shapes.getitem(value, index=index_of(builder, items))
     except ShapeError as error:

@@ -142,6 +142,7 @@ _METHODS = {
 }
 _OF_NUMPY = frozenset({"ix_", "c_", "r_", "s_"})
 _UPDATES = {ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide", ast.Pow: "power"}
+_LONGEST = 2_000  # characters of a text beyond ASCII that Python is asked about
 _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n|\Z)")
 _TRIPLE = re.compile(r"\"\"\"|'''")
 _WORD = re.compile(r"\s*([^\W\d]\w*|@)")
@@ -161,6 +162,8 @@ class Python:
         self.source, self.head, self.begin, self.text = source, len(head), start - len(head), head + text
         self.lines = _LINE.findall(self.text)
         self.nodes: list[ast.AST] = []
+        if len(text) > _LONGEST and not text.isascii():  # Python composes marks on letters in quadratic time
+            return
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:

@@ -13,7 +13,7 @@ from gradcli.language import calls
 from gradcli.language.names import Function
 from gradcli.language.scope import Builder, Routine
 from gradcli.ops import registry
-from gradcli.ops.arrays.joining import concatenate
+from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.shapes import getitem, reshape, stack
 from gradcli.ops.calling.meanings import lookup
 from gradcli.ops.calling.prefixes import JAX, NUMPY

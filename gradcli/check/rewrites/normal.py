@@ -304,7 +304,7 @@ class Identity(NamedTuple):
 def _identities(lines: str) -> tuple[Identity, ...]:
     """Identities that are written one a line."""
     found = []
-    for line in lines.splitlines():
+    for line in lines.split("\n"):
         if line and not line.startswith("#"):
             equation, _, condition = line.partition(" if ")
             pattern, _, equal = equation.partition(" = ")

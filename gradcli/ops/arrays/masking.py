@@ -8,9 +8,9 @@ import numpy as np
 
 from gradcli.errors import ShapeError
 from gradcli.ops.arrays.addressing import take_along
-from gradcli.ops.arrays.padding import ALL
+from gradcli.ops.arrays.gathering_and_scattering import mixed, numbered
+from gradcli.ops.arrays.repeating_and_padding import ALL
 from gradcli.ops.arrays.reshaping import common_shape, inverse, matrices_last, on_diagonal, permuted
-from gradcli.ops.arrays.scattering import mixed, numbered
 from gradcli.ops.arrays.shapes import broadcast_to, numpy_index, reshape
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops import pytorch
-from gradcli.ops.calling.prefixes import MATH, NUMPY, TORCH
+from gradcli.ops.calling.prefixes import MATH
 from gradcli.ops.calling.signatures import declare, signature
-from gradcli.ops.carrying import grown, larger, logarithm, power, root, smaller
+from gradcli.ops.carrying import grown, logarithm, power, root
 from gradcli.ops.constants import LN2, LN10
 from gradcli.ops.domains import of
 from gradcli.ops.elementwise import extended
-from gradcli.ops.elementwise.logic import equal, greater, greater_equal, isnan, less, less_equal, logical_and, logical_or, where
+from gradcli.ops.elementwise.logic import equal, greater_equal, less_equal, logical_and, where
 from gradcli.ops.elementwise.pieces import Pieces
 from gradcli.ops.extended import LONG_DOUBLE, Entrywise
-from gradcli.ops.facts import SAME, Choice, Kink
+from gradcli.ops.facts import Kink
 from gradcli.ops.registry import composite, elementwise
 from gradcli.ops.spec import Op
 from gradcli.ops.text import POWER, Form, number_in_c
@@ -218,143 +218,3 @@ math_log = composite(
 )
 
 declare(MATH, log=signature("math_log", "x, base"), pow=signature("pow", "x, y"))
-
-
-# -- Values held to bounds: the larger and the smaller of two, and values limited to a range -------
-
-
-_TIE = "x = y"
-
-maximum = elementwise(
-    "maximum",
-    "x y",
-    np.maximum,
-    lambda m, x, y: x if x != x or x > y else y,
-    Pieces(lambda out, x, y: less(x, y), lambda out, x, y: where(equal(x, y), 0.5, 1.0)),
-    Pieces(lambda out, x, y: greater(x, y), lambda out, x, y: where(equal(x, y), 0.5, 1.0)),
-    kind="piecewise",
-    symbolic=lambda s, x, y: s.Max(x, y),
-    kinks=(Kink(lambda x, y: x == y, _TIE, "half to each operand", SAME),),
-    saves=("x", "y"),
-    integral=True,
-    selects=True,
-    extended=Entrywise((lambda x, y: (x > y) + (x == y) * LONG_DOUBLE(0.5), lambda x, y: (y > x) + (x == y) * LONG_DOUBLE(0.5))),
-    doc="The larger of two values; NaN if either is.",
-    examples=("maximum(0, 1 - x)",),
-    ulps=0,
-    commutes=True,
-    carries=larger,
-    c="g_maximum({0}, {1})",
-)
-
-minimum = elementwise(
-    "minimum",
-    "x y",
-    np.minimum,
-    lambda m, x, y: x if x != x or x < y else y,
-    Pieces(lambda out, x, y: greater(x, y), lambda out, x, y: where(equal(x, y), 0.5, 1.0)),
-    Pieces(lambda out, x, y: less(x, y), lambda out, x, y: where(equal(x, y), 0.5, 1.0)),
-    kind="piecewise",
-    symbolic=lambda s, x, y: s.Min(x, y),
-    kinks=(Kink(lambda x, y: x == y, _TIE, "half to each operand", SAME),),
-    saves=("x", "y"),
-    integral=True,
-    selects=True,
-    extended=Entrywise((lambda x, y: (x < y) + (x == y) * LONG_DOUBLE(0.5), lambda x, y: (y < x) + (x == y) * LONG_DOUBLE(0.5))),
-    doc="The smaller of two values; NaN if either is.",
-    examples=("minimum(x, 1)",),
-    ulps=0,
-    commutes=True,
-    carries=smaller,
-    c="g_minimum({0}, {1})",
-)
-
-
-def _clip_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, low: Any, high: Any) -> tuple[Any, ...]:
-    inside: Any = True
-    if low is not None:
-        inside = greater_equal(x, low)
-    if high is not None:
-        inside = logical_and(inside, less_equal(x, high)) if low is not None else less_equal(x, high)
-    below = above = None
-    if low is not None and wanted[1]:
-        below = where(less(x, low) if high is None else logical_and(less(x, low), less(low, high)), cotangent, 0.0)
-    if high is not None and wanted[2]:
-        above = where(greater(x, high) if low is None else logical_or(greater(x, high), less(high, low)), cotangent, 0.0)
-    return where(inside, cotangent, 0.0) if wanted[0] else None, below, above
-
-
-def _clip_jax_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, low: Any, high: Any) -> tuple[Any, ...]:
-    """JAX's clip is minimum(maximum(x, low), high), whose ties are shared."""
-    raised = x if low is None else maximum(x, low)
-    inner = cotangent if high is None else cotangent * _share(less(raised, high), equal(raised, high))
-    to_x = inner if low is None else inner * _share(greater(x, low), equal(x, low))
-    return to_x, None if low is None else inner - to_x, None if high is None else cotangent - inner
-
-
-def _share(wins: Any, ties: Any) -> Any:
-    return where(wins, 1.0, where(ties, 0.5, 0.0))
-
-
-def _clip(x: Any, low: Any, high: Any) -> Any:
-    bounded = x if low is None else np.maximum(x, low)
-    return bounded if high is None else np.minimum(bounded, high)
-
-
-def _clip_reference(m: Any, x: Any, low: Any, high: Any) -> Any:
-    if low is not None and low > x:
-        x = low
-    return high if high is not None and high < x else x
-
-
-clip = elementwise(
-    "clip",
-    "x low high",
-    _clip,
-    _clip_reference,
-    kind="piecewise",
-    vjp=_clip_vjp,
-    extended=extended.CLIP,
-    optional=frozenset({"low", "high"}),
-    symbolic=lambda s, x, low, high: s.Min(s.Max(x, -s.oo if low is None else low), s.oo if high is None else high),
-    kinks=(
-        Kink(
-            lambda x, low, high: x in (low, high), "x = low or x = high", "1 for x (PyTorch's clamp)", Choice("1/2 for x", _clip_jax_vjp)
-        ),
-    ),
-    saves=("x", "low", "high"),
-    aliases=("clamp",),
-    integral=True,
-    backward="Clamp", doc="x limited to the range from low to high; either bound may be None.",
-    examples=("clip(x, -1, 1)",),
-    ulps=0,
-    between=((), (), ()),
-    c={
-        (True, True, True): "g_minimum(g_maximum({0}, {1}), {2})", (True, True, False): "g_maximum({0}, {1})",
-        (True, False, True): "g_minimum({0}, {1})", (True, False, False): "({0})",
-    },
-    numpy={
-        (True, True, True): "np.clip({0}, {1}, {2})",
-        (True, True, False): "np.maximum({0}, {1})",
-        (True, False, True): "np.minimum({0}, {1})",
-    },
-)
-clamp_min = composite(
-    "clamp_min", "x min", lambda x, low: clip(x, low, None),
-    doc="x, or min where x is below it.", kinks=(Kink(lambda x, low: x == low, "x = min", "1 for x"),),
-)
-clamp_max = composite(
-    "clamp_max", "x max", lambda x, high: clip(x, None, high),
-    doc="x, or max where x is above it.", kinks=(Kink(lambda x, high: x == high, "x = max", "1 for x"),),
-)
-fmax = composite(
-    "fmax", "x y", lambda x, y: where(logical_or(greater_equal(x, y), isnan(y)), x, y),
-    doc="The larger of two values, ignoring NaN; of equal ones the first, which gets the gradient.", examples=("fmax(x, 0)",),
-)
-fmin = composite(
-    "fmin", "x y", lambda x, y: where(logical_or(less_equal(x, y), isnan(y)), x, y),
-    doc="The smaller of two values, ignoring NaN; of equal ones the first, which gets the gradient.",
-)
-
-declare(NUMPY, clip=signature("clip", "x, low|a_min|min, high|a_max|max, -out"), clamp=signature("clip", "x, low|min, high|max"))
-declare(TORCH, clamp=signature("clip", "x, low|min, high|max"), clip=signature("clip", "x, low|min, high|max"))

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import EvaluationError
-from gradcli.ops.arrays.joining import concatenate
+from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.domains import given
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.extended import Whole
+from gradcli.ops.linalg.equations_and_factors import solve_triangular
 from gradcli.ops.linalg.matrices import (
     column_range,
     has_independent_columns_but_one,
@@ -29,7 +30,6 @@ from gradcli.ops.linalg.matrices import (
     zeros,
 )
 from gradcli.ops.linalg.products import matmul
-from gradcli.ops.linalg.solving import solve_triangular
 from gradcli.ops.registry import composite, structural
 from gradcli.ops.spec import REQUIRED, Op
 from gradcli.ops.structure import output

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, LinAlgError, ShapeError
-from gradcli.ops.arrays.joining import concatenate
+from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.shapes import getitem, reshape, stack
 from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature

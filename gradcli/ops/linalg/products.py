@@ -9,7 +9,7 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops import cutting, looping, pytorch
-from gradcli.ops.arrays.joining import concatenate
+from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.shapes import getitem, reshape, swapaxes, transpose
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature

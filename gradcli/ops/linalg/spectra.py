@@ -15,6 +15,7 @@ from gradcli.ops.elementwise.logic import greater, where
 from gradcli.ops.extended import Whole
 from gradcli.ops.facts import Function, Kink
 from gradcli.ops.linalg import perturbation
+from gradcli.ops.linalg.equations_and_factors import read
 from gradcli.ops.linalg.matrices import (
     as_column,
     as_row,
@@ -34,7 +35,6 @@ from gradcli.ops.linalg.matrices import (
     without_diagonal,
 )
 from gradcli.ops.linalg.products import matmul
-from gradcli.ops.linalg.solving import read
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import composite, structural
 from gradcli.ops.spec import Op

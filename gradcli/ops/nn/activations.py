@@ -13,13 +13,14 @@ from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.constants import SQRT_2_BY_PI, SQRT_TWO_PI
 from gradcli.ops.elementwise import bent, extended
 from gradcli.ops.elementwise.arithmetic import abs_
-from gradcli.ops.elementwise.exponential import exp, exp_square, maximum
+from gradcli.ops.elementwise.bounds import maximum
+from gradcli.ops.elementwise.exponential import exp, exp_square
 from gradcli.ops.elementwise.logic import equal, greater, greater_equal, less, less_equal, logical_and, logical_not, logical_or, where
 from gradcli.ops.elementwise.pieces import Pieces
 from gradcli.ops.elementwise.trigonometric import tanh
 from gradcli.ops.extended import LONG_DOUBLE, Entrywise
 from gradcli.ops.facts import SAME, Choice, Function, Kink
-from gradcli.ops.nn.attention import log_softmax, softmax
+from gradcli.ops.nn.softmax_and_attention import log_softmax, softmax
 from gradcli.ops.registry import composite, elementwise
 from gradcli.ops.spec import REQUIRED
 from gradcli.ops.special.error_functions import ndtr

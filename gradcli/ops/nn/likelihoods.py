@@ -9,16 +9,17 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, LabelError, ShapeError
 from gradcli.ops.arrays.addressing import take_along
-from gradcli.ops.arrays.joining import concatenate
+from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.reshaping import expand_dims
 from gradcli.ops.arrays.shapes import broadcast_to, getitem, part_of, reshape, stack
 from gradcli.ops.carrying import logarithm, on_arrays
 from gradcli.ops.domains import of
-from gradcli.ops.elementwise.exponential import exp, log, log1p, maximum, minimum
+from gradcli.ops.elementwise.bounds import maximum, minimum
+from gradcli.ops.elementwise.exponential import exp, log, log1p
 from gradcli.ops.elementwise.logic import equal, less, logical_and, not_equal, where
 from gradcli.ops.extended import Whole
-from gradcli.ops.nn.attention import log_softmax
 from gradcli.ops.nn.losses import check_reduction, loss, total
+from gradcli.ops.nn.softmax_and_attention import log_softmax
 from gradcli.ops.reductions.cumulative import cumsum
 from gradcli.ops.reductions.sums import mean, sum_
 from gradcli.ops.registry import composite, elementwise, is_number, structural

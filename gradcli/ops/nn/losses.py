@@ -11,7 +11,8 @@ from gradcli.ops.calling.prefixes import SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.domains import of
 from gradcli.ops.elementwise.arithmetic import abs_, square
-from gradcli.ops.elementwise.exponential import exp, log, maximum, xlogy
+from gradcli.ops.elementwise.bounds import maximum
+from gradcli.ops.elementwise.exponential import exp, log, xlogy
 from gradcli.ops.elementwise.logic import equal, greater, less, logical_or, where
 from gradcli.ops.facts import Function, Kink
 from gradcli.ops.reductions.sums import mean, sum_

@@ -10,11 +10,12 @@ from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.addressing import take_along
 from gradcli.ops.arrays.reshaping import expand_dims
 from gradcli.ops.arrays.shapes import reshape
-from gradcli.ops.elementwise.exponential import clip, minimum, sqrt
+from gradcli.ops.elementwise.bounds import clip, minimum
+from gradcli.ops.elementwise.exponential import sqrt
 from gradcli.ops.elementwise.logic import equal, greater_equal, where
 from gradcli.ops.facts import Kink
 from gradcli.ops.nn.activations import relu
-from gradcli.ops.nn.distances import pairwise_distance
+from gradcli.ops.nn.distances_and_similarities import pairwise_distance
 from gradcli.ops.nn.likelihoods import class_labels, label_places
 from gradcli.ops.nn.losses import loss, total
 from gradcli.ops.reductions.cumulative import cumprod

@@ -10,7 +10,7 @@ from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.arithmetic import square
 from gradcli.ops.elementwise.exponential import exp, expm1, log, log1p, sqrt
 from gradcli.ops.elementwise.logic import greater, less, where
-from gradcli.ops.nn.attention import logsumexp
+from gradcli.ops.nn.softmax_and_attention import logsumexp
 from gradcli.ops.reductions.carried import count
 from gradcli.ops.reductions.sums import mean
 from gradcli.ops.registry import composite

@@ -16,7 +16,7 @@ from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.logic import equal, where
 from gradcli.ops.facts import Function, Kink
-from gradcli.ops.reductions.selection import argmax
+from gradcli.ops.reductions.order import argmax
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import composite
 from gradcli.ops.spec import REQUIRED

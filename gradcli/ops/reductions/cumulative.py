@@ -9,7 +9,7 @@ import numpy as np
 
 from gradcli.errors import ShapeError
 from gradcli.ops import cutting
-from gradcli.ops.arrays.joining import concatenate
+from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.shapes import flip, getitem, reshape, transpose
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature

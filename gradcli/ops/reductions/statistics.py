@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ShapeError
-from gradcli.ops.arrays.joining import concatenate
+from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, reshape, transpose
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature

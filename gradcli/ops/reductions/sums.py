@@ -15,7 +15,8 @@ from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.carrying import entries
 from gradcli.ops.constants import difference
 from gradcli.ops.elementwise.arithmetic import abs_, sign, square
-from gradcli.ops.elementwise.exponential import exp, log, maximum, minimum, sqrt
+from gradcli.ops.elementwise.bounds import maximum, minimum
+from gradcli.ops.elementwise.exponential import exp, log, sqrt
 from gradcli.ops.elementwise.logic import equal, greater, isfinite, isnan, less, less_equal, logical_and, logical_not, logical_or, where
 from gradcli.ops.facts import SAME, Function, Kink
 from gradcli.ops.looping import product_in_torch, reduced_text

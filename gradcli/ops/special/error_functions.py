@@ -11,7 +11,8 @@ from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.constants import HALF_SQRT_PI, SQRT_2, SQRT_2_BY_PI, SQRT_TWO_PI, TWO_BY_SQRT_PI
 from gradcli.ops.domains import of
 from gradcli.ops.elementwise import extended
-from gradcli.ops.elementwise.exponential import clip, exp_square, log, minimum
+from gradcli.ops.elementwise.bounds import clip, minimum
+from gradcli.ops.elementwise.exponential import exp_square, log
 from gradcli.ops.elementwise.logic import greater, isnan, less, where
 from gradcli.ops.registry import composite, elementwise
 from gradcli.ops.spec import Op

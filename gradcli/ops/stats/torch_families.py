@@ -9,7 +9,8 @@ from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.constants import exactly
 from gradcli.ops.elementwise.arithmetic import abs_, square
-from gradcli.ops.elementwise.exponential import clip, exp, log, xlog1py, xlogy
+from gradcli.ops.elementwise.bounds import clip
+from gradcli.ops.elementwise.exponential import exp, log, xlog1py, xlogy
 from gradcli.ops.elementwise.logic import greater_equal, less, logical_and, where
 from gradcli.ops.facts import Function
 from gradcli.ops.registry import composite

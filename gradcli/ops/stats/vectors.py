@@ -16,9 +16,9 @@ from gradcli.ops.constants import LN_TWO_PI
 from gradcli.ops.elementwise.arithmetic import square
 from gradcli.ops.elementwise.exponential import exp, log, xlogy
 from gradcli.ops.elementwise.logic import equal, where
+from gradcli.ops.linalg.equations_and_factors import cholesky, solve_triangular
 from gradcli.ops.linalg.matrix_functions import inv
-from gradcli.ops.linalg.solving import cholesky, solve_triangular
-from gradcli.ops.nn.attention import log_softmax
+from gradcli.ops.nn.softmax_and_attention import log_softmax
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import composite
 from gradcli.ops.special.gamma import digamma, lgamma

@@ -202,11 +202,12 @@ def _promoted(name: str, booleans: bool, x: Any, y: Any) -> tuple[np.ndarray, np
     return left, right
 
 
-def _pairs(name: str, function: Callable[..., Any], booleans: bool = True) -> Callable[[Any, Any], Tensor]:
+def _pairs(name: str, function: Callable[..., Any], booleans: bool = True, numbers: bool = True) -> Callable[[Any, Any], Tensor]:
     @by_example
     def run(x: Any, other: Any) -> Tensor:
-        if not isinstance(x, Tensor) and not isinstance(other, Tensor):
-            raise TypeError(f"{name}(): argument 'other' must be Tensor, not {type(other).__name__}")
+        for operand, second in ((x, other), (other, x)):
+            if not isinstance(operand, Tensor) and not (numbers and isinstance(second, Tensor) and isinstance(operand, _OPERANDS)):
+                raise TypeError(f"{name}(): an operand must be Tensor, not {type(operand).__name__}")
         return Tensor(np.asarray(function(*_promoted(name, booleans, x, other))))
 
     run.__name__ = run.__qualname__ = name
@@ -229,7 +230,7 @@ _NAMES = {
 BITS: dict[str, Callable[..., Tensor]] = {
     "bitwise_not": bitwise_not,
     **{name: _pairs(name, _OF_OPERATORS[sign], "shift" not in sign) for sign, name in _NAMES.items()},
-    "gcd": _pairs("gcd", np.gcd, booleans=False), "lcm": _pairs("lcm", np.lcm, booleans=False),
+    "gcd": _pairs("gcd", np.gcd, booleans=False, numbers=False), "lcm": _pairs("lcm", np.lcm, booleans=False, numbers=False),
 }  # fmt: skip
 
 

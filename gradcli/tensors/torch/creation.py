@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -245,7 +246,7 @@ def randint(low: Any = None, high: Any = None, size: Any = None, *, kind: _Kind,
         raise TypeError("randint(): randint(high, size) or randint(low, high, size) are wanted")
     if not isinstance(size, (tuple, list)):
         raise TypeError("a size is wanted")
-    drawn = _source(generator).whole(int(low), int(high), size_of((size,)))
+    drawn = _source(generator).whole(index(low), index(high), size_of((size,)))
     return drawn.astype(kind or np.int64)
 
 
@@ -253,7 +254,7 @@ def randint(low: Any = None, high: Any = None, size: Any = None, *, kind: _Kind,
 def randint_like(x: Tensor, low: Any, high: Any = None, *, kind: _Kind, generator: Any = None) -> np.ndarray:
     low, high = (0, low) if high is None else (low, high)
     source = _source(generator)
-    drawn = in_memory_order(x.array, lambda shape: source.whole(int(low), int(high), shape))
+    drawn = in_memory_order(x.array, lambda shape: source.whole(index(low), index(high), shape))
     return drawn.astype(kind or x.array.dtype)
 
 
@@ -271,6 +272,8 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, kind: _Kind, generato
     kinds = [_of_floats("normal", v.dtype) for v in (middle, spread) if isinstance(v, np.ndarray)]
     if np.any(np.asarray(spread) < 0):
         raise RuntimeError("normal expects all elements of std >= 0.0")
+    if size is None and not (isinstance(mean, Tensor) or isinstance(std, Tensor)):
+        raise TypeError("normal(): a mean and a deviation that are numbers want a size")
     kind = kind or (kinds or [default_float()])[0]
     try:
         shape = np.broadcast_shapes(np.shape(middle), np.shape(spread)) if size is None else size_of((size,))

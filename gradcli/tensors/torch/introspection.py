@@ -16,6 +16,9 @@ from gradcli.tensors.dispatch.checked_calls import checked
 
 
 def array(x: Any) -> np.ndarray:
+    """The entries of a tensor, or a number."""
+    if not isinstance(x, (Tensor, bool, int, float, np.ndarray, np.generic)):
+        raise TypeError(f"a tensor or a number is wanted, not {type(x).__name__}")
     return x.array if isinstance(x, Tensor) else np.asarray(x)
 
 
@@ -44,9 +47,8 @@ def _all_close(*given: Any, **named: Any) -> bool:
 def _truth(reduce: Callable[..., Any]) -> Callable[..., Tensor]:
     """Truth of any or all entries; of bytes, as bytes."""
 
-    def run(x: Tensor, dim: Any = None, keepdim: bool = False, **named: Any) -> Tensor:
-        axis, keepdims = named.get("axis", dim), named.get("keepdims", keepdim)
-        found = reduce(x.array, axis=_axes(axis), keepdims=keepdims)
+    def run(x: Tensor, dim: Any = None, keepdim: bool = False, *, axis: Any = None, keepdims: bool = False) -> Tensor:
+        found = reduce(x.array, axis=_axes(dim if axis is None else axis), keepdims=keepdim or keepdims)
         return Tensor(np.asarray(found, np.uint8 if x.array.dtype == np.uint8 else np.bool_))
 
     return run

@@ -14,7 +14,7 @@ from typing import Any, cast
 import numpy as np
 
 from gradcli.ops.elementwise.exponential import log
-from gradcli.ops.nn.attention import softmax
+from gradcli.ops.nn.softmax_and_attention import softmax
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.in_place import assign, check_places, check_writable, replace
 from gradcli.tensors.core.levels import check_no_examples
@@ -183,12 +183,13 @@ def _check_floats(name: str, x: Tensor) -> None:
 def _fills(draw: Callable[..., np.ndarray]) -> Callable[..., Tensor]:
     """The method that writes what a function draws for an array into a tensor."""
     node = "".join(word.capitalize() for word in draw.__name__.split("_")) + "Backward0"
+    held = checked(draw)
 
     def fill(x: Tensor, *given: Any, generator: Generator | None = None, **named: Any) -> Tensor:
         check_no_examples()
         check_writable(x)
         check_places(x)
-        drawn = draw(generator or default_generator, x.array, *given, **named)
+        drawn = held(generator or default_generator, x.array, *given, **named)
         return replace(x, Tensor(np.asarray(drawn).astype(x.array.dtype)), node)
 
     fill.__name__ = draw.__name__

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.graph.nodes import reachable
-from gradcli.ops.arrays.joining import concatenate
+from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.shapes import broadcast_to, reshape
 from gradcli.tensors.core.backward import grad as tape_gradient
 from gradcli.tensors.core.levels import Batched, batched_in, spread

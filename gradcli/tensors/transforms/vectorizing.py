@@ -7,7 +7,7 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from gradcli.ops.arrays.joining import concatenate
+from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.reshaping import movedim
 from gradcli.ops.arrays.shapes import getitem
 from gradcli.tensors.core.levels import Batched, BatchLevel, Entered, along_level, at_level

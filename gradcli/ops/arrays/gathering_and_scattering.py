@@ -9,14 +9,14 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.addressing import add_along, extreme_along, sources_along, take_along
-from gradcli.ops.arrays.joining import concatenate
-from gradcli.ops.arrays.padding import rows_of
+from gradcli.ops.arrays.joining_and_splitting import concatenate
+from gradcli.ops.arrays.repeating_and_padding import rows_of
 from gradcli.ops.arrays.reshaping import at_least_1d, common_shape, inverse, permuted
 from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, numpy_index, reshape, scatter_add
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.arithmetic import remainder
-from gradcli.ops.elementwise.exponential import clip
+from gradcli.ops.elementwise.bounds import clip
 from gradcli.ops.elementwise.logic import equal, greater, where
 from gradcli.ops.facts import Function, Kink
 from gradcli.ops.reductions.sums import prod

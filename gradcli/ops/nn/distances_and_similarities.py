@@ -15,7 +15,7 @@ from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, reshap
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.arithmetic import abs_, sign
-from gradcli.ops.elementwise.exponential import clip
+from gradcli.ops.elementwise.bounds import clip
 from gradcli.ops.elementwise.logic import greater, where
 from gradcli.ops.facts import Kink
 from gradcli.ops.nn.losses import held_at

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
-from gradcli.ops.arrays.joining import concatenate
+from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.shapes import broadcast_to, part_of, reshape, swapaxes, transpose
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import declare, signature

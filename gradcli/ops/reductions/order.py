@@ -18,7 +18,7 @@ from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.carrying import entries
 from gradcli.ops.elementwise.arithmetic import ceil, floor, rint
-from gradcli.ops.elementwise.exponential import maximum, minimum
+from gradcli.ops.elementwise.bounds import maximum, minimum
 from gradcli.ops.elementwise.logic import isfinite, isnan, less, where
 from gradcli.ops.extended import Whole
 from gradcli.ops.facts import Function, Kink

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError, UnreadArgumentError
-from gradcli.ops.arrays.joining import concatenate
+from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.reshaping import at_least_1d, inverse, permuted
 from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, part_of, reshape, scatter_add, stack, transpose
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
@@ -16,7 +16,7 @@ from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.facts import Function
 from gradcli.ops.linalg.products import matmul
-from gradcli.ops.reductions.selection import median
+from gradcli.ops.reductions.order import median
 from gradcli.ops.reductions.sums import max_, mean, min_
 from gradcli.ops.registry import composite, is_number
 from gradcli.ops.room import room_for

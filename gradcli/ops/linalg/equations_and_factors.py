@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, EvaluationError, LinAlgError, ShapeError
-from gradcli.ops.arrays.joining import concatenate
+from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.shapes import broadcast_to, reshape, transpose
 from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature

@@ -9,12 +9,12 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.addressing import take_along
-from gradcli.ops.arrays.joining import concatenate
+from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, flip, getitem, part_of, reshape, scatter_add
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.arithmetic import abs_, remainder, rint
-from gradcli.ops.elementwise.exponential import maximum, minimum
+from gradcli.ops.elementwise.bounds import maximum, minimum
 from gradcli.ops.elementwise.logic import equal, greater, greater_equal, isnan, less, logical_and, where
 from gradcli.ops.facts import Function
 from gradcli.ops.linalg.products import matmul
