@@ -157,7 +157,7 @@ def test_a_function_of_numpy_on_both_sides_is_found() -> None:
 def test_the_code_of_a_closure_is_found() -> None:
     """A function that another one makes, in both places."""
     found = sharing(dataclasses.replace(argmax, reference=argmax.forward))
-    assert "`ops.reductions.selection._first.<locals>.run` with its own rules" in found
+    assert "`ops.reductions.order._first.<locals>.run` with its own rules" in found
     assert any(text.endswith(".one_axis` with its own rules") for text in found)
     assert not any("genexpr" in text for text in found), "parts of what is shared as a whole"
 

@@ -456,5 +456,6 @@ G_INLINE double g_sinc(double x) {
   sum = G_FMA(w, G_FMA(w, sum, -0x1.e3074df6162e4p-8), 0x1.507834854e6f7p-4);
   sum = G_FMA(w, G_FMA(w, G_FMA(w, sum, -0x1.32d2cce627d59p-1), 0x1.466bc6775aa83p+1), -0x1.4abbce625be52p+2);
   double turned = G_FMA(part, 0x1.921fb54442d18p+1, part * G_FMA(w, sum, 0x1.1a62633145c07p-53));
-  return g_choose(x == 0, 1.0, g_choose(odd == 0, turned, -turned) / (0x1.921fb54442d18p+1 * x));
+  double found = g_choose(odd == 0, turned, -turned) / (0x1.921fb54442d18p+1 * x);
+  return g_choose(x == 0, 1.0, g_choose(g_fabs(x) > 0x1.fffffffffffffp+1023, 0.0, found));
 }

@@ -285,7 +285,7 @@ G_INLINE float g_sinc(float x) {
   float nearest = g_rint(x), a = g_fabs(x - nearest), odd = nearest - 2 * g_rint(nearest * 0.5f);
   float size = g_choose(a > 0.25f, g_cosine_of(g_times_pi(0.5f - a)), g_sine_of(g_times_pi(a)));
   float turned = g_choose((odd != 0) != (x < nearest), -size, size);
-  return g_choose(x == 0, 1.0f, turned / g_times_pi(x));
+  return g_choose(x == 0, 1.0f, g_choose(g_fabs(x) > 0x1.fffffep+127f, 0.0f, turned / g_times_pi(x)));
 }
 G_INLINE float g_atan_unit(float t) { /* of 0 to 1 */
   float z = t * t, p = g_fma(z, g_fma(z, g_fma(z, -0x1.d49ccap-10f, 0x1.64c3f6p-7f), -0x1.fdfdbcp-6f), 0x1.da5f6ep-5f);
