@@ -60,7 +60,7 @@ __all__ = list(_PLACE)  # type checkers read __init__.pyi
 
 
 def __getattr__(name: str) -> Any:
-    """What is imported when it is first asked for: the API, so that the command line looks after signals before it imports anything,
+    """Return what is imported when it is first asked for: the API, so that the command line looks after signals before it imports anything,
     and PyTorch's names."""
     import importlib
 

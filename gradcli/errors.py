@@ -68,7 +68,7 @@ class Source:
         return self.first_line + line, offset - self._starts[line] + 1
 
     def line_at(self, offset: int) -> Span:
-        """Where the line of an offset begins and ends."""
+        """Return where the line of an offset begins and ends."""
         line = bisect_right(self._starts, offset)
         start, end = self._starts[line - 1], self._starts[line] - 1 if line < len(self._starts) else len(self.text)
         while end > start and self.text[end - 1] == "\r":
@@ -77,7 +77,7 @@ class Source:
 
     @cached_property
     def _starts(self) -> list[int]:
-        """Where its lines begin. They are counted once: a text may have as many errors as it has statements."""
+        """Return where its lines begin. They are counted once: a text may have as many errors as it has statements."""
         starts, end = [0], self.text.find("\n")
         while end >= 0:
             starts.append(end + 1)
@@ -86,7 +86,7 @@ class Source:
 
 
 def first_line(error: BaseException) -> str:
-    """What a library's error says, in one line: its name, if it says nothing."""
+    """Return what a library's error says, in one line: its name, if it says nothing."""
     return (str(error) or type(error).__name__).partition("\n")[0]
 
 

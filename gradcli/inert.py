@@ -30,7 +30,7 @@ def _is_seen(character: str) -> bool:
 
 
 def _is_plain(text: str) -> bool:
-    """Whether all of a text can be seen, which nearly every text can."""
+    """Return whether all of a text can be seen, which nearly every text can."""
     return text.isprintable() and (text.isascii() or not _UNSEEN.search(text))
 
 
@@ -269,7 +269,7 @@ def _in_shell(character: str) -> str:
 
 
 def is_one_word(text: str) -> bool:
-    """Whether a shell takes text for a word as it stands, so that it can be put into a command line that is being typed."""
+    """Return whether a shell takes text for a word as it stands, so that it can be put into a command line that is being typed."""
     return _is_plain(text) and re.fullmatch(r"[\w./@%+=:,-]*", text) is not None and not text.startswith("-")
 
 

@@ -35,7 +35,7 @@ def _memory_of_posix() -> int:
 
 
 def _memory_of_control_group() -> list[int]:
-    """What a container may take of it, on Linux."""
+    """Return what a container may take of it, on Linux."""
     try:
         with open("/sys/fs/cgroup/memory.max", encoding="ascii") as file:
             return [int(file.read())]

@@ -65,7 +65,7 @@ def _is_checked(path: Path, parent: pytest.Collector) -> bool:
 
 
 def _lists_functions(path: Path) -> bool:
-    """Whether settings list functions; what cannot be read is the affair of whoever needs it."""
+    """Return whether settings list functions; what cannot be read is the affair of whoever needs it."""
     import tomllib
 
     try:

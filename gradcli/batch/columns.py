@@ -44,7 +44,7 @@ Found = tuple[Any, dict[str, Any]]  # a value and its gradient, by names in the 
 
 
 def of_scope(scope: Scope, options: Options) -> Lookup:
-    """What names stand for in a program; those that are looked up are noted as mentioned."""
+    """Return what names stand for in a program; those that are looked up are noted as mentioned."""
     mentioned = scope.mentioned
 
     def lookup(name: str) -> Number | None:
@@ -62,7 +62,7 @@ def of_scope(scope: Scope, options: Options) -> Lookup:
 
 
 def of_values(values: Mapping[str, Any], options: Options, mentioned: set[str]) -> Lookup:
-    """What names stand for in a record's arrays; those that are looked up are noted as mentioned."""
+    """Return what names stand for in a record's arrays; those that are looked up are noted as mentioned."""
     ranks = dict(zip(values, range(len(values)), strict=True))
 
     def lookup(name: str) -> Number | None:
@@ -113,7 +113,7 @@ class Rows:
         self.numbers += numbers
 
     def slots(self, index: Mapping[str, int], template: Template) -> np.ndarray:
-        """What an index has of the names: a row for each name of the template."""
+        """Return what an index has of the names: a row for each name of the template."""
         return np.fromiter(map(index.__getitem__, self.names), np.intp).reshape(len(self.places), len(template.names)).T
 
     def given(self, template: Template) -> np.ndarray:
@@ -328,7 +328,7 @@ class BatchedBindings:
         self._values, self._whole, self._constants = slots.values.tolist(), slots.whole.tolist(), slots.constants.tolist()
 
     def lookup(self, name: str) -> Number | None:
-        """What a name stands for in a query; those that are looked up are noted as mentioned."""
+        """Return what a name stands for in a query; those that are looked up are noted as mentioned."""
         slot = self.slots.index.get(name)
         if slot is None or self._constants[slot]:
             return self.outer(name)
@@ -396,7 +396,7 @@ def batched(
 def _slots(
     held: HeldBindings, rows_of: Mapping[Template, Rows], outer: Lookup, taken: Container[str], frozen: Container[str]
 ) -> _Slots | None:
-    """What names stand for, as far as it is known. None if one of them is no number."""
+    """Return what names stand for, as far as it is known. None if one of them is no number."""
     bound = len(held.places)
     others: dict[str, Number] = {}
     for name in sorted(_names(rows_of).difference(held.places)):

@@ -264,7 +264,7 @@ class _Run:
 
 
 def _may_choose(op: Op) -> bool:
-    """Whether a slope of zero may be that of a flat piece, where nothing flows back."""
+    """Return whether a slope of zero may be that of a flat piece, where nothing flows back."""
     return op.partials is None or any(type(partial) is Pieces for partial in op.partials)
 
 
@@ -325,7 +325,7 @@ class CompilationCache:
         return _record(found, query.text, query.source, query.span.start, lookup, options, id, scope.dialect.wanted())
 
     def batches(self, scope: Scope, options: Options) -> bool:
-        """Whether the bindings that are held back are many of few templates, so that they need not be run."""
+        """Return whether the bindings that are held back are many of few templates, so that they need not be run."""
         held = scope.held
         if held.batched is None and len(held.texts) >= _MANY and self._is_for(options):
             from gradcli.batch.columns import batched

@@ -109,7 +109,7 @@ class Templates:
 
 @lru_cache(_MOST)
 def _constant(word: str) -> int | str:
-    """What makes numbers the same constant of a graph: 2 and 2.0 are two, 2.5 and 2.50 are one."""
+    """Return what makes numbers the same constant of a graph: 2 and 2.0 are two, 2.5 and 2.50 are one."""
     return int(word) if word.isdigit() and len(word) < 300 else repr(float(word))
 
 
@@ -206,7 +206,7 @@ def _family(between: Sequence[str], words: Sequence[str], pattern: Sequence[int]
 
 
 def _roles(expression: Expression) -> dict[Node, int] | None:
-    """What each node does in an expression; None if it is not made of arithmetic and functions alone."""
+    """Return what each node does in an expression; None if it is not made of arithmetic and functions alone."""
     with_names: set[Node] = set()
     for node in expression.nodes:
         if isinstance(node, Name) or any(part in with_names for part in _parts(node)):
@@ -224,7 +224,7 @@ def _roles(expression: Expression) -> dict[Node, int] | None:
 
 
 def _passed(node: Node, part: Node, with_names: set[Node]) -> int:
-    """What of a node's role its part has, too."""
+    """Return what of a node's role its part has, too."""
     if isinstance(node, Binary):
         return _FREE if node.operator == "**" and part is node.right else _TAKEN | _FREE
     if isinstance(node, Call):

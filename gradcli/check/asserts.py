@@ -38,7 +38,7 @@ def rounding_of(scope: Scope) -> float:
 
 
 def compared(scope: Scope, lowered: Lowered) -> list[Asserted]:
-    """What becomes of each relation of an assert at the bound values.
+    """Return what becomes of each relation of an assert at the bound values.
 
     ``==`` holds to rounding. The others compare floats as they are, and none of them holds of NaN. A tolerance is absolute:
     it widens ``==``, ``<`` and the like, and ``!=`` asks for more than it between the sides.
@@ -69,7 +69,7 @@ def _compared(scope: Scope, lowered: Lowered, sides: Sides, values: Any, several
 
 
 def holds(symbol: str, left: np.ndarray, right: np.ndarray, within: float | None, rounding: float) -> tuple[np.ndarray, np.ndarray]:
-    """Where a relation holds of floats, and how far the sides are apart."""
+    """Return where a relation holds of floats, and how far the sides are apart."""
     room = within or 0.0
     with np.errstate(all="ignore"):
         off = np.abs(left - right)
@@ -168,7 +168,7 @@ _MOST_ENTRIES = 64  # of arrays, each with a proof of its own
 
 
 def decide_over(scope: Scope, lowered: Lowered, proving: bool, timeout: float | None = None) -> tuple[list[Asserted], Check]:
-    """What becomes of each relation of an assert over its box. Without ``proving``, a few points are tried and nothing else."""
+    """Return what becomes of each relation of an assert over its box. Without ``proving``, a few points are tried and nothing else."""
     several = len(lowered.relations) > 1
     with deadline(timeout):
         relations = [_decided(scope, lowered, sides, several, proving) for sides in lowered.relations]
@@ -216,7 +216,7 @@ class Floats:
         return left, right
 
     def refute(self, point: Sequence[float], place: tuple[int, ...] | None = None) -> bool:
-        """Whether the relation does not hold at a point, of all entries or of one."""
+        """Return whether the relation does not hold at a point, of all entries or of one."""
 
         left, right = self.at(point)
         fine, _ = holds(self.sides.relation.symbol, left, right, self.within, rounding_of(self.scope))

@@ -168,7 +168,7 @@ def _wide(judge: Judge, claim: Given) -> Claim:
 
 
 def _unrounded(judge: Judge, given: Sequence[Given]) -> bool:
-    """Whether claimed numbers are right to the last digit where rounding would show: then nothing about them is rounding.
+    """Return whether claimed numbers are right to the last digit where rounding would show: then nothing about them is rounding.
 
     Nor is it where they are a plain multiple of the truth, as with a wrong sign, unless rounding has made that of the engine's, too.
     """
@@ -290,7 +290,7 @@ def _number(truth: Comparison, i: int, said: float, rtol: float, room: float) ->
 
 
 def _diagnosis(judge: Judge, claim: Given, said: np.ndarray, truth: Comparison, rtol: float) -> str | None:
-    """What kind of mistake wrong numbers are, where the pattern is plain."""
+    """Return what kind of mistake wrong numbers are, where the pattern is plain."""
     right = np.array([float(r) for r in truth.reference]).reshape(said.shape)
 
     def close(x: Any, y: Any) -> bool:

@@ -120,7 +120,7 @@ class Comparison:
         return Verdict.AGREE
 
     def _slack(self, i: int) -> Any:
-        """What rounding at the working precision does to the terms; a limit from both sides is good to less."""
+        """Return what rounding at the working precision does to the terms; a limit from both sides is good to less."""
         bound = self.bounds[i]
         slack = self._grain * bound if math.isfinite(bound) else self.m.zero
         return slack + self.m.mpf(10) ** -28 if i in self.sides else slack
@@ -133,19 +133,19 @@ class Comparison:
 
     @property
     def unsettled(self) -> bool:
-        """Whether an entry may be zero or not, as far as this precision can tell, and floats could."""
+        """Return whether an entry may be zero or not, as far as this precision can tell, and floats could."""
         return any(
             not isinstance(r, bool) and self.m.isfinite(r) and (slack := self._slack(i)) > _SMALLEST and self._may_vanish(i, r, slack)
             for i, r in enumerate(self.reference)
         )
 
     def _is_zero(self, i: int) -> bool:
-        """Whether nothing tells a number from zero."""
+        """Return whether nothing tells a number from zero."""
         known = self.radii[i] if self.radii else self._slack(i) if self.bounds[i] > _FAINT else 0
         return bool(abs(self.reference[i]) <= known)
 
     def _may_vanish(self, i: int, reference: Any, slack: Any) -> bool:
-        """Whether a number that is known so well may be zero, or has fewer right digits than it takes to count lost bits."""
+        """Return whether a number that is known so well may be zero, or has fewer right digits than it takes to count lost bits."""
         size, known = abs(reference), self.radii[i] * self.m.mpf(10) ** _KNOWN if self.radii else slack
         return bool(known > 0 and known >= size)
 

@@ -172,7 +172,7 @@ def _undetermined(wrt: dict[str, Expr], reason: str, record: Record) -> Check:
 
 
 def _keys(wrt: dict[str, Expr], mode: str) -> list[str]:
-    """What the checks of a mode are called."""
+    """Return what the checks of a mode are called."""
     if mode == "hessian":
         return [f"{a},{b}" for a in wrt for b in wrt]
     return ["jvp"] if mode == "jvp" else list(wrt)

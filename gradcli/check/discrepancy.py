@@ -85,6 +85,6 @@ def _gradient(judge: Judge, claim: Given) -> Expr:
 
 
 def _names_mean(judge: Judge, node: Expr) -> bool:
-    """Whether every name still means what it does in the formula (it may have been bound anew)."""
+    """Return whether every name still means what it does in the formula (it may have been bound anew)."""
     names = judge.scope.leaves
     return all(leaf is judge.seed_leaf or names.get(leaf.payload.name) is leaf for leaf in reachable([node]) if leaf.is_leaf)

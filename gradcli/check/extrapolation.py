@@ -108,7 +108,7 @@ def _contradicts(fine: Slope, coarse: Slope) -> bool:
 
 
 def _confirms(one: Slope, other: Slope) -> bool:
-    """Whether two scales agree on a slope, without any kink, to more digits than are asked for."""
+    """Return whether two scales agree on a slope, without any kink, to more digits than are asked for."""
     sure = min(one.error, other.error) <= _PLENTY * abs(one.value) and one.error <= _SURE * abs(one.value)
     plain = one.variation <= _STEEPER * min(other.variation, abs(one.value))
     return sure and plain and one.sides is None and other.sides is None and abs(one.value - other.value) <= 10 * (one.error + other.error)

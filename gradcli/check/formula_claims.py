@@ -130,7 +130,7 @@ def _here(judge: Judge, claim: Given, truth: Comparison, shape: tuple[int, ...],
 def _elsewhere(
     judge: Judge, claim: Given, truth: Comparison, here: Claim, shape: tuple[int, ...], order: Sequence[Expr], digits: int
 ) -> Claim:
-    """What is said of a point at which the formula is not the derivative; if none was found, of the bound values."""
+    """Return what is said of a point at which the formula is not the derivative; if none was found, of the bound values."""
     m = context()
     assert claim.formula is not None
     leaves = judge.every_leaf(claim.formula)
@@ -163,7 +163,7 @@ def _elsewhere(
 
 
 def _lacking(judge: Judge, claim: Given, shape: tuple[int, ...], order: Sequence[Expr], digits: int) -> str | None:
-    """What is said of a formula that was proved, where it has no value at a point around at which the derivative has.
+    """Return what is said of a formula that was proved, where it has no value at a point around at which the derivative has.
 
     Floats find the points, and more digits confirm them.
     """
@@ -190,7 +190,7 @@ def _lacking(judge: Judge, claim: Given, shape: tuple[int, ...], order: Sequence
 
 
 def _without_value(judge: Judge, formula: Expr, point: Point) -> bool:
-    """Whether a formula is NaN, as floats go, where the function is finite."""
+    """Return whether a formula is NaN, as floats go, where the function is finite."""
     try:
         found = forward([judge.root, formula], point, judge.precision)
     except GradcliError:
@@ -200,7 +200,7 @@ def _without_value(judge: Judge, formula: Expr, point: Point) -> bool:
 
 
 def smaller_domain(place: str, about: str) -> str:
-    """What is said of a right formula that has no value where the function has."""
+    """Return what is said of a right formula that has no value where the function has."""
     return f"the formula's domain is smaller: it has no value at {place}, where the {about} has"
 
 

@@ -35,7 +35,7 @@ def gradcheck(
     check_batched_grad: bool = False, check_batched_forward_grad: bool = False, check_forward_ad: bool = False,
     check_backward_ad: bool = True, fast_mode: bool = False, masked: bool | None = None,
 ) -> bool:  # fmt: skip
-    """Whether the gradients of func with respect to the inputs that require grad are right. Raises `GradcheckError` if not.
+    """Return whether the gradients of func with respect to the inputs that require grad are right. Raises `GradcheckError` if not.
 
     eps                         the widest step where differences decide; None for several, down to what rounding leaves
     atol, rtol                  how far an entry of the Jacobian may be from the truth; None of both: as far as rounding explains
@@ -188,7 +188,7 @@ _NOT_ZERO = "Expected all input grads to be undefined or zero when all output gr
 
 
 def multiplied(function: CheckedFunction, roughly: bool) -> str | None:
-    """Whether zeros as cotangents give zeros as gradients.
+    """Return whether zeros as cotangents give zeros as gradients.
 
     roughly  to rounding
     """
@@ -207,7 +207,7 @@ def _largest(found: Tensor) -> float:
 
 
 def undefined(function: CheckedFunction) -> str | None:
-    """Whether rules and hooks of the user's take gradients that are not there for zeros: all of them, and those of one result."""
+    """Return whether rules and hooks of the user's take gradients that are not there for zeros: all of them, and those of one result."""
     outputs = function.outputs
     checks: list[Callable[[], Sequence[Any]]] = [lambda: _of_nothing(outputs)]
     if len(outputs) > 1:
@@ -226,7 +226,7 @@ def undefined(function: CheckedFunction) -> str | None:
 
 
 def _of_nothing(outputs: Sequence[Tensor]) -> list[Any]:
-    """What the user's own say to gradients that are not there: hooks, and functions, which are all that is asked."""
+    """Return what the user's own say to gradients that are not there: hooks, and functions, which are all that is asked."""
     found: list[Any] = []
     with Mode(recording=False):
         for node in reachable([y.gradient_node() for y in outputs]):
@@ -239,14 +239,14 @@ def _of_nothing(outputs: Sequence[Tensor]) -> list[Any]:
 
 
 def batched(function: CheckedFunction) -> str | None:
-    """Whether gradients of several cotangents at once are those of one after the other."""
+    """Return whether gradients of several cotangents at once are those of one after the other."""
     random = np.random.default_rng(2)
     for number, y in enumerate(function.outputs):
         seeds = random.standard_normal((_BATCH, *y.array.shape)).astype(y.array.dtype)
         wanted = [function.gradients([y], [Tensor(np.asarray(seed))]) for seed in seeds]
         try:
             found = function.gradients([y], [Tensor(seeds)], is_grads_batched=True)
-        except (RuntimeError, NotImplementedError) as error:
+        except RuntimeError as error:
             return f"While computing batched gradients, got: {error}"
         for i, part, rows in zip(function.chosen, found, zip(*wanted, strict=True), strict=True):
             fault = _unlike(part, rows, function.arguments[i])
@@ -256,14 +256,14 @@ def batched(function: CheckedFunction) -> str | None:
 
 
 def _unlike(found: Tensor | None, rows: Sequence[Tensor | None], like: Tensor) -> str | None:
-    """What is said of a batch that is not its examples; None means zeros."""
+    """Return what is said of a batch that is not its examples; None means zeros."""
     wanted = np.stack([np.zeros_like(like.array) if row is None else row.array for row in rows])
     got = np.zeros_like(wanted) if found is None else found.array
     return None if np.allclose(got, wanted, rtol=1e-5, atol=1e-8) else f"Got:\n{Tensor(got)}\n\nExpected:\n{Tensor(wanted)}"
 
 
 def batched_tangents(function: CheckedFunction) -> str | None:
-    """Whether tangents of several directions at once are those of one after the other."""
+    """Return whether tangents of several directions at once are those of one after the other."""
     random = np.random.default_rng(2)
     for i in function.chosen:
         x = function.arguments[i]
@@ -279,7 +279,7 @@ def batched_tangents(function: CheckedFunction) -> str | None:
         wanted = [along(Tensor(np.asarray(direction))) for direction in directions]
         try:
             found = vmap(along)(Tensor(directions))
-        except (RuntimeError, NotImplementedError) as error:
+        except RuntimeError as error:
             return f"While computing batched gradients, got: {error}"
         for number, (part, rows) in enumerate(zip(found, zip(*wanted, strict=True), strict=True)):
             fault = _unlike(part, rows, rows[0])
@@ -292,7 +292,7 @@ def batched_tangents(function: CheckedFunction) -> str | None:
 
 
 def undefined_tangents(function: CheckedFunction) -> str | None:
-    """Whether an input that does not move is what one is that moves by zeros, while the others move."""
+    """Return whether an input that does not move is what one is that moves by zeros, while the others move."""
     random = np.random.default_rng(3)
     directions = {i: random.standard_normal(function.arguments[i].array.shape) for i in function.chosen}
     for i in function.chosen:

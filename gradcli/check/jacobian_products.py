@@ -51,7 +51,7 @@ def judge_of(
 
 
 def by_reference(function: CheckedFunction, trace: Trace, y: Tensor, weights: np.ndarray, slopes: Sequence[np.ndarray]) -> str | None:
-    """What is wrong according to the references ("" if nothing); None if they cannot decide.
+    """Return what is wrong according to the references ("" if nothing); None if they cannot decide.
 
     Whole arrays in long double are asked first: what agrees with them, within what rounding explains, is right. What does not is asked
     for in multi-precision.
@@ -74,7 +74,7 @@ def by_reference(function: CheckedFunction, trace: Trace, y: Tensor, weights: np
 
 
 def _agrees(judge: Judge) -> bool:
-    """Whether gradients are plainly those of the reference on whole arrays."""
+    """Return whether gradients are plainly those of the reference on whole arrays."""
     try:
         held = StandIns()
         hold_derivatives(judge.root, judge.leaves, judge.precision, held)
@@ -125,7 +125,7 @@ class Tolerance(NamedTuple):
 
 
 def backward_fault(function: CheckedFunction, tolerance: Tolerance) -> str | None:
-    """What is wrong in the Jacobian as backward passes give it; None if nothing is."""
+    """Return what is wrong in the Jacobian as backward passes give it; None if nothing is."""
     if not function.outputs:
         return _moves_nevertheless(function)
     trace = function.trace
@@ -137,7 +137,7 @@ def backward_fault(function: CheckedFunction, tolerance: Tolerance) -> str | Non
 
 
 def _moves_nevertheless(function: CheckedFunction) -> str | None:
-    """What is said of results that require no gradient and depend on an input; None if they do not."""
+    """Return what is said of results that require no gradient and depend on an input; None if they do not."""
     random = np.random.default_rng(0)
     for i in function.chosen:
         x = function.arguments[i].array
@@ -177,7 +177,7 @@ class _Rows:
         return f"Jacobian mismatch for output {self.number} with respect to {fault}"
 
     def _irregular(self, found: Sequence[Tensor | None], again: Sequence[Tensor | None]) -> str | None:
-        """What is wrong in gradients of two passes, whatever the right ones are: others each time, or of another dtype."""
+        """Return what is wrong in gradients of two passes, whatever the right ones are: others each time, or of another dtype."""
         noise = self.tolerance.noise
         for part, other, x in zip(found, again, self.function.inputs, strict=True):
             if part is None or other is None:
@@ -199,7 +199,7 @@ class _Rows:
         return [np.zeros_like(x.array) if g is None else g.array.copy() for x, g in zip(self.function.inputs, found, strict=True)]
 
     def _wrong(self, weights: np.ndarray, slopes: Sequence[np.ndarray]) -> str:
-        """What is wrong in a sum of rows ("" if nothing)."""
+        """Return what is wrong in a sum of rows ("" if nothing)."""
         verdict = None
         if self.trace is not None:
             verdict = by_reference(self.function, self.trace, self.y, weights, slopes)
@@ -208,7 +208,7 @@ class _Rows:
         return verdict
 
     def _entry(self, weights: np.ndarray, wrong: str) -> str:
-        """What is wrong in a single row of the Jacobian, by halves of the weights that show that something is."""
+        """Return what is wrong in a single row of the Jacobian, by halves of the weights that show that something is."""
         rows = list(np.ndindex(self.y.array.shape))
         while len(rows) > 1:
             for half in (rows[: len(rows) // 2], rows[len(rows) // 2 :]):
@@ -228,7 +228,7 @@ class _Rows:
         return f"{wrong}, in the sum over the output's entries with weights {np.ravel(weights).tolist()[:_SHOWN]}"
 
     def _by_differences(self, weights: np.ndarray, slopes: Sequence[np.ndarray]) -> str:
-        """What is wrong according to extrapolated differences ("" if nothing)."""
+        """Return what is wrong according to extrapolated differences ("" if nothing)."""
         function = self.function
         for i, claimed in zip(function.chosen, slopes, strict=True):
             x = function.arguments[i].array.copy()
@@ -255,7 +255,7 @@ class _Rows:
         return along
 
     def _is_allowed(self, weights: np.ndarray, slopes: Sequence[np.ndarray]) -> bool:
-        """Whether the caller's tolerance allows what is wrong: in every entry of the Jacobian, or in the sum of rows."""
+        """Return whether the caller's tolerance allows what is wrong: in every entry of the Jacobian, or in the sum of rows."""
         if self.tolerance.sums:
             right = self._right(weights)
             weight = float(np.abs(weights).sum())
@@ -312,7 +312,7 @@ def _is_near(said: float, found: Slope) -> bool:
 
 
 def forward_fault(function: CheckedFunction, tolerance: Tolerance) -> str | None:
-    """What is wrong in the tangents of forward mode, by each input in a random direction; None if nothing is."""
+    """Return what is wrong in the tangents of forward mode, by each input in a random direction; None if nothing is."""
     random = np.random.default_rng(0)
     plain = function.plain_arguments
     for i in function.chosen:

@@ -126,7 +126,7 @@ class Computed(NamedTuple):
 
 
 def _is_regular(found: Pass, passes: Passes) -> bool:
-    """Whether everything is finite, and no kink is near."""
+    """Return whether everything is finite, and no kink is near."""
     tape = found.run.tape
     balls = tape.m
     if not are_finite(balls, [found.engine_value, *found.engine]):  # the reference is, or the pass has ended
@@ -181,7 +181,7 @@ _NOTHING = -400  # the power of ten below which an enclosure of zero is taken fo
 
 
 def numbers(m: Any, evaluate: Callable[[Any], Sequence[np.ndarray] | None]) -> list[np.ndarray] | None:
-    """What arrays of scalars are that are computed in a context, as numbers of mpmath's ``m``, right to thirty digits.
+    """Return what arrays of scalars are that are computed in a context, as numbers of mpmath's ``m``, right to thirty digits.
 
     None where balls cannot tell, or have nothing finite to tell, and where there is nothing to evaluate (None).
     """
@@ -210,7 +210,7 @@ def _finite(balls: Any, x: Any) -> bool:
 
 
 def _narrow(x: Any) -> bool:
-    """Whether an enclosure has enough digits, or is of nothing that floats could tell from zero."""
+    """Return whether an enclosure has enough digits, or is of nothing that floats could tell from zero."""
     from flint import arb
 
     if isinstance(x, bool) or x.ball.rad() == 0:
@@ -245,7 +245,7 @@ class Trail:
         self._digits = 0
 
     def ended(self, digits: int, comparisons: Sequence[Comparison]) -> bool:
-        """Whether more digits would tell nothing new: no entry differs, or all that do have stayed the same."""
+        """Return whether more digits would tell nothing new: no entry differs, or all that do have stayed the same."""
         self._digits = digits
         self._before = self._now or [{} for _ in comparisons]
         self._now = [
@@ -314,7 +314,7 @@ class Judge:
 
     @property
     def fits_sympy(self) -> bool:
-        """Whether sympy differentiates the whole function in reasonable time; at one of several trial points will do."""
+        """Return whether sympy differentiates the whole function in reasonable time; at one of several trial points will do."""
         return self.size <= _LARGEST_SYMBOLIC and self.entries <= _MOST_SYMBOLS and not self.scope.in_passing
 
     @property
@@ -431,7 +431,7 @@ class Judge:
 
 
 def _confirmed(m: Any, symbolic: list[np.ndarray], composed: list[np.ndarray]) -> bool:
-    """Whether sympy's derivative has real values that the composed reference confirms."""
+    """Return whether sympy's derivative has real values that the composed reference confirms."""
     pairs = [pair for two in zip(symbolic, composed, strict=True) for pair in zip(*map(np.ravel, two), strict=True)]
     return all(m.isfinite(x) and abs(x - y) <= m.mpf(10) ** -20 * max(abs(x), abs(y)) for x, y in pairs)
 

@@ -114,7 +114,7 @@ def _one_by_one(judge: Asked, found: long_double.Reference, x: Expr, compared: C
 
 
 def _entry(singles: Sequence[SingleEntries], x: Expr, i: int) -> tuple[Entry | None, int]:
-    """What an entry is, in long double, if that can be told, and what it took: as many digits as it takes for it to be certain."""
+    """Return what an entry is, in long double, if that can be told, and what it took: as many digits as it takes for it to be certain."""
     spent, before, entry = 0, None, None
     for single in singles:
         m = single.m
@@ -249,7 +249,7 @@ class Compared:
         return (Verdict.ILL_CONDITIONED, self._too_large()) if lost.any() else (Verdict.AGREE, None)
 
     def _not_finite(self) -> str | None:
-        """Where a result is not finite though the truth is: which of both."""
+        """Return where a result is not finite though the truth is: which of both."""
         found = np.flatnonzero(self.wrong & ~np.isfinite(self.computed))
         return f"the result is {self.computed[found[0]]}, where the true one is {self.right[found[0]]!s}" if found.size else None
 
@@ -290,7 +290,7 @@ class PlainNumbers:
         return nullcontext()
 
     def settled(self, x: Any, before: Any) -> bool:
-        """Whether the precision before has given the same, which is not zero: that may be all that is left of a difference."""
+        """Return whether the precision before has given the same, which is not zero: that may be all that is left of a difference."""
         return bool(x) and before is not None and bool(abs(x - before) <= self.alike * abs(x))
 
     def long_double(self, x: Any) -> Any:

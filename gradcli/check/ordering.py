@@ -75,7 +75,7 @@ def _why(part: VariableCheck | None) -> str:
 
 
 def _decided(told: Asserted, signs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Where the relation holds for certain, and where it is known whether it does."""
+    """Return where the relation holds for certain, and where it is known whether it does."""
     allowed: dict[str, Sequence[int]] = {"!=": (-1, 1), "<": (-1,), "<=": (-1, 0), ">": (1,), ">=": (0, 1)}
     return np.isin(signs, allowed[told.relation]), signs != _UNKNOWN
 
@@ -175,7 +175,7 @@ def _is_algebraic(node: Expr) -> bool:
 
 
 def _is_usual(scope: Scope, node: Expr) -> bool:
-    """Whether no entry is so small or large that it could be lost beside the others' digits."""
+    """Return whether no entry is so small or large that it could be lost beside the others' digits."""
     try:
         found = _digits(scope, node, 20, node.shape)
     except EvaluationError:

@@ -184,7 +184,7 @@ class Passes:
 
 
 def are_finite(m: Any, arrays: Sequence[np.ndarray]) -> bool:
-    """Whether all numbers of some arrays of scalars are finite."""
+    """Return whether all numbers of some arrays of scalars are finite."""
     return all(isinstance(x, bool) or m.isfinite(x) for array in arrays for x in np.ravel(array))
 
 

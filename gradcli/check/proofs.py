@@ -45,7 +45,7 @@ _decisions: dict[Hashable, Decision] = {}
 
 
 def decision(judge: Judge, claim: Given) -> Decision:
-    """Whether a formula is what it is claimed to be for all values for which both have one; open without FLINT."""
+    """Return whether a formula is what it is claimed to be for all values for which both have one; open without FLINT."""
     from gradcli.reference.fields.identity import Question, decide, entries_alike
 
     assert claim.formula is not None
@@ -65,7 +65,7 @@ def decision(judge: Judge, claim: Given) -> Decision:
 
 
 def _structure(question: Any, alike: bool) -> Hashable:
-    """What the decision depends on: the function and the formula, without the values of names."""
+    """Return what the decision depends on: the function and the formula, without the values of names."""
     order = definition_order(question.root, [question.formula, *([] if question.wrt is None else [question.wrt])])
     places = {node: i for i, node in enumerate(order)}
     lines = tuple(_line(node, places, question.leaves, alike) for node in order)

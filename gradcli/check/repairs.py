@@ -113,7 +113,7 @@ class _Ways:
         return sorted(found.items(), key=lambda pair: pair[0].index)
 
     def _comparable(self, a: Expr | None, b: Expr | None) -> bool:
-        """Whether two operands may be compared in the place of what they are operands of."""
+        """Return whether two operands may be compared in the place of what they are operands of."""
         if a is None or b is None or a.op is None:
             return False
         return a.kind == "float" and a.shape == b.shape and self.equality.at(a, b, {}) is not False
@@ -162,7 +162,7 @@ class _Ways:
 
 
 def _gains(before: Losses, after: Losses) -> bool:
-    """Whether much less is lost in all, and nowhere more."""
+    """Return whether much less is lost in all, and nowhere more."""
     enough = max(after) <= min(max(before) - _WORTH, _MOST_LEFT)
     return enough and all(a <= max(b + _WORSE, GOOD) for a, b in zip(after, before, strict=True))
 

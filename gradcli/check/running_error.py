@@ -91,7 +91,7 @@ class Arithmetic(ABC):
 
     @abstractmethod
     def is_zero(self, value: Any) -> bool:
-        """Whether nothing of a value is anything but zero."""
+        """Return whether nothing of a value is anything but zero."""
 
     @abstractmethod
     def names(self, op: Op, static: Mapping[str, Any]) -> Any:
@@ -373,7 +373,7 @@ class Arrays(Arithmetic):
         return unsure
 
     def _near(self, unsure: Any, best: Bounded) -> Any:
-        """Whether several entries may be the one, of all that were reduced to it."""
+        """Return whether several entries may be the one, of all that were reduced to it."""
         shape = (1,) * (np.ndim(unsure) - best.ndim) + best.shape
         axes = tuple(i for i, n in enumerate(shape) if n == 1)
         return np.sum(unsure, axis=axes, keepdims=True) > 1
@@ -465,7 +465,7 @@ class Arrays(Arithmetic):
         return np.where(lost, 4 * self.smallest * np.where(np.isfinite(factor), factor, 1.0), 0.0)
 
     def _is_exact(self, op: Op, out: Any, values: list[Any]) -> bool:
-        """Whether arithmetic has not been rounded, such as the 2 - 1 of an exponent."""
+        """Return whether arithmetic has not been rounded, such as the 2 - 1 of an exponent."""
         adds = op.facts.integral and (op.accuracy.compounds or op.accuracy.rounding in ("terms", "partial sums")) and len(values) == 1
         if not op.accuracy.exact and not adds and op is not chain:
             return False
@@ -485,7 +485,7 @@ def _is_backward_stable(op: Op) -> bool:
 
 
 def _is_product(out: Any, x: Any, y: Any) -> bool:
-    """Whether a few numbers are products, unrounded."""
+    """Return whether a few numbers are products, unrounded."""
     if WIDER:
         return bool(np.all(np.asarray(x, LONG_DOUBLE) * np.asarray(y, LONG_DOUBLE) == out))
     columns = [np.ravel(part).tolist() for part in np.broadcast_arrays(x, y, out)]
@@ -493,7 +493,7 @@ def _is_product(out: Any, x: Any, y: Any) -> bool:
 
 
 def _begins_whole(values: Sequence[Any]) -> bool:
-    """Whether the first entries are whole numbers: where they are not, there is no need to look at the others."""
+    """Return whether the first entries are whole numbers: where they are not, there is no need to look at the others."""
     for value in values:
         array = np.asarray(value)
         if array.size and not float(array.flat[0]).is_integer():

@@ -105,7 +105,7 @@ class Stochastic(Arrays):
         return found + self.unit * np.abs(out)
 
     def _underflow(self, op: Op, out: Any, values: Sequence[Any]) -> Any:
-        """What is lost beneath the normal numbers: of 16 bits by the result alone, since what is inside of an operation has more."""
+        """Return what is lost beneath the normal numbers: of 16 bits by the result alone, since what is inside of an operation has more."""
         return np.where(np.abs(out) < self.smallest_normal, self.smallest, 0.0) if self.narrow else super()._underflow(op, out, values)
 
     def apply(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:

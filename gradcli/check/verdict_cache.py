@@ -33,7 +33,7 @@ _FORMAT = "3"
 
 @cache
 def versions() -> str:
-    """What every verdict depends on beside what was asked: the libraries, gradcli's own code, and the machine."""
+    """Return what every verdict depends on beside what was asked: the libraries, gradcli's own code, and the machine."""
     from importlib.metadata import PackageNotFoundError, version
 
     found = [_FORMAT]

@@ -127,7 +127,7 @@ class Staged:
         return sorted(found, key=lambda node: node.index)
 
     def _is_given(self, node: Expr) -> bool:
-        """Whether chunks take a node, which they do not compute."""
+        """Return whether chunks take a node, which they do not compute."""
         return node.op is None or node in self.splitting.moved
 
     def _common(self, node: Expr) -> list[tuple[Expr, int | None]]:

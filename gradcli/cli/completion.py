@@ -27,14 +27,14 @@ def prepare(command: Any) -> None:
     open_ended = {name for param in command.params if not getattr(param, "is_flag", False) for name in param.opts if name.startswith("-")}
 
     def parse_args(context: Any, args: list[str]) -> Any:
-        """What is typed so far, without an option whose value is just being typed: it would take the rest with it."""
+        """Return what is typed so far, without an option whose value is just being typed: it would take the rest with it."""
         return parse(context, args[:-1] if args and args[-1] in open_ended else args)
 
     command.parse_args = parse_args
 
 
 def _offer(context: Any, param: Any, incomplete: str) -> list[str]:
-    """What may stand in the place of a half typed word."""
+    """Return what may stand in the place of a half typed word."""
     typed = [str(word) for word in context.params.get("arguments") or ()]
     found = _cut_off(typed, incomplete)
     if found is None:

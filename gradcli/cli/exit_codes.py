@@ -64,7 +64,7 @@ def code_of(error: GradcliError) -> int:
 
 
 def is_closed_pipe(error: OSError) -> bool:
-    """Whether nobody reads what is written any more; Windows says then that the argument is invalid."""
+    """Return whether nobody reads what is written any more; Windows says then that the argument is invalid."""
     return isinstance(error, BrokenPipeError) or (sys.platform == "win32" and error.errno == errno.EINVAL)
 
 

@@ -131,7 +131,7 @@ def _end_at_once(number: int) -> NoReturn:
 
 
 def said() -> bool:
-    """Whether the last word is said, that all was interrupted; whoever asks says it."""
+    """Return whether the last word is said, that all was interrupted; whoever asks says it."""
     before, _state.said = _state.said, True
     return before
 

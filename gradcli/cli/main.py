@@ -98,7 +98,7 @@ def run() -> None:
 
 
 def _is_terminal() -> bool:
-    """Whether somebody types and reads; without a command, a session begins then."""
+    """Return whether somebody types and reads; without a command, a session begins then."""
     return sys.stdin is not None and sys.stdout is not None and sys.stdin.isatty() and sys.stdout.isatty()
 
 

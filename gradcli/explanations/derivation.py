@@ -109,7 +109,7 @@ class Derivation:
         return latex(line, self.pictures | dict(self.labels))
 
     def _still(self, node: Expr) -> Expr | None:
-        """What stands for the derivative of a node that is still to be found; None where it has no text."""
+        """Return what stands for the derivative of a node that is still to be found; None where it has no text."""
         while node.op is not None and node.op.text.transparent and node is not self.x:
             node = node.operand
         leaf = self.pending.get(node)

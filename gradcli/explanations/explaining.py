@@ -116,7 +116,7 @@ class _Explaining:
         return {self.same[node]: binding.name for node, binding in self.scope.bindings.items() if node in self.same}
 
     def _places(self, text: ProgramText) -> dict[Expr, Place]:
-        """Where nodes stand in the text; a derivative stands where it is written."""
+        """Return where nodes stand in the text; a derivative stands where it is written."""
         found = places(self.scope, self.order, text)
         for node in self.order:
             if node.op is derivative and self.same[node] is not node and node in found:
@@ -208,12 +208,12 @@ class _Explaining:
 
 
 def is_number(node: Expr) -> bool:
-    """Whether a node is a number of the text, which is no tensor."""
+    """Return whether a node is a number of the text, which is no tensor."""
     return node.is_constant and not node.shape and not isinstance(node.payload, np.ndarray)
 
 
 def _saved_as(node: Expr, place: int) -> str:
-    """What PyTorch calls an operand that is kept: a number beside a tensor is the other one, wherever it stands."""
+    """Return what PyTorch calls an operand that is kept: a number beside a tensor is the other one, wherever it stands."""
     op, operand = node.op, node.operands[place]
     assert op is not None
     names = op.operands * len(node.operands) if op.variadic else op.operands
@@ -261,7 +261,7 @@ def explain(
     steps: bool = False,
     **bindings: Any,
 ) -> ShownExplanation:
-    """Where every number of a value and its gradient comes from: ``explain("x*sin(x)", x=2.0).nodes``.
+    """Return where every number of a value and its gradient comes from: ``explain("x*sin(x)", x=2.0).nodes``.
 
     The options are those of `evaluate`, whose record is the explanation's ``record``. Its ``nodes`` are in the order of the forward pass,
     its ``backward`` in that of the sweep, and its ``gradients`` have the paths that they are the sum of.

@@ -110,7 +110,7 @@ def _counts(order: Sequence[Expr], root: Expr, edges: Mapping[Expr, Iterable[Exp
 
 
 def _along(way: _Way, node: Expr, operands: Iterable[Expr], record: Recorded, values: Table, same: Mapping[Expr, Expr]) -> dict[Expr, Any]:
-    """What arrives by a way at the operands of its last node."""
+    """Return what arrives by a way at the operands of its last node."""
     found: dict[Expr, Any] = {}
     parts = pulled(node, way.cotangent, record, values)
     for operand, part in zip(node.operands, parts, strict=False):
@@ -179,7 +179,7 @@ NOWHERE = Place()
 
 
 def places(scope: Scope, order: Sequence[Expr], text: ProgramText) -> dict[Expr, Place]:
-    """Where the nodes of a query come from, those that come from its text at all."""
+    """Return where the nodes of a query come from, those that come from its text at all."""
     origins = scope.origins()
     chosen = {node: _chosen(node, origins[node]) for node in order if node in origins}
     roots = _roots(order, chosen)
@@ -234,7 +234,7 @@ def _alone(text: str, frame: Frame, scope: Scope) -> str | None:
 
 
 def _without_brackets(text: str, span: Span) -> Span:
-    """What stands in the brackets around a part of a text, which are not its own."""
+    """Return what stands in the brackets around a part of a text, which are not its own."""
     begin, end = span
     while end - begin > 2 and text[begin] == "(" and text[end - 1] == ")" and _closing(text, begin, end) == end - 1:
         begin, end = begin + 1, end - 1
@@ -246,7 +246,7 @@ def _without_brackets(text: str, span: Span) -> Span:
 
 
 def _closing(text: str, begin: int, end: int) -> int:
-    """Where the bracket closes that opens at the beginning."""
+    """Return where the bracket closes that opens at the beginning."""
     depth = 0
     for place in range(begin, end):
         depth += (text[place] == "(") - (text[place] == ")")
@@ -321,7 +321,7 @@ class Entries:
 
     @property
     def text(self) -> str:
-        """What the entry is called: ``x[2]``."""
+        """Return what the entry is called: ``x[2]``."""
         return entry_text(self.name, self.index)
 
     @property
@@ -347,7 +347,7 @@ class Entries:
         return registry().get(self.node(id).op)
 
     def called(self, id: int) -> str:
-        """What a node is called in a sentence: its name or text; inside of a function, that it is there."""
+        """Return what a node is called in a sentence: its name or text; inside of a function, that it is there."""
         node = self.node(id)
         if node.text is None and node.name is None and node.inside is not None:
             return f"{node.op} inside of {ends_of(self.node(node.inside).label, _LONGEST)}"
@@ -409,7 +409,7 @@ def shown(number: Any) -> str:
 
 
 def merged(order: Sequence[Expr], kept: Collection[Expr]) -> dict[Expr, Expr]:
-    """What stands for each node: itself, or the operand of one that only names it or wraps it.
+    """Return what stands for each node: itself, or the operand of one that only names it or wraps it.
 
     kept  nodes that stand for themselves, as those that something is differentiated by
     """

@@ -102,7 +102,7 @@ class _Pulling:
 
 
 def pulled(node: Expr, cotangent: Any, record: Recorded, values: Table) -> Sequence[Any]:
-    """What a node makes of a cotangent for each operand that is needed, before it is summed to the operand's shape."""
+    """Return what a node makes of a cotangent for each operand that is needed, before it is summed to the operand's shape."""
     wanted = tuple([operand in record.needed for operand in node.operands])
     if True not in wanted:
         return ()
@@ -111,7 +111,7 @@ def pulled(node: Expr, cotangent: Any, record: Recorded, values: Table) -> Seque
 
 
 def fitting(part: Any, operand: Expr) -> Any:
-    """What is passed back, summed to the operand's shape."""
+    """Return what is passed back, summed to the operand's shape."""
     return part if isinstance(part, tuple) or part.shape == operand.shape else sum_to(part, shape=operand.shape)
 
 
@@ -157,7 +157,7 @@ class LocalFormulas:
 
 
 def _kind(operand: Expr | None) -> Any:
-    """What of an operand a formula depends on: a number's value, and otherwise shape and kind."""
+    """Return what of an operand a formula depends on: a number's value, and otherwise shape and kind."""
     if operand is None:
         return None
     return operand if operand.is_constant and not operand.shape else (operand.shape, operand.kind)
@@ -195,7 +195,7 @@ def _simple(made: Any, graph: Graph) -> Expr | None:
 
 
 def pieces_of(ids: Mapping[Expr, int], written: Mapping[Expr, str | None], spellings: Mapping[Expr, str | None]) -> dict[Expr, Piece]:
-    """What nodes are called in formulas: their own text, which holds together as its operator does, or their numbers."""
+    """Return what nodes are called in formulas: their own text, which holds together as its operator does, or their numbers."""
     found = {}
     for node, id in ids.items():
         text = written.get(node)

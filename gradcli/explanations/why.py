@@ -136,7 +136,7 @@ _FACTORS = 4  # that are told, the most extreme first
 
 
 def imprecise(entries: Entries, number: Any) -> Why | None:
-    """Where digits are lost, if the cross-check says that many are."""
+    """Return where digits are lost, if the cross-check says that many are."""
     check = entries.explanation.record.check
     if check is None:
         return None
@@ -225,7 +225,7 @@ def sized_gradient(entries: Entries, number: Any) -> Why:
 
 
 def _share(path: Path, entries: Entries) -> float:
-    """What the entry has by a path."""
+    """Return what the entry has by a path."""
     return float(np.broadcast_to(path.contribution, np.shape(entries.explanation.gradients[entries.name].value))[entries.index])
 
 
@@ -308,7 +308,7 @@ _Reason = tuple[int, int | None, str, bool]  # the node, the operand, words, and
 
 
 def _reasons(entries: Entries, id: int, mask: Mask) -> list[_Reason]:
-    """What makes the adjoint zero at some entries of a node: at the first zero on each way towards the result."""
+    """Return what makes the adjoint zero at some entries of a node: at the first zero on each way towards the result."""
     found: dict[str, _Reason] = {}
     pending: list[tuple[int, Mask]] = [(id, mask)]
     seen: set[int] = set()
@@ -407,7 +407,7 @@ def _flat(entries: Entries, part: Contribution, mask: Mask) -> str:
 
 
 def _vanishes(part: Contribution, input: Any) -> bool:
-    """Whether a smooth function is flat only because floats end: far out."""
+    """Return whether a smooth function is flat only because floats end: far out."""
     return bool(np.abs(np.asarray(input, float)) > 15) if np.ndim(input) == 0 else False
 
 

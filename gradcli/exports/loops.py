@@ -141,7 +141,7 @@ class IndexForm(Reader):
 
 
 def moves(node: Expr) -> tuple[np.ndarray, bool] | None:
-    """Where each entry of a result comes from, as flat places of its operand; or where each entry of the operand is added to."""
+    """Return where each entry of a result comes from, as flat places of its operand; or where each entry of the operand is added to."""
     op = node.op
     assert op is not None
     if op.outputs != 1 or len(node.operands) != 1:

@@ -123,7 +123,7 @@ class Statements(Transcription[Any]):
 
 
 def _is_bracketed(text: str) -> bool:
-    """Whether one pair of brackets holds a whole text."""
+    """Return whether one pair of brackets holds a whole text."""
     depth = 0
     for place, character in enumerate(text):
         depth += (character in "([{") - (character in ")]}")

@@ -177,7 +177,7 @@ class Guarding(Folder):
         return self._times(cotangent, partial) if found is None else found
 
     def _is_moderate(self, node: Expr) -> bool:
-        """Whether a value is finite wherever the names are, but for overflow: a zero times it is zero."""
+        """Return whether a value is finite wherever the names are, but for overflow: a zero times it is zero."""
         known = self._moderate
         stack = [node]
         while stack:
@@ -201,7 +201,7 @@ class Guarding(Folder):
 
 
 def _keeps_size(op: Op, node: Expr) -> bool:
-    """Whether an operation is of moderate size where its operands are."""
+    """Return whether an operation is of moderate size where its operands are."""
     if op.kind == "smooth":
         exponent = constant_of(node.operands[1]) if op.facts.exponents and len(node.operands) == 2 else None
         return op.facts.moderate or (exponent is not None and exponent >= 0 and float(exponent).is_integer())
@@ -216,7 +216,7 @@ def _is_nonzero(node: Expr) -> bool:
 
 
 def plain(subject: Subject) -> Subject:
-    """What is exported, without what is about the program rather than about numbers."""
+    """Return what is exported, without what is about the program rather than about numbers."""
     return _interpreted(subject, _Plain(subject.value.graph))
 
 
@@ -226,7 +226,7 @@ def _interpreted(subject: Subject, domain: Rebuilding) -> Subject:
 
 
 def writable(subject: Subject, target: str, writes: Writes) -> Subject:
-    """What is exported, folded, of operations that a target has. Raises UnsupportedInTargetError for those that it lacks."""
+    """Return what is exported, folded, of operations that a target has. Raises UnsupportedInTargetError for those that it lacks."""
     subject = _composed(plain(subject), target, writes)
     folder = Guarding(subject.value.graph)
     roots = folder.fold(subject.roots)
@@ -262,7 +262,7 @@ def lacking(target: str, ops: Sequence[Op], subject: Subject) -> UnsupportedInTa
 
 
 def is_number(node: Expr) -> bool:
-    """Whether a node is a constant of the text without axes."""
+    """Return whether a node is a constant of the text without axes."""
     return node.is_constant and not node.shape and node.kind == FLOAT
 
 
@@ -380,6 +380,6 @@ def conventions(subject: Subject) -> list[str]:
 
 
 def _is_plain_power(node: Expr) -> bool:
-    """Whether an exponent is a number other than 0, with which a power has no kink."""
+    """Return whether an exponent is a number other than 0, with which a power has no kink."""
     exponent = node.operands[-1] if node.op is not None and node.op.facts.exponents else None
     return exponent is not None and constant_of(exponent) not in (None, 0.0)

@@ -37,7 +37,7 @@ _MOST = 50  # bytes that Python takes for a character of a text: lists of one li
 
 
 def parsed(text: str, what: str, limits: Limits) -> Any:
-    """What a text holds, which is called ``what``. Raises ValueError with the reason, in words, and LimitError."""
+    """Return what a text holds, which is called ``what``. Raises ValueError with the reason, in words, and LimitError."""
     if _MOST * len(text) > limits.memory:
         limits.check_memory(_held(text), what)
     try:
@@ -270,7 +270,7 @@ def _columns(heading: list[str] | None, width: int, name: str, key: str | None) 
 
 
 def _is_place(key: str, width: int) -> bool:
-    """Whether a key is the number of a column."""
+    """Return whether a key is the number of a column."""
     return key.isascii() and key.isdigit() and len(key.lstrip("0")) <= len(str(width)) and int(key) < width
 
 
@@ -429,7 +429,7 @@ def split_reference(reference: str, folder: Path | None) -> tuple[str, str | Non
 
 
 def _piped(piped: Callable[[], bytes] | None) -> bytes:
-    """What standard input holds."""
+    """Return what standard input holds."""
     if piped is None:
         raise InputError("'@-' is for bindings on the command line", help="here, name a file")
     return piped()

@@ -243,6 +243,6 @@ def _is_number(text: str) -> bool:
 
 
 def _kind(value: Any) -> str:
-    """What JSON calls a value."""
+    """Return what JSON calls a value."""
     names = ((bool, "true or false"), ((int, float), "a number"), (str, "a string"), (list, "an array"), (dict, "an object"))
     return next((name for kind, name in names if isinstance(value, kind)), "null")

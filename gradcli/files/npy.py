@@ -37,7 +37,7 @@ _CHUNK = 1 << 20
 
 
 def is_handed_over(path: str) -> bool:
-    """Whether a path names what this process was given open, as a shell writes it for ``<(command)``."""
+    """Return whether a path names what this process was given open, as a shell writes it for ``<(command)``."""
     return _HANDED_OVER.fullmatch(path) is not None
 
 
@@ -79,7 +79,7 @@ def _refuse_special(status: os.stat_result, name: str, stream: bool) -> None:
 
 
 def unreadable(error: Exception, name: str) -> InputError:
-    """What the system says of a file that cannot be read, in words."""
+    """Return what the system says of a file that cannot be read, in words."""
     if isinstance(error, FileNotFoundError):
         return InputError(f"there is no file '{name}'")
     if isinstance(error, IsADirectoryError):
@@ -102,7 +102,7 @@ def refuse_unnameable(name: str) -> None:
 
 
 def read_within(stream: BinaryIO | io.BufferedIOBase, name: str, limits: Limits, held: int = 2, size: int | None = None) -> bytes:
-    """What a stream holds, if memory has room for it; ``held`` is how many bytes are made of each at the most.
+    """Return what a stream holds, if memory has room for it; ``held`` is how many bytes are made of each at the most.
 
     The size that a file has is looked at before anything is read. Raises LimitError.
     """

@@ -57,7 +57,7 @@ class _Ring:
         return tuple([int(exponents.get(base, 0) / step) for base, step in self.steps.items()])
 
     def is_irreducible(self, terms: Polynomial) -> bool:
-        """Whether a sum without common factor in its terms is linear in a base, one of its coefficients a single term."""
+        """Return whether a sum without common factor in its terms is linear in a base, one of its coefficients a single term."""
         for exponents in zip(*map(self.degrees, terms), strict=True):
             with_base = sum(map(bool, exponents))
             if max(exponents) == 1 and 1 in (with_base, len(terms) - with_base):
@@ -150,7 +150,7 @@ class Sums(Powers):
         return self._factored(above, shared, None if plain and shared == () else terms)
 
     def _factored(self, above: Polynomial, shared: Monomial, terms: Polynomial | None) -> Value:
-        """What is above the common denominator, cancelled with it. ``terms`` are those that the sum was made of."""
+        """Return what is above the common denominator, cancelled with it. ``terms`` are those that the sum was made of."""
         number, monomial, above = primitive(above)
         below = dict(shared)
         for base, _ in shared:
@@ -252,7 +252,7 @@ class Sums(Powers):
                 return value
 
     def _is_algebraic(self, number: int) -> bool:
-        """Whether squares of what is in a sum are something else."""
+        """Return whether squares of what is in a sum are something else."""
         for monomial in self.bases[number].terms or {}:
             for base, exponent in monomial:
                 op = self.bases[base].op
@@ -461,7 +461,7 @@ class Algebra(Sums, Transcription[Value]):
         return self.applied(op, operands, node.static, node)
 
     def _guards(self, condition: Value, branch: Value) -> bool:
-        """Whether a condition such as 1/n == 0 only protects a product that has the factor 1/n anyway."""
+        """Return whether a condition such as 1/n == 0 only protects a product that has the factor 1/n anyway."""
         base = self.bases[condition[1][0][0]] if condition[1] else None
         if base is None or base.op is not equal or base.operands[1] != ZERO or not base.operands[0]:
             return False

@@ -207,7 +207,7 @@ class Bases:
         return base
 
     def knows(self, terms: Polynomial) -> bool:
-        """Whether a sum or its opposite has been met."""
+        """Return whether a sum or its opposite has been met."""
         return frozenset(terms.items()) in self.found or frozenset(scaled(terms, -1).items()) in self.found
 
     def sum(self, terms: Polynomial, *, signed: bool = False) -> tuple[int, Base]:

@@ -63,7 +63,7 @@ ONE = Fraction(1)
 
 
 def is_binary(value: Fraction) -> bool:
-    """Whether a fraction is a float exactly, such as 0.375."""
+    """Return whether a fraction is a float exactly, such as 0.375."""
     return value.denominator & (value.denominator - 1) == 0
 
 
@@ -284,7 +284,7 @@ def _inverses(factors: Factors) -> Factors:
 
 
 def unbroadcast(node: Expr) -> Expr:
-    """What a node repeats, where arithmetic would repeat it anyway."""
+    """Return what a node repeats, where arithmetic would repeat it anyway."""
     while node.op is broadcast_to or (node.op is reshape and node.operand.shape == ()):
         node = node.operand
     return node
@@ -557,7 +557,7 @@ class Fractions:
         return self.graph.apply(arithmetic.div, (value.numerator, value.denominator))
 
     def _is_decimal(self, value: Number) -> bool:
-        """Whether a number that is not whole is written with a point."""
+        """Return whether a number that is not whole is written with a point."""
         below = value.denominator
         if below > _LONGEST or max(value.numerator, -value.numerator) > _LONGEST:
             return True

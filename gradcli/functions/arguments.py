@@ -44,7 +44,7 @@ def _walk(name: str, value: Any) -> list[tuple[str, np.ndarray]]:
 
 
 def is_number(value: Any) -> bool:
-    """Whether it is a real float, or an array of such."""
+    """Return whether it is a real float, or an array of such."""
     return isinstance(value, float) or (isinstance(value, (np.ndarray, np.generic)) and _is_float(value.dtype))
 
 
@@ -86,7 +86,7 @@ def as_given(name: str, value: Any, numbers: np.ndarray) -> Any:
 
 
 def claims_in(arguments: Mapping[str, Any], wrt: list[str], result: Any) -> Floats:
-    """What a gradient says, by the names of the floats that it is about.
+    """Return what a gradient says, by the names of the floats that it is about.
 
     It is one structure of its argument's form for each name of ``wrt``, in that order, or a dictionary of these by their names.
     Raises ArgumentError for what is missing, too much, or of another shape.
@@ -445,7 +445,7 @@ class Subject:
         return found
 
     def __call__(self, floats: Mapping[str, np.ndarray] | None = None, make: Make | None = None, *, whole: bool = False) -> Any:
-        """What it gives at these numbers: those of its arguments, but for those that are given.
+        """Return what it gives at these numbers: those of its arguments, but for those that are given.
 
         whole  whether it raises where NumPy drops the imaginary part of a number
         """

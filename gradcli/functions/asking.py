@@ -51,7 +51,7 @@ def refuse_unnamed(path: str) -> None:
 
 
 def loaded(path: str, folder: Path, *, interrupts: bool = True) -> Callable[..., Any]:
-    """What ``MODULE:NAME`` names; the modules of the folder have to be among those that Python finds. Raises GradcliError.
+    """Return what ``MODULE:NAME`` names; the modules of the folder have to be among those that Python finds. Raises GradcliError.
 
     interrupts  False where Ctrl-C is that of the person who waits, and goes through
     """
@@ -90,7 +90,7 @@ def _called(thing: Any) -> str:
 
 
 def definition_of(function: Any) -> Definition:
-    """Where a function, or the class of one, is defined; an operator has only that of a library."""
+    """Return where a function, or the class of one, is defined; an operator has only that of a library."""
     if is_operator(function):
         return Definition()
     with suppress(Exception):  # a function may be any object
@@ -230,7 +230,7 @@ class Asked(NamedTuple):
 def asked(
     given: Mapping[str, Any], by: str | None, order: int, spelled: Callable[[str], str], *, alone: bool, forward: bool = False
 ) -> Asked:
-    """What some options ask, of those that are not None. Raises UsageError for what does not go together.
+    """Return what some options ask, of those that are not None. Raises UsageError for what does not go together.
 
     spelled  an option as the user writes it
     forward  whether a framework's forward mode is held

@@ -15,7 +15,7 @@ _LONGEST = 500  # characters of a message
 
 
 def guarded(call: Callable[[], Any], kind: type[EvaluationError] = EvaluationError, *, interrupts: bool = True) -> Any:
-    """What a call gives. Raises an error of the kind for whatever it raises, an exit and an interrupt of its own among it.
+    """Return what a call gives. Raises an error of the kind for whatever it raises, an exit and an interrupt of its own among it.
 
     interrupts  False where Ctrl-C is that of the person who waits for the answer, and goes through
     """
@@ -32,7 +32,7 @@ def guarded(call: Callable[[], Any], kind: type[EvaluationError] = EvaluationErr
 
 
 def told(error: BaseException, who: str = "the function") -> str:
-    """What was raised, and the line of other people's code in which it was."""
+    """Return what was raised, and the line of other people's code in which it was."""
     name = type(error).__name__
     said = _words(error)
     if isinstance(error, SystemExit):
@@ -55,7 +55,7 @@ def _words(error: BaseException) -> str:
 
 
 def _unreadable_line(error: BaseException) -> str | None:
-    """Where a module is no Python."""
+    """Return where a module is no Python."""
     if isinstance(error, SyntaxError) and error.filename and error.lineno:
         return f"{Path(error.filename).name}:{error.lineno}"
     return None

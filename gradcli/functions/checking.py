@@ -235,7 +235,7 @@ class Question:
                 product(claim, there.copies(), seeds, there.is_scalar)
 
     def _said(self, subject: Subject, gradient: Callable[..., Any], seeds: Seeds) -> Floats:
-        """What a gradient, or an adjoint, says of the result times seeds."""
+        """Return what a gradient, or an adjoint, says of the result times seeds."""
         if self.kind == ADJOINT:
             refuse_nonlinear(subject, self.state)
             return adjoint_said(subject, gradient, seeds)
@@ -244,7 +244,7 @@ class Question:
 
 
 def _after_call(subject: Subject, ask: Callable[[], Any]) -> Any:
-    """What a claim says after its function was called there, as a class that keeps what its backward needs wants it."""
+    """Return what a claim says after its function was called there, as a class that keeps what its backward needs wants it."""
     subject()
     with np.errstate(all="ignore"), catch_warnings():
         simplefilter("ignore")

@@ -169,7 +169,7 @@ def along(subject: Subject, directions: Floats) -> Subject:
 
 
 def said(subject: Subject, jvp: Callable[..., Any], directions: Floats) -> list[np.ndarray]:
-    """What a JVP that somebody wrote gives for directions: it takes the arguments, then a tangent for each that it is by.
+    """Return what a JVP that somebody wrote gives for directions: it takes the arguments, then a tangent for each that it is by.
 
     Raises ArgumentError for what has not the form of the function's result.
     """

@@ -98,7 +98,7 @@ def _at(subject: Subject, residual: Callable[..., Any], solution: np.ndarray) ->
 
 
 def _minus(map_: Callable[..., Any]) -> Callable[..., Any]:
-    """What is zero at a fixed point."""
+    """Return what is zero at a fixed point."""
     return lambda x, *arguments: x - map_(x, *arguments)
 
 
@@ -138,7 +138,7 @@ _LINEAR = 1e-6  # relative: by how much a linear function may be off being one, 
 
 
 def is_operator(given: Any) -> bool:
-    """Whether an object is a linear operator with its adjoint, as those of ``scipy.sparse.linalg`` are."""
+    """Return whether an object is a linear operator with its adjoint, as those of ``scipy.sparse.linalg`` are."""
     return all(callable(getattr(given, name, None)) for name in ("matvec", "rmatvec"))
 
 
@@ -157,7 +157,7 @@ def parts_of_operator(
 
 
 def adjoint_said(subject: Subject, adjoint: Callable[..., Any], seeds: Seeds) -> Floats:
-    """What an adjoint that somebody wrote gives for vectors, and for the arguments that the function is not linear in."""
+    """Return what an adjoint that somebody wrote gives for vectors, and for the arguments that the function is not linear in."""
     others = [value for name, value in subject.copies().items() if name not in subject.wrt]
     return claims_in(subject.arguments, subject.wrt, adjoint(*(seed.copy() for seed in seeds), *others))
 

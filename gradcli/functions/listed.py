@@ -51,7 +51,7 @@ class ListedCase:
         return judged(self.policy, self.setting).state
 
     def outcome(self, name: str) -> Outcome:
-        """What becomes of it; an interrupt goes through."""
+        """Return what becomes of it; an interrupt goes through."""
         setting, policy, folder = self.setting, judged(self.policy, self.setting), self.settings.parent
         record = Record(setting.function, id=setting.name, file=self.file, line=self.line, record_line=True)
         smallest: Arguments | None = None

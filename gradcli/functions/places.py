@@ -34,13 +34,13 @@ _STANDARD, _INSTALLED = _folders_of("stdlib", "platstdlib"), _folders_of("pureli
 
 
 def is_own(path: str) -> bool:
-    """Whether a file is gradcli's."""
+    """Return whether a file is gradcli's."""
     return path.startswith(_OWN)
 
 
 @cache
 def is_theirs(path: str) -> bool:
-    """Whether a file is code that is asked about: neither gradcli's, nor Python's, nor that of a library that is traced."""
+    """Return whether a file is code that is asked about: neither gradcli's, nor Python's, nor that of a library that is traced."""
     if path.startswith(("<frozen", "<string>", "<__array_function__", _OWN)):
         return False
     if path.startswith(_STANDARD) and not path.startswith(_INSTALLED) and not {"site-packages", "dist-packages"} & set(Path(path).parts):
@@ -54,7 +54,7 @@ def is_of_project(path: str) -> bool:
 
 
 def is_installed(path: str) -> bool:
-    """Whether a file is of Python itself, or of a package that was installed."""
+    """Return whether a file is of Python itself, or of a package that was installed."""
     return path.startswith((*_STANDARD, *_INSTALLED)) or "site-packages" in path or "dist-packages" in path
 
 
@@ -94,18 +94,18 @@ class Place(NamedTuple):
 
 
 def place_here() -> Place | None:
-    """Where their code is that runs."""
+    """Return where their code is that runs."""
     frame = user_frame()
     return None if frame is None else place_of(frame)
 
 
 def place_of(frame: FrameType) -> Place | None:
-    """Where a frame is; None where its source is not known."""
+    """Return where a frame is; None where its source is not known."""
     return place_in(frame.f_code, frame.f_lasti, frame.f_lineno)
 
 
 def place_in(code: CodeType, instruction: int, line: int) -> Place | None:
-    """Where an instruction stands, of which the line is known, and the rest if Python has kept it."""
+    """Return where an instruction stands, of which the line is known, and the rest if Python has kept it."""
     if not linecache.getline(code.co_filename, line).strip():
         return None
     first, last, begin, end = next(islice(code.co_positions(), instruction // 2, None), (None,) * 4)  # an instruction has two bytes
@@ -141,7 +141,7 @@ def condition_at(place: Place) -> Place | None:
 
 @lru_cache(maxsize=4096)
 def is_dropped(place: Place) -> bool:
-    """Whether the expression at a place is part of a statement whose value nobody takes: a call that prints, say."""
+    """Return whether the expression at a place is part of a statement whose value nobody takes: a call that prints, say."""
     return any(isinstance(node, ast.Expr) for node in _around(place))
 
 
@@ -203,7 +203,7 @@ class Dependencies(NamedTuple):
     packages: dict[str, str | None]
 
     def are_as_they_were(self, folder: Path) -> bool:
-        """Whether nothing of it has changed."""
+        """Return whether nothing of it has changed."""
         path = [str(folder), *sys.path]
         return all(_digest(folder / name) == digest for name, digest in self.files.items()) and all(
             _package(name, folder, path) == package for name, package in self.packages.items()
@@ -239,7 +239,7 @@ class Watch:
             self._reason = _REASONS[event]
 
     def found(self) -> Dependencies | str:
-        """What was read until now; or why that is not all that the answer hangs on."""
+        """Return what was read until now; or why that is not all that the answer hangs on."""
         if self._reason is not None:
             return self._reason
         paths = {*_files_of_modules(self._before), *filter(self._is_data, self._read)}
@@ -258,7 +258,7 @@ class Watch:
         return Dependencies(files, {name: _package(name, self._folder, search) for name in sorted(names) if _is_looked_for(name)})
 
     def _is_data(self, path: str) -> bool:
-        """Whether a file that was opened is theirs: not code of Python's or of packages, nor a cache of it, nor a device."""
+        """Return whether a file that was opened is theirs: not code of Python's or of packages, nor a cache of it, nor a device."""
         caches = cache_folder()
         ours = caches is not None and path.startswith(str(caches))
         return is_of_project(path) and not path.startswith(_DEVICES) and "__pycache__" not in path and not ours and not os.path.isdir(path)
@@ -306,12 +306,12 @@ def _digest(path: Path) -> str | None:
 
 
 def _is_looked_for(name: str) -> bool:
-    """Whether a module is found by looking for it, rather than built in."""
+    """Return whether a module is found by looking for it, rather than built in."""
     return name not in sys.builtin_module_names and name not in sys.stdlib_module_names
 
 
 def _package(name: str, folder: Path, path: list[str]) -> str | None:
-    """What an outermost module is: the version of a package, or where the file of one's own is; None if there is none."""
+    """Return what an outermost module is: the version of a package, or where the file of one's own is; None if there is none."""
     try:
         spec = PathFinder.find_spec(name, path)
     except (ImportError, ValueError):

@@ -115,7 +115,7 @@ def _sample(value: Any, bounds: tuple[float, float], random: np.random.Generator
 
 
 def _is_inside(function: Callable[..., Any], arguments: Mapping[str, Any]) -> bool:
-    """Whether a function has finite values at a point, and a little to both sides of it."""
+    """Return whether a function has finite values at a point, and a little to both sides of it."""
     for move in (0.0, _NEARBY, -_NEARBY):
         moved = [value + move if is_number(value) else value for value in arguments.values()]
         try:

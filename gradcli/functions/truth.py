@@ -141,7 +141,7 @@ class Truth:
         return in_float64(self.subject)
 
     def _symmetric(self, name: str, seeds: Seeds, said: np.ndarray) -> bool:
-        """Whether a gradient by a symmetric matrix is right along the directions in which it stays one."""
+        """Return whether a gradient by a symmetric matrix is right along the directions in which it stays one."""
         subject = replace(self.subject, make=symmetrizing(name, self.subject.make), wrt=[name])
         truth = Truth(subject, self.question)
         claims = {name: symmetrized(said)}
@@ -149,7 +149,7 @@ class Truth:
         return found[name].verdict is Verdict.AGREE
 
     def _decided(self) -> list[str]:
-        """What the control flow of the traced function depended on."""
+        """Return what the control flow of the traced function depended on."""
         return [] if self.exact is None else list(self.exact.passage.decided(self.exact.trace.hidden))
 
     @cached_property
@@ -167,7 +167,7 @@ class Truth:
         return any(x.dtype.kind == "f" and np.unique(x).size < x.size for x in arrays)
 
     def _reason(self, seeds: Seeds, claims: Floats) -> str | None:
-        """What the verdict hangs on beside the numbers."""
+        """Return what the verdict hangs on beside the numbers."""
         held = f"held constant where the code detaches it: {', '.join(self.held)}" if self.held else None
         if self.exact is not None:
             decisions = ", ".join(self._decided())
@@ -201,7 +201,7 @@ def in_float64(subject: Subject) -> Subject:
 
 
 def _open(part: VariableCheck) -> VariableCheck:
-    """What differences say of a function that holds some values constant: nothing against a claim."""
+    """Return what differences say of a function that holds some values constant: nothing against a claim."""
     if part.verdict is not Verdict.MISMATCH:
         return part
     reason = "differences move what the code detaches"

@@ -294,7 +294,7 @@ _ONE_BY_ONE = 64  # entries of a variable that are looked at each for itself
 
 
 def gradients(order: Sequence[Any], seeds: Mapping[Any, Any], wrt: Sequence[Any], value_of: Table) -> dict[Any, Any]:
-    """What `backward` gives, with zero times infinity decided for each variable."""
+    """Return what `backward` gives, with zero times infinity decided for each variable."""
     found = backward(order, seeds, wrt, value_of, bare=True)
     left = _MOST
     for x in wrt:

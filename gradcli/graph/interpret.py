@@ -29,7 +29,7 @@ class Domain(ABC, Generic[V]):
     """One reading of graphs. An operation of several results is, in any domain, something that `part` takes apart."""
 
     def leaf(self, node: Expr) -> V:
-        """What takes its value from outside. Not asked for leaves that the table has from the start, which may be all."""
+        """Return what takes its value from outside. Not asked for leaves that the table has from the start, which may be all."""
         raise LookupError(f"no value for {node.payload}")
 
     @abstractmethod
@@ -60,7 +60,7 @@ class Domain(ABC, Generic[V]):
 
 
 def interpret(order: Iterable[Expr], domain: Domain[V], table: dict[Expr, Any] | None = None) -> dict[Expr, Any]:
-    """What each node is in a domain. The order has every node after what the domain makes it of.
+    """Return what each node is in a domain. The order has every node after what the domain makes it of.
 
     table  what is known already; the nodes are added to it, and it is the result
     """

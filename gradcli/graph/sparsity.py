@@ -345,7 +345,7 @@ class Dependence(Domain[Any]):
         return found if node.op is not None and node.op.outputs > 1 else found[0]
 
     def _by_axes(self, node: Expr, op: Op, operands: Sequence[Any]) -> Any:
-        """What the record says of axes."""
+        """Return what the record says of axes."""
         if op.loops.axes is None or None in node.operands:
             return None
         known = _known_indices(node, op)
@@ -363,7 +363,7 @@ class Dependence(Domain[Any]):
         return found if found.shape == node.shape else None
 
     def _by_parts(self, node: Expr, op: Op, operands: Sequence[Any]) -> Any:
-        """What it is made of."""
+        """Return what it is made of."""
         if op.loops.parts is None:
             return None
         made = op.loops.parts(*node.operands, **node.static)
@@ -444,7 +444,7 @@ class Dependence(Domain[Any]):
 
 
 def _between(roots: Sequence[Expr], ends: Mapping[Expr, Any]) -> list[Expr]:
-    """What roots are made of, each after its operands, as far as it is not known."""
+    """Return what roots are made of, each after its operands, as far as it is not known."""
     seen = set(roots)
     nodes = list(seen)
     for node in nodes:  # which grow

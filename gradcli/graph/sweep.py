@@ -165,7 +165,7 @@ def _is_zero(cotangent: Any) -> bool:
 def contributions(
     node: Any, wanted: tuple[bool, ...], cotangent: Any, values: Sequence[Any], times: Callable[[Any, Any], Any]
 ) -> Sequence[Any]:
-    """What one node passes back to each operand, before summing to the operand's shape.
+    """Return what one node passes back to each operand, before summing to the operand's shape.
 
     A zero cotangent passes nothing back, whatever the rule would multiply it with; but for numbers that IEEE multiplies.
 

@@ -112,7 +112,7 @@ def definition_order(root: Expr, also: Sequence[Expr] = ()) -> list[Expr]:
 
 
 def definition(node: Expr) -> list[Expr]:
-    """What the judge computes a node from."""
+    """Return what the judge computes a node from."""
     if node.op is derivative:
         of: Derivation = node.static["of"]
         return [of.y, of.x] if of.vector is None else [of.y, of.x, of.vector]

@@ -21,7 +21,7 @@ class Ancestry:
         self._known.setdefault(leaf, set()).add(node)
 
     def depend(self, nodes: Iterable[Expr], leaf: Expr) -> bool:
-        """Whether one of some nodes depends on a leaf."""
+        """Return whether one of some nodes depends on a leaf."""
         known = self._known.get(leaf, ())
         pending = list(nodes)
         seen = set(pending)

@@ -122,7 +122,7 @@ class Entries(Thing):
 
 
 def _combination(name: str) -> Callable[[Any, Any], Any] | None:
-    """What a method does with what is there and a new value."""
+    """Return what a method does with what is there and a new value."""
     match name:
         case "subtract":
             return operator.sub

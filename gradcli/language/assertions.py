@@ -113,7 +113,7 @@ class _Reader:
         return Span(self.tokens[begin].start, end_of(self.tokens[end - 1]))
 
     def _text(self, begin: int, end: int) -> str:
-        """What is written; nothing where it does not go into a line."""
+        """Return what is written; nothing where it does not go into a line."""
         text = self.source.text[slice(*self._span(begin, end))] if begin < end else ""
         return "" if "\n" in text or "#" in text else text
 

@@ -84,7 +84,7 @@ def of_library(builder: Builder, base: str, name: str) -> Any:
 
 
 def _of_value(builder: Builder, base: Any, name: str) -> Any:
-    """What code writes of values beside mathematics, which most programs do without."""
+    """Return what code writes of values beside mathematics, which most programs do without."""
     from gradcli.language.array_methods import METHODS, PROPERTIES
 
     return PROPERTIES[name](builder, base) if name in PROPERTIES else METHODS[name].of(base)

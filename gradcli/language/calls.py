@@ -56,7 +56,7 @@ METHODS = IDENTITIES | {"dim", "detach"}  # of tensors, beside the functions of 
 
 @cache
 def exists(name: str, library: str) -> bool:
-    """Whether a library's prefix (or, for NumPy, no prefix) makes this name a function."""
+    """Return whether a library's prefix (or, for NumPy, no prefix) makes this name a function."""
     return name in FUNCTIONS or name in ALIASES or (name == "kl_divergence" and library == TORCH) or lookup(name, library) is not None
 
 
@@ -67,12 +67,12 @@ def all_names() -> list[str]:
 
 
 def is_function(name: str) -> bool:
-    """Whether a name without a prefix can be called."""
+    """Return whether a name without a prefix can be called."""
     return exists(name, NUMPY) or exists(name, TORCH) or name in DERIVATIVES or name in OF_PYTHON or name in OF_SYMPY
 
 
 def is_method(name: str) -> bool:
-    """Whether ``x.name(...)`` calls a function."""
+    """Return whether ``x.name(...)`` calls a function."""
     return exists(name, NUMPY) or exists(name, TORCH) or exists(f"Tensor.{name}", TORCH) or name in METHODS or name in OF_VALUES
 
 
@@ -152,7 +152,7 @@ def missing_value(scope: Scope, variable: FreeVariable) -> GradcliError:
 
 
 def _is_function(scope: Scope, name: str) -> bool:
-    """Whether who writes a name means a function: a letter alone (PyTorch's t) is a variable that was forgotten."""
+    """Return whether who writes a name means a function: a letter alone (PyTorch's t) is a variable that was forgotten."""
     return name in scope.functions or (len(name) > 1 and is_function(name))
 
 
@@ -285,18 +285,18 @@ class Instance:
 
     @property
     def words(self) -> str:
-        """What it is, in the words of a message."""
+        """Return what it is, in the words of a message."""
         return f"{self.of.name}(...), which is no number,"
 
 
 def is_object(result: Any) -> bool:
-    """Whether a result is bound to a name as it is: an object, a library, or a function of one."""
+    """Return whether a result is bound to a name as it is: an object, a library, or a function of one."""
     kinds = (Instance, Module, Thing, Range, Indices, Results, DType, str)
     return isinstance(result, kinds) or (isinstance(result, Function) and result.base is None)
 
 
 def is_several(result: Any, mentions: bool) -> bool:
-    """Whether a result is a tuple to which a name may be bound: of values made of names, or of whole numbers, such as a shape.
+    """Return whether a result is a tuple to which a name may be bound: of values made of names, or of whole numbers, such as a shape.
 
     A tuple of other numbers is none: they would be values that nothing is differentiated by.
     """
@@ -322,7 +322,7 @@ def values_in(result: Any) -> list[Expr]:
 
 
 def is_class(path: str, name: str) -> bool:
-    """Whether a name in a part of a library is a class's: gamma in scipy.stats, MSELoss in torch.nn."""
+    """Return whether a name in a part of a library is a class's: gamma in scipy.stats, MSELoss in torch.nn."""
     home = SCIPY if path.rpartition(".")[2] == "stats" else TORCH if library_of(path) == TORCH and name[:1].isupper() else ""
     return isinstance(class_of(name, home), Class) if home else False
 
@@ -387,7 +387,7 @@ def attribute(builder: Builder, base: Instance, name: str) -> Any:
 def prepared(
     builder: Builder, base: Instance, method: str, arguments: list[Any], keywords: dict[str, Any]
 ) -> tuple[str, Signature, dict[str, Any]]:
-    """What an object's method is called in messages, its function, and all arguments of that. Raises ArgumentError for others."""
+    """Return what an object's method is called in messages, its function, and all arguments of that. Raises ArgumentError for others."""
     function = base.of.function(method)
     if function is None:
         first = next(iter(base.of.methods))
@@ -473,7 +473,7 @@ def _as_ufunc(found: Signature) -> Signature:
 
 
 def result_of(made: Any) -> Any:
-    """What a call gave, without how it was expanded."""
+    """Return what a call gave, without how it was expanded."""
     return made.result if isinstance(made, Expansion) else made
 
 
@@ -496,7 +496,7 @@ def _built_in(builder: Builder, composition: Callable[..., Any], given: Mapping[
 
 
 def _unchanged(builder: Builder, name: str, base: Any, arguments: list[Any], keywords: dict[str, Any]) -> Any:
-    """What a method that changes no entry gives: the value itself."""
+    """Return what a method that changes no entry gives: the value itself."""
     if name == "requires_grad_":
         given = binding.bind(builder, name, signature(name, "requires_grad"), arguments, keywords)
         if builder.literal("requires_grad", given.get("requires_grad", True)) is not True:
@@ -529,7 +529,7 @@ def conversion(builder: Builder, dtype: DType, arguments: list[Any], keywords: d
 
 
 def is_pair(node: Call, nodes: list[Node]) -> bool:
-    """Whether ``.values`` or ``.indices`` follows a call."""
+    """Return whether ``.values`` or ``.indices`` follows a call."""
     after = nodes[node.place + 1] if node.place + 1 < len(nodes) else None
     return isinstance(after, Attribute) and after.base is node and after.name in ("values", "indices")
 

@@ -53,7 +53,7 @@ class Coercion:
         raise TypeMismatchError(f"{described(result)} where a number or an array is wanted", help=help)
 
     def operand(self, result: Any, of: Use) -> Expr:
-        """What stands for an operand: any value."""
+        """Return what stands for an operand: any value."""
         return self.value(result)
 
     def whole(self, result: Any, of: Use | None = None) -> Expr:
@@ -128,13 +128,13 @@ class Coercion:
         return node.kind == "int" or self.scope.is_integral(node)
 
     def is_axis(self, result: Any) -> bool:
-        """Whether an argument that may be an axis is one."""
+        """Return whether an argument that may be an axis is one."""
         if isinstance(result, Expr):
             return not result.shape and result.kind != "bool" and self.is_integral(result)
         return result is None or isinstance(result, (tuple, list))
 
     def is_whole(self, result: Any) -> bool:
-        """Whether an argument is a whole number, or an array of them."""
+        """Return whether an argument is a whole number, or an array of them."""
         return self.is_integral(self.value(result))
 
     def flag(self, result: Any, place: str) -> bool:
@@ -157,7 +157,7 @@ class Coercion:
         return value
 
     def literal(self, parameter: str, argument: Any) -> Any:
-        """What was written for a parameter that is not read: a plain value where it is one, None for the program's own precision."""
+        """Return what was written for a parameter that is not read: a plain value where it is one, None for the program's own precision."""
         if parameter == "dtype":
             kind = dtype_of(argument)
             return None if kind is not None and PRECISIONS.get(kind.name) == self.scope.precision else argument if kind is None else kind
@@ -166,7 +166,7 @@ class Coercion:
         return argument
 
     def varies(self, argument: Any) -> bool:
-        """Whether an argument in the place of a number depends on a name."""
+        """Return whether an argument in the place of a number depends on a name."""
         if isinstance(argument, (list, tuple)):
             return any(map(self.varies, argument))
         if not isinstance(argument, Expr) or argument.is_constant:
@@ -182,5 +182,5 @@ class Coercion:
 
 
 def _place(of: Use | str | None) -> str:
-    """What an argument is, in words."""
+    """Return what an argument is, in words."""
     return f"'{of[2]}' of {of[1]}" if isinstance(of, tuple) else of or "an index"

@@ -66,14 +66,14 @@ def _typed(builder: Builder, name: str, node: Expr, dtype: Any) -> Expr:
 
 
 def _known(node: Expr) -> Expr:
-    """What is repeated in an array, or the array."""
+    """Return what is repeated in an array, or the array."""
     while node.op is shapes.broadcast_to:
         node = node.operand
     return node
 
 
 def _holds_whole(kind: DType, node: Expr) -> bool:
-    """Whether a dtype of whole numbers leaves these entries as they are, which are known."""
+    """Return whether a dtype of whole numbers leaves these entries as they are, which are known."""
     node = _known(node)
     return kind.name in _WHOLE and node.is_constant and bool(np.all(np.mod(np.asarray(node.payload, float), 1) == 0))
 

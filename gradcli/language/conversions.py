@@ -52,7 +52,7 @@ def converted(builder: Builder, given: Any, dtype: DType, written: str) -> Any:
 
 
 def as_boolean(node: Expr) -> Expr:
-    """What is not 0."""
+    """Return what is not 0."""
     made: Expr = node if node.kind == BOOL else logic.not_equal(node, 0)
     return made
 
@@ -98,7 +98,7 @@ def like(builder: Builder, x: Any, other: Any) -> Any:
 
 
 def is_device(argument: Any) -> bool:
-    """Whether an argument names where numbers are kept: all are kept in one place, so that moving them changes nothing."""
+    """Return whether an argument names where numbers are kept: all are kept in one place, so that moving them changes nothing."""
     if isinstance(argument, FreeVariable):
         return argument.name in ("device", "dev", "DEVICE")
     return isinstance(argument, str) and _DEVICE.fullmatch(argument) is not None
@@ -159,17 +159,17 @@ def count_nonzero(builder: Builder, x: Any, axis: Any = None, keepdims: Any = Fa
 
 
 def any_(builder: Builder, x: Any, axis: Any = None, keepdims: Any = False, where: Any = None) -> Any:
-    """Whether an entry is not 0."""
+    """Return whether an entry is not 0."""
     return logic.greater(_holding(builder, x, axis, keepdims, where, 1.0), 0.0)
 
 
 def all_(builder: Builder, x: Any, axis: Any = None, keepdims: Any = False, where: Any = None) -> Any:
-    """Whether no entry is 0."""
+    """Return whether no entry is 0."""
     return logic.equal(_holding(builder, x, axis, keepdims, where, 0.0), 0.0)
 
 
 def isclose(builder: Builder, x: Any, y: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: Any = False) -> Any:
-    """Whether entries differ by no more than ``atol + rtol*abs(y)``."""
+    """Return whether entries differ by no more than ``atol + rtol*abs(y)``."""
     a, b = builder.value(x), builder.value(y)
     near = logic.less_equal(abs_(a - b), builder.value(atol) + builder.value(rtol) * abs_(b))
     close = logic.logical_or(logic.equal(a, b), logic.logical_and(near, logic.logical_and(logic.isfinite(a), logic.isfinite(b))))
@@ -179,11 +179,11 @@ def isclose(builder: Builder, x: Any, y: Any, rtol: Any = 1e-5, atol: Any = 1e-8
 
 
 def allclose(builder: Builder, x: Any, y: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: Any = False) -> Any:
-    """Whether all entries are close."""
+    """Return whether all entries are close."""
     return all_(builder, isclose(builder, x, y, rtol, atol, equal_nan))
 
 
 def array_equal(builder: Builder, x: Any, y: Any) -> Any:
-    """Whether shapes and entries are equal."""
+    """Return whether shapes and entries are equal."""
     a, b = builder.value(x), builder.value(y)
     return all_(builder, logic.equal(a, b)) if a.shape == b.shape else builder.graph.constant(False)

@@ -87,7 +87,7 @@ def _bound_in(text: str) -> Iterator[str]:
 
 
 def _is_constant(name: str, text: str, end: int, called: bool) -> bool:
-    """Whether a name of a library stands for a number: a constant, or a function of constants (up to the ``end`` of its bracket)."""
+    """Return whether a name of a library stands for a number: a constant, or a function of constants (up to the ``end`` of its bracket)."""
     if not called:
         return name in CONSTANTS
     depth, stop = 1, end
@@ -155,7 +155,7 @@ class Dialect:
         return AmbiguousError(said or "", span=statement.span, source=statement.source, help=help)
 
     def evidence(self) -> Evidence:
-        """What the program shows, as far as it can be known."""
+        """Return what the program shows, as far as it can be known."""
         if self._rest is not None and not self._complete:
             self._complete = True
             bound: set[str] = set()
@@ -191,11 +191,11 @@ class Dialect:
         return decided
 
     def wanted(self) -> str | None:
-        """What an option, a comment or the settings ask for."""
+        """Return what an option, a comment or the settings ask for."""
         return self.asked or self.seen.asked or self.usual
 
     def is_pasted(self) -> bool:
-        """Whether the program has prefixes or import lines."""
+        """Return whether the program has prefixes or import lines."""
         evidence = self.evidence()
         return bool(evidence.prefixes or evidence.imports)
 

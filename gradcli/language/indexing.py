@@ -52,7 +52,7 @@ def _of_tuple(builder: Builder, base: tuple[Any, ...], items: list[Any]) -> Any:
 
 
 def index_of(builder: Builder, items: list[Any]) -> tuple[Any, ...]:
-    """What stands between brackets as a static index: whole numbers, slices as tuples, arrays, None and ``...``."""
+    """Return what stands between brackets as a static index: whole numbers, slices as tuples, arrays, None and ``...``."""
     parts = list(items[0]) if len(items) == 1 and isinstance(items[0], tuple) else items
     return tuple(_slice(builder, part) if isinstance(part, Range) else _index(builder, part) for part in parts)
 

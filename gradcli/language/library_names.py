@@ -140,7 +140,7 @@ _TABLES[JAX] = _TABLES[NUMPY]
 
 
 def of_library(builder: Builder, library: str, name: str) -> Any:
-    """What a library has under a name beside the catalogue; `MISSING` if nothing."""
+    """Return what a library has under a name beside the catalogue; `MISSING` if nothing."""
     routine = _TABLES.get(library, {}).get(name)
     if routine is not None:
         return routine
@@ -199,7 +199,7 @@ def int_(builder: Builder, x: Any = 0) -> Any:
 
 
 def bool_(builder: Builder, x: Any = False) -> Any:
-    """Whether a number is not 0."""
+    """Return whether a number is not 0."""
     return as_boolean(_single(builder, x, "bool"))
 
 

@@ -80,7 +80,7 @@ class Lookup:
         self.notes = {}
 
     def name(self, name: str, parameters: Mapping[str, Any]) -> Any:
-        """What a name stands for, where the parameters of a function that is being called have values of their own."""
+        """Return what a name stands for, where the parameters of a function that is being called have values of their own."""
         if name in parameters:
             return parameters[name]
         bound = self.scope.names.get(name)
@@ -120,7 +120,7 @@ class Lookup:
         return Module(path)
 
     def object(self, name: str) -> Any:
-        """What a name is bound to that is no value: an object of a library's class, or a function."""
+        """Return what a name is bound to that is no value: an object of a library's class, or a function."""
         bound = self.scope.objects[name]
         self.mentions = self.mentions or bound.mentions
         self.scope.mentioned.add(name)
@@ -146,7 +146,7 @@ class Callees:
         self.scope, self.graph, self.coercion, self.reading, self.lookup = coercion.scope, coercion.graph, coercion, reading, lookup
 
     def call(self, node: Call, frame: Frame, inlining: Inlining) -> Any:
-        """What a call gives, or the `Frame` of a user's function that has to be lowered for it; raises as `calls.call` does."""
+        """Return what a call gives, or the `Frame` of a user's function that has to be lowered for it; raises as `calls.call` does."""
         results = frame.results
         arguments = [results[a.place] for a in node.arguments]
         keywords = {name: results[value.place] for name, value in node.keywords}
@@ -255,7 +255,7 @@ class Lowering:
         return None if found == NUMPY else found
 
     def lower(self, expression: Expression, source: Source) -> Any:
-        """What an expression stands for, in any of the forms above.
+        """Return what an expression stands for, in any of the forms above.
 
         Raises a GradcliError with the smallest place in the text that it is about: UnknownNameError, MissingValueError and
         AmbiguousError for names, ArgumentError, ShapeError and TypeMismatchError for what functions and operators cannot take, LimitError.

@@ -80,7 +80,7 @@ def dtype_of(argument: Any) -> DType | None:
 
 
 def described(result: Any) -> str:
-    """What a result is, in the words of a message."""
+    """Return what a result is, in the words of a message."""
     if isinstance(result, str):
         return f"the string {result!r}"
     if isinstance(result, (Thing, DType)):

@@ -562,7 +562,7 @@ class _Parser:
     # -- brackets ----------------------------------------------------------------------------------
 
     def bracketed(self, rule: int, opener: Token, read: Callable[[], _Item]) -> tuple[list[_Item], int, int]:
-        """What a bracket holds, how many commas are in it, and where it ends."""
+        """Return what a bracket holds, how many commas are in it, and where it ends."""
         outer, commas = self.bracket, 0
         found: list[_Item] = []
         self.bracket = _Bracket(rule, opener)
@@ -799,7 +799,7 @@ class _Parser:
         self.refuse_going_on(*self.ends_of(application), "sin(x)*y or sin(x*y)")
 
     def ends_of(self, application: _Application) -> tuple[int, int]:
-        """Where a function begins, and its argument."""
+        """Return where a function begins, and its argument."""
         return application.callee.start, self.tokens[application.argument].start
 
     def refuse_divided(self, application: _Application, sign: Token) -> None:

@@ -173,7 +173,7 @@ class Python:
         self.nodes = [*ast.walk(module)][2 if head else 1 :]
 
     def offset(self, line: int, column: int) -> int:
-        """Where a place of Python's stands in the text, whose columns count bytes."""
+        """Return where a place of Python's stands in the text, whose columns count bytes."""
         return sum(map(len, self.lines[: line - 1])) + len(self.lines[line - 1].encode()[:column].decode())
 
     def start(self, node: Any) -> int:
@@ -183,7 +183,7 @@ class Python:
         return self.offset(node.end_lineno, node.end_col_offset)
 
     def written(self, node: ast.AST, instead: str) -> str:
-        """What is written, if it is short."""
+        """Return what is written, if it is short."""
         text = self.text[self.start(node) : self.end(node)]
         return text if len(text) <= _LONGEST and "\n" not in text else instead
 
@@ -193,7 +193,7 @@ class Python:
         return ParseError(words.message, span=Span(at, at + len(word)), source=self.source, help=words.help)
 
     def hint(self, node: Any) -> ParseError | None:
-        """What is said of a node that is out of the language."""
+        """Return what is said of a node that is out of the language."""
         match node:
             case ast.NamedExpr():
                 help = f"write {node.target.id} = x**2 as a statement before"
@@ -442,7 +442,7 @@ def _import_refusal(part: Part, message: str, span: Span) -> SaidError:
 
 
 def is_of_python(path: str) -> bool:
-    """Whether a module is one that says something to Python alone."""
+    """Return whether a module is one that says something to Python alone."""
     return path.partition(".")[0] in _OF_PYTHON
 
 
@@ -460,7 +460,7 @@ def unknown_name(path: str, name: str, close: str | None) -> UnknownNameError:
 
 
 def modules_imported(source: Source) -> dict[str | None, str] | None:
-    """What the import lines in a text bind to modules, by names; by None a module out of which something else is taken.
+    """Return what the import lines in a text bind to modules, by names; by None a module out of which something else is taken.
 
     None for a text without import lines.
     """
@@ -528,7 +528,7 @@ class Block(Source):
 
 
 def is_head(line: str) -> bool:
-    """Whether a line is the head of a block."""
+    """Return whether a line is the head of a block."""
     return _HEADER.match(line) is not None
 
 

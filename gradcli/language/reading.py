@@ -109,7 +109,7 @@ def _direct(expression: Expression, functions: Mapping[str, Definition], values:
 
 
 def _is_meant(call: Call, functions: Mapping[str, Definition], values: Container[str]) -> bool:
-    """Whether what is called is a function or a value of the program."""
+    """Return whether what is called is a function or a value of the program."""
     callee = call.callee
     return isinstance(callee, Name) and (callee.name in functions or (callee.name in values and not is_function(callee.name)))
 
@@ -122,7 +122,7 @@ class Shown(NamedTuple):
 
 
 def shown(frame: Frame, scope: Scope) -> Shown:
-    """What the statement in which an expression stands shows; constants (``np.pi``, ``np.sqrt(2*np.pi)``) show nothing here."""
+    """Return what the statement in which an expression stands shows; constants (``np.pi``, ``np.sqrt(2*np.pi)``) show nothing here."""
     if frame.shown is None:
         expressions = [frame.expression] if frame.statement is None else expressions_of(frame.statement) or [frame.expression]
         found: set[str] = set()
@@ -143,7 +143,7 @@ def shown(frame: Frame, scope: Scope) -> Shown:
 
 
 def _is_of_numbers(call: Call) -> bool:
-    """Whether a call has numbers and constants of libraries alone: np.sqrt(2*np.pi)."""
+    """Return whether a call has numbers and constants of libraries alone: np.sqrt(2*np.pi)."""
     pending: list[Any] = [*call.arguments, *(value for _, value in call.keywords)]
     for node in pending:
         match node:
@@ -359,7 +359,7 @@ class Reading:
         self.scope.imported[item.alias] = value
 
     def imported(self, name: str) -> Any:
-        """What an import line has bound a name to; None if none has."""
+        """Return what an import line has bound a name to; None if none has."""
         found = self.scope.imported.get(name)
         if found is not None or not self.scope.everything:
             return found

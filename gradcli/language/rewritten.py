@@ -108,7 +108,7 @@ def _number(value: float) -> tuple[int, list[Part]]:
 
 
 def _base(node: Node) -> list[Part]:
-    """What a dot or an index follows, which a number is not."""
+    """Return what a dot or an index follows, which a number is not."""
     return ["(", (node, EXPRESSION), ")"] if isinstance(node, Number) else [(node, ATOM)]
 
 

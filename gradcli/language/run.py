@@ -104,7 +104,7 @@ class Bindings:
             scope.bindings[scope.names[name]] = statement
 
     def _is_made_of_itself(self, statement: Binding) -> bool:
-        """Whether a binding mentions its own name, or names that depend on the value bound to it."""
+        """Return whether a binding mentions its own name, or names that depend on the value bound to it."""
         scope, name = self.scope, statement.name
         if name not in scope.names:
             return False
@@ -176,7 +176,7 @@ class Bindings:
             self._deviate(statement, scope.leaves[name], deviation)
 
     def _deviation(self, statement: Binding | DataBinding) -> Any:
-        """What stands behind the sign of a binding."""
+        """Return what stands behind the sign of a binding."""
         assert statement.deviation is not None
         return self.scope.evaluate(self.lowering.lower_value(statement.deviation, statement.source))
 
@@ -224,7 +224,7 @@ class Bindings:
 
 
 def _mention(statement: Binding) -> Span | None:
-    """Where a binding mentions its own name."""
+    """Return where a binding mentions its own name."""
     callees = {id(node.callee) for node in statement.expression.nodes if isinstance(node, Call)}
     own = (node for node in statement.expression.nodes if isinstance(node, Name) and node.name == statement.name)
     return next((node.span for node in own if id(node) not in callees), None)
@@ -251,13 +251,13 @@ class ProgramText:
 
     @property
     def text(self) -> str:
-        """What has been read so far."""
+        """Return what has been read so far."""
         if self._whole is None:
             self._whole = "".join(self._read)
         return self._whole
 
     def begin_of(self, source: Source) -> int | None:
-        """Where a logical line begins; None if it does not stand in the text as it is, as lines of pasted sessions do not."""
+        """Return where a logical line begins; None if it does not stand in the text as it is, as lines of pasted sessions do not."""
         line = source.first_line - 1
         if not 0 <= line < len(self._read):
             return None

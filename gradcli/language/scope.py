@@ -133,13 +133,13 @@ class Scope:
         self.objects[name] = bound
 
     def knows(self, name: str) -> bool:
-        """Whether a name stands, or stood, for something that is not the catalogue's."""
+        """Return whether a name stands, or stood, for something that is not the catalogue's."""
         if name in self.names or name in self.outside or name in self.functions or name in self.dialect.seen.roots:
             return True
         return name in self.leaves or name in self.objects or name in self.imported or name in self.failed or name in self.lost
 
     def subject(self, name: str) -> Expr | None:
-        """What a name means in results and in claims about them: the value bound to it, or else the node."""
+        """Return what a name means in results and in claims about them: the value bound to it, or else the node."""
         return self.leaves.get(name, self.names.get(name))
 
     def unbind(self, name: str) -> None:
@@ -173,7 +173,7 @@ class Scope:
         ]
 
     def origins(self) -> Origins:
-        """Where the nodes that the text made come from; searched when it is asked for, as `spans`."""
+        """Return where the nodes that the text made come from; searched when it is asked for, as `spans`."""
         from gradcli.language.origins import origins
 
         return origins(self.lowered, self.bindings)
@@ -189,7 +189,7 @@ class Scope:
         return forward([node], self.values, self.precision)[node]
 
     def is_integral(self, node: Expr) -> bool:
-        """Whether a node is a whole number (or an array of them) by construction."""
+        """Return whether a node is a whole number (or an array of them) by construction."""
         known = self._integral
         if node not in known:
             for part in reachable([node]):
@@ -282,7 +282,7 @@ class Builder(Host, Protocol):
         """A result as a number known beforehand, which decides what entries there are. Raises ArgumentError for anything else."""
 
     def is_integral(self, node: Expr) -> bool:
-        """Whether a node is a whole number (or an array of them) by construction."""
+        """Return whether a node is a whole number (or an array of them) by construction."""
 
 
 # -- Routines: functions and methods that the language has beside the catalogue's, and ranges

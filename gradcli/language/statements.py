@@ -274,7 +274,7 @@ def statement(source: Source, tokens: list[Token], start: int, stop: int) -> Sta
 
 
 def _is_of_statements(method: str) -> bool:
-    """Whether a method is one that statements of Python consist of: it changes something in place, or nothing here."""
+    """Return whether a method is one that statements of Python consist of: it changes something in place, or nothing here."""
     return method in _METHODS or (method[-1:] == "_" != method[:1])
 
 

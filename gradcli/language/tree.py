@@ -381,7 +381,7 @@ def refuse_other_readings(node: Binary, left: str, right: str, source: Source) -
 
 
 def _repaired(node: Binary, left: tuple[str, str], right: tuple[str, str], source: Source) -> str:
-    """What to write for a mask of numbers: conditions, or a product with an absolute value where a second bar follows."""
+    """Return what to write for a mask of numbers: conditions, or a product with an absolute value where a second bar follows."""
     third = _FACTOR.match(source.text[node.right.end :].lstrip()) if node.operator == "|" else None
     if third is not None:
         return f"write {left[0]}*abs({right[0]})*{third[1]}"
@@ -397,7 +397,7 @@ def refuse_complement(node: Unary, source: Source) -> None:
 
 
 def _sign(node: Binary, source: Source, sign: str) -> Span:
-    """Where the operator stands: between the operands, and not in a comment."""
+    """Return where the operator stands: between the operands, and not in a comment."""
     between = _COMMENT.sub(lambda found: " " * len(found[0]), source.text[node.left.end : node.right.start])
     start = node.left.end + max(between.find(sign), 0)
     return Span(start, start + len(sign)) if sign in between else Span(node.left.end, node.left.end + 1) if between else node.span

@@ -26,7 +26,7 @@ _MOST = 4_096  # entries along an axis that are folded one by one
 
 
 def is_ufunc(function: Function) -> bool:
-    """Whether a function has methods of its own: NumPy knows."""
+    """Return whether a function has methods of its own: NumPy knows."""
     return function.base is None and function.library in (NUMPY, JAX) and _ufunc(function) is not None
 
 

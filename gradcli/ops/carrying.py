@@ -18,7 +18,7 @@ def on_arrays(rule: Function) -> Function:
 
 
 def is_exact(error: Any) -> bool:
-    """Whether an operand is exact in all its entries."""
+    """Return whether an operand is exact in all its entries."""
     return type(error) is float and error == 0
 
 
@@ -100,12 +100,12 @@ def exponent(m: Any, out: Any, x: Any, error: Any) -> Any:
 
 
 def sign(m: Any, out: Any, x: Any, error: Any) -> Any:
-    """Where the sign is not certain."""
+    """Return where the sign is not certain."""
     return m.logical_and(m.less_equal(m.abs(x), error), m.greater(error, 0.0))
 
 
 def no_number(m: Any, out: Any, x: Any, error: Any) -> Any:
-    """Where it is not certain whether an entry is a finite number: of numbers, whatever their errors are, it is."""
+    """Return where it is not certain whether an entry is a finite number: of numbers, whatever their errors are, it is."""
     return m.isnan(error)
 
 

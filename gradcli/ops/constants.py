@@ -105,7 +105,7 @@ def number_of(node: Any) -> Any:
 
 
 def unrepeated(node: Any) -> Any:
-    """What a node repeats or reshapes."""
+    """Return what a node repeats or reshapes."""
     while node.op is not None and (node.op.rewriting.reshapes or _repeats(node)):
         node = node.operand
     return node

@@ -39,12 +39,12 @@ class Interval(Fixed):
         return bool(above and below)
 
     def __and__(self, other: Interval) -> Interval:
-        """What both have in common; empty, if its ends are in the wrong order."""
+        """Return what both have in common; empty, if its ends are in the wrong order."""
         low, high = max(self.low, other.low), min(self.high, other.high)
         return Interval(low, high, low in self and low in other, high in self and high in other)
 
     def touches(self, x: Any) -> bool:
-        """Whether a number is one of the ends."""
+        """Return whether a number is one of the ends."""
         return bool(x in (self.low, self.high))
 
     def told(self, name: str) -> str:
@@ -134,7 +134,7 @@ class Domain(Fixed):
         return self.but(beyond=True)
 
     def contains(self, named: Mapping[str, Any]) -> bool:
-        """Whether numbers, each under its operand's name, belong to it."""
+        """Return whether numbers, each under its operand's name, belong to it."""
         if self.boxes and not any(all(named[name] in part for name, part in box.items()) for box in self.boxes):
             return False
         if any(all(_is(named[name], part) for name, part in points.items()) for points in self.less):
@@ -147,7 +147,7 @@ class Domain(Fixed):
         return list(dict.fromkeys(name for part in (*self.boxes, *self.less) for name in part))
 
     def borders(self, named: Mapping[str, Any]) -> bool:
-        """Whether some number is an end of one of its intervals."""
+        """Return whether some number is an end of one of its intervals."""
         return any(part.touches(named[name]) for box in self.boxes for name, part in box.items())
 
     def __str__(self) -> str:
@@ -159,7 +159,7 @@ class Domain(Fixed):
         return ", ".join([*([joint] if joint else []), *lost])
 
     def __bool__(self) -> bool:
-        """Whether it restricts anything."""
+        """Return whether it restricts anything."""
         return bool(self.boxes or self.less or self.conditions or self.words)
 
 

@@ -223,7 +223,7 @@ def labels_text(subscripts: str) -> str:
 
 
 def fits_along(shapes: Sequence[Any], axis: int) -> bool:
-    """Whether an array and what addresses it along an axis are alike along the others."""
+    """Return whether an array and what addresses it along an axis are alike along the others."""
     if not shapes[0]:
         return False
     place = axis % len(shapes[0])
@@ -231,5 +231,5 @@ def fits_along(shapes: Sequence[Any], axis: int) -> bool:
 
 
 def runs_backwards(index: Sequence[Any]) -> bool:
-    """Whether a slice has a negative step, which PyTorch refuses."""
+    """Return whether a slice has a negative step, which PyTorch refuses."""
     return any(isinstance(part, tuple) and part[2] is not None and part[2] < 0 for part in index)

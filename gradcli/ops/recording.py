@@ -29,7 +29,7 @@ def node_name(record: Op | Composite, operands: Sequence[Any] = (), static: Mapp
 
 @lru_cache(4096)
 def kept_places(op: Op, operands: int, wanted: int) -> tuple[list[int], list[int]]:
-    """What is kept when derivatives by the wanted operands will be taken, and what is not: 0 is the result, 1 the first operand.
+    """Return what is kept when derivatives by the wanted operands will be taken, and what is not: 0 is the result, 1 the first operand.
 
     wanted  a bit for each operand, that of the first one the highest
     """

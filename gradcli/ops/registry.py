@@ -113,7 +113,7 @@ def composition(name: str, operands: str, body: Function, *, doc: str = "", scal
 
 
 def is_number(parameter: Any) -> bool:
-    """Whether a parameter is a number; in its place may stand what has a derivative, whose value no body branches on."""
+    """Return whether a parameter is a number; in its place may stand what has a derivative, whose value no body branches on."""
     return isinstance(parameter, (int, float))
 
 

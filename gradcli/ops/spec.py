@@ -37,7 +37,7 @@ class Carrier:
         raise NotImplementedError
 
     def is_zero(self) -> bool:
-        """Whether the value is known to be exactly zero everywhere."""
+        """Return whether the value is known to be exactly zero everywhere."""
         return False
 
 
@@ -159,12 +159,12 @@ class Op:
 
     @cached_property
     def broadcasts(self) -> bool:
-        """Whether the result is a float of the shape that the operands, which are floats, broadcast to."""
+        """Return whether the result is a float of the shape that the operands, which are floats, broadcast to."""
         return self.shape is None and self.result == "float" and not self.indices
 
     @cached_property
     def is_costly(self) -> bool:
-        """Whether it may take more memory or time than the sizes of its arrays say."""
+        """Return whether it may take more memory or time than the sizes of its arrays say."""
         return self.cost is not _COST or self.facts.work is not None or self.core_dims is not None
 
     @cached_property

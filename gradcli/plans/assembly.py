@@ -190,11 +190,11 @@ class Writer:
         source.add(f"return [{', '.join(results)}], {self.checks or '()'}")
 
     def _is_stored(self, node: Expr) -> bool:
-        """Whether a loop has written a node's value into an array of its own."""
+        """Return whether a loop has written a node's value into an array of its own."""
         return node in self.nested
 
     def _is_contiguous(self, node: Expr) -> bool:
-        """Whether a value is surely in memory of its own, row by row: loops store so, and NumPy a product of two matrices."""
+        """Return whether a value is surely in memory of its own, row by row: loops store so, and NumPy a product of two matrices."""
         return node in self.nested or (node.op is matmul and len(node.shape) == 2)
 
 

@@ -29,7 +29,7 @@ def additions(node: Expr) -> int:
 
 
 def over_threshold(node: Expr) -> bool:
-    """Whether the value of a node is an array of more entries than are worked on at once."""
+    """Return whether the value of a node is an array of more entries than are worked on at once."""
     return (node.op is None or node.op.outputs == 1) and math.prod(node.shape) > BLOCK_THRESHOLD
 
 
@@ -90,7 +90,7 @@ def chosen(backend: str, work: Work, calls: int = ONCE) -> str:
 
 
 def because(backend: str, asked: str, work: Work, calls: int, hindrance: str) -> str:
-    """What became of the choice, in words."""
+    """Return what became of the choice, in words."""
     if backend == asked:
         return f"{backend}, as asked for"
     if asked == "native":

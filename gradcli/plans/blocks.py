@@ -99,7 +99,7 @@ class Frame:
         return f"{name}[{':, ' * self.places[self.outer]}i:j]"
 
     def has_gaps(self, parts: Sequence[Part]) -> bool:
-        """Whether neighbours in the frame are none in memory."""
+        """Return whether neighbours in the frame are none in memory."""
         axes = [part.same for part in parts if isinstance(part, Axis)]
         return bool(axes) and axes[-1] is not self.ordered(axes)[-1]
 
@@ -133,7 +133,7 @@ _kept: list[np.ndarray] = []  # for the loops that run at once
 
 
 def places(sizes: list[int]) -> list[int]:
-    """Where registers of these sizes in bytes begin, and where the last one ends.
+    """Return where registers of these sizes in bytes begin, and where the last one ends.
 
     They begin in cache lines of their own, at different distances from the start of a page: what is stored in one is not
     taken for what is loaded from another.
@@ -186,7 +186,7 @@ class Contraction:
 
 
 def contraction(fold: Item, frame: Frame) -> Contraction | None:
-    """What a sum is as a product of matrices; None where it is none."""
+    """Return what a sum is as a product of matrices; None where it is none."""
     product = fold.operands[0]
     if fold.fold is not SUM or product.what != "map" or product.op is not arithmetic.mul or product.kind != FLOAT:
         return None
@@ -204,7 +204,7 @@ def contraction(fold: Item, frame: Frame) -> Contraction | None:
 
 
 def _are_apart(frame: Frame, one: Sequence[Axis], other: Sequence[Axis]) -> bool:
-    """Whether all axes of one group come before all of another."""
+    """Return whether all axes of one group come before all of another."""
     if not one or not other:
         return True
     (first, last), (begin, end) = ((frame.places[group[0]], frame.places[group[-1]]) for group in (one, other))
@@ -279,7 +279,7 @@ class BlockSteps:
         return node, *(part.same if isinstance(part, Axis) else part and self.one(part) for part in parts)
 
     def needs(self, item: Item) -> list[Item]:
-        """What an item's call reads."""
+        """Return what an item's call reads."""
         if item in self.products:
             found: Sequence[Item] = (self.products[item].x, self.products[item].y)
         elif item in self.puts:
@@ -290,7 +290,7 @@ class BlockSteps:
         return [self.one(need) for need in found]
 
     def varies(self, item: Item) -> bool:
-        """Whether a value is another one for each slice."""
+        """Return whether a value is another one for each slice."""
         return self.nest.outer in item.axes
 
     def _best_frame(self) -> Frame:
@@ -401,7 +401,7 @@ class Block:
         return self.names[item]
 
     def lines(self, item: Item) -> list[str]:
-        """Where what computes an item belongs."""
+        """Return where what computes an item belongs."""
         return self.body if self.nest.outer in item.space else self.ahead
 
     def arrays(self, ending: Sequence[Expr], existing: Sequence[Expr]) -> None:
@@ -420,7 +420,7 @@ class Block:
             self.source.add(f"{name} = {array}")
 
     def _may_take(self, node: Expr, view: View, old: Expr) -> bool:
-        """Whether no operation of a block reads an input after a result is stored in its memory."""
+        """Return whether no operation of a block reads an input after a result is stored in its memory."""
         if (old.shape, old.kind) != (node.shape, node.kind):
             return False
         places = [part and part.same for part in view.places]
@@ -472,7 +472,7 @@ class Block:
     # -- registers ------------------------------------------------------------------------------------------------
 
     def target(self, item: Item) -> str | None:
-        """Where a result goes: into what is stored of it, or a register; None if it is the same for all slices."""
+        """Return where a result goes: into what is stored of it, or a register; None if it is the same for all slices."""
         if not self.steps.varies(item):
             return None
         if item in self.steps.stored:
@@ -493,7 +493,7 @@ class Block:
         return self.registers[-1][0]
 
     def key(self, item: Item) -> Any:
-        """What items have in common that take one another's registers over."""
+        """Return what items have in common that take one another's registers over."""
         return item.kind, self.frame.ordered(item.axes)
 
     def release(self, item: Item, place: int) -> None:

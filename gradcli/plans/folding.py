@@ -106,7 +106,7 @@ class Folder(Transcription[Expr]):
     # -- products -----------------------------------------------------------------------------------------------
 
     def _may_move(self, a: float, b: float) -> bool:
-        """Whether two coefficients may become one, or move outward, without changing more than rounding."""
+        """Return whether two coefficients may become one, or move outward, without changing more than rounding."""
         if abs(a) == 1 or (abs(b) == 1 and math.isfinite(a)):
             return True
         if not (math.isfinite(a * b) and min(abs(a), abs(b)) >= 1 / _MODERATE and max(abs(a), abs(b)) <= _MODERATE):
@@ -224,7 +224,7 @@ def constant_of(node: Expr | None) -> float | None:
 
 
 def _is_negative_zero(node: Expr) -> bool:
-    """Whether a node is -0, which changes nothing that it is added to; 0 makes 0 of -0."""
+    """Return whether a node is -0, which changes nothing that it is added to; 0 makes 0 of -0."""
     number = constant_of(node)
     return number == 0 and math.copysign(1, number) < 0
 

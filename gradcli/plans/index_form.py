@@ -143,7 +143,7 @@ class Conflict(Exception):
 
 
 def fold_of(item: Item) -> Fold:
-    """What puts the entries of a fold together."""
+    """Return what puts the entries of a fold together."""
     assert item.fold is not None
     return item.fold
 
@@ -254,7 +254,7 @@ class Indices:
     # -- axes -----------------------------------------------------------------------------------------------------
 
     def folded(self, view: View, fold: Fold, axis: Any, keepdims: bool) -> View:
-        """What a fold makes of all entries along axes, of what is not repeated along any."""
+        """Return what a fold makes of all entries along axes, of what is not repeated along any."""
         if any(place is not None and place.same not in view.item.axes for place in view.places):
             raise NoLoop
         gone = axes_of(axis, len(view.places))
@@ -546,7 +546,7 @@ class Reader:
         raise NoLoop
 
     def _takes_products(self, node: Expr) -> bool:
-        """Whether a product of matrices is read as loops: a large one is BLAS's."""
+        """Return whether a product of matrices is read as loops: a large one is BLAS's."""
         return _is_small(node)
 
     def _made(self, node: Expr, op: Op, views: Sequence[View], present: Sequence[bool]) -> View:
@@ -563,7 +563,7 @@ class Reader:
 
 
 def _is_small(node: Expr) -> bool:
-    """Whether all axes of a product of matrices but the longest are short."""
+    """Return whether all axes of a product of matrices but the longest are short."""
     inner = node.operand.shape[-1] if node.operand.shape else 1
     entries: int = math.prod(node.shape)
     return bool(inner * entries // max(inner, *node.shape, 1) <= LARGEST_CORE)

@@ -183,7 +183,7 @@ class Linearized:
         self._each = runs.plan(Nodes([table[end] for end in ends]), given, OFTEN * times) if ends else None
 
     def begun(self, values: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """What is computed besides, and what all directions share."""
+        """Return what is computed besides, and what all directions share."""
         found = self._first(values)
         return found[: self._many], found[self._many :]
 

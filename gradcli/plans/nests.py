@@ -49,7 +49,7 @@ class Nest:
 
     @property
     def is_possible(self) -> bool:
-        """Whether no slice needs what all slices add up to."""
+        """Return whether no slice needs what all slices add up to."""
         needed = {need for item in self.items if item not in self.given for need in item.needs if need not in self.given}
         return not any(item.what == "fold" and self.outer in item.over for item in needed)
 
@@ -62,7 +62,7 @@ Step = Expr | Nest
 
 
 def planned(roots: Sequence[Expr], *, in_c: bool) -> list[Step]:
-    """What the roots need, as nests and operations on whole arrays, in order; ``in_c``: nests of what can be written in C."""
+    """Return what the roots need, as nests and operations on whole arrays, in order; ``in_c``: nests of what can be written in C."""
     order = in_order(roots)
     if not any(map(over_threshold, order)):
         return [node for node in order if node.op is not None]
@@ -134,7 +134,7 @@ class Planner:
         return max(turns.values(), default=0)
 
     def _places(self) -> dict[Axis, int]:
-        """Where axes stand in the largest arrays that are read."""
+        """Return where axes stand in the largest arrays that are read."""
         found: dict[Axis, tuple[int, int]] = {}
         for item in self.reader.indices.items:
             if item.what == "read":
@@ -189,7 +189,7 @@ class Planner:
             late[node] = min(late.get(node, math.inf), turn)
 
     def _is_apart(self, item: Item, need: Item) -> bool:
-        """Whether another nest must have ended before an item can be computed of one that it needs."""
+        """Return whether another nest must have ended before an item can be computed of one that it needs."""
         is_total = need.what == "fold" and self.outer[need] in need.over
         return self.outer[need] is not self.outer.get(item) or is_total
 
@@ -231,7 +231,7 @@ class Planner:
                 stack += [operand for operand in node.operands if operand is not None]
 
     def _is_storable(self, node: Expr, view: View) -> bool:
-        """Whether a nest can write a node's value: one for which an item was made, or a result of stored entries."""
+        """Return whether a nest can write a node's value: one for which an item was made, or a result of stored entries."""
         if view.item not in self.outer or _is_repeated(view):
             return False
         return self.home.get(view.item) is node or (node in self.roots and self.outer[view.item] in view.item.axes)
@@ -255,7 +255,7 @@ class Planner:
             self._need(node)
 
     def _is_given(self, item: Item, outer: Axis, turn: int, largest: int) -> bool:
-        """Whether a nest reads what another step has computed, rather than computes it for itself."""
+        """Return whether a nest reads what another step has computed, rather than computes it for itself."""
         node = self.home.get(item)
         if node is None or _is_repeated(self.reader.views[node]):
             return False
@@ -351,7 +351,7 @@ class Layout:
         return frozenset(axis for axis in item.space if axis is not self.nest.outer and axis not in self.written_out)
 
     def is_summed_up(self, item: Item) -> bool:
-        """Whether an item is known only after a loop."""
+        """Return whether an item is known only after a loop."""
         return item.what == "fold" and any(axis not in self.written_out for axis in item.over)
 
     def _store(self) -> None:
@@ -431,7 +431,7 @@ class Layout:
         return [item for item in self.computed if item in inside]
 
     def _is_cheap(self, item: Item) -> bool:
-        """Whether an item takes no more than a few additions from what is read, or summed up."""
+        """Return whether an item takes no more than a few additions from what is read, or summed up."""
         work, stack, seen = 0, [item], {item}
         while stack:
             current = stack.pop()

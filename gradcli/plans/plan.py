@@ -113,7 +113,7 @@ class Plan:
 
     @property
     def is_unrolled(self) -> bool:
-        """Whether it is a program on Python's floats."""
+        """Return whether it is a program on Python's floats."""
         return self._unrolled is not None
 
     def text(self) -> str:

@@ -79,14 +79,14 @@ _MOST = 1 << 28  # bytes that are kept in all, beside those of the plan that run
 
 
 def _references_of_one() -> int:
-    """What counts as nobody: the references that looking makes."""
+    """Return what counts as nobody: the references that looking makes."""
     kept = [np.empty(0)]
     array = kept.pop(0)
     return sys.getrefcount(array)
 
 
 def _counts_references() -> bool:
-    """Whether references are counted, and by one thread at a time."""
+    """Return whether references are counted, and by one thread at a time."""
     return sys.implementation.name == "cpython" and getattr(sys, "_is_gil_enabled", lambda: True)()
 
 
@@ -296,12 +296,12 @@ class Source:
 
 
 def makes_new(node: Expr) -> bool:
-    """Whether an operation's result is surely an array of its own, not a view."""
+    """Return whether an operation's result is surely an array of its own, not a view."""
     return node.op is not None and (isinstance(node.op.forward, np.ufunc) or node.op is sums.sum_)
 
 
 def fills_buffers(node: Expr) -> bool:
-    """Whether an operation can write its result into a given array of the same shape as its operands'."""
+    """Return whether an operation can write its result into a given array of the same shape as its operands'."""
     return node.op is not None and node.op.elementwise and isinstance(node.op.forward, np.ufunc) and not node.static
 
 
@@ -320,7 +320,7 @@ class Subject(Protocol):
 
     @property
     def decides(self) -> bool:
-        """Whether `interpreted` gives other results than the roots, array by array, where something is not finite."""
+        """Return whether `interpreted` gives other results than the roots, array by array, where something is not finite."""
         ...
 
     def interpreted(self, given: Mapping[Expr, Any], precision: str) -> list[Any]: ...
@@ -348,7 +348,7 @@ class Gradients:
 
     @property
     def decides(self) -> bool:
-        """Where a cotangent of zeros ends the sweep, the program goes on."""
+        """Return where a cotangent of zeros ends the sweep, the program goes on."""
         return bool(self.wrt) and any(
             not (node.op is None or node.op.elementwise or node.op.facts.linear) for node in reachable([self.root])
         )

@@ -56,7 +56,7 @@ def unrolled_text(leaves: Sequence[Expr], roots: Sequence[Expr], derived: int = 
 
 
 def _is_worth_it(nodes: Sequence[Expr], roots: Sequence[Expr]) -> bool:
-    """Whether all can be done on floats, in less time than NumPy takes. What has no axes is done on floats in any case."""
+    """Return whether all can be done on floats, in less time than NumPy takes. What has no axes is done on floats in any case."""
     calls = work = 0
     for node in nodes:
         op = node.op

@@ -205,7 +205,7 @@ def _at(probe: Probe, points: Array, entries: Array) -> Array:
 
 
 def _sizes(lows: Array, highs: Array, at_low: Array, at_high: Array) -> Array:
-    """What each interval's own changes are measured by."""
+    """Return what each interval's own changes are measured by."""
     bent, turned = _changes(lows, highs, at_low, at_high)
     return np.where(np.array([bent, turned]) > 0, np.array([bent, turned]), 1.0)
 
@@ -227,7 +227,7 @@ def _score(lows: Array, highs: Array, at_low: Array, at_high: Array, scale: Arra
 
 
 def _read(probe: Probe, begin: float, end: float, low: float, high: float, width: float, entry: int) -> Place | None:
-    """What is between two floats, as both sides show it."""
+    """Return what is between two floats, as both sides show it."""
     low, high = _to_zero(probe, low, high, entry)
     at = roundest(low, high)
     left, right = [max(begin, low - d) for d in width * _CLOSER], [min(end, high + d) for d in width * _CLOSER]
@@ -254,12 +254,12 @@ def _read(probe: Probe, begin: float, end: float, low: float, high: float, width
 
 
 def _overflows(values: Array) -> bool:
-    """Whether the value is infinite on one whole side: too large for floats, rather than a pole."""
+    """Return whether the value is infinite on one whole side: too large for floats, rather than a pole."""
     return bool(np.isinf(values[:3]).all() or np.isinf(values[6:]).all())
 
 
 def _grows(side: Array) -> bool:
-    """Whether it grows without a bound towards the place, as a power does."""
+    """Return whether it grows without a bound towards the place, as a power does."""
     far, near, nearest = np.abs(side)
     with np.errstate(all="ignore"):
         return bool(nearest > _GROWS * near > _GROWS**2 * far)
@@ -282,7 +282,7 @@ def _is_steady(side: Array) -> bool:
 
 
 def _between(at: float, low: float, high: float, values: Array, slopes: Array, defined: Array) -> Place | None:
-    """What is between two sides that both have values."""
+    """Return what is between two sides that both have values."""
     left, right = float(values[2]), float(values[8])
     loose = abs(values[2] - values[1]) + abs(values[8] - values[7])
     sure = max(_SURE * loose, _VALUES * max(abs(left), abs(right)))

@@ -152,6 +152,6 @@ class Baseline:
                     yield f"  and {len(stale) - _MOST} more"
 
     def _is_over(self, failure: KnownFailure, roots: set[Path]) -> bool:
-        """Whether an entry that was not met is about a file of this run, or about none that there is."""
+        """Return whether an entry that was not met is about a file of this run, or about none that there is."""
         file = failure.case.file
         return file in self._files or file.startswith("<") or not any((root / file).exists() for root in roots)

@@ -43,7 +43,7 @@ _LARGE = 1 << 17  # entries of an array
 
 
 def pays_to_plan(order: Sequence[Expr], backend: str) -> bool:
-    """Whether compiling a plan pays for one evaluation: arrays of a million entries, one after another, leave the cache.
+    """Return whether compiling a plan pays for one evaluation: arrays of a million entries, one after another, leave the cache.
 
     Native code that is asked for is made for any array.
     """
@@ -220,7 +220,7 @@ def run_statement(program: Program, statement: Statement | GradcliError, options
 
 
 def only_follows(statement: Statement | GradcliError, record: Record) -> bool:
-    """Whether a record has nothing to tell: that of a binding that fails because one before it has, whose error is told."""
+    """Return whether a record has nothing to tell: that of a binding that fails because one before it has, whose error is told."""
     is_case = isinstance(statement, (Query, Assertion, GradcliError))
     return not is_case and record.error is not None and record.error.error.follows is not None
 

@@ -67,7 +67,7 @@ def _lowered(program: Program, statement: Statement, options: Options) -> Lowere
 
 
 def subject(program: Program, lowered: Lowered, options: Options, text: list[str]) -> Subject:
-    """What is exported of one query. Raises GradcliError."""
+    """Return what is exported of one query. Raises GradcliError."""
     scope, root = program.scope, lowered.value
     order = reachable([root])
     wrt, _ = variables(scope, order, options, lowered.static_uses)

@@ -106,7 +106,7 @@ class Subjects:
         return VariableCheck(verdict, "ranges", worst=self._worst(found, graph, graph), reason=reason)
 
     def _decided(self, left: Expr, subject: Expr | None, right: Expr) -> Outcome:
-        """Whether a node equals the function, or the reference's derivative of it, all over the box but for kinks."""
+        """Return whether a node equals the function, or the reference's derivative of it, all over the box but for kinks."""
         from gradcli.reference.algebra import Unsupported
         from gradcli.reference.ranges.proofs import Outcome, Proof
 
@@ -122,7 +122,7 @@ class Subjects:
             return Outcome(None, reason=REACHED)
 
     def _refutes(self, left: Expr, right: Expr, truth: Cell) -> Callable[[Sequence[float]], bool]:
-        """Whether what is computed at a point is another number than the reference, by more than rounding."""
+        """Return whether what is computed at a point is another number than the reference, by more than rounding."""
         from gradcli.reference.ranges.functions import thin
         from gradcli.reference.ranges.search import Target
 

@@ -57,7 +57,7 @@ def regions(program: Program, columns: Columns, ranges: Mapping[str, Ends]) -> l
 
 
 def _enclosed(columns: Columns, ranges: Mapping[str, Ends]) -> tuple[Function | None, list[Any]]:
-    """What interval arithmetic finds in a box; nothing of functions that it does not know."""
+    """Return what interval arithmetic finds in a box; nothing of functions that it does not know."""
     leaves = {leaf: ends for name, ends in ranges.items() if (leaf := columns.moving[name]) is not None}
     if not leaves or columns.work > _CELLS:
         return None, []
@@ -96,7 +96,7 @@ def _gaps(samples: Samples, entry: int) -> list[Ends]:
 
 
 def _is_told(places: list[Place], low: float, high: float) -> bool:
-    """Whether a stretch is a point that is marked for itself."""
+    """Return whether a stretch is a point that is marked for itself."""
     near = 4 * max(math.ulp(low), math.ulp(high))
     return any((p.kind == "pole" or p.single) and p.low - near <= low and high <= p.high + near for p in places)
 

@@ -96,7 +96,7 @@ def _sharp(note: BoundNote, columns: Columns, ranges: Mapping[str, Ends]) -> Bou
 
 
 def _cuts(record: PlotRecord) -> dict[str, list[float]]:
-    """Where contours are not drawn through: lines along one name at which the value has poles or jumps for all of the other."""
+    """Return where contours are not drawn through: lines along one name at which the value has poles or jumps for all of the other."""
     found: dict[str, list[float]] = {name: [] for name in record.ranges}
     for note in record.regions:
         shares = _shares(note, record.ranges)
@@ -236,7 +236,7 @@ def _ranges(asked: AskedPlot) -> str:
 
 
 def _labels(program: Program, root: Expr, by: Sequence[str]) -> list[tuple[str, dict[str, float]]]:
-    """What tells the entries of a result apart: the values of names of its shape, or their indices."""
+    """Return what tells the entries of a result apart: the values of names of its shape, or their indices."""
     if not root.shape:
         return [("", {})]
     scope = program.scope

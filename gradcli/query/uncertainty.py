@@ -43,7 +43,7 @@ def uncertain(scope: Scope, order: Sequence[Expr], given: Given) -> dict[str, Ex
 
 
 def places_of(leaves: Mapping[str, Expr]) -> dict[str, slice]:
-    """Where the entries of each name lie among those of all."""
+    """Return where the entries of each name lie among those of all."""
     ends = np.cumsum([0, *(math.prod(leaf.shape) for leaf in leaves.values())]).tolist()
     return {name: slice(*pair) for name, pair in zip(leaves, pairwise(ends), strict=True)}
 
@@ -182,7 +182,7 @@ def _second_order(
 
 
 def left_out(scope: Scope, roots: Sequence[Expr], what: str) -> list[str]:
-    """What is to be said where standard deviations are not asked for: whose they are."""
+    """Return what is to be said where standard deviations are not asked for: whose they are."""
     names = [node.payload.name for node in reachable(roots) if node in scope.deviations] if scope.deviations else []
     return [f"the standard deviation of {name} has no part in {what}" for name in names]
 

@@ -54,13 +54,13 @@ class UsedNames:
         self.bound = {**other.bound, **self.bound}
 
     def take(self) -> UsedNames:
-        """What is gathered so far; from now on it is gathered anew."""
+        """Return what is gathered so far; from now on it is gathered anew."""
         taken = replace(self)
         self.bound, self.mentioned, self.had, self.unread = {}, set(), set(), False
         return taken
 
     def remarks(self, given: Collection[str], options: Options, *, several: bool, free: bool = False) -> list[str]:
-        """What is to be said when a run is over.
+        """Return what is to be said when a run is over.
 
         given    names that are bound for all programs
         several  whether there were more programs than one, whose names are known only now: MissingValueError for those that none has

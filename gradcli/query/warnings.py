@@ -95,7 +95,7 @@ def _has_nan(value: Any) -> bool:
 
 
 def _born(scope: Scope, node: Expr, entries: Any, values: Values) -> str:
-    """What became infinite or NaN, where, and of which two numbers."""
+    """Return what became infinite or NaN, where, and of which two numbers."""
     array = np.asarray(values[node])
     place = tuple(int(i) for i in np.argwhere(np.broadcast_to(entries, array.shape))[0])
     where = f" at index {list(place)}" if place else ""
@@ -146,7 +146,7 @@ def _finite(value: Any) -> bool:
 
 
 def text_of(scope: Scope, node: Expr) -> str:
-    """What the user wrote for a node."""
+    """Return what the user wrote for a node."""
     places: list[tuple[Source, Span]] = scope.spans(node)
     if not places:
         return f"the result of {node.op.name}" if node.op else "a value"

@@ -36,7 +36,7 @@ class Variables(NamedTuple):
 
 
 def variables(scope: Scope, order: Sequence[Expr], options: Options, uses: Sequence[StaticUse] = ()) -> Variables:
-    """What the last node of ``order`` is differentiated by. Raises GradcliError for a name that is asked for and cannot be."""
+    """Return what the last node of ``order`` is differentiated by. Raises GradcliError for a name that is asked for and cannot be."""
     found, warnings = _listed(scope, order, options, uses)
     warnings += [f"'{name}' has no value here: there is nothing to freeze" for name in options.freeze if scope.subject(name) is None]
     return Variables(found, warnings)
@@ -223,12 +223,12 @@ def _detaching(scope: Scope, order: Sequence[Expr], x: Expr) -> str | None:
 
 
 def _is_constant(scope: Scope, name: str) -> bool:
-    """Whether the text has bound a name's own value again with const."""
+    """Return whether the text has bound a name's own value again with const."""
     return scope.names[name].op is detach if name in scope.names else False
 
 
 def has_powers(order: Sequence[Expr]) -> bool:
-    """Whether there is a power whose exponent depends on a name."""
+    """Return whether there is a power whose exponent depends on a name."""
     return any(map(_has_exponent, order))
 
 
@@ -254,7 +254,7 @@ def nowhere(scope: Scope, order: Sequence[Expr], names: Mapping[str, Expr], text
 
 
 def is_nan(value: Any) -> bool:
-    """Whether a number, or an entry of an array, is NaN."""
+    """Return whether a number, or an entry of an array, is NaN."""
     if type(value) is np.float64:
         return bool(value != value)
     return first_nonfinite(value) is not None and bool(np.isnan(np.asarray(value)).any())

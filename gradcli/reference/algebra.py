@@ -119,7 +119,7 @@ class Algebra:
         return None
 
     def surely(self, holds: Callable[[], bool]) -> bool:
-        """Whether something holds, and enclosures do not leave it open."""
+        """Return whether something holds, and enclosures do not leave it open."""
         try:
             return bool(holds())
         except getattr(self.m, "undecidable", ()):
@@ -195,7 +195,7 @@ def number(m: Any, op: Op, static: Mapping[str, Any], *arguments: Any) -> Any:
 
 
 def surely_zero(x: Any) -> bool:
-    """Whether a number is zero: of an enclosure, whether it holds nothing else."""
+    """Return whether a number is zero: of an enclosure, whether it holds nothing else."""
     ball = getattr(x, "ball", None)
     return bool(x == 0 if ball is None else ball.is_zero())
 

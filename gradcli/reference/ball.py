@@ -326,7 +326,7 @@ def as_limit(value: Any) -> arb:
 
 
 def is_certain(found: arb) -> bool:
-    """Whether a result that is not finite is one that the function has there, and none that FLINT could not tell."""
+    """Return whether a result that is not finite is one that the function has there, and none that FLINT could not tell."""
     return found is NAN or found is INF or found is MINUS_INF
 
 

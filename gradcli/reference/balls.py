@@ -123,7 +123,7 @@ class Balls:
 
     @staticmethod
     def isint(x: Any) -> bool:
-        """Whether it is a whole number; for one that is not known exactly, certainly."""
+        """Return whether it is a whole number; for one that is not known exactly, certainly."""
         ball = as_arb(x)
         if ball.is_exact():
             return bool(ball.is_integer())

@@ -78,7 +78,7 @@ class Undecidable(Exception):
 
 @cache
 def has_flint() -> bool:
-    """Whether FLINT is there: it is no part of Python on every system."""
+    """Return whether FLINT is there: it is no part of Python on every system."""
     try:
         import_module("flint")
     except ImportError:

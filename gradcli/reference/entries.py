@@ -64,7 +64,7 @@ def entries(operands: Sequence[Any], shape: tuple[int, ...], places: Any) -> lis
 
 
 def _confirmed(op: Op, operands: Sequence[Any], static: Static, result: Any) -> bool:
-    """Whether the reference gives the same at some entries."""
+    """Return whether the reference gives the same at some entries."""
     if not result.size:
         return True
     places = np.unique(np.linspace(0, result.size - 1, _SOME).astype(int))
@@ -208,7 +208,7 @@ class LongBalls(Balls):
         return x
 
     def settled(self, x: Any) -> bool:
-        """Whether all bits of a long double are certain, or no digits ever make them so."""
+        """Return whether all bits of a long double are certain, or no digits ever make them so."""
         ball = as_arb(x)
         return not ball.is_finite() or ball.is_exact() or ball.rel_accuracy_bits() >= _BITS
 
@@ -287,7 +287,7 @@ class Wholes(NamedTuple):
 
 
 def by_entries(node: Expr) -> bool:
-    """Whether an entry of a node is made of the operands' entries at its place."""
+    """Return whether an entry of a node is made of the operands' entries at its place."""
     return node.op is not None and node.op is not derivative and (node.op in (alias, detach) or node.op.elementwise)
 
 
@@ -439,7 +439,7 @@ def _spread(shape: Sequence[int], places: set[int], over: Sequence[int]) -> set[
 
 
 def _places(over: Sequence[int], places: Iterable[int], shape: Sequence[int]) -> np.ndarray:
-    """Where in an operand the entries at some places of a result come from."""
+    """Return where in an operand the entries at some places of a result come from."""
     listed = np.fromiter(places, dtype=np.int64)
     if tuple(over) == tuple(shape):
         return listed

@@ -517,7 +517,7 @@ Engine = Mapping[Expr, Any]  # what the engine's rules give for every node, with
 
 
 def has_inner(root: Expr) -> bool:
-    """Whether there are derivatives inside of an expression."""
+    """Return whether there are derivatives inside of an expression."""
     return any(node.op is derivative for node in definition_order(root))
 
 
@@ -552,7 +552,7 @@ def _least_slope(place: Place, sides: Sides) -> Any:
 
 
 def _engines(m: Any, engine: Engine, place: Place, sides: Sides) -> Any:
-    """What the engine chose, if it lies between the sides."""
+    """Return what the engine chose, if it lies between the sides."""
     node, i = place
     if node not in engine:
         return sides.left  # nothing that the engine computes depends on it

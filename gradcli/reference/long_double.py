@@ -32,7 +32,7 @@ _ALIKE = 4  # how much larger the largest of some units may be, to stand for all
 
 
 def along(node: Expr, operands: list[Any]) -> tuple[Any, tuple[int, ...], Mapping[str, Any]]:
-    """What is reduced, along which axes, and how."""
+    """Return what is reduced, along which axes, and how."""
     (x,) = operands
     return x, axes_of(node.static["axis"], x.ndim), node.static
 
@@ -42,7 +42,7 @@ Parts = Sequence[Part | None]
 
 
 def back(node: Expr, op: Op, adjoint: Any, out: Any, operands: list[Any], wanted: Sequence[bool], held: StandIns) -> Parts:
-    """What a node's cotangent is to its operands: by its form, or by its rule where there is none."""
+    """Return what a node's cotangent is to its operands: by its form, or by its rule where there is none."""
     try:
         return _pulled(node, op, adjoint, out, operands, wanted)
     except (NotCovered, Unsupported):
@@ -50,7 +50,7 @@ def back(node: Expr, op: Op, adjoint: Any, out: Any, operands: list[Any], wanted
 
 
 def _pulled(node: Expr, op: Op, adjoint: Any, out: Any, operands: list[Any], wanted: Sequence[bool]) -> Parts:
-    """What a node's cotangent is to its operands, each with the error of this and all later steps."""
+    """Return what a node's cotangent is to its operands, each with the error of this and all later steps."""
     match op.extended:
         case Linear() as rule:
             slope, error, live = adjoint
@@ -384,7 +384,7 @@ class _Point:
         self.table = interpret(order, self.domain)
 
     def confirms(self, node: Expr, of: Derivation) -> bool:
-        """Whether a derivative is what its definition says."""
+        """Return whether a derivative is what its definition says."""
         told, vector = self.table[node], None if of.vector is None else self.table[of.vector]
         if of.kind == "vjp":
             right = self._gradient(self.table, of, np.ones(of.y.shape) if vector is None else vector)
@@ -398,7 +398,7 @@ class _Point:
         return _all_within(told, found.slope, room)
 
     def _along(self, of: Derivation, step: Any) -> Any:
-        """What is differentiated by a step of its variable: values, or gradients."""
+        """Return what is differentiated by a step of its variable: values, or gradients."""
         order = [node for node in self.order if node.index <= max(of.y.index, of.x.index)]
         table = interpret(order, self.domain, {of.x: self.table[of.x] + step})
         if of.kind in ("jvp", "jacobian"):
@@ -416,6 +416,6 @@ def _largest(array: Any) -> Any:
 
 
 def _all_within(told: Any, right: Any, room: Any) -> bool:
-    """Whether no finite entry is further from the other than there is room."""
+    """Return whether no finite entry is further from the other than there is room."""
     off = np.abs(told - right)
     return not np.any(np.isfinite(off) & ~(off <= room))

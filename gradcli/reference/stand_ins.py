@@ -112,7 +112,7 @@ class StandIns:
             self.wrong_value = self.wrong_value or f"the value of {op.name} is wrong: its reference contradicts it"
 
     def pulled(self, op: Op, static: Mapping[str, Any], adjoint: Any, out: Any, operands: list[Any]) -> list[Part | None]:
-        """What the rule passes back to each operand."""
+        """Return what the rule passes back to each operand."""
         self.note(narrow=True)
         wanted = tuple(_is_float(o) for o in operands)
         if op.kind == "flat" or not any(wanted):
@@ -214,7 +214,7 @@ class StandIns:
 
 
 def _vouched(op: Op, static: Mapping[str, Any], operands: Sequence[Any], place: int, slope: Any) -> bool:
-    """Whether balls confirm the slopes that differences contradict, as they do beside poles."""
+    """Return whether balls confirm the slopes that differences contradict, as they do beside poles."""
     try:
         exact = slope_by_reference(op, operands, static, place)
     except Unsupported:

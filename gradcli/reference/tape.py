@@ -46,11 +46,11 @@ class SignedZeros:
                     self._found[node, place] = minus
 
     def __bool__(self) -> bool:
-        """Whether there are any."""
+        """Return whether there are any."""
         return bool(self._found)
 
     def __contains__(self, node: Expr) -> bool:
-        """Whether there are any for this node."""
+        """Return whether there are any for this node."""
         return any(reader is node for reader, _ in self._found)
 
     def marked(self, m: Any, node: Expr, arrays: list[Any]) -> list[Any]:
@@ -174,7 +174,7 @@ class ReferenceTape(Domain[Any]):
         return out
 
     def troubles(self, y: Array, wrt: Sequence[Expr]) -> list[Troubles]:
-        """What was not finite on the way to a result, for each of several nodes: values first, and then derivatives."""
+        """Return what was not finite on the way to a result, for each of several nodes: values first, and then derivatives."""
         faults = self.scalars.faults
         if faults:  # those in a branch that was not taken are none
             taken = {id(node.arguments) for node in behind([v for v in np.ravel(y) if type(v) is Traced]).values()}

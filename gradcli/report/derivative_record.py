@@ -65,7 +65,7 @@ class DerivativeRecord(Answer):
 
     @property
     def partial(self) -> bool:
-        """Whether the derivatives are partial ones: the expression has several names."""
+        """Return whether the derivatives are partial ones: the expression has several names."""
         return len({*self.names, *self.known}) > 1
 
     @property
@@ -125,7 +125,7 @@ class DerivativeRecord(Answer):
 
 
 def operator(path: Path, partial: bool) -> str:
-    """What stands before the expression: ``d/dx``, ``∂²/∂x∂y``."""
+    """Return what stands before the expression: ``d/dx``, ``∂²/∂x∂y``."""
     d, order = "∂" if partial else "d", len(path)
     below = "".join(f"{d}{name}{_raised(count)}" for name, count in Counter(path).items())
     return f"{d}{_raised(order)}/{below}"

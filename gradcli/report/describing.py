@@ -37,7 +37,7 @@ def id_of(record: Record) -> str:
 
 
 def notes(outcome: Outcome) -> list[str]:
-    """What is to be said of claims that are right, each on a line: where, and of what."""
+    """Return what is to be said of claims that are right, each on a line: where, and of what."""
     check = outcome.record.check
     said = [] if check is None else [claim for claim in check.claims if claim.reason and claim.verdict.word == "agree"]
     about = [f"claim of {'the value' if claim.of == 'value' else f'd/d{claim.of}'}: {claim.reason}" for claim in said]

@@ -90,7 +90,7 @@ class ExplainedNode(Summed):
 
     @property
     def label(self) -> str:
-        """What the node is called among others: its name, its text, or its operation."""
+        """Return what the node is called among others: its name, its text, or its operation."""
         return self.name or self.text or self.op
 
 

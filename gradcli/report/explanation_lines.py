@@ -92,7 +92,7 @@ class _Sheet:
         )
 
     def _label(self, node: ExplainedNode) -> str:
-        """What a node is called: its name, or its text, on one line and cut where it is long; of a function's body with the call."""
+        """Return what a node is called: its name, or its text, on one line and cut where it is long; of a function's body with the call."""
         text, source = node.text or f"· {node.op}", self.explanation.source
         if node.call is not None and source is not None:  # names in a body are the function's own
             text = f"{text} in {source.text[slice(*node.call)]}"

@@ -50,7 +50,7 @@ class GitHubReport(Report):
         self.stream.flush()
 
     def _summarized(self, file: Path, summary: Summary) -> bool:
-        """Whether there was room for at least a few words."""
+        """Return whether there was room for at least a few words."""
         room = _SUMMARY_LIMIT - (file.stat().st_size if file.exists() else 0)
         text = self.page.text(summary, min(room, ROOM))
         with file.open("ab") as stream:
@@ -65,7 +65,7 @@ def _annotation(outcome: Outcome) -> str:
 
 
 def _can_be_linked(place: Place) -> bool:
-    """Whether the file has a name that a log can hold: that of another is told in the text."""
+    """Return whether the file has a name that a log can hold: that of another is told in the text."""
     return place.path is not None and printable(place.path) == place.path
 
 

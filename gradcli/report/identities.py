@@ -43,7 +43,7 @@ def identity_of(record: Record, file: str) -> Identity:
 
 
 def given_of(given: Any) -> str | None:
-    """What identifies a case beside its text, in short; None if there is nothing."""
+    """Return what identifies a case beside its text, in short; None if there is nothing."""
     return _digest(canonical(given)) if given else None
 
 

@@ -23,7 +23,7 @@ def outcome_dict(outcome: Outcome) -> dict[str, Any]:
 
 
 def interruption(summary: Summary) -> dict[str, Any]:
-    """What takes the place of the records that an interrupted run owes."""
+    """Return what takes the place of the records that an interrupted run owes."""
     error = {"code": "interrupted", "message": f"the run was interrupted after {summary.total} cases"}
     return {"schema": Data.schema, "error": error}
 

@@ -39,12 +39,12 @@ class Outcome:
 
     @property
     def reached(self) -> bool:
-        """Whether the case was decided, rather than left when the time of the run was spent."""
+        """Return whether the case was decided, rather than left when the time of the run was spent."""
         return not self.record.unreached
 
     @property
     def is_internal(self) -> bool:
-        """Whether it is a bug of gradcli's, which nobody can have expected."""
+        """Return whether it is a bug of gradcli's, which nobody can have expected."""
         return self.record.error is not None and isinstance(self.record.error.error, InternalError)
 
     @property

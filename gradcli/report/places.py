@@ -45,7 +45,7 @@ def place_of(outcome: Outcome) -> Place:
 
 
 def stands_in(record: Record, error: Failure) -> bool:
-    """Whether the place of an error is in the record's own text, rather than in that of a claim or an option."""
+    """Return whether the place of an error is in the record's own text, rather than in that of a claim or an option."""
     source = error.error.source
     if source is None or error.line is None:
         return False
@@ -68,7 +68,7 @@ _WORKSPACES = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR", "WORKSPACE", "BUILD_SOURCES
 
 
 def address_of(place: Place) -> str | None:
-    """Where the server of a CI system shows the lines, if it says enough for that."""
+    """Return where the server of a CI system shows the lines, if it says enough for that."""
     told = os.environ.get
     for base, commit, between in (
         (f"{told('GITHUB_SERVER_URL')}/{told('GITHUB_REPOSITORY')}/blob", told("GITHUB_SHA"), "-L"),
@@ -98,7 +98,7 @@ def _relative(path: Path, told: tuple[Path, ...], current: Path) -> str:
 
 
 def _real(path: Path) -> Path:
-    """Where links lead; the path itself, if no file can have its name."""
+    """Return where links lead; the path itself, if no file can have its name."""
     try:
         return Path(os.path.realpath(path))
     except (OSError, ValueError):
@@ -112,7 +112,7 @@ def repository(folder: Path) -> Path | None:
 
 
 def _holds_git(folder: Path) -> bool:
-    """Whether git would begin here; what only has its name, or cannot be read, is passed by, as git does with an empty folder."""
+    """Return whether git would begin here; what only has its name, or cannot be read, is passed by, as git does with an empty folder."""
     git = folder / ".git"
     try:
         if git.is_file():

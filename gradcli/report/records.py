@@ -74,7 +74,7 @@ class Asserted(Data):
 
     @property
     def open_box(self) -> str:
-        """Where it is not decided, and why."""
+        """Return where it is not decided, and why."""
         if self.left_open is None:
             return self.reason or ""
         box = ", ".join(f"{low!r} <= {name} <= {high!r}" for name, (low, high) in self.left_open.items())
@@ -351,7 +351,7 @@ class Record(Answer):
 
     @property
     def failed(self) -> bool:
-        """Whether the record makes ``gradcli eval`` exit with 1: a mismatch, or a false assert."""
+        """Return whether the record makes ``gradcli eval`` exit with 1: a mismatch, or a false assert."""
         mismatch = self.check is not None and self.check.verdict.word == "mismatch"
         return mismatch or bool(self.refuted) or (self.asserted is not None and self.asserted.holds is False)
 

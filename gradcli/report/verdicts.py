@@ -263,7 +263,7 @@ class Check(Data):
 
     @property
     def loses(self) -> bool:
-        """Whether bits enough are lost to look for a rewrite."""
+        """Return whether bits enough are lost to look for a rewrite."""
         return any(part.lost is not None for part in [*self.variables.values(), *([] if self.value is None else [self.value])])
 
     @property

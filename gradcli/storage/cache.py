@@ -24,7 +24,7 @@ _READING = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_
 
 
 def folder() -> Path | None:
-    """Where stores are: GRADCLI_CACHE_DIR, or gradcli in the user's cache folder. None where the user has no folder."""
+    """Return where stores are: GRADCLI_CACHE_DIR, or gradcli in the user's cache folder. None where the user has no folder."""
     own = os.environ.get("GRADCLI_CACHE_DIR")
     if own:
         return Path(own)
@@ -67,10 +67,10 @@ class Store(ABC):
 
     @abstractmethod
     def is_ours(self, name: str) -> bool:
-        """Whether that is what an entry is called."""
+        """Return whether that is what an entry is called."""
 
     def files(self) -> list[Path]:
-        """What is kept. Files that are not ours are not among them, whatever folder was named. Raises OSError."""
+        """Return what is kept. Files that are not ours are not among them, whatever folder was named. Raises OSError."""
         where = self.folder()
         if where is None or not where.is_dir():
             return []
@@ -131,7 +131,7 @@ class Entries(Store):
     """A store of bytes under keys, which are hexadecimal digests; each entry begins with a digest of its key and content."""
 
     def read(self, key: str) -> bytes | None:
-        """What is kept under a key, if it is there and whole."""
+        """Return what is kept under a key, if it is there and whole."""
         path = self.path_of(key)
         content = None if path is None else content_of(path, self.largest)
         if content is None:
@@ -190,7 +190,7 @@ class Libraries(Store):
         return sorted({parts["compiler"] for path in self.files() if (parts := self.NAME.fullmatch(path.name))})
 
     def own_folder(self, *, make: bool = False) -> Path | None:
-        """Where compiled code is kept, if it is the user's own and nobody else can write to it, or put another in its place."""
+        """Return where compiled code is kept, if it is the user's own and nobody else can write to it, or put another in its place."""
         where = self.folder()
         if where is None:
             return None
@@ -204,13 +204,13 @@ class Libraries(Store):
         return where if is_own else None
 
     def is_left_alone(self) -> bool:
-        """Whether there is a folder that is not used, since it is not the user's alone."""
+        """Return whether there is a folder that is not used, since it is not the user's alone."""
         where = self.folder()
         return where is not None and where.exists() and self.own_folder() is None
 
 
 def digest(content: bytes) -> str:
-    """What names have of a content, or of all that a key stands for: short enough for every file system."""
+    """Return what names have of a content, or of all that a key stands for: short enough for every file system."""
     return hashlib.sha256(content).hexdigest()[:40]
 
 
@@ -247,7 +247,7 @@ def _make(where: Path, in_store: bool) -> None:
 
 
 def _own(there: os.stat_result) -> bool:
-    """Whether a file or folder is the user's, and nobody else's to write to."""
+    """Return whether a file or folder is the user's, and nobody else's to write to."""
     return os.name != "posix" or (there.st_uid == os.geteuid() and not there.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
 
 

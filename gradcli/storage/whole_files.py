@@ -55,7 +55,7 @@ def abandon() -> None:
 
 
 def is_device(path: str | Path) -> bool:
-    """Whether a path is that of a device or a pipe (or a folder), which is not replaced."""
+    """Return whether a path is that of a device or a pipe (or a folder), which is not replaced."""
     return os.path.exists(path) and not os.path.isfile(path)
 
 
@@ -69,7 +69,7 @@ def write_whole(path: Path, data: bytes) -> None:
 
 
 def cannot_write(path: str | Path, error: OSError) -> OutputError:
-    """What to say of a file that cannot be written."""
+    """Return what to say of a file that cannot be written."""
     return OutputError(f"cannot write '{path}': {error.strerror or error}")
 
 

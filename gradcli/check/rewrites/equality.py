@@ -40,7 +40,7 @@ class Equality:
         self.judge, self.wrt, self.values = judge, list(judge.wrt.values()), judge.scope.values
 
     def proved(self, root: Expr, way: Expr, *, series: bool = False) -> bool:
-        """Whether a way equals a function, with all derivatives asked for, where it was evaluated and around; a series nearly so.
+        """Return whether a way equals a function, with all derivatives asked for, where it was evaluated and around; a series nearly so.
 
         Points outside of the function's domain say nothing; that at which it is evaluated, or another, must say something.
         """
@@ -52,7 +52,7 @@ class Equality:
         return self._equal(x, y, lambda m, leaf: exact_array(m, point.get(leaf, self.values[leaf]), leaf.kind), _SAME, [])
 
     def _equal(self, x: Expr, y: Expr, point: Point, enough: float, wrt: Sequence[Expr]) -> bool | None:
-        """Whether two nodes differ by no more than so much of the first; None where that has no finite value or derivative."""
+        """Return whether two nodes differ by no more than so much of the first; None where that has no finite value or derivative."""
         decided = None
         for m in _contexts():
             with m.working() if hasattr(m, "working") else m.workdps(m.dps):

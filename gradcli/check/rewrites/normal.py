@@ -69,7 +69,7 @@ def _root_degree(node: Expr) -> int:
 
 
 def _alike(node: Expr) -> bool:
-    """Whether operands are numbers, or have the shape of the result."""
+    """Return whether operands are numbers, or have the shape of the result."""
     return all(o is None or not o.shape or o.shape == node.shape for o in node.operands)
 
 

@@ -102,7 +102,7 @@ class Budget:
         return f"not reached: the time of the run (--budget {self.seconds:g}) was spent"
 
     def within(self, decide: Callable[[], T], otherwise: Callable[[str], T]) -> T:
-        """What is decided in the time that is left; else, what there is to say without deciding."""
+        """Return what is decided in the time that is left; else, what there is to say without deciding."""
         left = self.left
         if left is None:
             return decide()
@@ -193,7 +193,7 @@ class Work(Protocol):
         """The outcomes of one piece of work, but for what stands in some of its lines."""
 
     def remarks(self) -> list[str]:
-        """What is to be said when all is done. Raises an error for names in wrt and freeze that nobody has."""
+        """Return what is to be said when all is done. Raises an error for names in wrt and freeze that nobody has."""
 
 
 def nobody(line: int) -> None:
@@ -221,7 +221,7 @@ def pieces(inputs: Inputs, limits: Limits, processes: int) -> Iterator[Piece]:
 
 
 def piece_of_line(inputs: Inputs, limits: Limits, number: int) -> Piece:
-    """What stands in one line of a file."""
+    """Return what stands in one line of a file."""
     path = inputs.files[0]
     try:
         if is_stream(path) and not inputs.holds_records(path):
@@ -276,7 +276,7 @@ class Claims:
 
 
 def cases_of(request: CheckRequest) -> Cases:
-    """What a request is about. Raises GradcliError for what is wrong with it."""
+    """Return what a request is about. Raises GradcliError for what is wrong with it."""
     limits = limits_of(request, REPORTS)
     configuration = Configuration(request.config)
     inputs = check_inputs(request, configuration.of())
@@ -374,7 +374,7 @@ class Cases:
             yield outcome_of(record, name_of(record), time.perf_counter() - started, policy.fail_on)
 
     def remarks(self) -> list[str]:
-        """What is to be said when all is done. Raises an error for names in wrt and freeze that nobody has."""
+        """Return what is to be said when all is done. Raises an error for names in wrt and freeze that nobody has."""
         options = replace(self.policies.of(None).options, claims=self.claims.claims)
         return self.names.remarks(self.programs.values, options, several=bool(self.inputs.files), free=True)
 
@@ -455,12 +455,12 @@ class Cases:
 
 
 def _is_idle_before(source: Source, lines: range) -> bool:
-    """Whether a logical line stands before these lines, and holds nothing that others build on."""
+    """Return whether a logical line stands before these lines, and holds nothing that others build on."""
     return source.first_line + source.text.count("\n") < lines.start and "=" not in source.text and "import" not in source.text
 
 
 def _touches(statement: Statement | GradcliError, lines: range) -> bool:
-    """Whether a statement stands in one of these lines, though it may begin above them."""
+    """Return whether a statement stands in one of these lines, though it may begin above them."""
     source, span = statement.source, statement.span
     if source is None or span is None:
         return False

@@ -35,7 +35,7 @@ class Changes:
         self.commit = self._commit()
 
     def of(self, paths: Iterable[Path]) -> bool:
-        """Whether one of these files has changed, came or went; files outside of the repository count as changed."""
+        """Return whether one of these files has changed, came or went; files outside of the repository count as changed."""
         return any(self._has_changed(Path(real(path)) if path.exists() else path.absolute()) for path in paths)
 
     def _has_changed(self, path: Path) -> bool:
@@ -67,7 +67,7 @@ class Changes:
         return {*self._git("ls-tree", "-r", "-z", "--name-only", "--full-tree", self.commit).split("\0"), *self._differing[1]}
 
     def before(self, path: Path) -> bytes | None:
-        """What a file held at the commit; None where it was not there."""
+        """Return what a file held at the commit; None where it was not there."""
         name = Path(real(path)).relative_to(self.root).as_posix()
         done = self._run("cat-file", "blob", f"{self.commit}:{name}")
         return done.stdout if done.returncode == 0 else None
@@ -130,7 +130,7 @@ class Left:
         return found
 
     def function(self, names: Iterable[str | None], texts: Iterable[str], folder: Path) -> bool:
-        """Whether a function of the command line has to be decided."""
+        """Return whether a function of the command line has to be decided."""
         files = {path for name in names if name for path in sources_of(name.partition(":")[0], folder)}
         return self.changes.of(files | {Path(text.partition("=@")[2].partition(":")[0]) for text in texts if "=@" in text})
 
@@ -144,7 +144,7 @@ class Left:
         return len(text) > _LARGEST or self.changes.of(file.parent / name for name in names)
 
     def _is_judged_anew(self, settings: Settings) -> bool:
-        """Whether the settings say something else about verdicts than they did."""
+        """Return whether the settings say something else about verdicts than they did."""
         path = settings.path
         if path not in self._judged:
             self._judged[path] = False
@@ -158,7 +158,7 @@ class Left:
 
 
 def _table(content: bytes) -> dict[str, Any]:
-    """What [tool.gradcli] said in a file; nothing, if that cannot be read."""
+    """Return what [tool.gradcli] said in a file; nothing, if that cannot be read."""
     try:
         found = tomllib.loads(content.removeprefix(b"\xef\xbb\xbf").decode("utf-8")).get("tool", {}).get("gradcli", {})
     except (ValueError, AttributeError, RecursionError):

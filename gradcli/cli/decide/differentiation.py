@@ -30,7 +30,7 @@ class Differentiation(Answers[DerivativeRecord]):
         self.done: list[DerivativeRecord] = []
 
     def remarks(self) -> list[str]:
-        """What is to be said when all is done. Raises UnknownNameError for a name to differentiate by that nothing has."""
+        """Return what is to be said when all is done. Raises UnknownNameError for a name to differentiate by that nothing has."""
         refuse_absent(self.asked.names, self.done)
         if self.names.unread or any(record.error is not None for record in self.done):
             return []

@@ -29,7 +29,7 @@ class Evaluation(Answers[Record]):
             refuse_unknown_in(inputs.expression, options, programs.values, programs.limits, free)
 
     def remarks(self) -> list[str]:
-        """What is to be said when all is done. Raises an error for names in wrt and freeze that nobody has."""
+        """Return what is to be said when all is done. Raises an error for names in wrt and freeze that nobody has."""
         return self.names.remarks(self.programs.values, self.options, several=bool(self.inputs.files))
 
     def of_program(self, text: Text, program: Program) -> Iterator[Record]:

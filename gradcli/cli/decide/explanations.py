@@ -89,11 +89,11 @@ class Explanations:
             yield explanation
 
     def _is_of_the_expression(self, record: DerivativeRecord) -> bool:
-        """Whether a record is that of the expression, and not of a statement that it is made of."""
+        """Return whether a record is that of the expression, and not of a statement that it is made of."""
         expression = self.inputs.expression
         return record.file is None and (record.error is not None or not self.inputs.files or record.expr == (expression or "").strip())
 
 
 def _as_record(record: DerivativeRecord) -> Record:
-    """What a record of formulas says, as one of a query without a value."""
+    """Return what a record of formulas says, as one of a query without a value."""
     return Record(**{each.name: getattr(record, each.name) for each in fields(Answer)})

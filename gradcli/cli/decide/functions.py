@@ -123,7 +123,7 @@ class FunctionProcess:
         return answer
 
     def dependencies(self) -> Dependencies | str:
-        """What its answers hang on; or why that cannot be told. Raises GradcliError, and Late."""
+        """Return what its answers hang on; or why that cannot be told. Raises GradcliError, and Late."""
         with suppress(OSError):
             self._pipe.send(None)
         found: Dependencies | str = self._heard()
@@ -141,7 +141,7 @@ class FunctionProcess:
         return answer
 
     def _place(self) -> str | None:
-        """Where the process was before the end of its time, in the words of Python's own handler of faults."""
+        """Return where the process was before the end of its time, in the words of Python's own handler of faults."""
         if os.name == "nt" or not self._last_words.poll(_BEFORE):
             return None
         said = os.read(self._last_words.fileno(), 1 << 16).decode("utf-8", "replace")
@@ -258,7 +258,7 @@ class FunctionCase:
         self.given = given_of([*request.at, list(self.wrt)])
 
     def outcome(self, name: str, xfail: str | None = None) -> Outcome:
-        """What becomes of it, by the name that it has among others."""
+        """Return what becomes of it, by the name that it has among others."""
         started = time.perf_counter()
         record = Record(self.title, id=name, given=self.given, record_line=True, xfail=xfail)
         memory: str | None = None
@@ -359,7 +359,7 @@ def _say_where_nothing_is(record: Record) -> None:
 
 
 def _undetermined(names: list[str], reason: str) -> Check:
-    """What is said of a gradient by some names, of which nothing was heard in time."""
+    """Return what is said of a gradient by some names, of which nothing was heard in time."""
     variables = {name: VariableCheck(Verdict.UNDETERMINED, reason=reason) for name in names}
     return Check(Verdict.UNDETERMINED, variables, reason=reason)
 
@@ -471,7 +471,7 @@ def _with(record: Record, error: GradcliError) -> Record:
 
 
 def _asked(request: CheckRequest, setting: FunctionSetting) -> CheckRequest:
-    """What the command line would be that asks for one function: its options win, as against all settings."""
+    """Return what the command line would be that asks for one function: its options win, as against all settings."""
     own: dict[str, Any] = {
         "function": setting.function, "gradient": setting.gradient, "jvp_of": setting.jvp_of, "adjoint": setting.adjoint,
         "implicit": setting.implicit, "fixed_point": setting.fixed_point,

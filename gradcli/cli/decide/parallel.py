@@ -55,7 +55,7 @@ class Worker:
             self.pipe.send((piece, without, seconds))
 
     def answer(self) -> Any:
-        """What it says next. Raises EOFError if it has died."""
+        """Return what it says next. Raises EOFError if it has died."""
         try:
             return self.pipe.recv()
         except OSError:

@@ -130,5 +130,5 @@ class Results:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the work is done, and there was none."""
+        """Return whether the work is done, and there was none."""
         return not self.summary.total and not self.summary.interrupted

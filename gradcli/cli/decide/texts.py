@@ -27,7 +27,7 @@ class Text(NamedTuple):
 
     @property
     def name(self) -> str | None:
-        """What messages call it."""
+        """Return what messages call it."""
         return None if self.path == "-" else self.path
 
 

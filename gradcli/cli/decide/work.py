@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def work_of(request: CheckRequest) -> Work:
-    """What there is to decide. Raises GradcliError for what is wrong with the request."""
+    """Return what there is to decide. Raises GradcliError for what is wrong with the request."""
     named = request.function, request.gradient, request.jvp_of, request.adjoint, request.implicit, request.fixed_point, request.parameters
     if request.by or any(named):
         from gradcli.cli.decide.functions import OneFunction

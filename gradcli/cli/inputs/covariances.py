@@ -11,7 +11,7 @@ from gradcli.query.options import names_of
 
 
 def covariances_of(texts: Sequence[str], programs: Programs, state: int) -> list[tuple[tuple[str, ...], Any]]:
-    """What is given of covariances. Raises GradcliError."""
+    """Return what is given of covariances. Raises GradcliError."""
     calculator = programs.fresh(state, values={})
     found: list[tuple[tuple[str, ...], Any]] = []
     for text in texts:

@@ -74,7 +74,7 @@ def export_options(request: ExportRequest) -> Options:
 
 
 def eval_options(request: EvalRequest, place: Place | None = None) -> Options:
-    """What ``gradcli eval`` computes; ``place`` takes large results. Raises UsageError."""
+    """Return what ``gradcli eval`` computes; ``place`` takes large results. Raises UsageError."""
     asked = {"jacobian": request.jacobian, "hessian": request.hessian, "jvp": bool(request.jvp), "hvp": bool(request.hvp)}
     modes = [name for name in asked if asked[name]]
     mode, kind = modes[0] if modes else "grad", request.output_format
@@ -147,7 +147,7 @@ def export_target(given: str | None, out: str | None) -> str:
 
 
 def explain_options(request: ExplainRequest) -> Options:
-    """What ``gradcli explain`` computes. Raises UsageError."""
+    """Return what ``gradcli explain`` computes. Raises UsageError."""
     _refuse_nothing(request)
     _refuse_no_time(request)
     if (request.output_format != "text" or request.out is not None) and request.color == "always":
@@ -191,7 +191,7 @@ def diff_format(request: DiffRequest) -> str:
 
 
 def check_options(request: CheckRequest, checking: Options) -> Options:
-    """What ``gradcli check`` computes: as in every check, but for what is asked for. Raises UsageError."""
+    """Return what ``gradcli check`` computes: as in every check, but for what is asked for. Raises UsageError."""
     _refuse_nothing(request)
     _refuse_idle_in_check(request)
     for name, tolerance in (("rtol", request.rtol), ("atol", request.atol)):

@@ -75,12 +75,12 @@ def argument_text(argument: str) -> str:
 
 
 def is_stream(path: str) -> bool:
-    """Whether lines of a file come one after the other, and are answered as they come: of standard input, of a pipe with a name."""
+    """Return whether lines of a file come one after the other, and are answered as they come: of standard input, of a pipe with a name."""
     return path == "-" or (os.path.exists(path) and not os.path.isfile(path))
 
 
 def eval_inputs(request: Request) -> Inputs:
-    """What ``gradcli eval`` reads: standard input, if nothing else is named. Raises UsageError."""
+    """Return what ``gradcli eval`` reads: standard input, if nothing else is named. Raises UsageError."""
     expression: str | None = None
     bindings: dict[str, str] = {}
     files = list(request.files)
@@ -155,7 +155,7 @@ def _is_fed() -> bool:
 
 
 def check_inputs(request: CheckRequest, usual: Settings) -> Inputs:
-    """What ``gradcli check`` reads: files and those of folders, and an expression; of neither, what is usual. Raises UsageError."""
+    """Return what ``gradcli check`` reads: files and those of folders, and an expression; of neither, what is usual. Raises UsageError."""
     from gradcli.cli.inputs.folders import found_in, matching
 
     bindings: dict[str, str] = {}
@@ -188,7 +188,7 @@ def check_inputs(request: CheckRequest, usual: Settings) -> Inputs:
 
 
 def function_inputs(request: CheckRequest) -> Inputs:
-    """What there is to read beside a Python function: nothing. Raises UsageError."""
+    """Return what there is to read beside a Python function: nothing. Raises UsageError."""
     if request.arguments or request.expression or request.files:
         raise UsageError("--function is checked alone, without files or expressions")
     inputs = Inputs(None, {}, [], request.input_format)
@@ -244,7 +244,7 @@ def _piped_data(inputs: Inputs, limits: Limits) -> Callable[[], bytes]:
 
 
 def _mentioning(error: GradcliError, name: str, text: str, inputs: Inputs) -> GradcliError:
-    """What is wrong with a value that mentions a name: perhaps it was meant as an expression."""
+    """Return what is wrong with a value that mentions a name: perhaps it was meant as an expression."""
     if inputs.expression is None:
         return UsageError(
             f"'{name}={text}' was read as a binding whose value mentions another name: {error.message}",
@@ -284,7 +284,7 @@ class DiffInputs:
 
 
 def diff_inputs(request: DiffRequest) -> DiffInputs:
-    """What ``gradcli diff`` reads: standard input, if nothing else is named. Raises UsageError.
+    """Return what ``gradcli diff`` reads: standard input, if nothing else is named. Raises UsageError.
 
     The first argument is the expression and those after it are names; beside files, names alone are names.
     """
@@ -366,7 +366,7 @@ def helped(failure: Failure, command: str, inputs: Inputs) -> None:
 
 
 def instead_of_nothing(inputs: Inputs) -> str | None:
-    """What to type for a program that defines something and asks for nothing."""
+    """Return what to type for a program that defines something and asks for nothing."""
     text = (inputs.expression or "").strip()
     if inputs.files or not text or len(text) > _LONGEST:
         return None
@@ -395,7 +395,7 @@ def _is_name(word: str) -> bool:
 
 
 def has_formulas(text: str) -> bool:
-    """Whether a text has derivatives as formulas."""
+    """Return whether a text has derivatives as formulas."""
     from gradcli.query.interface import differentiate
 
     try:
@@ -405,7 +405,7 @@ def has_formulas(text: str) -> bool:
 
 
 def has_value(text: str, bindings: list[str]) -> bool:
-    """Whether a text has a value with bindings NAME=VALUE in front of it."""
+    """Return whether a text has a value with bindings NAME=VALUE in front of it."""
     from gradcli.query.interface import evaluate
 
     try:

@@ -40,7 +40,7 @@ class BoundInputs:
 
 
 def bound_inputs(request: BoundRequest, limits: Limits) -> BoundInputs:
-    """What ``gradcli bound`` reads: standard input, if nothing else is named. Raises UsageError."""
+    """Return what ``gradcli bound`` reads: standard input, if nothing else is named. Raises UsageError."""
     expression: str | None = None
     bindings: dict[str, str] = {}
     ranges: dict[str, str] = {}
@@ -127,7 +127,7 @@ class PlotInputs:
 
 
 def plot_inputs(request: PlotRequest, limits: Limits) -> PlotInputs:
-    """What ``gradcli plot`` reads: standard input, if nothing else is named. Raises UsageError."""
+    """Return what ``gradcli plot`` reads: standard input, if nothing else is named. Raises UsageError."""
     expressions: list[str] = []
     bindings: dict[str, str] = {}
     ranges: dict[str, str] = {}

@@ -47,7 +47,7 @@ _MOST_LINES = 1 << 20  # bytes; of more, the older half goes
 
 
 def history_file() -> Path | None:
-    """Where it is kept, made if it was not there; None where the user has no folder, or may not write there."""
+    """Return where it is kept, made if it was not there; None where the user has no folder, or may not write there."""
     where = folder()
     if where is None:
         return None
@@ -83,7 +83,7 @@ _OPEN_WORDS = re.compile(r"""(?<=[\w'])'+|'[^'\n]*'|"[^"\n]*"|\#.*|[()\[\]]""")
 
 
 def is_complete(text: str) -> bool:
-    """Whether Enter submits: no bracket is open, no block has begun, and no line ends with a backslash.
+    """Return whether Enter submits: no bracket is open, no block has begun, and no line ends with a backslash.
 
     A block of Python ends at an empty line. Too many closing brackets are complete: their error is told.
     """
@@ -149,7 +149,7 @@ def _tokens(text: str) -> list[Token]:
 
 
 def _end(token: Token, text: str, following: int) -> int:
-    """Where a token ends: its text may be another spelling of one sign."""
+    """Return where a token ends: its text may be another spelling of one sign."""
     if text.startswith(token.text, token.start):
         return token.start + len(token.text)
     return min(token.start + 1, following)
@@ -290,7 +290,7 @@ def names_below(prefix: str) -> set[str]:
 
 @cache
 def library_names() -> dict[str, set[str]]:
-    """What libraries call functions."""
+    """Return what libraries call functions."""
     from gradcli.query import catalogue
 
     found: dict[str, set[str]] = {"numpy": set(), "torch": set(), "math": {name for name in dir(math) if name in functions_by_name()}}
@@ -330,7 +330,7 @@ _ENDS = frozenset({"quit", "exit", "quit()", "exit()"})
 
 
 def prompted(session: Session, history: Path | None, styled: bool, **streams: Any) -> PromptSession[str]:
-    """What reads from the terminal, or from the streams of a test."""
+    """Return what reads from the terminal, or from the streams of a test."""
     return PromptSession(
         history=InMemoryHistory() if history is None else FileHistory(str(history)),
         completer=Completing(session.known), complete_while_typing=False, lexer=Highlighting() if styled else None,

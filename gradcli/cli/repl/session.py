@@ -112,7 +112,7 @@ class Entry:
 
     @property
     def counts(self) -> bool:
-        """Whether a program that is made again needs it: random numbers are drawn in the order of the program, by queries, too."""
+        """Return whether a program that is made again needs it: random numbers are drawn in the order of the program, by queries, too."""
         return self.binds or _DRAWS.search(self.text) is not None
 
 
@@ -153,7 +153,7 @@ class Transcript:
 
 
 def mentions_last(text: str) -> bool:
-    """Whether a text speaks of the last result."""
+    """Return whether a text speaks of the last result."""
     return any(found[0] == "_" for found in _LAST.finditer(text))
 
 
@@ -164,7 +164,7 @@ def without_last(text: str, last: str) -> str:
 
 
 def is_expression(text: str) -> bool:
-    """Whether a query may be written again in the place of its result: it draws nothing, and is not too long."""
+    """Return whether a query may be written again in the place of its result: it draws nothing, and is not too long."""
     return len(text) <= _LONGEST and "\n" not in text and ";" not in text and "#" not in text and not _DRAWS.search(text)
 
 
@@ -437,12 +437,12 @@ def transcript_of(request: ReplRequest) -> Transcript:
 
 
 def is_terminal() -> bool:
-    """Whether somebody types and reads."""
+    """Return whether somebody types and reads."""
     return sys.stdin is not None and not sys.stdin.closed and sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def first_line() -> str:
-    """What a session says of itself."""
+    """Return what a session says of itself."""
     from importlib.metadata import version
 
     return f"gradcli {version('gradcli')}   :help lists commands, Ctrl-D leaves\n"

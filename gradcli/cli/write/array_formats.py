@@ -53,7 +53,7 @@ def _cell(value: np.generic) -> str:
 
 
 def _reads_as_number(name: str) -> bool:
-    """Whether a heading of this name would be a row of data: ``inf`` and ``nan`` are names, too."""
+    """Return whether a heading of this name would be a row of data: ``inf`` and ``nan`` are names, too."""
     try:
         float(name)
     except ValueError:

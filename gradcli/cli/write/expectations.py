@@ -78,7 +78,7 @@ def _with_expectation(record: Record, line: str) -> str:
 
 
 def _expected(record: Record, before: dict[str, Any]) -> dict[str, Any]:
-    """What a record is to expect: everything, or, if it expects something, the same with its mistakes corrected."""
+    """Return what a record is to expect: everything, or, if it expects something, the same with its mistakes corrected."""
     from gradcli.report.data import plain
 
     grad = {name: plain(slope) for name, slope in (record.grad or {}).items()}
@@ -97,7 +97,7 @@ def _expected(record: Record, before: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_wrong(record: Record) -> bool:
-    """Whether the cross-check disagrees with the result itself, whatever is claimed of it."""
+    """Return whether the cross-check disagrees with the result itself, whatever is claimed of it."""
     check = record.check
     parts = [] if check is None else [*check.variables.values(), *([check.value] if check.value is not None else [])]
     return any(part.verdict is Verdict.MISMATCH for part in parts)

@@ -72,7 +72,7 @@ class FiledReport:
         self.report = make(kind, stream, verbose=verbose)
 
     def add(self, outcome: Outcome) -> bool:
-        """Whether it could be said; else an error stands in its place."""
+        """Return whether it could be said; else an error stands in its place."""
         if self.broken is None:
             try:
                 return reported(self.report, outcome)

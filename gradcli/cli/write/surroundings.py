@@ -55,7 +55,7 @@ def _compiler() -> str:
 
 
 def _features() -> list[str]:
-    """What NumPy found in the processor: it chooses loops by these, which round differently."""
+    """Return what NumPy found in the processor: it chooses loops by these, which round differently."""
     found = np.show_config(mode="dicts") or {}
     simd = found.get("SIMD Extensions", {})
     return [*simd.get("baseline", []), *simd.get("found", [])]

@@ -160,7 +160,7 @@ class Composition:
         return room
 
     def _confirmed(self, seeds: Seeds, grad: Floats, room: Floats) -> bool:
-        """Whether the function moves along a direction as this gradient says: nothing has left the graph unseen."""
+        """Return whether the function moves along a direction as this gradient says: nothing has left the graph unseen."""
         random = np.random.default_rng(7)
         along = {name: _MOVE * random.uniform(-1, 1, x.shape) * np.where(x == 0, 1.0, x) for name, x in self.subject.floats.items()}
         ends = [{name: (x + side * along[name]).astype(x.dtype) for name, x in self.subject.floats.items()} for side in (1, -1)]

@@ -303,7 +303,7 @@ def _running(function: Callable[..., Any]) -> Rule:
 
 
 def _of_truths(function: Callable[..., Any]) -> Rule:
-    """What is bit by bit on whole numbers, on truths."""
+    """Return what is bit by bit on whole numbers, on truths."""
 
     def rule(*operands: Any, **_: Any) -> Any:
         if any(np.asarray(x).dtype != bool for x in operands):

@@ -153,7 +153,7 @@ def _held(passage: Passage, x: Any) -> Any:
 
 
 def _place(equation: Any, around: Callable[[], Place | None]) -> Place | None:
-    """Where the code stands that a primitive is from; for one within JAX's own functions, where these are called."""
+    """Return where the code stands that a primitive is from; for one within JAX's own functions, where these are called."""
     at, traceback = _frame(equation), equation.source_info.traceback
     if at is None:
         return around()
@@ -162,7 +162,7 @@ def _place(equation: Any, around: Callable[[], Place | None]) -> Place | None:
 
 
 def _is_declared(equation: Any) -> bool:
-    """Whether code of theirs asks for a constant: JAX's own functions do, too, where rules of theirs say what is differentiated."""
+    """Return whether code of theirs asks for a constant: JAX's own functions do, too, where rules of theirs say what is differentiated."""
     at = _frame(equation)
     return at is not None and at > 0 and equation.source_info.traceback.frames[at - 1].function_name == "stop_gradient"
 

@@ -165,7 +165,7 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
         return np.transpose(np.reshape(np.transpose(self), tuple(wanted)[::-1] if np.iterable(wanted) else wanted, **keywords))
 
     def _by_columns(self, order: str) -> bool:
-        """Whether entries are read with the first index moving first. Raises ValueError where that hangs on strides."""
+        """Return whether entries are read with the first index moving first. Raises ValueError where that hangs on strides."""
         flags = self.tensor.array.flags
         if order == "K" and not flags.forc:
             raise ValueError("the order of the memory of a traced array that is neither C's nor Fortran's")
@@ -182,7 +182,7 @@ class Traced(np.lib.mixins.NDArrayOperatorsMixin):
 
 
 def _plain(value: Any) -> Any:
-    """What holds traced arrays, with their tensors in it."""
+    """Return what holds traced arrays, with their tensors in it."""
     if isinstance(value, Traced):
         return value.tensor
     if isinstance(value, (tuple, list)) and any(isinstance(part, (Traced, tuple, list)) for part in value):

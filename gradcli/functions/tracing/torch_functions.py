@@ -95,7 +95,7 @@ def _held(passage: Passage, x: Tensor) -> Tensor:
 
 
 def in_forward() -> bool:
-    """Whether the forward of a custom function runs."""
+    """Return whether the forward of a custom function runs."""
     apply = import_module("torch").autograd.Function.apply.__func__.__code__
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code is not apply:
@@ -199,7 +199,7 @@ def _dispatched(
     passage: Passage, cls: type[Tensor], function: Any, types: Any, arguments: tuple[Any, ...] = (),
     keywords: Mapping[str, Any] | None = None,
 ) -> Any:  # fmt: skip
-    """What a function of PyTorch's is of these arguments, among which is a tensor of ours."""
+    """Return what a function of PyTorch's is of these arguments, among which is a tensor of ours."""
     torch = import_module("torch")
     if arguments and isinstance(arguments[0], torch.Tensor) and _writes(function.__name__):
         # a tensor of PyTorch's own is written into, which cannot hold what is recorded

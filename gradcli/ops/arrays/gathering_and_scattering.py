@@ -143,7 +143,7 @@ def _extract(x: Any, mask: Any) -> Any:
 
 
 def _rearranged(function: Function, x: Any, of: Any = None) -> Any:
-    """What NumPy does with entries when it moves them, by doing it with their numbers."""
+    """Return what NumPy does with entries when it moves them, by doing it with their numbers."""
     room_for(*x.shape)
     places = np.arange(math.prod(x.shape)).reshape(x.shape)
     try:

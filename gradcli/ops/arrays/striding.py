@@ -28,7 +28,7 @@ def strided(memory: np.ndarray, size: Shape, stride: Strides, offset: int) -> np
 
 
 def overlaps(size: Shape, stride: Strides) -> bool:
-    """Whether several places of a region may be one entry of memory."""
+    """Return whether several places of a region may be one entry of memory."""
     if 0 in size:
         return False
     reached = 0

@@ -92,7 +92,7 @@ _HELP = {
 
 
 def is_harmless(parameter: str, given: Any) -> bool:
-    """Whether a parameter that is not read may be given this value."""
+    """Return whether a parameter that is not read may be given this value."""
     if given is None:
         return True
     accepts = _HARMLESS.get(parameter)
@@ -100,7 +100,7 @@ def is_harmless(parameter: str, given: Any) -> bool:
 
 
 def help_for(name: str, parameter: str) -> str:
-    """What to write instead of a value that would change something."""
+    """Return what to write instead of a value that would change something."""
     return _HELP.get(parameter, "leave it out").format(name=name)
 
 
@@ -124,12 +124,12 @@ def parameter(record: Op | Composite, key: str, value: Any) -> Any:
 
 
 def takes_tables(key: str) -> bool:
-    """Whether a parameter may be an array: a number for each axis, or a pair for each."""
+    """Return whether a parameter may be an array: a number for each axis, or a pair for each."""
     return key in _TABLES
 
 
 def _check_of(key: str, default: Any) -> Check:
-    """What a parameter takes: by its name, else by its default."""
+    """Return what a parameter takes: by its name, else by its default."""
     check = _CHECKS.get(key)
     if check is not None:
         return check
@@ -343,10 +343,10 @@ class Host(Protocol):
     def whole(self, argument: Any, of: Use | None = None) -> Any: ...
     def static(self, argument: Any, of: Use | None = None) -> Any: ...
     def literal(self, parameter: str, argument: Any) -> Any:
-        """What was written for a parameter that is not read, as a plain value where it is one; None for the precision in use."""
+        """Return what was written for a parameter that is not read, as a plain value where it is one; None for the precision in use."""
 
     def varies(self, argument: Any) -> bool:
-        """Whether an argument in the place of a number has a derivative."""
+        """Return whether an argument in the place of a number has a derivative."""
 
     def is_axis(self, argument: Any) -> bool: ...
     def is_whole(self, argument: Any) -> bool: ...
@@ -473,7 +473,7 @@ def missing(name: str, key: str, signature: Signature) -> MistypedArgumentError:
 
 
 def _varying(host: Host, name: str, key: str, value: Any) -> Any:
-    """What has a derivative in the place of a number: a number, too, unless the parameter has one for each axis."""
+    """Return what has a derivative in the place of a number: a number, too, unless the parameter has one for each axis."""
     operand = host.value(_listed(value))
     if operand.shape and not takes_tables(key):
         raise ArgumentError(f"{name}: {key} must be a number, not an array of shape {tuple(operand.shape)}")
@@ -486,7 +486,7 @@ def _listed(value: Any) -> Any:
 
 
 def _said(signature: Signature, key: str, value: Any) -> Any:
-    """What a library's value of a parameter is here."""
+    """Return what a library's value of a parameter is here."""
     table = signature.values.get(key) if signature.values else None
     return value if table is None or not isinstance(value, (bool, int, str)) else table.get(value, value)
 

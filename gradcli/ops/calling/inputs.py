@@ -109,7 +109,7 @@ def _shortened(array: np.ndarray, what: str) -> np.ndarray:
 
 
 def _floats(array: np.ndarray, what: str) -> np.ndarray:
-    """What ``float`` takes: fractions, decimals, numbers of sympy and mpmath, large whole numbers."""
+    """Return what ``float`` takes: fractions, decimals, numbers of sympy and mpmath, large whole numbers."""
     found = []
     for entry in array.ravel():
         try:

@@ -139,7 +139,7 @@ def qualified(name: str, path: str, library: str) -> str:
 
 
 def is_part(name: str, library: str) -> bool:
-    """Whether a name is a part of a library, for which functions were declared: norm.logpdf is of SciPy's norm."""
+    """Return whether a name is a part of a library, for which functions were declared: norm.logpdf is of SciPy's norm."""
     load()
     return name in declared_parts(library)
 
@@ -260,13 +260,13 @@ _REFUSED = {JAX: frozenset({"item", "tolist"})}
 
 
 def detaches(name: str, library: str, method: bool, of_list: bool = False) -> bool:
-    """Whether a library's function or method of this name gives what nothing is differentiated through."""
+    """Return whether a library's function or method of this name gives what nothing is differentiated through."""
     table = _METHODS if method else _FUNCTIONS
     return name in table.get(library, ()) or (of_list and not method and name in _OF_LISTS.get(library, ()))
 
 
 def is_refused(name: str, library: str, method: bool) -> bool:
-    """Whether a library cannot have this method of a value that it differentiates."""
+    """Return whether a library cannot have this method of a value that it differentiates."""
     return method and name in _REFUSED.get(library, ())
 
 
@@ -332,13 +332,13 @@ def takes_more(name: str, library: str, count: int) -> bool:
 
 
 def is_method_of_arrays(name: str) -> bool:
-    """Whether NumPy's arrays have a method of this name; JAX's have the same. NumPy's view is of a dtype, not of a shape."""
+    """Return whether NumPy's arrays have a method of this name; JAX's have the same. NumPy's view is of a dtype, not of a shape."""
     return name != "view" and callable(getattr(np.ndarray, name, None))
 
 
 @cache
 def is_of_tensors(name: str) -> bool:
-    """Whether a method is one of PyTorch's tensors that no array of NumPy or JAX has."""
+    """Return whether a method is one of PyTorch's tensors that no array of NumPy or JAX has."""
     if is_method_of_arrays(name):
         return False
     return name in _OF_TENSORS or lookup(name, TORCH) is not None or lookup(f"Tensor.{name}", TORCH) is not None
@@ -346,7 +346,7 @@ def is_of_tensors(name: str) -> bool:
 
 @cache
 def differs(call: Call, dialects: frozenset[str] = frozenset(DIALECTS)) -> bool:
-    """Whether the libraries of these dialects that can take a call take it for different things."""
+    """Return whether the libraries of these dialects that can take a call take it for different things."""
     return len(set(_meanings(call, dialects))) > 1
 
 
@@ -357,7 +357,7 @@ def _meanings(call: Call, dialects: Iterable[str]) -> list[object]:
 
 @cache
 def meaning(call: Call, library: str) -> object:
-    """What a library takes a call for, in a form that can be compared. None if it cannot take it."""
+    """Return what a library takes a call for, in a form that can be compared. None if it cannot take it."""
     if call.method and library != TORCH and not is_method_of_arrays(call.name):
         return None
     if detaches(call.name, library, call.method):

@@ -83,7 +83,7 @@ def library_of(path: str) -> str:
 
 
 def has(path: str, name: str) -> bool:
-    """Whether a path may have a function of its library that is not declared for it alone."""
+    """Return whether a path may have a function of its library that is not declared for it alone."""
     return path in MODULES and (path not in CLOSED or name in CLOSED[path])
 
 

@@ -80,12 +80,12 @@ def declare(library: str, **functions: Signature) -> None:
 
 
 def declared(name: str, library: str) -> Signature | None:
-    """What was declared for a name; PyTorch, SciPy, JAX and math fall back to NumPy's."""
+    """Return what was declared for a name; PyTorch, SciPy, JAX and math fall back to NumPy's."""
     return _TABLES[library].get(name) or _TABLES[NUMPY].get(name)
 
 
 def declared_elsewhere(name: str) -> Signature | None:
-    """What any library calls by a name that NumPy does not have: SciPy first, then PyTorch."""
+    """Return what any library calls by a name that NumPy does not have: SciPy first, then PyTorch."""
     return _TABLES[SCIPY].get(name) or _TABLES[TORCH].get(name)
 
 
@@ -94,7 +94,7 @@ def declared_names() -> set[str]:
 
 
 def declared_parts(library: str) -> set[str]:
-    """What stands before the dot in the names that were declared for parts of a library: linalg, norm; its arrays are none."""
+    """Return what stands before the dot in the names that were declared for parts of a library: linalg, norm; its arrays are none."""
     return {name.partition(".")[0] for name in _TABLES[library] if "." in name} - {"Tensor", "ndarray"}
 
 

@@ -62,7 +62,7 @@ def is_own(name: str) -> bool:
 
 
 def is_bare(name: str) -> bool:
-    """Whether a function takes its argument without brackets: ``sin 2x``."""
+    """Return whether a function takes its argument without brackets: ``sin 2x``."""
     return catalogued(name) in _inverses() or base_of_log(name) is not None
 
 
@@ -73,7 +73,7 @@ def inverse(name: str, argument: str) -> str:
 
 
 def ends_at_numbers(name: str) -> bool:
-    """Whether ``f 2x`` of such a function has two readings: a root may end after the number."""
+    """Return whether ``f 2x`` of such a function has two readings: a root may end after the number."""
     return registry.MARKS["√"].name == name
 
 
@@ -136,7 +136,7 @@ def _heads() -> list[str]:
 
 @cache
 def _inverses() -> dict[str, str]:
-    """What the records say of them, by each of their names."""
+    """Return what the records say of them, by each of their names."""
     from gradcli.ops.elementwise import exponential, trigonometric
     from gradcli.ops.spec import Op
 

@@ -58,7 +58,7 @@ def _power_slope(out: Any, x: Any, y: Any) -> Any:
 
 
 def _is_number(y: Any) -> bool:
-    """Whether an exponent is no value, but a number of the program."""
+    """Return whether an exponent is no value, but a number of the program."""
     return type(y) is int or type(y) is float
 
 

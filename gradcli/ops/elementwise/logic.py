@@ -115,7 +115,7 @@ def _simpler_where(out: Any, condition: Any, x: Any, y: Any) -> Any:
 
 
 def _guards_zero(condition: Any, product: Any) -> bool:
-    """Whether a condition such as y == 0 only protects a product that vanishes (or has no value) there anyway."""
+    """Return whether a condition such as y == 0 only protects a product that vanishes (or has no value) there anyway."""
     if condition.op is logical_and:
         condition = condition.operand
     if condition.op is not equal or number_of(condition.operands[1]) != 0:

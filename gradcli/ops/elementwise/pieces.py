@@ -30,7 +30,7 @@ class Pieces:
         return slope if flat is None else where(flat, 0.0, slope)
 
     def flowing(self, times: Function, factor: Any, values: Sequence[Any], static: Mapping[str, Any]) -> Any:
-        """What ``times`` makes of a factor and the slope, and zero on the flat pieces."""
+        """Return what ``times`` makes of a factor and the slope, and zero on the flat pieces."""
         flat, slope = self.flat(*values, **static), self._steepness(values, static)
         moved = factor if type(slope) is float and slope == 1 else times(factor, slope)
         return moved if flat is None else where(flat, 0.0, moved)

@@ -256,7 +256,7 @@ solve: Op = structural(
 
 
 def _is_vector(x: Any, y: Any) -> bool:
-    """Whether PyTorch takes a right side as vectors: one of them, or one for each matrix."""
+    """Return whether PyTorch takes a right side as vectors: one of them, or one for each matrix."""
     return len(y.shape) == 1 or (len(x.shape) - 1 == len(y.shape) and tuple(y.shape) == tuple(x.shape[:-1]))
 
 

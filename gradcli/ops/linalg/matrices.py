@@ -43,7 +43,7 @@ def zeros(shape: Shape, like: Any) -> Any:
 
 
 def no_info(x: Any) -> Any:
-    """What LAPACK reports of each matrix where nothing has gone wrong: 0."""
+    """Return what LAPACK reports of each matrix where nothing has gone wrong: 0."""
     return to_int(zeros(x.shape[:-2], x))
 
 

@@ -338,7 +338,7 @@ def _multi_dot(*matrices: Any) -> Any:
 
 
 def _cheapest(extents: Sequence[int]) -> dict[tuple[int, int], int]:
-    """Where to split each part of a chain of matrices so that its product takes the fewest multiplications."""
+    """Return where to split each part of a chain of matrices so that its product takes the fewest multiplications."""
     n = len(extents) - 1
     cost, split = {(i, i): 0 for i in range(n)}, {}
     for length in range(1, n):

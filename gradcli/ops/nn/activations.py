@@ -32,7 +32,7 @@ from gradcli.ops.writing import one_axis, witness
 
 
 def _below_zero_if_flat(parameter: str) -> Function:
-    """Where what a parameter scales below 0 is flat: there, if it is 0."""
+    """Return where what a parameter scales below 0 is flat: there, if it is 0."""
     return lambda out, x, **static: logical_not(greater(x, 0)) if static[parameter] == 0 else None
 
 

@@ -39,7 +39,7 @@ def _step(length: int, size: int, scale: float | None, corners: bool) -> float:
 
 
 def _sources(length: int, size: int, scale: float | None, corners: bool) -> np.ndarray:
-    """Where the centres of the results lie among those of the entries."""
+    """Return where the centres of the results lie among those of the entries."""
     at, step = np.arange(size, dtype=float), _step(length, size, scale, corners)
     return at * step if corners else (at + 0.5) * step - 0.5
 

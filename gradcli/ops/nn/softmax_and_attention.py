@@ -179,7 +179,7 @@ def _repeated(x: Any, times: int) -> Any:
 
 
 def _masked_softmax(scores: Any) -> Any:
-    """Where everything is masked, no value is attended to: the result is 0, as in PyTorch."""
+    """Return where everything is masked, no value is attended to: the result is 0, as in PyTorch."""
     nothing = equal(sum_(where(equal(scores, -math.inf), 0.0, 1.0), axis=-1, keepdims=True), 0)
     return where(nothing, 0.0, softmax(where(nothing, 0.0, scores), axis=-1))
 

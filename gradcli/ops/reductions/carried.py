@@ -39,7 +39,7 @@ def additions(x: Any, terms: float, *, whole: bool) -> float:
 
 
 def in_one_piece(x: Any) -> bool:
-    """Whether an array is without gaps; of a node, whether its value will be: what is computed entry by entry, and what is given."""
+    """Return whether an array is without gaps; of a node, whether its value will be: what is computed entry by entry, and what is given."""
     if isinstance(x, np.ndarray):
         return bool(x.flags.c_contiguous or x.flags.f_contiguous)
     op = getattr(x, "op", None)
@@ -132,7 +132,7 @@ def std(m: Any, out: Any, x: Any, e: Any, axis: Any, keepdims: bool, ddof: float
 
 
 def _var_off(m: Any, out: Any, x: Any, axis: Any, keepdims: bool, ddof: float) -> tuple[Any, Any]:
-    """What sums round, relative to the variance, and what the mean's own error adds to it: its square, since deviations cancel."""
+    """Return what sums round, relative to the variance, and what the mean's own error adds to it: its square, since deviations cancel."""
     terms, added = count(x.shape, axis), _along(x, axis)
     largest = m.max(m.abs(x), axis=axis, keepdims=keepdims)
     off = m.square((added + 2) * m.unit * largest) * (terms / (terms - ddof) if terms > ddof else 1.0)

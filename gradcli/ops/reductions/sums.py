@@ -36,7 +36,7 @@ from gradcli.ops.writing import Shape, witness
 
 
 def is_truth(mask: Any) -> bool:
-    """Whether a mask is one, whatever carries it."""
+    """Return whether a mask is one, whatever carries it."""
     kind = getattr(mask, "kind", None)
     if isinstance(kind, str):
         return kind == "bool"

@@ -304,7 +304,7 @@ def exchanges(m: Any, p: Any, count: int) -> Any:
 
 
 def permutation(m: Any, pivots: Any, n: int) -> Any:
-    """Where a matrix of ones has them, once its rows have been exchanged."""
+    """Return where a matrix of ones has them, once its rows have been exchanged."""
     lead, k = np.shape(pivots)[:-1], np.shape(pivots)[-1]
     numbers, found = whole(pivots), []
     for batch in range(size_of(lead)):

@@ -112,7 +112,7 @@ def _lower_or_upper(m: Any, x: Any, k: int, upper: bool) -> Array:
 
 
 def diagonal_places(shape: Sequence[int], offset: int, first: int, second: int) -> tuple[list[int], list[int]]:
-    """Where the entries of diagonals along two axes stand, the diagonal innermost, and the shape that they have."""
+    """Return where the entries of diagonals along two axes stand, the diagonal innermost, and the shape that they have."""
     path = loops(shape)
     (rows, down), (columns, right) = path[first], path[second]
     rest = [loop for a, loop in enumerate(path) if a not in (first % len(path), second % len(path))]
@@ -129,7 +129,7 @@ def trace(m: Any, x: Any, offset: int, axis1: int, axis2: int) -> Array:
 
 
 def indexed(shape: Sequence[int], index: Sequence[Any]) -> tuple[list[int], list[int]]:
-    """Where the entries of x[index] stand in x, and the shape that they have: NumPy's rules.
+    """Return where the entries of x[index] stand in x, and the shape that they have: NumPy's rules.
 
     Arrays of whole numbers, and numbers beside them, are read together as one; its axes stand in the place of the first of them,
     and before all others where something stands between them. A mask is the arrays of the places where it is true.
@@ -188,7 +188,7 @@ def indexed(shape: Sequence[int], index: Sequence[Any]) -> tuple[list[int], list
 
 
 def _written(index: Sequence[Any]) -> list[int]:
-    """Where arrays and numbers stand in an index."""
+    """Return where arrays and numbers stand in an index."""
     return [i for i, part in enumerate(index) if part is not None and part is not ... and not isinstance(part, tuple)]
 
 
@@ -236,7 +236,7 @@ def strided_sum(m: Any, x: Any, shape: Any, size: Any, stride: Any, offset: int,
 
 
 def _columns(index: Any, shape: Sequence[int], axis: int) -> list[int]:
-    """Where in an array of a shape the entry of each index along an axis stands."""
+    """Return where in an array of a shape the entry of each index along an axis stands."""
     if not shape:
         return [0]
     place, path = along(axis, len(shape)), loops(shape)

@@ -71,7 +71,7 @@ _DIGITS_LEFT = 40  # of the working precision, to rounding in many steps
 
 
 def rounding(m: Any, size: Any) -> Any:
-    """What numbers of a size may differ by, and be equal for all that a program's precision can tell."""
+    """Return what numbers of a size may differ by, and be equal for all that a program's precision can tell."""
     if m.splits:
         return size * m.m.mpf(10) ** (_DIGITS_LEFT - m.m.dps)
     return size * m.m.mpf(64 * float(np.finfo(m.precision).eps))

@@ -26,7 +26,7 @@ from gradcli.ops.special.gamma import digamma, gamma, lgamma, polygamma
 
 
 def by_mpmath(value: Any) -> dict[str, Any]:
-    """What computes a function that sympy does not have: of a context of mpmath, and for sympy's own lambdify."""
+    """Return what computes a function that sympy does not have: of a context of mpmath, and for sympy's own lambdify."""
 
     def of_numbers(*given: Any) -> Any:
         import mpmath

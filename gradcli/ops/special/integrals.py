@@ -140,7 +140,7 @@ dawsn: Op = elementwise(
 
 
 def _elliptic(shift: float, n: int) -> float:
-    """What stands before the hypergeometric function in the n-th derivative of an elliptic integral."""
+    """Return what stands before the hypergeometric function in the n-th derivative of an elliptic integral."""
     return math.pi / 2 * math.prod((shift + i) * (0.5 + i) / (1 + i) for i in range(n))
 
 

@@ -50,7 +50,7 @@ class Family:
         return end(*shapes) if callable(end) else end
 
     def outside(self, z: Any, shapes: Any) -> tuple[Any, Any]:
-        """Whether z is below and above the support, None where nothing is."""
+        """Return whether z is below and above the support, None where nothing is."""
         low, high = self.end(self.low, shapes), self.end(self.high, shapes)
         return None if low is None else less(z, low), None if high is None else greater(z, high)
 
@@ -208,7 +208,7 @@ def register(family: Family, discrete: bool = False) -> None:
 
 
 def _off(family: Family, z: Any, shapes: Any, loc: Any) -> Any:
-    """Whether a number is none of the support: k is whole, but not so what is left of it after loc."""
+    """Return whether a number is none of the support: k is whole, but not so what is left of it after loc."""
     out = _either(*family.outside(z, shapes))
     return out if loc is None else logical_or(out, logical_not(equal(floor(z), z)))
 

@@ -267,7 +267,7 @@ def _triangular_back(c: Any, out: Any, x: Any, y: Any, upper: bool, unitriangula
 
 
 def _triangular_sizes(c: Any, out: Any, x: Any, y: Any, upper: bool, unitriangular: bool) -> tuple[Any, Any]:
-    """Where everything off the diagonal has one sign, substitution only adds (N. J. Higham, 1989)."""
+    """Return where everything off the diagonal has one sign, substitution only adds (N. J. Higham, 1989)."""
     size = np.where(np.eye(x.shape[-1], dtype=bool), np.abs(x), -np.abs(x))
     back = substituted(turned(size), c, not upper, unitriangular)
     return _triangle(product(back, turned(np.abs(out))), upper, unitriangular), back

@@ -13,7 +13,7 @@ Shape = tuple[int, ...]
 
 
 def moved(value: Function, back: Function) -> Formulas:
-    """What moves entries, or adds them up: sizes, errors and what flows go back as cotangents do.
+    """Return what moves entries, or adds them up: sizes, errors and what flows go back as cotangents do.
 
     back  ``back(cotangent, *operands, **static)``: what is for each operand
     """
@@ -111,7 +111,7 @@ def _rolled(shape: Shape, shift: Any, axis: Any) -> Any:
 
 
 def _kept(shape: Shape, k: int, upper: bool) -> Any:
-    """Whether entries of matrices are on one side of a diagonal, or on it; of a vector's, the matrix whose rows it is."""
+    """Return whether entries of matrices are on one side of a diagonal, or on it; of a vector's, the matrix whose rows it is."""
     rows, columns = (shape[-1], shape[-1]) if len(shape) == 1 else shape[-2:]
     beyond = np.arange(columns)[None, :] - np.arange(rows)[:, None]
     return (beyond >= k if upper else beyond <= k).astype(LONG_DOUBLE)
@@ -144,7 +144,7 @@ def _not_overwritten(c: Any, base: Any, new: Any, index: Any) -> Any:
 
 
 def _addresses(size: Shape, stride: Any, offset: int = 0) -> Any:
-    """Where in memory the entries of a region are."""
+    """Return where in memory the entries of a region are."""
     found = np.full(size, offset, np.int64)
     for axis, (n, step) in enumerate(zip(size, stride, strict=True)):
         found += (np.arange(n) * step).reshape(n, *(1,) * (len(size) - axis - 1))

@@ -139,7 +139,7 @@ def _matmul_sizes(c: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
 
 
 def _flowing(back: Function) -> Function:
-    """Where something flows, at all: to what is multiplied by anything."""
+    """Return where something flows, at all: to what is multiplied by anything."""
 
     def flows(live: Any, out: Any, *operands: Any, **static: Any) -> Any:
         live = np.asarray(live, np.float64)

@@ -57,12 +57,12 @@ def flags(kind: Kind, given: Sequence[str]) -> list[tuple[str, ...]]:
 
 
 def libraries() -> tuple[str, ...]:
-    """What is linked: functions of vectors where the system has them."""
+    """Return what is linked: functions of vectors where the system has them."""
     return ("-Wl,--as-needed", "-lmvec", "-lm") if _has_libmvec() else ("-lm",)
 
 
 def _processor(kind: Kind, given: Sequence[str]) -> tuple[str, ...]:
-    """What this processor has, or the one that CC names, without what NumPy was told to leave out: both are held to the same."""
+    """Return what this processor has, or the one that CC names, without what NumPy was told to leave out: both are held to the same."""
     named = any(argument.startswith(("-march=", "-mcpu=")) for argument in given)
     if _x86():
         return _left_out() if named else ("-march=native", *_left_out())
@@ -93,7 +93,7 @@ def _left_out() -> tuple[str, ...]:
 
 @cache
 def _has_libmvec() -> bool:
-    """Whether the C library has sines and the like of vectors: glibc, since 2.22."""
+    """Return whether the C library has sines and the like of vectors: glibc, since 2.22."""
     if sys.platform != "linux" or platform.machine() != "x86_64":
         return False
     name, _, version = (os.confstr("CS_GNU_LIBC_VERSION") or "").partition(" ")
@@ -110,7 +110,7 @@ class UnusableError(Exception):
 
 
 def told(command: list[str], text: str = "", *, patience: int, files: Path | None = None) -> str:
-    """What a compiler says, given a text to read. Its own files go into a folder, if one is given. Raises UnusableError.
+    """Return what a compiler says, given a text to read. Its own files go into a folder, if one is given. Raises UnusableError.
 
     patience  seconds, after which it hangs
     """
@@ -198,7 +198,7 @@ def found() -> Compiler | None:
 
 
 def missing() -> NativeError:
-    """What to say where native code is asked for and no compiler works."""
+    """Return what to say where native code is asked for and no compiler works."""
     why = _found(os.environ.get("CC", ""), os.environ.get("PATH", os.defpath))
     return NativeError("there is no C compiler that works", help=_advice(), note=why if isinstance(why, str) else None)
 
@@ -290,7 +290,7 @@ _INSTALLERS = {
 
 
 def _advice() -> str:
-    """What to install, in the words of the system."""
+    """Return what to install, in the words of the system."""
     if os.name != "posix":
         return "NumPy computes the same"
     words = "xcode-select --install" if sys.platform == "darwin" else None
@@ -325,7 +325,7 @@ def _library(compiler: Compiler, source: str) -> ctypes.CDLL:
 
 @cache
 def _system() -> tuple[str, ...]:
-    """What a library needs, beside the processor, to be loaded: homes may be shared by machines that differ."""
+    """Return what a library needs, beside the processor, to be loaded: homes may be shared by machines that differ."""
     return platform.system(), platform.machine(), *platform.libc_ver()
 
 

@@ -90,7 +90,7 @@ class Body:
         return "j" if axis is self.layout.lane else self.loop_names[axis]
 
     def offset(self, parts: Sequence[Part], shape: Sequence[int], slot: Slot) -> str:
-        """Where an entry lies in an array of a shape, row by row; the outer axis is as long as the call says."""
+        """Return where an entry lies in an array of a shape, row by row; the outer axis is as long as the call says."""
         terms: list[str] = []
         stride, times_n = 1, False
         for part, extent in zip(reversed(parts), reversed(shape), strict=True):
@@ -158,14 +158,14 @@ class Body:
         self.add(f"const {kind} {name} = {text};")
 
     def folded(self, item: Item, slot: Slot) -> str:
-        """What a fold makes of its operand's values along axes that are written out."""
+        """Return what a fold makes of its operand's values along axes that are written out."""
         text, *parts = [self.value(item.operands[0], {**slot, **inner}) for inner in self.slots(item.over)]
         for part in parts:
             text = fold_of(item).joined.format(text, part)
         return text
 
     def _is_array(self, item: Item) -> bool:
-        """Whether what is kept of an item has more than a number for each slot."""
+        """Return whether what is kept of an item has more than a number for each slot."""
         return self.is_blocked or bool(self.looped(item.axes))
 
     def looped(self, axes: Sequence[Axis]) -> list[Axis]:

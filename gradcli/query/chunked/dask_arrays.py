@@ -46,7 +46,7 @@ def lazily(settings: Settings, bindings: Mapping[str, Any], seed: Any = None, st
 
 
 def is_lazy(name: str, value: Any) -> bool:
-    """Whether a value is an array of Dask's. Raises InputTypeError for other collections."""
+    """Return whether a value is an array of Dask's. Raises InputTypeError for other collections."""
     if not hasattr(value, "__dask_graph__"):
         return False
     if not isinstance(getattr(value, "chunks", None), tuple):
@@ -210,7 +210,7 @@ class _Tasks:
                 return parts[0]
 
     def _inputs_of_chunks(self, node: Expr, axis: int | None) -> list[Any]:
-        """What each chunk takes for an input of its plan."""
+        """Return what each chunk takes for an input of its plan."""
         if node in self.cut:
             return list(self.cut[node].to_delayed().ravel())
         (value,) = self.common([node])

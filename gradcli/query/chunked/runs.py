@@ -26,7 +26,7 @@ TOGETHER = 8  # results of chunks that come together at once
 
 
 def of_chunk(program: Program, stage: int, extents: Extents, values: Sequence[Any]) -> list[Any]:
-    """What a chunk gives to a stage, folds first; ``values`` are the stage's inputs, cut to the chunk."""
+    """Return what a chunk gives to a stage, folds first; ``values`` are the stage's inputs, cut to the chunk."""
     lowered = program.lowered
     dtype = lowered.made.dtype
     values = [np.asarray(value) for value in values]
@@ -37,14 +37,14 @@ def of_chunk(program: Program, stage: int, extents: Extents, values: Sequence[An
 
 
 def folded_all(names: Sequence[str], parts: Sequence[Sequence[Any]]) -> list[Any]:
-    """What the results of all chunks come together to, as a tree of `folded`."""
+    """Return what the results of all chunks come together to, as a tree of `folded`."""
     while names and len(parts) > 1:
         parts = [folded(names, parts[i : i + TOGETHER]) for i in range(0, len(parts), TOGETHER)]
     return list(parts[0]) if names else []
 
 
 def folded(names: Sequence[str], parts: Sequence[Sequence[Any]]) -> list[Any]:
-    """What the results of neighbouring chunks come together to, two at a time: rounding grows with the logarithm of their number."""
+    """Return what the results of neighbouring chunks come together to, two at a time: rounding grows with the logarithm of their number."""
     with np.errstate(all="ignore"):
         return [_pairwise(find(name), column) for name, column in zip(names, zip(*parts, strict=True), strict=False)]
 

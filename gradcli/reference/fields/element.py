@@ -420,14 +420,14 @@ def fraction(x: Any) -> Fraction:
 
 
 def is_function(name: str) -> bool:
-    """Whether sympy has a function of that name."""
+    """Return whether sympy has a function of that name."""
     found = getattr(sympy, name, None)
     return isinstance(found, type) and issubclass(found, sympy.Function) and not issubclass(found, sympy.Piecewise)
 
 
 @cache
 def is_odd(name: str) -> bool:
-    """Whether sympy knows that a function of -x is the opposite of that of x."""
+    """Return whether sympy knows that a function of -x is the opposite of that of x."""
     x = sympy.Dummy("x", real=True)
     try:
         return bool(getattr(sympy, name)(-x) == -getattr(sympy, name)(x))

@@ -69,7 +69,7 @@ class Known:
             self.learnt[key] = sign
 
     def take_in(self) -> bool:
-        """Whether signs were learnt since the last reading, which count from now on."""
+        """Return whether signs were learnt since the last reading, which count from now on."""
         new = bool(self.learnt)
         self.signs.update(self.learnt)
         self.learnt = {}
@@ -246,7 +246,7 @@ class Powers:
         return own if self._is_even(primitive) else 0
 
     def _is_even(self, p: Polynomial) -> bool:
-        """Whether all terms are positive numbers times even powers, or powers of what is positive."""
+        """Return whether all terms are positive numbers times even powers, or powers of what is positive."""
         generators = self.field.generators
         if not self.real(p):
             return False

@@ -53,7 +53,7 @@ class Question(NamedTuple):
 
 
 def decide(question: Question) -> Decision:
-    """Whether the formula is right for all values of its names."""
+    """Return whether the formula is right for all values of its names."""
     order = definition_order(question.root, [question.formula])
     if len(order) > _NODES or (question.wrt is not None and not question.wrt.is_leaf):
         return Decision.OPEN
@@ -110,7 +110,7 @@ def _weights(question: Question, table: Mapping[Expr, Any], functions: Functions
 
 
 def _in_variables(x: Element) -> bool:
-    """Whether an element is a quotient of polynomials in the variables alone, in which nothing but zero is zero."""
+    """Return whether an element is a quotient of polynomials in the variables alone, in which nothing but zero is zero."""
     return all(type(x.field.generators[i]) is Variable for i in x.used())
 
 

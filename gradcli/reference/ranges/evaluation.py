@@ -264,7 +264,7 @@ class Evaluation:
         return Value(interval, events)
 
     def _without_holes(self, events: Events, path: Path) -> Events:
-        """What is the matter with a path, which need have no value at points that belong to others: sin(x)/x where x is not 0."""
+        """Return what is the matter with a path, which need have no value at points that belong to others: sin(x)/x where x is not 0."""
         if not self.limits:
             return events
         apart = [off for off, signs in path.conditions if 0 not in signs]

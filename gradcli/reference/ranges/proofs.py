@@ -71,7 +71,7 @@ class Proof:
         self.doubts = 0
 
     def of(self, left: Any, symbol: str, right: Any, within: float = 0.0) -> Outcome:
-        """What becomes of a relation between two numbers, with a tolerance."""
+        """Return what becomes of a relation between two numbers, with a tolerance."""
         with precise():
             found = self._decided(self.cells.recorder.lifted(self.cells.of(left) - self.cells.of(right)), symbol, within)
         if found.holds and self.cells.uncertified:

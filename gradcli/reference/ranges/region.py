@@ -174,7 +174,7 @@ class Recorder(Algebra):
     # -- branches
 
     def branching(self, run: Callable[[], Any]) -> Cell:
-        """What a reference gives, with a path for each of its branches."""
+        """Return what a reference gives, with a path for each of its branches."""
         return self.cells.choice([Path(conditions, self.cells.of(found)) for conditions, found in self.ways(run)])
 
     def ways(self, run: Callable[[], Any]) -> list[tuple[Conditions, Any]]:
@@ -423,7 +423,7 @@ class Function(Region):
         self.cell = self.number(root)
 
     def places(self) -> list[Place]:
-        """Where something is the matter."""
+        """Return where something is the matter."""
         with precise():
             return _all_places(Target(self.cells, self.cell), self.box)
 
@@ -462,7 +462,7 @@ class Function(Region):
 
 
 def _all_places(target: Target, box: Box) -> list[Place]:
-    """What is the matter with a cell in a box, and where, as finely as is cheap."""
+    """Return what is the matter with a cell in a box, and where, as finely as is cheap."""
     events = target.natural(box).table[target.cell].events
     cells = sorted({event.cell for event in events}, key=lambda cell: cell.serial)[:_MOST_CELLS]
     found = [place for cell in cells for place in _places_of(cell, target, box)]
@@ -470,7 +470,7 @@ def _all_places(target: Target, box: Box) -> list[Place]:
 
 
 def _places_of(cell: Cell, target: Target, box: Box) -> list[Place]:
-    """Where something is the matter with one of the cells that the target is made of: boxes are halved across its variables only."""
+    """Return where something is the matter with one of the cells that the target is made of: boxes are halved across its variables only."""
     found: dict[tuple[str, bool], list[Box]] = {}
     begun = target.cells.work
     active, sides = [box], Sides(box, cell.leaves)

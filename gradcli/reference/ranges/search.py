@@ -116,7 +116,7 @@ class Target:
         return Bounds(value, events, center, inside)
 
     def _monotone(self, box: Box, value: Interval, slopes: dict[int, Interval]) -> Interval:
-        """Where the cell rises or falls with a variable, its ends are on the faces."""
+        """Return where the cell rises or falls with a variable, its ends are on the faces."""
         least, most = box, box
         for k, (a, b) in slopes.items():
             first, last = ((end, end) for end in box[k])

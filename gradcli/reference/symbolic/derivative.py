@@ -91,7 +91,7 @@ class Formal:
 
 
 def _is_simple(payload: Any) -> bool:
-    """Whether numbers are fractions of small numbers, with which sympy is at ease."""
+    """Return whether numbers are fractions of small numbers, with which sympy is at ease."""
     numbers = np.asarray(payload, float)
     numbers = np.where(np.isfinite(numbers), numbers, 0.1)
     return bool(np.all(np.abs(numbers) < 1e6) and np.all(numbers * 64 % 1 == 0))

@@ -81,7 +81,7 @@ _OTHERWISE = {sympy.ceiling: "ceil", sympy.Abs: "fabs"}
 
 
 def _in_mpmath(function: Any) -> str | None:
-    """What mpmath calls a function of sympy; one that a record has made says it itself."""
+    """Return what mpmath calls a function of sympy; one that a record has made says it itself."""
     own = function.__name__.lower() if function in _NAMESAKES else _OTHERWISE.get(function)
     name: str | None = own or getattr(function, "in_mpmath", None)
     return name

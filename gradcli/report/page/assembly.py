@@ -41,7 +41,7 @@ def _title(explanations: Sequence[Explanation]) -> str:
 
 
 def _plain(explanation: Explanation, digits: int) -> str:
-    """What a reader without scripts sees."""
+    """Return what a reader without scripts sees."""
     return explanation.error_text() if explanation.error is not None else text_of(explanation_lines(explanation, digits))
 
 

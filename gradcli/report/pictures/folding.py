@@ -80,7 +80,7 @@ Groups = dict[int, int]  # by ids: the id of the node that stands for it
 
 
 def drawing(explanation: Explanation, most: int = MOST) -> Drawing:
-    """What is drawn of an explanation."""
+    """Return what is drawn of an explanation."""
     groups = {node.id: node.id for node in explanation.nodes}
     if len(groups) > FEW:
         for fold in (_functions, _calls, _lines, _leaves):
@@ -108,7 +108,7 @@ def _folded(explanation: Explanation, groups: Groups, key_of: Callable[[Explanat
 
 
 def _functions(explanation: Explanation, node: ExplainedNode) -> Any:
-    """What a built-in function was expanded to is one; a number of the text is its only user's."""
+    """Return what a built-in function was expanded to is one; a number of the text is its only user's."""
     return None if node.inside is None and node.function is None else ("function", node.inside or node.id)
 
 
@@ -206,7 +206,7 @@ def _with_helpers_inside(explanation: Explanation, groups: Groups) -> Groups:
 
 
 def _is_helper(explanation: Explanation, node: ExplainedNode) -> bool:
-    """Whether a node has no box of its own: what a function computes beside the way of its gradient, as indices and masks are; and
+    """Return whether a node has no box of its own: what a function computes beside the way of its gradient, as indices and masks are; and
     numbers of the text, in drawings of many nodes."""
     if node.inside is not None and node.adjoint is None:
         return bool(explanation.gradients)
@@ -243,7 +243,7 @@ def _box(explanation: Explanation, group: int, members: Iterable[int]) -> Box:
 
 
 def _flow(parts: list[Any]) -> tuple[str, float | None]:
-    """What flows back along an edge: the sum of what its contributions are."""
+    """Return what flows back along an edge: the sum of what its contributions are."""
     if not parts:
         return "", None
     if any(isinstance(part, tuple) for part in parts) or len({getattr(part, "shape", ()) for part in parts}) > 1:
@@ -258,7 +258,7 @@ def _number(value: Any) -> str:
 
 
 def lines_of(box: Box) -> list[tuple[str, str]]:
-    """What stands below a box's title, each line with its kind: what it is and its value; the adjoint; what else it uses."""
+    """Return what stands below a box's title, each line with its kind: what it is and its value; the adjoint; what else it uses."""
     own = "" if box.detail in (box.role, box.title) else box.detail
     value = f"= {box.value}" if box.value else ""
     first = "  ".join(part for part in (own, value) if part)

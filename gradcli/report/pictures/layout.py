@@ -54,7 +54,7 @@ def _parts(edges: Iterable[tuple[int, int]]) -> Iterator[_Part]:
 
 
 def _library() -> Any:
-    """What lays edges out: there are wheels of it for the usual systems, not for every one that has Python."""
+    """Return what lays edges out: there are wheels of it for the usual systems, not for every one that has Python."""
     try:
         from fast_sugiyama import from_edges
     except ImportError as error:

@@ -163,7 +163,7 @@ def _cast_tensor(part: Any, operand: Node) -> Any:
 
 
 def called(node: Node, *gradients: Any) -> Any:
-    """What one node passes on: a Tensor (or None) for each of its `next_functions`, a single one as it is."""
+    """Return what one node passes on: a Tensor (or None) for each of its `next_functions`, a single one as it is."""
     count = 1 if node.op is None else node.op.outputs
     if len(gradients) != count:
         raise TypeError(f"expected {count} arguments, got {len(gradients)} instead")

@@ -42,7 +42,7 @@ class dtype:
 
     @property
     def in_messages(self) -> str:
-        """What PyTorch calls it in errors: Float, Long."""
+        """Return what PyTorch calls it in errors: Float, Long."""
         return self.tensor_type.removesuffix("Tensor")
 
     @property
@@ -123,12 +123,12 @@ def constant_float() -> np.dtype[Any]:
 
 
 def is_bfloat16(numpy: np.dtype[Any]) -> bool:
-    """Whether a dtype of NumPy's is bfloat16: without importing the library that has it, for then it is not."""
+    """Return whether a dtype of NumPy's is bfloat16: without importing the library that has it, for then it is not."""
     return numpy.kind == "V" and numpy.name == "bfloat16" and numpy == bfloat16.numpy
 
 
 def limits(numpy: np.dtype[Any]) -> Any:
-    """What is known of a dtype of floats, as NumPy's finfo has it."""
+    """Return what is known of a dtype of floats, as NumPy's finfo has it."""
     if numpy.kind == "f":
         return np.finfo(numpy)
     import ml_dtypes
@@ -244,7 +244,7 @@ def _named_of(numpy: np.dtype[Any]) -> str:
 
 
 def can_cast(found: np.dtype[Any], wanted: np.dtype[Any]) -> bool:
-    """Whether results of a dtype may be written to tensors of another one: of no lower kind."""
+    """Return whether results of a dtype may be written to tensors of another one: of no lower kind."""
     return wanted.kind in FLOATS or (found.kind not in FLOATS and (wanted.kind != "b" or found.kind == "b"))
 
 
@@ -258,12 +258,12 @@ def untaken(name: str, kind: np.dtype[Any]) -> NotImplementedError:
 
 
 def is_half(kind: np.dtype[Any]) -> bool:
-    """Whether floats of a dtype are of 16 bits."""
+    """Return whether floats of a dtype are of 16 bits."""
     return kind.itemsize == 2 and kind.kind in FLOATS
 
 
 def holds_halves(kinds: Any) -> bool:
-    """Whether a result is of such floats, or one of several."""
+    """Return whether a result is of such floats, or one of several."""
     return any(map(is_half, kinds)) if isinstance(kinds, tuple) else is_half(kinds)
 
 
@@ -287,7 +287,7 @@ def computed_with(op: Op, arrays: Sequence[Any], kind: np.dtype[Any] | None) -> 
 
 
 def narrowed(parts: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
-    """What a rule passes back to operands, summed to their shapes before it is rounded to their dtypes."""
+    """Return what a rule passes back to operands, summed to their shapes before it is rounded to their dtypes."""
     return [
         None if part is None or operand is None else _fitted(np.asarray(part), operand)
         for part, operand in zip(parts, operands, strict=True)

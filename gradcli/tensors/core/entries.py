@@ -194,7 +194,7 @@ def _no_numbers(data: Any, dtype: np.dtype[Any]) -> Exception:
 
 
 def _holds_numpy(data: Any) -> bool:
-    """Whether the first entry is NumPy's, which knows its dtype."""
+    """Return whether the first entry is NumPy's, which knows its dtype."""
     while isinstance(data, (list, tuple)) and data:
         data = data[0]
     return isinstance(data, (np.generic, np.ndarray))
@@ -208,7 +208,7 @@ def _as_lists(data: Any) -> Any:
 
 
 def legacy(data: Any, more: Any) -> np.ndarray:
-    """What ``torch.Tensor(...)`` makes: the entries of a sequence in the default dtype, or an array of these extents."""
+    """Return what ``torch.Tensor(...)`` makes: the entries of a sequence in the default dtype, or an array of these extents."""
     if isinstance(data, int) and not isinstance(data, bool):
         return np.zeros((data,) if isinstance(more, bool) else (data, more), default_float())
     return np.array(array_of(data, dtypes.get_default_dtype()))

@@ -60,7 +60,7 @@ def prepared(hooks: Hooks, cotangent: Any, tensors: bool) -> Any:
 
 
 def passed_on(hooks: Hooks, node: Node, parts: Sequence[Any], cotangent: Any, tensors: bool) -> Sequence[Any]:
-    """What hooks after a node make of what it passes to its operands."""
+    """Return what hooks after a node make of what it passes to its operands."""
     fitted = []
     for part, operand in zip(parts, node.operands, strict=True):
         whole = None if part is None or operand is None else as_tensor(part)

@@ -69,14 +69,14 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
 
 
 def taken(argument: Any) -> bool:
-    """Whether the graph takes something in, or a part of a list of it."""
+    """Return whether the graph takes something in, or a part of a list of it."""
     if isinstance(argument, Tensor):
         return argument.requires_grad
     return isinstance(argument, (list, tuple)) and any(map(taken, argument))
 
 
 def check_writable(x: Tensor, *sources: Any) -> bool:
-    """Whether the graph follows that a tensor is written to, by what is computed of these and of itself. Raises if it may not be."""
+    """Return whether the graph follows that a tensor is written to, by what is computed of these and of itself. Raises if it may not be."""
     if x._inference and not state.inference:
         raise RuntimeError(_INFERENCE)
     if not state.recording:

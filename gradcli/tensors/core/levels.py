@@ -315,7 +315,7 @@ def same_region(x: Tensor, tangent: Tensor, size: Shape, stride: Shape, offset: 
 
 
 def _alike(array: np.ndarray, other: np.ndarray) -> bool:
-    """Whether two arrays of one shape are laid out in the same way."""
+    """Return whether two arrays of one shape are laid out in the same way."""
     return not array.size or all(n == 1 or a == b for n, a, b in zip(array.shape, strides(array), strides(other), strict=True))
 
 
@@ -367,5 +367,5 @@ def innermost(operands: Any) -> int | None:
 
 
 def moves(x: Tensor) -> bool:
-    """Whether a tensor has a tangent at a level that is under way."""
+    """Return whether a tensor has a tangent at a level that is under way."""
     return bool(state.forward_levels) and innermost((x,)) is not None

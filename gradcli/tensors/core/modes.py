@@ -38,7 +38,7 @@ def warn(message: str) -> None:
 
 
 def silent() -> Callable[..., Any]:
-    """What runs a function without NumPy's warnings, one at a time: in a tenth of the time that `np.errstate` takes."""
+    """Return what runs a function without NumPy's warnings, one at a time: in a tenth of the time that `np.errstate` takes."""
     run = Context().run
     run(np.seterr, all="ignore")
     return run

@@ -101,7 +101,7 @@ class Node:
         return self.label
 
     def __call__(self, *gradients: Any) -> Any:
-        """What the node passes on, given by backward_pass.py."""
+        """Return what the node passes on, given by backward_pass.py."""
         raise NotImplementedError
 
     @property
@@ -122,7 +122,7 @@ class Node:
 
     @property
     def metadata(self) -> dict[Any, Any]:
-        """What anybody wants to keep with the node."""
+        """Return what anybody wants to keep with the node."""
         return self.watched().metadata
 
     def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
@@ -167,7 +167,7 @@ class AccumulateGrad(Node):
 
 
 def named(node: Node) -> str:
-    """What PyTorch calls the operation of a node in messages."""
+    """Return what PyTorch calls the operation of a node in messages."""
     return node.label.partition("Backward")[0]
 
 
@@ -302,7 +302,7 @@ def check_backward(node: Node, parts: Sequence[Any]) -> None:
 
 
 def _first_infinite(node: Node) -> str:
-    """Where the values that a node was computed of were first not finite, if they were."""
+    """Return where the values that a node was computed of were first not finite, if they were."""
     for earlier in reachable([node]):
         origin = _ORIGINS.get(earlier)
         if origin is not None and origin.infinite:

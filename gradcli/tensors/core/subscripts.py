@@ -152,7 +152,7 @@ def _parts(index: Any) -> tuple[Any, ...]:
 
 
 def _is_compound(part: Any) -> bool:
-    """Whether a list with this in it is taken as a tuple, as NumPy once did."""
+    """Return whether a list with this in it is taken as a tuple, as NumPy once did."""
     return part is None or part is ... or isinstance(part, (slice, Tensor, list, tuple))
 
 
@@ -163,7 +163,7 @@ def _axes_taken(part: Any) -> int:
 
 
 def _is_whole(part: Any, shape: tuple[int, ...], axis: int) -> bool:
-    """Whether a slice says that it is all of an axis: one that only comes to that is a view."""
+    """Return whether a slice says that it is all of an axis: one that only comes to that is a view."""
     if not isinstance(part, tuple):
         return False
     start, stop, step = part
@@ -218,7 +218,7 @@ def mask_of(array: np.ndarray) -> np.ndarray:
 
 
 def explained(x: Tensor, index: Any, message: str) -> str:
-    """What PyTorch says of an index that does not fit."""
+    """Return what PyTorch says of an index that does not fit."""
     if "boolean index did not match" in message:
         mask = next((p for p in (index if isinstance(index, tuple) else (index,)) if isinstance(p, Tensor)), None)
         if mask is not None:
@@ -268,13 +268,13 @@ def write(x: Tensor, index: Any, value: Any) -> None:
 
 
 def _is_one_mask_of_bytes(index: Any) -> bool:
-    """Whether bytes alone choose the entries, which PyTorch then fills by their mask."""
+    """Return whether bytes alone choose the entries, which PyTorch then fills by their mask."""
     chosen = [part for part in (index if isinstance(index, tuple) else (index,)) if isinstance(part, (Tensor, list, np.ndarray))]
     return len(chosen) == 1 and isinstance(chosen[0], Tensor) and chosen[0].array.dtype == np.uint8 and chosen[0].array.ndim > 0
 
 
 def mismatch(x: Tensor, new: Tensor) -> str:
-    """What is said of entries of another dtype that are put to indices."""
+    """Return what is said of entries of another dtype that are put to indices."""
     return (
         f"Index put requires the source and destination dtypes match, got {x.dtype.in_messages} for the destination and "
         f"{new.dtype.in_messages} for the source."

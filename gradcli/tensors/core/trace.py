@@ -128,7 +128,7 @@ class Trace:
         return self._operand(tensor)
 
     def same_steps(self, other: Trace) -> bool:
-        """Whether two runs did the same, with the same constants."""
+        """Return whether two runs did the same, with the same constants."""
         return self.differing(other) == []
 
     def differing(self, other: Trace) -> list[int] | None:
@@ -140,7 +140,7 @@ class Trace:
 
 
 def _alike(x: Any, y: Any) -> bool:
-    """Whether steps are the same, but for the floats that are constants."""
+    """Return whether steps are the same, but for the floats that are constants."""
     if isinstance(x, np.ndarray) and isinstance(y, np.ndarray):
         floats = x.dtype.kind in FLOATS and y.dtype.kind in FLOATS
         return x.shape == y.shape and (floats or bool(np.array_equal(x, y)))

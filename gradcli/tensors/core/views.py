@@ -37,7 +37,7 @@ def in_order(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def stands_in_order(array: Any) -> bool:
-    """Whether an array's entries stand in memory in their order."""
+    """Return whether an array's entries stand in memory in their order."""
     return all(n == 1 or a == b for n, a, b in zip(array.shape, strides(array), in_order(array.shape), strict=True)) or not array.size
 
 
@@ -77,7 +77,7 @@ def placed(array: np.ndarray, size: tuple[int, ...], stride: tuple[int, ...], of
 
 
 def writable(array: np.ndarray) -> bool:
-    """Whether an array can be written to, as it can from now on if its memory can."""
+    """Return whether an array can be written to, as it can from now on if its memory can."""
     if not array.flags.writeable:
         if not root(array).flags.writeable:
             return False
@@ -86,12 +86,12 @@ def writable(array: np.ndarray) -> bool:
 
 
 def repeats(array: np.ndarray) -> bool:
-    """Whether several of its entries are one place in memory, as PyTorch looks for it."""
+    """Return whether several of its entries are one place in memory, as PyTorch looks for it."""
     return 0 in array.strides and array.size > 1 and any(n > 1 and not s for n, s in zip(array.shape, array.strides, strict=True))
 
 
 def crowded(array: np.ndarray) -> bool:
-    """Whether there are more entries than places in memory, although no axis stands still."""
+    """Return whether there are more entries than places in memory, although no axis stands still."""
     return array.size > last_place(array.shape, strides(array)) + 1 and not repeats(array)
 
 
@@ -141,7 +141,7 @@ class View:
 
 
 def geometry(base: np.ndarray, array: np.ndarray) -> dict[str, Any]:
-    """Where in the memory of a base the entries of a view are, as parameters of operations."""
+    """Return where in the memory of a base the entries of a view are, as parameters of operations."""
     offset = distance(array, base) if array.size else 0
     return {"size": array.shape, "stride": strides(array), "offset": offset, "source": strides(base)}
 

@@ -26,7 +26,7 @@ from gradcli.tensors.dispatch.pytorch_types import no_tensor, takes_number
 
 
 def requires_grad(argument: Any) -> bool:
-    """Whether something, or a part of a list, would have a gradient now."""
+    """Return whether something, or a part of a list, would have a gradient now."""
     if isinstance(argument, Tensor):
         return argument.requires_grad and state.recording
     return isinstance(argument, (list, tuple)) and any(map(requires_grad, argument))
@@ -241,14 +241,14 @@ class Arrangement(NamedTuple):
 
     @property
     def in_order(self) -> bool:
-        """Whether the operands are the arguments as they come."""
+        """Return whether the operands are the arguments as they come."""
         return [o.index if isinstance(o, _Place) else None for o in self.operands] == list(range(len(self.operands)))
 
 
 def arrangement(
     host: Host, name: str, record: Op | Composite, signature: Signature, arguments: Sequence[Any], keywords: Mapping[str, Any]
 ) -> Arrangement | None:
-    """What calls like this one apply their function to; None where that takes more than tensors first, and constants after them."""
+    """Return what calls like this one apply their function to; None where that takes more than tensors first, and constants after them."""
     tensors = 0
     while tensors < len(arguments) and isinstance(arguments[tensors], Tensor):
         tensors += 1
@@ -258,12 +258,12 @@ def arrangement(
 
 
 def rehearsal(record: Op | Composite, name: str, signature: Signature, tensors: int) -> Arrangement | None:
-    """What a call with so many tensors alone applies its function to."""
+    """Return what a call with so many tensors alone applies its function to."""
     return _rehearsed(False, record, name, signature, tensors, (), (), ())
 
 
 def _kind(argument: Any) -> type | None:
-    """What distinguishes arguments that are equal (1, 1.0, True); None for those that are no constants of a call."""
+    """Return what distinguishes arguments that are equal (1, 1.0, True); None for those that are no constants of a call."""
     kind = type(argument)
     if kind is int or kind is bool or argument is None or kind is str:
         return kind

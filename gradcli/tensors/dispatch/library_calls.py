@@ -57,7 +57,7 @@ def named_results(name: str, fields: tuple[str, ...], parts: tuple[Any, ...]) ->
 
 
 def in_float32(record: Composite, operands: list[Any], apply: Callable[[list[Any]], Any]) -> Any:
-    """What a function gives of operands in float32, in the dtype that they had; None where it is to compute with them as they are.
+    """Return what a function gives of operands in float32, in the dtype that they had; None where it is to compute with them as they are.
 
     It is where a result shows an operand's memory: such functions move entries, and round nothing.
     """
@@ -147,7 +147,7 @@ def _of_dtype(result: Any, kind: dtypes.dtype) -> Any:
 
 
 def _of_one_float(arguments: tuple[Any, ...]) -> bool:
-    """Whether all tensors are of one dtype of floats."""
+    """Return whether all tensors are of one dtype of floats."""
     common = None
     for argument in arguments:
         if isinstance(argument, Tensor):
@@ -250,7 +250,7 @@ def _aside(kind: str, part: Any) -> Any:
 
 
 def _shows(result: Tensor, argument: Any) -> bool:
-    """Whether a view is one of an argument, or of a tensor in a list."""
+    """Return whether a view is one of an argument, or of a tensor in a list."""
     if isinstance(argument, (list, tuple)):
         return any(_shows(result, part) for part in argument)
     return isinstance(argument, Tensor) and (result._base is argument or result._base is argument._base)
@@ -343,7 +343,7 @@ def _written(name: str, out: Tensor, result: Tensor) -> Tensor:
 
 
 def missing(name: str, where: str = "torch") -> str:
-    """What to say of a name that PyTorch may have and gradcli does not."""
+    """Return what to say of a name that PyTorch may have and gradcli does not."""
     close = suggestion(name, [*public_names(), *names()])
     hint = f"did you mean '{close}'?" if close else "`gradcli functions` lists what it has"
     return f"gradcli has no {where}.{name}: {hint}"

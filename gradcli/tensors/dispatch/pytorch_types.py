@@ -355,7 +355,7 @@ class Settled(NamedTuple):
 
 
 def settle(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Settled | None:
-    """What a call of one of PyTorch's functions becomes; None where it stays as it is."""
+    """Return what a call of one of PyTorch's functions becomes; None where it stays as it is."""
     name = bare(name)
     rule = "common" if name in _DIVISIONS else RESULTS.get(name)
     if rule == "value":

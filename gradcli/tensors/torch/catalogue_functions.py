@@ -136,7 +136,7 @@ def einsum(equation: Any, *operands: Any) -> Any:
 
 
 def _rearranged(x: Tensor, equation: str) -> Tensor:
-    """What sums nothing is a view: diagonals where a letter is named twice, and axes in the order of the result."""
+    """Return what sums nothing is a view: diagonals where a letter is named twice, and axes in the order of the result."""
     term, arrow, result = equation.replace(" ", "").partition("->")
     if not arrow:
         result = "..." * ("..." in term) + "".join(sorted(term.replace("...", "")))
@@ -159,7 +159,7 @@ def _labels(term: str, unnamed: list[str]) -> list[str]:
 
 
 def _sums(equation: str) -> bool:
-    """Whether a letter of one term's is not in the result."""
+    """Return whether a letter of one term's is not in the result."""
     term, arrow, result = equation.replace(" ", "").partition("->")
     letters = set(term) - {"."}
     return bool(letters - set(result)) if arrow else any(term.count(letter) > 1 for letter in letters)
@@ -221,7 +221,7 @@ def promote_types(first: dtypes.dtype, second: dtypes.dtype) -> dtypes.dtype:
 
 
 def can_cast(found: dtypes.dtype, wanted: dtypes.dtype) -> bool:
-    """Whether results of a dtype may be written to tensors of another one."""
+    """Return whether results of a dtype may be written to tensors of another one."""
     return dtypes.can_cast(dtypes.as_numpy(found), dtypes.as_numpy(wanted))
 
 

@@ -130,7 +130,7 @@ def _forms(made: Sequence[Any]) -> tuple[Any, Any]:
 
 @cache
 def _record(cls: type[Any], inputs: int, outputs: int) -> tuple[Op, type[Any]]:
-    """What stands for a user's function among the operations: its rule is the user's."""
+    """Return what stands for a user's function among the operations: its rule is the user's."""
     names = tuple([f"x{i}" for i in range(inputs)])
     doc = cls.__doc__ or ""
     op = Op(cls.__name__, names, _unregistered, _unregistered, "structural", doc, vjp=_pulled(cls), outputs=outputs, always=True)
@@ -408,7 +408,7 @@ def _moving(cls: type[Function], arguments: tuple[Any, ...], separate: bool) -> 
 
 
 def _is_no_view(tangent: Tensor, given: Sequence[Tensor | None]) -> bool:
-    """Whether a tangent is none of the same memory as one that was given, or that one itself."""
+    """Return whether a tangent is none of the same memory as one that was given, or that one itself."""
     return any(tangent is t for t in given) or not any(t is not None and np.may_share_memory(tangent.array, t.array) for t in given)
 
 

@@ -19,7 +19,7 @@ _GAINS = {
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """What a layer's weights are scaled by before a nonlinearity, so that the variance stays."""
+    """Return what a layer's weights are scaled by before a nonlinearity, so that the variance stays."""
     if nonlinearity == "leaky_relu":
         return math.sqrt(2 / (1 + (0.01 if param is None else param) ** 2))
     if nonlinearity not in _GAINS:

@@ -55,7 +55,7 @@ class FunctionModule:
         return _function(self._record)(*leading, **self._kept(), **further)
 
     def _kept(self) -> dict[str, Any]:
-        """What the function gets of the object, under its names."""
+        """Return what the function gets of the object, under its names."""
         words = self._constructor.parameters
         kept = {name: value for name, value in self._record.defaults.items() if name not in words}
         for parameter in self._record.constructor.parameters:
@@ -71,7 +71,7 @@ class FunctionModule:
         return self.forward(*tensors, **named)
 
     def __repr__(self) -> str:
-        """What the object was told beside its defaults."""
+        """Return what the object was told beside its defaults."""
         told = [
             f"{name}={getattr(self, name)!r}"
             for name, parameter in self._constructor.parameters.items()
@@ -153,7 +153,7 @@ def _function(record: Class) -> Callable[..., Any]:
 
 @cache
 def _has_training(record: Class) -> bool:
-    """Whether the function is told if there is training."""
+    """Return whether the function is told if there is training."""
     name = record.methods[CALL]
     if name in OF_NETWORKS:
         return "training" in inspect.signature(OF_NETWORKS[name]).parameters
@@ -162,7 +162,7 @@ def _has_training(record: Class) -> bool:
 
 @cache
 def _inputs(record: Class) -> inspect.Signature:
-    """What an object is called with: what its function takes, and the constructor does not."""
+    """Return what an object is called with: what its function takes, and the constructor does not."""
     name = record.methods[CALL]
     taken = {parameter.name for parameter in record.constructor.parameters}
     wanted = ["input"]

@@ -222,7 +222,7 @@ def _unique(
 
 
 def _inserted(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
-    """What is put in takes the array's dtype, as in an assignment."""
+    """Return what is put in takes the array's dtype, as in an assignment."""
     given, put = tensor_of(arr), tensor_of(values)
     if put.requires_grad and not given.dtype.is_floating_point:
         said = "insert: floats that require grad cannot be put into whole numbers"

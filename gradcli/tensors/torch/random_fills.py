@@ -340,13 +340,13 @@ def _dropping(change: Callable[[Tensor, Tensor, float], Tensor], lead: Callable[
 
 
 def _scaled(x: Tensor, kept: Tensor, p: float) -> Tensor:
-    """What stays, larger by 1/(1 - p)."""
+    """Return what stays, larger by 1/(1 - p)."""
     result: Tensor = x * (kept / (1 - p) if p < 1 else kept)
     return result
 
 
 def _saturated(x: Tensor, kept: Tensor, p: float) -> Tensor:
-    """What stays, and selu's negative saturation, so that mean and variance are as before."""
+    """Return what stays, and selu's negative saturation, so that mean and variance are as before."""
     scale = 0.0 if p == 1 else 1 / math.sqrt((_SATURATION**2 * p + 1) * (1 - p))
     shift = (kept - 1) * (_SATURATION * scale) + _SATURATION * scale * p
     result: Tensor = x * (kept * scale) + shift

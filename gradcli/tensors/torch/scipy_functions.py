@@ -223,7 +223,7 @@ UFUNCS = {name.removeprefix("special."): made for name, made in MADE.items() if 
 
 @cache
 def scipy_function(path: str) -> Any:
-    """What stands at a path of SciPy's: a function, or a distribution with its functions.
+    """Return what stands at a path of SciPy's: a function, or a distribution with its functions.
 
     Raises AttributeError if there is nothing.
     """

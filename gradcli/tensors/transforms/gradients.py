@@ -107,7 +107,7 @@ class Own:
         self.nodes: set[Node] = {x.gradient_node() for x in tensors}
 
     def are_all(self, results: Iterable[Any]) -> bool:
-        """Whether results lead to no other tensor that requires grad."""
+        """Return whether results lead to no other tensor that requires grad."""
         roots = []
         for result in results:
             for tensor in _with_tangents(result):

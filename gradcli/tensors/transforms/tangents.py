@@ -140,7 +140,7 @@ def jacfwd(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
 
 
 def _one_after_the_other(push: Callable[..., Any], basis: Any, written: Written) -> Any:
-    """What `vmap` would give, where a function decides by entries or writes to what all columns share."""
+    """Return what `vmap` would give, where a function decides by entries or writes to what all columns share."""
     ends, spec = flatten(basis)
     found: list[Any] = []
     for i in range(len(ends[0].array)):
@@ -305,7 +305,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
-    """What a tensor is and how it moves at the dual level."""
+    """Return what a tensor is and how it moves at the dual level."""
     if not _entered:
         return UnpackedDualTensor(tensor, None)
     if not isinstance(tensor, Tensor):
