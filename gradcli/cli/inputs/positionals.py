@@ -79,6 +79,15 @@ def is_stream(path: str) -> bool:
     return path == "-" or (os.path.exists(path) and not os.path.isfile(path))
 
 
+def read_expressions_from_standard_input(files: list[str], nothing: UsageError) -> None:
+    """Add standard input to the files, where nothing else is named. Raises ``nothing`` where there is none."""
+    if sys.stdin is None or sys.stdin.closed:
+        raise nothing
+    if sys.stdin.isatty():
+        say("reading expressions from the terminal; end with Ctrl-D")
+    files.append("-")
+
+
 def eval_inputs(request: Request) -> Inputs:
     """Return what ``gradcli eval`` reads: standard input, if nothing else is named. Raises UsageError."""
     expression: str | None = None
@@ -98,11 +107,7 @@ def eval_inputs(request: Request) -> Inputs:
                 help="quote the expression as a whole; write a binding without spaces around '='",
             )
     if expression is None and not files:
-        if sys.stdin is None or sys.stdin.closed:
-            raise UsageError("nothing to evaluate", help="gradcli eval '3*a**3 - b**2' a=2,3 b=6,4")
-        if sys.stdin.isatty():
-            say("reading expressions from the terminal; end with Ctrl-D")
-        files.append("-")
+        read_expressions_from_standard_input(files, UsageError("nothing to evaluate", help="gradcli eval '3*a**3 - b**2' a=2,3 b=6,4"))
     inputs = Inputs(expression, bindings, files, request.input_format)
     refuse_idle_format(inputs)
     return inputs
@@ -306,11 +311,7 @@ def diff_inputs(request: DiffRequest) -> DiffInputs:
             _refuse_second(expression, text)
     if expression is None and not files:
         _refuse_lost_expression(bindings)
-        if sys.stdin is None or sys.stdin.closed:
-            raise UsageError("nothing to differentiate", help=_EXAMPLE)
-        if sys.stdin.isatty():
-            say("reading expressions from the terminal; end with Ctrl-D")
-        files.append("-")
+        read_expressions_from_standard_input(files, UsageError("nothing to differentiate", help=_EXAMPLE))
     inputs = Inputs(expression, bindings, files, request.input_format)
     refuse_idle_format(inputs)
     return DiffInputs(inputs, tuple(dict.fromkeys(names)) if names else None)

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from gradcli.characters import normalized
-from gradcli.cli.inputs.positionals import BINDING, Inputs, argument_text, bind, programs_of
+from gradcli.cli.inputs.positionals import BINDING, Inputs, argument_text, bind, programs_of, read_expressions_from_standard_input
 from gradcli.cli.request import BoundRequest, PlotRequest
-from gradcli.cli.write.streams import say
 from gradcli.errors import GradcliError, UsageError, one_of
 from gradcli.language.tree import Query
 from gradcli.limits import Limits
@@ -64,11 +63,7 @@ def bound_inputs(request: BoundRequest, limits: Limits) -> BoundInputs:
     if not ranges:
         raise UsageError("no name has a range", help=BOUND_EXAMPLE)
     if expression is None and not files:
-        if sys.stdin is None or sys.stdin.closed:
-            raise UsageError("nothing to bound", help=BOUND_EXAMPLE)
-        if sys.stdin.isatty():
-            say("reading expressions from the terminal; end with Ctrl-D")
-        files.append("-")
+        read_expressions_from_standard_input(files, UsageError("nothing to bound", help=BOUND_EXAMPLE))
     inputs = Inputs(expression, bindings, files)
     programs = programs_of(inputs, limits, request.dtype, 0, request.dialect)
     box = {name: ends_of(name, text, programs) for name, text in ranges.items()}
@@ -153,11 +148,7 @@ def plot_inputs(request: PlotRequest, limits: Limits) -> PlotInputs:
         ranges[name] = bare[0]
     _refuse_ranges(ranges, bindings)
     if expression is None and not files:
-        if sys.stdin is None or sys.stdin.closed:
-            raise UsageError("nothing to plot", help=PLOT_EXAMPLE)
-        if sys.stdin.isatty():
-            say("reading expressions from the terminal; end with Ctrl-D")
-        files.append("-")
+        read_expressions_from_standard_input(files, UsageError("nothing to plot", help=PLOT_EXAMPLE))
     inputs = Inputs(expression, bindings, files)
     programs = programs_of(inputs, limits, request.dtype, request.random_state or 0, request.dialect)
     box = {name: _ends(name, text, programs) for name, text in ranges.items()}
