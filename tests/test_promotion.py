@@ -94,7 +94,7 @@ def agree(wanted: Any, got: Any) -> bool:
         ("i.std()", RuntimeError, "std and var: the dtype must be one of floats, not int64"),
         ("i.add_(1.5)", RuntimeError, "result type Float can't be cast to the desired output type Long"),
         ("b.add_(i)", RuntimeError, "result type Long can't be cast to the desired output type Bool"),
-        ("torch.add(i, i, alpha=1.5)", RuntimeError, "add: alpha is no number of int64, as the result is"),
+        ("torch.add(i, i, alpha=1.5)", RuntimeError, "add: alpha must not be 1.5 where the result is int64"),
         ("torch.lerp(i.float(), i.double(), 0.5)", RuntimeError, "lerp: the tensors must have one dtype, not float32 and float64"),
         ("torch.heaviside(i, i.float())", RuntimeError, "heaviside: the tensors must have one dtype, not int64 and float32"),
         ("torch.nn.functional.one_hot(i.int())", RuntimeError, "one_hot is only applicable to index tensor of type LongTensor."),

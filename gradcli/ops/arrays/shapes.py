@@ -129,7 +129,8 @@ def _reshape_shape(old: Shape, shape: Any) -> Shape:
     if wanted.count(-1) == 1 and known and size % known == 0:
         return tuple(size // known if n == -1 else n for n in wanted)
     if any(n < 0 for n in wanted) or known != size:
-        raise ShapeError(f"cannot reshape an array of shape {old} into {wanted}")
+        why = ", because the unspecified dimension size -1 can be any value" if not (known or size) else ""
+        raise ShapeError(f"cannot reshape an array of shape {old} into {wanted}{why}")
     return wanted
 
 

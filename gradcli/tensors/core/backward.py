@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
@@ -121,13 +122,13 @@ def run(
     check: Any = None
     if state.anomaly:
         check = check_backward
-    recording, constants = state.recording, dtypes.set_constants(None)
-    state.recording = create_graph
+    recording, outer, constants = state.recording, state.run, dtypes.set_constants(None)
+    state.recording, state.run = create_graph, (needed, defaultdict(dict))
     try:
         with np.errstate(all="ignore"):
             sweep(order, adjoints, watched(pull) if state.anomaly else pull, _cast_tensor if tensors else _cast)
     finally:
-        state.recording = recording
+        state.recording, state.run = recording, outer
         dtypes.set_constants(constants)
     return found
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 Hooks = dict["RemovableHandle", Callable[..., Any]]  # in the order in which they were registered
@@ -26,3 +26,14 @@ class RemovableHandle:
 
     def __exit__(self, *exception: object) -> None:
         self.remove()
+
+
+class RemovableHandles(RemovableHandle):
+    """Removes several hooks."""
+
+    def __init__(self, handles: Iterable[RemovableHandle]) -> None:
+        self._handles = list(handles)
+
+    def remove(self) -> None:
+        for handle in self._handles:
+            handle.remove()

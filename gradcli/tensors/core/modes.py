@@ -54,6 +54,7 @@ class _State(threading.local):
     multithreading = True
     recorder: Any = None  # is told of every operation, while a function is traced
     before_writing: Any = None  # is told of every tensor before it is written to
+    run: Any = None  # nodes of the backward pass that is under way, and what hooks on several tensors have received in it
     interpreter: Any = None  # applies operations in place of the slow path, while some tensors are batched or have tangents
     forward_levels: tuple[Any, ...] = ()  # at which tensors have tangents, the innermost last
     transforms = 0  # functions of torch.func that are under way, which alone may make inputs

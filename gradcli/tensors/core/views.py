@@ -43,12 +43,12 @@ def stands_in_order(array: Any) -> bool:
 
 def distance(array: np.ndarray, other: np.ndarray) -> int:
     """How many entries after another's first one an array's first one is."""
-    return (_address(array) - _address(other)) // array.itemsize
+    return (address(array) - address(other)) // array.itemsize
 
 
-def _address(array: np.ndarray) -> int:
-    address: int = array.__array_interface__["data"][0]
-    return address
+def address(array: np.ndarray) -> int:
+    """Return where in memory an array's first entry is."""
+    return array.ctypes.data
 
 
 def start(array: np.ndarray) -> int:

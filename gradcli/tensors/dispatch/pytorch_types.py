@@ -410,14 +410,16 @@ def _scaled(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) ->
     alpha, tensors = keywords.get("alpha", 1), [a for a in arguments if isinstance(a, Tensor)]
     numbers = all(isinstance(a, (Tensor, bool, int, float)) for a in arguments)
     numbers = numbers and isinstance(alpha, (bool, int, float))
-    if len(arguments) != 2 or not numbers or not tensors or (name == "rsub" and len(tensors) < 2):
+    if len(arguments) != 2 or not numbers or (name == "rsub" and len(tensors) < 2):
         return None
     kind = dtypes.of_numpy(_common(arguments))
     if kind.is_floating_point and not isinstance(alpha, bool):
         return None
-    if isinstance(alpha, float) or (isinstance(alpha, bool) and kind is not dtypes.bool_):
-        raise RuntimeError(f"{name}: alpha is no number of {kind.name}, as the result is")
-    if alpha == 1 and isinstance(arguments[0], Tensor):
+    if isinstance(alpha, bool) and kind is not dtypes.bool_:
+        raise RuntimeError(f"{name}: Boolean alpha only supported for Boolean results")
+    if isinstance(alpha, float):
+        raise RuntimeError(f"{name}: alpha must not be {alpha!r} where the result is {kind.name}")
+    if not tensors or (alpha == 1 and isinstance(arguments[0], Tensor)):
         return None
     given = [a if isinstance(a, Tensor) else Tensor(np.asarray(a)) for a in arguments]
     return Settled(_in_dtype(given, kind), {**keywords, "alpha": int(alpha)}, kind)

@@ -12,6 +12,7 @@ from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.levels import by_example
 from gradcli.tensors.core.modes import check_device
 from gradcli.tensors.core.tensor import Tensor
+from gradcli.tensors.core.views import address
 from gradcli.tensors.dispatch.checked_calls import checked
 
 
@@ -196,7 +197,7 @@ _OF_TENSORS: dict[str, Callable[..., Any]] = {
 PLAIN_METHODS: dict[str, Callable[..., Any]] = {
     **_OF_TENSORS, "size": lambda x, dim=None: x.shape if dim is None else x.array.shape[dim],
     **dict.fromkeys(("dim", "ndimension"), lambda x: x.array.ndim), "nelement": _OF_TENSORS["numel"],
-    "element_size": lambda x: x.array.itemsize,
+    "element_size": lambda x: x.array.itemsize, "data_ptr": lambda x: address(x.array),
 }  # fmt: skip
 METHODS = {name: by_example(function) for name, function in _OF_ENTRIES.items()}
 FUNCTIONS: dict[str, Callable[..., Any]] = {

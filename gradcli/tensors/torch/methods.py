@@ -89,7 +89,7 @@ def _rearranged(name: str) -> Callable[..., Tensor]:
     """In-place methods that change a tensor's shape, not its entries."""
 
     def change(x: Tensor, *arguments: Any, **keywords: Any) -> Tensor:
-        return rearranged(x, lambda now: call(name, TORCH, (now, *arguments), keywords))
+        return rearranged(x, lambda now: getattr(now, name)(*arguments, **keywords))
 
     return change
 
@@ -99,7 +99,7 @@ IN_PLACE: dict[str, Callable[..., Tensor]] = {
     "index_put_": _index_put,
     "fill_": _filled,
     "zero_": _zeroed,
-    **{f"{name}_": _rearranged(name) for name in ("t", "squeeze", "unsqueeze", "transpose", "swapaxes", "swapdims")},
+    **{f"{name}_": _rearranged(name) for name in ("t", "squeeze", "unsqueeze", "transpose", "swapaxes", "swapdims", "as_strided")},
 }
 
 
