@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import copyreg
-from collections.abc import Mapping
-from functools import cache, partial
+from collections.abc import Callable, Mapping
+from functools import cache
 from importlib import import_module
 from inspect import CO_VARARGS
 from types import MappingProxyType, ModuleType
@@ -107,36 +107,41 @@ def composite(name: str, operands: str, body: Function, *, doc: str, **record: A
     return found
 
 
-def function(body: Function | None = None, *, name: str = "", **record: Any) -> Any:
-    """Register a function by its definition, in the form of a decorator.
+def function(name: str = "", scalars: str = "", **record: Any) -> Callable[[Function], Composite]:
+    """Register a function by its definition, which this decorates.
 
     Its positional parameters are the operands, which may be left out if their default is None, and ``*more`` any number of them.
     Those by keyword only are the static parameters, required if they have no default. The docstring is its documentation.
 
-    name    its name in the language, where it is not that of the definition (without an underscore at the end)
-    record  fields of `Composite`; and for each library that calls it otherwise, by its name, the signature there
+    name     its name in the language, where it is not that of the definition (without an underscore at the end)
+    scalars  the static parameters that are numbers of the formula
+    record   other fields of `Composite`; and for each library that calls it otherwise, by its name, the signature there
     """
-    if body is None:
-        return partial(function, name=name, **record)
-    code, defaults, libraries = body.__code__, body.__kwdefaults__ or {}, record.keys() & LIBRARIES
-    names, keys = code.co_varnames[: code.co_argcount], code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
-    rest = code.co_varnames[len(names) + len(keys)] if code.co_flags & CO_VARARGS else ""
-    name = name or body.__name__.rstrip("_")
-    for library in libraries:
-        declare(library, **{name: signature(name, record.pop(library))})
-    found = Composite(
-        name,
-        names or (rest,) * bool(rest),
-        body,
-        " ".join((body.__doc__ or "").split()),
-        static=MappingProxyType({key: defaults.get(key, REQUIRED) for key in keys}),
-        variadic=bool(rest) and not names,
-        rest=rest if names else "",
-        optional=frozenset(names[len(names) - len(body.__defaults__ or ()) :]),
-        scalars=frozenset(record.pop("scalars", "").split()),
-        **grouped(record, "torch"),
-    )
-    return register(found)
+
+    def define(body: Function) -> Composite:
+        code, defaults = body.__code__, body.__kwdefaults__ or {}
+        names, keys = code.co_varnames[: code.co_argcount], code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
+        rest = code.co_varnames[len(names) + len(keys)] if code.co_flags & CO_VARARGS else ""
+        called = name or body.__name__.rstrip("_")
+        for library in LIBRARIES & record.keys():
+            declare(library, **{called: signature(called, record.pop(library))})
+        found: Composite = register(
+            Composite(
+                called,
+                names or (rest,) * bool(rest),
+                body,
+                " ".join((body.__doc__ or "").split()),
+                static=MappingProxyType({key: defaults.get(key, REQUIRED) for key in keys}),
+                variadic=bool(rest) and not names,
+                rest=rest if names else "",
+                optional=frozenset(names[len(names) - len(body.__defaults__ or ()) :]),
+                scalars=frozenset(scalars.split()),
+                **grouped(record, "torch"),
+            )
+        )
+        return found
+
+    return define
 
 
 def composition(name: str, operands: str, body: Function, *, doc: str = "", scalars: str = "", **record: Any) -> Composite:

@@ -130,7 +130,7 @@ def cartesian_prod(*arrays: Any) -> Any:
     return reshape(stack(*_meshgrid(*arrays, indexing="ij", sparse=False), axis=-1), shape=(-1, len(arrays)))
 
 
-@function
+@function()
 def combinations(x: Any, *, r: int = 2, with_replacement: bool = False) -> Any:
     """All r-tuples of entries of a vector, as rows."""
     if len(x.shape) != 1 or r < 0:

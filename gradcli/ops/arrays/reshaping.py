@@ -31,7 +31,7 @@ def _t(x: Any) -> Any:
     return transpose(x, axes=None) if len(x.shape) == 2 else x
 
 
-@function
+@function()
 def flatten(x: Any, *, start_dim: int = 0, end_dim: int = -1) -> Any:
     """Axes from start_dim to end_dim as one."""
     if not x.shape:
@@ -44,7 +44,7 @@ def flatten(x: Any, *, start_dim: int = 0, end_dim: int = -1) -> Any:
     return reshape(x, shape=(*x.shape[:first], math.prod(x.shape[first : last + 1]), *x.shape[last + 1 :]))
 
 
-@function
+@function()
 def ravel(x: Any) -> Any:
     """All entries along one axis."""
     return reshape(x, shape=(-1,))
@@ -56,7 +56,7 @@ t = composite(
 )  # fmt: skip
 
 
-@function
+@function()
 def squeeze(x: Any, *, axis: Any = None) -> Any:
     """Axes of one entry removed."""
     if axis is not None and any(x.shape[a] != 1 for a in axes_of(axis, len(x.shape))):
@@ -131,7 +131,7 @@ def expand(x: Any, *, shape: Shape) -> Any:
     return broadcast_to(x, shape=(*shape[:lead], *(old if n == -1 else n for n, old in zip(shape[lead:], x.shape, strict=True))))
 
 
-@function
+@function()
 def expand_as(x: Any, y: Any) -> Any:
     """x broadcast to the shape of y."""
     return broadcast_to(x, shape=y.shape)
@@ -151,7 +151,7 @@ def common_shape(*arrays: Any) -> Shape:
         raise ShapeError(f"shapes {' and '.join(str(tuple(x.shape)) for x in arrays)} do not broadcast together") from None
 
 
-@function
+@function()
 def broadcast_tensors(*arrays: Any) -> tuple[Any, ...]:
     """A tuple of the arrays in their common shape."""
     shape = common_shape(*arrays)
@@ -212,7 +212,7 @@ movedim = composite(
 )  # fmt: skip
 
 
-@function
+@function()
 def rollaxis(x: Any, *, axis: int, start: int = 0) -> Any:
     """An axis moved back to before the axis start."""
     place, n = one_axis(axis, len(x.shape)), len(x.shape)

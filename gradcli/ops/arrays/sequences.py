@@ -257,7 +257,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = None, *, axis: int = -1) -> Any:
     return sum_(areas, axis=place)
 
 
-@function
+@function()
 def cumulative_trapezoid(y: Any, x: Any = None, dx: Any = None, *, axis: int = -1) -> Any:
     """The areas under sampled values up to each of them."""
     areas, place = _areas("cumulative_trapezoid", y, x, dx, axis)
@@ -321,13 +321,13 @@ composite(
 )  # fmt: skip
 
 
-@function
+@function()
 def ediff1d(x: Any) -> Any:
     """The differences of neighbours among all entries, in a row."""
     return diff(reshape(x, shape=(-1,)), n=1, axis=0)
 
 
-@function
+@function()
 def polymul(a: Any, b: Any) -> Any:
     """The product of two polynomials, the highest coefficients first."""
     return convolve(_vector(a), _vector(b), mode="full")
@@ -337,7 +337,7 @@ composite("polyadd", "a b", _added(1.0), doc="The sum of two polynomials, the hi
 composite("polysub", "a b", _added(-1.0), doc="The difference of two polynomials, the highest coefficients first.")
 
 
-@function
+@function()
 def polyder(p: Any, *, m: int = 1) -> Any:
     """The m-th derivative of a polynomial, the highest coefficient first."""
     if m < 0:
@@ -349,7 +349,7 @@ def polyder(p: Any, *, m: int = 1) -> Any:
     return p
 
 
-@function
+@function()
 def polyint(p: Any, *, m: int = 1) -> Any:
     """A polynomial integrated m times, the highest coefficient first, constants 0."""
     nodes_for(2 * m, "polyint")

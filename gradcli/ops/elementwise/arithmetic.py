@@ -256,7 +256,7 @@ def round_decimals(x: Any, *, decimals: int = 0) -> Any:
     return rint(x) if not decimals else rint(x * unit) / unit if decimals > 0 else rint(x / unit) * unit
 
 
-@function
+@function()
 def frac(x: Any) -> Any:
     """What x has beyond its integer towards 0; the derivative is 1."""
     return x - trunc(x)

@@ -152,7 +152,7 @@ def fmax(x: Any, y: Any) -> Any:
     return where(logical_or(greater_equal(x, y), isnan(y)), x, y)
 
 
-@function
+@function()
 def fmin(x: Any, y: Any) -> Any:
     """The smaller of two values, ignoring NaN; of equal ones the first, which gets the gradient."""
     return where(logical_or(less_equal(x, y), isnan(y)), x, y)

@@ -157,7 +157,7 @@ log1p = elementwise(
 )
 
 
-@function
+@function()
 def exp10(x: Any) -> Any:
     """10 to the power x."""
     return 10.0**x

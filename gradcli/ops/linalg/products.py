@@ -250,7 +250,7 @@ def _chain(*matrices: Any) -> Any:
     return product
 
 
-@function
+@function()
 def vdot(x: Any, y: Any) -> Any:
     """The inner product of all entries, in order."""
     return dot(reshape(x, shape=(-1,)), reshape(y, shape=(-1,)))

@@ -322,7 +322,7 @@ def prelu(x: Any, weight: Any) -> Any:
     return where(greater(x, 0), x, slope * x)
 
 
-@function
+@function()
 def glu(x: Any, *, axis: int = -1) -> Any:
     """One half of the entries along an axis, times the sigmoid of the other."""
     place = one_axis(axis, len(x.shape))

@@ -220,7 +220,7 @@ def rel_entr(x: Any, y: Any) -> Any:
     return where(beyond, math.inf, where(equal(x, 0), 0.0, xlogy(x, x / y)))
 
 
-@function
+@function()
 def log_expit(x: Any) -> Any:
     """The logarithm of sigmoid(x), without underflow."""
     return -softplus(-x)
@@ -243,13 +243,13 @@ def _unlogged(y: Any, lmbda: Any) -> Any:
     return where(equal(lmbda, 0), y * (1 - lmbda * y / 2 + square(lmbda * y) / 3), log1p(lmbda * y) / lmbda)
 
 
-@function
+@function()
 def inv_boxcox(y: Any, lmbda: Any) -> Any:
     """The inverse of boxcox by x."""
     return exp(_unlogged(y, lmbda))
 
 
-@function
+@function()
 def inv_boxcox1p(y: Any, lmbda: Any) -> Any:
     """The inverse of boxcox1p by x."""
     return expm1(_unlogged(y, lmbda))
@@ -264,7 +264,7 @@ def _huber(delta: Any, r: Any) -> Any:
 huber = composite("huber", "delta r", _huber, doc="scipy.special.huber: r**2/2 up to delta, delta*(abs(r) - delta/2) beyond.")
 
 
-@function
+@function()
 def pseudo_huber(delta: Any, r: Any) -> Any:
     """delta**2*(sqrt(1 + (r/delta)**2) - 1), a smooth huber."""
     return where(less(delta, 0), math.inf, square(delta) * _root(square(r / delta)))
@@ -275,7 +275,7 @@ def _root(x: Any) -> Any:
     return x / (1 + sqrt(1 + x))
 
 
-@function
+@function()
 def cosm1(x: Any) -> Any:
     """cos(x) - 1, without its cancellation."""
     return -2 * square(sin(x / 2))
@@ -287,7 +287,7 @@ def powm1(x: Any, y: Any) -> Any:
     return expm1(xlogy(y, x))
 
 
-@function
+@function()
 def rgamma(x: Any) -> Any:
     """1/gamma(x)."""
     return 1 / gamma(x)
