@@ -84,9 +84,3 @@ class Opened(Operand):
             return np.asarray(operand.reference(self.m.m), dtype=object)
         array = np.asarray(operand)
         return self.m.map(lambda x: self.m.m.mpf(float(x)), array) if array.dtype.kind == "f" else array.astype(object)
-
-
-def open_definition(body: Any, m: Any, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
-    """Return what the definition of a function makes of arrays of numbers of a domain."""
-    found = body(*[None if x is None else Opened(m, x) for x in operands], **static)
-    return tuple(part.array for part in found) if isinstance(found, tuple) else found.array

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copyreg
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from inspect import CO_VARARGS
 from types import MappingProxyType, ModuleType
@@ -137,7 +137,7 @@ def function(name: str = "", scalars: str = "", vjp: Function | None = None, **r
         if vjp is not None:
             parts = {} if "axes" in record else {"parts": body}
             return register(
-                Op(called, operands, reference=_opening(body), kind="structural", vjp=vjp, **fields, **grouped({**parts, **record}))
+                Op(called, operands, reference=partial(_opened, body), kind="structural", vjp=vjp, **fields, **grouped({**parts, **record}))
             )
         others = {"rest": rest if names else "", "scalars": frozenset(scalars.split()), **grouped(record, "torch")}
         return register(Composite(called, operands, body, **fields, **others))
@@ -145,15 +145,9 @@ def function(name: str = "", scalars: str = "", vjp: Function | None = None, **r
     return define
 
 
-def _opening(body: Function) -> Function:
-    """Return the reference of a function that has a definition."""
-
-    def reference(m: Any, *operands: Any, **static: Any) -> Any:
-        from gradcli.ops.operands import open_definition
-
-        return open_definition(body, m, operands, static)
-
-    return reference
+def _opened(body: Function, m: Any, *operands: Any, **static: Any) -> Any:
+    """Return what the definition of a function is in a domain of numbers."""
+    return m.opened(body, operands, static)
 
 
 def composition(name: str, operands: str, body: Function, *, doc: str = "", scalars: str = "", **record: Any) -> Composite:
