@@ -127,7 +127,7 @@ def function(name: str = "", scalars: str = "", vjp: Function | None = None, **r
         called = name or body.__name__.rstrip("_")
         for library in () if vjp else LIBRARIES & record.keys():
             declare(library, **{called: signature(called, record.pop(library))})
-        fields = {
+        fields: dict[str, Any] = {
             "doc": " ".join((body.__doc__ or "").split()),
             "static": MappingProxyType({key: defaults.get(key, REQUIRED) for key in keys}),
             "variadic": bool(rest) and not names,
@@ -139,8 +139,8 @@ def function(name: str = "", scalars: str = "", vjp: Function | None = None, **r
             return register(
                 Op(called, operands, reference=partial(_opened, body), kind="structural", vjp=vjp, **fields, **grouped({**parts, **record}))
             )
-        others = {"rest": rest if names else "", "scalars": frozenset(scalars.split()), **grouped(record, "torch")}
-        return register(Composite(called, operands, body, **fields, **others))
+        fields |= {"rest": rest if names else "", "scalars": frozenset(scalars.split())}
+        return register(Composite(called, operands, body, **fields, **grouped(record, "torch")))
 
     return define
 

@@ -400,11 +400,13 @@ def _cross_shape(x: Shape, y: Shape) -> Shape:
     return np.broadcast_shapes(x, y)
 
 
+def _vector_product_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    return vector_product(y, cotangent) if wanted[0] else None, vector_product(cotangent, x) if wanted[1] else None
+
+
 @function(
     shape=_cross_shape, forward=_cross, saves=("x", "y"), core_dims=(1, 1), public=False,
-    vjp=lambda wanted, cotangent, out, x, y: (
-        vector_product(y, cotangent) if wanted[0] else None, vector_product(cotangent, x) if wanted[1] else None
-    ),
+    vjp=_vector_product_vjp,
     backward="LinalgCross", ulps=4, extended=Whole("products.VECTOR_PRODUCT"),
     carries=lambda m, out, x, y, e, f: _sizes(m.abs(x) + e, m.filled(f, y)) + _sizes(m.filled(e, x), m.abs(y)),
     rounds=lambda m, out, x, y: 3 * _sizes(m.abs(x), m.abs(y)),

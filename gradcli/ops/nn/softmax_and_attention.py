@@ -50,6 +50,10 @@ def _plain(x: Any, **axes: Any) -> Any:
     return logsumexp(x, **axes)
 
 
+def _exponential_of_difference(axis: Any, keepdims: bool) -> tuple[Op, dict[str, Any]]:
+    return softmax, {"axis": axis}
+
+
 logsumexp: Op = reduction(
     "logsumexp",
     _logsumexp,
@@ -61,7 +65,7 @@ logsumexp: Op = reduction(
     rounds=carried.logsumexp_rounds,
     extended=extended.LOGSUMEXP,
     parts=_logsumexp_of_entries,
-    less=lambda axis, keepdims: (softmax, {"axis": axis}),
+    less=_exponential_of_difference,
     doc="log(sum(exp(x))), without overflow.",
     stated="axis",
     wider=composition(
