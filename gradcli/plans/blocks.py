@@ -183,7 +183,8 @@ class BlockWriter:
         self._views: dict[Any, str] = {}
         self._counts: dict[Axis, str] = {}
         self._bytes = 0  # of what is read and written in place, for each slice
-        accesses = [(view.places, node.shape) for node, view in (*nest.outputs.items(), *nest.given.values())]
+        accesses: list[tuple[Sequence[Part], Shape]] = []
+        accesses += [(view.places, node.shape) for node, view in (*nest.outputs.items(), *nest.given.values())]
         accesses += [(item.parts, item.node.shape) for item in nest.items if item.what == "read" and item.node is not None]
         self.frame = Frame(nest.outer, accesses, [axis for item in self.computed for axis in item.space])
 
