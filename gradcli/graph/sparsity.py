@@ -363,7 +363,7 @@ class Dependence(Domain[Any]):
 
     def _by_parts(self, node: Expr, op: Op, operands: Sequence[Any]) -> Any:
         """Return what it is made of."""
-        if op.loops.parts is None:
+        if op.loops.parts is None or op.outputs > 1:
             return None
         made = op.loops.parts(*node.operands, **node.static)
         known: dict[Expr, Any] = {o: x for o, x in zip(node.operands, operands, strict=True) if o is not None}
