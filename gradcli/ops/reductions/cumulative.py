@@ -19,7 +19,7 @@ from gradcli.ops.elementwise.logic import equal, greater_equal, isnan, not_equal
 from gradcli.ops.extended import Whole
 from gradcli.ops.facts import Function
 from gradcli.ops.reductions import carried, extended
-from gradcli.ops.registry import composite, structural
+from gradcli.ops.registry import composite, find, structural
 from gradcli.ops.spec import REQUIRED, Op
 from gradcli.ops.writing import Shape, axes_of, one_axis, witness
 
@@ -55,20 +55,19 @@ def _put_back(rows: Any, shape: Shape, axes: tuple[int, ...]) -> Any:
     return transpose(reshape(rows, shape=tuple(shape[a] for a in order)), axes=tuple(np.argsort(order).tolist()))
 
 
-def _cumsum_composed(x: Any, axis: int | None) -> Any:
-    from gradcli.ops.reductions.sums import sum_  # which imports this file
+# What follows finds sum and prod by their names, as their file imports this one.
 
+
+def _cumsum_composed(x: Any, axis: int | None) -> Any:
     if axis is None or not x.shape:
         x, axis = reshape(x, shape=(-1,)), 0
     axes = (axis % len(x.shape),)
-    return _put_back(sum_(_chosen_from(x, axes, greater_equal, 0.0), axis=-1), x.shape, axes)
+    return _put_back(find("sum")(_chosen_from(x, axes, greater_equal, 0.0), axis=-1), x.shape, axes)
 
 
 def _exclusive_composed(x: Any, axis: Any) -> Any:
-    from gradcli.ops.reductions.sums import prod
-
     axes = axes_of(axis, len(x.shape))
-    return _put_back(prod(_chosen_from(x, axes, not_equal, 1.0), axis=-1), x.shape, axes)
+    return _put_back(find("prod")(_chosen_from(x, axes, not_equal, 1.0), axis=-1), x.shape, axes)
 
 
 cumsum = structural(
