@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.carrying import on_arrays
-
 _SMALL = 8  # rows up to which a derivative row by row is quick
 
 
@@ -43,13 +41,11 @@ def _solved(inverse: Any, off: Any, right: Any) -> Any:
     return np.where(np.isfinite(rest), (first + rest * np.max(first, axis=-2, keepdims=True, initial=0.0)) * (1 + rest), np.inf)
 
 
-@on_arrays
 def inverse(m: Any, out: Any, x: Any, e: Any, **_: Any) -> Any:
     off = m.filled(e, x)
     return _solved(out, off, off @ np.abs(out))
 
 
-@on_arrays
 def solution(m: Any, out: Any, x: Any, y: Any, e: Any, f: Any) -> Any:
     vector = np.ndim(y) == 1
     result, right = (out[..., None], np.broadcast_to(f, np.shape(y))[..., None]) if vector else (out, f)
@@ -63,14 +59,12 @@ def _triangle(x: Any, upper: bool, *, unit: bool = False) -> Any:
     return kept + np.eye(np.shape(x)[-1]) if unit else kept
 
 
-@on_arrays
 def triangular_solution(m: Any, out: Any, x: Any, y: Any, e: Any, f: Any, upper: bool, unitriangular: bool) -> Any:
     off = m.filled(e, x)
     off = np.triu(off, int(unitriangular)) if upper else np.tril(off, -int(unitriangular))
     return _solved(_inverse(_triangle(x, upper, unit=unitriangular)), off, off @ np.abs(out) + f)
 
 
-@on_arrays
 def cholesky_solution(m: Any, out: Any, y: Any, x: Any, f: Any, e: Any, upper: bool) -> Any:
     factor, off = (_triangle(_swap(part) if upper else part, False) for part in (x, m.filled(e, x)))
     size = np.abs(factor)
@@ -97,21 +91,18 @@ def _by_rows(x: Any, off: Any) -> Any:
     return total
 
 
-@on_arrays
 def determinant(m: Any, out: Any, x: Any, e: Any) -> Any:
     off = m.filled(e, x)
     near = np.abs(out) * _relative_determinant(x, off)
     return np.fmin(np.where(np.isnan(near), np.inf, near), _by_rows(x, off))
 
 
-@on_arrays
 def log_determinant(m: Any, out: Any, x: Any, e: Any) -> Any:
     relative = _relative_determinant(x, m.filled(e, x))
     known = relative < 1
     return np.where(known, 0.0, 2.0), np.where(known, -np.log1p(-np.where(known, relative, 0.0)), np.inf)
 
 
-@on_arrays
 def adjugate(m: Any, out: Any, x: Any, e: Any) -> Any:
     """The determinant times the inverse, where there is one; else by the rows that each cofactor is made of."""
     off = m.filled(e, x)
@@ -127,7 +118,6 @@ def adjugate(m: Any, out: Any, x: Any, e: Any) -> Any:
     return np.fmin(np.where(np.isnan(near), np.inf, near), np.broadcast_to(far, np.shape(x)))
 
 
-@on_arrays
 def adjugate_slope(m: Any, out: Any, x: Any, h: Any, e: Any, f: Any) -> Any:
     """By the rows that each cofactor's derivative is made of: one is of h, the others are of x."""
     long, more, along, off = (np.sqrt(np.sum(np.square(part), axis=-1)) for part in (x, m.filled(e, x), h, m.filled(f, h)))
@@ -156,7 +146,6 @@ def _mirrored(off: Any) -> Any:
     return np.maximum(off, _swap(off))
 
 
-@on_arrays
 def cholesky_factor(m: Any, out: Any, x: Any, e: Any, upper: bool) -> Any:
     """L (lower half of L^-1 E L^-T), and its square for the rest."""
     factor = _swap(out) if upper else out
@@ -169,7 +158,6 @@ def cholesky_factor(m: Any, out: Any, x: Any, e: Any, upper: bool) -> Any:
     return _swap(found) if upper else found
 
 
-@on_arrays
 def orthogonal_factors(m: Any, out: Any, x: Any, e: Any) -> Any:
     """Both factors move by no more than a few times what E R^-1 is."""
     off, rows = m.filled(e, x), np.shape(out[1])[-2]
@@ -190,7 +178,6 @@ def _moved_values(norm: Any, first: Any, gaps: Any) -> Any:
     return np.fmin(norm, first + 2 * norm * norm / gaps)
 
 
-@on_arrays
 def eigenvalues(m: Any, out: Any, x: Any, e: Any, **_: Any) -> Any:
     """Values move by no more than the norm of the error; vectors turn by it, over the gaps between values."""
     values, vectors = out
@@ -203,7 +190,6 @@ def eigenvalues(m: Any, out: Any, x: Any, e: Any, **_: Any) -> Any:
     return by_values, np.where(turned < 0.125, np.minimum(first + 16 * turned * turned, 2.0), 2.0)
 
 
-@on_arrays
 def singular_values(m: Any, out: Any, x: Any, e: Any, **_: Any) -> Any:
     left, values, right = out
     off, n = m.filled(e, x), np.shape(values)[-1]
@@ -224,7 +210,6 @@ def _above(x: Any, corner: Any, y: Any) -> Any:
     return np.concatenate([np.concatenate([x, corner], axis=-1), np.concatenate([np.zeros(np.shape(y)), y], axis=-1)], axis=-2)
 
 
-@on_arrays
 def exponential(m: Any, out: Any, x: Any, e: Any) -> Any:
     """exp(|A| + E) - exp(|A|), term by term of the series: a corner of the exponential of twice as many rows."""
     n = np.shape(x)[-1]

@@ -16,7 +16,7 @@ from gradcli.ops.elementwise.arithmetic import chain
 from gradcli.ops.elementwise.exponential import exp, expm1, log, log1p
 from gradcli.ops.elementwise.logic import equal, where
 from gradcli.ops.linalg.products import matmul
-from gradcli.ops.reductions import carried, extended
+from gradcli.ops.reductions import extended
 from gradcli.ops.reductions.carried import reduced
 from gradcli.ops.reductions.sums import is_truth, log_of_scaled_sum, max_, mean, reduction, spread, sum_
 from gradcli.ops.registry import composite, composition, structural
@@ -57,8 +57,6 @@ logsumexp: Op = reduction(
     _logsumexp_vjp,
     saves=("x", "out"),
     ulps=4,
-    between=(),
-    rounds=carried.logsumexp_rounds,
     extended=extended.LOGSUMEXP,
     parts=_logsumexp_of_entries,
     less=lambda axis, keepdims: (softmax, {"axis": axis}),
@@ -112,8 +110,6 @@ softmax: Op = structural(
     stated="axis",
     doc="exp(x)/sum(exp(x)) along an axis (all axes by default, as in scipy.special).",
     ulps=6,
-    carries=carried.softmax,
-    rounds=carried.softmax_rounds,
     parts=_softmax_of_entries,
 )
 
@@ -160,8 +156,6 @@ log_softmax: Op = structural(
     saves=("out",),
     ulps=12,
     extended=extended.LOG_SOFTMAX,
-    carries=carried.log_softmax,
-    rounds=carried.log_softmax_rounds,
     parts=_log_softmax_of_entries,
     raised=_log_softmax_raised,
     stated="axis",

@@ -145,7 +145,7 @@ reversed_horner: Op = structural(
     "reversed_horner", "c x", _horner, witness("reducing.reversed_horner"), vjp=_horner_vjp,
     shape=lambda c, x, axis: np.broadcast_shapes(c, x), static={"axis": 0}, public=False, saves=("x", "out"), ulps=8,
     extended=Whole("running.HORNER"), doc="S with S[i] = c[i] + x[i+1]*S[i+1], from the last entry backwards: the transpose of cumprod.",
-    carries=carried.horner, rounds=carried.horner_rounds,
+    carries=carried.product_of_entries, rounds=carried.horner_rounds,
 )  # fmt: skip
 
 
@@ -185,7 +185,7 @@ def _along(old: Shape, axis: int) -> Shape:
 
 logcumsumexp = structural(
     "logcumsumexp", "x", _logcumsumexp, _logcumsumexp_reference, vjp=_logcumsumexp_vjp, shape=_along, static={"axis": REQUIRED},
-    saves=("x", "out"), between=(), rounds=carried.logcumsumexp_rounds, ulps=8,
+    saves=("x", "out"), between=(), rounds=carried.running_rounds, ulps=8,
     doc="log(cumsum(exp(x))) along an axis, without overflow.",
     extended=Whole("running.LOGCUMSUMEXP"), examples=("logcumsumexp(x, 0)",),
 )  # fmt: skip

@@ -252,7 +252,7 @@ var = reduction(
     "var", _var, witness("reducing.var"), _var_vjp, static={"ddof": 0}, saves=("x",), extended=extended.VAR,
     refuses=pytorch.only_floats("std and var"),
     doc="The variance: the mean squared deviation, divided by n - ddof (NumPy: 0; PyTorch's correction: 1).",
-    ulps=8, carries=carried.var, rounds=carried.var_rounds, parts=_var_of_entries,
+    ulps=8, parts=_var_of_entries,
     wider=_wider("var", "x where? mean?", around("var", _late("sum_"), _late("norm"), root=False), ddof=0),
 )
 
@@ -274,8 +274,7 @@ def _std_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
 
 std = reduction(
     "std", _std, witness("reducing.std"), _std_vjp, static={"ddof": 0}, saves=("x", "out"), ulps=8,
-    carries=carried.std, rounds=carried.std_rounds, parts=_std_of_entries,
-    extended=extended.STD, refuses=pytorch.only_floats("std and var"),
+    parts=_std_of_entries, extended=extended.STD, refuses=pytorch.only_floats("std and var"),
     kinks=(Kink(lambda out: out == 0, "all entries equal", "0"),),
     doc="The standard deviation, the square root of var.",
     wider=_wider("std", "x where? mean?", around("std", _late("sum_"), _late("norm"), root=True), ddof=0),
