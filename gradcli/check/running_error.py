@@ -429,7 +429,7 @@ def _additions(op: Op, out: Any, values: Sequence[Any], static: Mapping[str, Any
 
 
 _TWICE = 2.0
-_MANY = 1 << 10  # results up to which each is differentiated by itself
+_MANY = 1 << 7  # results up to which each is differentiated by itself
 _DIRECTIONS = 3
 _ESTIMATED = 16.0
 _OF_THESE = 2.0**-46  # how far the rounding of two results may take them apart, relative to the largest entry

@@ -109,7 +109,6 @@ adjugate = structural(
     "adjugate", "x", _adjugate, witness("factors.adjugate"), vjp=_adjugate_vjp, shape=_adjugate_shape, saves=("x", "out"), core_dims=(2,),
     work=for_rows(power=4), ulps=64, extended=Whole("spectra.ADJUGATE"),
     doc="The transposed matrix of cofactors: det(x)*inv(x), and defined for singular matrices as well.",
-    carries=perturbation.adjugate,
     numpy="_adjugate({0})",
 )  # fmt: skip
 
@@ -151,7 +150,6 @@ adjugate_jvp = structural(
     "adjugate_jvp", "x h", _adjugate_jvp, witness("factors.adjugate_jvp"), vjp=_adjugate_jvp_vjp,
     shape=_adjugate_shape, saves=("x", "h"), core_dims=(2, 2), public=False, ulps=64,
     extended=Whole("spectra.ADJUGATE_SLOPE"), doc="The derivative of the adjugate in a direction, at singular matrices too.",
-    carries=perturbation.adjugate_slope,
 )  # fmt: skip
 
 
@@ -268,7 +266,6 @@ matrix_exp: Op = structural(
     "matrix_exp", "x", _matrix_exp, witness("factors.matrix_exp"), vjp=_matrix_exp_vjp, shape=_matrix_exp_shape, saves=("x",),
     core_dims=(2,), work=for_rows(15), ulps=64, extended=Whole("products.MATRIX_EXP"), aliases=("expm",), backward="LinalgMatrixExp",
     doc="The exponential of a matrix: the sum of x**k/k!.", examples=("matrix_exp(A)",),
-    carries=perturbation.exponential,
 )  # fmt: skip
 
 
@@ -304,7 +301,6 @@ matrix_exp_jvp: Op = structural(
     saves=("x", "h"), core_dims=(2, 2), work=for_rows(120), public=False, ulps=64,
     extended=Whole("products.MATRIX_EXP_SLOPE"),
     doc="The derivative of the matrix exponential in a direction.",
-    carries=lambda m, out, x, h, e, f: perturbation.exponential_slope(_matrix_exp, x, h, m.filled(e, x), m.filled(f, h)),
 )  # fmt: skip
 
 

@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 
-_SMALL = 8  # rows up to which a derivative row by row is quick
-
 
 def _swap(x: Any) -> Any:
     return np.swapaxes(x, -1, -2)
@@ -103,44 +101,6 @@ def log_determinant(m: Any, out: Any, x: Any, e: Any) -> Any:
     return np.where(known, 0.0, 2.0), np.where(known, -np.log1p(-np.where(known, relative, 0.0)), np.inf)
 
 
-def adjugate(m: Any, out: Any, x: Any, e: Any) -> Any:
-    """The determinant times the inverse, where there is one; else by the rows that each cofactor is made of."""
-    off = m.filled(e, x)
-    if not np.size(x):
-        return off
-    inverse_ = _inverse(x)
-    moved, relative = _solved(inverse_, off, off @ np.abs(inverse_)), _relative_determinant(x, off)[..., None, None]
-    size = np.abs(np.linalg.det(x))[..., None, None]
-    near = size * (moved * (1 + relative) + np.abs(inverse_) * relative)
-    long, more = np.sqrt(np.sum(np.square(x), axis=-1)), np.sqrt(np.sum(np.square(off), axis=-1))
-    rows = np.shape(x)[-1]
-    far = np.stack([_products_moved(np.delete(long, i, -1), np.delete(more, i, -1)) for i in range(rows)], axis=-1)[..., None, :]
-    return np.fmin(np.where(np.isnan(near), np.inf, near), np.broadcast_to(far, np.shape(x)))
-
-
-def adjugate_slope(m: Any, out: Any, x: Any, h: Any, e: Any, f: Any) -> Any:
-    """By the rows that each cofactor's derivative is made of: one is of h, the others are of x."""
-    long, more, along, off = (np.sqrt(np.sum(np.square(part), axis=-1)) for part in (x, m.filled(e, x), h, m.filled(f, h)))
-    rows = np.shape(x)[-1]
-    found = [_slope_moved(*(np.delete(part, i, -1) for part in (long, more, along, off))) for i in range(rows)]
-    return np.broadcast_to(np.stack(found, axis=-1)[..., None, :], np.shape(out)) if rows else out
-
-
-def _slope_moved(long: Any, more: Any, along: Any, off: Any) -> Any:
-    total: Any = np.zeros(np.shape(long * along)[:-1])
-    for r in range(np.shape(long)[-1]):
-        rest, moved = np.delete(long, r, -1), np.delete(more, r, -1)
-        total = total + off[..., r] * np.prod(rest + moved, axis=-1) + along[..., r] * _products_moved(rest, moved)
-    return total
-
-
-def _products_moved(long: Any, more: Any) -> Any:
-    total: Any = np.zeros(np.shape(long)[:-1])
-    for i in range(np.shape(long)[-1]):
-        total = total + np.prod(long[..., :i] + more[..., :i], axis=-1) * more[..., i] * np.prod(long[..., i + 1 :], axis=-1)
-    return total
-
-
 def _mirrored(off: Any) -> Any:
     """Of a symmetric matrix, of which one triangle is read."""
     return np.maximum(off, _swap(off))
@@ -203,26 +163,3 @@ def singular_values(m: Any, out: Any, x: Any, e: Any, **_: Any) -> Any:
     by_left[..., :n] = each[..., None, :]
     by_right[..., :n, :] = each[..., :, None]
     return by_left, by_values, by_right
-
-
-def _above(x: Any, corner: Any, y: Any) -> Any:
-    """The matrix [[x, corner], [0, y]]."""
-    return np.concatenate([np.concatenate([x, corner], axis=-1), np.concatenate([np.zeros(np.shape(y)), y], axis=-1)], axis=-2)
-
-
-def exponential(m: Any, out: Any, x: Any, e: Any) -> Any:
-    """exp(|A| + E) - exp(|A|), term by term of the series: a corner of the exponential of twice as many rows."""
-    n = np.shape(x)[-1]
-    if n <= _SMALL:
-        return None
-    off, size = m.filled(e, x), np.abs(x)
-    return m.at(_above(size + off, off, size))[..., :n, n:]
-
-
-def exponential_slope(exponential_of: Any, x: Any, h: Any, e: Any, f: Any) -> Any:
-    """The same of matrices of twice as many rows, in whose corners the directions stand."""
-    n = np.shape(x)[-1]
-    if n <= _SMALL:
-        return None
-    least, moved = _above(np.abs(x), np.abs(h), np.abs(x)), _above(e, f, e)
-    return exponential_of(_above(least + moved, moved, least))[..., :n, 3 * n :]
