@@ -181,9 +181,7 @@ class Arithmetic:
                 return unsure & (near > 1)
         return unsure
 
-    def _of_infinities(
-        self, op: Op, out: Any, values: Sequence[Any], errors: Sequence[Any], static: Mapping[str, Any], error: Any
-    ) -> Any:
+    def _of_infinities(self, op: Op, out: Any, values: Sequence[Any], errors: Sequence[Any], static: Mapping[str, Any], error: Any) -> Any:
         """What has overflown has no error, since that is no rounding; what is infinite at a pole that errors may have led to has any."""
         led: Any = False
         for e in errors:

@@ -72,13 +72,13 @@ class Reduced(Fixed, Rule):
     value: Function | None = None
 
 
-class Mixed(Fixed, Rule):
-    """A function whose results depend on all entries along an axis.
+class Body(Fixed, Rule):
+    """A function made of other operations, each by its own form: so nothing of its forward pass or of its rule is run.
 
-    pull  ``pull(x, cotangent, sign, **static)``; with the sign 1, of the sizes of cotangents, -1 otherwise
+    body  ``body(*operands, **static)``
     """
 
-    pull: Function
+    body: Function
     value: Function | None = None
 
 

@@ -14,7 +14,7 @@ from gradcli.ops.arrays.shapes import broadcast_to, reshape, transpose
 from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.domains import given
-from gradcli.ops.extended import Whole
+from gradcli.ops.extended import Body, Whole
 from gradcli.ops.linalg import perturbation
 from gradcli.ops.linalg.matrices import (
     as_column,
@@ -191,6 +191,11 @@ def _cholesky_solve_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, y: A
     return back, by_x
 
 
+def _cholesky_solve_of_products(y: Any, x: Any, upper: bool) -> Any:
+    factor = read(x, upper=upper)
+    return solve(matmul(transposed(factor), factor) if upper else matmul(factor, transposed(factor)), y)
+
+
 def _cholesky_solve_shape(y: Shape, x: Shape, upper: bool = False) -> Shape:
     return equations_shape(x, y, "cholesky_solve")
 
@@ -198,7 +203,7 @@ def _cholesky_solve_shape(y: Shape, x: Shape, upper: bool = False) -> Shape:
 cholesky_solve: Op = structural(
     "cholesky_solve", "y x", _cholesky_solve, witness("factors.cholesky_solve"),
     vjp=_cholesky_solve_vjp, shape=_cholesky_solve_shape, static={"upper": False}, saves=("x", "out"), core_dims=(2, 2), ulps=64,
-    extended=Whole("equations.CHOLESKY_SOLVE"), domain=given(has_nonzero_diagonal, "no zeros on the diagonal of x"),
+    extended=Body(_cholesky_solve_of_products), domain=given(has_nonzero_diagonal, "no zeros on the diagonal of x"),
     doc="The z with (x @ x.T) @ z = y, x being lower triangular; with upper, (x.T @ x) @ z = y. The other triangle is not "
     "read, but its gradient is that of the product all the same, as in PyTorch.", examples=("cholesky_solve(b, cholesky(A))",),
     carries=perturbation.cholesky_solution,
@@ -430,7 +435,7 @@ def _complement_vjp(wanted: Any, cotangent: Any, out: Any, x: Any) -> tuple[Any]
 
 complement = structural(
     "complement", "x", _complement, witness("factors.complement"), vjp=_complement_vjp,
-    shape=_complement_shape, core_dims=(2,), ulps=64, public=False, extended=Whole("factors.COMPLEMENT"),
+    shape=_complement_shape, core_dims=(2,), ulps=64, public=False,
     doc="An orthonormal basis of what is orthogonal to all columns, as LAPACK chooses it. Not differentiable, as in PyTorch.",
 )  # fmt: skip
 

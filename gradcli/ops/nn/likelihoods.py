@@ -16,7 +16,7 @@ from gradcli.ops.domains import of
 from gradcli.ops.elementwise.bounds import maximum, minimum
 from gradcli.ops.elementwise.exponential import exp, log, log1p
 from gradcli.ops.elementwise.logic import equal, less, logical_and, not_equal, where
-from gradcli.ops.extended import Whole
+from gradcli.ops.extended import Body, Whole
 from gradcli.ops.nn.losses import check_reduction, loss, total
 from gradcli.ops.nn.softmax_and_attention import log_softmax
 from gradcli.ops.reductions.cumulative import cumsum
@@ -126,7 +126,7 @@ def _bce_shape(x: Shape, y: Shape, weight: Shape | None, pos_weight: Shape | Non
 bce_with_logits = structural(
     "binary_cross_entropy_with_logits", "input target weight pos_weight", _bce, _bce_reference,
     vjp=_bce_vjp, shape=_bce_shape, static={"reduction": "mean"}, optional=frozenset({"weight", "pos_weight"}),
-    saves=("input", "target", "weight", "pos_weight"), ulps=8, extended=Whole("running.LOGITS"),
+    saves=("input", "target", "weight", "pos_weight"), ulps=8, extended=Body(_bce_of_entries),
     doc="-(y*log(sigmoid(x)) + (1 - y)*log(1 - sigmoid(x))) of logits x and targets y, stable for logits of any size; "
     "averaged, summed or not, by reduction.",
     examples=("binary_cross_entropy_with_logits(x, y)",), parts=_bce_of_entries,

@@ -276,35 +276,6 @@ def _triangular_sizes(c: Any, out: Any, x: Any, y: Any, upper: bool, unitriangul
 SOLVE_TRIANGULAR = Formulas(_substituted, _triangular_back, _triangular_sizes)
 
 
-def _lower(x: Any, upper: bool) -> Any:
-    return _triangle(turned(x) if upper else x, False, False)
-
-
-def _cholesky_solve(y: Any, x: Any, upper: bool) -> Any:
-    factor = _lower(x, upper)
-    return substituted(turned(factor), substituted(factor, y, upper=False), upper=True)
-
-
-def _cholesky_solve_back(c: Any, out: Any, y: Any, x: Any, upper: bool) -> tuple[Any, Any]:
-    back, factor = _cholesky_solve(c, x, upper), _lower(x, upper)
-    both = product(back, turned(out))
-    slope = -product(both + turned(both), factor)
-    return back, turned(slope) if upper else slope
-
-
-def _cholesky_solve_sizes(c: Any, out: Any, y: Any, x: Any, upper: bool) -> tuple[Any, Any]:
-    factor = np.abs(_lower(x, upper))
-    inner = np.abs(substituted(_lower(x, upper), unit(x), upper=False))
-    back = product(turned(inner), product(inner, c))
-    back = product(turned(inner), product(inner, product(factor, product(turned(factor), back))))
-    both = product(back, turned(np.abs(out)))
-    slope = product(both + turned(both), factor)
-    return back, turned(slope) if upper else slope
-
-
-CHOLESKY_SOLVE = Formulas(_cholesky_solve, _cholesky_solve_back, _cholesky_solve_sizes)
-
-
 def _lu(x: Any, pivot: bool) -> tuple[Any, Any, Any]:
     factors, order = lu_factors(x, pivot)
     n, m = x.shape[-2:]
