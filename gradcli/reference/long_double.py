@@ -57,7 +57,10 @@ def _opened(rule: Body, node: Expr, operands: list[Any], held: StandIns) -> tupl
     leaves = [None if o is None else graph.leaf("operand", o.shape, o.kind) for o in node.operands]
     root = rule.body(*leaves, **node.static)
     given = {leaf: value for leaf, value in zip(leaves, operands, strict=True) if leaf is not None}
-    return root, leaves, interpret(reachable([root]), LongDoubles(given, "float64", held))
+    table = interpret(reachable([root]), LongDoubles(given, "float64", held))
+    if not np.isfinite(table[root]).all():  # such as a sum of exponentials that has underflown: the function itself may be finite
+        raise NotCovered(f"the body of a function of so many entries, which is not finite: {node.op}")
+    return root, leaves, table
 
 
 def _pulled_through(rule: Body, node: Expr, adjoint: Part, operands: list[Any], held: StandIns) -> Parts:

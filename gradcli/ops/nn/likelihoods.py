@@ -79,7 +79,16 @@ def _bce(x: Any, y: Any, weight: Any, pos_weight: Any, *, reduction: str) -> Any
 
 def _bce_of_entries(x: Any, y: Any, weight: Any, pos_weight: Any, *, reduction: str) -> Any:
     positive = y if pos_weight is None else y * pos_weight
-    losses = (1 - y) * x + (1 - y + positive) * softplus(-x)
+    return _bce_total((1 - y) * x + (1 - y + positive) * softplus(-x), weight, reduction)
+
+
+def _bce_by_definition(x: Any, y: Any, weight: Any, pos_weight: Any, *, reduction: str) -> Any:
+    """Of terms whose derivatives do not cancel."""
+    positive = y if pos_weight is None else y * pos_weight
+    return _bce_total(positive * softplus(-x) + (1 - y) * softplus(x), weight, reduction)
+
+
+def _bce_total(losses: Any, weight: Any, reduction: str) -> Any:
     losses = losses if weight is None else losses * weight
     count = int(np.prod(losses.shape)) if reduction == "mean" else 1
     return losses if reduction == "none" else sum_(losses) / count
@@ -126,7 +135,7 @@ def _bce_shape(x: Shape, y: Shape, weight: Shape | None, pos_weight: Shape | Non
 bce_with_logits = structural(
     "binary_cross_entropy_with_logits", "input target weight pos_weight", _bce, _bce_reference,
     vjp=_bce_vjp, shape=_bce_shape, static={"reduction": "mean"}, optional=frozenset({"weight", "pos_weight"}),
-    saves=("input", "target", "weight", "pos_weight"), ulps=8, extended=Body(_bce_of_entries),
+    saves=("input", "target", "weight", "pos_weight"), ulps=8, extended=Body(_bce_by_definition),
     doc="-(y*log(sigmoid(x)) + (1 - y)*log(1 - sigmoid(x))) of logits x and targets y, stable for logits of any size; "
     "averaged, summed or not, by reduction.",
     examples=("binary_cross_entropy_with_logits(x, y)",), parts=_bce_of_entries,

@@ -15,7 +15,7 @@ from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.arithmetic import chain
 from gradcli.ops.elementwise.exponential import exp, expm1, log, log1p
 from gradcli.ops.elementwise.logic import equal, where
-from gradcli.ops.extended import Body
+from gradcli.ops.extended import Whole
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions import extended
 from gradcli.ops.reductions.carried import reduced
@@ -106,7 +106,7 @@ softmax: Op = structural(
     vjp=_softmax_vjp,
     shape=_softmax_shape,
     static={"axis": None},
-    extended=Body(_softmax_of_entries),
+    extended=Whole("running.SOFTMAX"),
     saves=("out",),
     stated="axis",
     doc="exp(x)/sum(exp(x)) along an axis (all axes by default, as in scipy.special).",
@@ -156,7 +156,7 @@ log_softmax: Op = structural(
     static={"axis": None},
     saves=("out",),
     ulps=12,
-    extended=Body(_log_softmax_of_entries),
+    extended=Whole("running.LOG_SOFTMAX"),
     parts=_log_softmax_of_entries,
     raised=_log_softmax_raised,
     stated="axis",

@@ -1,4 +1,4 @@
-"""Running products, and the logarithmic loss of probabilities, on whole arrays in long double."""
+"""Running products, shares of sums of exponentials, and the loss of probabilities, on whole arrays in long double."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.extended import LONG_DOUBLE, Formulas
+from gradcli.ops.extended import LONG_DOUBLE, Formulas, Function
+from gradcli.ops.writing import axes_of
 
 
 def _row(x: Any, axis: int) -> Any:
@@ -42,6 +43,60 @@ def _products_back(c: Any, out: Any, x: Any, axis: int | None) -> tuple[Any]:
 CUMPROD = Formulas(
     _products, _products_back, lambda c, out, x, axis: _products_back(c, np.abs(out), np.abs(x), axis)
 )
+
+
+def _total(c: Any, axes: tuple[int, ...]) -> Any:
+    return c.sum(axis=axes, keepdims=True)
+
+
+def _first_largest(x: Any, axes: tuple[int, ...]) -> Any:
+    """True at the first largest entry along axes."""
+    last = range(-len(axes), 0)
+    rows = np.moveaxis(x, axes, last)
+    flat = rows.reshape(*rows.shape[: x.ndim - len(axes)], -1)
+    hit = np.zeros(flat.shape, bool)
+    if flat.size:
+        np.put_along_axis(hit, flat.argmax(axis=-1)[..., None], True, -1)
+    return np.moveaxis(hit.reshape(rows.shape), last, axes)
+
+
+def _beside_largest(x: Any, axis: Any) -> tuple[Any, Any, Any, tuple[int, ...]]:
+    """Entries less the largest, where the first such is, and the sum of the exponentials of all others: none of its digits are lost."""
+    axes = axes_of(axis, x.ndim)
+    apart, top = x - x.max(axis=axes, keepdims=True), _first_largest(x, axes)
+    return apart, top, _total(np.where(top, 0, np.exp(apart)), axes), axes
+
+
+def _softmax(x: Any, axis: Any) -> Any:
+    apart, _, others, _ = _beside_largest(x, axis)
+    return np.exp(apart) / (1 + others)
+
+
+def _log_softmax(x: Any, axis: Any) -> Any:
+    apart, _, others, _ = _beside_largest(x, axis)
+    return apart - np.log1p(others)
+
+
+def _log_softmax_back(c: Any, x: Any, axis: Any, sign: int) -> tuple[Any]:
+    """c - share*total; of the largest, what the others' shares take away, and what they have."""
+    apart, top, others, axes = _beside_largest(x, axis)
+    share = np.exp(apart) / (1 + others)
+    of_others = _total(np.where(top, 0, c), axes)
+    plain = c + sign * share * _total(c, axes)
+    return (np.where(top, c * (others / (1 + others)) + sign * share * of_others, plain),)
+
+
+def _softmax_back(c: Any, x: Any, axis: Any, sign: int) -> tuple[Any]:
+    """Cotangents are taken from that of the largest, whose share may be 1 in all digits: what is left has its own."""
+    _, top, _, axes = _beside_largest(x, axis)
+    return _log_softmax_back(_softmax(x, axis) * (c + sign * _total(np.where(top, c, 0), axes)), x, axis, sign)
+
+
+def _of_shares(value: Function, back: Function) -> Formulas:
+    return Formulas(value, lambda c, out, x, axis: back(c, x, axis, -1), lambda c, out, x, axis: back(c, x, axis, 1))
+
+
+SOFTMAX, LOG_SOFTMAX = _of_shares(_softmax, _softmax_back), _of_shares(_log_softmax, _log_softmax_back)
 
 
 _LOWEST, _NARROWEST = LONG_DOUBLE(-100), LONG_DOUBLE(float(np.float32("1e-12")))  # PyTorch's bounds of logarithms and of a denominator
