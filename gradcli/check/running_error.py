@@ -17,10 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.graph.nodes import Operand
 from gradcli.ops.constants import Constant
 from gradcli.ops.elementwise.arithmetic import chain, mul
-from gradcli.ops.facts import Function
+from gradcli.ops.operands import Operand
 from gradcli.ops.reductions.carried import additions
 from gradcli.ops.spec import Op
 from gradcli.reference.deadline import check as still_in_time
@@ -122,7 +121,7 @@ class Arithmetic:
         still_in_time()
         values = [o.value if isinstance(o, Bounded) else o for o in operands]
         errors = [self.error_of(o) for o in operands]
-        body = _body(op)
+        body = None if _says(op) else op.body
         if body is not None and np.size(values[0]) and (not op.elementwise or any(e is not None for e in errors)):
             opened = body(*operands, **static)
             if not np.isnan(opened.value).any():
@@ -328,11 +327,9 @@ class Arithmetic:
         return bool(most < 1 / self.unit)
 
 
-def _body(op: Op) -> Function | None:
-    """What an operation is made of, through which errors are propagated where its record says nothing of them."""
-    if op.accuracy.carries is not None or op.accuracy.between is not None or op.facts.linear:
-        return None
-    return op.loops.parts or op.text.composed or op.rewriting.means
+def _says(op: Op) -> bool:
+    """Return whether a record says how errors are propagated; else that follows from what the operation is made of."""
+    return op.accuracy.carries is not None or op.accuracy.between is not None or op.facts.linear
 
 
 def _is_backward_stable(op: Op) -> bool:

@@ -72,16 +72,6 @@ class Reduced(Fixed, Rule):
     value: Function | None = None
 
 
-class Body(Fixed, Rule):
-    """A function made of other operations, each by its own form: so nothing of its forward pass or of its rule is run.
-
-    body  ``body(*operands, **static)``
-    """
-
-    body: Function
-    value: Function | None = None
-
-
 class Formulas(NamedTuple):
     """What an operation is on whole arrays, and how a cotangent goes back through it.
 

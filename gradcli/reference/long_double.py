@@ -12,7 +12,7 @@ from gradcli.graph.nodes import Expr, constant_value, reachable
 from gradcli.graph.transforms import Derivation, definition_order
 from gradcli.ops.calling.inputs import numpy_dtype
 from gradcli.ops.constants import Constant
-from gradcli.ops.extended import LONG_DOUBLE, WIDER, Body, Entrywise, Linear, NotCovered, Reduced, Whole
+from gradcli.ops.extended import LONG_DOUBLE, WIDER, Entrywise, Linear, NotCovered, Reduced, Whole
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import derivative, output
 from gradcli.ops.writing import axes_of
@@ -44,28 +44,34 @@ Parts = Sequence[Part | None]
 def back(node: Expr, op: Op, adjoint: Any, out: Any, operands: list[Any], wanted: Sequence[bool], held: StandIns) -> Parts:
     """Return what a node's cotangent is to its operands: by its form, or by its rule where there is none."""
     try:
-        if isinstance(op.extended, Body):
-            return _pulled_through(op.extended, node, adjoint, operands, held)
+        if _is_opened(op):
+            return _pulled_through(node, op, adjoint, operands, held)
         return _pulled(node, op, adjoint, out, operands, wanted)
     except (NotCovered, Unsupported):
         return held.pulled(op, node.static, adjoint, out, operands)
 
 
-def _opened(rule: Body, node: Expr, operands: list[Any], held: StandIns) -> tuple[Expr, list[Expr | None], dict[Expr, Any]]:
+def _is_opened(op: Op) -> bool:
+    """Return whether a function is what its body is, each operation of which has a form: nothing of its own forward pass or rule is run."""
+    return op.extended is None and not op.elementwise and op.body is not None
+
+
+def _opened(node: Expr, op: Op, operands: list[Any], held: StandIns) -> tuple[Expr, list[Expr | None], dict[Expr, Any]]:
     """A function's body on leaves in the place of operands, these, and the values of all that it is made of."""
     graph = node.graph
     leaves = [None if o is None else graph.leaf("operand", o.shape, o.kind) for o in node.operands]
-    root = rule.body(*leaves, **node.static)
+    assert op.body is not None
+    root = op.body(*leaves, **node.static)
     given = {leaf: value for leaf, value in zip(leaves, operands, strict=True) if leaf is not None}
     table = interpret(reachable([root]), LongDoubles(given, "float64", held))
     if not np.isfinite(table[root]).all():  # such as a sum of exponentials that has underflown: the function itself may be finite
-        raise NotCovered(f"the body of a function of so many entries, which is not finite: {node.op}")
+        raise NotCovered(f"the body of a function of so many entries, which is not finite: {op.name}")
     return root, leaves, table
 
 
-def _pulled_through(rule: Body, node: Expr, adjoint: Part, operands: list[Any], held: StandIns) -> Parts:
+def _pulled_through(node: Expr, op: Op, adjoint: Part, operands: list[Any], held: StandIns) -> Parts:
     """Return what a cotangent is to the operands of a function, pulled through its body."""
-    root, leaves, table = _opened(rule, node, operands, held)
+    root, leaves, table = _opened(node, op, operands, held)
     found, _ = pulled(reachable([root]), table, root, [leaf for leaf in leaves if leaf is not None], adjoint, held)
     return [None if leaf is None else found.get(leaf) for leaf in leaves]
 
@@ -332,8 +338,8 @@ class LongDoubles(Domain[Any]):
     def _applied(self, node: Expr, op: Op, operands: list[Any]) -> Any:
         rule = op.extended
         try:
-            if isinstance(rule, Body):
-                root, _, table = _opened(rule, node, operands, self.held)
+            if _is_opened(op):
+                root, _, table = _opened(node, op, operands, self.held)
                 return table[root]
             if isinstance(rule, Reduced):
                 kept, _, _ = rule.slopes(*along(node, operands))

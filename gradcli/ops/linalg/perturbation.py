@@ -63,14 +63,6 @@ def triangular_solution(m: Any, out: Any, x: Any, y: Any, e: Any, f: Any, upper:
     return _solved(_inverse(_triangle(x, upper, unit=unitriangular)), off, off @ np.abs(out) + f)
 
 
-def cholesky_solution(m: Any, out: Any, y: Any, x: Any, f: Any, e: Any, upper: bool) -> Any:
-    factor, off = (_triangle(_swap(part) if upper else part, False) for part in (x, m.filled(e, x)))
-    size = np.abs(factor)
-    moved = off @ _swap(size) + (size + off) @ _swap(off)
-    lower = _inverse(factor)
-    return _solved(np.abs(_swap(lower)) @ np.abs(lower), moved, moved @ np.abs(out) + f)
-
-
 def _relative_determinant(x: Any, off: Any) -> Any:
     """By how much of itself a determinant moves: det(I + M) - 1 is the trace of M, but for products of two and more entries."""
     moved = np.abs(_inverse(x)) @ off

@@ -16,7 +16,7 @@ from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.arithmetic import chain
 from gradcli.ops.elementwise.exponential import exp, log
 from gradcli.ops.elementwise.logic import equal, isnan, where
-from gradcli.ops.extended import Body, Whole
+from gradcli.ops.extended import Whole
 from gradcli.ops.facts import Function
 from gradcli.ops.reductions import carried, extended
 from gradcli.ops.registry import composite, structural
@@ -196,7 +196,7 @@ logcumsumexp = structural(
     "logcumsumexp", "x", _logcumsumexp, _logcumsumexp_reference, vjp=_logcumsumexp_vjp, shape=_along, static={"axis": REQUIRED},
     saves=("x", "out"), between=(), rounds=carried.running_rounds, ulps=8,
     doc="log(cumsum(exp(x))) along an axis, without overflow.",
-    extended=Body(_logcumsumexp_of_entries), examples=("logcumsumexp(x, 0)",),
+    composed=_logcumsumexp_of_entries, examples=("logcumsumexp(x, 0)",),
 )  # fmt: skip
 
 
