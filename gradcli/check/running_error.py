@@ -122,7 +122,7 @@ class Arithmetic:
         values = [o.value if isinstance(o, Bounded) else o for o in operands]
         errors = [self.error_of(o) for o in operands]
         body = None if _says(op) else op.body
-        if body is not None and np.size(values[0]) and (not op.elementwise or any(e is not None for e in errors)):
+        if body is not None and np.size(values[0]):
             opened = body(*operands, **static)
             if not np.isnan(opened.value).any():
                 return opened
@@ -182,14 +182,12 @@ class Arithmetic:
 
     def _of_infinities(self, op: Op, out: Any, values: Sequence[Any], errors: Sequence[Any], static: Mapping[str, Any], error: Any) -> Any:
         """What has overflown has no error, since that is no rounding; what is infinite at a pole that errors may have led to has any."""
-        led: Any = False
-        for e in errors:
-            led = led | (np.isinf(e) if op.elementwise else np.any(np.isinf(e))) if is_float(e) else led
-        if op.elementwise and any(is_float(e) for e in errors):
+        led: Any = any(np.any(np.isinf(e)) for e in errors if is_float(e))
+        if op.elementwise:
+            led = False
             for sign in (-1.0, 1.0):
                 moved = [x + sign * outwards(x, e) if is_float(e) else x for x, e in zip(values, errors, strict=True)]
-                reached = op.forward(*moved, **static)
-                led = led | ((reached != out) & ~(np.isnan(reached) & np.isnan(out)))
+                led = led | (_distance(op.forward(*moved, **static), out) > 0)
         certain = np.asarray(np.isfinite(error)) & ~np.isnan(out)
         return np.where(np.isfinite(out), error, np.where(certain | ~np.asarray(led), 0.0, np.inf))
 

@@ -96,10 +96,6 @@ def chosen(m: Any, out: Any, condition: Any, x: Any, y: Any, unsure: Any, e: Any
     return taken if is_exact(unsure) else m.where(unsure, m.abs(x - y) + (0.0 if is_exact(taken) else m.maximum(e, f)), taken)
 
 
-def mixed(m: Any, out: Any, x: Any, end: Any, weight: Any, e: Any, f: Any, g: Any) -> Any:
-    return e * (m.abs(1 - weight) + g) + f * (m.abs(weight) + g) + m.abs(end - x) * g
-
-
 def multilinear(m: Any, out: Any, *operands_and_errors: Any, **_: Any) -> Any:
     """Of sums of products of an entry of each operand: one operand's error after the other's, among sizes that are farthest off."""
     count = len(operands_and_errors) // 2

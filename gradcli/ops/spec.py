@@ -169,8 +169,8 @@ class Op:
 
     @property
     def body(self) -> Function | None:
-        """What it is made of, where its record says so: a definition, or what stands for one."""
-        return self.loops.parts or self.text.composed or self.rewriting.means
+        """What its result is made of, where its record says so: a definition, or what stands for one."""
+        return None if self.outputs > 1 else self.loops.parts or self.text.composed or self.rewriting.means
 
     @cached_property
     def elementwise(self) -> bool:

@@ -389,11 +389,6 @@ def _cross(x: Any, y: Any) -> Any:
     return np.stack([x[..., i - 2] * y[..., i - 1] - x[..., i - 1] * y[..., i - 2] for i in range(3)], axis=-1)
 
 
-def _sizes(x: Any, y: Any) -> Any:
-    """The sizes of the terms of a vector product, added up."""
-    return np.stack([x[..., i - 2] * y[..., i - 1] + x[..., i - 1] * y[..., i - 2] for i in range(3)], axis=-1)
-
-
 def _cross_shape(x: Shape, y: Shape) -> Shape:
     if x[-1:] != (3,) or y[-1:] != (3,):
         raise ShapeError(f"cross needs vectors of 3 entries, not the shapes {x} and {y}")
@@ -407,9 +402,7 @@ def _vector_product_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: A
 @function(
     shape=_cross_shape, forward=_cross, saves=("x", "y"), core_dims=(1, 1), public=False,
     vjp=_vector_product_vjp,
-    backward="LinalgCross", ulps=4, extended=Whole("products.VECTOR_PRODUCT"),
-    carries=lambda m, out, x, y, e, f: _sizes(m.abs(x) + e, m.filled(f, y)) + _sizes(m.filled(e, x), m.abs(y)),
-    rounds=lambda m, out, x, y: 3 * _sizes(m.abs(x), m.abs(y)),
+    backward="LinalgCross", ulps=4,
     numpy="np.cross({0}, {1})", torch="torch.linalg.cross({0}, {1})",
 )  # fmt: skip
 def vector_product(x: Any, y: Any) -> Any:

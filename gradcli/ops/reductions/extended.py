@@ -50,23 +50,13 @@ MEAN = Linear(lambda cotangent, x, axis, keepdims: (_spread(cotangent, x, axis) 
 MAX, MIN = _extreme(np.max), _extreme(np.min)
 
 
-def _moments(x: Any, axes: Axes, static: Static) -> tuple[Any, Any, Any, Any]:
+def _std(x: Any, axes: Axes, static: Static) -> Slopes:
     count = _count(x, axes)
     mean = x.sum(axis=axes, keepdims=True) / count
     rest = LONG_DOUBLE(max(count - static["ddof"], 0))
-    return ((x - mean) ** 2).sum(axis=axes, keepdims=True) / rest, x - mean, np.abs(x) + np.abs(mean), rest
-
-
-def _var(x: Any, axes: Axes, static: Static) -> Slopes:
-    var, off, size, rest = _moments(x, axes, static)
-    return var, 2 * off / rest, 2 * size / rest
-
-
-def _std(x: Any, axes: Axes, static: Static) -> Slopes:
-    var, off, size, rest = _moments(x, axes, static)
-    std = np.sqrt(var)
+    std = np.sqrt(((x - mean) ** 2).sum(axis=axes, keepdims=True) / rest)
     over = rest * np.where(std == 0, 1, std)
-    return std, np.where(std == 0, 0, off / over), size / over
+    return std, np.where(std == 0, 0, (x - mean) / over), (np.abs(x) + np.abs(mean)) / over
 
 
 def _norm(x: Any, axes: Axes, static: Static) -> Slopes:
@@ -109,7 +99,7 @@ def _prod(x: Any, axes: Axes, static: Static) -> Slopes:
     return np.where(zeros == 0, product, LONG_DOUBLE(0)), slope, np.abs(slope) * _count(x, axes)
 
 
-VAR, STD, NORM, LOGSUMEXP, PROD = map(Reduced, (_var, _std, _norm, _logsumexp, _prod))
+STD, NORM, LOGSUMEXP, PROD = map(Reduced, (_std, _norm, _logsumexp, _prod))
 
 
 def _cumsum_pull(cotangent: Any, x: Any, axis: Any) -> tuple[Any]:

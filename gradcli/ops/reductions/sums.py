@@ -241,7 +241,7 @@ def _var_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
 
 
 @function(
-    vjp=_var_vjp, forward=_var, shape=reduced, saves=("x",), extended=extended.VAR, refuses=pytorch.only_floats("std and var"),
+    vjp=_var_vjp, forward=_var, shape=reduced, saves=("x",), refuses=pytorch.only_floats("std and var"),
     ulps=8,
     wider=_wider("var", "x where? mean?", around("var", _late("sum_"), _late("norm"), root=False), ddof=0),
 )  # fmt: skip

@@ -199,23 +199,6 @@ OUTER = Formulas(
 )
 
 
-def _vector_product(x: Any, y: Any) -> Any:
-    (a, b, c), (d, e, f) = np.moveaxis(x, -1, 0), np.moveaxis(y, -1, 0)
-    return np.stack([b * f - c * e, c * d - a * f, a * e - b * d], axis=-1)
-
-
-def _vector_sizes(x: Any, y: Any) -> Any:
-    (a, b, c), (d, e, f) = np.moveaxis(np.abs(x), -1, 0), np.moveaxis(np.abs(y), -1, 0)
-    return np.stack([b * f + c * e, c * d + a * f, a * e + b * d], axis=-1)
-
-
-VECTOR_PRODUCT = Formulas(
-    _vector_product,
-    lambda c, out, x, y: (_vector_product(y, c), _vector_product(c, x)),
-    lambda c, out, x, y: (_vector_sizes(y, c), _vector_sizes(c, x)),
-)
-
-
 def _letters(subscripts: str, arrays: Sequence[Any]) -> tuple[list[list[Any]], list[Any]]:
     """The axes of each operand and of the result by names: letters, and numbers from the right for those of the dots."""
     left, arrow, right = subscripts.replace(" ", "").partition("->")
