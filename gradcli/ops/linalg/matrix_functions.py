@@ -165,7 +165,7 @@ def _det_vjp(wanted: Any, cotangent: Any, out: Any, x: Any) -> tuple[Any]:
 
 det = structural(
     "det", "x", np.linalg.det, witness("factors.det"), vjp=_det_vjp, shape=_det_shape, saves=("x",), core_dims=(2,),
-    work=for_rows(0.4, power=2), backward="LinalgDet", extended=Whole("spectra.DET"),
+    work=for_rows(0.4, power=2), backward="LinalgDet", extended=Whole("equations.DET"),
     doc="The determinant. Its gradient is the cofactor matrix, at singular matrices too "
     "(PyTorch returns zeros there).",
     sign=r"\det", examples=("log(det(A))",), ulps=64,

@@ -19,6 +19,7 @@ _STEPS = 4
 _DOUBTFUL = 2.0**-11  # of what an inverse may leave over
 _ENOUGH = 2.0**-33  # whose square is beneath the last bit of a long double
 _SMALL = 2.0**-22  # whose third power is
+_SINGULAR = 1e-12  # how much smaller a singular value is than the largest where the inverse tells nothing
 _last: list[tuple[Any, Any]] = []  # a matrix and its inverse, which several formulas ask for
 
 
@@ -239,16 +240,26 @@ def _slogdet(x: Any) -> tuple[Any, Any]:
     return sign * np.sign(factors).prod(axis=-1), np.log(np.abs(factors)).sum(axis=-1)
 
 
-def _by_inverse(c: Any, out: Any, x: Any) -> tuple[Any]:
-    return (c[1][..., None, None] * turned(inverse(x)),)
+def _by_inverse(c: Any, x: Any) -> tuple[Any]:
+    return (c[..., None, None] * turned(inverse(x)),)
 
 
-def _by_inverse_sizes(c: Any, out: Any, x: Any) -> tuple[Any]:
+def _by_inverse_sizes(c: Any, x: Any) -> tuple[Any]:
     size = np.abs(inverse(x))
-    return (c[1][..., None, None] * turned(product(product(size, np.abs(x)), size)),)
+    return (c[..., None, None] * turned(product(product(size, np.abs(x)), size)),)
 
 
-SLOGDET = Formulas(_slogdet, _by_inverse, _by_inverse_sizes)
+SLOGDET = Formulas(_slogdet, lambda c, out, x: _by_inverse(c[1], x), lambda c, out, x: _by_inverse_sizes(c[1], x))
+
+
+def _det_back(c: Any, out: Any, x: Any) -> tuple[Any]:
+    doubles = x.astype(np.float64)
+    if x.size and not (np.isfinite(doubles).all() and np.all(1 / np.linalg.cond(doubles) > _SINGULAR)):
+        raise NotCovered("the derivative of the determinant of a singular matrix of so many entries")
+    return _by_inverse(c * out, x)
+
+
+DET = Formulas(determinant, _det_back, lambda c, out, x: _by_inverse_sizes(c * np.abs(out), x))
 
 
 def _substituted(x: Any, y: Any, upper: bool, unitriangular: bool) -> Any:

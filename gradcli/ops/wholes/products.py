@@ -159,46 +159,6 @@ def _matmul_terms(out: Any, x: Any, y: Any) -> list[int]:
 MATMUL = Formulas(_matmul, _matmul_back, _matmul_sizes, _flowing(_matmul_back), _matmul_terms)
 
 
-def _flat(x: Any, y: Any) -> tuple[Any, Any]:
-    """The matrices of which dot is the product: the last axis of x, and the last but one of y, are added up."""
-    n = x.shape[-1]
-    return x.reshape(-1, n), (y.reshape(n, 1) if y.ndim == 1 else np.moveaxis(y, -2, 0).reshape(n, -1))
-
-
-def _dot(x: Any, y: Any) -> Any:
-    if not x.ndim or not y.ndim:
-        return x * y
-    rest = y.shape[:-2] + y.shape[-1:] if y.ndim > 1 else ()
-    return product(*_flat(x, y)).reshape(x.shape[:-1] + rest)
-
-
-def _dot_back(c: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
-    if not x.ndim or not y.ndim:
-        return (c * y if x.ndim else (c * y).sum()), (c * x if y.ndim else (c * x).sum())
-    left, right = _flat(x, y)
-    flat = c.reshape(left.shape[0], right.shape[1])
-    by_y = product(left.T, flat)
-    if y.ndim > 1:
-        by_y = np.moveaxis(by_y.reshape(y.shape[-2:-1] + y.shape[:-2] + y.shape[-1:]), 0, -2)
-    return product(flat, right.T).reshape(x.shape), by_y.reshape(y.shape)
-
-
-DOT = Formulas(_dot, _dot_back, lambda c, out, x, y: _dot_back(c, out, np.abs(x), np.abs(y)), _flowing(_dot_back))
-
-
-def _outer_back(c: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
-    flat_x, flat_y = x.reshape(-1), y.reshape(-1)
-    return (c * flat_y).sum(axis=1).reshape(x.shape), (c * flat_x[:, None]).sum(axis=0).reshape(y.shape)
-
-
-OUTER = Formulas(
-    lambda x, y: x.reshape(-1, 1) * y.reshape(1, -1),
-    _outer_back,
-    lambda c, out, x, y: _outer_back(c, out, np.abs(x), np.abs(y)),
-    _flowing(_outer_back),
-)
-
-
 def _letters(subscripts: str, arrays: Sequence[Any]) -> tuple[list[list[Any]], list[Any]]:
     """The axes of each operand and of the result by names: letters, and numbers from the right for those of the dots."""
     left, arrow, right = subscripts.replace(" ", "").partition("->")

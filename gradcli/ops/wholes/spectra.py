@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.extended import LONG_DOUBLE, Formulas, NotCovered
-from gradcli.ops.wholes.equations import determinant, inverse
 from gradcli.ops.wholes.factors import beside, orthonormal
 from gradcli.ops.wholes.products import product, turned
 
@@ -235,10 +234,7 @@ def _svd_sizes(c: Any, out: Any, x: Any, full_matrices: bool) -> tuple[Any]:
 SVD = Formulas(_svd, _svd_back, _svd_sizes)
 
 
-# -- Pseudoinverses, determinants and adjugates in long double, of matrices of any rank ------------
-
-
-_SINGULAR = 1e-12  # how much smaller a singular value is than the largest where the inverse tells nothing
+# -- Pseudoinverses in long double, of matrices of any rank ----------------------------------------
 
 
 def _singular_parts(x: Any) -> tuple[Any, Any, Any]:
@@ -249,15 +245,14 @@ def _singular_parts(x: Any) -> tuple[Any, Any, Any]:
     return u, s, turned(vh)
 
 
-def _symmetric(x: Any, hermitian: bool) -> Any:
-    rows, columns = np.arange(x.shape[-2])[:, None], np.arange(x.shape[-1])
-    return np.where(columns <= rows, x, turned(x)) if hermitian else x
+def _read(x: Any, hermitian: bool) -> Any:
+    return _mirrored(x, upper=False) if hermitian else x
 
 
 def _pinv(x: Any, rtol: Any, atol: Any, hermitian: bool, epsilon: float) -> Any:
     if not x.size:
         return turned(x)
-    u, s, v = _singular_parts(_symmetric(x, hermitian))
+    u, s, v = _singular_parts(_read(x, hermitian))
     absolute = np.zeros(()) if atol is None else np.asarray(atol)
     relative = np.where(absolute > 0, 0, max(x.shape[-2:]) * epsilon) if rtol is None else np.asarray(rtol)
     cut = np.maximum(absolute, relative * s[..., 0])[..., None]
@@ -266,7 +261,7 @@ def _pinv(x: Any, rtol: Any, atol: Any, hermitian: bool, epsilon: float) -> Any:
 
 def _pinv_back(c: Any, out: Any, x: Any, hermitian: bool, **_: Any) -> tuple[Any]:
     """d pinv(A) = -P dA P + P P.T dA.T (1 - A P) + (1 - P A) dA.T P.T P (G. H. Golub and V. Pereyra, 1973)."""
-    x, p, q, d = _symmetric(x, hermitian), out, turned(out), turned(c)
+    x, p, q, d = _read(x, hermitian), out, turned(out), turned(c)
     inner = -product(product(q, c), q)
     beside = product(d, product(p, q))
     below = product(product(q, p), d)
@@ -274,7 +269,7 @@ def _pinv_back(c: Any, out: Any, x: Any, hermitian: bool, **_: Any) -> tuple[Any
 
 
 def _pinv_sizes(c: Any, out: Any, x: Any, hermitian: bool, **_: Any) -> tuple[Any]:
-    x, p, q, d = np.abs(_symmetric(x, hermitian)), np.abs(out), turned(np.abs(out)), turned(c)
+    x, p, q, d = np.abs(_read(x, hermitian)), np.abs(out), turned(np.abs(out)), turned(c)
     inner, beside, below = product(product(q, c), q), product(d, product(p, q)), product(product(q, p), d)
     sides = beside + product(x, product(p, beside)) + below + product(product(below, p), x)
     # the pseudoinverse has rounding of its own, which grows as it does
@@ -283,42 +278,3 @@ def _pinv_sizes(c: Any, out: Any, x: Any, hermitian: bool, **_: Any) -> tuple[An
 
 
 PINV = Formulas(_pinv, _pinv_back, _pinv_sizes)
-
-
-def _regular(x: Any) -> bool:
-    doubles = x.astype(np.float64)
-    return not x.size or (np.isfinite(doubles).all() and bool(np.all(1 / np.linalg.cond(doubles) > _SINGULAR)))
-
-
-def _but_one(s: Any) -> Any:
-    """Products of all but one."""
-    n = s.shape[-1]
-    return np.where(np.eye(n, dtype=bool), 1, s[..., None, :]).prod(axis=-1)
-
-
-def _orientation(u: Any, v: Any) -> Any:
-    return np.rint(determinant(u) * determinant(v))[..., None, None]
-
-
-def _adjugate(x: Any) -> Any:
-    if _regular(x):
-        return determinant(x)[..., None, None] * inverse(x)
-    u, s, v = _singular_parts(x)
-    return product(v * _but_one(s)[..., None, :], turned(u)) * _orientation(u, v)
-
-
-def _det_back(c: Any, out: Any, x: Any) -> tuple[Any]:
-    return (c[..., None, None] * turned(_adjugate(x)),)
-
-
-def _det_sizes(c: Any, out: Any, x: Any) -> tuple[Any]:
-    if _regular(x):
-        size = np.abs(inverse(x))
-        found = np.abs(determinant(x))[..., None, None] * turned(product(product(size, np.abs(x)), size))
-    else:
-        u, s, v = map(np.abs, _singular_parts(x))
-        found = turned(product(v * _but_one(s)[..., None, :], turned(u)))
-    return (c[..., None, None] * found,)
-
-
-DET = Formulas(determinant, _det_back, _det_sizes)
