@@ -17,7 +17,6 @@ from gradcli.ops.elementwise.exponential import exp, expm1, log, log1p
 from gradcli.ops.elementwise.logic import equal, where
 from gradcli.ops.extended import Whole
 from gradcli.ops.linalg.products import matmul
-from gradcli.ops.reductions import extended
 from gradcli.ops.reductions.carried import reduced
 from gradcli.ops.reductions.sums import is_truth, log_of_scaled_sum, max_, mean, reduction, spread, sum_
 from gradcli.ops.registry import composite, composition, function
@@ -62,7 +61,6 @@ logsumexp: Op = reduction(
     _logsumexp_vjp,
     saves=("x", "out"),
     ulps=4,
-    extended=extended.LOGSUMEXP,
     parts=_logsumexp_of_entries,
     less=_exponential_of_difference,
     doc="log(sum(exp(x))), without overflow.",

@@ -1,4 +1,4 @@
-"""Reductions, running sums and softmax on whole arrays in long double: values and derivatives, by formulas of their own.
+"""Reductions and running sums on whole arrays in long double: values and derivatives, by formulas of their own.
 
 Each derivative of a `Reduced` comes with the size of the terms that it is computed of, by which its rounding error goes.
 """
@@ -82,15 +82,6 @@ def _norm(x: Any, axes: Axes, static: Static) -> Slopes:
     return norm, sign * share, share * (1 + abs(power) * (1 + np.abs(np.log(ratio))))
 
 
-def _logsumexp(x: Any, axes: Axes, static: Static) -> Slopes:
-    top = x.max(axis=axes, keepdims=True)
-    top = np.where(np.isfinite(top), top, 0)
-    small = np.exp(x - top)
-    sums = small.sum(axis=axes, keepdims=True)
-    total, share = top + np.log(sums), small / sums
-    return total, share, share * (1 + np.abs(x) + np.abs(total))
-
-
 def _prod(x: Any, axes: Axes, static: Static) -> Slopes:
     zeros, filled = (x == 0).sum(axis=axes, keepdims=True), np.where(x == 0, LONG_DOUBLE(1), x)
     product = filled.prod(axis=axes, keepdims=True)
@@ -99,7 +90,7 @@ def _prod(x: Any, axes: Axes, static: Static) -> Slopes:
     return np.where(zeros == 0, product, LONG_DOUBLE(0)), slope, np.abs(slope) * _count(x, axes)
 
 
-STD, NORM, LOGSUMEXP, PROD = map(Reduced, (_std, _norm, _logsumexp, _prod))
+STD, NORM, PROD = map(Reduced, (_std, _norm, _prod))
 
 
 def _cumsum_pull(cotangent: Any, x: Any, axis: Any) -> tuple[Any]:

@@ -64,7 +64,8 @@ def _beside_largest(x: Any, axis: Any) -> tuple[Any, Any, Any, tuple[int, ...]]:
     """Entries less the largest, where the first such is, and the sum of the exponentials of all others: none of its digits are lost."""
     axes = axes_of(axis, x.ndim)
     apart, top = x - x.max(axis=axes, keepdims=True), _first_largest(x, axes)
-    return apart, top, _total(np.where(top, 0, np.exp(apart)), axes), axes
+    # that of the largest is 0 here, but no number where it is infinite
+    return apart, top, _total(np.where(top, apart, np.exp(apart)), axes), axes
 
 
 def _softmax(x: Any, axis: Any) -> Any:
