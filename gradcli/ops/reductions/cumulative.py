@@ -14,7 +14,7 @@ from gradcli.ops.arrays.shapes import flip, getitem, reshape, transpose
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.arithmetic import chain
-from gradcli.ops.elementwise.exponential import exp
+from gradcli.ops.elementwise.exponential import exp, log
 from gradcli.ops.elementwise.logic import equal, greater_equal, isnan, not_equal, where
 from gradcli.ops.extended import Whole
 from gradcli.ops.facts import Function
@@ -118,7 +118,7 @@ def _exclusive_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any) -> 
 exclusive_products = structural(
     "exclusive_products", "x", _exclusive, witness("reducing.exclusive_products"), vjp=_exclusive_vjp, shape=lambda old, axis: old,
     static={"axis": None}, public=False, saves=("x",), doc="Each entry's product of all the others: the gradient of prod.", ulps=8,
-    compounds=True, extended=Whole("running.EXCLUSIVE"), carries=carried.product_of_entries, composed=_exclusive_composed,
+    compounds=True, carries=carried.product_of_entries, composed=_exclusive_composed,
     numpy=lambda shapes, axis: f"_exclusive_products({{0}}, {axes_of(axis, len(shapes[0]))!r})",
 )  # fmt: skip
 
@@ -175,8 +175,8 @@ def _horner_vjp(wanted: Any, cotangent: Any, out: Any, c: Any, x: Any, axis: int
 reversed_horner: Op = structural(
     "reversed_horner", "c x", _horner, witness("reducing.reversed_horner"), vjp=_horner_vjp,
     shape=lambda c, x, axis: np.broadcast_shapes(c, x), static={"axis": 0}, public=False, saves=("x", "out"), ulps=8,
-    extended=Whole("running.HORNER"), doc="S with S[i] = c[i] + x[i+1]*S[i+1], from the last entry backwards: the transpose of cumprod.",
-    carries=carried.horner, rounds=carried.horner_rounds,
+    doc="S with S[i] = c[i] + x[i+1]*S[i+1], from the last entry backwards: the transpose of cumprod.",
+    carries=carried.product_of_entries, rounds=carried.horner_rounds,
 )  # fmt: skip
 
 
@@ -199,6 +199,15 @@ def _logcumsumexp_reference(m: Any, x: Any, axis: int) -> Any:
     return np.moveaxis(rows.reshape(along.shape), 0, axis)
 
 
+def _logcumsumexp_of_entries(x: Any, axis: int) -> Any:
+    if not x.shape:
+        return x
+    from gradcli.ops.reductions.sums import max_
+
+    top = max_(x, axis=axis, keepdims=True)
+    return top + log(cumsum(exp(x - top), axis=axis))
+
+
 def _logcumsumexp_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: int) -> tuple[Any]:
     # dx_i = exp(x_i - y_i) S_i with S_i = c_i + exp(y_i - y_{i+1}) S_{i+1}: no exponent is positive.
     if not x.shape or not x.shape[axis]:
@@ -216,9 +225,9 @@ def _along(old: Shape, axis: int) -> Shape:
 
 logcumsumexp = structural(
     "logcumsumexp", "x", _logcumsumexp, _logcumsumexp_reference, vjp=_logcumsumexp_vjp, shape=_along, static={"axis": REQUIRED},
-    saves=("x", "out"), between=(), rounds=carried.logcumsumexp_rounds, ulps=8,
+    saves=("x", "out"), between=(), rounds=carried.running_rounds, ulps=8,
     doc="log(cumsum(exp(x))) along an axis, without overflow.",
-    extended=Whole("running.LOGCUMSUMEXP"), examples=("logcumsumexp(x, 0)",),
+    composed=_logcumsumexp_of_entries, examples=("logcumsumexp(x, 0)",),
 )  # fmt: skip
 
 
