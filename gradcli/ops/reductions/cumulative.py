@@ -202,9 +202,7 @@ def _logcumsumexp_reference(m: Any, x: Any, axis: int) -> Any:
 def _logcumsumexp_of_entries(x: Any, axis: int) -> Any:
     if not x.shape:
         return x
-    from gradcli.ops.reductions.sums import max_
-
-    top = max_(x, axis=axis, keepdims=True)
+    top = find("max")(x, axis=axis, keepdims=True)
     return top + log(cumsum(exp(x - top), axis=axis))
 
 
