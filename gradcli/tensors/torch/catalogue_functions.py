@@ -20,7 +20,7 @@ from gradcli.tensors.core.levels import Batched
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.apply import apply
 from gradcli.tensors.dispatch.checked_calls import checked
-from gradcli.tensors.dispatch.library_calls import call, known, missing, named_results
+from gradcli.tensors.dispatch.library_calls import call, caller, known, missing, named_results
 from gradcli.tensors.torch.cast_methods import BITS, CASTS, MEMORY
 from gradcli.tensors.torch.creation import zeros
 from gradcli.tensors.torch.introspection import FUNCTIONS as QUESTIONS
@@ -81,13 +81,16 @@ def function(name: str, where: str = "torch") -> Callable[..., Any]:
     words = [p.name for p in signature.parameters]
     writes = words.index("inplace") if where == "torch.nn.functional" and "inplace" in words else None
     parts = record.results if where == "torch.linalg" and isinstance(record, Composite) else ()
+    calling = caller(there, TORCH, name)
+    if writes is None and not parts:
+        return calling
 
     def run(*arguments: Any, **keywords: Any) -> Any:
         if writes is not None and len(arguments) == writes + 1:
             arguments, keywords = arguments[:writes], {**keywords, "inplace": arguments[writes]}
         if writes is not None and "inplace" in keywords:  # whatever is true, as in Python
             keywords["inplace"] = bool(keywords["inplace"])
-        result = call(there, TORCH, arguments, keywords)
+        result = calling(*arguments, **keywords)
         return named_results(f"linalg_{name}", parts, result) if parts and isinstance(result, tuple) else result
 
     run.__name__ = run.__qualname__ = name
@@ -186,7 +189,7 @@ def where(condition: Any, *choices: Any, **keywords: Any) -> Any:
         if condition.array.dtype != np.uint8:
             raise RuntimeError(f"where: the condition is a boolean tensor, not one of {condition.dtype.name}")
         condition = condition.to(dtypes.bool_)
-    return call("where", TORCH, (condition, *choices), keywords)
+    return caller("where")(condition, *choices, **keywords)
 
 
 def where_of(x: Tensor, condition: Any, other: Any) -> Any:

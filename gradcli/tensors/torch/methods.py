@@ -28,8 +28,8 @@ from gradcli.tensors.core.views import writable
 from gradcli.tensors.dispatch.apply import apply
 from gradcli.tensors.dispatch.checked_calls import checked
 from gradcli.tensors.dispatch.interpreter import interpret
-from gradcli.tensors.dispatch.library_calls import call, direct, known
-from gradcli.tensors.dispatch.pytorch_types import is_in_place_too, is_method, is_particular
+from gradcli.tensors.dispatch.library_calls import caller, known
+from gradcli.tensors.dispatch.pytorch_types import is_in_place_too, is_method
 from gradcli.tensors.torch import creation
 from gradcli.tensors.torch.cast_methods import BIT_OPERATORS, BITS, CASTS, MEMORY, rearranged
 from gradcli.tensors.torch.catalogue_functions import where_of
@@ -260,15 +260,8 @@ def _method(name: str) -> Callable[..., Any]:
             return update(x, name[:-1], arguments, keywords)
 
         return write_result
-    function = name if known(f"Tensor.{name}") is None else f"Tensor.{name}"  # which is declared where it is not the function of that name
-    op, static = (None if is_particular(name) else direct(function, TORCH, 1)) or (None, {})
-
-    def run(x: Tensor, *arguments: Any, **keywords: Any) -> Any:
-        if op is None or arguments or keywords:
-            return call(function, TORCH, (x, *arguments), keywords)
-        return apply(op, (x,), static)
-
-    return run
+    own_name = f"Tensor.{name}"  # which is declared where it is not the function of that name
+    return caller(name if known(own_name) is None else own_name, TORCH, own_name)
 
 
 @cache

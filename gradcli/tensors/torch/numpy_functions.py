@@ -20,7 +20,7 @@ from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.casts import as_tensor, clone_of
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.call_arguments import NUMPY_HOST, requires_grad
-from gradcli.tensors.dispatch.library_calls import call, known
+from gradcli.tensors.dispatch.library_calls import caller, known
 from gradcli.tensors.torch.catalogue_functions import einsum, lettered
 
 # What NumPy computes in doubles, where PyTorch keeps whole numbers, or refuses them.
@@ -54,7 +54,7 @@ def called(name: str, arguments: Any, keywords: dict[str, Any], function: Any = 
         arguments = tuple(map(_float, arguments))
     if name in _IN_DOUBLES:
         named = {key: value if key == "out" else _float(value) for key, value in named.items()}
-    return call(name, NUMPY, arguments, named)
+    return caller(name, NUMPY)(*arguments, **named)
 
 
 def by_name(name: str, *arguments: Any, **keywords: Any) -> Any:

@@ -17,7 +17,7 @@ from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.registry import registry
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.dispatch.library_calls import call, known
+from gradcli.tensors.dispatch.library_calls import caller, known
 from gradcli.tensors.torch.custom_functions import Function
 from gradcli.tensors.torch.numpy_functions import (
     FUNCTIONS,
@@ -34,7 +34,7 @@ from gradcli.tensors.torch.numpy_functions import (
 
 def _called(name: str, *arguments: Any, **keywords: Any) -> Any:
     named = {key: strong(value) for key, value in keywords.items()}
-    return call(name, SCIPY, tuple(map(strong, arguments)), named)
+    return caller(name, SCIPY)(*map(strong, arguments), **named)
 
 
 # -- scipy.special ----------------------------------------------------------------------------------------------
@@ -193,7 +193,7 @@ def _banded(
 
 def _factors(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, Any]:
     """LU factors, whose pivots count from 0, where PyTorch's are LAPACK's, which count from 1."""
-    factors, pivots = call("lu_factor", TORCH, (tensor_of(a),), {})
+    factors, pivots = caller("lu_factor")(tensor_of(a))
     return factors, pivots - 1
 
 
@@ -205,7 +205,7 @@ def _solution(lu_and_piv: Any, b: Any, trans: int = 0, overwrite_b: bool = False
     counted = tensor_of(np.asarray(plain(pivots)) + 1)
     columns = right[:, None] if right.ndim == 1 else right
     given = (tensor_of(factors), counted, columns)
-    found = call("linalg.lu_solve", TORCH, given, {"adjoint": trans != 0})
+    found = caller("linalg.lu_solve")(*given, adjoint=trans != 0)
     return found[:, 0] if right.ndim == 1 else found
 
 
