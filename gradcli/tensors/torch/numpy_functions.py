@@ -8,7 +8,6 @@ them; or one made of others, by whose calls gradients pass.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from gradcli.errors import UnreadArgumentError
 from gradcli.ops.calling.prefixes import NUMPY
 from gradcli.ops.spec import Op
 from gradcli.tensors.core import dtypes
-from gradcli.tensors.core.casts import as_tensor, clone_of
+from gradcli.tensors.core.casts import as_tensor
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.call_arguments import NUMPY_HOST, requires_grad
 from gradcli.tensors.dispatch.library_calls import caller, known
@@ -306,10 +305,6 @@ def _astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> 
     return x.astype(dtype, copy=copy)
 
 
-def _copied(x: Tensor, order: str = "K", subok: bool = False) -> Tensor:
-    return clone_of(x)
-
-
 def _parts(name: str) -> Callable[..., Any]:
     """Parts along an axis, in a list as NumPy has them."""
     return lambda *given, **named: list(called(name, given, named))
@@ -330,22 +325,20 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "linalg.matrix_rank": _of_entries(np.linalg.matrix_rank),
     **{name: of_constants(getattr(np, name)) for name in _COUNTS},
     **{name: of_constants(getattr(np, name), 1) for name in _LIKE},
-    **{name: _moving(getattr(np, name)) for name in ("block", "dsplit", "delete", "unstack", "roll")},
-    "choose": _moving(np.choose, 1), "fftshift": _moving(np.fft.fftshift),
+    **{name: _moving(getattr(np, name)) for name in ("block", "delete", "roll")}, "choose": _moving(np.choose, 1), "fftshift": _moving(np.fft.fftshift),
     "ifftshift": _moving(np.fft.ifftshift), "insert": _inserted,
     "where": lambda condition, *choices: (
         by_name("where", condition, *choices) if choices else np.nonzero(plain(condition))
     ),
-    "transpose": _transposed, "copy": _copied, "astype": _astype, "einsum": _einsum,
+    "transpose": _transposed, "astype": _astype, "einsum": _einsum,
     "apply_along_axis": _along_axis, "piecewise": _piecewise,
     "sort": _ordering("sort"), "argsort": _ordering("argsort"), "partition": _partition,
-    "unique": _unique, "real": lambda x: x,
+    "unique": _unique,
     "real_if_close": lambda a, tol=100: a, "imag": np.zeros_like,
     "angle": lambda z, deg=False: np.degrees(by_name("angle", z)) if deg else by_name("angle", z),
     "poly": _polynomial_of_roots,
     "linspace": _spaced, "logspace": _log_spaced, "geomspace": _geometric, "polyfit": _fitted,
     "linalg.eigh": _of_triangle("eigh"), "linalg.eigvalsh": _of_triangle("eigvalsh"),
-    "concat": partial(by_name, "concatenate"),
     "linalg.vecdot": inner_products,
-    **{name: _parts(name) for name in ("split", "array_split", "hsplit", "vsplit")},
+    **{name: _parts(name) for name in ("split", "array_split", "hsplit", "vsplit", "dsplit")},
 }  # fmt: skip
