@@ -20,7 +20,7 @@ ARRAYS = {
     "v": rng.normal(size=5), "p": rng.uniform(0.2, 3.0, size=4), "w": rng.uniform(0.5, 2.0, size=4), "s": np.diag([2.0, 3.0, 1.5]) + 0.3,
 }  # fmt: skip
 TEXTS = [
-    "linalg.solve_sylvester(a, b, q)", "linalg.sqrtm(s)", "linalg.solve_banded((1, 1), d, v)", "signal.convolve(v, p)",
+    "linalg.solve_sylvester(a, b, q)", "linalg.sqrtm(s)", "signal.convolve(v, p)",
     "signal.convolve(v, p, 'same')", "signal.convolve(p, v, 'valid')", "signal.convolve(a, q, 'full')",
     "signal.convolve(a, b, mode='same')",
     "special.ive(1.5, p)", "special.kve(0.5, p)", "special.gammasgn(v)", "special.rgamma(p)", "special.betainc(1.5, 2.5, p / 4)",

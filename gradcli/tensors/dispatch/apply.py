@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -12,14 +11,14 @@ import numpy as np
 
 from gradcli.errors import GradcliError
 from gradcli.ops.arrays.shapes import broadcast_to, getitem
-from gradcli.ops.arrays.striding import as_strided, last_place, overlaps
+from gradcli.ops.arrays.striding import as_strided, last_place
 from gradcli.ops.calling.inputs import unmasked
 from gradcli.ops.recording import naming
 from gradcli.ops.spec import Composite, Op
 from gradcli.ops.writing import Shape
 from gradcli.tensors.core import dtypes, views
 from gradcli.tensors.core.dtypes import FLOATS, computed_with, is_half
-from gradcli.tensors.core.levels import Batched, levels_of, memory_of, rewrapped, same_region, set_tangent, tangent_of
+from gradcli.tensors.core.levels import Batched, levels_of, rewrapped, same_region, set_tangent, tangent_of
 from gradcli.tensors.core.modes import Mode, silent, state
 from gradcli.tensors.core.node import Node, Shaped, kind_of, node_of_part, remember
 from gradcli.tensors.core.tensor import Tensor
@@ -76,9 +75,7 @@ def traits_of(op: Op) -> _Traits:
     forward = operator.pow if op.forward is np.power else op.forward  # which knows squares
     differentiable = op.partials is not None or op.vjp is not None
     kind = None if callable(naming(op)) else kind_of(op, (), {})
-    return _Traits(
-        forward, op.on_scalars, bool(op.torch.shares), isinstance(op.forward, np.ufunc), op.elementwise, differentiable, kind
-    )
+    return _Traits(forward, op.on_scalars, bool(op.torch.shares), isinstance(op.forward, np.ufunc), op.elementwise, differentiable, kind)
 
 
 def apply(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
@@ -286,24 +283,32 @@ def region(x: Tensor, size: Shape, stride: Shape, offset: int) -> Tensor:
                 f"vmap: as_strided(size={list(size)}, stride={list(stride)}, storage_offset={from_first}) reaches out of the memory of an "
                 f"example of size {list(x.shape)} and stride {list(own)}"
             )
-        found: Tensor = rewrapped(_region_of_each(x.physical, len(x.levels), size, stride, from_first), x.levels)
+
+        def shown(array: np.ndarray) -> np.ndarray:
+            return views.placed(array, size, stride, views.start(array) + from_first)
+
+        found: Tensor = rewrapped(_region_of_each(x.physical, len(x.levels), shown), x.levels)
         return found
     array = views.placed(x.array, size, stride, offset)
     return _shown(x, array, geometry(x.array, array), lambda tangent: same_region(x, tangent, size, stride, offset))
 
 
-def _region_of_each(x: Tensor, lead: int, size: Shape, stride: Shape, offset: int) -> Tensor:
-    """Of examples along so many axes in front, each as if it were alone in memory."""
+def _region_of_each(x: Tensor, lead: int, shown: Callable[[np.ndarray], np.ndarray]) -> Tensor:
+    """Of examples along so many axes in front, the view of each, as if it were alone in memory.
 
-    def shown(array: np.ndarray) -> np.ndarray:
-        sizes, steps = (*array.shape[:lead], *size), (*views.strides(array)[:lead], *stride)
-        return views.placed(array, sizes, steps, views.start(array) + offset)
-
-    extents, own = x.array.shape[:lead], views.strides(x.array)[lead:]
-    memory = np.empty((*extents, last_place(x.array.shape[lead:], own) + 1), x.array.dtype)  # which examples may share
-    apart = views.placed(memory, x.array.shape, (*views.strides(memory)[:-1], *own), 0)
-    again = functools.partial(_region_of_each, lead=lead, size=size, stride=stride, offset=offset)
-    return _shown(x, shown(x.array), geometry(apart, shown(apart)), again)
+    shown  the view of an array
+    """
+    own, extents = views.strides(x.array), x.array.shape[:lead]
+    first = x.array[(0,) * lead + (...,)]
+    seen = shown(first)
+    size, stride = (*extents, *seen.shape), views.strides(seen)
+    offset = views.distance(seen, first) if seen.size else 0
+    array = views.placed(x.array, size, (*own[:lead], *stride), views.start(x.array) + offset)
+    memory = np.empty((*extents, last_place(first.shape, own[lead:]) + 1), x.array.dtype)  # which examples may share
+    steps = views.strides(memory)[:-1]
+    apart = views.placed(memory, x.array.shape, (*steps, *own[lead:]), 0)
+    place = geometry(apart, views.placed(memory, size, (*steps, *stride), offset))
+    return _shown(x, array, place, lambda tangent: _region_of_each(tangent, lead, shown))
 
 
 def _shown(x: Tensor, array: np.ndarray, place: dict[str, Any], again: Callable[[Tensor], Tensor]) -> Tensor:
@@ -336,27 +341,11 @@ def region_of(record: Op | Composite, operands: list[Any], static: dict[str, Any
     if view is None or not isinstance(x, Tensor):
         return None
     levels = levels_of([x])
-    lead = len(levels)
-
-    def shown(array: np.ndarray) -> np.ndarray:
-        """Of arrays that have the examples along axes in front, the view of each."""
-        first = array[(0,) * lead + (...,)]
-        seen = view(first, **static)
-        place = views.start(first) + views.distance(seen, first) if seen.size else 0
-        extents, steps = array.shape[:lead], views.strides(array)[:lead]
-        return views.placed(array, (*extents, *seen.shape), (*steps, *views.strides(seen)), place)
-
-    def of(physical: Tensor) -> Tensor:
-        entries = physical.array
-        if overlaps(entries.shape, views.strides(entries)):  # what comes back belongs to one of the entries that are one place
-            apart = np.empty(entries.shape, entries.dtype)
-            return _shown(physical, shown(entries), geometry(apart, shown(apart)), of)
-        return _shown(physical, shown(entries), geometry(entries, shown(entries)), of)
-
-    if 0 in memory_of(x).shape[:lead]:
+    physical = x.physical if isinstance(x, Batched) else x
+    if 0 in physical.array.shape[: len(levels)]:
         return None
     try:
-        found: Tensor = rewrapped(of(x.physical if isinstance(x, Batched) else x), levels)
+        found: Tensor = rewrapped(_region_of_each(physical, len(levels), lambda array: view(array, **static)), levels)
     except (ValueError, TypeError, IndexError):
         return None  # the function itself says what is wrong
     return found

@@ -131,34 +131,7 @@ def einsum(equation: Any, *operands: Any) -> Any:
     tensors = [as_tensor(o) for o in operands]
     if len(tensors) == 1 and tensors[0].array.dtype.kind in "iub" and _sums(equation):
         tensors = [tensors[0].to(dtypes.int64)]  # as sums of whole numbers are
-    if len(tensors) == 1 and not _sums(equation):
-        if (shape := find("einsum").shape) is not None:
-            shape(tensors[0].shape, subscripts=equation)  # raises an error where they do not fit
-        return _rearranged(tensors[0], equation)
     return apply(find("einsum"), tensors, {"subscripts": equation})
-
-
-def _rearranged(x: Tensor, equation: str) -> Tensor:
-    """Return what sums nothing is a view: diagonals where a letter is named twice, and axes in the order of the result."""
-    term, arrow, result = equation.replace(" ", "").partition("->")
-    if not arrow:
-        result = "..." * ("..." in term) + "".join(sorted(term.replace("...", "")))
-    unnamed = [str(place) for place in range(x.ndim - len(term.replace("...", "")))]
-    labels, wanted = (_labels(part, unnamed) for part in (term, result))
-    for label in list(dict.fromkeys(labels)):
-        while labels.count(label) > 1:
-            first = labels.index(label)
-            second = labels.index(label, first + 1)
-            x = function("movedim")(function("diagonal")(x, 0, first, second), -1, first)
-            del labels[second]
-    found: Tensor = function("permute")(x, tuple(map(labels.index, wanted)))
-    return found
-
-
-def _labels(term: str, unnamed: list[str]) -> list[str]:
-    """A label for each axis, those of an ellipsis among them."""
-    before, dots, after = term.partition("...")
-    return [*before, *(unnamed if dots else []), *after]
 
 
 def _sums(equation: str) -> bool:

@@ -265,24 +265,6 @@ def _geometric(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtyp
     return _in_dtype(signs * np.exp(_spaced(first, last, num, endpoint, axis=axis)), dtype)
 
 
-def _polynomial_of_roots(seq_of_zeros: Any) -> Any:
-    """The coefficients of the polynomial with these roots."""
-    if np.ndim(seq_of_zeros) != 1:
-        raise UnreadArgumentError("poly of tensors takes roots", help="np.poly(np.linalg.eigvalsh(x))")
-    made: Any = np.ones_like(seq_of_zeros[:1])
-    for root in seq_of_zeros:
-        made = np.convolve(made, np.stack([np.ones_like(root), -root]))
-    return made
-
-
-def _fitted(x: Any, y: Any, deg: int, **keywords: Any) -> Any:
-    """The coefficients of the polynomial of a degree that fits best."""
-    refuse("polyfit", **keywords)
-    rows = np.vander(tensor_of(x), int(deg) + 1)
-    size = np.sqrt((rows * rows).sum(0))
-    return np.transpose(np.transpose(np.linalg.lstsq(rows / size, tensor_of(y))[0]) / size)
-
-
 def _of_triangle(name: str) -> Callable[..., Any]:
     """A function of symmetric matrices, which reads one triangle of them."""
 
@@ -325,7 +307,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "linalg.matrix_rank": _of_entries(np.linalg.matrix_rank),
     **{name: of_constants(getattr(np, name)) for name in _COUNTS},
     **{name: of_constants(getattr(np, name), 1) for name in _LIKE},
-    **{name: _moving(getattr(np, name)) for name in ("block", "delete", "roll")}, "choose": _moving(np.choose, 1), "fftshift": _moving(np.fft.fftshift),
+    **{name: _moving(getattr(np, name)) for name in ("block", "delete", "roll")},
+    "choose": _moving(np.choose, 1), "fftshift": _moving(np.fft.fftshift),
     "ifftshift": _moving(np.fft.ifftshift), "insert": _inserted,
     "where": lambda condition, *choices: (
         by_name("where", condition, *choices) if choices else np.nonzero(plain(condition))
@@ -336,8 +319,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "unique": _unique,
     "real_if_close": lambda a, tol=100: a, "imag": np.zeros_like,
     "angle": lambda z, deg=False: np.degrees(by_name("angle", z)) if deg else by_name("angle", z),
-    "poly": _polynomial_of_roots,
-    "linspace": _spaced, "logspace": _log_spaced, "geomspace": _geometric, "polyfit": _fitted,
+    "linspace": _spaced, "logspace": _log_spaced, "geomspace": _geometric,
     "linalg.eigh": _of_triangle("eigh"), "linalg.eigvalsh": _of_triangle("eigvalsh"),
     "linalg.vecdot": inner_products,
     **{name: _parts(name) for name in ("split", "array_split", "hsplit", "vsplit", "dsplit")},

@@ -246,24 +246,6 @@ def _most(kind: np.dtype[Any]) -> int:
     return min(int(np.iinfo(kind).max), 2**63 - 1)
 
 
-@_fills
-def cauchy_(source: Generator, x: np.ndarray, median: float = 0.0, sigma: float = 1.0) -> np.ndarray:
-    _require(sigma > 0, f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
-    return median + sigma * source.distributions.standard_cauchy(x.shape)
-
-
-@_fills
-def geometric_(source: Generator, x: np.ndarray, p: float) -> np.ndarray:
-    _require(0 < p < 1, f"geometric_ expects p to be in (0, 1), but got p={p:g}")
-    return source.distributions.geometric(p, x.shape)
-
-
-@_fills
-def log_normal_(source: Generator, x: np.ndarray, mean: float = 1.0, std: float = 2.0) -> np.ndarray:
-    _require(std > 0, f"log_normal_ expects std > 0.0, but found std={std:g}")
-    return np.exp(source.normal(x.shape, np.float64) * std + mean)
-
-
 # -- functions that draw ----------------------------------------------------------------------------------------
 
 
@@ -381,9 +363,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     return found
 
 
-_IN_PLACE = (
-    uniform_, normal_, bernoulli_, exponential_, random_, cauchy_, geometric_, log_normal_,
-)  # fmt: skip
+_IN_PLACE = (uniform_, normal_, bernoulli_, exponential_, random_)
 RANDOM_IN_PLACE = {fill.__name__: fill for fill in _IN_PLACE}
 RANDOM = {draw.__name__: checked(_draws(draw)) for draw in (bernoulli, multinomial)}
 COUNTS = {draw.__name__: checked(_draws(draw)) for draw in (poisson, binomial)}

@@ -13,7 +13,7 @@ import numpy as np
 
 from gradcli.errors import UnreadArgumentError
 from gradcli.ops.calling.meanings import is_part, qualified
-from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
+from gradcli.ops.calling.prefixes import NUMPY, SCIPY
 from gradcli.ops.registry import registry
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.tensor import Tensor
@@ -176,21 +176,6 @@ class _SquareRoot(Function):
         return _sylvester(turned, turned, seeds[0])
 
 
-def _banded(
-    l_and_u: Any, ab: Any, b: Any, overwrite_ab: bool = False, overwrite_b: bool = False,
-    check_finite: bool = True,
-) -> Any:  # fmt: skip
-    """The solution of a system whose matrix is given by its diagonals."""
-    (below, above), diagonals = l_and_u, tensor_of(ab)
-    if len(diagonals) != below + above + 1:
-        raise ValueError(f"l+u+1 ({below + above + 1}) is not the number of diagonals")
-    rows, columns = np.mgrid[: diagonals.shape[1], : diagonals.shape[1]]
-    place = above + rows - columns
-    inside = (place >= 0) & (place <= below + above)
-    matrix = np.where(inside, diagonals[np.where(inside, place, 0), columns], 0.0)
-    return np.linalg.solve(matrix, tensor_of(b))
-
-
 def _factors(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, Any]:
     """LU factors, whose pivots count from 0, where PyTorch's are LAPACK's, which count from 1."""
     factors, pivots = caller("lu_factor")(tensor_of(a))
@@ -215,7 +200,7 @@ MADE: dict[str, Callable[..., Any]] = {
     **{f"special.{name}": _of_orders(name) for name in _OF_ORDERS},
     **{f"stats.multivariate_normal.{name}": _normal(name) for name in ("logpdf", "pdf")},
     "signal.convolve": _convolve, "linalg.solve_sylvester": _sylvester,
-    "linalg.sqrtm": lambda A: _SquareRoot.apply(tensor_of(A)), "linalg.solve_banded": _banded,
+    "linalg.sqrtm": lambda A: _SquareRoot.apply(tensor_of(A)),
     "linalg.lu_factor": _factors, "linalg.lu_solve": _solution,
 }  # fmt: skip
 UFUNCS = {name.removeprefix("special."): made for name, made in MADE.items() if name.startswith("special.")}

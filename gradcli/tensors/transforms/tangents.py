@@ -194,25 +194,6 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     return structure.unflatten([own.released(y) for y in ys]), push
 
 
-def functional_call(module: Any, parameters: Any, arguments: Any = None, keywords: dict[str, Any] | None = None, **_: Any) -> Any:
-    """A callable object called while tensors stand in the place of its attributes: ``{"layer.weight": w}``."""
-    given: dict[str, Any] = {}
-    for part in parameters if isinstance(parameters, (list, tuple)) else (parameters,):
-        given.update(part)
-    positional = () if arguments is None else arguments if isinstance(arguments, tuple) else (arguments,)
-    before: list[tuple[Any, str, Any]] = []
-    try:
-        for path, value in given.items():
-            *way, name = path.split(".")
-            owner = functools.reduce(getattr, way, module)
-            before.append((owner, name, getattr(owner, name)))
-            setattr(owner, name, value)
-        return module(*positional, **(keywords or {}))
-    finally:
-        for owner, name, value in reversed(before):
-            setattr(owner, name, value)
-
-
 # -- ``torch.autograd.forward_ad``: tensors that move, inside of a dual level, and how what is made
 # of them does.
 
