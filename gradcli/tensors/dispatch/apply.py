@@ -67,6 +67,7 @@ class _Traits(NamedTuple):
     new: bool  # the result never shares memory
     elementwise: bool
     differentiable: bool
+    free: frozenset[int]  # the places of operands that have dtypes of their own: conditions, and indices
     kind: type[Any] | None  # of its nodes, where that is the same for all operands
 
 
@@ -75,7 +76,9 @@ def traits_of(op: Op) -> _Traits:
     forward = operator.pow if op.forward is np.power else op.forward  # which knows squares
     differentiable = op.partials is not None or op.vjp is not None
     kind = None if callable(naming(op)) else kind_of(op, (), {})
-    return _Traits(forward, op.on_scalars, bool(op.torch.shares), isinstance(op.forward, np.ufunc), op.elementwise, differentiable, kind)
+    free = frozenset({0}) if op.operands[0] == "condition" else frozenset() if op.variadic else op.index_places
+    new = isinstance(op.forward, np.ufunc)
+    return _Traits(forward, op.on_scalars, bool(op.torch.shares), new, op.elementwise, differentiable, free, kind)
 
 
 def apply(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
@@ -90,18 +93,18 @@ def apply(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
 
 def plain(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
     """The same of tensors that are neither batched nor have tangents that count."""
-    forward, scalars, view, new, elementwise, differentiable, kind = traits_of(op)
+    forward, scalars, view, new, elementwise, differentiable, free, kind = traits_of(op)
     recording = state.recording
     arrays: list[Any] = []
     sources: list[Node | None] = []
     dtype: np.dtype[Any] | None = None  # that of the tensors, as long as they are alike
     alike, wanted = True, 0  # the operands that require grad, a bit for each
-    for operand in operands:
+    for place, operand in enumerate(operands):
         wanted += wanted
         source = None
         if isinstance(operand, Tensor):
             array = operand.array
-            if array.dtype is not dtype:
+            if array.dtype is not dtype and place not in free:
                 alike, dtype = alike and dtype is None, array.dtype
             if recording:
                 source = operand.node
@@ -114,7 +117,7 @@ def plain(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
         else:
             array = operand
             number = type(operand)
-            alike = alike and (operand is None or (elementwise and (number is float or number is int)))
+            alike = alike and (operand is None or (elementwise and (number is float or number is int) and place not in free))
         arrays.append(array)
         sources.append(source)
     given: Sequence[Any] = arrays
@@ -231,11 +234,11 @@ def _promoted_alike(
 
 
 def _promoted(op: Op, operands: Sequence[Any], arrays: list[Any]) -> np.dtype[Any] | None:
-    skipped = op.index_places if not op.variadic else frozenset()
+    free = traits_of(op).free
     deciding = [
         a if isinstance(o, Tensor) or not isinstance(a, np.ndarray) else _weak(a)
         for i, (o, a) in enumerate(zip(operands, arrays, strict=True))
-        if a is not None and i not in skipped and not (op.operands[0] == "condition" and i == 0) and not isinstance(a, tuple)
+        if a is not None and i not in free and not isinstance(a, tuple)
     ]
     if not deciding:
         return dtypes.constant_float() if op.result == "float" else None
@@ -255,7 +258,7 @@ def _promoted(op: Op, operands: Sequence[Any], arrays: list[Any]) -> np.dtype[An
     # NumPy has no arithmetic of booleans for all that PyTorch has: it is that of zeros and ones
     kind = np.dtype(np.uint8) if whole is not None and whole.kind == "b" and op.result == "float" else target
     for i, array in enumerate(arrays):
-        if i in skipped or (op.operands[0] == "condition" and i == 0):
+        if i in free:
             continue
         if isinstance(array, np.ndarray):
             if array.dtype != kind:
