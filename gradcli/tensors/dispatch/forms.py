@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -15,43 +15,51 @@ from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.dtypes import is_half
 from gradcli.tensors.core.node import node_class
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.dispatch.apply import apply
+from gradcli.tensors.dispatch.apply import plain
 
+Form = Callable[[list[Any]], Any]  # what all calls of one form do with their tensors
 Step = tuple[Op, list[int], Mapping[str, Any]]  # an operation, the places of its operands, and its parameters
 
 
-class Form(NamedTuple):
-    """What all calls of one form apply.
+def _one(step: Step, constants: list[Any], label: str) -> Form:
+    """Apply one operation; places count the tensors, and then the constants."""
+    op, places, static = step
+    as_given = places == list(range(len(places)))  # tensors, and constants after them
+    kind = node_class(label) if label else None
 
-    steps      one operation after the other; places count the tensors that are given, the constants, and the results
-    constants  numbers of the call, and those of the function
-    dtype      that of floats that say nothing else, where there are several steps
-    label      what the last node is called, where that is not its operation's name
-    own        whether the result is a view of nothing that was given
-    """
-
-    steps: list[Step]
-    constants: list[Any]
-    dtype: np.dtype[Any] | None
-    label: str
-    own: bool
-
-    def __call__(self, tensors: list[Any]) -> Any:
-        steps, constants, dtype, label, own = self
+    def run(tensors: list[Any]) -> Any:
         values = tensors + constants
-        before = dtypes.set_constants(dtype) if dtype is not None else None
+        result = plain(op, values if as_given else [values[place] for place in places], static)
+        if kind is not None and result.node is not None:
+            result.node.__class__ = kind
+        return result
+
+    return run
+
+
+def _one_by_one(steps: list[Step], constants: list[Any], label: str, dtype: np.dtype[Any]) -> Form:
+    """Apply one operation after the other; places count the results, too.
+
+    dtype  that of floats that say nothing else
+    """
+    views = all(op.torch.shares for op, _, _ in steps)  # else, a view is one of something that was made on the way
+
+    def run(tensors: list[Any]) -> Any:
+        values = tensors + constants
+        before = dtypes.set_constants(dtype)
         try:
             for op, places, static in steps:
-                values.append(apply(op, [values[place] for place in places], static))
+                values.append(plain(op, [values[place] for place in places], static))
         finally:
-            if dtype is not None:
-                dtypes.set_constants(before)
+            dtypes.set_constants(before)
         result = values[-1]
-        if own and result._view is not None:
+        if not views and result._view is not None:
             result._view = None
         if label and result.node is not None:
             result.node.__class__ = node_class(label)
         return result
+
+    return run
 
 
 class Steps:
@@ -100,12 +108,12 @@ class Steps:
         steps = [(op, [place if place >= 0 else first - 1 - place for place in places], static) for op, places, static in self._steps]
         read = {place for _, places, _ in steps for place in places}
         floats = {tensor.array.dtype for tensor in self._tensors if tensor.array.dtype.kind == "f"}
-        several = len(steps) > 1
         if not read.issuperset(range(len(self._tensors))) or len(floats) != 1:
             return None
-        own = several and not all(op.torch.shares for op, _, _ in steps)
         label = node_name(record) if isinstance(record, Composite) else ""
-        return Form(steps, self._constants, floats.pop() if several else None, label, own)
+        if len(steps) == 1:
+            return _one(steps[0], self._constants, label)
+        return _one_by_one(steps, self._constants, label, floats.pop())
 
 
 def _casts(op: Op, operands: Sequence[Any], result: Tensor) -> bool:
