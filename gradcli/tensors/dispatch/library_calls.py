@@ -32,7 +32,7 @@ from gradcli.tensors.dispatch.apply import apply, region_of
 from gradcli.tensors.dispatch.call_arguments import HOST, NUMPY_HOST, SCIPY_HOST
 from gradcli.tensors.dispatch.checked_calls import also_value_error, check_same_dtype, check_taken
 from gradcli.tensors.dispatch.forms import Form, Steps
-from gradcli.tensors.dispatch.pytorch_types import check_of, concerns_floats, is_of_numbers, is_particular, no_tensor, settle, takes_dtype
+from gradcli.tensors.dispatch.pytorch_types import check_of, is_of_numbers, no_tensor, settle, takes_dtype
 
 # -- Results of several tensors with names: ``torch.return_types.max(values=..., indices=...)`` ----
 
@@ -197,7 +197,7 @@ def _settled(name: str, library: str, arguments: tuple[Any, ...], keywords: dict
     error = None if check is None else check(arguments, keywords)
     if error is not None:
         raise error
-    if library == TORCH and arguments and is_particular(name) and (concerns_floats(name) or not _of_one_float(arguments)):
+    if library == TORCH and arguments:
         if keywords.get("dtype") is None:  # in which it is computed
             check_taken(name, arguments)
         settled = settle(name, arguments, keywords)
@@ -212,18 +212,6 @@ def _of_dtype(result: Any, kind: dtypes.dtype) -> Any:
     if isinstance(result, tuple):
         return type(result)([_of_dtype(part, kind) if part.array.dtype.kind == "f" else part for part in result])
     return result.to(kind)
-
-
-def _of_one_float(arguments: tuple[Any, ...]) -> bool:
-    """Return whether all tensors are of one dtype of floats."""
-    common = None
-    for argument in arguments:
-        if isinstance(argument, Tensor):
-            kind = argument.array.dtype
-            if kind is not common and (common is not None or kind.kind not in dtypes.FLOATS):
-                return False
-            common = kind
-    return common is not None
 
 
 def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:

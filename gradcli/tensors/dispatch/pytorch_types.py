@@ -110,10 +110,6 @@ _RANKS: Mapping[str, tuple[int, int]] = {
     "trace": (2, 2),
 }  # fmt: skip
 _SCALING = ("add", "sub", "subtract", "rsub")  # by a number, alpha
-_BY_NAME = {
-    *_ONE_DTYPE, *_SCALING, *_FLOATS_ONLY, *_NO_BOOLEANS, *_REFUSE_WHOLE, *_REFUSE_BOOLEANS, *RESULTS, *_RANKS, *_MASKS,
-    "div", "divide", "true_divide", "one_hot",
-}  # fmt: skip
 # The methods that PyTorch has in place, too; but those that are computed otherwise there.
 _IN_PLACE_TOO = frozenset({
     "abs", "absolute", "acos", "acosh", "add", "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "arccos", "arccosh", "arcsin",
@@ -137,19 +133,6 @@ def bare(name: str) -> str:
     """Return the name of a function, or of a method, that has no meaning of its own in a part of PyTorch."""
     part, _, own = name.partition(".")
     return own if part in ("Tensor", "torch", "special") else name
-
-
-@cache
-def is_particular(name: str) -> bool:
-    """Tell whether a function is not defined for some dtypes, or has results of another one than its operations."""
-    return name in _BY_NAME or bare(name) in _BY_NAME
-
-
-@cache
-def concerns_floats(name: str) -> bool:
-    """Tell whether that is so of tensors of one dtype of floats, too."""
-    name = bare(name)
-    return name in _RANKS or name in _MASKS or RESULTS.get(name) in ("value", "source", "double")
 
 
 def is_in_place_too(name: str) -> bool:
