@@ -30,9 +30,9 @@ from gradcli.tensors.core.subscripts import one_of_several
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.apply import apply, region_of
 from gradcli.tensors.dispatch.call_arguments import HOST, NUMPY_HOST, SCIPY_HOST
-from gradcli.tensors.dispatch.checked_calls import also_value_error, check_same_dtype, check_taken
+from gradcli.tensors.dispatch.checked_calls import also_value_error, check_same_dtype
 from gradcli.tensors.dispatch.forms import Form, Steps
-from gradcli.tensors.dispatch.pytorch_types import check_of, is_of_numbers, no_tensor, settle, takes_dtype
+from gradcli.tensors.dispatch.pytorch_types import check_of, check_taken, is_of_numbers, no_tensor, settle, takes_dtype
 
 # -- Results of several tensors with names: ``torch.return_types.max(values=..., indices=...)`` ----
 

@@ -144,33 +144,33 @@ def is_method(name: str) -> bool:
     return name not in _NO_METHODS
 
 
-def takes_one_dtype(name: str) -> bool:
-    return name in _ONE_DTYPE
-
-
-def takes_mask(name: str) -> bool:
-    """Tell whether the second operand of a function is a mask."""
-    return name in _MASKS
-
-
-def takes_rank(name: str, rank: int) -> bool:
-    """Tell whether a function takes tensors of so many axes."""
-    fewest, most = _RANKS.get(name, (0, 64))
-    return fewest <= rank <= most
-
-
-def scales(name: str) -> bool:
-    """Tell whether a function multiplies its second operand by a number, alpha."""
-    return name in _SCALING
-
-
-def refused(name: str, dtype: np.dtype[Any]) -> Exception | None:
+def _refused(name: str, dtype: np.dtype[Any]) -> Exception | None:
     """The error for a function of whole numbers or booleans."""
     said = f"{name} takes no tensors of {dtype.name}; x.float() makes floats of them"
     boolean = dtype.kind == "b"
     if name in _FLOATS_ONLY or (boolean and name in _NO_BOOLEANS):
         return None if dtype.name == "int64" and name in _ALSO_LONG else NotImplementedError(said)
     return RuntimeError(said) if name in _REFUSE_WHOLE or (boolean and name in _REFUSE_BOOLEANS) else None
+
+
+def check_taken(name: str, arguments: Sequence[Any]) -> None:
+    """Refuse tensors of a dtype, of different dtypes or of a rank that PyTorch's function does not take."""
+    name = bare(name)
+    arrays = [array for a in arguments if isinstance(array := getattr(a, "array", None), np.ndarray)]
+    if len(arrays) > 1 and hasattr(arguments[1], "array"):
+        first, second = arrays[0].dtype, arrays[1].dtype
+        if name in _MASKS and second.kind != "b":
+            raise RuntimeError(f"{name}: the mask must be of booleans, not of {second.name}")
+        if name in _ONE_DTYPE and first != second:
+            raise RuntimeError(f"{name}: the tensors must have one dtype, not {first.name} and {second.name}")
+    if arrays and not any(array.dtype.kind in dtypes.FLOATS for array in arrays):
+        error = _refused(name, dtypes.result_type(arrays))
+        if error is not None:
+            raise error
+    fewest, most = _RANKS.get(name, (0, 64))
+    for array in arrays:
+        if not fewest <= array.ndim <= most:
+            raise RuntimeError(f"{name} takes no tensors of {array.ndim} axes")
 
 
 def takes_number(name: str, operand: str) -> bool:
@@ -346,7 +346,7 @@ def settle(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> 
     if rule == "source":
         return _of_its_source(arguments, keywords)
     tensors = [a.array for a in arguments if isinstance(a, Tensor)]
-    if scales(name):
+    if name in _SCALING:
         return _scaled(name, arguments, keywords)
     if rule in ("double", "promoted"):
         common = np.dtype(np.float64) if rule == "double" else reduce(dtypes.joined, [a.dtype for a in tensors])
