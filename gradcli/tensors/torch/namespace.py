@@ -78,7 +78,7 @@ _WITHOUT = {  # what is not here, and why
     ), _COMPLEX),
     **dict.fromkeys(("lstm", "gru", "rnn_tanh", "rnn_relu", "lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell"), _RECURRENT),
     "lobpcg": "it iterates from random vectors; torch.linalg.eigh is exact",
-    "embedding_bag": "F.embedding_bag is what it gives first",
+    "embedding_bag": "F.embedding(index, weight) has the rows, which are summed bag by bag",
     **dict.fromkeys(("set_num_threads", "set_num_interop_threads"), "threads are those of NumPy's BLAS: set OMP_NUM_THREADS"),
     **dict.fromkeys(("set_float32_matmul_precision", "set_flush_denormal"), "float32 is computed as it is"),
     **dict.fromkeys(("channels_last", "channels_last_3d", "sparse_coo"), "tensors of gradcli are dense and strided"),
