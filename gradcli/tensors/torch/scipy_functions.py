@@ -95,41 +95,21 @@ def _counts(name: str, target: str) -> Callable[..., Any]:
 # -- scipy.signal -----------------------------------------------------------------------------------------------
 
 
-def _convolve(
-    in1: Any, in2: Any, mode: str = "full", method: str = "auto", *, axes: Any = None,
-    dot_axes: Any = None,
-) -> Any:  # fmt: skip
-    """The convolution over all axes, or, as autograd has it, over some of each, summed over others.
-
-    The axes of the result are those of x that are left, those of y, and the convolved ones.
-    """
+def _convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
+    """The convolution over all axes."""
     x, y = tensor_of(in1), tensor_of(in2)
     if mode not in ("full", "same", "valid"):
         raise UnreadArgumentError(f"convolve of tensors takes mode='full', 'same' or 'valid', not {mode!r}")
-    if axes is None and x.ndim != y.ndim:
+    if x.ndim != y.ndim:
         raise ValueError("in1 and in2 should have the same dimensionality")
-    dot_axes = ((), ()) if dot_axes is None else dot_axes
-    of_x, of_y = (range(x.ndim), range(y.ndim)) if axes is None else map(list, axes)
-    if len(of_x) != len(of_y) or len(dot_axes[0]) != len(dot_axes[1]):
-        raise ValueError("convolve: axes and dot_axes name as many axes of the one array as of the other")
-    extents = [(x.shape[i], y.shape[j]) for i, j in zip(of_x, of_y, strict=True)]
+    extents = list(zip(x.shape, y.shape, strict=True))
     if mode == "valid" and len({n > m for n, m in extents if n != m}) > 1:
         raise ValueError("One array must be larger than the other along all convolved dimensions")
-    around = [(0, 0)] * x.ndim
-    for i, (_, m) in zip(of_x, extents, strict=True):
-        around[i] = (m - 1, m - 1)
-    windows: Any = np.pad(x, around) if extents else x
-    left, right = list(range(x.ndim)), list(range(x.ndim, x.ndim + y.ndim))
-    for i, j in zip(of_x, of_y, strict=True):
-        windows = windows.unfold(i, y.shape[j], 1)
-        left.append(right[j])
-    for i, j in zip(*dot_axes, strict=True):
-        right[j] = left[i]
-    rest = [left[i] for i in range(x.ndim) if i not in of_x and i not in dot_axes[0]]
-    rest += [right[j] for j in range(y.ndim) if j not in of_y and j not in dot_axes[1]]
-    turned = np.flip(y, tuple(of_y)) if extents else y
-    full = np.einsum(windows, left, turned, right, [*rest, *of_x])
-    kept = [slice(None)] * len(rest)
+    windows: Any = np.pad(x, [(m - 1, m - 1) for _, m in extents]) if extents else x
+    for axis, (_, m) in enumerate(extents):
+        windows = windows.unfold(axis, m, 1)
+    full = np.tensordot(windows, np.flip(y) if extents else y, x.ndim)
+    kept = []
     for n, m in extents:
         same = slice((m - 1) // 2, (m - 1) // 2 + n)
         kept.append({"full": slice(None), "same": same}.get(mode, slice(min(n, m) - 1, max(n, m))))
