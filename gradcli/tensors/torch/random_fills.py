@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -27,11 +27,6 @@ from gradcli.tensors.dispatch.checked_calls import checked
 # draw, float64 ones 53 bits of two. Normal numbers follow Box and Muller (Annals of Mathematical
 # Statistics 29, 1958): fewer than 16 one pair at a time in float64, more in blocks of 16 whose
 # first eight are radii and last eight angles. What else is drawn is NumPy's, from the same state.
-
-
-_STATE = np.dtype([
-    ("seed", "<u8"), ("place", "<i4"), ("key", "<u4", 624), ("has_spare", "?"), ("spare", "<f8"),
-])  # fmt: skip
 
 
 class Generator:
@@ -52,24 +47,6 @@ class Generator:
     def seed(self) -> int:
         self.manual_seed(secrets.randbits(53))
         return self._seed
-
-    def get_state(self) -> Tensor:
-        """All that the next numbers depend on, as bytes."""
-        _, key, place, *_ = cast(tuple[Any, ...], self.distributions.get_state(legacy=True))
-        spare = self._spare
-        fields = (self._seed & (1 << 64) - 1, place, key, spare is not None, spare or 0.0)
-        return Tensor(np.array([fields], _STATE).view(np.uint8))
-
-    def set_state(self, state: Tensor) -> Generator:
-        """Go on from a state."""
-        if state.array.dtype != np.uint8 or state.array.size != _STATE.itemsize:
-            raise TypeError(f"RNG state must be a torch.ByteTensor of {_STATE.itemsize} entries")
-        seed, place, key, has_spare, spare = np.frombuffer(state.array.tobytes(), _STATE)[0]
-        if not 0 <= place <= 624:
-            raise RuntimeError("Invalid mt19937 state")
-        self._seed, self._spare = int(seed), float(spare) if has_spare else None
-        self.distributions.set_state(("MT19937", key, int(place), 0, 0.0))
-        return self
 
     def _words(self, n: int) -> np.ndarray:
         """n draws of 32 bits."""
@@ -157,11 +134,6 @@ default_generator = Generator()
 manual_seed = default_generator.manual_seed
 initial_seed = default_generator.initial_seed
 seed = default_generator.seed
-get_rng_state = default_generator.get_state
-
-
-def set_rng_state(new_state: Tensor) -> None:
-    default_generator.set_state(new_state)
 
 
 _SATURATION = 1.7580993408473766  # of selu: its scale times its alpha
