@@ -172,7 +172,7 @@ def value_and_grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
         xs = [fresh(x) for x in inputs(tree)]
         with enable_grad(), Transforming([*xs, *tensors_in((arguments, keywords))]):
             output = func(*replaced(argnums, arguments, spec.unflatten(xs)), **keywords)
-            output, aux = _and_aux(output, has_aux, "grad_and_value(f)(*args)")
+            output, aux = and_aux(output, has_aux, "grad_and_value(f)(*args)")
             _check_number(output)
             own = Own(xs)
             keep = outside and not own.are_all([output])
@@ -190,7 +190,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
     return functools.wraps(func)(lambda *arguments, **keywords: with_value(*arguments, **keywords)[::-1])
 
 
-def _and_aux(output: Any, has_aux: bool, where: str) -> tuple[Any, Any]:
+def and_aux(output: Any, has_aux: bool, where: str) -> tuple[Any, Any]:
     if not has_aux:
         return output, None
     if not (isinstance(output, tuple) and len(output) == 2):
@@ -242,7 +242,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     with enable_grad():
         xs = [fresh(x) for x in inputs(primals)]
     with enable_grad(), Transforming(writable_in(func, xs)):
-        output, aux = _and_aux(func(*spec.unflatten(xs)), has_aux, "vjp(f, *primals)")
+        output, aux = and_aux(func(*spec.unflatten(xs)), has_aux, "vjp(f, *primals)")
         ys, structure = tensors_of(output, "vjp(f, *primals)")
     own = Own(xs)
     connected = not own.are_all(ys)

@@ -10,12 +10,13 @@ import numpy as np
 
 from gradcli.ops.arrays.shapes import broadcast_to, reshape, stack
 from gradcli.ops.structure import clone
-from gradcli.tensors.core.levels import Batched, Entered, ForwardLevel, NotBatchedError, check_floats, moving_by, set_tangent, tangent_of
+from gradcli.tensors.core.levels import Batched, Entered, ForwardLevel, NotBatchedError, check_tangent, moving_by, set_tangent, tangent_of
 from gradcli.tensors.core.modes import Mode, Transforming, state
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.transforms.gradients import (
     Argnums,
     Written,
+    and_aux,
     detached,
     jacrev,
     of_some,
@@ -64,23 +65,11 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
     _check_tensors(primals, "primals")
     _check_tensors(tangents, "tangents")
     for x, t in zip(xs, ts, strict=True):
-        check_floats(x, t)
-        if x.shape != t.shape:
-            raise RuntimeError(
-                "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. "
-                f"Tensor is of size {list(x.shape)} while the given forward gradient is of size {list(t.shape)}."
-            )
+        check_tangent(x, t)
     level = ForwardLevel()
     duals = [dual(x, t, level) for x, t in zip(xs, ts, strict=True)]
     with Entered(forward=level), Transforming([*writable_in(func, duals), *ts]):
-        output = func(*spec.unflatten(duals))
-        if has_aux:
-            if not (isinstance(output, tuple) and len(output) == 2):
-                raise RuntimeError(f"{_JVP}: output of function f should be a tuple: (output, aux) if has_aux is True")
-            output, aux = output
-            for part in flatten(aux)[0]:
-                if not isinstance(part, Tensor):
-                    raise RuntimeError(f"Expected tensors, got unsupported type {type(part)}")
+        output, aux = and_aux(func(*spec.unflatten(duals)), has_aux, _JVP)
         ys, structure = tensors_of(output, _JVP)
     moving = []
     for y in ys:
@@ -263,12 +252,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     for x in (tensor, tangent):
         if not isinstance(x, Tensor):
             raise AttributeError(f"'{type(x).__name__}' object has no attribute 'is_floating_point'")
-    check_floats(tensor, tangent)
-    if tensor.shape != tangent.shape:
-        raise RuntimeError(
-            f"Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. Tensor "
-            f"is of size {list(tensor.shape)} while the given forward gradient is of size {list(tangent.shape)}."
-        )
+    check_tangent(tensor, tangent)
     if tensor.dtype != tangent.dtype:
         raise RuntimeError(f"Expected the tangent's dtype {tangent.dtype} to be that of the primal, {tensor.dtype}")
     if tangent_of(tensor, _level()) is not None:
