@@ -111,7 +111,7 @@ _RANKS: Mapping[str, tuple[int, int]] = {
 }  # fmt: skip
 _SCALING = ("add", "sub", "subtract", "rsub")  # by a number, alpha
 # The methods that PyTorch has in place, too; but those that are computed otherwise there.
-_IN_PLACE_TOO = frozenset({
+IN_PLACE_TOO = frozenset({
     "abs", "absolute", "acos", "acosh", "add", "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "arccos", "arccosh", "arcsin",
     "arcsinh", "arctan2", "arctan", "arctanh", "asin", "asinh", "atan2", "atan", "atanh", "baddbmm", "bitwise_and",
     "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "ceil", "clamp", "clamp_max", "clamp_min",
@@ -125,7 +125,7 @@ _IN_PLACE_TOO = frozenset({
     "sinh", "sqrt", "square", "sub", "subtract", "tan", "tanh", "tril", "triu", "true_divide", "trunc", "xlogy",
 })  # fmt: skip
 # Functions that are no methods in PyTorch.
-_NO_METHODS = ("isin", "rsub")
+NO_METHODS = ("isin", "rsub")
 _SPELLED = {"x": "input", "y": "other", "arrays": "tensors"}
 
 
@@ -133,15 +133,6 @@ def bare(name: str) -> str:
     """Return the name of a function, or of a method, that has no meaning of its own in a part of PyTorch."""
     part, _, own = name.partition(".")
     return own if part in ("Tensor", "torch", "special") else name
-
-
-def is_in_place_too(name: str) -> bool:
-    """Tell whether PyTorch has a method in place, too, by a name with an underscore."""
-    return name in _IN_PLACE_TOO
-
-
-def is_method(name: str) -> bool:
-    return name not in _NO_METHODS
 
 
 def _refused(name: str, dtype: np.dtype[Any]) -> Exception | None:

@@ -40,12 +40,6 @@ def _called(name: str, *arguments: Any, **keywords: Any) -> Any:
 # -- scipy.special ----------------------------------------------------------------------------------------------
 
 
-def _sign_of_gamma(x: Any) -> Tensor:
-    from scipy.special import gammasgn
-
-    return Tensor(np.asarray(gammasgn(plain(x))))
-
-
 def _of_orders(name: str) -> Callable[..., Any]:
     """A function of an order and a number: of orders in an array, one after the other."""
 
@@ -80,10 +74,8 @@ _OF_ORDERS = ("iv", "ive", "jn", "jv", "kn", "kv", "kve", "yn", "yv", "expn", "p
 def _counts(name: str, target: str) -> Callable[..., Any]:
     """A function of counts, which is zero of what cannot be counted, where its real one is not."""
 
-    def run(*counts: Any, exact: bool = False, repetition: bool = False) -> Any:
+    def run(*counts: Any, exact: bool = False) -> Any:
         refuse(name, exact=exact or None)
-        if repetition:
-            return run(np.add(tensor_of(counts[0]), np.subtract(counts[1], 1)), counts[1])
         parts = np.broadcast_arrays(*map(tensor_of, counts))
         total, *taken = plain(list(parts))
         outside = np.any([total < 0, *[(m < 0) | (m > total) for m in taken]], axis=0)
@@ -176,7 +168,7 @@ def _solution(lu_and_piv: Any, b: Any, trans: int = 0, overwrite_b: bool = False
 
 MADE: dict[str, Callable[..., Any]] = {
     "special.comb": _counts("comb", "binom"), "special.perm": _counts("perm", "perm"),
-    "special.factorial": _counts("factorial", "factorial"), "special.gammasgn": _sign_of_gamma,
+    "special.factorial": _counts("factorial", "factorial"),
     **{f"special.{name}": _of_orders(name) for name in _OF_ORDERS},
     **{f"stats.multivariate_normal.{name}": _normal(name) for name in ("logpdf", "pdf")},
     "signal.convolve": _convolve, "linalg.solve_sylvester": _sylvester,
