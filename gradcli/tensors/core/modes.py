@@ -136,9 +136,9 @@ class Mode:
 class _Decorator(Mode):
     """A mode that is a decorator without brackets, too."""
 
-    def __new__(cls, function: Any = None) -> Any:
+    def __new__(cls, *given: Any, **named: Any) -> Any:
         self = super().__new__(cls)
-        if callable(function):
+        for function in filter(callable, (*given, *named.values())):
             self.__init__()  # type: ignore[misc]  # of this class: no other is made here
             return self(function)
         return self

@@ -25,11 +25,11 @@ from gradcli.tensors.core.modes import check_device, state, warn
 from gradcli.tensors.core.subscripts import get, mask_of, mismatch, rows, write
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.views import writable
+from gradcli.tensors.dispatch import pytorch_types
 from gradcli.tensors.dispatch.apply import apply
 from gradcli.tensors.dispatch.checked_calls import checked
 from gradcli.tensors.dispatch.interpreter import interpret
 from gradcli.tensors.dispatch.library_calls import caller, known
-from gradcli.tensors.dispatch.pytorch_types import IN_PLACE_TOO, NO_METHODS
 from gradcli.tensors.torch import creation
 from gradcli.tensors.torch.cast_methods import BIT_OPERATORS, BITS, CASTS, MEMORY, rearranged
 from gradcli.tensors.torch.catalogue_functions import where_of
@@ -276,7 +276,7 @@ def _install() -> None:
     for special, method in SPECIAL.items():
         setattr(Tensor, special, method)
     names = {*OWN, *functions()}
-    for name in {*names.difference(NO_METHODS), *(f"{name}_" for name in names & IN_PLACE_TOO)}:
+    for name in {*names.difference(pytorch_types.NO_METHODS), *(f"{name}_" for name in names & pytorch_types.IN_PLACE_TOO)}:
         if not hasattr(Tensor, name):
             setattr(Tensor, name, _Unbound(name))
 

@@ -121,8 +121,8 @@ def names() -> list[str]:
 
 def _constructor(record: Class) -> inspect.Signature:
     """How objects are made: the parameters have PyTorch's names, and the defaults of the function."""
-    if record.name == "Identity":
-        return inspect.signature(lambda *args, **kwargs: None)  # which PyTorch gives whatever there is
+    if record.keeps == "*":  # whatever there is
+        return inspect.signature(lambda *args, **kwargs: None)
     name = record.methods[CALL]
     found, drawn = known(name), inspect.signature(OF_NETWORKS[name]).parameters if name in OF_NETWORKS else {}
     defaults: dict[str, Any] = {"size_average": None, "reduce": None, "inplace": False}
