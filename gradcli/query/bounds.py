@@ -102,7 +102,6 @@ def _ranges(program: Program, lowered: Lowered, record: BoundRecord, asked: Aske
         place = names.index(name) if name in variables else None
         grad = None if place is None else found.grad[place]
         record.grad[name] = Bound(0.0, 0.0) if place is None else Bound(math.nan, math.nan) if grad is None else _bound(grad, names)
-    record.certified = not found.uncertified
     record.notes = [*place_notes(program, function, found.places, names)]
     if asked.lipschitz:  # a function that jumps has no such constant, however flat it is elsewhere
         jumps = any(note.kind == "jump" for note in record.notes)
@@ -110,8 +109,6 @@ def _ranges(program: Program, lowered: Lowered, record: BoundRecord, asked: Aske
     for name, part in zip(["the value", *(f"d/d{n}" for n in names)], [found.value, *found.grad], strict=True):
         if part is not None:
             record.notes += _of_range(name, part, names, record.notes)
-    for name in found.uncertified:
-        record.notes.append(BoundNote("uncertified", {}, f"{name} has no rigorous bounds: its range was sampled"))
 
 
 def refuse_unfit(root: Expr) -> None:

@@ -225,7 +225,6 @@ class Cells:
     slopes      the derivatives of cells
     quotients   the ranges of quotients whose parts vanish together
     work        how many cells were evaluated
-    uncertified functions without rigorous bounds that were met
     """
 
     whole: Any
@@ -240,7 +239,6 @@ class Cells:
         self._ratios: dict[Cell, tuple[list[Ratio], Cell]] = {}
         self.zero, self.one = self.number(NOUGHT), self.number(UNIT)
         self.work = 0
-        self.uncertified: set[str] = set()
 
     def order(self, cell: Cell) -> list[Cell]:
         """All cells that one is made of, each after its own."""

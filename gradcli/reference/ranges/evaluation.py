@@ -195,10 +195,8 @@ class Evaluation:
         events = NONE.union(*[v.events for v in given])
         if any(v.interval is None for v in given):
             return Value(None, events)
-        found, work, proved = range_of(cell.name, cell.function, [v.interval for v in given if v.interval is not None])
+        found, work = range_of(cell.name, cell.function, [v.interval for v in given if v.interval is not None])
         self.cells.work += work
-        if not proved:
-            self.cells.uncertified.add(cell.name)
         if found.kind is not None:
             edge = found.soft and all(is_linear(a) for a in cell.args if a.leaves)
             events |= {Event(found.kind, cell, found.soft, edge)}

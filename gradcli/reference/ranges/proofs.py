@@ -73,10 +73,7 @@ class Proof:
     def of(self, left: Any, symbol: str, right: Any, within: float = 0.0) -> Outcome:
         """Return what becomes of a relation between two numbers, with a tolerance."""
         with precise():
-            found = self._decided(self.cells.recorder.lifted(self.cells.of(left) - self.cells.of(right)), symbol, within)
-        if found.holds and self.cells.uncertified:
-            return Outcome(None, reason=f"{', '.join(sorted(self.cells.uncertified))} has no rigorous bounds")
-        return found
+            return self._decided(self.cells.recorder.lifted(self.cells.of(left) - self.cells.of(right)), symbol, within)
 
     def _decided(self, off: Cell, symbol: str, within: float) -> Outcome:
         if symbol == "==" and not within:

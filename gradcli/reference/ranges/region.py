@@ -381,7 +381,6 @@ class Found:
     value: Range | None
     grad: list[Range | None]
     places: list[Place]
-    uncertified: list[str]
     norms: dict[str, float | None] = field(default_factory=dict)
 
 
@@ -433,10 +432,9 @@ class Function(Region):
             value = self._range(self.cell, width)
             slopes = [] if value is None else [self._where_defined(self.slope(self.cell, k)) for k in range(len(self.box))]
             grad = [self._range(slope, width) for slope in slopes]
-            found = Found(value, grad, self.places(), [])
+            found = Found(value, grad, self.places())
             if norms and value is not None:
                 found.norms = {name: self._most(cell, width) for name, cell in self._norms(slopes).items()}
-        found.uncertified = sorted(self.cells.uncertified)
         return found
 
     def _where_defined(self, slope: Cell) -> Cell:

@@ -112,7 +112,7 @@ class Target:
             if not all(map(is_finite, slopes.values())):  # on one side, perhaps: then from the other end of the box
                 known = [(corner, self.at(corner)) for corner in corners(box)]
             for point, there in known:
-                value = value if there is None else self.meet(value, _mean_values(box, point, there, slopes))
+                value = value if there is None else meet(value, _mean_values(box, point, there, slopes))
         return Bounds(value, events, center, inside)
 
     def _monotone(self, box: Box, value: Interval, slopes: dict[int, Interval]) -> Interval:
@@ -127,16 +127,12 @@ class Target:
         if least == box:
             return value
         bottom, top = self._on_face(least), self._on_face(most)
-        return self.meet(value, (value[0] if bottom is None else bottom[0], value[1] if top is None else top[1]))
+        return meet(value, (value[0] if bottom is None else bottom[0], value[1] if top is None else top[1]))
 
     def _on_face(self, box: Box) -> Interval | None:
         """The range on a face, whose own slopes may have a sign where those of the box have none."""
         found = self.bounds(box)
         return None if _is_broken(found.events) else found.interval
-
-    def meet(self, x: Interval, y: Interval) -> Interval:
-        """The numbers in two enclosures; the first one where some were sampled, which proves nothing. Raises Disjoint."""
-        return x if self.cells.uncertified and not overlap(x, y) else meet(x, y)
 
 
 def _mean_values(box: Box, center: Box, inside: Interval, slopes: dict[int, Interval]) -> Interval:
@@ -248,7 +244,7 @@ class Search:
         x = found.interval
         if x is not None and outer is not None:
             nowhere = not overlap(x, outer) and any(e.kind in (DOMAIN, POLE) for e in found.events)
-            found = found._replace(interval=None if nowhere else self.target.meet(x, outer))
+            found = found._replace(interval=None if nowhere else meet(x, outer))
         return Node(box, found)
 
     def _reach(self, value: Interval | None, point: Box) -> None:
