@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from flint import arb
+
 from gradcli.reference.ranges.cells import (
     ANY,
     EQUAL,
@@ -35,9 +37,11 @@ from gradcli.reference.ranges.functions import (
     Box,
     Interval,
     add,
+    high,
     hull,
     is_finite,
     is_point,
+    low,
     meet,
     multiply,
     range_of,
@@ -175,16 +179,19 @@ class Evaluation:
         return None
 
     def _of_ratios(self, cell: Product, natural: Interval) -> Interval:
-        """The natural range, or less: u**k*S**(-k/p) is a power of 1/(q + rest/u**p) where S is q*u**p + rest, with u on one side only."""
+        """The natural range, or less: with w = u**p >= 0, u**k*(q*w + rest)**(-k/p) is a power of w/(q*w + rest), which rises with w."""
         ratios, left = self.cells.ratios(cell)
         total = self.value(left).interval
         for ratio in ratios:
             rest, u = self.value(ratio.rest).interval, self.table[ratio.base].interval
-            if rest is None or u is None or total is None or rest[0] < 0 or rational_power(u, ratio.p)[0] < 0:
+            if rest is None or u is None or total is None or rest[0] < 0:
                 return natural
-            q = rational(ratio.q)
-            share = rational_power(add(q, multiply(rest, rational_power(u, -ratio.p))), -ratio.k / ratio.p)
-            share = meet(share, (ZERO, rational_power(q, -ratio.k / ratio.p)[1]))
+            (first, last), q = rational_power(u, ratio.p), arb(ratio.q)
+            if first < 0:
+                return natural
+            bottom = first / (q * first + rest[1]) if first > 0 and rest[1].is_finite() else ZERO
+            top = last / (q * last + rest[0]) if rest[0] > 0 and last.is_finite() else 1 / q
+            share = rational_power((max(low(bottom), ZERO), high(top)), ratio.k / ratio.p)
             if int(ratio.k.p) % 2 and u[0] < 0:
                 share = (-share[1], -share[0] if u[1] <= 0 else share[1])
             total = multiply(total, share)

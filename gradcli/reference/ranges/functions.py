@@ -15,7 +15,7 @@ import flint
 from flint import arb, fmpq
 
 from gradcli.reference.algebra import Unsupported
-from gradcli.reference.ball import Real, RealFunctions
+from gradcli.reference.ball import NAN, Real, RealFunctions
 
 # -- Intervals: two exact ends, rounded outwards at FLINT's precision; an end may be infinite.
 # Boxes of them.
@@ -84,9 +84,20 @@ def _times(x: arb, y: arb) -> arb:
 
 
 def multiply(x: Interval, y: Interval) -> Interval:
-    if x[0] >= 0 and y[0] >= 0:
-        return low(_times(x[0], y[0])), high(_times(x[1], y[1]))
-    return hull([_times(a, b) for a in x for b in y])
+    (a, b), (c, d) = x, y
+    if a < 0:
+        if b <= 0:
+            return _negative(multiply((-b, -a), y))
+        if c < 0 < d:
+            return min(low(_times(a, d)), low(_times(b, c))), max(high(_times(a, c)), high(_times(b, d)))
+        return multiply(y, x)
+    if c >= 0:
+        return low(_times(a, c)), high(_times(b, d))
+    return low(_times(b, c)), high(_times(b if d > 0 else a, d))
+
+
+def _negative(x: Interval) -> Interval:
+    return -x[1], -x[0]
 
 
 def _inverse(x: Interval) -> Interval:
@@ -349,6 +360,7 @@ def _angle(y: Interval, x: Interval) -> Found:
 _MONOTONE = "exp log sinh tanh asinh acosh atanh atan asin acos erf erfc erfi erfinv shi"
 _SHAPES: dict[str, Shape] = {
     **{name: partial(_monotone, getattr(RealFunctions, name)) for name in _MONOTONE.split()},
+    "lambertw": partial(_monotone, Real(arb.lambertw, (NAN, INFINITE), -(arb(-1).exp()))),
     "cosh": lambda x: Found(valley(arb.cosh, x, ZERO, ONE)),
     "gamma": _gamma,
     "loggamma": _loggamma,

@@ -42,7 +42,7 @@ from gradcli.reference.ranges.functions import (
 _CLOSE = 2.0**-52  # of the sides of a box
 _FINEST = 2.0**-60  # of the sides of the box: no box is halved further
 _HOPELESS = 2.0**-40  # where it is unbounded
-_POLISH = 150  # further boxes, that ends be those of the true range where this is cheap
+_POLISH = 30  # further boxes, that ends be those of the true range where this is cheap
 _POLISHED = 2.0**-58
 
 
@@ -214,11 +214,11 @@ class Search:
         """Tell whether no box is to be halved any more."""
         return self.target.cells.work - self.begun > work or self.sides.is_below(node.box, finest)
 
-    def side(self, sign: int, width: float, work: int) -> Side:
-        """One end: the upper one for 1, the lower one for -1."""
+    def side(self, sign: int, width: float, work: int, of_size: bool = False) -> Side:
+        """One end: the upper one for 1, the lower one for -1. ``width`` is a share of the range, or of the size of its ends."""
         polishing = 0
         for bound, node in self.worst(sign):
-            tight, done = self._is_tight(bound, sign, arb(width))
+            tight, done = self._is_tight(bound, sign, arb(width), of_size)
             polishing += tight
             if done or polishing > _POLISH or self.spent(work, node, _FINEST if bound.is_finite() else _HOPELESS):
                 end = above(bound) if sign > 0 else below(bound)
@@ -226,14 +226,14 @@ class Search:
                 return Side(end, tight, point, [(below(x[0]), above(x[1])) for x in node.box])
         return Side(None)
 
-    def _is_tight(self, bound: arb, sign: int, width: arb) -> tuple[bool, bool]:
+    def _is_tight(self, bound: arb, sign: int, width: arb, of_size: bool) -> tuple[bool, bool]:
         """Tell whether a bound is as tight as was asked for, and whether it can hardly be tighter."""
         if not self.best or not bound.is_finite():
             return False, False
         here, there = self.best[sign][0], self.best[-sign][0]
         excess = high(sign * bound - here)
-        span = max(low(here + there), ZERO)
         size = max(abs(here), abs(there))
+        span = size if of_size else max(low(here + there), ZERO)
         is_tight = excess <= max(span, size * arb(1e-12)) * width / 2
         return bool(is_tight), bool(excess <= max(span, size * arb(1e-3)) * _POLISHED)
 
