@@ -149,7 +149,7 @@ def place_notes(program: Program, function: Function, found: Iterable[Place], na
     """What is the matter in the box, in the user's words."""
     from gradcli.reference.ranges.functions import above, below
 
-    several = [place for place in found if not (place.removable and _has_value(program, function, place))]
+    several = [place for place in found if place.kind not in ("pole", "domain") or not _has_value(program, function, place)]
     for place in several[:_MOST_NOTES]:
         node = function.tracing.origins.get(place.cell)
         text = "the expression" if node is None else text_of(program.scope, node)

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import flint
-from flint import arb, fmpq
+from flint import acb, arb, fmpq
 
 from gradcli.reference.algebra import Unsupported
 from gradcli.reference.ball import NAN, Real, RealFunctions
@@ -147,17 +147,6 @@ def _positive_power(x: arb, p: arb) -> arb:
     if not p.is_finite():
         return ONE if x == 1 else INFINITE if (x > 1) == (p > 0) else ZERO
     return x**p
-
-
-def x_log_x(x: Interval | None, p: fmpq) -> Interval | None:
-    """x**p*log(abs(x)) for p > 0, 0 at 0; None for what is not finite, or has roots of numbers below 0."""
-    if x is None or not is_finite(x) or (x[0] < 0 and p.q != 1):
-        return None
-    power = arb(p)
-    sizes = x if x[0] >= 0 else (ZERO, max(-x[0], x[1]))
-    turn, least = (-1 / power).exp(), -1 / (power * arb(1).exp())
-    found = valley(lambda size: size**power * size.log() if size > 0 else ZERO, sizes, turn, least)
-    return found if x[0] >= 0 or int(p.p) % 2 == 0 else (min(found[0], -found[1]), max(found[1], -found[0]))
 
 
 class Disjoint(AssertionError):
@@ -305,6 +294,16 @@ def _loggamma(x: Interval) -> Found:
     return Found(hull([RealFunctions.log(abs(end)) for end in inside]), *trouble)
 
 
+def _polygamma(order: Interval, x: Interval) -> Found:
+    """The derivatives of digamma, which rises between its poles."""
+    ball = ball_of(x)
+    if not ball.is_finite() or (x[0] <= 0 and ball.contains_integer()):
+        return Found(EVERYTHING, POLE)
+    if is_point(order, 0):
+        return Found(hull(map(arb.digamma, x)))
+    return Found(hull([acb(ball).polygamma(int(order[0].unique_fmpz())).real]))
+
+
 def _holds_whole(begin: arb, end: arb) -> bool:
     """Tell whether there may be a whole number between two numbers."""
     return not low(begin).ceil().mid() > high(end)
@@ -364,6 +363,7 @@ _SHAPES: dict[str, Shape] = {
     "cosh": lambda x: Found(valley(arb.cosh, x, ZERO, ONE)),
     "gamma": _gamma,
     "loggamma": _loggamma,
+    "polygamma": _polygamma,
     "sin": _wave(arb.sin, ONE / 2),
     "cos": _wave(arb.cos, ZERO),
     "pow": _powers,
@@ -391,15 +391,14 @@ def in_balls(name: str, function: Any, given: Sequence[Interval]) -> Found:
     from gradcli.reference.contexts import Undecidable
     from gradcli.reference.symbolic.translate import program_of
 
-    m, value = Balls(), None
     if not all(map(is_finite, given)):
         return Found(EVERYTHING, DOMAIN)
+    m, value = Balls(), None
     try:
         value = program_of(function, len(given)).run(m, tuple(Ball(ball_of(x)) for x in given))[0]
-    except Undecidable:
-        if not all(map(is_point, given)):
-            return Found(EVERYTHING, DOMAIN)
-    except (ArithmeticError, ValueError, TypeError, AttributeError):
+    except (Undecidable, ArithmeticError, ValueError):
+        return Found(EVERYTHING, DOMAIN)
+    except (TypeError, AttributeError):
         pass
     if m.uncertified or not isinstance(value, Ball):
         raise Unsupported(f"{name} has no rigorous bounds")
