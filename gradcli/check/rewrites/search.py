@@ -62,7 +62,7 @@ class _Series(Domain[Pair]):
         value = number(node)
         if value is None:
             raise _NoRatio
-        return self.one * flint.fmpq(value.numerator, value.denominator), self.one
+        return flint.fmpq_series([flint.fmpq(value.numerator, value.denominator)]), self.one
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Pair:
         kind = role(node)

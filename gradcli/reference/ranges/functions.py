@@ -287,11 +287,9 @@ def _gamma(x: Interval) -> Found:
 
 
 def _loggamma(x: Interval) -> Found:
-    inside, *trouble = _gamma(x)
-    assert inside is not None
-    if inside[0] < 0 < inside[1]:
-        return Found(EVERYTHING, *trouble)
-    return Found(hull([RealFunctions.log(abs(end)) for end in inside]), *trouble)
+    found = _gamma(x)
+    a, b = found.interval or EVERYTHING
+    return found._replace(interval=EVERYTHING if a < 0 < b else hull([RealFunctions.log(abs(end)) for end in (a, b)]))
 
 
 def _polygamma(order: Interval, x: Interval) -> Found:
@@ -301,7 +299,7 @@ def _polygamma(order: Interval, x: Interval) -> Found:
         return Found(EVERYTHING, POLE)
     if is_point(order, 0):
         return Found(hull(map(arb.digamma, x)))
-    return Found(hull([acb(ball).polygamma(int(order[0].unique_fmpz())).real]))
+    return Found(hull([acb(ball).polygamma(order[0]).real]))
 
 
 def _holds_whole(begin: arb, end: arb) -> bool:

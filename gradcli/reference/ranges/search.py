@@ -44,6 +44,7 @@ _FINEST = 2.0**-60  # of the sides of the box: no box is halved further
 _HOPELESS = 2.0**-40  # where it is unbounded
 _POLISH = 150  # further boxes along one variable, that ends be those of the true range where this is cheap
 _POLISHED = 2.0**-58
+_PATIENCE = 1_000  # boxes that are halved while the bound stays what it is
 
 
 class Bounds(NamedTuple):
@@ -217,10 +218,12 @@ class Search:
     def side(self, sign: int, width: float, work: int, of_size: bool = False) -> Side:
         """One end: the upper one for 1, the lower one for -1. ``width`` is a share of the range, or of the size of its ends."""
         polishing, most = 0, _POLISH // max(1, len(self.sides.places)) ** 2
+        stuck, before = 0, None
         for bound, node in self.worst(sign):
+            stuck, before = stuck + 1 if bound == before else 0, bound
             tight, done = self._is_tight(bound, sign, arb(width), of_size)
             polishing += tight
-            if done or polishing > most or self.spent(work, node, _FINEST if bound.is_finite() else _HOPELESS):
+            if done or polishing > most or stuck > _PATIENCE or self.spent(work, node, _FINEST if bound.is_finite() else _HOPELESS):
                 end = above(bound) if sign > 0 else below(bound)
                 point = [float(x[0]) + 0.0 for x in self.best[sign][1]] if self.best else None
                 return Side(end, tight, point, [(below(x[0]), above(x[1])) for x in node.box])
