@@ -138,15 +138,9 @@ def power(x: Interval, y: Interval) -> Interval:
 
 
 def _positive_power(x: arb, p: arb) -> arb:
-    if x == 0:
-        return ZERO if p > 0 else INFINITE if p < 0 else ONE
-    if x == INFINITE:
-        return INFINITE if p > 0 else ZERO if p < 0 else ONE
-    if p == arb(0.5):
-        return x.sqrt()
-    if not p.is_finite():
-        return ONE if x == 1 else INFINITE if (x > 1) == (p > 0) else ZERO
-    return x**p
+    if x == 0 and p < 0:
+        return INFINITE
+    return ONE if x == 1 or p == 0 else x**p
 
 
 class Disjoint(AssertionError):
