@@ -380,22 +380,17 @@ def _in_steps(graph: Graph, given: Normal, value_of: ValueOf) -> Iterator[Expr]:
 def _divided_through(graph: Graph, given: Normal) -> Iterator[Expr]:
     """a/(a*b + c) as 1/(b + c/a): sums divided by what occurs in them or beside them."""
     sums = {base: Normal.of(base, "sum", graph) for base in given.parts if kind_of(base) == "sum"}
-    beside = [base for base, e in given.parts.items() if base not in sums and e > 0]
-    for some in dict.fromkeys([*((base,) for base in sums), tuple(sums)]):
-        terms = [part for base in some for part in sums[base].parts]
-        if not some or len(terms) > _MOST_TERMS:
+    terms = [term for inner in sums.values() for term in inner.parts]
+    if len(terms) > _MOST_TERMS:
+        return
+    divisors = [base for base, e in given.parts.items() if base not in sums and e > 0]
+    divisors += [factor for term in terms for factor, e in Normal.of(term, "product").parts.items() if e > 0]
+    for divisor in dict.fromkeys([*divisors, *terms] if sums else ()):
+        if number(divisor) is not None:
             continue
-        inner = [factor for term in terms for factor, e in Normal.of(term, "product").parts.items() if e > 0]
-        for divisor in dict.fromkeys([*beside, *inner, *terms]):
-            if number(divisor) is not None:
-                continue
-            found = given.without(*some)
-            for base in some:
-                total = Normal(graph, "sum")
-                for term, weight in sums[base].parts.items():
-                    quotient = Normal(graph, "product", [(term, 1)])
-                    quotient.put(divisor, Fraction(-1))
-                    total.put(quotient.build(), weight)
-                found.put(divisor, given.parts[base])
-                found.put(total.build(), given.parts[base])
-            yield found.build()
+        found = given.without(*sums)
+        for base, inner in sums.items():
+            quotients = [(Normal(graph, "product", [(term, 1), (divisor, -1)]).build(), weight) for term, weight in inner.parts.items()]
+            found.put(divisor, given.parts[base])
+            found.put(Normal(graph, "sum", quotients).build(), given.parts[base])
+        yield found.build()
