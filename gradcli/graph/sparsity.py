@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.errors import GradcliError
-from gradcli.graph.interpret import Domain, forward, interpret
+from gradcli.graph.interpret import Domain, interpret
+from gradcli.graph.moves import known_indices, sources_of_entries, targets_of_entries
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.ops.looping import Fold
 from gradcli.ops.reductions.carried import reduced
@@ -288,7 +288,6 @@ def _count(colors: np.ndarray) -> int:
 
 
 _PRODUCTS = 4_000_000  # entries that are multiplied in a sum of products: more are taken for a dense product
-_LABEL = 2.0**51  # labels lie between this and its double, so that neither a sum nor a difference of two is one
 
 
 def dependence(roots: Sequence[Expr], variables: Sequence[Expr]) -> Pattern:
@@ -348,7 +347,7 @@ class Dependence(Domain[Any]):
         """Return what the record says of axes."""
         if op.loops.axes is None or None in node.operands:
             return None
-        known = _known_indices(node, op)
+        known = known_indices(node, op)
         if known is None:
             return None
         views = [
@@ -364,7 +363,7 @@ class Dependence(Domain[Any]):
 
     def _by_parts(self, node: Expr, op: Op, operands: Sequence[Any]) -> Any:
         """Return what it is made of."""
-        if op.loops.parts is None:
+        if op.loops.parts is None or op.outputs > 1:
             return None
         made = op.loops.parts(*node.operands, **node.static)
         known: dict[Expr, Any] = {o: x for o, x in zip(node.operands, operands, strict=True) if o is not None}
@@ -372,46 +371,22 @@ class Dependence(Domain[Any]):
         return None if node in order else interpret(order, self, known)[made]  # itself, where its parts take no less
 
     def _moved(self, node: Expr, op: Op, operands: Sequence[Any]) -> Any:
-        """Each entry of a result is one of an operand's, or nothing: a linear operation shows so by what it does with labels.
-
-        What chooses entries has to be known.
-        """
-        if not op.facts.linear or op.outputs > 1:
+        """Each entry of a result is one of an operand's, or nothing."""
+        found = sources_of_entries(node, op)
+        if found is None:
             return None
-        indices = _known_indices(node, op)
-        if indices is None:
-            return None
-        sizes = [0 if o is None or o in indices else int(np.prod(o.shape)) for o in node.operands]
-        labels = _labels(sum(sizes))
-        ends = np.cumsum(sizes)
-        given = [
-            None if o is None else indices[o] if o in indices else labels[end - size : end].reshape(o.shape)[()]
-            for o, size, end in zip(node.operands, sizes, ends, strict=True)
-        ]
-        try:
-            moved = op.forward(*given, **node.static)
-        except (GradcliError, ValueError, TypeError, IndexError, ArithmeticError):
-            return None  # labels are no values for it
-        places = _places(moved, labels)
-        if places is None:
-            return None
-        numbers = [0 if x is None else x for x in operands]
-        flat = [np.broadcast_to(x, () if o is None else o.shape).ravel() for o, x in zip(node.operands, numbers, strict=True)]
-        return np.concatenate([[0], *[x for x, size in zip(flat, sizes, strict=True) if size]]).astype(int)[places]
+        places, sizes = found
+        moving = [(x, o, size) for x, o, size in zip(operands, node.operands, sizes, strict=True) if o is not None and size]
+        flat = [np.broadcast_to(0 if x is None else x, o.shape).ravel() for x, o, _ in moving]
+        return np.concatenate([[0], *flat]).astype(int)[places]
 
     def _gathered(self, node: Expr, op: Op, operands: Sequence[Any]) -> Any:
-        """Each entry of the operand goes to one of the result: what flows back are labels that only moved."""
-        if not op.facts.linear or op.outputs > 1 or len(node.operands) != 1 or op.vjp is None:
-            return None
-        (x,) = node.operands
-        assert x is not None
-        labels = _labels(int(np.prod(node.shape))).reshape(node.shape)[()]
-        (back,) = op.vjp((True,), labels, np.zeros(node.shape)[()], np.zeros(x.shape)[()], **node.static)
-        places = None if back is None else _places(np.broadcast_to(back, x.shape), labels)
+        """Each entry of the operand goes to one of the result."""
+        places = targets_of_entries(node, op)
         if places is None:
             return None
         taken = places.ravel() > 0
-        found = self.sets.gathered(places.ravel()[taken] - 1, operands[0].ravel()[taken], labels.size)
+        found = self.sets.gathered(places.ravel()[taken] - 1, operands[0].ravel()[taken], math.prod(node.shape))
         return found.reshape(node.shape)
 
     def _by_axis(self, node: Expr, op: Op, operands: Sequence[Any]) -> Any:
@@ -453,16 +428,6 @@ def _between(roots: Sequence[Expr], ends: Mapping[Expr, Any]) -> list[Expr]:
                 seen.add(operand)
                 nodes.append(operand)
     return sorted(nodes, key=lambda node: node.index)
-
-
-def _known_indices(node: Expr, op: Op) -> Mapping[Expr, Any] | None:
-    """The whole numbers by which an operation addresses entries; None where a value decides them."""
-    chosen = [node.operands[place] for place in op.index_places if place < len(node.operands)]
-    indices = [index for index in chosen if index is not None]
-    if any(part.is_leaf for part in reachable(indices)):
-        return None
-    table = forward(indices, {})
-    return {index: table[index] for index in indices}
 
 
 class _NoLoop(Exception):
@@ -512,21 +477,3 @@ class Along:
         shape = (*x.shape[: axis % x.ndim], extent, *x.shape[axis % x.ndim + 1 :])
         places = np.take_along_axis(np.arange(math.prod(shape)).reshape(shape), index, axis)
         return self.sets.gathered(places, x, math.prod(shape)).reshape(shape)
-
-
-def _labels(count: int) -> np.ndarray:
-    """Floats that are told apart, in no order that a sum of some could meet."""
-    found: np.ndarray = np.unique(np.random.default_rng(0).integers(0, int(_LABEL), 2 * count + 8))[::2][:count] + _LABEL
-    return found
-
-
-def _places(moved: Any, labels: np.ndarray) -> np.ndarray | None:
-    """The places of labels, counted from 1, and 0 for zeros; None if there is anything else."""
-    moved, known = np.asarray(moved), labels.ravel()
-    found = np.minimum(np.searchsorted(known, moved), max(known.size - 1, 0))
-    if known.size == 0:
-        return None if moved.any() else np.zeros(moved.shape, int)
-    zero = moved == 0
-    if not (zero | (known[found] == moved)).all():
-        return None
-    return np.where(zero, 0, found + 1)

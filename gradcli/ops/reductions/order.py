@@ -58,10 +58,10 @@ def _arg(name: str, forward: Function, form: str, carries: Function, doc: str) -
 
 
 argmax = _arg(
-    "argmax", np.argmax, "moving.LARGEST", carried.largest_place, "The index of the (first) largest entry. Not differentiated.",
+    "argmax", np.argmax, "moving.LARGEST", carried.extreme_place(1.0), "The index of the (first) largest entry. Not differentiated.",
 )
 argmin = _arg(
-    "argmin", np.argmin, "moving.SMALLEST", carried.smallest_place, "The index of the (first) smallest entry. Not differentiated.",
+    "argmin", np.argmin, "moving.SMALLEST", carried.extreme_place(-1.0), "The index of the (first) smallest entry. Not differentiated.",
 )
 
 
