@@ -62,6 +62,9 @@ class _State(threading.local):
     batch_levels: tuple[Any, ...] = ()  # along which tensors are batched, the innermost last
     usual = True  # none of these is on, whether operations are recorded or not
 
+    def __init__(self) -> None:
+        self.silently = silent()  # for ufuncs, during which no code of Python's can run another
+
     def change(self, **fields: Any) -> dict[str, Any]:
         """Set fields. What they were before."""
         before = {name: getattr(self, name) for name in fields}
