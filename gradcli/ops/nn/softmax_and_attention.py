@@ -19,7 +19,7 @@ from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions import carried, extended
 from gradcli.ops.reductions.carried import reduced
 from gradcli.ops.reductions.sums import is_truth, log_of_scaled_sum, max_, mean, reduction, spread, sum_
-from gradcli.ops.registry import composite, composition, structural
+from gradcli.ops.registry import composite, composition, function, structural
 from gradcli.ops.room import room_for
 from gradcli.ops.spec import REQUIRED, Op
 from gradcli.ops.writing import Shape, axes_of, witness
@@ -184,9 +184,19 @@ def _masked_softmax(scores: Any) -> Any:
     return where(nothing, 0.0, softmax(where(nothing, 0.0, scores), axis=-1))
 
 
-def _attention(
-    query: Any, key: Any, value: Any, attn_mask: Any, dropout_p: float, is_causal: bool, scale: float | None, enable_gqa: bool
+@function(scalars="scale", examples=("F.scaled_dot_product_attention([x], [y, 2*y], [w, -w])",))
+def scaled_dot_product_attention(
+    query: Any,
+    key: Any,
+    value: Any,
+    attn_mask: Any = None,
+    *,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
 ) -> Any:
+    """softmax(query @ key.T / sqrt(d)) @ value, of keys that the mask (truth values, or numbers to add) leaves."""
     name = "scaled_dot_product_attention"
     if dropout_p:
         raise ArgumentError(f"{name}: dropout_p must be 0; dropout is random")
@@ -211,12 +221,6 @@ def _attention(
     return matmul(_masked_softmax(masked), value)
 
 
-scaled_dot_product_attention = composite(
-    "scaled_dot_product_attention", "query key value attn_mask?", _attention, scalars="scale",
-    static={"dropout_p": 0.0, "is_causal": False, "scale": None, "enable_gqa": False},
-    doc="softmax(query @ key.T / sqrt(d)) @ value, of keys that the mask (truth values, or numbers to add) leaves.",
-    examples=("F.scaled_dot_product_attention([x], [y, 2*y], [w, -w])",),
-)  # fmt: skip
 _QUERIES = "query, key, value, attn_mask, dropout_p, is_causal, *, scale, enable_gqa"
 declare(TORCH, scaled_dot_product_attention=signature("scaled_dot_product_attention", _QUERIES))
 
