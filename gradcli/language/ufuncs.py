@@ -39,7 +39,7 @@ def _reduction(function: Function) -> str | None:
     """The name of the reduction that puts entries together by a function."""
     found = lookup(function.name, function.library)
     folds = registry.named(found.target).name if found is not None else ""
-    return next((record.name for record in registry.registry().values() if record.facts.folds == folds), None)
+    return next((record.name for record in registry.registry().values() if record.folds == folds), None)
 
 
 def method(function: Function, name: str) -> Routine:

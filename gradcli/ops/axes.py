@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradcli.ops.extended import LONG_DOUBLE
-from gradcli.ops.facts import Function
 from gradcli.ops.fixed import Fixed
 from gradcli.ops.writing import Shape, axes_of
 
@@ -62,13 +61,13 @@ SMALLEST = Fold("minimum", np.minimum, "__builtin_inf()", "g_minimum({0}, {1})",
 # -- Declarations of records -----------------------------------------------------------------------
 
 
-def along(fold: Fold) -> Function:
-    """Return the declaration of a reduction."""
+class Reduction(Fixed):
+    """The declaration of an operation that puts all entries along axes together."""
 
-    def axes(m: Any, x: Any, axis: Any, keepdims: bool) -> Any:
-        return m.folded(x, fold, axis, keepdims)
+    fold: Fold
 
-    return axes
+    def __call__(self, m: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+        return m.folded(x, self.fold, axis, keepdims)
 
 
 def summed_to(m: Any, x: Any, shape: Shape) -> Any:
@@ -83,10 +82,6 @@ def reshaped(m: Any, x: Any, shape: Sequence[int]) -> Any:
     return m.reshaped(x, tuple(math.prod(x.shape) // known if n == -1 else n for n in shape))
 
 
-def repeated(m: Any, x: Any, shape: Shape) -> Any:
-    return m.repeated(x, shape)
-
-
 def transposed(m: Any, x: Any, axes: Sequence[int] | None) -> Any:
     ndim = len(x.shape)
     return m.arranged(x, range(ndim)[::-1] if axes is None else [a % ndim for a in axes])
@@ -97,22 +92,6 @@ def exchanged(m: Any, x: Any, axis1: int, axis2: int) -> Any:
     if order:
         order[axis1], order[axis2] = order[axis2], order[axis1]
     return m.arranged(x, order)
-
-
-def indexed(m: Any, x: Any, index: tuple[Any, ...]) -> Any:
-    return m.chosen(x, index)
-
-
-def unindexed(m: Any, x: Any, index: tuple[Any, ...], shape: Shape) -> Any:
-    return m.added(x, index, shape)
-
-
-def picked(m: Any, x: Any, index: Any, axis: int) -> Any:
-    return m.picked(x, index, axis)
-
-
-def put(m: Any, x: Any, index: Any, axis: int, shape: Shape) -> Any:
-    return m.put(x, index, axis, shape)
 
 
 def matrix_product(m: Any, x: Any, y: Any) -> Any:

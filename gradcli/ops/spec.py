@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from gradcli.ops.axes import Reduction
 from gradcli.ops.costs import Cost
 from gradcli.ops.domains import EVERYWHERE, Domain
 from gradcli.ops.extended import Rule
@@ -166,6 +167,11 @@ class Op:
     def is_costly(self) -> bool:
         """Return whether it may take more memory or time than the sizes of its arrays say."""
         return self.cost is not _COST or self.facts.work is not None or self.core_dims is not None
+
+    @cached_property
+    def folds(self) -> str:
+        """The name of the operation of two entries by which a reduction puts them together."""
+        return self.loops.axes.fold.name if isinstance(self.loops.axes, Reduction) else ""
 
     @cached_property
     def moves(self) -> bool:

@@ -33,7 +33,7 @@ detach: Op = structural(
     "detach", "x", _same, witness("moving.same"), vjp=lambda wanted, cotangent, out, x: (None,), shape=lambda old: old, result="same",
     integral=True, ulps=0, extended=Linear(lambda cotangent, x: (None,)), aliases=("stop_gradient", "lax.stop_gradient"),
     doc="x as a constant: no gradient flows through it.", unchanged=True, simpler=lambda out, x: out, examples=("x*detach(x)",),
-    shares="alias", batched=lambda lead, x: detach(x),
+    shares="alias",
 )  # fmt: skip
 output = structural(
     "output", "x", lambda x, place: x[place], lambda m, x, place: x[place],
@@ -76,7 +76,6 @@ def _clone(x: Any) -> Any:
 clone: Op = structural(
     "clone", "x", _clone, witness("moving.same"), vjp=lambda wanted, cotangent, out, x: (cotangent,), shape=lambda old: old, linear=True,
     result="same", public=False, ulps=0, unchanged=True, doc="A copy of x.",
-    batched=lambda lead, x: clone(x),
 )  # fmt: skip
 
 

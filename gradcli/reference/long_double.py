@@ -55,8 +55,8 @@ def _pulled(node: Expr, op: Op, adjoint: Any, out: Any, operands: list[Any], wan
     match op.extended:
         case None if not op.elementwise and op.outputs == 1:
             return _linear(_movement(op, operands, node.static)[1], adjoint, operands)
-        case Linear() as rule:
-            return _linear(lambda part: rule.pull(part, *operands, **node.static), adjoint, operands)
+        case Linear(pull=pull):
+            return _linear(lambda part: pull(part, *operands, **node.static), adjoint, operands)
         case Reduced() as rule:
             x, axes, _ = reduced = along(node, operands)
             _, slope, size = rule.slopes(*reduced)

@@ -169,7 +169,7 @@ broadcast_to: Op = structural(
     vjp=lambda wanted, cotangent, out, x, shape: (sum_to(cotangent, shape=x.shape),),
     shape=_broadcast_shape, static={"shape": ()}, linear=True, result="same", ulps=0,
     integral=True, written="broadcast_to({x}, {shape})", unchanged=True, repeats=True, on_objects=True,
-    axes=axes.repeated,
+    axes=lambda m, x, shape: m.repeated(x, shape),
     simpler=same_shape, batched=_broadcast_on_batch, backward="Expand", shares="view",
     doc="The entries repeated along new or one-entry axes.", examples=("broadcast_to(x, (3, 2))",),
     numpy=lambda shapes, shape: f"np.broadcast_to({{0}}, {shape!r})",
@@ -293,7 +293,7 @@ getitem: Op = structural(
     "getitem", "x", _getitem, witness("moving.getitem"), vjp=_getitem_vjp, shape=_getitem_shape, static={"index": ()},
     linear=True, integral=True, result="same", public=False, doc="x[index], as in NumPy.", ulps=0,
     backward=pytorch.node_of_getitem, shares="view", written=indexed, latex=indexed_in_latex, on_objects=True, simpler=_simpler_getitem,
-    axes=axes.indexed, across=cutting.sliced, batched=_getitem_on_batch,
+    axes=lambda m, x, index: m.chosen(x, index), across=cutting.sliced, batched=_getitem_on_batch,
     numpy=lambda shapes, index: f"{{0:base}}[{subscript_text(index)}]",
     torch=lambda shapes, index: (
         f"_taken({{0}}, numpy.s_[{subscript_text(index)}])" if runs_backwards(index) else f"{{0:base}}[{subscript_text(index)}]"
@@ -321,7 +321,7 @@ scatter_add: Op = structural(
     vjp=lambda wanted, cotangent, out, x, index, shape: (getitem(cotangent, index=index),),
     shape=lambda old, index, shape: shape, static={"index": (), "shape": ()}, linear=True, public=False, ulps=1, rounding="terms",
     doc="An array of zeros into which x is added at an index: the transpose of indexing.", on_objects=True, simpler=_simpler_scatter,
-    axes=axes.unindexed, across=cutting.unsliced, batched=_scatter_on_batch,
+    axes=lambda m, x, index, shape: m.added(x, index, shape), across=cutting.unsliced, batched=_scatter_on_batch,
     numpy=lambda shapes, index, shape: f"_scatter_add({{0}}, np.s_[{subscript_text(index)}], {shape!r})",
     torch=lambda shapes, index, shape: f"_scatter_add({{0}}, numpy.s_[{subscript_text(index)}], {shape!r})",
 )  # fmt: skip

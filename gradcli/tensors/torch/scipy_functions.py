@@ -286,7 +286,7 @@ def _reduction(ufunc: str) -> str | None:
     """The operation that reduces by a ufunc, if there is one."""
     found = known(ufunc, NUMPY)
     folds = None if found is None else found[0].name
-    return next((op.name for op in registry().values() if folds and op.facts.folds == folds), None)
+    return next((op.name for op in registry().values() if folds and op.folds == folds), None)
 
 
 def ufunc_on_tensors(x: Tensor, ufunc: Any, how: str, *inputs: Any, **keywords: Any) -> Any:
