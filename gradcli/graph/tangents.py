@@ -167,7 +167,7 @@ def _asked(node: Expr) -> Sequence[Expr]:
         return operands[:1]
     if role in ("product", "chain", "sum", "difference", "negation"):
         return operands
-    return operands if op.moves or op.rewriting.adds == "entries" else ()
+    return operands if op.facts.moves or op.rewriting.adds == "entries" else ()
 
 
 def _nonzero(node: Expr) -> Any:

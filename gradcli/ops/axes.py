@@ -11,8 +11,8 @@ chosen    the entries at an index, and ``added`` the way back: zeros with entrie
 picked    the entries at whole numbers along an axis, and ``put`` the way back
 
 Each ``m`` is a reading: loops (`gradcli.plans.index_form`), chunks (cutting.py), sets of entries (`gradcli.graph.sparsity`), and whole
-arrays, whose steps are transposed one by one (`Arrays`). What a reading cannot say raises `NoLoop`. An operation each entry of whose
-result is an operand's, or zero, needs no declaration (`Op.moves`): its forward pass shows on numbers in the entries' places where they go.
+arrays, whose steps are transposed one by one (`Arrays`). What a reading cannot say raises `NoLoop`. An operation needs no declaration
+each entry of whose result is an operand's, or zero (`Facts.moves`): its forward pass, on the numbers of entries, shows where they go.
 """
 
 from __future__ import annotations
@@ -68,6 +68,11 @@ class Reduction(Fixed):
 
     def __call__(self, m: Any, x: Any, axis: Any, keepdims: bool) -> Any:
         return m.folded(x, self.fold, axis, keepdims)
+
+
+def folds(op: Op) -> str:
+    """The name of the operation of two entries by which a reduction puts them together; empty for other operations."""
+    return op.loops.axes.fold.name if isinstance(op.loops.axes, Reduction) else ""
 
 
 def summed_to(m: Any, x: Any, shape: Shape) -> Any:
@@ -248,7 +253,7 @@ def moved(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> tuple[A
         m = Arrays()
         value = op.loops.axes(m, *operands, **static)
         return value, lambda cotangent: [m.back(cotangent), *[None] * (len(operands) - 1)]
-    if not op.moves:
+    if not op.facts.moves:
         raise NoLoop
     places = sources(op, [np.shape(x) for x in operands], static)
     ends = np.cumsum([np.size(x) for x in operands])

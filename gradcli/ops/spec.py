@@ -16,7 +16,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gradcli.ops.axes import Reduction
 from gradcli.ops.costs import Cost
 from gradcli.ops.domains import EVERYWHERE, Domain
 from gradcli.ops.extended import Rule
@@ -167,16 +166,6 @@ class Op:
     def is_costly(self) -> bool:
         """Return whether it may take more memory or time than the sizes of its arrays say."""
         return self.cost is not _COST or self.facts.work is not None or self.core_dims is not None
-
-    @cached_property
-    def folds(self) -> str:
-        """The name of the operation of two entries by which a reduction puts them together."""
-        return self.loops.axes.fold.name if isinstance(self.loops.axes, Reduction) else ""
-
-    @cached_property
-    def moves(self) -> bool:
-        """Return whether each entry of the result is one of the operands', or zero, and values do not decide which."""
-        return not self.elementwise and self.facts.linear and self.accuracy.ulps == 0
 
     @cached_property
     def elementwise(self) -> bool:

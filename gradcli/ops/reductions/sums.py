@@ -205,7 +205,7 @@ def _sum_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
 sum_ = reduction(
     "sum", np.add.reduce, witness("reducing.sum_"), _sum_vjp, linear=True, integral=True,
     doc="The sum of the entries.", examples=("sum(x**2, axis=0)",), rounding="terms", ulps=4, algebra="total", adds="entries",
-    on_objects=True, axes=axes.Reduction(axes.SUM),
+    axes=axes.Reduction(axes.SUM),
     wider=_wider("sum", "x where? initial?", begun("sum", _late("sum_"), 0.0, lambda x, y: x + y)),
     numpy=lambda shapes, axis, keepdims: reduced_text("np.sum", shapes, axis, keepdims),
 )
@@ -225,7 +225,7 @@ def _mean_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims
 
 mean = reduction(
     "mean", _mean, witness("reducing.mean"), _mean_vjp, linear=True, algebraic=True, extended=extended.MEAN,
-    doc="The mean of the entries.", adds="entries", on_objects=True,
+    doc="The mean of the entries.", adds="entries",
     examples=("mean(x, axis=1)",), rounding="terms", ulps=4, wider=_wider("mean", "x where?", average("mean", _late("sum_"))),
     refuses=pytorch.only_floats("mean"), parts=_mean_of_entries,
 )
