@@ -119,12 +119,6 @@ def dot(m: Any, x: Any, y: Any) -> Any:
     return matrix_product(m, x, y)
 
 
-def table_of_products(m: Any, x: Any, y: Any) -> Any:
-    if len(x.shape) != 1 or len(y.shape) != 1:
-        raise NoLoop
-    return m.product(m.arranged(x, [0, None]), m.arranged(y, [None, 0]))
-
-
 # -- Whole arrays, and the way back ----------------------------------------------------------------
 
 

@@ -187,14 +187,18 @@ def _cholesky_solve_shape(y: Shape, x: Shape, upper: bool = False) -> Shape:
     return equations_shape(x, y, "cholesky_solve")
 
 
-cholesky_solve: Op = structural(
-    "cholesky_solve", "y x", _cholesky_solve, witness("factors.cholesky_solve"),
-    vjp=_cholesky_solve_vjp, shape=_cholesky_solve_shape, static={"upper": False}, saves=("x", "out"), core_dims=(2, 2), ulps=64,
+@function(
+    vjp=_cholesky_solve_vjp, forward=_cholesky_solve, shape=_cholesky_solve_shape, saves=("x", "out"), core_dims=(2, 2), ulps=64,
     extended=Whole("equations.CHOLESKY_SOLVE"), domain=given(has_nonzero_diagonal, "no zeros on the diagonal of x"),
-    doc="The z with (x @ x.T) @ z = y, x being lower triangular; with upper, (x.T @ x) @ z = y. The other triangle is not "
-    "read, but its gradient is that of the product all the same, as in PyTorch.", examples=("cholesky_solve(b, cholesky(A))",),
-    carries=perturbation.cholesky_solution,
+    examples=("cholesky_solve(b, cholesky(A))",), carries=perturbation.cholesky_solution,
 )  # fmt: skip
+def cholesky_solve(y: Any, x: Any, *, upper: bool = False) -> Any:
+    """The z with (x @ x.T) @ z = y, x being lower triangular; with upper, (x.T @ x) @ z = y. The other triangle is not read, but its
+    gradient is that of the product all the same, as in PyTorch.
+    """
+    factor = read(x, upper=upper)
+    other = transposed(factor)
+    return solve(matmul(other, factor) if upper else matmul(factor, other), y)
 
 
 @function(torch="x|L|input, upper", examples=("cholesky_inverse(cholesky(A))",))

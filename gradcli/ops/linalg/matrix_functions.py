@@ -15,6 +15,8 @@ from gradcli.ops.arrays.shapes import getitem, reshape, stack
 from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.domains import given
+from gradcli.ops.elementwise.arithmetic import abs_, sign
+from gradcli.ops.elementwise.exponential import log
 from gradcli.ops.elementwise.logic import less, where
 from gradcli.ops.extended import Whole
 from gradcli.ops.linalg import perturbation
@@ -178,15 +180,15 @@ def _slogdet_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any) -> t
     return (as_matrix(cotangent[1]) * transposed(inv(x, check_errors=False)) if cotangent[1] is not None else None,)
 
 
-slogdet = structural(
-    "slogdet", "x", lambda x: tuple(np.linalg.slogdet(x)), witness("factors.slogdet"), vjp=_slogdet_vjp, outputs=2,
-    shape=lambda x: (square(x, "slogdet")[:-2], x[:-2]), saves=("x",), core_dims=(2,), work=for_rows(0.4, power=2),
-    domain=given(is_regular, "a regular matrix"), backward="LinalgSlogdet",
-    doc="The sign of the determinant and the logarithm of its size, without overflow: slogdet(A)[1].", ulps=64,
-    extended=Whole("equations.SLOGDET"),
-    carries=perturbation.log_determinant,
-    numpy="np.linalg.slogdet({0})",
+@function(
+    vjp=_slogdet_vjp, forward=lambda x: tuple(np.linalg.slogdet(x)), outputs=2, shape=lambda x: (square(x, "slogdet")[:-2], x[:-2]),
+    saves=("x",), core_dims=(2,), work=for_rows(0.4, power=2), domain=given(is_regular, "a regular matrix"), backward="LinalgSlogdet",
+    ulps=64, extended=Whole("equations.SLOGDET"), carries=perturbation.log_determinant, numpy="np.linalg.slogdet({0})",
 )  # fmt: skip
+def slogdet(x: Any) -> Any:
+    """The sign of the determinant and the logarithm of its size, without overflow: slogdet(A)[1]."""
+    size = det(x)
+    return sign(size), log(abs_(size))
 
 
 @function(domain=given(has_positive_determinant, "a matrix with a positive determinant"), examples=("logdet(X.T @ X)",))

@@ -10,8 +10,8 @@ import numpy as np
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops import axes, pytorch
 from gradcli.ops.arrays.joining_and_splitting import concatenate
-from gradcli.ops.arrays.reshaping import matrices_last, on_diagonal
-from gradcli.ops.arrays.shapes import getitem, reshape, swapaxes, transpose
+from gradcli.ops.arrays.reshaping import diagonal, matrices_last, on_diagonal
+from gradcli.ops.arrays.shapes import getitem, reshape, stack, swapaxes, transpose
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.carrying import multilinear
@@ -165,15 +165,15 @@ def _outer_on_batch(lead: Shape, x: Any, y: Any) -> Any:
     return reshape(x, shape=(*lead, -1, 1)) * reshape(y, shape=(*lead, 1, -1))
 
 
-outer = structural(
-    "outer", "x y", np.outer, witness("products.outer"), vjp=_outer_vjp, saves={"x": ("y",), "y": ("x",)},
-    shape=lambda x, y: (int(np.prod(x)), int(np.prod(y))), aliases=("ger",), ulps=1, integral=True,
-    extended=Whole("products.OUTER"),
-    doc="The table of all products of an entry of x and an entry of y.", examples=("outer(x, y)",),
-    carries=multilinear, axes=axes.table_of_products, batched=_outer_on_batch,
-    numpy="np.outer({0}, {1})",
-    torch="torch.outer(torch.ravel({0}), torch.ravel({1}))",
+@function(
+    vjp=_outer_vjp, forward=np.outer, saves={"x": ("y",), "y": ("x",)}, shape=lambda x, y: (int(np.prod(x)), int(np.prod(y))),
+    aliases=("ger",), ulps=1, integral=True, extended=Whole("products.OUTER"), examples=("outer(x, y)",),
+    carries=multilinear, batched=_outer_on_batch,
+    numpy="np.outer({0}, {1})", torch="torch.outer(torch.ravel({0}), torch.ravel({1}))",
 )  # fmt: skip
+def outer(x: Any, y: Any) -> Any:
+    """The table of all products of an entry of x and an entry of y."""
+    return reshape(x, shape=(-1, 1)) * reshape(y, shape=(1, -1))
 
 
 def _diagonal_axes(shape: Shape, axis1: int, axis2: int) -> tuple[int, int]:
@@ -205,13 +205,15 @@ def _sum_of_diagonal(m: Any, x: Any, offset: int, axis1: int, axis2: int) -> Any
     return m.folded(m.chosen(matrices, on_diagonal(matrices.shape, offset)), axes.SUM, -1, False)
 
 
-trace = structural(
-    "trace", "x", _trace, witness("moving.trace"), vjp=_trace_vjp, shape=_trace_shape, static={"offset": 0, "axis1": 0, "axis2": 1},
-    linear=True, integral=True, rounding="terms", ulps=4, axes=_sum_of_diagonal,
-    doc="The sum of a diagonal of a matrix, or of each one along two axes.", examples=("trace([x, y])",),
+@function(
+    vjp=_trace_vjp, forward=_trace, shape=_trace_shape, linear=True, integral=True, rounding="terms", ulps=4,
+    axes=_sum_of_diagonal, examples=("trace([x, y])",),
     numpy=lambda shapes, offset, axis1, axis2: f"np.trace({{0}}, {offset}, {axis1}, {axis2})",
     torch=lambda shapes, offset, axis1, axis2: f"torch.diagonal({{0}}, {offset}, {axis1}, {axis2}).sum(-1)",
 )  # fmt: skip
+def trace(x: Any, *, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """The sum of a diagonal of a matrix, or of each one along two axes."""
+    return sum_(diagonal(x, offset=offset, axis1=axis1, axis2=axis2), axis=-1)
 
 
 def _ranked(name: str, function: Function, *ranks: int) -> Composite:
@@ -403,18 +405,22 @@ def _cross_shape(x: Shape, y: Shape) -> Shape:
     return np.broadcast_shapes(x, y)
 
 
-vector_product: Op = structural(
-    "vector_product", "x y", _cross, witness("products.vector_product"), shape=_cross_shape, saves=("x", "y"), core_dims=(1, 1),
-    public=False, vjp=lambda wanted, cotangent, out, x, y: (
-        vector_product(y, cotangent) if wanted[0] else None, vector_product(cotangent, x) if wanted[1] else None
-    ),
+def _vector_product_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    return vector_product(y, cotangent) if wanted[0] else None, vector_product(cotangent, x) if wanted[1] else None
+
+
+@function(
+    shape=_cross_shape, forward=_cross, saves=("x", "y"), core_dims=(1, 1), public=False,
+    vjp=_vector_product_vjp,
     backward="LinalgCross", ulps=4, extended=Whole("products.VECTOR_PRODUCT"),
-    doc="The vector product of vectors along the last axis.",
     carries=lambda m, out, x, y, e, f: _sizes(m.abs(x) + e, m.filled(f, y)) + _sizes(m.filled(e, x), m.abs(y)),
     rounds=lambda m, out, x, y: 3 * _sizes(m.abs(x), m.abs(y)),
-    numpy="np.cross({0}, {1})",
-    torch="torch.linalg.cross({0}, {1})",
+    numpy="np.cross({0}, {1})", torch="torch.linalg.cross({0}, {1})",
 )  # fmt: skip
+def vector_product(x: Any, y: Any) -> Any:
+    """The vector product of vectors along the last axis."""
+    (a, b, c), (d, e, f) = ([getitem(v, index=(..., i)) for i in range(3)] for v in (x, y))
+    return stack(b * f - c * e, c * d - a * f, a * e - b * d, axis=-1)
 
 
 def moved(x: Any, source: int, target: int) -> Any:
