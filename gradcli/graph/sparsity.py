@@ -328,7 +328,7 @@ class Dependence(Domain[Any]):
             return None
         if op.elementwise:
             return np.broadcast_to(reduce(self.sets.both, [operands[i] for i in moving]), node.shape)
-        for reading in (self._by_axes, self._by_parts, self._moved, self._by_axis, self._by_batch):
+        for reading in (self._by_axes, self._moved, self._by_parts, self._by_axis, self._by_batch):
             found = reading(node, op, operands)
             if found is not None:
                 return found

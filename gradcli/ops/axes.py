@@ -92,13 +92,6 @@ def transposed(m: Any, x: Any, axes: Sequence[int] | None) -> Any:
     return m.arranged(x, range(ndim)[::-1] if axes is None else [a % ndim for a in axes])
 
 
-def exchanged(m: Any, x: Any, axis1: int, axis2: int) -> Any:
-    order = list(range(len(x.shape)))
-    if order:
-        order[axis1], order[axis2] = order[axis2], order[axis1]
-    return m.arranged(x, order)
-
-
 def matrix_product(m: Any, x: Any, y: Any) -> Any:
     """x @ y: the sum of products along the last axis of x and the last but one of y, both with the axes (batch, row, inner, column)."""
     rows, columns = len(x.shape) > 1, len(y.shape) > 1

@@ -182,8 +182,6 @@ def elementwise(
 
 def structural(name: str, operands: str, forward: Function, reference: Function, *, doc: str, **record: Any) -> Op:
     """Register any other operation, with its VJP."""
-    if record.get("moves"):
-        record = {"linear": True, "integral": record.get("result") == "same", "ulps": 0, **record}
     variadic = operands.startswith("*")
     op: Op = register(
         Op(name, tuple(operands.lstrip("*").split()), forward, reference, "structural", doc, variadic=variadic, **grouped(record))

@@ -15,7 +15,7 @@ from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.constants import number_inside, same_shape
 from gradcli.ops.looping import listed, order_text, runs_backwards, subscript_text, summed_text
-from gradcli.ops.registry import structural
+from gradcli.ops.registry import function, structural
 from gradcli.ops.spec import REQUIRED, Op
 from gradcli.ops.text import LARGEST_ARRAY, POWER, Form, Unprintable, indexed, indexed_in_latex
 from gradcli.ops.writing import Shape, axes_of, shape_by_example, witness
@@ -230,18 +230,18 @@ transpose: Op = structural(
 )  # fmt: skip
 
 
-def _swap(x: Any, axis1: int, axis2: int) -> Any:
-    return np.swapaxes(x, axis1, axis2)
-
-
-swapaxes: Op = structural(
-    "swapaxes", "x", _swap, witness("moving.swapaxes"),
-    vjp=lambda wanted, cotangent, out, x, axis1, axis2: (swapaxes(cotangent, axis1=axis1, axis2=axis2),),
-    shape=shape_by_example(_swap), static={"axis1": 0, "axis2": 1}, moves=True, result="same", doc="Two axes exchanged.",
-    backward="Transpose", shares="view", written={(-1, -2): "{x:base}.mT", ...: "swapaxes({x}, {axis1}, {axis2})"},
-    simpler=_simpler_swap, axes=axes.exchanged,
+@function(
+    vjp=lambda wanted, cotangent, out, x, axis1, axis2: (swapaxes(cotangent, axis1=axis1, axis2=axis2),), forward=np.swapaxes,
+    shape=shape_by_example(np.swapaxes), moves=True, result="same", backward="Transpose", shares="view", simpler=_simpler_swap,
+    written={(-1, -2): "{x:base}.mT", ...: "swapaxes({x}, {axis1}, {axis2})"},
     numpy=lambda shapes, axis1, axis2: f"np.swapaxes({{0}}, {axis1}, {axis2})",
 )  # fmt: skip
+def swapaxes(x: Any, *, axis1: int = 0, axis2: int = 1) -> Any:
+    """Two axes exchanged."""
+    order = list(range(len(x.shape)))
+    if order:
+        order[axis1], order[axis2] = order[axis2], order[axis1]
+    return transpose(x, axes=tuple(order))
 
 
 def _getitem(x: Any, index: Index) -> Any:
@@ -353,21 +353,20 @@ stack = structural(
 )  # fmt: skip
 
 
-def _flip(x: Any, axis: Any) -> Any:
-    return np.flip(x, axis)
-
-
 def _flip_shape(old: Shape, axis: Any) -> Shape:
     axes_of(axis, len(old))
     return old
 
 
-flip: Op = structural(
-    "flip", "x", _flip, witness("moving.flip"), vjp=lambda wanted, cotangent, out, x, axis: (flip(cotangent, axis=axis),),
-    shape=_flip_shape, static={"axis": None}, moves=True, result="same",
-    doc="The entries in reverse order along axes.", across=cutting.turned,
+@function(
+    vjp=lambda wanted, cotangent, out, x, axis: (flip(cotangent, axis=axis),), forward=np.flip, shape=_flip_shape, moves=True,
+    result="same", parts=None, across=cutting.turned,
     numpy=lambda shapes, axis: f"np.flip({{0}}, {axes_of(axis, len(shapes[0]))!r})",
 )  # fmt: skip
+def flip(x: Any, *, axis: Any = None) -> Any:
+    """The entries in reverse order along axes."""
+    axes = axes_of(axis, len(x.shape))
+    return getitem(x, index=tuple((None, None, -1 if i in axes else None) for i in range(len(x.shape))))
 
 
 def part_of(x: Any, axis: int, start: int | None, stop: int | None, step: int | None = None) -> Any:
