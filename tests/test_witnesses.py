@@ -72,7 +72,11 @@ def said(record: Op, shared: list[str]) -> str:
     return f"the reference of {record.name} shares {', '.join(shared)}: write it anew, from the mathematics"
 
 
-@pytest.mark.parametrize("op", registry().values(), ids=operator.attrgetter("name"))
+# Of a function the judge opens the definition, which is made of primitives with references.
+PRIMITIVES = [op for op in registry().values() if not isinstance(op.reference, functools.partial)]
+
+
+@pytest.mark.parametrize("op", PRIMITIVES, ids=operator.attrgetter("name"))
 def test_a_reference_shares_nothing_with_what_it_vouches_for(op: Op) -> None:
     shared = sharing(op)
     assert not shared, said(op, shared)

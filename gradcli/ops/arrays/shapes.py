@@ -230,7 +230,15 @@ transpose: Op = structural(
 )  # fmt: skip
 
 
+def _exchanged(ndim: int, axis1: int, axis2: int) -> tuple[int, ...]:
+    order = list(range(ndim))
+    if order:
+        order[axis1], order[axis2] = order[axis2], order[axis1]
+    return tuple(order)
+
+
 @function(
+    axes=lambda m, x, axis1, axis2: m.arranged(x, _exchanged(len(x.shape), axis1, axis2)),
     vjp=lambda wanted, cotangent, out, x, axis1, axis2: (swapaxes(cotangent, axis1=axis1, axis2=axis2),), forward=np.swapaxes,
     shape=shape_by_example(np.swapaxes), moves=True, result="same", backward="Transpose", shares="view", simpler=_simpler_swap,
     written={(-1, -2): "{x:base}.mT", ...: "swapaxes({x}, {axis1}, {axis2})"},
@@ -238,10 +246,7 @@ transpose: Op = structural(
 )  # fmt: skip
 def swapaxes(x: Any, *, axis1: int = 0, axis2: int = 1) -> Any:
     """Two axes exchanged."""
-    order = list(range(len(x.shape)))
-    if order:
-        order[axis1], order[axis2] = order[axis2], order[axis1]
-    return transpose(x, axes=tuple(order))
+    return transpose(x, axes=_exchanged(len(x.shape), axis1, axis2))
 
 
 def _getitem(x: Any, index: Index) -> Any:
