@@ -283,12 +283,12 @@ def _roll_shape(old: Shape, shift: Any, axis: Any) -> Shape:
     return old
 
 
-def _back(shift: Any) -> Any:
-    return tuple(-n for n in shift) if isinstance(shift, tuple) else -shift
+def _roll_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, shift: Any, axis: Any) -> tuple[Any]:
+    return (roll(cotangent, shift=tuple(-n for n in shift) if isinstance(shift, tuple) else -shift, axis=axis),)
 
 
 @function(
-    vjp=lambda wanted, cotangent, out, x, shift, axis: (roll(cotangent, shift=_back(shift), axis=axis),), forward=_roll, shape=_roll_shape,
+    vjp=_roll_vjp, forward=_roll, shape=_roll_shape,
     moves=True, result="same", parts=None, across=cutting.moved, examples=("roll(x, 1)",),
     numpy=lambda shapes, shift, axis: f"np.roll({{0}}, {shift!r}, {axis!r})",
 )  # fmt: skip
@@ -366,7 +366,8 @@ def _triangle(part: Any) -> Function:
 
 def _below(x: Any, k: int) -> np.ndarray:
     """Return whether entries of matrices are on the k-th diagonal or below; of a vector's, the matrix whose rows it is."""
-    return np.tri(*(tuple(x.shape) * 2)[-2:], k, bool)
+    rows, columns = (tuple(x.shape) * 2)[-2:]
+    return np.tri(rows, columns, k, bool)
 
 
 @_triangle(np.tril)

@@ -237,9 +237,13 @@ def _exchanged(ndim: int, axis1: int, axis2: int) -> tuple[int, ...]:
     return tuple(order)
 
 
+def _swapaxes_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis1: int, axis2: int) -> tuple[Any]:
+    return (swapaxes(cotangent, axis1=axis1, axis2=axis2),)
+
+
 @function(
     axes=lambda m, x, axis1, axis2: m.arranged(x, _exchanged(len(x.shape), axis1, axis2)),
-    vjp=lambda wanted, cotangent, out, x, axis1, axis2: (swapaxes(cotangent, axis1=axis1, axis2=axis2),), forward=np.swapaxes,
+    vjp=_swapaxes_vjp, forward=np.swapaxes,
     shape=shape_by_example(np.swapaxes), moves=True, result="same", backward="Transpose", shares="view", simpler=_simpler_swap,
     written={(-1, -2): "{x:base}.mT", ...: "swapaxes({x}, {axis1}, {axis2})"},
     numpy=lambda shapes, axis1, axis2: f"np.swapaxes({{0}}, {axis1}, {axis2})",
@@ -363,9 +367,12 @@ def _flip_shape(old: Shape, axis: Any) -> Shape:
     return old
 
 
+def _flip_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any) -> tuple[Any]:
+    return (flip(cotangent, axis=axis),)
+
+
 @function(
-    vjp=lambda wanted, cotangent, out, x, axis: (flip(cotangent, axis=axis),), forward=np.flip, shape=_flip_shape, moves=True,
-    result="same", parts=None, across=cutting.turned,
+    vjp=_flip_vjp, forward=np.flip, shape=_flip_shape, moves=True, result="same", parts=None, across=cutting.turned,
     numpy=lambda shapes, axis: f"np.flip({{0}}, {axes_of(axis, len(shapes[0]))!r})",
 )  # fmt: skip
 def flip(x: Any, *, axis: Any = None) -> Any:
