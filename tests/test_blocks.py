@@ -25,7 +25,7 @@ CASES = [
     "sum((sum(B, axis=0) - row)**2*sum(column))", "sum(exp(B)) + sum(sum(B, axis=1)**2)", "sum((B[:, None, :] - C.T[None, :8, :])**2)",
     "cross_entropy(B, labels)", "sum(take_along_axis(sin(B), labels[:, None], axis=1)**2)", "sum(layer_norm(B, [30])*B)",
     "sum(sin(wide)*cos(wide)) + sum(sum(wide, axis=0)**2)", "sum(max(wide, axis=1)) + sum(prod(wide[:, :30], axis=0))",
-    "var(B) + sum(std(A, axis=1))",
+    "var(B) + sum(std(A, axis=1))", "slogdet(C @ B)[1]",
 ]  # fmt: skip
 VALUES = {"A": A, "B": B, "C": C, "row": ROW, "column": COLUMN, "labels": LABELS, "factor": FACTOR, "wide": WIDE}
 

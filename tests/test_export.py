@@ -29,6 +29,12 @@ ARRAYS = {
     "where at a kink": ("where(x > 0, sqrt(x), 0) + relu(x) + abs(x)", {"x": [-1.0, 0.0, 4.0]}),
     "a branch that is not taken": ("where(x == 0, 1, sin(x)/x) + where(x < 5, exp(x), 1)", {"x": [0.0, 1.0, 900.0]}),
     "several axes": ("sum(swapaxes(x, 0, 2) * y, axis=(0, 2))", {"x": np.arange(12.0).reshape(2, 3, 2).tolist(), "y": 2.0}),
+    "joined": ("sum(stack([x, y], axis=1)[:2]*concatenate([y, x])[1:5].reshape(2, 2))", {"x": [1.0, 2.0, 3.0], "y": [4.0, -5.0, 0.5]}),
+    "running sums": ("sum(cumsum(x, axis=1)**2*cumsum(x)[:3]) + trace(x @ x.T)", {"x": [[1.0, -2.0, 3.0], [0.5, 4.0, -1.0]]}),
+    "products": ("prod(x)*prod(y)*sum(prod(z, axis=1))", {
+        "x": [2.0, 0.0, 3.0], "y": [0.5, -4.0], "z": np.arange(12.0).reshape(2, 3, 2).tolist(),
+    }),
+    "a triangle": ("sum(tril(outer(x, x))**2) + sum(diag(outer(x, x)))", {"x": [1.0, -2.0, 3.0]}),
     "names": ("lambda_*x_1 + é*α*Ω", {"lambda_": 2.0, "x_1": 3.0, "é": 4.0, "α": 5.0, "Ω": 6.0}),
     "names of the target's functions": ("exp*np + beta*sin(sign) + k*i*j*value", {
         "exp": 1.5, "np": 2.0, "beta": 3.0, "sign": 4.0, "k": 5.0, "i": 6.0, "j": 7.0, "value": 8.0,

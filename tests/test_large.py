@@ -121,7 +121,7 @@ def test_what_overflows_is_told_with_the_true_value() -> None:
 
 
 def test_rules_that_stand_in_for_forms_are_held_along_directions(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("cumsum", "logsumexp", "matmul"):
+    for name in ("cumsum", "matmul"):
         monkeypatch.setitem(find(name).__dict__, "extended", None)
     text, values = "logsumexp(cumsum(x)/1e2) + sum((m @ m)**2)/1e4", {"x": X, "m": np.tile(M, (2, 2))}
     check, record = judged(text, values)
@@ -131,9 +131,8 @@ def test_rules_that_stand_in_for_forms_are_held_along_directions(monkeypatch: py
     assert "rules held along 3 random directions" in text_of(record.lines())
 
 
-@pytest.mark.parametrize("name", ["cumsum", "logsumexp"])
-def test_a_wrong_rule_that_stands_in_is_found(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    op = find(name)
+def test_a_wrong_rule_that_stands_in_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    op = find("cumsum")
     rule = op.vjp
     assert rule is not None
     monkeypatch.setitem(op.__dict__, "extended", None)
@@ -142,7 +141,7 @@ def test_a_wrong_rule_that_stands_in_is_found(monkeypatch: pytest.MonkeyPatch, n
     )
     check, _ = judged("logsumexp(cumsum(x)/1e2)", {"x": X})
     assert check.verdict is Verdict.MISMATCH
-    assert f"the derivative of {name} is wrong" in (check.reason or "")
+    assert "the derivative of cumsum is wrong" in (check.reason or "")
 
 
 WITHOUT_LOOPS = [("sum(erf(x)*y)", None), ("sum(lgamma(x**2 + 0.1)*y)", 3), ("sum(digamma(3*x)*y)", 3)]

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_native_functions import CASES, FLAGS, NAMES, NATIVE, WITHOUT, applied, compiled, unlike_numpy
+from test_native_functions import CASES, FLAGS, NAMES, WITHOUT, applied, compiled, unlike_numpy
+
+from gradcli.plans.native.program import functions_in_c
 
 MAX = float(np.finfo(np.float32).max)
 LEAST = float(np.finfo(np.float32).tiny)
@@ -32,7 +34,7 @@ def library(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     folder = tmp_path_factory.mktemp("native")
     is_gcc = "Free Software Foundation" in subprocess.run(["cc", "--version"], capture_output=True, text=True, check=True).stdout
     told = (f"-fopt-info-vec-note={folder / LOOPS}", "-fno-ipa-icf", "-O2", "-ftree-vectorize", "-fvect-cost-model=dynamic")
-    return compiled(folder, "float.h", (*FLAGS, *(told if is_gcc else ()), *request.param))
+    return compiled(folder, "float32", (*FLAGS, *(told if is_gcc else ()), *request.param))
 
 
 @pytest.mark.parametrize("at", range(len(CASES)), ids=NAMES)
@@ -86,7 +88,7 @@ def test_results_do_not_depend_on_places(library: ctypes.CDLL, at: int) -> None:
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 def test_no_float_becomes_a_double_by_accident(tmp_path: Path) -> None:
     source = tmp_path / "header.c"
-    source.write_text((NATIVE / "float.h").read_text())
+    source.write_text(functions_in_c("float32"))
     strict = ("-Wall", "-Wextra", "-Wno-unused-function", "-Wdouble-promotion", "-Werror")
     subprocess.run(["cc", *FLAGS, *strict, "-fsyntax-only", str(source)], check=True, timeout=600)
 

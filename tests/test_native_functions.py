@@ -20,14 +20,13 @@ import numpy as np
 import pytest
 from flint import arb
 
-import gradcli
 from gradcli.ops.registry import find, registry
 from gradcli.ops.spec import Op
 from gradcli.ops.text import number_in_c
+from gradcli.plans.native.program import functions_in_c
 from gradcli.reference.ball import as_arb
 from gradcli.reference.balls import Balls
 
-NATIVE = Path(gradcli.__file__).parent / "plans" / "native"
 FLAGS = ("-O3", "-march=native", "-fopenmp-simd", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off")
 WITHOUT = ((), ("-mno-avx512f",), ("-mno-avx",)) if platform.machine() in ("x86_64", "AMD64") else ((),)
 EXPONENTS = (-63.0, -7.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 5.0, 6.0, 15.0, 32.0, 63.0, 2.5)
@@ -81,9 +80,9 @@ def powers() -> str:
     return "".join(head.format(name=f"p{place}") + text + " }\n" for place, text in enumerate(texts))
 
 
-def compiled(folder: Path, header: str, flags: Sequence[str]) -> ctypes.CDLL:
+def compiled(folder: Path, precision: str, flags: Sequence[str]) -> ctypes.CDLL:
     source = folder / "functions.c"
-    source.write_text((NATIVE / header).read_text() + "".join(written(op, static, at) for at, (op, static) in enumerate(CASES)) + powers())
+    source.write_text(functions_in_c(precision) + "".join(written(op, static, at) for at, (op, static) in enumerate(CASES)) + powers())
     library = folder / "functions.so"
     subprocess.run(["cc", *flags, "-shared", "-fPIC", "-o", str(library), str(source), "-lm"], check=True, timeout=600)
     return ctypes.CDLL(str(library))
@@ -99,7 +98,7 @@ def applied(library: ctypes.CDLL, at: int, operands: Sequence[np.ndarray]) -> np
 def library(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     if shutil.which("cc") is None:
         pytest.skip("no C compiler")
-    return compiled(tmp_path_factory.mktemp("native"), "double.h", (*FLAGS, *request.param))
+    return compiled(tmp_path_factory.mktemp("native"), "float64", (*FLAGS, *request.param))
 
 
 def unlike_numpy(library: ctypes.CDLL, at: int, special: np.ndarray) -> list[tuple[Any, ...]]:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from test_properties import EXPRESSIONS, SHAPES, VALUES, Pair, seed_of, steady
 
 import gradcli
-from gradcli.plans import backend, blocks, nests, plan, sines, unrolling
+from gradcli.plans import backend, blocks, nests, plan, unrolling
 
 ULPS = 64 * np.finfo(float).eps
 
@@ -95,16 +95,12 @@ def test_plans_of_random_expressions(kind: str) -> None:
         "sum(sin(exp(x)) + tanh(x)*exp(x) + cos(exp(x))) + sum(exp(x))",
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("way", [sines.by_tangents, sines.by_table])
-def test_an_angle_that_is_read_between_and_after_its_sine_and_cosine(text: str, way: sines.Way, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sines, "way", lambda: way)
+def test_an_angle_that_is_read_between_and_after_its_sine_and_cosine(text: str) -> None:
     compare(text, {"x": np.random.default_rng(1).normal(size=11)})
 
 
 @pytest.mark.usefixtures("_any_size")
-@pytest.mark.parametrize("way", [sines.by_tangents, sines.by_table])
-def test_a_sine_that_is_stored_and_read_in_its_loop(way: sines.Way, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sines, "way", lambda: way)
+def test_a_sine_that_is_stored_and_read_in_its_loop() -> None:
     random = np.random.default_rng(2)
     text = "sum((sin(A) @ B)**2) + sum(sin(A)**2*exp(A)) + sum(tanh(A)*cos(A)*exp(A + 1))"
     compare(text, {"A": random.normal(size=(5, 4)), "B": random.normal(size=(4, 3))})

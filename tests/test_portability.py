@@ -22,7 +22,6 @@ import gradcli
 from gradcli.check import verdict_cache
 from gradcli.cli import exit_codes
 from gradcli.cli.decide import cases, parallel
-from gradcli.plans import sines
 from gradcli.report.junit import _class
 from gradcli.report.sarif import _artifact
 from gradcli.report.verdicts import Check, Verdict
@@ -95,27 +94,6 @@ def test_classes_have_no_drive(path: str, name: str, monkeypatch: pytest.MonkeyP
 
 
 # -- numbers ---------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("targets", "way"),
-    [
-        ({"tan": {"dd": {"current": "X86_V4"}}}, sines.by_tangents),
-        ({"tan": {"dd": {"current": "AVX512_SKX"}}}, sines.by_tangents),
-        ({"tan": {"dd": {"current": "baseline(NEON NEON_FP16 ASIMD)"}}}, sines.by_table),
-        ({"tan": {"dd": {}}}, sines.by_table),
-        ({}, sines.by_table),
-    ],
-)
-def test_tangents_are_taken_where_numpy_has_a_loop_for_them(targets: Any, way: sines.Way, monkeypatch: pytest.MonkeyPatch) -> None:
-    from numpy.lib import introspect
-
-    monkeypatch.setattr(introspect, "opt_func_info", lambda **_: targets)
-    sines.way.cache_clear()
-    try:
-        assert sines.way() is way
-    finally:
-        sines.way.cache_clear()
 
 
 @pytest.mark.filterwarnings("error")

@@ -72,7 +72,7 @@ def said(record: Op, shared: list[str]) -> str:
     return f"the reference of {record.name} shares {', '.join(shared)}: write it anew, from the mathematics"
 
 
-# Of a function the judge opens the definition, which is made of primitives with references.
+# The reference of the others is their definition, which is made of operations.
 PRIMITIVES = [op for op in registry().values() if not isinstance(op.reference, functools.partial)]
 
 

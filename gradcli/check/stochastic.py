@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.check.running_error import Arrays, Carried
+from gradcli.check.running_error import Arithmetic, Carried, Names, is_float, plus
 from gradcli.graph.interpret import Domain, interpret
 from gradcli.graph.nodes import Expr, constant_value, reachable
 from gradcli.graph.sweep import contributions, depending, guarded, sweep
@@ -59,7 +59,7 @@ class Moved(Carried):
         return Moved(self.value, np.where(nothing, self.value, self.moved)[()], self.arithmetic)
 
 
-class Stochastic(Arrays):
+class Stochastic(Arithmetic):
     """Floats of a format, of which each operation rounds once; functions and sums of 16 bits compute in float32 inside.
 
     accumulates  whether sums of 16 bits round each partial sum to these instead, as loops in Python do
@@ -100,13 +100,13 @@ class Stochastic(Arrays):
         if found is None or not self.narrow:
             return found
         if self.accumulates and op.accuracy.rounding == "terms":
-            m = self.names(op, static)
-            return found + self.unit * math.sqrt(additions()) * m.at(*[m.size(x) for x in values])
+            at = Names(self, op, static).at
+            return found + self.unit * math.sqrt(additions()) * at(*[np.abs(x) if is_float(x) else x for x in values])
         return found + self.unit * np.abs(out)
 
-    def _underflow(self, op: Op, out: Any, values: Sequence[Any]) -> Any:
+    def underflow(self, op: Op, out: Any, values: Sequence[Any]) -> Any:
         """Return what is lost beneath the normal numbers: of 16 bits by the result alone, since what is inside of an operation has more."""
-        return np.where(np.abs(out) < self.smallest_normal, self.smallest, 0.0) if self.narrow else super()._underflow(op, out, values)
+        return np.where(np.abs(out) < self.smallest_normal, self.smallest, 0.0) if self.narrow else super().underflow(op, out, values)
 
     def apply(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
         values = [o.value if isinstance(o, Moved) else o for o in operands]
@@ -127,11 +127,11 @@ class Stochastic(Arrays):
                 return result[0], result[1]
         out = op.forward(*values, **static)
         if isinstance(out, tuple):
-            noise: Any = [(self.unit + 8 * self.total) * np.abs(part) if _is_float(part) else None for part in out]
+            noise: Any = [(self.unit + 8 * self.total) * np.abs(part) if is_float(part) else None for part in out]
         else:
-            noise = self._rounding(op, out, values, static)
+            noise = self.rounding(op, out, values, static)
         parts = out if isinstance(out, tuple) else (out,)
-        self.overflows = self.overflows or any(_is_float(p) and bool(np.any(np.abs(p) > self.format.largest)) for p in parts)
+        self.overflows = self.overflows or any(is_float(p) and bool(np.any(np.abs(p) > self.format.largest)) for p in parts)
         del self._known[place:]
         self._known.append((op, values, static, out, noise))
         return out, noise
@@ -154,7 +154,7 @@ class Stochastic(Arrays):
         return operand * (1 + float(self._either_way(_SINGLE))) if rounded else operand
 
     def _apart(self, operand: Any) -> Any:
-        if not isinstance(operand, Moved) or not _is_float(operand.value):
+        if not isinstance(operand, Moved) or not is_float(operand.value):
             return operand.moved if isinstance(operand, Moved) else operand
         return operand.value + FACTOR * (operand.moved - operand.value)
 
@@ -382,24 +382,16 @@ def _read_back(order: Sequence[Expr], needed: set[Expr], table: Mapping[Expr, An
             continue
         (place,) = moving
         operand, partial, made = node.operands[place], op.partials[place], table[node]
-        off = _plus(made.own, shifts.get(node))
+        off = plus(made.own, shifts.get(node))
         if operand is None or operand.shape != node.shape or partial is None or off is None:
             continue
         slope = partial(made.value, *[None if o is None else table[o].value for o in node.operands], **node.static)
         shift = np.where(np.equal(slope, 0), 0.0, off / np.where(np.equal(slope, 0), 1.0, slope))
         if op.accuracy.by_result:  # whose derivatives fall like exponentials, and the error of 1 - y*y is linear in that of y
             shift = np.sign(shift) * np.log1p(np.abs(shift))
-        shifts[operand] = _plus(shifts.get(operand), np.where(np.isfinite(shift), shift, 0.0))
+        shifts[operand] = plus(shifts.get(operand), np.where(np.isfinite(shift), shift, 0.0))
     return shifts
 
 
-def _plus(x: Any, y: Any) -> Any:
-    return y if x is None else x if y is None else x + y
-
-
 def _is_same(x: Any, y: Any) -> bool:
-    return x is y or (np.shape(x) == np.shape(y) and bool(np.array_equal(x, y, equal_nan=_is_float(x) and _is_float(y))))
-
-
-def _is_float(value: Any) -> bool:
-    return value is not None and np.asarray(value).dtype.kind == "f"
+    return x is y or (np.shape(x) == np.shape(y) and bool(np.array_equal(x, y, equal_nan=is_float(x) and is_float(y))))

@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 
@@ -61,6 +62,23 @@ class _JavaScript(Syntax):
         return f"for (let {index} = 0; {index} < {extent}; {index}++) {{"
 
 
+@cache
+def _library() -> dict[str, str]:
+    """The functions that modules bring along by their names: JavaScript's own, and C's in its words."""
+    own = functions("javascript.js.txt")
+    return own | {name: _translation(text) for name, text in functions("c.c.txt").items() if name not in own}
+
+
+def _translation(text: str) -> str:
+    """A function of C in JavaScript."""
+    head, end, body = text.partition(") {")
+    head = re.sub(r"static double (\w+)", r"function \1", head).replace("double ", "").replace("void", "")
+    body = re.sub(r"\b(double|int) (?=\w)", "let ", body).replace("DBL_MAX", "Number.MAX_VALUE")
+    known = builtins("javascript.js.txt")
+    text = re.sub(r"\b(\w+)\(", lambda name: known.get(name[1], name[1]) + "(", head + end + body)
+    return re.sub(r"/\* (.*) \*/", r"// \1", text)
+
+
 class JavaScriptModule:
     """Modules of JavaScript."""
 
@@ -68,14 +86,14 @@ class JavaScriptModule:
         """The text of a module. Raises UnsupportedInTargetError."""
         bodies = [self._function(subject) for subject in subjects]
         code = "\n\n\n".join(bodies)
-        available = functions("javascript.js.txt")
+        available = _library()
         library = [available[name] for name in called(code, available)]
         made = [text for name, text in (("flat(", _FLAT), ("nested(", _NESTED)) if re.search(rf"\b{re.escape(name)}", code)]
         return "\n\n\n".join([*made, *library, code]) + "\n"
 
     def _function(self, subject: Subject) -> str:
         kinks = conventions(subject)
-        known = {**{name: name for name in functions("javascript.js.txt")}, **builtins("javascript.js.txt")}
+        known = {**{name: name for name in _library()}, **builtins("javascript.js.txt")}
         subject = loopable(subject, "javascript", known)
         names = Names({*_WORDS, *known, subject.function}, unicode=True)
         parameters = sorted(subject.parameters, key=lambda parameter: parameter.name)

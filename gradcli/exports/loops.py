@@ -17,9 +17,9 @@ import numpy as np
 from gradcli.errors import UnsupportedInTargetError
 from gradcli.exports.python import LONGEST, OPERATORS, Syntax, in_words
 from gradcli.exports.subject import Names, Subject, lacking, writable
+from gradcli.graph.moves import sources_of_entries, targets_of_entries
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.ops import axes
-from gradcli.ops.axes import numbered, numpy_index, sources
 from gradcli.ops.elementwise import arithmetic
 from gradcli.ops.spec import Op
 from gradcli.ops.text import ATOM, BINDING, SUM, UNARY, Piece
@@ -140,19 +140,9 @@ class IndexForm(Reader):
         return True
 
 
-def moves(node: Expr) -> tuple[np.ndarray, bool] | None:
-    """Return where each entry of a result comes from, as flat places of its operand; or where each entry of the operand is added to."""
-    op = node.op
-    assert op is not None
-    if op.outputs != 1 or len(node.operands) != 1:
-        return None
-    if op.facts.moves:
-        places = sources(op, [node.operand.shape], node.static).ravel() - 1
-        return None if -1 in places else (places, False)
-    if "index" in node.static and "shape" in node.static and op.facts.linear:
-        places = numbered(node.static["shape"])[numpy_index(node.static["index"])]
-        return np.broadcast_to(places, node.operand.shape).ravel(), True
-    return None
+def _moves(node: Expr, op: Op) -> bool:
+    """Return whether an operation only moves entries, or adds them up where they go."""
+    return sources_of_entries(node, op) is not None or targets_of_entries(node, op) is not None
 
 
 class Loops:
@@ -279,36 +269,60 @@ class Loops:
         return name
 
     def _moved(self, node: Expr) -> str:
-        """Entries in other places: by a table of where each comes from."""
+        """Entries in other places: by a table of where each comes from, or of where each is added to."""
         op = node.op
         assert op is not None
-        table = moves(node)
-        if table is None:
+        sources = sources_of_entries(node, op)
+        targets = targets_of_entries(node, op) if sources is None else None
+        if sources is None and targets is None:
             raise lacking(self.syntax.name, [op], self.subject)
-        places, adds = table
-        entry = self.array_of(node.operand) if node.operand.shape else self.value(node.operand)[0]
+        places, sizes = sources or (np.zeros(node.shape, int), [0])
+        for operand, size in zip(node.operands, sizes, strict=True):
+            if operand is not None and operand.shape and (size or targets is not None):
+                self.array_of(operand)
         name = self.names.new()
-        size = math.prod(node.shape)
-        index = self.names.new("k")
-        if not adds:
-            if not node.shape:
-                first = str(int(places[0]))
-                self.out.add(self.syntax.scalar(name, self.syntax.entry(entry, first) if node.operand.shape else entry))
-                return name
-            self.out.array(name, size)
-            taken = self._chosen(places, index)
-            read = self.syntax.entry(entry, taken) if node.operand.shape else entry
-            self.out.loop(index, size, self.syntax.assigned(self.syntax.entry(name, self.out.place([(index, size)])), read))
-            return name
-        self.out.array(name, size)
-        self.out.loop(index, size, self.syntax.assigned(self.syntax.entry(name, self.out.place([(index, size)])), self.syntax.number(0.0)))
-        count = len(places)
-        put = self.syntax.entry(name, self._chosen(places, index))
-        read = self.syntax.entry(entry, self.out.place([(index, count)])) if node.operand.shape else entry
-        self.out.loop(index, count, self.syntax.assigned(put, f"{put} + {read}"))
+        if node.shape:
+            self.out.array(name, places.size)
+        elif targets is not None:
+            self.out.add(self.syntax.variable(name, self.syntax.number(0.0)))
+        self._copy(node, name, np.flatnonzero(places.ravel() == 0))
+        begin = 0
+        for operand, size in zip(node.operands, sizes, strict=True):
+            own = np.flatnonzero((places.ravel() > begin) & (places.ravel() <= begin + size))
+            self._copy(node, name, own, operand, places.ravel()[own] - begin - 1)
+            begin += size
+        if targets is not None:
+            taken = np.flatnonzero(targets)
+            self._copy(node, name, targets.ravel()[taken] - 1, node.operand, taken, adds=True)
         return name
 
-    def _chosen(self, places: np.ndarray, index: str) -> str:
+    def _copy(
+        self,
+        node: Expr,
+        name: str,
+        places: np.ndarray,
+        source: Expr | None = None,
+        taken: Sequence[int] | np.ndarray = (),
+        *,
+        adds: bool = False,
+    ) -> None:
+        """Write a loop over places of a node's array: zeros, or entries taken from another node's."""
+        if not len(places) or (source is None and not node.shape):
+            return
+        index = self.names.new("k")
+        text = self.syntax.number(0.0)
+        if source is not None:
+            text = self.syntax.entry(self.array_of(source), self._chosen(taken, index)) if source.shape else self.value(source)[0]
+        put = self.syntax.entry(name, self._chosen(places, index)) if node.shape else name
+        line = self.syntax.assigned(put, f"{put} + {text}" if adds else text)
+        if not node.shape and not adds:
+            self.out.add(self.syntax.scalar(name, text))
+        elif len(places) > 1:
+            self.out.loop(index, len(places), line)
+        else:
+            self.out.add(line)
+
+    def _chosen(self, places: Sequence[int] | np.ndarray, index: str) -> str:
         """The index of an entry by its number: by a formula where the entries are evenly spaced, else by a table."""
         first = int(places[0]) if len(places) else 0
         steps = np.diff(places)
@@ -317,7 +331,7 @@ class Loops:
             spread = index if step == 1 else f"{step}*{index}"
             return str(first) if not step else f"{first} + {spread}" if first else spread
         name = self.names.new("places")
-        self.out.table(name, places)
+        self.out.table(name, np.asarray(places))
         return self.syntax.entry(name, self.out.place([(index, len(places))]))
 
     def _spread(self, node: Expr, name: str, *, declared: bool = False) -> None:
@@ -429,7 +443,7 @@ def loopable(subject: Subject, target: str, known: Mapping[str, str]) -> Subject
 
     def writes(op: Op, node: Expr, operands: Sequence[Any]) -> bool:
         if not op.elementwise:
-            return op.loops.axes is not None or moves(node) is not None
+            return op.loops.axes is not None or _moves(node, op)
         if (op.text.infix in OPERATORS and op.rewriting.algebra != "chain") or op.text.prefix == "-" or op.rewriting.algebra == "choice":
             return True
         if node.kind == "int":
@@ -443,7 +457,7 @@ def loopable(subject: Subject, target: str, known: Mapping[str, str]) -> Subject
     wrong = {
         node.op.name: node.op
         for node in reachable(found.roots)
-        if node.op is not None and not node.op.elementwise and node.op.loops.axes is None and moves(node) is None
+        if node.op is not None and not node.op.elementwise and node.op.loops.axes is None and not _moves(node, node.op)
     }
     if wrong:
         raise lacking(target, list(wrong.values()), subject)

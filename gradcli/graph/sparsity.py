@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.graph.interpret import Domain, forward, interpret
+from gradcli.graph.interpret import Domain, interpret
+from gradcli.graph.moves import known_indices
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.ops.axes import Arrays, Fold, NoLoop, sources
 from gradcli.ops.reductions.carried import reduced
@@ -346,7 +347,7 @@ class Dependence(Domain[Any]):
         """Return what the record says of axes."""
         if op.loops.axes is None or None in node.operands:
             return None
-        known = _known_indices(node, op)
+        known = known_indices(node, op)
         if known is None:
             return None
         views = [
@@ -362,7 +363,7 @@ class Dependence(Domain[Any]):
 
     def _by_parts(self, node: Expr, op: Op, operands: Sequence[Any]) -> Any:
         """Return what it is made of."""
-        if op.loops.parts is None:
+        if op.loops.parts is None or op.outputs > 1:
             return None
         made = op.loops.parts(*node.operands, **node.static)
         known: dict[Expr, Any] = {o: x for o, x in zip(node.operands, operands, strict=True) if o is not None}
@@ -416,16 +417,6 @@ def _between(roots: Sequence[Expr], ends: Mapping[Expr, Any]) -> list[Expr]:
                 seen.add(operand)
                 nodes.append(operand)
     return sorted(nodes, key=lambda node: node.index)
-
-
-def _known_indices(node: Expr, op: Op) -> Mapping[Expr, Any] | None:
-    """The whole numbers by which an operation addresses entries; None where a value decides them."""
-    chosen = [node.operands[place] for place in op.index_places if place < len(node.operands)]
-    indices = [index for index in chosen if index is not None]
-    if any(part.is_leaf for part in reachable(indices)):
-        return None
-    table = forward(indices, {})
-    return {index: table[index] for index in indices}
 
 
 class Along(Arrays):

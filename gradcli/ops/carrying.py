@@ -1,20 +1,12 @@
 """How errors of operands carry into results: forms that records share in `Accuracy.carries`, each a true bound for errors of any size.
 
-``m`` offers NumPy's functions, for arrays and for nodes of a graph alike; errors are 0.0 where an operand is exact.
+``m`` offers NumPy's functions and the operation; errors are 0.0 where an operand is exact.
 """
 
 from __future__ import annotations
 
 import math
 from typing import Any
-
-from gradcli.ops.facts import Function
-
-
-def on_arrays(rule: Function) -> Function:
-    """Marks a rule that computes with arrays only, not with nodes."""
-    rule.__dict__["arrays_only"] = True
-    return rule
 
 
 def is_exact(error: Any) -> bool:
@@ -60,43 +52,24 @@ def power(m: Any, out: Any, x: Any, y: Any, e: Any, f: Any) -> Any:
     return m.where(m.less(e, size), m.abs(out) * m.expm1(steep), m.where(m.greater_equal(y - f, 0.0), about, math.inf))
 
 
-def bent(m: Any, out: Any, x: Any, error: Any) -> Any:
-    """Of tanh, whose slope sech(x)**2 changes by a factor of at most exp(2e) within e; 1 - tanh(x)**2 is off by rounding."""
-    slope = m.maximum(1 - out * out, 0.0) + 2.0**-48
-    return m.where(m.less(error, 0.25), error * slope * (1 + 4 * error), m.minimum(error, 2.0))
-
-
-def rising(m: Any, out: Any, x: Any, error: Any) -> Any:
-    """Of the logistic function s, whose slope s*(1 - s) changes by a factor of at most exp(e) within e."""
-    slope = out * (m.abs(1 - out) + 2.0**-48)
-    return m.where(m.less(error, 0.5), error * slope * (1 + 2 * error), m.minimum(error, 1.0))
-
-
 def root(m: Any, out: Any, x: Any, error: Any) -> Any:
-    return error / (out + m.sqrt(m.maximum(x - error, 0.0)))
+    return m.fmin(error / (out + m.sqrt(m.maximum(x - error, 0.0))), m.sqrt(error))
 
 
-def grown(m: Any, out: Any, error: Any) -> Any:
+def logarithm(m: Any, out: Any, x: Any, error: Any) -> Any:
+    """Of what is nowhere steeper than the logarithm."""
+    return m.where(m.less(error, x), error / (x - error), math.inf)
+
+
+def grown(m: Any, out: Any, x: Any, error: Any) -> Any:
     """Of an exponential, whose exponent is so far off; one that has underflown is less than the least normal number."""
     return (out + 2.0**-1022) * m.expm1(error)
-
-
-def logarithm(m: Any, x: Any, error: Any, base: float = math.e) -> Any:
-    """Of the logarithm of x, or of one to another base."""
-    return m.where(m.less(error, x), error / (x - error) / math.log(base), math.inf)
-
-
-def inverse_tangent(m: Any, out: Any, x: Any, error: Any) -> Any:
-    """Of atan(1/x), which jumps at 0."""
-    near = m.maximum(m.abs(x) - error, 0.0)
-    return m.where(m.logical_and(m.less_equal(m.abs(x), error), m.greater(error, 0.0)), math.pi, error / (1 + near * near))
 
 
 def exponent(m: Any, out: Any, x: Any, error: Any) -> Any:
     """Of what rises with the size of x and has no bound near 0."""
     size = m.abs(x)
-    off = m.maximum(m.abs(m.at(size + error) - out), m.abs(out - m.at(size - error)))
-    return m.where(m.less(error, size), off, math.inf)
+    return m.where(m.less(error, size), m.maximum(m.at(size + error) - out, out - m.at(size - error)), math.inf)
 
 
 def sign(m: Any, out: Any, x: Any, error: Any) -> Any:
@@ -109,19 +82,6 @@ def no_number(m: Any, out: Any, x: Any, error: Any) -> Any:
     return m.isnan(error)
 
 
-def tangent(m: Any, out: Any, x: Any, error: Any) -> Any:
-    """Of tan and cot: tan(x + e) - tan(x) = (1 + tan(x)**2) tan(e)/(1 - tan(x) tan(e))."""
-    moved = m.tan(m.minimum(error, 1.0))
-    apart = m.logical_and(m.less(error, 1.0), m.less(m.abs(out) * moved, 1.0))
-    return m.where(apart, (1 + out * out) * moved / (1 - m.abs(out) * moved), math.inf)
-
-
-def inverse_of_steady(m: Any, out: Any, x: Any, error: Any) -> Any:
-    """Of one over a function whose slope is nowhere more than 1."""
-    off = m.abs(out) * error
-    return m.where(m.less(off, 1.0), m.abs(out) * off / (1 - off), math.inf)
-
-
 def turning(m: Any, out: Any, y: Any, x: Any, e: Any, f: Any) -> Any:
     """Of the angle of a point (x, y), which jumps where x is negative and y changes its sign."""
     cut = m.logical_and(m.less_equal(m.abs(y), e), m.less_equal(x, f))
@@ -130,30 +90,10 @@ def turning(m: Any, out: Any, y: Any, x: Any, e: Any, f: Any) -> Any:
     return m.where(moves, m.where(around, 2 * math.pi, (e + f) * (math.pi / 2) / m.hypot(x, y)), 0.0)
 
 
-def larger(m: Any, out: Any, x: Any, y: Any, e: Any, f: Any) -> Any:
-    """Of a function that follows the larger of two operands."""
-    return m.where(m.less(y + f, x - e), e * 1.0, m.where(m.less(x + e, y - f), f * 1.0, m.maximum(e, f)))
-
-
-def smaller(m: Any, out: Any, x: Any, y: Any, e: Any, f: Any) -> Any:
-    return larger(m, out, -x, -y, e, f)
-
-
-def either(m: Any, out: Any, x: Any, y: Any, e: Any, f: Any) -> Any:
-    """Of the logarithm of a sum of exponentials: no farther off than the operand that is farther, nor than the larger one and the rest."""
-    most, far = m.maximum(e, f), m.abs(x - y) - (e + f)
-    least = m.where(m.less(x, y), f, e) + 1.5 * m.exp(-m.maximum(far, 0.0) * 0.69)
-    return m.where(m.greater(far, 0.0), m.minimum(most, least), most)
-
-
 def chosen(m: Any, out: Any, condition: Any, x: Any, y: Any, unsure: Any, e: Any, f: Any) -> Any:
     """Of a choice: where the condition may be either, as far as the other choice is."""
     taken = 0.0 if is_exact(e) and is_exact(f) else m.where(condition, e, f)
     return taken if is_exact(unsure) else m.where(unsure, m.abs(x - y) + (0.0 if is_exact(taken) else m.maximum(e, f)), taken)
-
-
-def mixed(m: Any, out: Any, x: Any, end: Any, weight: Any, e: Any, f: Any, g: Any) -> Any:
-    return e * (m.abs(1 - weight) + g) + f * (m.abs(weight) + g) + m.abs(end - x) * g
 
 
 def multilinear(m: Any, out: Any, *operands_and_errors: Any, **_: Any) -> Any:

@@ -72,16 +72,6 @@ class Reduced(Fixed, Rule):
     value: Function | None = None
 
 
-class Mixed(Fixed, Rule):
-    """A function whose results depend on all entries along an axis.
-
-    pull  ``pull(x, cotangent, sign, **static)``; with the sign 1, of the sizes of cotangents, -1 otherwise
-    """
-
-    pull: Function
-    value: Function | None = None
-
-
 class Formulas(NamedTuple):
     """What an operation is on whole arrays, and how a cotangent goes back through it.
 

@@ -136,8 +136,9 @@ class Accuracy(Fixed):
     compounds  whether a result is a product of entries, whose relative errors add up in it, and one rounding more for each
     decays     whether the result vanishes faster than any power where an operand is infinite
     carries    ``carries(m, out, *operands, *errors, **static)``: a bound on how far operands that are off by up to their errors (0.0 of
-               those that are exact) take the result from ``out``; None where it is not known. m offers NumPy's functions, for arrays
-               and for nodes alike, the operation itself as ``m.at(*operands)``, and the rounding error ``m.unit`` of a number
+               those that are exact) take the result from ``out``; None where it is not known. m offers NumPy's functions, the operation
+               itself as ``m.at(*operands)``, and the rounding error ``m.unit`` of a number. Where neither this nor ``between`` is
+               there, errors are propagated through what the operation is made of
     between    points between which the result rises or falls with each operand (of several operands, points for each), so that errors
                carry farthest at the ends of intervals; edges of the domain are among them. Of operations on whole arrays: ``()`` where
                it rises with every entry

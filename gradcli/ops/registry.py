@@ -135,7 +135,7 @@ def function(name: str = "", scalars: str = "", vjp: Function | None = None, **r
         }
         operands = names or (rest,) * bool(rest)
         if vjp is not None:
-            parts = {} if "axes" in record or record.get("outputs", 1) > 1 else {"parts": body}
+            parts = {"composed" if "axes" in record else "parts": body}
             return register(
                 Op(called, operands, reference=partial(_opened, body), kind="structural", vjp=vjp, **fields, **grouped({**parts, **record}))
             )

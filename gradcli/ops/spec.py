@@ -169,6 +169,11 @@ class Op:
         """Return whether it may take more memory or time than the sizes of its arrays say."""
         return self.cost is not _COST or self.facts.work is not None or self.core_dims is not None
 
+    @property
+    def body(self) -> Function | None:
+        """What its result is made of, where its record says so: a definition, or what stands for one."""
+        return None if self.outputs > 1 else self.loops.parts or self.text.composed or self.rewriting.means
+
     @cached_property
     def elementwise(self) -> bool:
         return self.kind != "structural"

@@ -98,7 +98,7 @@ class Text(Fixed):
     math         the function of Python's `math` that it is, which is the C library's: its last bit may not be NumPy's
     c            in C, entry by entry: a template of the operands by their places, of the type ``real``, or ``int`` where they are truths;
                  or a function of the static parameters that gives one. With operands that may be left out there is one for each tuple
-                 of which are given. It calls functions of plans/native/double.h and float.h only, each of which has all of them
+                 of which are given. It calls functions of the headers in plans/native only, which have all of them for both types of floats
     scalar       the same in exported code alone, where there is no ``c``: it may call functions that only some languages have
     numpy        in exported Python, of NumPy's arrays (``np``, ``special`` and ``linalg`` of SciPy, and functions of exports/library): a
                  template of the operands by their places, or one for each tuple of which are given, or a function of the operands'

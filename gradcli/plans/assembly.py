@@ -6,7 +6,6 @@ or NaN; whoever runs it goes another way when it raises.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +13,11 @@ import numpy as np
 
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.ops.calling.inputs import FLOAT
-from gradcli.ops.linalg.products import matmul
 from gradcli.plans.backend import over_threshold
-from gradcli.plans.block_calls import write
+from gradcli.plans.blocks import write_blocks
 from gradcli.plans.folding import Folder
 from gradcli.plans.nests import Nest, Step, planned
-from gradcli.plans.source import Source, fills_buffers, makes_new
+from gradcli.plans.source import Source, makes_new
 
 if TYPE_CHECKING:
     from gradcli.plans.native.program import CompiledNest
@@ -74,15 +72,10 @@ class Writer:
         self.functions = functions  # of nests that are compiled; NumPy runs the others
         self.nested: set[Expr] = set()  # stored by them
         self.source, self.roots, self.steps = source, list(roots), steps
-        self.results = frozenset(roots)
         self.checks = source.new("q") if checked else None
-        self.spare: dict[Any, list[str]] = {}  # arrays of ours that nobody reads any more
-        self.owned: set[Expr] = set()
         self.floats: set[Expr] = set()  # Python's floats and booleans, which only ufuncs take for NumPy's
-        self.last_use = last_uses(steps, roots)
-        self.viewed = _viewed(steps)
         self.ends: dict[int, list[Expr]] = {}  # large arrays, by the step after which nobody reads them
-        for node, place in self.last_use.items():
+        for node, place in last_uses(steps, roots).items():
             if over_threshold(node):
                 self.ends.setdefault(place, []).append(node)
 
@@ -103,24 +96,22 @@ class Writer:
         targets = dict(zip(reversed(self.roots), reversed(given), strict=True))
         for place, step in enumerate(self.steps):
             if isinstance(step, Nest):
-                self._nest(step, targets, place)
+                self._nest(step, targets)
             else:
-                self._operation(step, place)
+                self._operation(step)
             self._delete(place)
         self._return(given)
 
-    def _nest(self, nest: Nest, targets: dict[Expr, str], place: int) -> None:
+    def _nest(self, nest: Nest, targets: dict[Expr, str]) -> None:
         source = self.source
-        existing = [node for node in nest.stored if node in targets or nest in self.functions]
-        for node in existing:
+        for node in nest.stored:
             source.names[node] = name = source.new("v")
             made = source.array(node)
             source.add(f"{name} = {made}" if node not in targets else f"{name} = {made} if {targets[node]} is None else {targets[node]}")
         if nest in self.functions:
             self._call(nest)
         else:
-            ending = [x for x in nest.inputs if self.last_use.get(x) == place and x not in self.viewed and self._is_contiguous(x)]
-            write(source, nest, self.checks, ending, existing)
+            write_blocks(source, nest, self.checks)
         self.nested.update(nest.stored)
 
     def _call(self, nest: Nest) -> None:
@@ -134,7 +125,7 @@ class Writer:
         call = f"{source.constant(self.functions[nest])}([{', '.join(inputs)}], [{stored}], {self.checks})"
         source.add(f"{totals}= {call}" if totals else call)
 
-    def _operation(self, node: Expr, place: int) -> None:
+    def _operation(self, node: Expr) -> None:
         source = self.source
         name = source.new("v")
         text = source.on_floats(node)
@@ -142,7 +133,7 @@ class Writer:
             self.floats.add(node)
         else:
             operands = ["None" if o is None else self._operand(node, o) for o in node.operands]
-            text = source.call(node, operands, self._buffer(node, place))
+            text = source.call(node, operands)
         source.names[node] = name
         source.add(f"{name} = {text}")
 
@@ -150,22 +141,10 @@ class Writer:
         name = self.source.name(operand)
         return f"{self.source.scalar(operand.kind)}({name})" if operand in self.floats and not makes_new(node) else name
 
-    def _buffer(self, node: Expr, place: int) -> str | None:
-        """An array of ours that may take the result: small ones are cheaper to use again than to make."""
-        if not fills_buffers(node) or not math.prod(node.shape or (0,)):
-            return None
-        for operand in dict.fromkeys(node.operands):
-            if operand in self.owned and self.last_use.get(operand) == place:
-                self.spare.setdefault((operand.shape, operand.kind), []).append(self.source.names[operand])
-        if node not in self.viewed and node not in self.results:
-            self.owned.add(node)
-        found = self.spare.get((node.shape, node.kind))
-        return found.pop() if found else None
-
     def _delete(self, place: int) -> None:
         """Let go of large arrays after their last use."""
         for node in self.ends.get(place, ()):
-            if node.op is not None and node in self.source.names and node not in self.owned:
+            if node.op is not None and node in self.source.names:
                 self.source.add(f"del {self.source.names[node]}")
 
     def _return(self, given: Sequence[str]) -> None:
@@ -193,10 +172,6 @@ class Writer:
         """Return whether a loop has written a node's value into an array of its own."""
         return node in self.nested
 
-    def _is_contiguous(self, node: Expr) -> bool:
-        """Return whether a value is surely in memory of its own, row by row: loops store so, and NumPy a product of two matrices."""
-        return node in self.nested or (node.op is matmul and len(node.shape) == 2)
-
 
 def last_uses(steps: Sequence[Step], roots: Sequence[Expr]) -> dict[Expr, int]:
     """The last step that reads each whole value; those that are results are read to the end."""
@@ -208,17 +183,6 @@ def last_uses(steps: Sequence[Step], roots: Sequence[Expr]) -> dict[Expr, int]:
     for root in roots:
         uses.pop(root, None)
     return uses
-
-
-def _viewed(steps: Sequence[Step]) -> set[Expr]:
-    """Values whose memory another one may share: operands of what is no plain ufunc."""
-    return {
-        operand
-        for step in steps
-        if not isinstance(step, Nest) and not fills_buffers(step)
-        for operand in step.operands
-        if operand is not None
-    }
 
 
 # -- Several nodes of one graph as one program, for what is large and computed once ----------------

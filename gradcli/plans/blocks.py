@@ -1,11 +1,14 @@
-"""Writing a nest for NumPy: a function that computes a block of slices at a time, every item by one call, into registers.
+"""Writing a nest for NumPy: a function that computes a block of slices at a time, every item by one call.
 
-Registers are given by liveness, so that a handful of buffers serves any expression. All arrays of a block lie in one frame of axes.
+Results of calls go into registers, which are given by liveness, so that a handful of buffers serves any expression. All arrays of a block
+lie in one frame of axes.
 """
 
 from __future__ import annotations
 
+import functools
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,60 +16,45 @@ from typing import Any
 import numpy as np
 
 from gradcli.graph.nodes import Expr
-from gradcli.ops.axes import SUM
-from gradcli.ops.calling.inputs import FLOAT, numpy_dtype
+from gradcli.ops.axes import PRODUCT, SUM
+from gradcli.ops.calling.inputs import BOOL, FLOAT, numpy_dtype
 from gradcli.ops.counting import additions_of
 from gradcli.ops.elementwise import arithmetic
 from gradcli.ops.writing import Shape
-from gradcli.plans.index_form import Axis, Item, View, shape_along
+from gradcli.plans.index_form import Axis, Item, fold_of, shape_along
 from gradcli.plans.nests import Nest
 from gradcli.plans.source import Source
 from gradcli.plans.threads import in_turn, together
 
 # -- The axes of a nest's arrays for NumPy: each has one place in every shape, whose extent is 1
-# where an array does not have the axis.
-#
-# So arrays broadcast against each other without a thought. Axes lie as in memory, but short ones
-# along which something is reduced come first: NumPy reduces rows of a few entries one call for
-# each, and whole columns in vector registers.
+# where an array does not have the axis. So arrays broadcast against each other without a thought.
 
-
-_SHORT = 24  # entries of a row up to which columns are faster, though they are read and written with gaps
 
 Part = Axis | Item | None
 
 
 class Frame:
-    """Places for the axes of arrays; ``rows`` of the outer one are there at a time."""
+    """Places for the axes of arrays, as they lie in memory."""
 
-    def __init__(
-        self, outer: Axis, accesses: Iterable[tuple[Sequence[Part], Shape]], others: Iterable[Axis], first: Iterable[Axis] = ()
-    ) -> None:
-        """Of arrays in memory, whose shapes' places run along axes, of others that may not be among these, and of axes that come first if
-        they are short."""
+    def __init__(self, outer: Axis, accesses: Iterable[tuple[Sequence[Part], Shape]], others: Iterable[Axis]) -> None:
+        """Of arrays in memory, whose shapes' places run along axes, and of others that may not be among these."""
         self.outer = outer
         order = _as_in_memory(accesses)
-        order += [axis for axis in dict.fromkeys((outer, *others)) if axis not in order]
-        wanted = set(first)
-        short = [axis for axis in order if axis in wanted and axis is not outer and axis.extent <= _SHORT]
-        self.axes = (*short, *(axis for axis in order if axis not in short))
+        self.axes = tuple(dict.fromkeys((*order, outer, *others)))
         self.places = {axis: place for place, axis in enumerate(self.axes)}
 
     def ordered(self, axes: Iterable[Axis]) -> tuple[Axis, ...]:
         return tuple(sorted(set(axes), key=self.places.__getitem__))
 
-    def shape(self, axes: Iterable[Axis], rows: str = "n") -> str:
-        """The shape of an array with those axes, as text."""
+    def shape(self, axes: Iterable[Axis]) -> str:
+        """The shape of an array of n slices with those axes, as text."""
         present = set(axes)
-        extents = [(rows if axis is self.outer else str(axis.extent)) if axis in present else "1" for axis in self.axes]
+        extents = [("n" if axis is self.outer else str(axis.extent)) if axis in present else "1" for axis in self.axes]
         return f"({', '.join(extents)},)"
 
     def size(self, axes: Iterable[Axis]) -> int:
         """The entries of an array for each slice."""
         return math.prod(axis.extent for axis in axes if axis is not self.outer)
-
-    def dims(self, axes: Iterable[Axis]) -> tuple[int, ...]:
-        return tuple(self.places[axis] for axis in self.ordered(axes))
 
     def view(self, name: str, parts: Sequence[Axis | None], shape: Shape) -> str:
         """An array of a shape, whose places run along ``parts``, in the frame."""
@@ -86,22 +74,12 @@ class Frame:
 
     def back(self, name: str, item_axes: Iterable[Axis], parts: Sequence[Axis | None], shape: Shape) -> str:
         """An array in the frame, without the outer axis, as one whose places run along ``parts``."""
-        present = set(item_axes)
-        axes = self.ordered(present)
-        name += f"[{', '.join(':' if axis in present else '0' for axis in self.axes)}]"
+        axes = self.ordered(item_axes)
+        name += f"[{', '.join(':' if axis in axes else '0' for axis in self.axes)}]"
         order = [axes.index(part.same) for part in parts if part is not None]
         if order != list(range(len(axes))):
             name += f".transpose({', '.join(map(str, order))})"
         return f"{name}.reshape({shape})"
-
-    def rows(self, name: str) -> str:
-        """The slices from i to j of an array in the frame that has the outer axis."""
-        return f"{name}[{':, ' * self.places[self.outer]}i:j]"
-
-    def has_gaps(self, parts: Sequence[Part]) -> bool:
-        """Return whether neighbours in the frame are none in memory."""
-        axes = [part.same for part in parts if isinstance(part, Axis)]
-        return bool(axes) and axes[-1] is not self.ordered(axes)[-1]
 
 
 def _as_in_memory(accesses: Iterable[tuple[Sequence[Part], Shape]]) -> list[Axis]:
@@ -179,10 +157,8 @@ class Contraction:
     columns: tuple[Axis, ...]
 
     def factors(self, frame: Frame, x: str, y: str) -> str:
+        """Return both matrices as arguments of a call."""
         return f"{_matrix(frame, x, self.rows, self.over)}, {_matrix(frame, y, self.over, self.columns)}"
-
-    def result(self, frame: Frame, name: str) -> str:
-        return _matrix(frame, name, self.rows, self.columns)
 
 
 def contraction(fold: Item, frame: Frame) -> Contraction | None:
@@ -219,150 +195,8 @@ def _matrix(frame: Frame, name: str, rows: Sequence[Axis], columns: Sequence[Axi
     return f"{name}.reshape({extents[0]}, {extents[1]})"
 
 
-# -- What NumPy does for a block of a nest's slices, call by call: which items, what each of them
-# reads, and how long a result is needed.
-
-
-# What it is about, in time of a call on entries without gaps, that a short axis lies first, and not last
-_REDUCED, _REPEATED, _GAPS = 6, 1, 3
-
-
-class BlockSteps:
-    """The steps of one nest.
-
-    frame      the axes of its arrays
-    order      the items that are computed, or copied, one after the other
-    seen       those that are read where they are in memory, with the node and the axes of its places
-    products   sums that are products of matrices
-    puts       additions that are made in their places: what they are added to, and what is put
-    stored     the nodes that an item's value is stored for; ``totals`` the node whose value it is
-    last_use   the place in the order at which an item is read for the last time
-    """
-
-    def __init__(self, nest: Nest, *, in_matrices: bool) -> None:
-        self.nest, self.in_matrices = nest, in_matrices
-        self.computed = [item for item in nest.items if item.is_computed and item not in nest.given]
-        self.stored: dict[Item, list[Expr]] = {}
-        for node, view in nest.stored.items():
-            self.stored.setdefault(view.item, []).append(node)
-        self.totals = {view.item: node for node, view in nest.totals.items()}
-        self._first: dict[Any, Item] = {}
-        self._uses: dict[Item, int] = {}
-        for item in self.computed:
-            for need in map(self.one, item.needs):
-                self._uses[need] = self._uses.get(need, 0) + 1
-        self.frame = self._best_frame()
-        self.products: dict[Item, Contraction] = {}
-        self.puts: dict[Item, tuple[Item, Item]] = {}
-        self.seen: dict[Item, tuple[Expr, Sequence[Axis | None]]] = {}
-        self.order = self._ordered(self._joined())
-        self.last_use: dict[Item, int] = {}
-        for place, item in enumerate(self.order):
-            for need in self.needs(item):
-                self.last_use[need] = place
-        for item in self.totals:
-            self.last_use[item] = len(self.order)
-
-    def node_of(self, item: Item) -> Expr | None:
-        """The node of whose whole value an item is read."""
-        return self.nest.given[item][0] if item in self.nest.given else item.node if item.what == "read" else None
-
-    def one(self, item: Item) -> Item:
-        """The same item for all that read the same."""
-        node = self.node_of(item)
-        if node is None:
-            return item
-        parts = self.nest.given[item][1].places if item in self.nest.given else item.parts
-        return self._first.setdefault(self._key(node, parts), item)
-
-    def _key(self, node: Expr, parts: Sequence[Axis | Item | None]) -> Any:
-        return node, *(part.same if isinstance(part, Axis) else part and self.one(part) for part in parts)
-
-    def needs(self, item: Item) -> list[Item]:
-        """Return what an item's call reads."""
-        if item in self.products:
-            found: Sequence[Item] = (self.products[item].x, self.products[item].y)
-        elif item in self.puts:
-            one, put = self.puts[item]
-            found = (one, *put.operands)
-        else:
-            found = item.needs
-        return [self.one(need) for need in found]
-
-    def varies(self, item: Item) -> bool:
-        """Return whether a value is another one for each slice."""
-        return self.nest.outer in item.axes
-
-    def _best_frame(self) -> Frame:
-        accesses: list[tuple[Sequence[Axis | Item | None], Expr]] = [(view.places, node) for node, view in self.nest.outputs.items()]
-        for item in self.nest.items:
-            if item in self.nest.given:
-                node, view = self.nest.given[item]
-                accesses.append((view.places, node))
-            elif item.what == "read" and item.node is not None:
-                accesses.append((item.parts, item.node))
-        shapes = [(parts, node.shape) for parts, node in accesses]
-        others = [axis for item in self.computed for axis in item.space]
-        usual = Frame(self.nest.outer, shapes, others)
-        gains: dict[Axis, int] = {}
-        for item in self.computed:
-            for axis, gain in self._gains(item, usual):
-                gains[axis] = gains.get(axis, 0) + gain
-        for parts, _ in accesses:
-            axes = [part.same for part in parts if isinstance(part, Axis)]
-            if self.nest.outer in axes:
-                gains[axes[-1]] = gains.get(axes[-1], 0) - _GAPS
-        return Frame(self.nest.outer, shapes, others, [axis for axis, gain in gains.items() if gain > 0])
-
-    def _gains(self, item: Item, frame: Frame) -> Iterator[tuple[Axis, int]]:
-        """Axes that would better come first, were they short, with what that saves an item's call."""
-        if item.what == "fold" and self._as_product(item, frame) is None:
-            yield from ((axis, _REDUCED) for axis in (item.space if self.nest.outer in item.over else item.over))
-        elif item.what == "map" and any(operand.axes and set(operand.axes) != set(item.axes) for operand in item.operands):
-            yield from ((axis, _REPEATED) for axis in item.axes)
-
-    def _as_product(self, item: Item, frame: Frame) -> Contraction | None:
-        terms = item.operands[0]
-        if not self.in_matrices or terms.what != "map" or self._uses[terms] > 1 or terms in self.stored or terms in self.nest.given:
-            return None
-        return contraction(item, frame)
-
-    def _joined(self) -> set[Item]:
-        """Items that need no call of their own."""
-        joined: set[Item] = set()
-        for item in self.computed:
-            if item.what == "fold" and (found := self._as_product(item, self.frame)) is not None:
-                self.products[item] = found
-                joined.add(item.operands[0])
-            elif item.op in (arithmetic.add, arithmetic.sub):
-                for one, other in (item.operands, item.operands[::-1]):
-                    is_put = other.what == "put" and other.over[0] is not self.nest.outer
-                    if is_put and one.what != "put" and self._uses[other] == 1 and other not in self.stored:
-                        self.puts[item] = one, other
-                        joined.add(other)
-        return joined
-
-    def _ordered(self, joined: set[Item]) -> list[Item]:
-        order = []
-        for item in self.nest.items:
-            if self.one(item) is not item or item in joined:
-                continue
-            if item in self.nest.given:
-                node, view = self.nest.given[item]
-                self.seen[item] = node, view.places
-            elif item.what == "read":
-                assert item.node is not None
-                parts = [part for part in item.parts if not isinstance(part, Item)]
-                if len(parts) < len(item.parts):
-                    order.append(item)
-                    continue
-                self.seen[item] = item.node, parts
-                uses = sum(item in map(self.one, other.operands) for other in self.computed if other not in joined)
-                if self.varies(item) and self.frame.has_gaps(parts) and uses > 1:
-                    order.append(item)  # a copy without gaps
-            elif item.what != "number":
-                order.append(item)
-        return order
+# -- The calls of NumPy for a block of slices: operations on entries, reductions, and what is put
+# into places.
 
 
 BLOCK_SIZE = 12 << 10  # entries of a block: more would save no more calls worth mentioning, and temporaries of 128 kB come from mmap
@@ -371,67 +205,151 @@ SHARED_BLOCK_SIZE = 1 << 16  # entries of a block for several threads: they hand
 _PARTS = 64  # into which slices are shared where each part has arrays of totals of its own
 
 
-class Block:
-    """The text of one nest's block: what is read, and registers."""
+class BlockWriter:
+    """The text of one nest's block.
+
+    names      of items: views, registers, constants
+    items      those that have calls: not the terms of sums that are `products` of matrices
+    held       registers of items
+    free       registers that nobody reads any more, by what they can hold
+    registers  every register with an item of its kind and axes
+    ahead      lines for what is the same for all slices; ``sized`` for what depends on their number
+    lists      of numbers, one for each block; ``sums`` arrays in which blocks add up
+    sizes      the list whose numbers tell whether all that is stored is finite
+    """
 
     def __init__(self, source: Source, nest: Nest, checks: str | None) -> None:
         self.source, self.nest, self.checks = source, nest, checks
-        self.steps = BlockSteps(nest, in_matrices=source.assume_finite)
-        self.frame = self.steps.frame
+        self.computed = [item for item in nest.items if item.is_computed and item not in nest.given]
+        self.stored: dict[Item, list[Expr]] = {}
+        for node, view in nest.stored.items():
+            self.stored.setdefault(view.item, []).append(node)
+        self.totals = {view.item for view in nest.totals.values()}
         self.names: dict[Item, str] = {}
-        self.held: dict[Item, str] = {}  # registers of items
+        self.held: dict[Item, str] = {}
         self.free: dict[Any, list[str]] = {}
-        self.registers: list[tuple[str, Item]] = []  # every register with an item of its kind and axes
-        self.ahead: list[str] = []  # lines for what is the same for all slices
-        self.sized: list[str] = []  # for what depends on their number
+        self.registers: list[tuple[str, Item]] = []
+        self.ahead: list[str] = []
+        self.sized: list[str] = []
         self.body: list[str] = []
-        self.lists: list[str] = []  # of numbers, one for each block
-        self.sums: list[str] = []  # arrays in which blocks add up
-        self.sizes: list[str] = []  # the list whose numbers tell whether all that is stored is finite
+        self.lists: list[str] = []
+        self.sums: list[str] = []
+        self.sizes: list[str] = []
         self._views: dict[Any, str] = {}
         self._counts: dict[Axis, str] = {}
         self._bytes = 0  # of what is read and written in place, for each slice
-        for item, (node, parts) in self.steps.seen.items():
-            self.names[item] = self.view(node, parts)
+        accesses: list[tuple[Sequence[Part], Shape]] = []
+        accesses += [(view.places, node.shape) for node, view in (*nest.outputs.items(), *nest.given.values())]
+        accesses += [(item.parts, item.node.shape) for item in nest.items if item.what == "read" and item.node is not None]
+        self.frame = Frame(nest.outer, accesses, [axis for item in self.computed for axis in item.space])
+        self.products = dict(self._products())
+        terms = {item.operands[0] for item in self.products}
+        self.items = [item for item in nest.items if item not in terms]
+        self.last_use = {need: item for item in self.items if item not in nest.given for need in self._needs(item)}
 
-    def name(self, item: Item) -> str:
-        item = self.steps.one(item)
-        if item.what == "number" and item.node is not None:
-            return self.source.name(item.node)
-        return self.names[item]
-
-    def lines(self, item: Item) -> list[str]:
-        """Return where what computes an item belongs."""
-        return self.body if self.nest.outer in item.space else self.ahead
-
-    def arrays(self, ending: Sequence[Expr], existing: Sequence[Expr]) -> None:
-        """Arrays for what is stored."""
-        free = list(ending)
-        for node, view in self.nest.stored.items():
-            if node in existing:
+    def _products(self) -> Iterator[tuple[Item, Contraction]]:
+        """Sums that are products of matrices, whose terms nothing else needs."""
+        uses = Counter(need for item in self.computed for need in item.needs)
+        for item in self.computed:
+            terms = item.operands[0]
+            if item.what != "fold" or not self.source.assume_finite or uses[terms] > 1 or terms in self.stored or terms in self.nest.given:
                 continue
-            old = next((old for old in free if self._may_take(node, view, old)), None)
-            if old is None:
-                array = self.source.array(node)
-            else:
-                free.remove(old)
-                array = self.source.name(old)
-            self.source.names[node] = name = self.source.new("v")
-            self.source.add(f"{name} = {array}")
+            found = contraction(item, self.frame)
+            if found is not None:
+                yield item, found
 
-    def _may_take(self, node: Expr, view: View, old: Expr) -> bool:
-        """Return whether no operation of a block reads an input after a result is stored in its memory."""
-        if (old.shape, old.kind) != (node.shape, node.kind):
-            return False
-        places = [part and part.same for part in view.places]
-        found = [item for item in self.nest.items if (self.steps.node_of(item) is old)]
-        end = self.steps.order.index(view.item)
-        return view.item.what == "map" and all(
-            item in self.steps.seen
-            and [part and part.same for part in self.steps.seen[item][1]] == places
-            and self.steps.last_use.get(item, 0) <= end
-            for item in map(self.steps.one, found)
-        )
+    def _needs(self, item: Item) -> Sequence[Item]:
+        """Return what an item's call reads."""
+        return (self.products[item].x, self.products[item].y) if item in self.products else item.needs
+
+    def operations(self) -> None:
+        """Write the calls of all items."""
+        for item in self.items:
+            if item in self.nest.given:
+                node, view = self.nest.given[item]
+                self.names[item] = self.view(node, view.places)
+            elif item.what == "number":
+                assert item.node is not None
+                self.names[item] = self.source.name(item.node)
+            elif item.what == "read":
+                self._read(item)
+            else:
+                self._compute(item)
+                self._store(item)
+
+    def _compute(self, item: Item) -> None:
+        names = [self.names[need] for need in self._needs(item)]
+        ended = [need for need in dict.fromkeys(self._needs(item)) if self.last_use[need] is item and need in self.held]
+        for need in ended:
+            self.free.setdefault(self._key(need), []).append(self.held.pop(need))
+        if item.what == "put":
+            axis = item.over[0]
+            places = f"{self._count(axis)} + i" if axis is self.nest.outer else self._count(axis)
+            zero = self.source.constant(np.zeros((), numpy_dtype(item.kind, self.source.precision)))
+            self._result(item, f"{self._call(np.where)}({places} == {names[1]}, {names[0]}, {zero})")
+        elif item.what == "fold":
+            self._fold(item, names)
+        else:
+            self._map(item, names)
+
+    def _call(self, function: Any) -> str:
+        return self.source.constant(function)
+
+    def _varies(self, item: Item) -> bool:
+        """Return whether a value is another one for each slice."""
+        return self.nest.outer in item.axes
+
+    def _map(self, item: Item, names: list[str]) -> None:
+        assert item.op is not None
+        if sum(item.present) == len(names):
+            given = iter(names)
+            names = [next(given) if there else "None" for there in item.present]
+        takes_out = isinstance(item.op.forward, np.ufunc) and not item.static and self._varies(item)
+        if takes_out:
+            self.body.append(self.source.applied(item.op, item.static, item.kind, names, self._target(item)))
+        else:
+            self._result(item, self.source.applied(item.op, item.static, item.kind, names))
+
+    def _fold(self, item: Item, names: list[str]) -> None:
+        """A reduction, and what blocks add up to: a list of numbers, or an array."""
+        fold, is_total = self._call(fold_of(item).ufunc), item in self.totals
+        dtype = "dtype" if item.kind == BOOL and item.fold in (SUM, PRODUCT) else "None"
+        axes = None if is_total and not item.axes else tuple(map(self.frame.places.__getitem__, self.frame.ordered(item.over)))
+        text = f"{fold}.reduce({names[0]}, {axes}, {dtype}"
+        whole = f"{text}, None, True)"
+        if item in self.products:
+            factors = self.products[item].factors(self.frame, *names)
+            whole = f"{self._call(np.matmul)}({factors}).reshape({self.frame.shape(item.axes)})"
+        if is_total and not item.axes:
+            self.names[item] = self.source.new("p")
+            self.lists.append(self.names[item])
+            self.body.append(f"{self.names[item]}.append({text}))")
+        elif is_total:
+            self.names[item] = total = self.source.new("s")
+            self.sums.append(total)
+            part = self.source.new("t")
+            self.body.append(f"{part} = {whole}")
+            self.body.append(f"{total} = {part} if {total} is None else {fold}({total}, {part}, out={total})")
+        elif self._varies(item) and item not in self.products:
+            self.body.append(f"{text}, {self._target(item)}, True)")
+        else:
+            self._result(item, whole)
+
+    def _read(self, item: Item) -> None:
+        assert item.node is not None
+        parts = [part.same if isinstance(part, Axis) else part for part in item.parts]
+        axes = [part for part in parts if not isinstance(part, Item)]
+        if len(axes) == len(parts):
+            self.names[item] = self.view(item.node, axes)
+            return
+        name = self.source.name(item.node)
+        shape = tuple(n if isinstance(part, Item) else m for part, n, m in zip(parts, item.node.shape, shape_along(parts), strict=True))
+        if shape != item.node.shape:
+            name += f".reshape({shape})"
+        if self.nest.outer in parts:
+            name = self._slices(name, parts.index(self.nest.outer), item.node, parts)
+        places = ["0" if p is None else self._count(p) if isinstance(p, Axis) else self.names[p] for p in parts]
+        self._result(item, f"{name}[{', '.join(places)}]")
 
     # -- arrays ---------------------------------------------------------------------------------------------------
 
@@ -445,21 +363,21 @@ class Block:
                 whole = self.source.new("w")
                 self.source.add(f"{whole} = {text}")
                 text = whole
-            self._views[key] = self.slices(text, self.frame.places[self.nest.outer], node, axes) if self.nest.outer in axes else text
+            self._views[key] = self._slices(text, self.frame.places[self.nest.outer], node, axes) if self.nest.outer in axes else text
         return self._views[key]
 
-    def slices(self, name: str, place: int, node: Expr, axes: Sequence[Axis | Item | None]) -> str:
+    def _slices(self, name: str, place: int, node: Expr, axes: Sequence[Part]) -> str:
         """The block's slices of an array, whose outer axis is in a place."""
         block = self.source.new("x")
         self.body.insert(0, f"{block} = {name}[{':, ' * place}i:j]")
         self._bytes += self._itemsize(node.kind) * self.frame.size(axis for axis in axes if isinstance(axis, Axis))
         return block
 
-    def count(self, axis: Axis) -> str:
+    def _count(self, axis: Axis) -> str:
         """0, 1, 2... along an axis."""
         if axis not in self._counts and axis is self.nest.outer:
             self._counts[axis] = self.source.new("a")
-            self.sized.append(f"{self._counts[axis]} = {self.source.constant(np.arange)}(n).reshape({self.frame.shape([axis])})")
+            self.sized.append(f"{self._counts[axis]} = {self._call(np.arange)}(n).reshape({self.frame.shape([axis])})")
         elif axis not in self._counts:
             shape = [axis.extent if other is axis else 1 for other in self.frame.axes]
             self._counts[axis] = self.source.constant(np.arange(axis.extent).reshape(shape))
@@ -469,56 +387,34 @@ class Block:
         size: int = numpy_dtype(kind, self.source.precision).itemsize
         return size
 
-    # -- registers ------------------------------------------------------------------------------------------------
-
-    def target(self, item: Item) -> str | None:
-        """Return where a result goes: into what is stored of it, or a register; None if it is the same for all slices."""
-        if not self.steps.varies(item):
-            return None
-        if item in self.steps.stored:
-            node = self.steps.stored[item][0]
-            parts = self.nest.stored[node].places
-            if not (self.frame.has_gaps(parts) and item in self.steps.last_use):
-                self.names[item] = self.view(node, parts)
-                return self.names[item]
-        self.names[item] = self.held[item] = self.register(item)
-        return self.names[item]
-
-    def register(self, item: Item) -> str:
-        """A buffer for values such as an item's."""
-        free = self.free.setdefault(self.key(item), [])
-        if free:
-            return free.pop()
-        self.registers.append((self.source.new("r"), item))
-        return self.registers[-1][0]
-
-    def key(self, item: Item) -> Any:
+    def _key(self, item: Item) -> Any:
         """Return what items have in common that take one another's registers over."""
         return item.kind, self.frame.ordered(item.axes)
 
-    def release(self, item: Item, place: int) -> None:
-        """Registers of what nobody reads after a step: its result may take one over."""
-        for need in dict.fromkeys(self.steps.needs(item)):
-            if need in self.held and self.steps.last_use[need] == place:
-                self.let_go(need)
+    def _target(self, item: Item) -> str:
+        """Return where a result goes: into what is stored of it, or a register."""
+        if item in self.stored:
+            node = self.stored[item][0]
+            self.names[item] = self.view(node, self.nest.stored[node].places)
+            return self.names[item]
+        free = self.free.get(self._key(item))
+        if not free:
+            self.registers.append((self.source.new("r"), item))
+            free = [self.registers[-1][0]]
+        self.names[item] = self.held[item] = free.pop()
+        return self.names[item]
 
-    def let_go(self, item: Item) -> None:
-        self.free.setdefault(self.key(item), []).append(self.held.pop(item))
-
-    def result(self, item: Item, text: str) -> None:
+    def _result(self, item: Item, text: str) -> None:
         """What makes an array of its own."""
-        if item in self.steps.stored and (target := self.target(item)) is not None:
-            self.body.append(f"{target}[...] = {text}")
-        else:
-            self.names[item] = name = self.source.new("t")
-            self.lines(item).append(f"{name} = {text}")
+        self.names[item] = name = self.source.new("t")
+        (self.body if self.nest.outer in item.space else self.ahead).append(f"{name} = {text}")
 
-    def store(self, item: Item) -> None:
+    def _store(self, item: Item) -> None:
         """Copies of what is stored elsewhere, or several times; and its check."""
-        for node in self.steps.stored.get(item, ()):
+        for node in self.stored.get(item, ()):
             view = self.view(node, self.nest.stored[node].places)
             if view != self.names[item]:
-                self.body.append(f"{self.source.constant(np.copyto)}({view}, {self.names[item]})")
+                self.body.append(f"{self._call(np.copyto)}({view}, {self.names[item]})")
             if self.checks is not None and node.kind == FLOAT:
                 if not self.sizes:
                     self.sizes.append(self.source.new("q"))
@@ -564,8 +460,8 @@ class Block:
     def _step(self) -> tuple[int, int, bool]:
         """The slices of a block, those that a thread takes at a time, and whether threads share them."""
         slices, frame = self.nest.outer.extent, self.frame
-        entries = {item: frame.size(item.space) for item in self.steps.computed}
-        row = max((frame.size(item.axes) for item in (*self.steps.order, *self.steps.seen) if self.steps.varies(item)), default=1)
+        entries = {item: frame.size(item.space) for item in self.computed}
+        row = max((frame.size(item.axes) for item in self.items if self._varies(item)), default=1)
         size = self._bytes + sum(self._itemsize(item.kind) * frame.size(item.axes) for _, item in self.registers)
         size = max(1, size // row)  # bytes that are at work for each entry
         most = max(1, min(SHARED_BLOCK_SIZE, SHARED_ROOM // (4 * size)))
@@ -593,3 +489,26 @@ class Block:
             shape = self.frame.shape(item.axes)
             self.sized.append(line if shape == "(n,)" else f"{line}.reshape({shape})")
         return memory
+
+    def total_of(self, node: Expr) -> None:
+        """The value of a node that is a total, when all blocks are done."""
+        source, view = self.source, self.nest.totals[node]
+        item, name = view.item, self.names[view.item]
+        source.names[node] = value = source.new("v")
+        fold = self._call(fold_of(item).ufunc)
+        if item.axes:
+            joined = f"{self._call(functools.reduce)}({fold}, {name})"
+            source.add(f"{value} = {self.frame.back(joined, item.axes, view.places, node.shape)}")
+        else:
+            source.add(f"{value} = {fold}.reduce({name}, None, {source.constant(numpy_dtype(item.kind, source.precision))})")
+            if node.shape:
+                source.add(f"{value} = {value}.reshape({node.shape})")
+
+
+def write_blocks(source: Source, nest: Nest, checks: str | None) -> None:
+    """Write a nest, whose inputs and stored arrays have names in the source."""
+    writer = BlockWriter(source, nest, checks)
+    writer.operations()
+    writer.function()
+    for node in nest.totals:
+        writer.total_of(node)

@@ -478,7 +478,7 @@ class Expander(Transcription[Expr]):
         if any(operand is not None and over_threshold(operand) for operand in operands):
             if op is exponential.exp and (raised := self._raised(node.operand)) is not None:
                 return raised
-            if op.loops.parts is not None:
+            if op.loops.parts is not None and op.outputs == 1:
                 return self._made(op.loops.parts(*operands, **node.static))
         return self.graph.apply(op, operands, node.static)
 

@@ -6,8 +6,7 @@ derivative in one is cut where it begins to depend on it: what lies before is a 
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from gradcli.graph.demand import size_of
@@ -15,11 +14,9 @@ from gradcli.graph.interpret import Rebuilding, forward, interpret
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.graph.tangents import Tangents
 from gradcli.graph.transforms import vjp, zeros_like
-from gradcli.ops.arrays.shapes import broadcast_to, getitem, reshape, scatter_add, stack, sum_to, transpose
-from gradcli.ops.linalg.products import matmul
-from gradcli.ops.reductions.sums import sum_
+from gradcli.ops.arrays.shapes import broadcast_to, reshape
+from gradcli.ops.batching import on_batch
 from gradcli.ops.spec import Op
-from gradcli.ops.writing import axes_of
 from gradcli.plans.backend import OFTEN
 from gradcli.plans.folding import Folder
 from gradcli.plans.index_form import in_order
@@ -27,10 +24,7 @@ from gradcli.plans.plan import Plan
 from gradcli.plans.source import Nodes
 
 # -- A linear program for many directions at once: every node that depends on the direction has one
-# axis more, the last.
-#
-# Matrices times directions are then matrices times matrices. What has no form here raises
-# `NotBatched`, and directions come one by one.
+# axis more, the first. What has no form for that raises `NotBatched`, and directions come one by one.
 
 
 class NotBatched(Exception):
@@ -38,7 +32,7 @@ class NotBatched(Exception):
 
 
 class Batched(Rebuilding):
-    """The nodes of a graph for as many directions as the last axis has entries.
+    """The nodes of a graph for as many directions as the first axis has entries.
 
     moving  those that depend on the direction
     """
@@ -50,60 +44,28 @@ class Batched(Rebuilding):
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
         if node not in self.moving:
             return super().operation(node, op, operands)
-        moves = [operand in self.moving for operand in node.operands]
-        found = self._of(node, op, operands, moves)
-        if found.shape != (*node.shape, self.extent):
-            raise NotBatched
-        return found
-
-    def _of(self, node: Expr, op: Op, operands: Sequence[Any], moves: Sequence[bool]) -> Expr:
-        static = node.static
+        given = [
+            x if x is None else self._in_front(x, old in self.moving, node, op) for x, old in zip(operands, node.operands, strict=True)
+        ]
         if op.elementwise:
-            lifted = [x if moved or x is None else self._lifted(x) for x, moved in zip(operands, moves, strict=True)]
-            return self.graph.apply(op, lifted, static)
-        if op is matmul:
-            return self._product(*operands, *moves)
-        x = operands[0]
-        if op is stack:
-            whole = [
-                y if moved else broadcast_to(self._lifted(y), shape=(*y.shape, self.extent))
-                for y, moved in zip(operands, moves, strict=True)
-            ]
-            return self.graph.apply(op, whole, {"axis": static["axis"] % len(node.shape)})
-        if op is sum_:
-            return self.graph.apply(op, [x], {**static, "axis": axes_of(static["axis"], len(x.shape) - 1)})
-        if op is transpose:
-            axes = range(len(node.shape))[::-1] if static["axes"] is None else [axis % len(node.shape) for axis in static["axes"]]
-            return self.graph.apply(op, [x], {"axes": (*axes, len(node.shape))})
-        if op is getitem and None not in static["index"]:
-            return self.graph.apply(op, [x], static)
-        if op in (reshape, broadcast_to, sum_to, scatter_add) and None not in static.get("index", ()):
-            return self.graph.apply(op, [x], {**static, "shape": (*static["shape"], self.extent)})
-        raise NotBatched
-
-    def _lifted(self, x: Expr) -> Expr:
-        found: Expr = reshape(x, shape=(*x.shape, 1)) if x.shape else x
-        return found
-
-    def _product(self, x: Expr, y: Expr, x_moves: bool, y_moves: bool) -> Expr:
-        """A product of a matrix or a vector that is fixed and one that moves."""
-        fixed, moving = (y, x) if x_moves else (x, y)
-        if x_moves == y_moves or len(fixed.shape) > 2 or len(moving.shape) > 3:
+            return self.graph.apply(op, given, node.static)
+        found = on_batch(op, (self.extent,), given, node.static)
+        if found is None or found.shape != (self.extent, *node.shape):
             raise NotBatched
-        apply: Callable[..., Any] = matmul
-        if x_moves:  # the transpose of the transposed product
-            fixed = transpose(fixed, axes=None) if len(fixed.shape) == 2 else fixed
-            moving = transpose(moving, axes=(1, 0, 2)) if len(moving.shape) == 3 else moving
-        inner, *rest = moving.shape
-        found = apply(fixed, reshape(moving, shape=(inner, math.prod(rest))))
-        found = reshape(found, shape=(*fixed.shape[:-1], *rest))
-        if x_moves and len(found.shape) == 3:
-            found = transpose(found, axes=(1, 0, 2))
         made: Expr = found
         return made
 
+    def _in_front(self, x: Expr, moves: bool, node: Expr, op: Op) -> Expr:
+        """An operand of a node with the axis of directions in front, of one entry where it is the same in all."""
+        own = x.shape[1:] if moves else x.shape
+        between = (1,) * (len(node.shape) - len(own) if op.elementwise else 0)
+        shape = (self.extent if moves else 1, *between, *own)
+        found: Expr = x if shape == x.shape else reshape(x, shape=shape)
+        is_whole = moves or op.elementwise or op.core_dims is not None
+        return found if is_whole else broadcast_to(found, shape=(self.extent, *own))
 
-_FEW = 8  # directions that are not worth an axis: it is the innermost one
+
+_FEW = 8  # directions that are not worth an axis
 _LONG = 1 << 9  # bytes of a node for each direction: loops along an axis of so many take longer than a call for each
 _BYTES = 1 << 25  # of a node for all directions
 
@@ -176,7 +138,7 @@ class Linearized:
         table = {node: inner.leaf("kept", node.shape, node.kind) for node in [*kept, *taken[len(leaves) :]]}
         given = [*table.values()]
         interpret([node for node in order if node in moving or node.is_constant], Rebuilding(inner), table)
-        self.all: Plan | None = None  # of all directions at once, which are the columns of what it takes and gives
+        self.all: Plan | None = None  # of all directions at once, which are the rows of what it takes and gives
         most = max((size_of(node) for node in order if node in moving), default=0)
         if ends and _FEW <= times <= _BYTES // max(most, 1) and most <= _LONG * times and all(end in moving for end in ends):
             self.all = _batched(ends, kept, taken[len(leaves) :], order, moving, times, runs)
@@ -204,7 +166,7 @@ def _batched(
     """The plan of all directions at once, if there is one."""
     graph = Graph(ends[0].graph.limits)
     table = {node: graph.leaf("kept", node.shape, node.kind) for node in kept}
-    table |= {node: graph.leaf("directions", (*node.shape, times)) for node in directions}
+    table |= {node: graph.leaf("directions", (times, *node.shape)) for node in directions}
     given = [*table.values()]
     try:
         interpret([node for node in order if node in moving or node.is_constant], Batched(graph, moving, times), table)

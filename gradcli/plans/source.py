@@ -264,16 +264,16 @@ class Source:
         """The name of NumPy's type of the numbers of a kind."""
         return self.constant(numpy_dtype(kind, self.precision).type)
 
-    def call(self, node: Expr, operands: Sequence[str], out: str | None = None) -> str:
-        """A node's operation on arrays; with ``out``, which only ufuncs take, into a buffer."""
+    def call(self, node: Expr, operands: Sequence[str]) -> str:
+        """A node's operation on arrays."""
         assert node.op is not None
         if node.op is sums.sum_:
             axis, keepdims = node.static["axis"], node.static["keepdims"]
             return f"total({operands[0]}, {axis}{', None, None, True' if keepdims else ''})"
-        return self.applied(node.op, node.static, node.kind, operands, out)
+        return self.applied(node.op, node.static, node.kind, operands)
 
     def applied(self, op: Op, static: Mapping[str, Any], kind: str, operands: Sequence[str], out: str | None = None) -> str:
-        """An operation with its parameters on arrays."""
+        """An operation with its parameters on arrays; with ``out``, which only ufuncs take, into a buffer."""
         forward: Callable[..., Any] = op.forward
         is_ufunc = isinstance(forward, np.ufunc)
         if static:
@@ -298,11 +298,6 @@ class Source:
 def makes_new(node: Expr) -> bool:
     """Return whether an operation's result is surely an array of its own, not a view."""
     return node.op is not None and (isinstance(node.op.forward, np.ufunc) or node.op is sums.sum_)
-
-
-def fills_buffers(node: Expr) -> bool:
-    """Return whether an operation can write its result into a given array of the same shape as its operands'."""
-    return node.op is not None and node.op.elementwise and isinstance(node.op.forward, np.ufunc) and not node.static
 
 
 # -- What a plan computes: nodes of one graph, and how they are computed array by array where its

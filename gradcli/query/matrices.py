@@ -183,8 +183,8 @@ class Compressed:
         beside, kept = self._linear.begun(values)
         number = self.compression.number
         if self._linear.all is not None:
-            whole = [np.reshape(part, (-1, number)) for part in self._linear.all([*kept, *self._all_directions])]
-            data = np.concatenate(whole)[self.compression.place, self.compression.color]
+            whole = [np.reshape(part, (number, -1)) for part in self._linear.all([*kept, *self._all_directions])]
+            data = np.concatenate(whole, axis=1)[self.compression.color, self.compression.place]
         else:
             parts = [part for color in range(number) for part in self._linear.along(kept, self._directions(color))]
             data = np.concatenate([np.ravel(part) for part in parts])[self._places] if parts else np.empty(0, self.of.runs.precision)
@@ -197,10 +197,10 @@ class Compressed:
         return self._directions(np.arange(self.compression.number))
 
     def _directions(self, colors: Any) -> list[Any]:
-        """The direction of a colour, or as columns those of several."""
-        whole = np.equal.outer(self.compression.colors, colors).astype(self.of.runs.precision)
+        """The direction of a colour, or as rows those of several."""
+        whole = np.equal.outer(colors, self.compression.colors).astype(self.of.runs.precision)
         parts = zip(self._slices, self._linear.shapes, strict=True)
-        return [whole[entries].reshape((*shape, *np.shape(colors)))[()] for entries, shape in parts]
+        return [whole[..., entries].reshape((*np.shape(colors), *shape))[()] for entries, shape in parts]
 
     def _decide(self, data: np.ndarray, values: Sequence[Any]) -> None:
         """Find the entries again that are not finite."""

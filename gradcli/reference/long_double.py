@@ -13,7 +13,7 @@ from gradcli.graph.transforms import Derivation, definition_order
 from gradcli.ops.axes import NoLoop, moved, summed
 from gradcli.ops.calling.inputs import numpy_dtype
 from gradcli.ops.constants import Constant
-from gradcli.ops.extended import LONG_DOUBLE, WIDER, Entrywise, Linear, Mixed, NotCovered, Reduced, Whole
+from gradcli.ops.extended import LONG_DOUBLE, WIDER, Entrywise, Linear, NotCovered, Reduced, Whole
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import derivative, output
 from gradcli.ops.writing import axes_of
@@ -45,9 +45,37 @@ Parts = Sequence[Part | None]
 def back(node: Expr, op: Op, adjoint: Any, out: Any, operands: list[Any], wanted: Sequence[bool], held: StandIns) -> Parts:
     """Return what a node's cotangent is to its operands: by its form, or by its rule where there is none."""
     try:
+        if _is_opened(op):
+            return _pulled_through(node, op, adjoint, operands, held)
         return _pulled(node, op, adjoint, out, operands, wanted)
     except (NotCovered, Unsupported):
         return held.pulled(op, node.static, adjoint, out, operands)
+
+
+def _is_opened(op: Op) -> bool:
+    """Return whether a function is what its body is, each operation of which has a form: nothing of its own forward pass or rule is run."""
+    return op.extended is None and not op.elementwise and op.body is not None
+
+
+def _opened(node: Expr, op: Op, operands: list[Any], held: StandIns) -> tuple[Expr, list[Expr | None], dict[Expr, Any]]:
+    """A function's body on leaves in the place of operands, these, and the values of all that it is made of."""
+    graph = node.graph
+    leaves = [None if o is None else graph.leaf("operand", o.shape, o.kind) for o in node.operands]
+    assert op.body is not None
+    root = op.body(*leaves, **node.static)
+    given = {leaf: value for leaf, value in zip(leaves, operands, strict=True) if leaf is not None}
+    table = interpret(reachable([root]), LongDoubles(given, "float64", held))
+    # such as a sum of exponentials that has underflown: the function itself may be finite
+    if not np.isfinite(table[root]).all() and all(np.isfinite(x).all() for x in given.values()):
+        raise NotCovered(f"the body of a function of so many entries, which is not finite: {op.name}")
+    return root, leaves, table
+
+
+def _pulled_through(node: Expr, op: Op, adjoint: Part, operands: list[Any], held: StandIns) -> Parts:
+    """Return what a cotangent is to the operands of a function, pulled through its body."""
+    root, leaves, table = _opened(node, op, operands, held)
+    found, _ = pulled(reachable([root]), table, root, [leaf for leaf in leaves if leaf is not None], adjoint, held)
+    return [None if leaf is None else found.get(leaf) for leaf in leaves]
 
 
 def _pulled(node: Expr, op: Op, adjoint: Any, out: Any, operands: list[Any], wanted: Sequence[bool]) -> Parts:
@@ -65,8 +93,6 @@ def _pulled(node: Expr, op: Op, adjoint: Any, out: Any, operands: list[Any], wan
             return [(wide * slope, off * np.abs(slope) + 4 * _UNIT * np.abs(wide) * size, flows)]
         case Whole() as rule:
             return _whole(rule, node.static, adjoint, out, operands)
-        case Mixed() as rule:
-            return _mixed(rule, node.static, adjoint, operands[0])
         case Entrywise() as rule:
             slopes = [
                 np.asarray(p(*operands, **node.static), LONG_DOUBLE) if p is not None and asked else None
@@ -147,15 +173,6 @@ def _doubles(x: Any) -> Any:
     return x if x is None or np.asarray(x).dtype.kind != "f" else _rough(x)
 
 
-def _mixed(rule: Mixed, static: Mapping[str, Any], adjoint: Part, x: Any) -> Parts:
-    cotangent, error, _ = adjoint
-    # doubles do for sizes
-    rough, error = _doubles(x), _rough(error)
-    own = _UNIT * max(x.shape, default=1) * rule.pull(rough, np.abs(_doubles(cotangent)), 1, **static)
-    off = own if _common_entry(error) == 0 else own + rule.pull(rough, error, 1, **static)
-    return [(rule.pull(x, cotangent, -1, **static), off, _everywhere(1.0, x))]
-
-
 def _by_entries(op: Op, adjoint: Part, slopes: list[Any], sizes: list[Any]) -> Parts:
     """Cotangent times slope. Errors and what flows are doubles, and single numbers behind an array's shape where they are all alike."""
     cotangent, error, live = adjoint
@@ -229,7 +246,7 @@ def _reference(root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed
     order = reachable([root])
     with np.errstate(all="ignore"):
         table = interpret(order, LongDoubles(leaves, precision, held))
-        adjoints, wholes = pulled(order, table, root, wrt, seed, held)
+        adjoints, wholes = pulled(order, table, root, wrt, _start(root, seed), held)
     nothing = [(np.zeros(x.shape, LONG_DOUBLE),) * 3 for x in wrt]
     found = [adjoints.get(x, none) for x, none in zip(wrt, nothing, strict=True)]
     return Reference(
@@ -244,12 +261,11 @@ def _reference(root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed
 
 
 def pulled(
-    order: Sequence[Expr], table: Mapping[Expr, Any], root: Expr, wrt: Sequence[Expr], seed: Any, held: StandIns
+    order: Sequence[Expr], table: Mapping[Expr, Any], root: Expr, wrt: Sequence[Expr], start: Part, held: StandIns
 ) -> tuple[dict[Expr, Any], dict[Expr, Any]]:
     """The adjoints of the nodes on the way to ``wrt``, and what of them operations that are not entry by entry pass back."""
-    start = np.broadcast_to(np.asarray(seed, LONG_DOUBLE), root.shape)
     needed = _needed(order, wrt)
-    seeds: dict[Expr, Any] = {root: (start, np.broadcast_to(0.0, root.shape), np.broadcast_to(1.0, root.shape))}
+    seeds: dict[Expr, Any] = {root: start}
     wholes: dict[Expr, Any] = dict(seeds)
 
     def pull(node: Expr, adjoint: Any) -> Iterator[tuple[Expr, Any]]:
@@ -270,6 +286,10 @@ def pulled(
                     wholes[operand] = _plus(wholes[operand], whole) if operand in wholes else whole
 
     return accumulate(reversed(order), seeds, pull, _plus), wholes
+
+
+def _start(root: Expr, seed: Any) -> Part:
+    return np.broadcast_to(np.asarray(seed, LONG_DOUBLE), root.shape), np.broadcast_to(0.0, root.shape), np.broadcast_to(1.0, root.shape)
 
 
 def _share(precision: str, used: Any) -> float:
@@ -323,6 +343,9 @@ class LongDoubles(Domain[Any]):
     def _applied(self, node: Expr, op: Op, operands: list[Any]) -> Any:
         rule = op.extended
         try:
+            if _is_opened(op):
+                root, _, table = _opened(node, op, operands, self.held)
+                return table[root]
             if isinstance(rule, Reduced):
                 kept, _, _ = rule.slopes(*along(node, operands))
                 return np.reshape(kept, node.shape)
@@ -410,7 +433,7 @@ class _Point:
         return self._gradient(table, of, np.ones(of.y.shape))
 
     def _gradient(self, table: Mapping[Expr, Any], of: Derivation, seed: Any) -> Any:
-        adjoints, _ = pulled(reachable([of.y]), table, of.y, [of.x], seed, self.held)
+        adjoints, _ = pulled(reachable([of.y]), table, of.y, [of.x], _start(of.y, seed), self.held)
         return adjoints[of.x][0] if of.x in adjoints else np.zeros(of.x.shape, LONG_DOUBLE)
 
 

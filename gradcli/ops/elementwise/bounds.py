@@ -8,7 +8,6 @@ import numpy as np
 
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
-from gradcli.ops.carrying import larger, smaller
 from gradcli.ops.elementwise import extended
 from gradcli.ops.elementwise.logic import equal, greater, greater_equal, isnan, less, less_equal, logical_and, logical_or, where
 from gradcli.ops.elementwise.pieces import Pieces
@@ -36,7 +35,7 @@ maximum = elementwise(
     examples=("maximum(0, 1 - x)",),
     ulps=0,
     commutes=True,
-    carries=larger,
+    between=((), ()),
     c="g_maximum({0}, {1})",
 )
 
@@ -58,7 +57,7 @@ minimum = elementwise(
     examples=("minimum(x, 1)",),
     ulps=0,
     commutes=True,
-    carries=smaller,
+    between=((), ()),
     c="g_minimum({0}, {1})",
 )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import operator
 from typing import Any
 
@@ -115,44 +114,44 @@ cbrt = elementwise(
 exp = elementwise(
     "exp", "x", np.exp, lambda m, x: m.exp(x), lambda out, x: out, saves=("out",), decays=True, sign=r"\exp", math="exp",
     algebra="exponential", called="exponential", doc="e to the power x.", ulps=3, bare="ln({})",
-    carries=lambda m, out, x, e: grown(m, out, e),
+    carries=grown,
     c="g_exp({0})",
 )
 exp2 = elementwise(
     "exp2", "x", np.exp2, lambda m, x: m.power(2, x), lambda out, x: out * LN2,
     symbolic=lambda s, x: s.Pow(2, x), saves=("out",), decays=True, called="exponential", doc="2 to the power x.", ulps=3,
-    carries=lambda m, out, x, e: grown(m, out, e * math.log(2)),
+    between=(),
     c="g_exp2({0})",
 )
 expm1 = elementwise(
     "expm1", "x", np.expm1, lambda m, x: m.expm1(x), lambda out, x: exp(x), symbolic=lambda s, x: s.exp(x) - 1,
     saves=("x",), math="expm1", called="exponential", doc="exp(x) - 1, accurate near 0.", ulps=3,
-    carries=lambda m, out, x, e: (out + (1 + 2.0**-48)) * m.expm1(e), by_result=True,
+    between=(), by_result=True,
     c="g_expm1({0})",
 )
 log: Op = elementwise(
     "log", "x", np.log, lambda m, x: m.log(x), lambda out, x: 1 / x, aliases=("ln",), saves=("x",), domain=of(x="(0, inf)"),
     sign=r"\log", math="log", algebra="logarithm",
     called="logarithm", doc="The natural logarithm.", examples=("log(x)",), ulps=4, bare="exp({})",
-    carries=lambda m, out, x, e: logarithm(m, x, e),
+    carries=logarithm,
     c="g_log({0})",
 )
 log2 = elementwise(
     "log2", "x", np.log2, lambda m, x: m.log(x, 2), lambda out, x: 1 / (x * LN2), saves=("x",), domain=of(x="(0, inf)"),
     math="log2", called="logarithm", doc="The logarithm to base 2.", ulps=3, bare="2^({})",
-    carries=lambda m, out, x, e: logarithm(m, x, e, 2),
+    between=(0.0,),
     c="g_log2({0})",
 )
 log10 = elementwise(
     "log10", "x", np.log10, lambda m, x: m.log(x, 10), lambda out, x: 1 / (x * LN10), saves=("x",), domain=of(x="(0, inf)"),
     math="log10", called="logarithm", doc="The logarithm to base 10.", ulps=3, bare="10^({})",
-    carries=lambda m, out, x, e: logarithm(m, x, e, 10),
+    between=(0.0,),
     c="g_log10({0})",
 )
 log1p = elementwise(
     "log1p", "x", np.log1p, lambda m, x: m.log1p(x), lambda out, x: 1 / (1 + x), symbolic=lambda s, x: s.log(1 + x),
     saves=("x",), domain=of(x="(-1, inf)"), called="logarithm", doc="log(1 + x), accurate near 0.", ulps=3, math="log1p",
-    carries=lambda m, out, x, e: logarithm(m, 1 + x, e),
+    between=(-1.0,),
     c="g_log1p({0})",
 )
 
@@ -213,7 +212,7 @@ exp_square: Op = elementwise(
         (-0.5,): r"\exp\left(-\frac{{{x:atom}^{{2}}}}{{2}}\right)", (0.5,): r"\exp\left(\frac{{{x:atom}^{{2}}}}{{2}}\right)",
     },
     doc="exp(c*x**2) for a power of 2 or its negative as c, accurate in the tails.", ulps=4, means=lambda x, c: exp(c * x**2),
-    carries=lambda m, out, x, e, c: grown(m, out, abs(c) * (2 * m.abs(x) + e) * e),
+    between=(0.0,),
     c=lambda c: f"g_exp_square({{0}}, {number_in_c(c)})",
     numpy=lambda shapes, c: f"np.exp({c!r} * {{0:atom}} ** 2)",
 )

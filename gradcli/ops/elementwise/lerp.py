@@ -6,7 +6,6 @@ from typing import Any
 
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import declare, signature
-from gradcli.ops.carrying import mixed
 from gradcli.ops.domains import EVERYWHERE, at
 from gradcli.ops.elementwise import extended
 from gradcli.ops.registry import elementwise, function
@@ -22,7 +21,7 @@ lerp = elementwise(
     kind="piecewise", saves={"x": ("weight",), "end": ("weight",), "weight": ("x", "end")}, ulps=4, extended=extended.LERP,
     rounds=lambda m, out, x, end, weight: 2 * (m.abs(x) + m.abs(weight) * (m.abs(end) + m.abs(x))) + m.abs(out),
     doc="x + weight*(end - x): from x at weight 0 to end at weight 1.", examples=("lerp(x, y, 0.25)",),
-    carries=mixed,
+    composed=_lerp,
     c="g_lerp({0}, {1}, {2})",
     numpy="({0:sum} + {2:atom} * ({1:sum} - {0:term}))",
 )

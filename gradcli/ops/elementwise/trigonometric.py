@@ -8,7 +8,7 @@ import numpy as np
 
 from gradcli.ops.calling.prefixes import NUMPY
 from gradcli.ops.calling.signatures import declare, signature
-from gradcli.ops.carrying import bent, inverse_of_steady, inverse_tangent, tangent, turning
+from gradcli.ops.carrying import turning
 from gradcli.ops.constants import DEGREE, RADIAN
 from gradcli.ops.domains import EVERYWHERE, Lattice, at, of, pi
 from gradcli.ops.elementwise.arithmetic import abs_
@@ -38,14 +38,12 @@ tan: Op = elementwise(
     "tan", "x", np.tan, lambda m, x: m.tan(x), lambda out, x: 1 + out**2, saves=("out",), called="tangent", doc="The tangent.",
     parity="odd", means=lambda x: sin(x) / cos(x), sign=r"\tan", math="tan", domain=EVERYWHERE - at(x=Lattice(0.5, 1, pi)), ulps=5,
     bare="atan({})",
-    carries=tangent,
     c="g_tan({0})",
 )
 sec: Op = elementwise(
     "sec", "x", lambda x: 1 / np.cos(x), lambda m, x: m.sec(x), lambda out, x: out * tan(x), saves=("x", "out"),
     domain=EVERYWHERE - at(x=Lattice(0.5, 1, pi)), sign=r"\sec", called="secant", doc="The secant, 1/cos(x).", ulps=5,
     parity="even", means=lambda x: 1 / cos(x), bare="asec({})",
-    carries=inverse_of_steady,
     c="(1 / g_cos({0}))",
     numpy="(1.0 / np.cos({0}))",
 )
@@ -53,7 +51,6 @@ csc: Op = elementwise(
     "csc", "x", lambda x: 1 / np.sin(x), lambda m, x: m.csc(x), lambda out, x: -out * cot(x), saves=("x", "out"),
     domain=EVERYWHERE - at(x=Lattice(0, 1, pi)), sign=r"\csc", called="cosecant", doc="The cosecant, 1/sin(x).", ulps=5,
     parity="odd", means=lambda x: 1 / sin(x), bare="acsc({})",
-    carries=inverse_of_steady,
     c="(1 / g_sin({0}))",
     numpy="(1.0 / np.sin({0}))",
 )
@@ -61,7 +58,6 @@ cot: Op = elementwise(
     "cot", "x", lambda x: 1 / np.tan(x), lambda m, x: m.cot(x), lambda out, x: -1 - out**2, saves=("out",),
     domain=EVERYWHERE - at(x=Lattice(0, 1, pi)), sign=r"\cot", called="cotangent", doc="The cotangent, 1/tan(x).", ulps=6,
     parity="odd", means=lambda x: cos(x) / sin(x), bare="acot({})",
-    carries=tangent,
     c="(1 / g_tan({0}))",
     numpy="(1.0 / np.tan({0}))",
 )
@@ -109,7 +105,7 @@ acot = elementwise(
     "acot", "x", lambda x: np.arctan(1 / x), lambda m, x: m.atan(1 / x), lambda out, x: -1 / (1 + x**2),
     symbolic=lambda s, x: s.atan(1 / x), aliases=("arccot",), saves=("x",), domain=EVERYWHERE - at(x=0),
     doc="The inverse cotangent, atan(1/x): it jumps at 0.", ulps=4, bare="cot({})",
-    carries=inverse_tangent,
+    composed=lambda x: atan(1 / x),
     c="g_atan(1 / {0})",
     numpy="np.arctan(1.0 / {0:atom})",
 )
@@ -192,7 +188,7 @@ tanh: Op = elementwise(
 
     called="hyperbolic tangent",
     doc="The hyperbolic tangent. Its derivative is taken as sech(x)**2, which is accurate where 1 - tanh(x)**2 is 0.", bare="atanh({})",
-    carries=bent, by_result=True,
+    between=(), by_result=True,
     c="g_tanh({0})",
     moderate=True,
 )  # fmt: skip

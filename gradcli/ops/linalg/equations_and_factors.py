@@ -189,8 +189,8 @@ def _cholesky_solve_shape(y: Shape, x: Shape, upper: bool = False) -> Shape:
 
 @function(
     vjp=_cholesky_solve_vjp, forward=_cholesky_solve, shape=_cholesky_solve_shape, saves=("x", "out"), core_dims=(2, 2), ulps=64,
-    extended=Whole("equations.CHOLESKY_SOLVE"), domain=given(has_nonzero_diagonal, "no zeros on the diagonal of x"),
-    examples=("cholesky_solve(b, cholesky(A))",), carries=perturbation.cholesky_solution,
+    domain=given(has_nonzero_diagonal, "no zeros on the diagonal of x"),
+    examples=("cholesky_solve(b, cholesky(A))",),
 )  # fmt: skip
 def cholesky_solve(y: Any, x: Any, *, upper: bool = False) -> Any:
     """The z with (x @ x.T) @ z = y, x being lower triangular; with upper, (x.T @ x) @ z = y. The other triangle is not read, but its
@@ -422,7 +422,7 @@ def _complement_vjp(wanted: Any, cotangent: Any, out: Any, x: Any) -> tuple[Any]
 
 complement = structural(
     "complement", "x", _complement, witness("factors.complement"), vjp=_complement_vjp,
-    shape=_complement_shape, core_dims=(2,), ulps=64, public=False, extended=Whole("factors.COMPLEMENT"),
+    shape=_complement_shape, core_dims=(2,), ulps=64, public=False,
     doc="An orthonormal basis of what is orthogonal to all columns, as LAPACK chooses it. Not differentiable, as in PyTorch.",
 )  # fmt: skip
 

@@ -109,9 +109,8 @@ def _adjugate_vjp(wanted: Any, cotangent: Any, out: Any, x: Any) -> tuple[Any]:
 
 adjugate = structural(
     "adjugate", "x", _adjugate, witness("factors.adjugate"), vjp=_adjugate_vjp, shape=_adjugate_shape, saves=("x", "out"), core_dims=(2,),
-    work=for_rows(power=4), ulps=64, extended=Whole("spectra.ADJUGATE"),
+    work=for_rows(power=4), ulps=64,
     doc="The transposed matrix of cofactors: det(x)*inv(x), and defined for singular matrices as well.",
-    carries=perturbation.adjugate,
     numpy="_adjugate({0})",
 )  # fmt: skip
 
@@ -152,8 +151,7 @@ def _adjugate_jvp_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any
 adjugate_jvp = structural(
     "adjugate_jvp", "x h", _adjugate_jvp, witness("factors.adjugate_jvp"), vjp=_adjugate_jvp_vjp,
     shape=_adjugate_shape, saves=("x", "h"), core_dims=(2, 2), public=False, ulps=64,
-    extended=Whole("spectra.ADJUGATE_SLOPE"), doc="The derivative of the adjugate in a direction, at singular matrices too.",
-    carries=perturbation.adjugate_slope,
+    doc="The derivative of the adjugate in a direction, at singular matrices too.",
 )  # fmt: skip
 
 
@@ -167,7 +165,7 @@ def _det_vjp(wanted: Any, cotangent: Any, out: Any, x: Any) -> tuple[Any]:
 
 det = structural(
     "det", "x", np.linalg.det, witness("factors.det"), vjp=_det_vjp, shape=_det_shape, saves=("x",), core_dims=(2,),
-    work=for_rows(0.4, power=2), backward="LinalgDet", extended=Whole("spectra.DET"),
+    work=for_rows(0.4, power=2), backward="LinalgDet", extended=Whole("equations.DET"),
     doc="The determinant. Its gradient is the cofactor matrix, at singular matrices too "
     "(PyTorch returns zeros there).",
     sign=r"\det", examples=("log(det(A))",), ulps=64,
@@ -263,9 +261,8 @@ def _matrix_exp_vjp(wanted: Any, cotangent: Any, out: Any, x: Any) -> tuple[Any]
 
 matrix_exp: Op = structural(
     "matrix_exp", "x", _matrix_exp, witness("factors.matrix_exp"), vjp=_matrix_exp_vjp, shape=_matrix_exp_shape, saves=("x",),
-    core_dims=(2,), work=for_rows(15), ulps=64, extended=Whole("products.MATRIX_EXP"), aliases=("expm",), backward="LinalgMatrixExp",
+    core_dims=(2,), work=for_rows(15), ulps=64, aliases=("expm",), backward="LinalgMatrixExp",
     doc="The exponential of a matrix: the sum of x**k/k!.", examples=("matrix_exp(A)",),
-    carries=perturbation.exponential,
 )  # fmt: skip
 
 
@@ -299,9 +296,7 @@ def _blocks(*parts: Any) -> Any:
 matrix_exp_jvp: Op = structural(
     "matrix_exp_jvp", "x h", _matrix_exp_jvp, witness("factors.matrix_exp_jvp"), vjp=_matrix_exp_jvp_vjp, shape=_matrix_exp_shape,
     saves=("x", "h"), core_dims=(2, 2), work=for_rows(120), public=False, ulps=64,
-    extended=Whole("products.MATRIX_EXP_SLOPE"),
     doc="The derivative of the matrix exponential in a direction.",
-    carries=lambda m, out, x, h, e, f: perturbation.exponential_slope(_matrix_exp, x, h, m.filled(e, x), m.filled(f, h)),
 )  # fmt: skip
 
 

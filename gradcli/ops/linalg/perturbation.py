@@ -11,10 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.carrying import on_arrays
-
-_SMALL = 8  # rows up to which a derivative row by row is quick
-
 
 def _swap(x: Any) -> Any:
     return np.swapaxes(x, -1, -2)
@@ -43,13 +39,11 @@ def _solved(inverse: Any, off: Any, right: Any) -> Any:
     return np.where(np.isfinite(rest), (first + rest * np.max(first, axis=-2, keepdims=True, initial=0.0)) * (1 + rest), np.inf)
 
 
-@on_arrays
 def inverse(m: Any, out: Any, x: Any, e: Any, **_: Any) -> Any:
     off = m.filled(e, x)
     return _solved(out, off, off @ np.abs(out))
 
 
-@on_arrays
 def solution(m: Any, out: Any, x: Any, y: Any, e: Any, f: Any) -> Any:
     vector = np.ndim(y) == 1
     result, right = (out[..., None], np.broadcast_to(f, np.shape(y))[..., None]) if vector else (out, f)
@@ -63,20 +57,10 @@ def _triangle(x: Any, upper: bool, *, unit: bool = False) -> Any:
     return kept + np.eye(np.shape(x)[-1]) if unit else kept
 
 
-@on_arrays
 def triangular_solution(m: Any, out: Any, x: Any, y: Any, e: Any, f: Any, upper: bool, unitriangular: bool) -> Any:
     off = m.filled(e, x)
     off = np.triu(off, int(unitriangular)) if upper else np.tril(off, -int(unitriangular))
     return _solved(_inverse(_triangle(x, upper, unit=unitriangular)), off, off @ np.abs(out) + f)
-
-
-@on_arrays
-def cholesky_solution(m: Any, out: Any, y: Any, x: Any, f: Any, e: Any, upper: bool) -> Any:
-    factor, off = (_triangle(_swap(part) if upper else part, False) for part in (x, m.filled(e, x)))
-    size = np.abs(factor)
-    moved = off @ _swap(size) + (size + off) @ _swap(off)
-    lower = _inverse(factor)
-    return _solved(np.abs(_swap(lower)) @ np.abs(lower), moved, moved @ np.abs(out) + f)
 
 
 def _relative_determinant(x: Any, off: Any) -> Any:
@@ -97,58 +81,16 @@ def _by_rows(x: Any, off: Any) -> Any:
     return total
 
 
-@on_arrays
 def determinant(m: Any, out: Any, x: Any, e: Any) -> Any:
     off = m.filled(e, x)
     near = np.abs(out) * _relative_determinant(x, off)
     return np.fmin(np.where(np.isnan(near), np.inf, near), _by_rows(x, off))
 
 
-@on_arrays
 def log_determinant(m: Any, out: Any, x: Any, e: Any) -> Any:
     relative = _relative_determinant(x, m.filled(e, x))
     known = relative < 1
     return np.where(known, 0.0, 2.0), np.where(known, -np.log1p(-np.where(known, relative, 0.0)), np.inf)
-
-
-@on_arrays
-def adjugate(m: Any, out: Any, x: Any, e: Any) -> Any:
-    """The determinant times the inverse, where there is one; else by the rows that each cofactor is made of."""
-    off = m.filled(e, x)
-    if not np.size(x):
-        return off
-    inverse_ = _inverse(x)
-    moved, relative = _solved(inverse_, off, off @ np.abs(inverse_)), _relative_determinant(x, off)[..., None, None]
-    size = np.abs(np.linalg.det(x))[..., None, None]
-    near = size * (moved * (1 + relative) + np.abs(inverse_) * relative)
-    long, more = np.sqrt(np.sum(np.square(x), axis=-1)), np.sqrt(np.sum(np.square(off), axis=-1))
-    rows = np.shape(x)[-1]
-    far = np.stack([_products_moved(np.delete(long, i, -1), np.delete(more, i, -1)) for i in range(rows)], axis=-1)[..., None, :]
-    return np.fmin(np.where(np.isnan(near), np.inf, near), np.broadcast_to(far, np.shape(x)))
-
-
-@on_arrays
-def adjugate_slope(m: Any, out: Any, x: Any, h: Any, e: Any, f: Any) -> Any:
-    """By the rows that each cofactor's derivative is made of: one is of h, the others are of x."""
-    long, more, along, off = (np.sqrt(np.sum(np.square(part), axis=-1)) for part in (x, m.filled(e, x), h, m.filled(f, h)))
-    rows = np.shape(x)[-1]
-    found = [_slope_moved(*(np.delete(part, i, -1) for part in (long, more, along, off))) for i in range(rows)]
-    return np.broadcast_to(np.stack(found, axis=-1)[..., None, :], np.shape(out)) if rows else out
-
-
-def _slope_moved(long: Any, more: Any, along: Any, off: Any) -> Any:
-    total: Any = np.zeros(np.shape(long * along)[:-1])
-    for r in range(np.shape(long)[-1]):
-        rest, moved = np.delete(long, r, -1), np.delete(more, r, -1)
-        total = total + off[..., r] * np.prod(rest + moved, axis=-1) + along[..., r] * _products_moved(rest, moved)
-    return total
-
-
-def _products_moved(long: Any, more: Any) -> Any:
-    total: Any = np.zeros(np.shape(long)[:-1])
-    for i in range(np.shape(long)[-1]):
-        total = total + np.prod(long[..., :i] + more[..., :i], axis=-1) * more[..., i] * np.prod(long[..., i + 1 :], axis=-1)
-    return total
 
 
 def _mirrored(off: Any) -> Any:
@@ -156,7 +98,6 @@ def _mirrored(off: Any) -> Any:
     return np.maximum(off, _swap(off))
 
 
-@on_arrays
 def cholesky_factor(m: Any, out: Any, x: Any, e: Any, upper: bool) -> Any:
     """L (lower half of L^-1 E L^-T), and its square for the rest."""
     factor = _swap(out) if upper else out
@@ -169,7 +110,6 @@ def cholesky_factor(m: Any, out: Any, x: Any, e: Any, upper: bool) -> Any:
     return _swap(found) if upper else found
 
 
-@on_arrays
 def orthogonal_factors(m: Any, out: Any, x: Any, e: Any) -> Any:
     """Both factors move by no more than a few times what E R^-1 is."""
     off, rows = m.filled(e, x), np.shape(out[1])[-2]
@@ -190,7 +130,6 @@ def _moved_values(norm: Any, first: Any, gaps: Any) -> Any:
     return np.fmin(norm, first + 2 * norm * norm / gaps)
 
 
-@on_arrays
 def eigenvalues(m: Any, out: Any, x: Any, e: Any, **_: Any) -> Any:
     """Values move by no more than the norm of the error; vectors turn by it, over the gaps between values."""
     values, vectors = out
@@ -203,7 +142,6 @@ def eigenvalues(m: Any, out: Any, x: Any, e: Any, **_: Any) -> Any:
     return by_values, np.where(turned < 0.125, np.minimum(first + 16 * turned * turned, 2.0), 2.0)
 
 
-@on_arrays
 def singular_values(m: Any, out: Any, x: Any, e: Any, **_: Any) -> Any:
     left, values, right = out
     off, n = m.filled(e, x), np.shape(values)[-1]
@@ -217,27 +155,3 @@ def singular_values(m: Any, out: Any, x: Any, e: Any, **_: Any) -> Any:
     by_left[..., :n] = each[..., None, :]
     by_right[..., :n, :] = each[..., :, None]
     return by_left, by_values, by_right
-
-
-def _above(x: Any, corner: Any, y: Any) -> Any:
-    """The matrix [[x, corner], [0, y]]."""
-    return np.concatenate([np.concatenate([x, corner], axis=-1), np.concatenate([np.zeros(np.shape(y)), y], axis=-1)], axis=-2)
-
-
-@on_arrays
-def exponential(m: Any, out: Any, x: Any, e: Any) -> Any:
-    """exp(|A| + E) - exp(|A|), term by term of the series: a corner of the exponential of twice as many rows."""
-    n = np.shape(x)[-1]
-    if n <= _SMALL:
-        return None
-    off, size = m.filled(e, x), np.abs(x)
-    return m.at(_above(size + off, off, size))[..., :n, n:]
-
-
-def exponential_slope(exponential_of: Any, x: Any, h: Any, e: Any, f: Any) -> Any:
-    """The same of matrices of twice as many rows, in whose corners the directions stand."""
-    n = np.shape(x)[-1]
-    if n <= _SMALL:
-        return None
-    least, moved = _above(np.abs(x), np.abs(h), np.abs(x)), _above(e, f, e)
-    return exponential_of(_above(least + moved, moved, least))[..., :n, 3 * n :]

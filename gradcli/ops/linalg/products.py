@@ -133,6 +133,14 @@ def _dot_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any)
     return by_x, by_y
 
 
+def _dot_by_matrices(x: Any, y: Any) -> Any:
+    """The last axis of x, and the last but one of y, are added up."""
+    if not x.shape or not y.shape:
+        return x * y
+    columns = y if len(y.shape) < 3 else reshape(moved(y, -2, 0), shape=(y.shape[-2], -1))
+    return reshape(matmul(x, columns), shape=_dot_shape(x.shape, y.shape))
+
+
 def _dot_on_batch(lead: Shape, x: Any, y: Any) -> Any:
     ranks = [len(z.shape) - len(lead) for z in (x, y)]
     if ranks[0] > 2 or ranks[1] > 2:
@@ -148,7 +156,7 @@ def _dot_on_batch(lead: Shape, x: Any, y: Any) -> Any:
 dot = structural(
     "dot", "x y", np.dot, witness("products.dot"), vjp=_dot_vjp, shape=_dot_shape, saves={"x": ("y",), "y": ("x",)}, adds="products",
     doc="NumPy's dot: the inner product of vectors, the matrix product, or a product with a number.", rounding="terms", ulps=8,
-    integral=True, work=_products_added, extended=Whole("products.DOT"),
+    integral=True, work=_products_added, composed=_dot_by_matrices,
     carries=multilinear, axes=axes.dot, batched=_dot_on_batch,
     numpy="np.dot({0}, {1})",
     torch=lambda shapes: "({0:term} @ {1:power})" if all(shapes) and len(shapes[1]) < 3 else "",
@@ -167,7 +175,7 @@ def _outer_on_batch(lead: Shape, x: Any, y: Any) -> Any:
 
 @function(
     vjp=_outer_vjp, forward=np.outer, saves={"x": ("y",), "y": ("x",)}, shape=lambda x, y: (int(np.prod(x)), int(np.prod(y))),
-    aliases=("ger",), ulps=1, integral=True, extended=Whole("products.OUTER"), examples=("outer(x, y)",),
+    aliases=("ger",), ulps=1, integral=True, examples=("outer(x, y)",),
     carries=multilinear, batched=_outer_on_batch,
     numpy="np.outer({0}, {1})", torch="torch.outer(torch.ravel({0}), torch.ravel({1}))",
 )  # fmt: skip
@@ -394,11 +402,6 @@ def _cross(x: Any, y: Any) -> Any:
     return np.stack([x[..., i - 2] * y[..., i - 1] - x[..., i - 1] * y[..., i - 2] for i in range(3)], axis=-1)
 
 
-def _sizes(x: Any, y: Any) -> Any:
-    """The sizes of the terms of a vector product, added up."""
-    return np.stack([x[..., i - 2] * y[..., i - 1] + x[..., i - 1] * y[..., i - 2] for i in range(3)], axis=-1)
-
-
 def _cross_shape(x: Shape, y: Shape) -> Shape:
     if x[-1:] != (3,) or y[-1:] != (3,):
         raise ShapeError(f"cross needs vectors of 3 entries, not the shapes {x} and {y}")
@@ -412,9 +415,7 @@ def _vector_product_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: A
 @function(
     shape=_cross_shape, forward=_cross, saves=("x", "y"), core_dims=(1, 1), public=False,
     vjp=_vector_product_vjp,
-    backward="LinalgCross", ulps=4, extended=Whole("products.VECTOR_PRODUCT"),
-    carries=lambda m, out, x, y, e, f: _sizes(m.abs(x) + e, m.filled(f, y)) + _sizes(m.filled(e, x), m.abs(y)),
-    rounds=lambda m, out, x, y: 3 * _sizes(m.abs(x), m.abs(y)),
+    backward="LinalgCross", ulps=4,
     numpy="np.cross({0}, {1})", torch="torch.linalg.cross({0}, {1})",
 )  # fmt: skip
 def vector_product(x: Any, y: Any) -> Any:

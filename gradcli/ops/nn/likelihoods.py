@@ -12,7 +12,6 @@ from gradcli.ops.arrays.addressing import take_along
 from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.reshaping import expand_dims
 from gradcli.ops.arrays.shapes import broadcast_to, getitem, part_of, reshape, stack
-from gradcli.ops.carrying import logarithm, on_arrays
 from gradcli.ops.domains import of
 from gradcli.ops.elementwise.bounds import maximum, minimum
 from gradcli.ops.elementwise.exponential import exp, log, log1p
@@ -48,22 +47,14 @@ def _bernoulli_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y
     return by_x, cotangent * (maximum(log1p(-x), _LOWEST) - maximum(log(x), _LOWEST)) if wanted[1] else None
 
 
-def _bernoulli_carries(m: Any, out: Any, x: Any, y: Any, e: Any, f: Any) -> Any:
-    """Logarithms move as logarithms do, but by no more than what limits them."""
-    by_x = m.minimum(logarithm(m, x, e), -_LOWEST), m.minimum(logarithm(m, 1 - x, e), -_LOWEST)
-    logs = m.minimum(m.abs(m.log(x)), -_LOWEST), m.minimum(m.abs(m.log1p(-x)), -_LOWEST)
-    return (m.abs(y) + f) * by_x[0] + (m.abs(1 - y) + f) * by_x[1] + f * (logs[0] + logs[1])
-
-
 bernoulli_nll = structural(
     "bernoulli_nll", "input target", _bernoulli, witness("products.bernoulli_nll"), vjp=_bernoulli_vjp, shape=_same_shape,
     saves=("input", "target"), ulps=4, backward="BinaryCrossEntropy", domain=of(input="[0, 1]"), extended=Whole("running.BERNOULLI"),
     doc="-(y*log(x) + (1 - y)*log(1 - x)) of probabilities x and targets y. As in PyTorch, a logarithm is at least -100, and the "
     "denominator of the slope (x - y)/(x*(1 - x)) at least 1e-12. The slope by y is that of the limited logarithms (PyTorch's is infinite "
     "at 0 and 1).",
-    examples=("bernoulli_nll([0.2, 0.7], [0, 1])",), carries=_bernoulli_carries,
+    examples=("bernoulli_nll([0.2, 0.7], [0, 1])",),
     composed=lambda x, y: -(y * maximum(log(x), _LOWEST) + (1 - y) * maximum(log1p(-x), _LOWEST)),
-    rounds=lambda m, out, x, y: 12 * (m.abs(y) * m.minimum(m.abs(m.log(x)), 100.0) + m.abs(1 - y) * m.minimum(m.abs(m.log1p(-x)), 100.0)),
 )  # fmt: skip
 binary_cross_entropy = loss(
     "binary_cross_entropy", "input target weight?",
@@ -115,29 +106,16 @@ def _bce_shape(x: Shape, y: Shape, weight: Shape | None, pos_weight: Shape | Non
     return full if reduction == "none" else ()
 
 
-@on_arrays
-def _bce_carries(
-    m: Any, out: Any, x: Any, y: Any, weight: Any, pos_weight: Any, e: Any, f: Any, g: Any, h: Any, *, reduction: str
-) -> Any:
-    """By the slopes, whose sigmoids are largest at one end."""
-    positive, scale = (1.0 if part is None else np.abs(part) for part in (pos_weight, weight))
-    by_x = (np.abs(1 - y) + f) * sigmoid(x + e) + (np.abs(y) + f) * (positive + h) * sigmoid(e - x)
-    by_y = np.abs(x) if pos_weight is None else (positive + h) * softplus(-x) + softplus(x)
-    off = e * by_x + f * by_y + h * np.abs(y) * softplus(-x)
-    losses = np.abs(1 - y) * softplus(x) + np.abs(y) * positive * softplus(-x)
-    return _reduce((scale + g) * off + g * losses, reduction)
-
-
 @function(
     "binary_cross_entropy_with_logits", vjp=_bce_vjp, forward=_bce, shape=_bce_shape, saves=("input", "target", "weight", "pos_weight"),
-    ulps=8, extended=Whole("running.LOGITS"), carries=_bce_carries, examples=("binary_cross_entropy_with_logits(x, y)",),
+    ulps=8, examples=("binary_cross_entropy_with_logits(x, y)",),
 )  # fmt: skip
 def bce_with_logits(input: Any, target: Any, weight: Any = None, pos_weight: Any = None, *, reduction: str = "mean") -> Any:
     """-(y*log(sigmoid(x)) + (1 - y)*log(1 - sigmoid(x))) of logits x and targets y, stable for logits of any size; averaged, summed or
     not, by reduction.
     """
     positive = target if pos_weight is None else target * pos_weight
-    losses = (1 - target) * input + (1 - target + positive) * softplus(-input)
+    losses = positive * softplus(-input) + (1 - target) * softplus(input)
     losses = losses if weight is None else losses * weight
     count = int(np.prod(losses.shape)) if reduction == "mean" else 1
     return losses if reduction == "none" else sum_(losses) / count

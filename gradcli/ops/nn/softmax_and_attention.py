@@ -15,8 +15,8 @@ from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.arithmetic import chain
 from gradcli.ops.elementwise.exponential import exp, expm1, log, log1p
 from gradcli.ops.elementwise.logic import equal, where
+from gradcli.ops.extended import Whole
 from gradcli.ops.linalg.products import matmul
-from gradcli.ops.reductions import carried, extended
 from gradcli.ops.reductions.carried import reduced
 from gradcli.ops.reductions.sums import is_truth, log_of_scaled_sum, max_, mean, reduction, spread, sum_
 from gradcli.ops.registry import composite, composition, function
@@ -61,9 +61,6 @@ logsumexp: Op = reduction(
     _logsumexp_vjp,
     saves=("x", "out"),
     ulps=4,
-    between=(),
-    rounds=carried.logsumexp_rounds,
-    extended=extended.LOGSUMEXP,
     parts=_logsumexp_of_entries,
     less=_exponential_of_difference,
     doc="log(sum(exp(x))), without overflow.",
@@ -100,12 +97,10 @@ def _softmax_of_entries(x: Any, axis: Any) -> Any:
     vjp=_softmax_vjp,
     forward=_softmax,
     shape=_softmax_shape,
-    extended=extended.SOFTMAX,
+    extended=Whole("running.SOFTMAX"),
     saves=("out",),
     stated="axis",
     ulps=6,
-    carries=carried.softmax,
-    rounds=carried.softmax_rounds,
     parts=_softmax_of_entries,
 )
 def softmax(x: Any, *, axis: Any = None) -> Any:
@@ -150,9 +145,7 @@ def _log_softmax_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any) -
     shape=_softmax_shape,
     saves=("out",),
     ulps=12,
-    extended=extended.LOG_SOFTMAX,
-    carries=carried.log_softmax,
-    rounds=carried.log_softmax_rounds,
+    extended=Whole("running.LOG_SOFTMAX"),
     parts=_log_softmax_of_entries,
     raised=_log_softmax_raised,
     stated="axis",

@@ -14,12 +14,12 @@ from gradcli.ops.arrays.shapes import flip, getitem, reshape, transpose
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.arithmetic import chain
-from gradcli.ops.elementwise.exponential import exp
-from gradcli.ops.elementwise.logic import equal, isnan, where
+from gradcli.ops.elementwise.exponential import exp, log
+from gradcli.ops.elementwise.logic import equal, greater_equal, isnan, not_equal, where
 from gradcli.ops.extended import Whole
 from gradcli.ops.facts import Function
 from gradcli.ops.reductions import carried, extended
-from gradcli.ops.registry import composite, structural
+from gradcli.ops.registry import composite, find, structural
 from gradcli.ops.spec import REQUIRED, Op
 from gradcli.ops.writing import Shape, axes_of, one_axis, witness
 
@@ -39,10 +39,41 @@ def _cumsum_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: int | None)
     return (back if back.shape == x.shape else reshape(back, shape=x.shape),)
 
 
+def _chosen_from(x: Any, axes: tuple[int, ...], relation: Op, rest: float) -> Any:
+    """For each place along axes, the entries whose own places there stand in a relation to it, and a number for the others, last of all."""
+    kept = tuple(a for a in range(len(x.shape)) if a not in axes)
+    lead = tuple(x.shape[a] for a in kept)
+    n = math.prod(x.shape[a] for a in axes)
+    rows = reshape(transpose(x, axes=(*kept, *axes)), shape=(*lead, 1, n))
+    count = x.graph.constant(np.arange(float(n)))
+    return where(relation(reshape(count, shape=(n, 1)), count), rows, rest)
+
+
+def _put_back(rows: Any, shape: Shape, axes: tuple[int, ...]) -> Any:
+    """An array of a shape from one whose given axes come last, as one."""
+    order = (*(a for a in range(len(shape)) if a not in axes), *axes)
+    return transpose(reshape(rows, shape=tuple(shape[a] for a in order)), axes=tuple(np.argsort(order).tolist()))
+
+
+# What follows finds sum and prod by their names, as their file imports this one.
+
+
+def _cumsum_composed(x: Any, axis: int | None) -> Any:
+    if axis is None or not x.shape:
+        x, axis = reshape(x, shape=(-1,)), 0
+    axes = (axis % len(x.shape),)
+    return _put_back(find("sum")(_chosen_from(x, axes, greater_equal, 0.0), axis=-1), x.shape, axes)
+
+
+def _exclusive_composed(x: Any, axis: Any) -> Any:
+    axes = axes_of(axis, len(x.shape))
+    return _put_back(find("prod")(_chosen_from(x, axes, not_equal, 1.0), axis=-1), x.shape, axes)
+
+
 cumsum = structural(
     "cumsum", "x", _cumsum, witness("reducing.cumsum"), vjp=_cumsum_vjp, shape=_running_shape, static={"axis": None}, linear=True,
     doc="Running sums along an axis (of all entries in order by default).", rounding="partial sums", ulps=8, integral=True,
-    extended=extended.CUMSUM, across=cutting.moved,
+    extended=extended.CUMSUM, across=cutting.moved, composed=_cumsum_composed,
     numpy=lambda shapes, axis: f"np.cumsum({{0}}, {axis})" if axis is not None and shapes[0] else "np.cumsum(np.ravel({0}), 0)",
 )  # fmt: skip
 
@@ -87,7 +118,7 @@ def _exclusive_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any) -> 
 exclusive_products = structural(
     "exclusive_products", "x", _exclusive, witness("reducing.exclusive_products"), vjp=_exclusive_vjp, shape=lambda old, axis: old,
     static={"axis": None}, public=False, saves=("x",), doc="Each entry's product of all the others: the gradient of prod.", ulps=8,
-    compounds=True, extended=Whole("running.EXCLUSIVE"), carries=carried.product_of_entries,
+    compounds=True, carries=carried.product_of_entries, composed=_exclusive_composed,
     numpy=lambda shapes, axis: f"_exclusive_products({{0}}, {axes_of(axis, len(shapes[0]))!r})",
 )  # fmt: skip
 
@@ -144,8 +175,8 @@ def _horner_vjp(wanted: Any, cotangent: Any, out: Any, c: Any, x: Any, axis: int
 reversed_horner: Op = structural(
     "reversed_horner", "c x", _horner, witness("reducing.reversed_horner"), vjp=_horner_vjp,
     shape=lambda c, x, axis: np.broadcast_shapes(c, x), static={"axis": 0}, public=False, saves=("x", "out"), ulps=8,
-    extended=Whole("running.HORNER"), doc="S with S[i] = c[i] + x[i+1]*S[i+1], from the last entry backwards: the transpose of cumprod.",
-    carries=carried.horner, rounds=carried.horner_rounds,
+    doc="S with S[i] = c[i] + x[i+1]*S[i+1], from the last entry backwards: the transpose of cumprod.",
+    carries=carried.product_of_entries, rounds=carried.horner_rounds,
 )  # fmt: skip
 
 
@@ -168,6 +199,13 @@ def _logcumsumexp_reference(m: Any, x: Any, axis: int) -> Any:
     return np.moveaxis(rows.reshape(along.shape), 0, axis)
 
 
+def _logcumsumexp_of_entries(x: Any, axis: int) -> Any:
+    if not x.shape:
+        return x
+    top = find("max")(x, axis=axis, keepdims=True)
+    return top + log(cumsum(exp(x - top), axis=axis))
+
+
 def _logcumsumexp_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: int) -> tuple[Any]:
     # dx_i = exp(x_i - y_i) S_i with S_i = c_i + exp(y_i - y_{i+1}) S_{i+1}: no exponent is positive.
     if not x.shape or not x.shape[axis]:
@@ -185,9 +223,9 @@ def _along(old: Shape, axis: int) -> Shape:
 
 logcumsumexp = structural(
     "logcumsumexp", "x", _logcumsumexp, _logcumsumexp_reference, vjp=_logcumsumexp_vjp, shape=_along, static={"axis": REQUIRED},
-    saves=("x", "out"), between=(), rounds=carried.logcumsumexp_rounds, ulps=8,
+    saves=("x", "out"), between=(), rounds=carried.running_rounds, ulps=8,
     doc="log(cumsum(exp(x))) along an axis, without overflow.",
-    extended=Whole("running.LOGCUMSUMEXP"), examples=("logcumsumexp(x, 0)",),
+    composed=_logcumsumexp_of_entries, examples=("logcumsumexp(x, 0)",),
 )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Reductions, running sums and softmax on whole arrays in long double: values and derivatives, by formulas of their own.
+"""Reductions and running sums on whole arrays in long double: values and derivatives, by formulas of their own.
 
 Each derivative of a `Reduced` comes with the size of the terms that it is computed of, by which its rounding error goes.
 """
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.extended import LONG_DOUBLE, Linear, Mixed, Reduced
+from gradcli.ops.extended import LONG_DOUBLE, Linear, Reduced
 from gradcli.ops.writing import axes_of
 
 Static = Mapping[str, Any]
@@ -62,23 +62,13 @@ MAX, MIN = _equal_to(np.max), _equal_to(np.min)
 MEDIAN, MEDIAN_OF_NUMBERS = _equal_to(_lower_median), _equal_to(_lower_median_of_numbers)
 
 
-def _moments(x: Any, axes: Axes, static: Static) -> tuple[Any, Any, Any, Any]:
+def _std(x: Any, axes: Axes, static: Static) -> Slopes:
     count = _count(x, axes)
     mean = x.sum(axis=axes, keepdims=True) / count
     rest = LONG_DOUBLE(max(count - static["ddof"], 0))
-    return ((x - mean) ** 2).sum(axis=axes, keepdims=True) / rest, x - mean, np.abs(x) + np.abs(mean), rest
-
-
-def _var(x: Any, axes: Axes, static: Static) -> Slopes:
-    var, off, size, rest = _moments(x, axes, static)
-    return var, 2 * off / rest, 2 * size / rest
-
-
-def _std(x: Any, axes: Axes, static: Static) -> Slopes:
-    var, off, size, rest = _moments(x, axes, static)
-    std = np.sqrt(var)
+    std = np.sqrt(((x - mean) ** 2).sum(axis=axes, keepdims=True) / rest)
     over = rest * np.where(std == 0, 1, std)
-    return std, np.where(std == 0, 0, off / over), size / over
+    return std, np.where(std == 0, 0, (x - mean) / over), (np.abs(x) + np.abs(mean)) / over
 
 
 def _norm(x: Any, axes: Axes, static: Static) -> Slopes:
@@ -104,15 +94,6 @@ def _norm(x: Any, axes: Axes, static: Static) -> Slopes:
     return norm, sign * share, share * (1 + abs(power) * (1 + np.abs(np.log(ratio))))
 
 
-def _logsumexp(x: Any, axes: Axes, static: Static) -> Slopes:
-    top = x.max(axis=axes, keepdims=True)
-    top = np.where(np.isfinite(top), top, 0)
-    small = np.exp(x - top)
-    sums = small.sum(axis=axes, keepdims=True)
-    total, share = top + np.log(sums), small / sums
-    return total, share, share * (1 + np.abs(x) + np.abs(total))
-
-
 def _prod(x: Any, axes: Axes, static: Static) -> Slopes:
     zeros, filled = (x == 0).sum(axis=axes, keepdims=True), np.where(x == 0, LONG_DOUBLE(1), x)
     product = filled.prod(axis=axes, keepdims=True)
@@ -121,69 +102,13 @@ def _prod(x: Any, axes: Axes, static: Static) -> Slopes:
     return np.where(zeros == 0, product, LONG_DOUBLE(0)), slope, np.abs(slope) * _count(x, axes)
 
 
-VAR, STD, NORM, LOGSUMEXP, PROD = map(Reduced, (_var, _std, _norm, _logsumexp, _prod))
+STD, NORM, PROD = map(Reduced, (_std, _norm, _prod))
 
 
-def _first_largest(x: Any, axes: Axes) -> Any:
-    """True at the first largest entry along axes."""
-    last = range(-len(axes), 0)
-    rows = x if axes == tuple(range(x.ndim - len(axes), x.ndim)) else np.moveaxis(x, axes, last)
-    flat = rows.reshape(*rows.shape[: x.ndim - len(axes)], -1)
-    hit = np.zeros(flat.shape, bool)
-    if flat.size:
-        np.put_along_axis(hit, flat.argmax(axis=-1)[..., None], True, -1)
-    return np.moveaxis(hit.reshape(rows.shape), last, axes)
-
-
-def _softmax(x: Any, axis: Any) -> Any:
-    axes = axes_of(axis, x.ndim)
-    small = np.exp(x - x.max(axis=axes, keepdims=True))
-    return small / small.sum(axis=axes, keepdims=True)
-
-
-def _total(c: Any, axis: Any) -> Any:
-    return c.sum(axis=axes_of(axis, c.ndim), keepdims=True)
-
-
-def _shares(x: Any, axis: Any) -> tuple[Any, Any, Any]:
-    """The shares, where the first largest is, and what all others have together, with all digits."""
-    share, top = _softmax(x, axis), _first_largest(x, axes_of(axis, x.ndim))
-    return share, top, _total(np.where(top, 0, share), axis)
-
-
-def _softmax_pull(x: Any, cotangent: Any, sign: int, axis: Any) -> Any:
-    """Cotangents are taken from that of the largest, whose share may be 1 in all digits: what is left has its own."""
-    share, top, rest = _shares(x, axis)
-    of_top = _total(np.where(top, cotangent, 0), axis)
-    if sign < 0:
-        apart = cotangent - of_top
-        return share * (apart - _total(share * apart, axis))
-    others = _total(np.where(top, 0, share * cotangent), axis) + rest * of_top
-    return share * (np.where(top, 0, cotangent + of_top) + others)
-
-
-def _log_softmax_pull(x: Any, cotangent: Any, sign: int, axis: Any) -> Any:
-    """cotangent - share*total; of the largest, what the others' shares take away, and what they have."""
-    share, top, rest = _shares(x, axis)
-    others = _total(np.where(top, 0, cotangent), axis)
-    plain = cotangent + sign * share * _total(cotangent, axis)
-    return np.where(top, cotangent * rest + sign * share * others, plain)
-
-
-def _cumsum_pull(x: Any, cotangent: Any, sign: int, axis: Any) -> Any:
+def _cumsum_pull(cotangent: Any, x: Any, axis: Any) -> tuple[Any]:
     if axis is None:
-        return np.cumsum(cotangent[::-1])[::-1].reshape(x.shape)
-    return np.flip(np.cumsum(np.flip(cotangent, axis), axis=axis), axis)
+        return (np.cumsum(cotangent[::-1])[::-1].reshape(x.shape),)
+    return (np.flip(np.cumsum(np.flip(cotangent, axis), axis=axis), axis),)
 
 
-def _log_softmax(x: Any, axis: Any) -> Any:
-    """The largest entry is the 1 of log1p: its own logarithm keeps its digits, however near to 0."""
-    axes = axes_of(axis, x.ndim)
-    apart = x - x.max(axis=axes, keepdims=True)
-    others = np.where(_first_largest(x, axes), 0, np.exp(apart)).sum(axis=axes, keepdims=True)
-    return apart - np.log1p(others)
-
-
-SOFTMAX = Mixed(_softmax_pull, value=_softmax)
-LOG_SOFTMAX = Mixed(_log_softmax_pull, value=_log_softmax)
-CUMSUM = Mixed(_cumsum_pull, value=lambda x, axis: np.cumsum(x, axis=axis))
+CUMSUM = Linear(_cumsum_pull, lambda x, axis: np.cumsum(x, axis=axis))

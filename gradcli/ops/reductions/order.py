@@ -57,10 +57,10 @@ def _arg(name: str, forward: Function, carries: Function, doc: str) -> Op:
 
 
 argmax = _arg(
-    "argmax", np.argmax, carried.largest_place, "The index of the (first) largest entry. Not differentiated.",
+    "argmax", np.argmax, carried.extreme_place(1.0), "The index of the (first) largest entry. Not differentiated.",
 )
 argmin = _arg(
-    "argmin", np.argmin, carried.smallest_place, "The index of the (first) smallest entry. Not differentiated.",
+    "argmin", np.argmin, carried.extreme_place(-1.0), "The index of the (first) smallest entry. Not differentiated.",
 )
 
 

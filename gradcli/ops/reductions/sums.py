@@ -241,8 +241,8 @@ def _var_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
 
 
 @function(
-    vjp=_var_vjp, forward=_var, shape=reduced, saves=("x",), extended=extended.VAR, refuses=pytorch.only_floats("std and var"),
-    ulps=8, carries=carried.var, rounds=carried.var_rounds,
+    vjp=_var_vjp, forward=_var, shape=reduced, saves=("x",), refuses=pytorch.only_floats("std and var"),
+    ulps=8,
     wider=_wider("var", "x where? mean?", around("var", _late("sum_"), _late("norm"), root=False), ddof=0),
 )  # fmt: skip
 def var(x: Any, *, axis: Any = None, keepdims: bool = False, ddof: float = 0) -> Any:
@@ -265,7 +265,7 @@ def _std_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
 
 std = reduction(
     "std", _std, witness("reducing.std"), _std_vjp, static={"ddof": 0}, saves=("x", "out"), ulps=8,
-    carries=carried.std, rounds=carried.std_rounds, parts=lambda x, **static: sqrt(var.loops.parts(x, **static)),
+    parts=lambda x, **static: sqrt(var.loops.parts(x, **static)),
     extended=extended.STD, refuses=pytorch.only_floats("std and var"),
     kinks=(Kink(lambda out: out == 0, "all entries equal", "0"),),
     doc="The standard deviation, the square root of var.",

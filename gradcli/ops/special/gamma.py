@@ -9,7 +9,7 @@ import numpy as np
 
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
-from gradcli.ops.carrying import either, joined_rounds, rising
+from gradcli.ops.carrying import joined_rounds
 from gradcli.ops.domains import EVERYWHERE, Lattice, at
 from gradcli.ops.elementwise import extended
 from gradcli.ops.elementwise.exponential import exp2
@@ -160,7 +160,7 @@ sigmoid: Op = elementwise(
     doc="1/(1 + exp(-x)), accurate in both tails.",
     examples=("sigmoid(w*x + b)",),
     ulps=4,
-    carries=rising, by_result=True,
+    between=(), by_result=True,
     c="g_sigmoid({0})",
     numpy="special.expit({0})",
     torch="torch.sigmoid({0})",
@@ -186,7 +186,7 @@ logaddexp = elementwise(
     doc="log(exp(x) + exp(y)), without overflow.",
     ulps=8,
     commutes=True,
-    carries=either,
+    between=((), ()),
     c="g_logaddexp({0}, {1})",
     moderate=True,
 )
@@ -203,7 +203,7 @@ logaddexp2 = elementwise(
     doc="log2(2**x + 2**y), without overflow.",
     ulps=8,
     commutes=True,
-    carries=either,
+    between=((), ()),
     c="g_logaddexp2({0}, {1})",
 )
 
@@ -262,14 +262,7 @@ softplus: Op = elementwise(
         static={"beta": 1, "threshold": float("inf")},
         scalars="beta",
     ),
-    carries=lambda m, out, x, e, beta, threshold: (
-        e
-        + (
-            m.where(m.less_equal(m.abs(x * beta - threshold), abs(beta) * e), math.exp(-threshold) / abs(beta), 0.0)
-            if math.isfinite(threshold)
-            else 0.0
-        )
-    ),
+    between=(),
     c=_softplus_in_c,
     numpy=lambda shapes, beta, threshold: _softplus_in_numpy(float(beta), float(threshold)),
     moderate=True,

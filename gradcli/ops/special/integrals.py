@@ -444,7 +444,7 @@ ci = elementwise(
     "Ci", "x", lambda x: np.where(np.less(x, 0), np.nan, scipy_special("sici")(x)[1])[()], lambda m, x: m.ci(x),
     lambda out, x: cos(x) / x, symbolic=lambda s, x: s.Ci(x), saves=("x",), domain=of(x="(0, inf)"),
     doc="The cosine integral, of cos(t)/t from infinity to x.", ulps=400,
-    carries=lambda m, out, x, e: logarithm(m, x, e),
+    carries=logarithm,
     numpy="special.sici({0})[1]",
     torch="",
     jax="",

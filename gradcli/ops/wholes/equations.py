@@ -19,6 +19,7 @@ _STEPS = 4
 _DOUBTFUL = 2.0**-11  # of what an inverse may leave over
 _ENOUGH = 2.0**-33  # whose square is beneath the last bit of a long double
 _SMALL = 2.0**-22  # whose third power is
+_SINGULAR = 1e-12  # how much smaller a singular value is than the largest where the inverse tells nothing
 _last: list[tuple[Any, Any]] = []  # a matrix and its inverse, which several formulas ask for
 
 
@@ -239,16 +240,26 @@ def _slogdet(x: Any) -> tuple[Any, Any]:
     return sign * np.sign(factors).prod(axis=-1), np.log(np.abs(factors)).sum(axis=-1)
 
 
-def _by_inverse(c: Any, out: Any, x: Any) -> tuple[Any]:
-    return (c[1][..., None, None] * turned(inverse(x)),)
+def _by_inverse(c: Any, x: Any) -> tuple[Any]:
+    return (c[..., None, None] * turned(inverse(x)),)
 
 
-def _by_inverse_sizes(c: Any, out: Any, x: Any) -> tuple[Any]:
+def _by_inverse_sizes(c: Any, x: Any) -> tuple[Any]:
     size = np.abs(inverse(x))
-    return (c[1][..., None, None] * turned(product(product(size, np.abs(x)), size)),)
+    return (c[..., None, None] * turned(product(product(size, np.abs(x)), size)),)
 
 
-SLOGDET = Formulas(_slogdet, _by_inverse, _by_inverse_sizes)
+SLOGDET = Formulas(_slogdet, lambda c, out, x: _by_inverse(c[1], x), lambda c, out, x: _by_inverse_sizes(c[1], x))
+
+
+def _det_back(c: Any, out: Any, x: Any) -> tuple[Any]:
+    doubles = x.astype(np.float64)
+    if x.size and not (np.isfinite(doubles).all() and np.all(1 / np.linalg.cond(doubles) > _SINGULAR)):
+        raise NotCovered("the derivative of the determinant of a singular matrix of so many entries")
+    return _by_inverse(c * out, x)
+
+
+DET = Formulas(determinant, _det_back, lambda c, out, x: _by_inverse_sizes(c * np.abs(out), x))
 
 
 def _substituted(x: Any, y: Any, upper: bool, unitriangular: bool) -> Any:
@@ -274,35 +285,6 @@ def _triangular_sizes(c: Any, out: Any, x: Any, y: Any, upper: bool, unitriangul
 
 
 SOLVE_TRIANGULAR = Formulas(_substituted, _triangular_back, _triangular_sizes)
-
-
-def _lower(x: Any, upper: bool) -> Any:
-    return _triangle(turned(x) if upper else x, False, False)
-
-
-def _cholesky_solve(y: Any, x: Any, upper: bool) -> Any:
-    factor = _lower(x, upper)
-    return substituted(turned(factor), substituted(factor, y, upper=False), upper=True)
-
-
-def _cholesky_solve_back(c: Any, out: Any, y: Any, x: Any, upper: bool) -> tuple[Any, Any]:
-    back, factor = _cholesky_solve(c, x, upper), _lower(x, upper)
-    both = product(back, turned(out))
-    slope = -product(both + turned(both), factor)
-    return back, turned(slope) if upper else slope
-
-
-def _cholesky_solve_sizes(c: Any, out: Any, y: Any, x: Any, upper: bool) -> tuple[Any, Any]:
-    factor = np.abs(_lower(x, upper))
-    inner = np.abs(substituted(_lower(x, upper), unit(x), upper=False))
-    back = product(turned(inner), product(inner, c))
-    back = product(turned(inner), product(inner, product(factor, product(turned(factor), back))))
-    both = product(back, turned(np.abs(out)))
-    slope = product(both + turned(both), factor)
-    return back, turned(slope) if upper else slope
-
-
-CHOLESKY_SOLVE = Formulas(_cholesky_solve, _cholesky_solve_back, _cholesky_solve_sizes)
 
 
 def _lu(x: Any, pivot: bool) -> tuple[Any, Any, Any]:

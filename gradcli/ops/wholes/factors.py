@@ -118,14 +118,3 @@ def beside(q: Any, start: Any) -> Any:
         found = found - product(q, product(turned(q), found))
         found = (3 * found - product(found, product(turned(found), found))) / 2
     return found
-
-
-def _complement(x: Any) -> Any:
-    return beside(orthonormal(x)[0], np.linalg.qr(x.astype(np.float64), mode="complete")[0][..., x.shape[-1] :])
-
-
-def _no_slope(c: Any, out: Any, x: Any) -> tuple[Any]:
-    raise NotCovered("the derivative of a basis that LAPACK chooses")
-
-
-COMPLEMENT = Formulas(_complement, _no_slope, _no_slope)

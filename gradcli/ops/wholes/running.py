@@ -1,17 +1,14 @@
-"""Running products and sums of exponentials, products of all entries but one, and extremes of entries put together, in long double."""
+"""Running products, shares of sums of exponentials, the loss of probabilities, and extremes put together, in long double."""
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
 from gradcli.ops.axes import Arrays
-from gradcli.ops.extended import LONG_DOUBLE, Formulas, NotCovered
+from gradcli.ops.extended import LONG_DOUBLE, Formulas, Function
 from gradcli.ops.writing import axes_of
-
-_FARTHEST = 11_000  # how far exponents may be apart, whose exponentials long doubles can hold
 
 
 def _row(x: Any, axis: int) -> Any:
@@ -49,83 +46,59 @@ CUMPROD = Formulas(
 )
 
 
-def _horner_along(c: Any, x: Any, axis: int) -> Any:
-    c, x = np.broadcast_arrays(c, x)
-    return np.moveaxis(_horner(_row(c, axis), _row(x, axis)), 0, axis)
+def _total(c: Any, axes: tuple[int, ...]) -> Any:
+    return c.sum(axis=axes, keepdims=True)
 
 
-def _horner_back(t: Any, out: Any, c: Any, x: Any, axis: int) -> tuple[Any, Any]:
-    rows, by, found = _row(np.broadcast_to(x, out.shape), axis), np.array(_row(t, axis)), _row(out, axis)
-    for i in range(1, len(by)):
-        by[i] += rows[i] * by[i - 1]
-    by_x = np.concatenate([np.zeros_like(by[:1]), by[:-1]]) * found
-    return np.moveaxis(by, 0, axis), np.moveaxis(by_x, 0, axis)
+def _first_largest(x: Any, axes: tuple[int, ...]) -> Any:
+    """True at the first largest entry along axes."""
+    last = range(-len(axes), 0)
+    rows = np.moveaxis(x, axes, last)
+    flat = rows.reshape(*rows.shape[: x.ndim - len(axes)], -1)
+    hit = np.zeros(flat.shape, bool)
+    if flat.size:
+        np.put_along_axis(hit, flat.argmax(axis=-1)[..., None], True, -1)
+    return np.moveaxis(hit.reshape(rows.shape), last, axes)
 
 
-def _horner_sizes(t: Any, out: Any, c: Any, x: Any, axis: int) -> tuple[Any, Any]:
-    return _horner_back(t, _horner_along(np.abs(c), np.abs(x), axis), c, np.abs(x), axis)
-
-
-HORNER = Formulas(_horner_along, _horner_back, _horner_sizes)
-
-
-def _parts(x: Any, axis: Any) -> tuple[Any, Any, Any, tuple[int, ...]]:
-    """Entries with ones for zeros, the product of these, how many zeros there are, and along which axes."""
+def _beside_largest(x: Any, axis: Any) -> tuple[Any, Any, Any, tuple[int, ...]]:
+    """Entries less the largest, where the first such is, and the sum of the exponentials of all others: none of its digits are lost."""
     axes = axes_of(axis, x.ndim)
-    filled = np.where(x == 0, LONG_DOUBLE(1), x)
-    return filled, filled.prod(axis=axes, keepdims=True), (x == 0).sum(axis=axes, keepdims=True), axes
+    apart, top = x - x.max(axis=axes, keepdims=True), _first_largest(x, axes)
+    # that of the largest is 0 here, but no number where it is infinite
+    return apart, top, _total(np.where(top, apart, np.exp(apart)), axes), axes
 
 
-def but_one(x: Any, axis: Any) -> Any:
-    """The product of all the others: where there is one zero, only its own is not 0."""
-    filled, product, zeros, _ = _parts(x, axis)
-    return np.where(zeros == 0, product / filled, np.where((zeros == 1) & (x == 0), product, LONG_DOUBLE(0)))
+def _softmax(x: Any, axis: Any) -> Any:
+    apart, _, others, _ = _beside_largest(x, axis)
+    return np.exp(apart) / (1 + others)
 
 
-def _pairs(c: Any, x: Any, axis: Any, sign: int) -> Any:
-    """The sum over the others of cotangents times the products of all but both."""
-    filled, product, zeros, axes = _parts(x, axis)
-    total = np.where(x == 0, 0, c / filled).sum(axis=axes, keepdims=True)
-    of_zeros = np.where(x == 0, c, 0).sum(axis=axes, keepdims=True)
-    none = product / filled * (total + sign * c / filled)
-    one = np.where(x == 0, product * total, of_zeros * product / filled)
-    two = np.where(x == 0, product * (of_zeros + sign * c), LONG_DOUBLE(0))
-    return np.select([zeros == 0, zeros == 1, zeros == 2], [none, one, two], LONG_DOUBLE(0))
+def _log_softmax(x: Any, axis: Any) -> Any:
+    apart, _, others, _ = _beside_largest(x, axis)
+    return apart - np.log1p(others)
 
 
-EXCLUSIVE = Formulas(
-    but_one, lambda c, out, x, axis: (_pairs(c, x, axis, -1),), lambda c, out, x, axis: (_pairs(c, np.abs(x), axis, 1),)
-)
+def _log_softmax_back(c: Any, x: Any, axis: Any, sign: int) -> tuple[Any]:
+    """c - share*total; of the largest, what the others' shares take away, and what they have."""
+    apart, top, others, axes = _beside_largest(x, axis)
+    share = np.exp(apart) / (1 + others)
+    of_others = _total(np.where(top, 0, c), axes)
+    plain = c + sign * share * _total(c, axes)
+    return (np.where(top, c * (others / (1 + others)) + sign * share * of_others, plain),)
 
 
-def _top(x: Any, axis: int) -> Any:
-    top = x.max(axis=axis, keepdims=True)
-    if not np.all(np.isfinite(x)) or np.any(top - x > _FARTHEST):
-        raise NotCovered("running sums of exponentials so far apart")
-    return top
+def _softmax_back(c: Any, x: Any, axis: Any, sign: int) -> tuple[Any]:
+    """Cotangents are taken from that of the largest, whose share may be 1 in all digits: what is left has its own."""
+    _, top, _, axes = _beside_largest(x, axis)
+    return _log_softmax_back(_softmax(x, axis) * (c + sign * _total(np.where(top, c, 0), axes)), x, axis, sign)
 
 
-def _log_sums(x: Any, axis: int) -> Any:
-    if not x.ndim:
-        return x
-    top = _top(x, axis)
-    return top + np.log(np.add.accumulate(np.exp(x - top), axis=axis))
+def _of_shares(value: Function, back: Function) -> Formulas:
+    return Formulas(value, lambda c, out, x, axis: back(c, x, axis, -1), lambda c, out, x, axis: back(c, x, axis, 1))
 
 
-def _log_sums_back(c: Any, out: Any, x: Any, axis: int) -> tuple[Any]:
-    if not x.ndim:
-        return (c,)
-    top = _top(x, axis)
-    shares = np.flip(np.add.accumulate(np.flip(c * np.exp(top - out), axis), axis=axis), axis)
-    return (np.exp(x - top) * shares,)
-
-
-def _log_sums_sizes(c: Any, out: Any, x: Any, axis: int) -> tuple[Any]:
-    top = _top(x, axis) if x.ndim else x
-    return _log_sums_back(c * (1 + np.abs(top) + np.abs(out) + np.abs(x)), out, x, axis)
-
-
-LOGCUMSUMEXP = Formulas(_log_sums, _log_sums_back, _log_sums_sizes)
+SOFTMAX, LOG_SOFTMAX = _of_shares(_softmax, _softmax_back), _of_shares(_log_softmax, _log_softmax_back)
 
 
 def _extreme_along(x: Any, source: Any, index: Any, axis: int, largest: bool, include_self: bool) -> Any:
@@ -154,9 +127,6 @@ EXTREME_ALONG = Formulas(_extreme_along, _extreme_back, _extreme_back, _extreme_
 EPSILON = Formulas(lambda x, epsilon: LONG_DOUBLE(epsilon), *[lambda c, out, x: (None,)] * 3)
 
 
-# -- Losses that are operations of their own, on whole arrays in long double -----------------------
-
-
 _LOWEST, _NARROWEST = LONG_DOUBLE(-100), LONG_DOUBLE(float(np.float32("1e-12")))  # PyTorch's bounds of logarithms and of a denominator
 
 
@@ -181,46 +151,3 @@ def _bernoulli_sizes(c: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
 
 
 BERNOULLI = Formulas(_bernoulli, _bernoulli_back, _bernoulli_sizes)
-
-
-def _softplus(x: Any) -> Any:
-    """log(1 + exp(x))"""
-    return np.where(x > 0, x, LONG_DOUBLE(0)) + np.log1p(np.exp(-np.abs(x)))
-
-
-def _sigmoid(x: Any) -> Any:
-    small = np.exp(-np.abs(x))
-    return np.where(x >= 0, 1 / (1 + small), small / (1 + small))
-
-
-def _shape(*operands: Any) -> tuple[int, ...]:
-    return np.broadcast_shapes(*(np.shape(x) for x in operands if x is not None))
-
-
-def _logits(x: Any, y: Any, weight: Any, pos_weight: Any, reduction: str) -> Any:
-    positive = LONG_DOUBLE(1) if pos_weight is None else pos_weight
-    losses = positive * y * _softplus(-x) + (1 - y) * _softplus(x)
-    losses = np.broadcast_to(losses if weight is None else weight * losses, _shape(x, y, weight, pos_weight))
-    return losses if reduction == "none" else losses.sum() if reduction == "sum" else losses.sum() / max(1, losses.size)
-
-
-def _logits_back(
-    c: Any, out: Any, x: Any, y: Any, weight: Any, pos_weight: Any, reduction: str, sign: int = -1
-) -> tuple[Any, Any, Any, Any]:
-    shape = _shape(x, y, weight, pos_weight)
-    c = np.broadcast_to(c / max(1, math.prod(shape)) if reduction == "mean" else c, shape)
-    heavy = LONG_DOUBLE(1) if weight is None else weight
-    positive = LONG_DOUBLE(1) if pos_weight is None else pos_weight
-    by_x = c * heavy * ((1 - y if sign < 0 else 1 + y) * _sigmoid(x) + sign * positive * y * _sigmoid(-x))
-    by_y = c * heavy * (positive * _softplus(-x) + sign * _softplus(x))
-    by_weight = None if weight is None else c * (positive * y * _softplus(-x) + (1 - y if sign < 0 else 1 + y) * _softplus(x))
-    return by_x, by_y, by_weight, None if pos_weight is None else c * heavy * y * _softplus(-x)
-
-
-def _logits_sizes(c: Any, out: Any, x: Any, y: Any, weight: Any, pos_weight: Any, reduction: str) -> tuple[Any, ...]:
-    target, heavy, positive = (None if v is None else np.abs(v) for v in (y, weight, pos_weight))
-    parts = _logits_back(c, out, x, target, heavy, positive, reduction, sign=1)
-    return tuple(None if part is None else part * (1 + np.abs(x)) for part in parts)
-
-
-LOGITS = Formulas(_logits, _logits_back, _logits_sizes)

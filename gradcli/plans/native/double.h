@@ -1,4 +1,4 @@
-/* The functions of C that texts of operations call (`Text.c`), for float64; float.h has those for float32, under the same names.
+/* The functions for float64.
 
    Each is one expression without branches, so that a loop over entries runs in vector registers. NaN, infinities and the signs of zeros
    are NumPy's. What two functions of the same argument have in common is written in the same parts, so that the compiler makes it once.
@@ -25,12 +25,6 @@
    Exponentials, logarithms of 1 + s and the normal distribution are faster here than glibc's functions of vectors, or as fast and shared;
    its logarithms, sines and powers are faster than what can be written without tables. */
 
-#ifndef real
-#define real double
-#endif
-
-#define G_INLINE static inline __attribute__((always_inline))
-
 /* -- The C library's functions: those of its vector library where it has them --------------------------------------------------------- */
 
 #if defined(__has_include)
@@ -44,8 +38,8 @@
 #else
 #define G_ONE_BY_ONE G_INLINE
 #endif
-#define G_SCALAR(name) G_ONE_BY_ONE double g_c_##name(double x) { return __builtin_##name(x); }
-#define G_SCALAR_2(name) G_ONE_BY_ONE double g_c_##name(double x, double y) { return __builtin_##name(x, y); }
+#define G_SCALAR(name) G_ONE_BY_ONE double g_##name(double x) { return __builtin_##name(x); }
+#define G_SCALAR_2(name) G_ONE_BY_ONE double g_##name(double x, double y) { return __builtin_##name(x, y); }
 #if defined(__GLIBC__) && defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 #define G_VECTORS_SINCE(major, minor) __GLIBC_PREREQ(major, minor)
 #else
@@ -77,23 +71,23 @@ typedef double g_8 __attribute__((vector_size(64)));
     return found[0]; \
   }
 #define G_OF(entry, narrow, first, name, wide, filled, by) \
-  G_HIDDEN narrow entry##v_g_v_##name(narrow x) { \
+  G_HIDDEN narrow entry##v_vector_##name(narrow x) { \
     wide all = filled(x), found = by##v_##name(all); \
     narrow result = first(found); \
     return result; \
   }
 #define G_OF_2(entry, narrow, first, name, wide, filled, by) \
-  G_HIDDEN narrow entry##vv_g_v_##name(narrow x, narrow y) { \
+  G_HIDDEN narrow entry##vv_vector_##name(narrow x, narrow y) { \
     wide all = filled(x), others = filled(y), found = by##vv_##name(all, others); \
     narrow result = first(found); \
     return result; \
   }
 #define G_SAME(entry, wide, name) \
   wide entry##v_##name(wide); \
-  G_HIDDEN wide entry##v_g_v_##name(wide x) { return entry##v_##name(x); }
+  G_HIDDEN wide entry##v_vector_##name(wide x) { return entry##v_##name(x); }
 #define G_SAME_2(entry, wide, name) \
   wide entry##vv_##name(wide, wide); \
-  G_HIDDEN wide entry##vv_g_v_##name(wide x, wide y) { return entry##vv_##name(x, y); }
+  G_HIDDEN wide entry##vv_vector_##name(wide x, wide y) { return entry##vv_##name(x, y); }
 #if defined(__AVX512F__)
 #define G_WIDTHS(two, name) \
   G_SAME##two(_ZGVeN8, g_8, name) G_OF##two(_ZGVdN4, g_4, G_FIRST_4, name, g_8, G_4_TO_8, _ZGVeN8) \
@@ -110,12 +104,12 @@ typedef double g_8 __attribute__((vector_size(64)));
 #define G_WIDTHS(two, name) G_SAME##two(_ZGVbN2, g_2, name) G_OF_1##two(name, g_2, G_1_TO_2, _ZGVbN2)
 #endif
 #define G_VECTOR(name) \
-  __attribute__((simd("notinbranch"), nothrow, leaf, const)) double g_c_##name(double) __asm__("g_v_" #name); \
-  G_HIDDEN double g_one_##name(double) __asm__("g_v_" #name); \
+  __attribute__((simd("notinbranch"), nothrow, leaf, const)) double g_##name(double) __asm__("vector_" #name); \
+  G_HIDDEN double g_one_##name(double) __asm__("vector_" #name); \
   G_WIDTHS(, name)
 #define G_VECTOR_2(name) \
-  __attribute__((simd("notinbranch"), nothrow, leaf, const)) double g_c_##name(double, double) __asm__("g_v_" #name); \
-  G_HIDDEN double g_one_##name(double, double) __asm__("g_v_" #name); \
+  __attribute__((simd("notinbranch"), nothrow, leaf, const)) double g_##name(double, double) __asm__("vector_" #name); \
+  G_HIDDEN double g_one_##name(double, double) __asm__("vector_" #name); \
   G_WIDTHS(_2, name)
 #endif
 #if G_VECTORS_SINCE(2, 22)
@@ -132,28 +126,6 @@ G_SCALAR(cosh) G_SCALAR(asinh) G_SCALAR(acosh) G_SCALAR(atanh) G_SCALAR(cbrt) G_
 #endif
 G_SCALAR_2(fmod)
 
-G_INLINE double g_log(double x) { return g_c_log(x); }
-G_INLINE double g_sin(double x) { return g_c_sin(x); }
-G_INLINE double g_cos(double x) { return g_c_cos(x); }
-G_INLINE double g_exp2(double x) { return g_c_exp2(x); }
-G_INLINE double g_log2(double x) { return g_c_log2(x); }
-G_INLINE double g_log10(double x) { return g_c_log10(x); }
-G_INLINE double g_log1p(double x) { return g_c_log1p(x); }
-G_INLINE double g_tan(double x) { return g_c_tan(x); }
-G_INLINE double g_asin(double x) { return g_c_asin(x); }
-G_INLINE double g_acos(double x) { return g_c_acos(x); }
-G_INLINE double g_atan(double x) { return g_c_atan(x); }
-G_INLINE double g_sinh(double x) { return g_c_sinh(x); }
-G_INLINE double g_cosh(double x) { return g_c_cosh(x); }
-G_INLINE double g_asinh(double x) { return g_c_asinh(x); }
-G_INLINE double g_acosh(double x) { return g_c_acosh(x); }
-G_INLINE double g_atanh(double x) { return g_c_atanh(x); }
-G_INLINE double g_cbrt(double x) { return g_c_cbrt(x); }
-G_INLINE double g_erf(double x) { return g_c_erf(x); }
-G_INLINE double g_atan2(double y, double x) { return g_c_atan2(y, x); }
-G_INLINE double g_hypot(double x, double y) { return g_c_hypot(x, y); }
-G_INLINE double g_fmod(double x, double y) { return g_c_fmod(x, y); }
-
 /* -- Arithmetic on bits --------------------------------------------------------------------------------------------------------------- */
 
 #ifdef __FMA__
@@ -162,33 +134,6 @@ G_INLINE double g_fmod(double x, double y) { return g_c_fmod(x, y); }
 #define G_FMA(x, y, z) ((x) * (y) + (z))
 #endif
 
-typedef unsigned long long g_bits;
-
-G_INLINE g_bits g_to_bits(double x) {
-  g_bits bits;
-  __builtin_memcpy(&bits, &x, sizeof bits);
-  return bits;
-}
-G_INLINE double g_of_bits(g_bits bits) {
-  double x;
-  __builtin_memcpy(&x, &bits, sizeof x);
-  return x;
-}
-/* One of two numbers, by their bits. At a branch compilers write what follows twice, and move into it what is needed there alone: a loop
-   with calls in branches takes entries one by one. */
-G_INLINE double g_choose(int holds, double x, double y) {
-  g_bits mask = -(g_bits)(holds != 0);
-  return g_of_bits((g_to_bits(x) & mask) | (g_to_bits(y) & ~mask));
-}
-G_INLINE int g_choose_truth(int holds, int x, int y) { return (holds & x) | ((holds ^ 1) & y); }
-G_INLINE long long g_choose_whole(int holds, long long x, long long y) { return holds ? x : y; }
-#define g_where(holds, x, y) _Generic((x) + (y), real: g_choose, int: g_choose_truth, default: g_choose_whole)((holds) != 0, x, y)
-
-/* The size of x, at most a limit; NaN stays. */
-G_INLINE double g_limited(double x, double limit) {
-  double size = __builtin_fabs(x);
-  return g_choose(limit < size, limit, size);
-}
 /* What rounding took from a product: exact, where nothing over- or underflows. */
 G_INLINE double g_product_rest(double x, double y, double product) {
 #ifdef __FMA__
@@ -200,45 +145,6 @@ G_INLINE double g_product_rest(double x, double y, double product) {
 #endif
 }
 
-/* -- Parts of numbers, and choices ---------------------------------------------------------------------------------------------------- */
-
-G_INLINE double g_largest(void) { return __DBL_MAX__; }
-G_INLINE double g_fabs(double x) { return __builtin_fabs(x); }
-G_INLINE double g_sqrt(double x) { return __builtin_sqrt(x); }
-G_INLINE double g_floor(double x) { return __builtin_floor(x); }
-G_INLINE double g_ceil(double x) { return __builtin_ceil(x); }
-G_INLINE double g_trunc(double x) { return __builtin_trunc(x); }
-G_INLINE double g_rint(double x) { return __builtin_rint(x); }
-G_INLINE double g_copysign(double x, double y) { return __builtin_copysign(x, y); }
-G_INLINE int g_isnan(double x) { return x != x; }
-G_INLINE int g_isinf(double x) { return __builtin_fabs(x) > __DBL_MAX__; }
-G_INLINE int g_isfinite(double x) { return __builtin_fabs(x) <= __DBL_MAX__; }
-G_INLINE int g_signbit(double x) { return __builtin_copysign(1.0, x) < 0; }
-G_INLINE double g_sign(double x) { return g_choose(x > 0, 1.0, g_choose(x < 0, -1.0, x + 0.0)); }
-G_INLINE double g_heaviside(double x, double y) {
-  return g_choose(x < 0, 0.0, g_choose(x > 0, 1.0, g_choose(x != x, x, y)));
-}
-G_INLINE double g_square(double x) { return x * x; }
-G_INLINE double g_maximum(double x, double y) {
-  return g_choose(__builtin_constant_p(y) && y == y ? !(x <= y) : (x > y) | (x != x), x, y);
-}
-G_INLINE double g_minimum(double x, double y) {
-  return g_choose(__builtin_constant_p(y) && y == y ? !(x >= y) : (x < y) | (x != x), x, y);
-}
-G_INLINE double g_chain(double c, double p) {
-  double t = c * p;
-  return g_choose((c == 0) & (t != 0), 0.0, t);
-}
-G_INLINE double g_nan_to_num(double x, double nan, double high, double low) {
-  return g_choose(x != x, nan, g_choose(x > __DBL_MAX__, high, g_choose(x < -__DBL_MAX__, low, x)));
-}
-G_INLINE double g_lerp(double x, double end, double weight) { return x + weight * (end - x); }
-G_INLINE double g_angle(double x) { return g_choose(x != x, x, g_choose(x < 0, 0x1.921fb54442d18p+1, 0.0)); }
-G_INLINE double g_leaky(double x, double slope) { return g_choose(x > 0, x, x * slope); }
-G_INLINE double g_hardswish(double x) { return x * g_minimum(g_maximum(x + 3, 0), 6) / 6; }
-G_INLINE double g_hardshrink(double x, double width) { return g_choose((-width <= x) & (x <= width), 0.0, x); }
-G_INLINE double g_softshrink(double x, double width) { return x - g_minimum(g_maximum(x, -width), width); }
-G_INLINE double g_softsign(double x) { return x / (1 + g_fabs(x)); }
 G_INLINE double g_remainder(double x, double y) {
   double rest = g_fmod(x, y), lifted = rest + y;
   return g_choose(rest == 0, g_copysign(0.0, y), g_choose((rest < 0) != (y < 0), lifted, rest));
@@ -343,11 +249,12 @@ G_INLINE double g_power_of_base(double base, double y) {
   double limited = g_of_bits(g_to_bits(g_limited(high, 746.0)) | sign);
   return g_scaled(g_power_of(limited, g_choose(limited == high, low, 0.0)), (sign >> 3) - G_UP);
 }
-G_INLINE double g_pow(double x, double y) {
+G_INLINE double g_raised(double x, double y) {
   if (__builtin_constant_p(y) && y == (double)(int)y && y >= -63 && y <= 63) return g_whole_power(x, (int)y);
   if (__builtin_constant_p(x) && x > 0 && x != 1 && x <= __DBL_MAX__ && __LDBL_MANT_DIG__ > 63) return g_power_of_base(x, y);
-  return g_c_pow(x, y);
+  return g_pow(x, y);
 }
+#define g_pow(x, y) g_raised(x, y)
 
 /* -- Hyperbolic and logistic functions ------------------------------------------------------------------------------------------------ */
 
@@ -373,35 +280,8 @@ G_INLINE double g_tanhshrink(double x) {
   double small = g_decay(2 * x), far = (g_fabs(x) - 1) + 2 * small / (1 + small);
   return g_choose(g_fabs(x) < 1, x * (tail / (1 + tail)), g_copysign(far, x));
 }
-G_INLINE double g_asech(double x) { return g_log1p((1 - x + g_sqrt((1 - x) * (1 + x))) / x); }
-G_INLINE double g_acoth(double x) { return g_copysign(g_log1p(2 / (g_fabs(x) - 1)) / 2, x); }
 G_INLINE double g_asec(double x) { return g_atan2(g_sqrt(g_fabs(x) - 1) * g_sqrt(g_fabs(x) + 1), g_sign(x)); }
 G_INLINE double g_acsc(double x) { return g_atan2(g_sign(x), g_sqrt(g_fabs(x) - 1) * g_sqrt(g_fabs(x) + 1)); }
-
-G_INLINE double g_sigmoid(double x) {
-  double small = g_decay(x), inverse = 1 / (1 + small);
-  return g_choose(x < 0, small * inverse, inverse);
-}
-G_INLINE double g_softplus(double x) { return g_choose(x < 0, 0.0, x) + g_log1p_of_unit(g_decay(x)); }
-G_INLINE double g_silu(double x) { return x * g_sigmoid(x); }
-/* tanh(log(1 + y)) is y(y + 2)/(y(y + 2) + 2). */
-G_INLINE double g_mish(double x) {
-  double small = g_decay(x), over = g_choose(x < 0, small * (small + 2), 1 + 2 * small);
-  return x * (over / (over + g_choose(x < 0, 2.0, 2 * (small * small))));
-}
-G_INLINE double g_exponential_below(double x, double scale, double alpha, double width) {
-  return g_choose(x > 0, x * scale, g_expm1((width > 0 ? g_minimum(x, 0) : x) / width) * alpha);
-}
-G_INLINE double g_gelu_by_tanh(double x) { return x * g_sigmoid(0x1.9884533d43651p-1 * (2 * x + 44715 * x * x * x / 500000)); }
-/* The difference is a NaN where one of them is. */
-G_INLINE double g_logaddexp(double x, double y) {
-  double d = x - y;
-  return g_choose(x == y, x + 0x1.62e42fefa39efp-1, g_choose(x > y, x, y) + g_log1p_of_unit(g_decay(d)));
-}
-G_INLINE double g_logaddexp2(double x, double y) {
-  double d = x - y;
-  return g_choose(x == y, x + 1, g_choose(x > y, x, y) + g_log1p_of_unit(g_exp2(-g_fabs(d))) * 0x1.71547652b82fep+0);
-}
 
 /* -- The normal distribution ---------------------------------------------------------------------------------------------------------- */
 
@@ -426,7 +306,6 @@ G_INLINE double g_ndtr(double x) {
   double tail = g_normal_tail(x);
   return g_choose(x < 0, tail, 1 - tail);
 }
-G_INLINE double g_gelu(double x) { return x * g_ndtr(x); }
 G_INLINE double g_erfc(double x) {
   double tail = 2 * (g_exp_square(x, -1.0) * g_mills(g_limited(x * 0x1.6a09e667f3bcdp+0, G_FAR)));
   return g_choose(x < 0, 2 - tail, tail);
@@ -446,9 +325,6 @@ G_INLINE double g_logit(double x) {
   double v = (2 * x - 1) / (1 - x), u = g_choose(near, 1 + v, x / (1 - x));
   return g_log(u) + g_choose(near, (v - (u - 1)) / u, 0.0);
 }
-G_INLINE double g_xlogy(double x, double y) { return g_choose((x == 0) & (y == y), 0.0, x * g_log(y)); }
-G_INLINE double g_xlog1py(double x, double y) { return g_choose((x == 0) & (y == y), 0.0, x * g_log1p(y)); }
-G_INLINE double g_entr(double x) { return g_choose(x > 0, -x * g_log(x), g_choose(x == 0, 0.0, g_choose(x < 0, -__builtin_inf(), x))); }
 /* sin(pi*x)/(pi*x) by what x is beyond the nearest whole number: the sine of up to pi/2, a minimax polynomial off by 2.8e-19. */
 G_INLINE double g_sinc(double x) {
   double nearest = g_rint(x), odd = nearest - 2 * g_rint(nearest * 0.5), part = x - nearest, w = part * part;

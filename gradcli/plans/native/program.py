@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import itertools
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
@@ -512,18 +513,25 @@ def _readable(value: Any, dtype: np.dtype[Any]) -> np.ndarray:
     return array if array.flags.aligned else array.copy()
 
 
-_HEADERS = {"float64": "double.h", "float32": "float.h"}
+_TYPES_OF_NUMBERS = {
+    "float64": "#define real double\ntypedef unsigned long long g_bits;",
+    "float32": "#undef real\n#define real float\ntypedef unsigned g_bits;",
+}
 
 
 @cache
-def _header(name: str) -> str:
-    return (files("gradcli.plans.native") / name).read_text(encoding="utf-8")
+def functions_in_c(precision: str) -> str:
+    """The functions that texts of operations call; those of float64 begin with d_ in programs on float32."""
+    own = {"float64": "double.h", "float32": "float.h"}[precision]
+    texts = [(files("gradcli.plans.native") / name).read_text(encoding="utf-8") for name in ("common.h", own, "composed.h")]
+    found = "\n".join([_TYPES_OF_NUMBERS[precision], *texts])
+    return found if precision == "float64" else re.sub(r"\bg_", "d_", functions_in_c("float64")) + found
 
 
 def in_c(nests: Sequence[Nest], precision: str, threads: int | None) -> list[CompiledNest]:
     """Functions of all nests. Raises NativeError where there is no compiler."""
     writers = [NestWriter(nest, f"nest{place}") for place, nest in enumerate(nests)]
     texts = [writer.text() for writer in writers]
-    code = library("\n".join([_header(_HEADERS[precision]), *texts]))
+    code = library("\n".join([functions_in_c(precision), *texts]))
     functions = [getattr(code, writer.function) for writer in writers]
     return [CompiledNest(*made, precision, threads) for made in zip(writers, functions, texts, strict=True)]

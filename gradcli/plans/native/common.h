@@ -1,0 +1,64 @@
+/* Functions of C that texts of operations call (`Text.c`) and that are written alike for both types of numbers: `real` is one of them,
+   `g_bits` whole numbers of its size. double.h and float.h follow with what is computed otherwise, composed.h with what both are made into. */
+
+#define G_INLINE static inline __attribute__((always_inline)) /* a loop that calls a function takes entries one by one */
+
+G_INLINE g_bits g_to_bits(real x) {
+  g_bits bits;
+  __builtin_memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
+G_INLINE real g_of_bits(g_bits bits) {
+  real x;
+  __builtin_memcpy(&x, &bits, sizeof x);
+  return x;
+}
+/* One of two numbers, by their bits. At a branch compilers write what follows twice, and move into it what is needed there alone: a loop
+   with calls in branches takes entries one by one. */
+G_INLINE real g_choose(int holds, real x, real y) {
+  g_bits mask = -(g_bits)(holds != 0);
+  return g_of_bits((g_to_bits(x) & mask) | (g_to_bits(y) & ~mask));
+}
+G_INLINE int g_choose_truth(int holds, int x, int y) { return (holds & x) | ((holds ^ 1) & y); }
+G_INLINE long long g_choose_whole(int holds, long long x, long long y) { return holds ? x : y; }
+#define g_where(holds, x, y) _Generic((x) + (y), real: g_choose, int: g_choose_truth, default: g_choose_whole)((holds) != 0, x, y)
+
+/* Exact functions: compilers take those of floats where numbers come from floats, and go back. */
+#define G_EXACT(name) \
+  G_INLINE real g_##name(real x) { return (real)__builtin_##name((double)x); }
+G_EXACT(fabs) G_EXACT(sqrt) G_EXACT(floor) G_EXACT(ceil) G_EXACT(trunc) G_EXACT(rint)
+#undef G_EXACT
+G_INLINE real g_copysign(real x, real y) { return (real)__builtin_copysign((double)x, (double)y); }
+G_INLINE real g_largest(void) { return sizeof(real) < 8 ? (real)__FLT_MAX__ : (real)__DBL_MAX__; }
+G_INLINE int g_isnan(real x) { return x != x; }
+G_INLINE int g_isinf(real x) { return g_fabs(x) > g_largest(); }
+G_INLINE int g_isfinite(real x) { return g_fabs(x) <= g_largest(); }
+G_INLINE int g_signbit(real x) { return g_copysign(1, x) < 0; }
+G_INLINE real g_sign(real x) { return g_choose(x > 0, 1, g_choose(x < 0, -1, x + 0)); }
+G_INLINE real g_heaviside(real x, real y) { return g_choose(x < 0, 0, g_choose(x > 0, 1, g_choose(x != x, x, y))); }
+G_INLINE real g_square(real x) { return x * x; }
+G_INLINE real g_maximum(real x, real y) {
+  return g_choose(__builtin_constant_p(y == y) && y == y ? !(x <= y) : (x > y) | (x != x), x, y);
+}
+G_INLINE real g_minimum(real x, real y) {
+  return g_choose(__builtin_constant_p(y == y) && y == y ? !(x >= y) : (x < y) | (x != x), x, y);
+}
+G_INLINE real g_chain(real c, real p) {
+  real t = c * p;
+  return g_choose((c == 0) & (t != 0), 0, t);
+}
+G_INLINE real g_nan_to_num(real x, real nan, real high, real low) {
+  return g_choose(x != x, nan, g_choose(x > g_largest(), high, g_choose(x < -g_largest(), low, x)));
+}
+G_INLINE real g_lerp(real x, real end, real weight) { return x + weight * (end - x); }
+G_INLINE real g_angle(real x) { return g_choose(x != x, x, g_choose(x < 0, (real)0x1.921fb54442d18p+1, 0)); }
+G_INLINE real g_leaky(real x, real slope) { return g_choose(x > 0, x, x * slope); }
+G_INLINE real g_hardswish(real x) { return x * g_minimum(g_maximum(x + 3, 0), 6) / 6; }
+G_INLINE real g_hardshrink(real x, real width) { return g_choose((-width <= x) & (x <= width), 0, x); }
+G_INLINE real g_softshrink(real x, real width) { return x - g_minimum(g_maximum(x, -width), width); }
+G_INLINE real g_softsign(real x) { return x / (1 + g_fabs(x)); }
+/* The size of x, at most a limit; NaN stays. */
+G_INLINE real g_limited(real x, real limit) {
+  real size = g_fabs(x);
+  return g_choose(limit < size, limit, size);
+}
