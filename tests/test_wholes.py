@@ -72,6 +72,11 @@ def differences(scope: Scope, root: Expr, nodes: Sequence[Expr], entry: float = 
     return told
 
 
+def has_form(op: Op) -> bool:
+    """Of its own, or because it moves entries or makes whole numbers."""
+    return op.extended is not None or (not op.elementwise and (op.facts.moves or op.loops.axes is not None or op.vjp is None))
+
+
 # which have no form, and are held along random directions
 BY_DIRECTIONS = {"adjugate", "adjugate_jvp", "complement", "exclusive_products", "matrix_exp", "matrix_exp_jvp", "reversed_horner"}
 
@@ -88,7 +93,7 @@ def chosen_cases() -> list[Any]:
         ops = {x.op for x in reachable([root]) if x.op is not None}
         if any(op.extended is None and op.name in BY_DIRECTIONS for op in ops):
             continue
-        names = {op.name for op in ops if op.extended is not None}
+        names = {op.name for op in ops if has_form(op)}
         if any(name not in count for name in names):
             chosen.append(case)
             for name in names:
@@ -201,11 +206,11 @@ def test_a_form_shares_nothing_with_the_rules(op: Op) -> None:
 
 
 def test_every_operation_has_a_form() -> None:
-    """Or is entry by entry, and smooth or flat."""
+    """Or is entry by entry and smooth or flat, moves or adds entries, or makes whole numbers."""
     about_the_program = {"output", "derivative"}
     lacking = [
         op.name for op in registry().values()
-        if op.extended is None and op.body is None and op.name not in {*about_the_program, *BY_DIRECTIONS}
+        if not has_form(op) and op.body is None and op.name not in {*about_the_program, *BY_DIRECTIONS}
         and not (op.elementwise and op.kind in ("smooth", "flat"))
     ]  # fmt: skip
     assert not lacking, f"{', '.join(lacking)}: say in the record what it is on whole arrays in long double (`extended`)"

@@ -19,7 +19,7 @@ from gradcli.exports.python import LONGEST, OPERATORS, Syntax, in_words
 from gradcli.exports.subject import Names, Subject, lacking, writable
 from gradcli.graph.moves import sources_of_entries, targets_of_entries
 from gradcli.graph.nodes import Expr, Graph, reachable
-from gradcli.ops import looping
+from gradcli.ops import axes
 from gradcli.ops.elementwise import arithmetic
 from gradcli.ops.spec import Op
 from gradcli.ops.text import ATOM, BINDING, SUM, UNARY, Piece
@@ -117,10 +117,10 @@ class _Indices(Indices):
         super().__init__()
         self.graph = graph
 
-    def folded(self, view: View, fold: looping.Fold, axis: Any, keepdims: bool) -> View:
+    def folded(self, view: View, fold: axes.Fold, axis: Any, keepdims: bool) -> View:
         repeated = [place for place in view.places if place is not None and place.same not in view.item.axes]
         gone = axes_of(axis, len(view.places))
-        if not repeated or fold is not looping.SUM:
+        if not repeated or fold is not axes.SUM:
             return super().folded(view, fold, axis, keepdims)
         places = tuple(None if i in gone else a for i, a in enumerate(view.places) if keepdims or i not in gone)
         over = [place.same for i, place in enumerate(view.places) if i in gone and place is not None]

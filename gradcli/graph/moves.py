@@ -1,4 +1,4 @@
-"""Where linear operations move entries: read from what they do with labels, numbers that no sum or difference of two could be."""
+"""Where linear operations move entries, and what adds them up, read from labels: numbers that no sum or difference of two could be."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import GradcliError
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, reachable
+from gradcli.ops.axes import sources
 from gradcli.ops.spec import Op
 
 _LABEL = 2.0**51  # labels lie between this and its double, so that neither a sum nor a difference of two is one
@@ -20,26 +20,12 @@ def sources_of_entries(node: Expr, op: Op) -> tuple[np.ndarray, list[int]] | Non
     """Return where each entry of a result comes from; None where one is more than an entry of an operand.
 
     The places are counted from 1 among the entries of all operands, one after the other, of which each has as many as the list says;
-    0 stands for zeros. What chooses entries has to be known, and has none.
+    0 stands for zeros.
     """
-    if not op.facts.linear or op.outputs > 1:
+    if not op.facts.moves:
         return None
-    indices = known_indices(node, op)
-    if indices is None:
-        return None
-    sizes = [0 if o is None or o in indices else math.prod(o.shape) for o in node.operands]
-    labels = _labels(sum(sizes))
-    ends = np.cumsum(sizes)
-    given = [
-        None if o is None else indices[o] if o in indices else labels[end - size : end].reshape(o.shape)[()]
-        for o, size, end in zip(node.operands, sizes, ends, strict=True)
-    ]
-    try:
-        moved = op.forward(*given, **node.static)
-    except (GradcliError, ValueError, TypeError, IndexError, ArithmeticError):
-        return None  # labels are no values for it
-    places = _places(moved, labels)
-    return None if places is None else (places, sizes)
+    shapes = [o.shape for o in node.operands if o is not None]
+    return sources(op, shapes, node.static), list(map(math.prod, shapes))
 
 
 def targets_of_entries(node: Expr, op: Op) -> np.ndarray | None:

@@ -1,7 +1,7 @@
 """Which entries of variables each entry of a result depends on: a reading of the graph in sets of entries.
 
 What an operation does with sets is read from its record: entry by entry it unites those of its operands, an operation on axes
-(`Loops.axes`) says what it adds up, what is linear shows where it moves entries by moving labels, and of an ``axis`` entries along it mix.
+(`Loops.axes`) says what it adds up, what moves entries shows where by moving their numbers, and of an ``axis`` entries along it mix.
 Of everything else each entry may depend on all. So a pattern is that of the derivative, or has more entries.
 """
 
@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.graph.interpret import Domain, interpret
-from gradcli.graph.moves import known_indices, sources_of_entries, targets_of_entries
+from gradcli.graph.moves import known_indices
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.ops.looping import Fold
+from gradcli.ops.axes import Arrays, Fold, NoLoop, sources
 from gradcli.ops.reductions.carried import reduced
 from gradcli.ops.spec import Op
-from gradcli.ops.writing import axes_of
+from gradcli.ops.writing import Shape, axes_of
 
 # -- Patterns of matrices, and sets of entries by numbers: many entries of a graph's nodes depend
 # on one and the same set.
@@ -329,7 +329,7 @@ class Dependence(Domain[Any]):
             return None
         if op.elementwise:
             return np.broadcast_to(reduce(self.sets.both, [operands[i] for i in moving]), node.shape)
-        for reading in (self._by_axes, self._by_parts, self._moved, self._gathered, self._by_axis, self._by_batch):
+        for reading in (self._by_axes, self._moved, self._by_parts, self._by_axis, self._by_batch):
             found = reading(node, op, operands)
             if found is not None:
                 return found
@@ -357,7 +357,7 @@ class Dependence(Domain[Any]):
         ]
         try:
             found = op.loops.axes(Along(self.sets), *views, **node.static)
-        except _NoLoop:
+        except NoLoop:
             return None
         return found if found.shape == node.shape else None
 
@@ -372,22 +372,11 @@ class Dependence(Domain[Any]):
 
     def _moved(self, node: Expr, op: Op, operands: Sequence[Any]) -> Any:
         """Each entry of a result is one of an operand's, or nothing."""
-        found = sources_of_entries(node, op)
-        if found is None:
+        if not op.facts.moves:
             return None
-        places, sizes = found
-        moving = [(x, o, size) for x, o, size in zip(operands, node.operands, sizes, strict=True) if o is not None and size]
-        flat = [np.broadcast_to(0 if x is None else x, o.shape).ravel() for x, o, _ in moving]
-        return np.concatenate([[0], *flat]).astype(int)[places]
-
-    def _gathered(self, node: Expr, op: Op, operands: Sequence[Any]) -> Any:
-        """Each entry of the operand goes to one of the result."""
-        places = targets_of_entries(node, op)
-        if places is None:
-            return None
-        taken = places.ravel() > 0
-        found = self.sets.gathered(places.ravel()[taken] - 1, operands[0].ravel()[taken], math.prod(node.shape))
-        return found.reshape(node.shape)
+        shapes = [o.shape for o in node.operands if o is not None]
+        numbers = [np.zeros(shape, int) if x is None else x for x, shape in zip(operands, shapes, strict=True)]
+        return np.concatenate([[0], *(x.ravel() for x in numbers)])[sources(op, shapes, node.static)]
 
     def _by_axis(self, node: Expr, op: Op, operands: Sequence[Any]) -> Any:
         """Entries mix along an axis only, which is reduced or stays."""
@@ -430,16 +419,11 @@ def _between(roots: Sequence[Expr], ends: Mapping[Expr, Any]) -> list[Expr]:
     return sorted(nodes, key=lambda node: node.index)
 
 
-class _NoLoop(Exception):
-    """What a record says of its operation is not about sets of entries here."""
-
-
-class Along:
-    """What records describe operations on axes with (`gradcli.ops.looping`), on arrays of sets."""
-
-    NoLoop = _NoLoop
+class Along(Arrays):
+    """What records describe operations on axes with (`gradcli.ops.axes`), on arrays of sets."""
 
     def __init__(self, sets: Sets) -> None:
+        super().__init__()
         self.sets = sets
 
     def folded(self, x: np.ndarray, fold: Fold, axis: Any, keepdims: bool) -> np.ndarray:
@@ -447,33 +431,10 @@ class Along:
         found = self.sets.along(x, gone)
         return found if keepdims else found.reshape([n for i, n in enumerate(x.shape) if i not in gone])
 
-    def arranged(self, x: np.ndarray, order: Sequence[int | None]) -> np.ndarray:
-        kept = [place for place in order if place is not None]
-        if any(x.shape[place] != 1 for place in range(x.ndim) if place not in kept):
-            raise _NoLoop
-        moved = x.transpose(*kept, *(place for place in range(x.ndim) if place not in kept))
-        return moved.reshape([1 if place is None else x.shape[place] for place in order])
-
-    def reshaped(self, x: np.ndarray, shape: Sequence[int]) -> np.ndarray:
-        return x.reshape(shape)
-
-    def repeated(self, x: np.ndarray, shape: Sequence[int]) -> np.ndarray:
-        return np.broadcast_to(x, shape)
-
     def product(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         if math.prod(np.broadcast_shapes(x.shape, y.shape)) > _PRODUCTS:
-            raise _NoLoop
+            raise NoLoop
         return self.sets.both(x, y)
 
-    def picked(self, x: np.ndarray, index: np.ndarray, axis: int) -> np.ndarray:
-        if x.ndim != index.ndim or any(n != m for i, (n, m) in enumerate(zip(x.shape, index.shape, strict=True)) if i != axis % x.ndim):
-            raise _NoLoop
-        found: np.ndarray = np.take_along_axis(x, index, axis)
-        return found
-
-    def put(self, x: np.ndarray, index: np.ndarray, axis: int, extent: int) -> np.ndarray:
-        if x.shape != index.shape:
-            raise _NoLoop
-        shape = (*x.shape[: axis % x.ndim], extent, *x.shape[axis % x.ndim + 1 :])
-        places = np.take_along_axis(np.arange(math.prod(shape)).reshape(shape), index, axis)
-        return self.sets.gathered(places, x, math.prod(shape)).reshape(shape)
+    def _added(self, x: np.ndarray, places: np.ndarray, shape: Shape) -> np.ndarray:
+        return self.sets.gathered(places, np.broadcast_to(x, places.shape), math.prod(shape)).reshape(shape)

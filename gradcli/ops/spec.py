@@ -63,6 +63,8 @@ _TEXT, _FACTS, _REWRITING, _ACCURACY, _LOOPS, _COST = (
 
 def grouped(record: Mapping[str, Any], *names: str) -> dict[str, Any]:
     """The fields of a record as they are written, one after the other, with those of a group gathered in it: of all groups, or of these."""
+    if record.get("moves"):
+        record = {"linear": True, "integral": record.get("result") == "same", "ulps": 0, **record}
     rest: dict[str, Any] = {}
     given: dict[str, dict[str, Any]] = {}
     for field_, value in record.items():

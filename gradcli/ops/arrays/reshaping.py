@@ -13,11 +13,10 @@ from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, flip, getitem, 
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.logic import where
-from gradcli.ops.extended import Whole
 from gradcli.ops.facts import Function
-from gradcli.ops.registry import composite, function, structural
+from gradcli.ops.registry import composite, function
 from gradcli.ops.spec import REQUIRED, Op
-from gradcli.ops.writing import Shape, axes_of, one_axis, shape_by_example, witness
+from gradcli.ops.writing import Shape, axes_of, one_axis, shape_by_example
 
 
 def _squeeze(x: Any, axis: Any) -> Any:
@@ -284,17 +283,23 @@ def _roll_shape(old: Shape, shift: Any, axis: Any) -> Shape:
     return old
 
 
-def _back(shift: Any) -> Any:
-    return tuple(-n for n in shift) if isinstance(shift, tuple) else -shift
+def _roll_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, shift: Any, axis: Any) -> tuple[Any]:
+    return (roll(cotangent, shift=tuple(-n for n in shift) if isinstance(shift, tuple) else -shift, axis=axis),)
 
 
-roll: Op = structural(
-    "roll", "x", _roll, witness("moving.roll"), shape=_roll_shape, static={"shift": REQUIRED, "axis": None}, linear=True,
-    result="same", ulps=0, vjp=lambda wanted, cotangent, out, x, shift, axis: (roll(cotangent, shift=_back(shift), axis=axis),),
-    doc="The entries moved along axes (in order, if there is no axis), those beyond the end to the start.",
-    extended=Whole("moving.ROLLED"), examples=("roll(x, 1)",), across=cutting.moved,
+@function(
+    vjp=_roll_vjp, forward=_roll, shape=_roll_shape,
+    moves=True, result="same", parts=None, across=cutting.moved, examples=("roll(x, 1)",),
     numpy=lambda shapes, shift, axis: f"np.roll({{0}}, {shift!r}, {axis!r})",
 )  # fmt: skip
+def roll(x: Any, *, shift: Any, axis: Any = None) -> Any:
+    """The entries moved along axes (in order, if there is no axis), those beyond the end to the start."""
+    if axis is None or axis == ():
+        return reshape(roll(reshape(x, shape=(-1,)), shift=shift, axis=0), shape=tuple(x.shape))
+    for step, place in np.broadcast(shift, axis) if x.shape else ():
+        n = x.shape[place]
+        x = getitem(x, index=(*((None, None, None),) * (place % len(x.shape)), StaticArray((np.arange(n) - step) % max(n, 1))))
+    return x
 
 
 def _flipped(name: str, axis: int, doc: str) -> None:
@@ -333,29 +338,48 @@ _flipped("fliplr", 1, "The columns in reverse order.")
 _flipped("flipud", 0, "The rows in reverse order.")
 
 
-def _triangle(name: str, forward: Function, keep: str, backward: str, form: str) -> Op:
+def _triangle(part: Any) -> Function:
+    """Register the definition of a triangle of matrices."""
+    name: str = part.__name__
+
     def checked(x: Any, k: int) -> Any:
         if not np.ndim(x):
             raise ShapeError(f"{name} needs a matrix, not a number")
-        return forward(x, k)
+        return part(x, k)
 
     def shape(old: Shape, k: int) -> Shape:
         fitting: Shape = shape_by_example(checked)((1,) * len(old), k=k)
         return old if len(old) > 1 else (old[0], old[0]) if old else fitting
 
-    op: Op = structural(
-        name, "x", checked, witness(f"moving.{name}"), vjp=lambda wanted, cotangent, out, x, k: (op(cotangent, k=k),),
-        shape=shape, static={"k": 0}, linear=True, result="same", ulps=0, extended=Whole(form),
-        batched=lambda lead, x, k: op(x, k=k) if len(x.shape) > len(lead) + 1 else None,
-        doc=f"The entries on and {keep} the k-th diagonal of matrices, zeros elsewhere.", examples=(f"{name}(x)",),
-        numpy=lambda shapes, k: f"np.{name}({{0}}, {k})", torch=lambda shapes, k: f"torch.{name}({{0}}, {k})" if len(shapes[0]) > 1 else "",
-        jax=lambda shapes, k: f"jnp.{name}({{0}}, {k})" if len(shapes[0]) > 1 else "",
-    )  # fmt: skip
-    return op
+    def define(body: Function) -> Op:
+        op: Op = function(
+            vjp=lambda wanted, cotangent, out, x, k: (op(cotangent, k=k),), forward=checked, shape=shape, moves=True, result="same",
+            batched=lambda lead, x, k: op(x, k=k) if len(x.shape) > len(lead) + 1 else None, examples=(f"{name}(x)",),
+            numpy=lambda shapes, k: f"np.{name}({{0}}, {k})",
+            torch=lambda shapes, k: f"torch.{name}({{0}}, {k})" if len(shapes[0]) > 1 else "",
+            jax=lambda shapes, k: f"jnp.{name}({{0}}, {k})" if len(shapes[0]) > 1 else "",
+        )(body)  # fmt: skip
+        return op
+
+    return define
 
 
-tril = _triangle("tril", np.tril, "below", "Tril", "moving.LOWER")
-triu = _triangle("triu", np.triu, "above", "Triu", "moving.UPPER")
+def _below(x: Any, k: int) -> np.ndarray:
+    """Return whether entries of matrices are on the k-th diagonal or below; of a vector's, the matrix whose rows it is."""
+    rows, columns = (tuple(x.shape) * 2)[-2:]
+    return np.tri(rows, columns, k, bool)
+
+
+@_triangle(np.tril)
+def tril(x: Any, *, k: int = 0) -> Any:
+    """The entries on and below the k-th diagonal of matrices, zeros elsewhere."""
+    return where(_below(x, k), x, 0.0)
+
+
+@_triangle(np.triu)
+def triu(x: Any, *, k: int = 0) -> Any:
+    """The entries on and above the k-th diagonal of matrices, zeros elsewhere."""
+    return where(_below(x, k - 1), 0.0, x)
 
 
 def on_diagonal(shape: Shape, offset: int) -> tuple[Any, ...]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.references.products import Array, along, array, common, entries, loops, picked, size_of, spread, total, walk, which, whole
+from gradcli.ops.references.products import Array, along, array, common, entries, loops, picked, size_of, spread, total, walk, whole
 
 
 def same(m: Any, x: Any, **_: Any) -> Any:
@@ -40,40 +40,6 @@ def transpose(m: Any, x: Any, axes: Any) -> Array:
     return picked(x, walk(turned), [n for n, _ in turned])
 
 
-def swapaxes(m: Any, x: Any, axis1: int, axis2: int) -> Array:
-    path = loops(np.shape(x))
-    path[axis1], path[axis2] = path[axis2], path[axis1]
-    return picked(x, walk(path), [n for n, _ in path])
-
-
-def flip(m: Any, x: Any, axis: Any) -> Array:
-    path, start = loops(np.shape(x)), 0
-    for a in which(axis, len(path)):
-        n, step = path[a]
-        path[a], start = (n, -step), start + max(n - 1, 0) * step
-    return picked(x, walk(path, start), np.shape(x))
-
-
-def roll(m: Any, x: Any, shift: Any, axis: Any) -> Array:
-    """The entry at i comes from i - shift, around the end."""
-    shifts = list(shift) if isinstance(shift, tuple) else [shift]
-    flat = entries(x)
-    if axis is None or axis == ():
-        n = len(flat)
-        return array([flat[(i - sum(shifts)) % n] for i in range(n)], np.shape(x))
-    axes = list(axis) if isinstance(axis, tuple) else [axis]
-    n_pairs = max(len(shifts), len(axes))
-    shifts, axes = (v * n_pairs if len(v) == 1 else v for v in (shifts, axes))
-    path = loops(np.shape(x))
-    moved = [0] * len(path)
-    for s, a in zip(shifts, axes, strict=True) if path else ():
-        moved[a] += s
-    places = [0]
-    for (n, step), s in zip(path, moved, strict=True):
-        places = [place + (i - s) % n * step for place in places for i in range(n)]
-    return array([flat[place] for place in places], np.shape(x))
-
-
 def concatenate(m: Any, *arrays: Any, axis: int) -> Array:
     """For each place before the axis, the stretches of one array after the other."""
     shapes = [np.shape(x) for x in arrays]
@@ -92,23 +58,6 @@ def stack(m: Any, *arrays: Any, axis: int) -> Array:
     lists = [entries(x) for x in arrays]
     joined = [v for i in range(size_of(shape[:place])) for flat in lists for v in flat[i * n : (i + 1) * n]]
     return array(joined, [*shape[:place], len(arrays), *shape[place:]])
-
-
-def tril(m: Any, x: Any, k: int) -> Array:
-    return _lower_or_upper(m, x, k, False)
-
-
-def triu(m: Any, x: Any, k: int) -> Array:
-    return _lower_or_upper(m, x, k, True)
-
-
-def _lower_or_upper(m: Any, x: Any, k: int, upper: bool) -> Array:
-    """The entries i, j with j - i <= k, or with j - i >= k; of a vector, of the matrix that repeats it."""
-    shape = np.shape(x)
-    shape = (shape[0], shape[0]) if len(shape) == 1 else shape
-    kept = [j - i >= k if upper else j - i <= k for i in range(shape[-2]) for j in range(shape[-1])]
-    flat = spread(x, shape)
-    return array([v if kept[i % len(kept)] else m.zero for i, v in enumerate(flat)], shape)
 
 
 def indexed(shape: Sequence[int], index: Sequence[Any]) -> tuple[list[int], list[int]]:

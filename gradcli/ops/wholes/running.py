@@ -1,4 +1,4 @@
-"""Running products, shares of sums of exponentials, and the loss of probabilities, on whole arrays in long double."""
+"""Running products, shares of sums of exponentials, the loss of probabilities, and extremes put together, in long double."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.ops.axes import Arrays
 from gradcli.ops.extended import LONG_DOUBLE, Formulas, Function
 from gradcli.ops.writing import axes_of
 
@@ -98,6 +99,32 @@ def _of_shares(value: Function, back: Function) -> Formulas:
 
 
 SOFTMAX, LOG_SOFTMAX = _of_shares(_softmax, _softmax_back), _of_shares(_log_softmax, _log_softmax_back)
+
+
+def _extreme_along(x: Any, source: Any, index: Any, axis: int, largest: bool, include_self: bool) -> Any:
+    m, worst = Arrays(), -np.inf if largest else np.inf
+    count = m.put(np.ones(np.shape(index)), index, axis, x.shape)
+    out = np.where((count == 0) | include_self, x, worst)
+    places = m.picked(np.arange(x.size).reshape(x.shape), index, axis)
+    (np.maximum if largest else np.minimum).at(out.reshape(-1), places, np.broadcast_to(source, places.shape))
+    return out
+
+
+def _extreme_back(
+    c: Any, out: Any, x: Any, source: Any, index: Any, axis: int, largest: bool, include_self: bool
+) -> tuple[Any, Any, None]:
+    m = Arrays()
+    count = m.put(np.ones(np.shape(index)), index, axis, x.shape)
+    own = ((x == out) | (np.isnan(x) & np.isnan(out))) & ((count == 0) | include_self)
+    reached = m.picked(out, index, axis)
+    hit = (source == reached) | (np.isnan(source) & np.isnan(reached))
+    among = own + m.put(hit.astype(LONG_DOUBLE), index, axis, x.shape)
+    share = c / np.where(among == 0, 1, among)
+    return np.where(own, share, 0), np.where(hit, m.picked(share, index, axis), 0), None
+
+
+EXTREME_ALONG = Formulas(_extreme_along, _extreme_back, _extreme_back, _extreme_back)
+EPSILON = Formulas(lambda x, epsilon: LONG_DOUBLE(epsilon), *[lambda c, out, x: (None,)] * 3)
 
 
 _LOWEST, _NARROWEST = LONG_DOUBLE(-100), LONG_DOUBLE(float(np.float32("1e-12")))  # PyTorch's bounds of logarithms and of a denominator
