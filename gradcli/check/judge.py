@@ -309,7 +309,7 @@ class Judge:
         self.events: list[Event] = []  # the kinks that the function was evaluated on
         self.budget = Budget()
         self.missing = ""  # what the reference for large arrays lacks
-        self.wide: dict[str, Callable[[], tuple[Any, Any]]] = {}  # reference and bounds of large arrays, for claims
+        self.wide: dict[str, tuple[Any, Any]] = {}  # reference and bounds of large arrays, for claims
         self._branches: dict[str, Branches | None] = {}
 
     @property
@@ -353,7 +353,7 @@ class Judge:
         return {**self.leaves, **{node: self.scope.values[node] for node in order if node.is_leaf}}
 
     def decide(self, value: Any) -> tuple[VariableCheck | None, dict[str, VariableCheck]]:
-        if self.size > _MANY and (found := self._decide_large(value)) is not None:
+        if self.size > _MANY and has_flint() and (found := self._decide_large(value)) is not None:
             return found
         return self._decide_scalars(value)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -137,7 +137,7 @@ class Asked(Question, Protocol):
     @property
     def size(self) -> int: ...  # in scalar operations
     @property
-    def wide(self) -> dict[str, Callable[[], tuple[Any, Any]]]: ...  # reference and bounds of large arrays, for claims
+    def wide(self) -> dict[str, tuple[Any, Any]]: ...  # reference and bounds of large arrays, for claims
 
 
 class Passes:

@@ -19,7 +19,7 @@ from gradcli.ops.writing import axes_of
 from gradcli.reference.algebra import Unsupported
 from gradcli.reference.deadline import Undecided
 from gradcli.reference.deadline import check as still_in_time
-from gradcli.reference.entries import Wholes, by_entries, on_entries, slopes_of_entries
+from gradcli.reference.entries import on_entries, slopes_of_entries
 from gradcli.reference.scalars import accumulate
 from gradcli.reference.stand_ins import DIRECTIONS, SAFETY, STEPS, TOLERANCE, StandIns, differences
 
@@ -194,7 +194,6 @@ class Reference(NamedTuple):
 
     errors  of the slopes of single operations, where these are computed of terms that cancel
     share   what else the reference may be off by, as a share of what the engine may: rounding goes the same ways, in smaller units
-    wholes  what was found on the way
     held    what stood in for operations without a form
     source  what decided
     """
@@ -203,7 +202,6 @@ class Reference(NamedTuple):
     slopes: list[np.ndarray]
     errors: list[np.ndarray]
     share: float
-    wholes: Wholes
     held: StandIns
     source: str
 
@@ -225,7 +223,7 @@ def _reference(root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed
     order = reachable([root])
     with np.errstate(all="ignore"):
         table = interpret(order, LongDoubles(leaves, precision, held))
-        adjoints, wholes = pulled(order, table, root, wrt, seed, held)
+        adjoints = pulled(order, table, root, wrt, seed, held)
     nothing = [(np.zeros(x.shape, LONG_DOUBLE),) * 3 for x in wrt]
     found = [adjoints.get(x, none) for x, none in zip(wrt, nothing, strict=True)]
     return Reference(
@@ -233,20 +231,16 @@ def _reference(root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed
         [np.asarray(f[0], LONG_DOUBLE) for f in found],
         [np.asarray(f[1], float) for f in found],
         _share(precision, np.float64 if held.narrow else LONG_DOUBLE),
-        Wholes(table, {node: (slope, error) for node, (slope, error, _) in wholes.items()}),
         held,
         "long double" if WIDER else "double",
     )
 
 
-def pulled(
-    order: Sequence[Expr], table: Mapping[Expr, Any], root: Expr, wrt: Sequence[Expr], seed: Any, held: StandIns
-) -> tuple[dict[Expr, Any], dict[Expr, Any]]:
-    """The adjoints of the nodes on the way to ``wrt``, and what of them operations that are not entry by entry pass back."""
+def pulled(order: Sequence[Expr], table: Mapping[Expr, Any], root: Expr, wrt: Sequence[Expr], seed: Any, held: StandIns) -> dict[Expr, Any]:
+    """The adjoints of the nodes on the way to ``wrt``."""
     start = np.broadcast_to(np.asarray(seed, LONG_DOUBLE), root.shape)
     needed = _needed(order, wrt)
     seeds: dict[Expr, Any] = {root: (start, np.broadcast_to(0.0, root.shape), np.broadcast_to(1.0, root.shape))}
-    wholes: dict[Expr, Any] = dict(seeds)
 
     def pull(node: Expr, adjoint: Any) -> Iterator[tuple[Expr, Any]]:
         if node.op is None or node not in needed:
@@ -259,13 +253,9 @@ def pulled(
         wanted = [o in needed for o in node.operands]
         for operand, part in zip(node.operands, back(node, node.op, adjoint, table[node], operands, wanted, held), strict=True):
             if operand is not None and operand in needed and part is not None:
-                slope, error, live = (summed(p, operand.shape) for p in part)
-                yield operand, (slope, error, live)
-                if not by_entries(node):
-                    whole = slope, error, live
-                    wholes[operand] = _plus(wholes[operand], whole) if operand in wholes else whole
+                yield operand, tuple(summed(p, operand.shape) for p in part)
 
-    return accumulate(reversed(order), seeds, pull, _plus), wholes
+    return accumulate(reversed(order), seeds, pull, _plus)
 
 
 def _share(precision: str, used: Any) -> float:
@@ -406,7 +396,7 @@ class _Point:
         return self._gradient(table, of, np.ones(of.y.shape))
 
     def _gradient(self, table: Mapping[Expr, Any], of: Derivation, seed: Any) -> Any:
-        adjoints, _ = pulled(reachable([of.y]), table, of.y, [of.x], seed, self.held)
+        adjoints = pulled(reachable([of.y]), table, of.y, [of.x], seed, self.held)
         return adjoints[of.x][0] if of.x in adjoints else np.zeros(of.x.shape, LONG_DOUBLE)
 
 
