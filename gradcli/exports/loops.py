@@ -18,8 +18,8 @@ from gradcli.errors import UnsupportedInTargetError
 from gradcli.exports.python import LONGEST, OPERATORS, Syntax, in_words
 from gradcli.exports.subject import Names, Subject, lacking, writable
 from gradcli.graph.nodes import Expr, Graph, reachable
-from gradcli.ops import looping
-from gradcli.ops.arrays.shapes import numpy_index
+from gradcli.ops import axes
+from gradcli.ops.axes import numbered, numpy_index, sources
 from gradcli.ops.elementwise import arithmetic
 from gradcli.ops.spec import Op
 from gradcli.ops.text import ATOM, BINDING, SUM, UNARY, Piece
@@ -117,10 +117,10 @@ class _Indices(Indices):
         super().__init__()
         self.graph = graph
 
-    def folded(self, view: View, fold: looping.Fold, axis: Any, keepdims: bool) -> View:
+    def folded(self, view: View, fold: axes.Fold, axis: Any, keepdims: bool) -> View:
         repeated = [place for place in view.places if place is not None and place.same not in view.item.axes]
         gone = axes_of(axis, len(view.places))
-        if not repeated or fold is not looping.SUM:
+        if not repeated or fold is not axes.SUM:
             return super().folded(view, fold, axis, keepdims)
         places = tuple(None if i in gone else a for i, a in enumerate(view.places) if keepdims or i not in gone)
         over = [place.same for i, place in enumerate(view.places) if i in gone and place is not None]
@@ -146,21 +146,12 @@ def moves(node: Expr) -> tuple[np.ndarray, bool] | None:
     assert op is not None
     if op.outputs != 1 or len(node.operands) != 1:
         return None
-    if op.result == "same":
-        n = math.prod(node.operand.shape)
-        source = np.arange(n, dtype=np.float64).reshape(node.operand.shape)
-        try:
-            places = np.asarray(op.forward(source, **node.static)).ravel()
-        except (ValueError, TypeError, IndexError):
-            return None
-        whole = places.astype(np.int64)
-        if op.facts.linear and (np.asarray(op.forward(source + 1, **node.static)).ravel() == places + 1).all():
-            return whole, False
-        return None
+    if op.moves:
+        places = sources(op, [node.operand.shape], node.static).ravel() - 1
+        return None if -1 in places else (places, False)
     if "index" in node.static and "shape" in node.static and op.facts.linear:
-        shape = node.static["shape"]
-        places = np.arange(math.prod(shape)).reshape(shape)[numpy_index(node.static["index"])]
-        return np.broadcast_to(places, node.operand.shape).ravel().astype(np.int64), True
+        places = numbered(node.static["shape"])[numpy_index(node.static["index"])]
+        return np.broadcast_to(places, node.operand.shape).ravel(), True
     return None
 
 

@@ -1,7 +1,7 @@
 """Which entries of variables each entry of a result depends on: a reading of the graph in sets of entries.
 
 What an operation does with sets is read from its record: entry by entry it unites those of its operands, an operation on axes
-(`Loops.axes`) says what it adds up, what is linear shows where it moves entries by moving labels, and of an ``axis`` entries along it mix.
+(`Loops.axes`) says what it adds up, what moves entries shows where by moving their numbers, and of an ``axis`` entries along it mix.
 Of everything else each entry may depend on all. So a pattern is that of the derivative, or has more entries.
 """
 
@@ -14,13 +14,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.errors import GradcliError
 from gradcli.graph.interpret import Domain, forward, interpret
 from gradcli.graph.nodes import Expr, reachable
-from gradcli.ops.looping import Fold
+from gradcli.ops.axes import Arrays, Fold, NoLoop, sources
 from gradcli.ops.reductions.carried import reduced
 from gradcli.ops.spec import Op
-from gradcli.ops.writing import axes_of
+from gradcli.ops.writing import Shape, axes_of
 
 # -- Patterns of matrices, and sets of entries by numbers: many entries of a graph's nodes depend
 # on one and the same set.
@@ -288,7 +287,6 @@ def _count(colors: np.ndarray) -> int:
 
 
 _PRODUCTS = 4_000_000  # entries that are multiplied in a sum of products: more are taken for a dense product
-_LABEL = 2.0**51  # labels lie between this and its double, so that neither a sum nor a difference of two is one
 
 
 def dependence(roots: Sequence[Expr], variables: Sequence[Expr]) -> Pattern:
@@ -330,7 +328,7 @@ class Dependence(Domain[Any]):
             return None
         if op.elementwise:
             return np.broadcast_to(reduce(self.sets.both, [operands[i] for i in moving]), node.shape)
-        for reading in (self._by_axes, self._by_parts, self._moved, self._gathered, self._by_axis, self._by_batch):
+        for reading in (self._by_axes, self._by_parts, self._moved, self._by_axis, self._by_batch):
             found = reading(node, op, operands)
             if found is not None:
                 return found
@@ -358,7 +356,7 @@ class Dependence(Domain[Any]):
         ]
         try:
             found = op.loops.axes(Along(self.sets), *views, **node.static)
-        except _NoLoop:
+        except NoLoop:
             return None
         return found if found.shape == node.shape else None
 
@@ -372,47 +370,12 @@ class Dependence(Domain[Any]):
         return None if node in order else interpret(order, self, known)[made]  # itself, where its parts take no less
 
     def _moved(self, node: Expr, op: Op, operands: Sequence[Any]) -> Any:
-        """Each entry of a result is one of an operand's, or nothing: a linear operation shows so by what it does with labels.
-
-        What chooses entries has to be known.
-        """
-        if not op.facts.linear or op.outputs > 1:
+        """Each entry of a result is one of an operand's, or nothing."""
+        if not op.moves:
             return None
-        indices = _known_indices(node, op)
-        if indices is None:
-            return None
-        sizes = [0 if o is None or o in indices else int(np.prod(o.shape)) for o in node.operands]
-        labels = _labels(sum(sizes))
-        ends = np.cumsum(sizes)
-        given = [
-            None if o is None else indices[o] if o in indices else labels[end - size : end].reshape(o.shape)[()]
-            for o, size, end in zip(node.operands, sizes, ends, strict=True)
-        ]
-        try:
-            moved = op.forward(*given, **node.static)
-        except (GradcliError, ValueError, TypeError, IndexError, ArithmeticError):
-            return None  # labels are no values for it
-        places = _places(moved, labels)
-        if places is None:
-            return None
-        numbers = [0 if x is None else x for x in operands]
-        flat = [np.broadcast_to(x, () if o is None else o.shape).ravel() for o, x in zip(node.operands, numbers, strict=True)]
-        return np.concatenate([[0], *[x for x, size in zip(flat, sizes, strict=True) if size]]).astype(int)[places]
-
-    def _gathered(self, node: Expr, op: Op, operands: Sequence[Any]) -> Any:
-        """Each entry of the operand goes to one of the result: what flows back are labels that only moved."""
-        if not op.facts.linear or op.outputs > 1 or len(node.operands) != 1 or op.vjp is None:
-            return None
-        (x,) = node.operands
-        assert x is not None
-        labels = _labels(int(np.prod(node.shape))).reshape(node.shape)[()]
-        (back,) = op.vjp((True,), labels, np.zeros(node.shape)[()], np.zeros(x.shape)[()], **node.static)
-        places = None if back is None else _places(np.broadcast_to(back, x.shape), labels)
-        if places is None:
-            return None
-        taken = places.ravel() > 0
-        found = self.sets.gathered(places.ravel()[taken] - 1, operands[0].ravel()[taken], labels.size)
-        return found.reshape(node.shape)
+        shapes = [o.shape for o in node.operands if o is not None]
+        numbers = [np.zeros(shape, int) if x is None else x for x, shape in zip(operands, shapes, strict=True)]
+        return np.concatenate([[0], *(x.ravel() for x in numbers)])[sources(op, shapes, node.static)]
 
     def _by_axis(self, node: Expr, op: Op, operands: Sequence[Any]) -> Any:
         """Entries mix along an axis only, which is reduced or stays."""
@@ -465,16 +428,11 @@ def _known_indices(node: Expr, op: Op) -> Mapping[Expr, Any] | None:
     return {index: table[index] for index in indices}
 
 
-class _NoLoop(Exception):
-    """What a record says of its operation is not about sets of entries here."""
-
-
-class Along:
-    """What records describe operations on axes with (`gradcli.ops.looping`), on arrays of sets."""
-
-    NoLoop = _NoLoop
+class Along(Arrays):
+    """What records describe operations on axes with (`gradcli.ops.axes`), on arrays of sets."""
 
     def __init__(self, sets: Sets) -> None:
+        super().__init__()
         self.sets = sets
 
     def folded(self, x: np.ndarray, fold: Fold, axis: Any, keepdims: bool) -> np.ndarray:
@@ -482,51 +440,10 @@ class Along:
         found = self.sets.along(x, gone)
         return found if keepdims else found.reshape([n for i, n in enumerate(x.shape) if i not in gone])
 
-    def arranged(self, x: np.ndarray, order: Sequence[int | None]) -> np.ndarray:
-        kept = [place for place in order if place is not None]
-        if any(x.shape[place] != 1 for place in range(x.ndim) if place not in kept):
-            raise _NoLoop
-        moved = x.transpose(*kept, *(place for place in range(x.ndim) if place not in kept))
-        return moved.reshape([1 if place is None else x.shape[place] for place in order])
-
-    def reshaped(self, x: np.ndarray, shape: Sequence[int]) -> np.ndarray:
-        return x.reshape(shape)
-
-    def repeated(self, x: np.ndarray, shape: Sequence[int]) -> np.ndarray:
-        return np.broadcast_to(x, shape)
-
     def product(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         if math.prod(np.broadcast_shapes(x.shape, y.shape)) > _PRODUCTS:
-            raise _NoLoop
+            raise NoLoop
         return self.sets.both(x, y)
 
-    def picked(self, x: np.ndarray, index: np.ndarray, axis: int) -> np.ndarray:
-        if x.ndim != index.ndim or any(n != m for i, (n, m) in enumerate(zip(x.shape, index.shape, strict=True)) if i != axis % x.ndim):
-            raise _NoLoop
-        found: np.ndarray = np.take_along_axis(x, index, axis)
-        return found
-
-    def put(self, x: np.ndarray, index: np.ndarray, axis: int, extent: int) -> np.ndarray:
-        if x.shape != index.shape:
-            raise _NoLoop
-        shape = (*x.shape[: axis % x.ndim], extent, *x.shape[axis % x.ndim + 1 :])
-        places = np.take_along_axis(np.arange(math.prod(shape)).reshape(shape), index, axis)
-        return self.sets.gathered(places, x, math.prod(shape)).reshape(shape)
-
-
-def _labels(count: int) -> np.ndarray:
-    """Floats that are told apart, in no order that a sum of some could meet."""
-    found: np.ndarray = np.unique(np.random.default_rng(0).integers(0, int(_LABEL), 2 * count + 8))[::2][:count] + _LABEL
-    return found
-
-
-def _places(moved: Any, labels: np.ndarray) -> np.ndarray | None:
-    """The places of labels, counted from 1, and 0 for zeros; None if there is anything else."""
-    moved, known = np.asarray(moved), labels.ravel()
-    found = np.minimum(np.searchsorted(known, moved), max(known.size - 1, 0))
-    if known.size == 0:
-        return None if moved.any() else np.zeros(moved.shape, int)
-    zero = moved == 0
-    if not (zero | (known[found] == moved)).all():
-        return None
-    return np.where(zero, 0, found + 1)
+    def _added(self, x: np.ndarray, places: np.ndarray, shape: Shape) -> np.ndarray:
+        return self.sets.gathered(places, np.broadcast_to(x, places.shape), math.prod(shape)).reshape(shape)

@@ -22,8 +22,9 @@ from gradcli.language.indexing import index_of
 from gradcli.language.names import Thing
 from gradcli.language.scope import Builder, Routine, routines
 from gradcli.ops.arrays import shapes
-from gradcli.ops.arrays.gathering_and_scattering import mixed, numbered
-from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, numpy_index, reshape, scatter_add
+from gradcli.ops.arrays.gathering_and_scattering import mixed
+from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, reshape, scatter_add
+from gradcli.ops.axes import numbered, numpy_index
 from gradcli.ops.calling.prefixes import NUMPY, TORCH, DType
 from gradcli.ops.elementwise import bounds
 from gradcli.ops.structure import detach

@@ -6,10 +6,13 @@ chunks have in common), and the static parameters. `layout` has what follows fro
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from numpy import broadcast_shapes, ndarray
+
+from gradcli.ops.axes import Fold, NoLoop
 from gradcli.ops.fixed import Fixed
 from gradcli.ops.writing import Shape, axes_of
 
@@ -47,12 +50,14 @@ def layout(op: Op, out: Shape, shapes: Sequence[Shape | None], cuts: Cuts, stati
     present = [(shape, cut) for shape, cut in zip(shapes, cuts, strict=True) if shape is not None]
     given, places = [shape for shape, _ in present], [cut for _, cut in present]
     if op.elementwise:
-        return entries(op.name, out, given, places)
+        return Found(entries(op.name, present))
     if op.loops.cut is not None:
         found: Found = op.loops.cut(out, given, places, **static)
         return found
-    if op.facts.folds:
-        return _reduced(op.facts.folds, given, places, **static)
+    if op.loops.axes is not None:
+        return _by_axes(op, out, [Cut(*pair) for pair in present], static)
+    if op.rewriting.unchanged:
+        return as_it_is(out, given, places)
     if op.core_dims is not None and len(present) == len(shapes):
         return _behind(op.name, op.core_dims, given, places)
     if "axis" in op.static:
@@ -71,17 +76,87 @@ def _only(cuts: Cuts) -> int:
     return cut
 
 
-def entries(name: str, out: Shape, shapes: Shapes, cuts: Cuts) -> Found:
-    """Of an operation on entries: axes are aligned at their ends."""
-    places = [cut - len(shape) for shape, cut in zip(shapes, cuts, strict=True) if cut is not None]
-    return Found(len(out) + _same(places, name))
+class Cut(NamedTuple):
+    """An array of a shape, and its axis that is cut; None if all chunks have it in common."""
+
+    shape: Shape
+    axis: int | None
 
 
-def _reduced(fold: str, shapes: Shapes, cuts: Cuts, axis: Any, keepdims: bool) -> Found:
-    cut, axes = _only(cuts), axes_of(axis, len(shapes[0]))
-    if cut in axes:
-        return Found(None, fold)
-    return Found(cut if keepdims else cut - sum(axis < cut for axis in axes))
+def entries(name: str, arrays: Iterable[tuple[Shape, int | None]]) -> int | None:
+    """The axis that is cut of an operation on entries: axes are aligned at their ends."""
+    arrays = list(arrays)
+    places = [cut - len(shape) for shape, cut in arrays if cut is not None]
+    return max(len(shape) for shape, _ in arrays) + _same(places, name) if places else None
+
+
+def _by_axes(op: Op, out: Shape, operands: Sequence[Cut], static: Mapping[str, Any]) -> Found:
+    m = Chunks(op.name, out)
+    assert op.loops.axes is not None
+    try:
+        found: Cut = op.loops.axes(m, *operands, **static)
+    except NoLoop:
+        raise Uncut(f"{op.name} needs all chunks at once") from None
+    return Found(found.axis, m.fold)
+
+
+class Chunks:
+    """The reading of axes (axes.py) that follows the one that is cut, and notes by which fold chunks come together."""
+
+    def __init__(self, name: str, out: Shape) -> None:
+        self.name, self.out, self.fold = name, out, ""
+
+    def arranged(self, x: Cut, order: Iterable[int | None]) -> Cut:
+        places = list(order)
+        shape = tuple(1 if place is None else x.shape[place] for place in places)
+        return Cut(shape, None if x.axis is None else places.index(x.axis))
+
+    def reshaped(self, x: Cut, shape: Shape) -> Cut:
+        """The axis stays one where as many entries stand before it."""
+        if x.axis is None:
+            return Cut(shape, None)
+        for axis, extent in enumerate(shape):
+            if extent == x.shape[x.axis] and prod(shape[:axis]) == prod(x.shape[: x.axis]):
+                return Cut(shape, axis)
+        raise Uncut(f"reshape to {shape} takes the axis apart that is cut")
+
+    def repeated(self, x: Cut, shape: Shape) -> Cut:
+        return Cut(shape, None if x.axis is None else len(shape) - len(x.shape) + x.axis)
+
+    def folded(self, x: Cut, fold: Fold, axis: Any, keepdims: bool) -> Cut:
+        axes = axes_of(axis, len(x.shape))
+        shape = tuple(1 if i in axes else n for i, n in enumerate(x.shape) if keepdims or i not in axes)
+        if x.axis is None:
+            return Cut(shape, None)
+        if x.axis in axes:
+            self.fold = fold.name
+            return Cut(shape, None)
+        return Cut(shape, x.axis if keepdims else x.axis - sum(gone < x.axis for gone in axes))
+
+    def product(self, x: Cut, y: Cut) -> Cut:
+        return Cut(broadcast_shapes(x.shape, y.shape), entries(self.name, (x, y)))
+
+    def chosen(self, x: Cut, index: Sequence[Any]) -> Cut:
+        """A subscript that leaves the axis whole."""
+        place = _places(index, len(x.shape))[_only([x.axis])]
+        if place is None:
+            raise Uncut(_PICKED)
+        return Cut(self.out, place)
+
+    def added(self, x: Cut, index: Sequence[Any], shape: Shape) -> Cut:
+        places = _places(index, len(shape))
+        if x.axis not in places:
+            raise Uncut(_PICKED)
+        return Cut(shape, places.index(x.axis))
+
+    def picked(self, x: Cut, index: Cut, axis: int) -> Cut:
+        return self.put(x, index, axis, index.shape)
+
+    def put(self, x: Cut, index: Cut, axis: int, shape: Shape) -> Cut:
+        place = entries(self.name, (x, index))
+        if place in axes_of(axis, len(shape)):
+            raise Uncut(f"{self.name} goes along the axis that is cut")
+        return Cut(shape, place)
 
 
 def _along(name: str, out: Shape, shapes: Shapes, cuts: Cuts, axis: Any) -> Found:
@@ -112,40 +187,6 @@ def as_it_is(out: Shape, shapes: Shapes, cuts: Cuts, **_: Any) -> Found:
     return Found(_only(cuts))
 
 
-def summed_to(out: Shape, shapes: Shapes, cuts: Cuts, shape: Shape) -> Found:
-    """Of sums over what broadcasting would have repeated."""
-    place = _only(cuts) - len(shapes[0])
-    gone = -place > len(out) or out[place] != shapes[0][place]
-    return Found(None, "add") if gone else Found(len(out) + place)
-
-
-def repeated(out: Shape, shapes: Shapes, cuts: Cuts, shape: Shape) -> Found:
-    """Of entries repeated along axes in front."""
-    return Found(len(out) - len(shapes[0]) + _only(cuts))
-
-
-def reshaped(out: Shape, shapes: Shapes, cuts: Cuts, shape: Shape) -> Found:
-    """The axis stays one where as many entries stand before it."""
-    cut, old = _only(cuts), shapes[0]
-    for axis, extent in enumerate(out):
-        if extent == old[cut] and prod(out[:axis]) == prod(old[:cut]):
-            return Found(axis)
-    raise Uncut(f"reshape to {out} takes the axis apart that is cut")
-
-
-def transposed(out: Shape, shapes: Shapes, cuts: Cuts, axes: Sequence[int] | None) -> Found:
-    """Of axes in another order."""
-    rank = len(out)
-    order = range(rank)[::-1] if axes is None else [axis % rank for axis in axes]
-    return Found(list(order).index(_only(cuts)))
-
-
-def exchanged(out: Shape, shapes: Shapes, cuts: Cuts, axis1: int, axis2: int) -> Found:
-    """Of two axes that change places."""
-    cut, one, other = _only(cuts), axis1 % len(out), axis2 % len(out)
-    return Found({one: other, other: one}.get(cut, cut))
-
-
 def _places(index: Sequence[Any], rank: int) -> list[int | None]:
     """For each axis of an array, that of its subscripted result which has all of its entries in their order; None if there is none."""
     if any(part is Ellipsis for part in index) or sum(hasattr(part, "array") for part in index) > 1:
@@ -156,32 +197,16 @@ def _places(index: Sequence[Any], rank: int) -> list[int | None]:
         if part is None:
             at += 1
             continue
-        array = getattr(part, "array", None)
+        array = part if isinstance(part, ndarray) else getattr(part, "array", None)
         if array is not None and array.dtype == bool:
             raise Uncut("a subscript by a mask needs all chunks at once")
-        found.append(at if part == _WHOLE else None)
+        found.append(at if array is None and part == _WHOLE else None)
         at += array.ndim if array is not None else isinstance(part, tuple)
     found += range(at, at + rank - len(found))
     return found
 
 
 _PICKED = "a subscript takes entries along the axis that is cut"
-
-
-def indexed(out: Shape, shapes: Shapes, cuts: Cuts, index: Sequence[Any]) -> Found:
-    """Of a subscript that leaves the axis whole."""
-    place = _places(index, len(shapes[0]))[_only(cuts)]
-    if place is None:
-        raise Uncut(_PICKED)
-    return Found(place)
-
-
-def unindexed(out: Shape, shapes: Shapes, cuts: Cuts, index: Sequence[Any], shape: Shape) -> Found:
-    """The way back."""
-    places = _places(index, len(out))
-    if _only(cuts) not in places:
-        raise Uncut(_PICKED)
-    return Found(places.index(_only(cuts)))
 
 
 # -- entries that go from chunk to chunk ---------------------------------------------------------------------------------
@@ -225,42 +250,6 @@ def stacked(out: Shape, shapes: Shapes, cuts: Cuts, axis: int) -> Found:
     """Of arrays along a new axis."""
     cut = _same([cut for cut in cuts if cut is not None], "stack")
     return Found(cut + (cut >= axis % len(out)))
-
-
-def product(out: Shape, shapes: Shapes, cuts: Cuts) -> Found:
-    """Of x @ y, which sums over the last axis of x and the last but one of y, or the only one."""
-    x, y = map(len, shapes)
-    inner = x - 1, max(y - 2, 0)
-    summed = [cut == axis for cut, axis in zip(cuts, inner, strict=True)]
-    if any(summed):
-        if any(cut is not None and not over for cut, over in zip(cuts, summed, strict=True)):
-            raise Uncut("a product of matrices meets arrays that are cut along different axes")
-        return Found(None, "add")
-    of_x, of_y = cuts
-    if of_x is not None and of_y is not None:
-        if min(x, y) < 3 or max(of_x - x, of_y - y) >= -2:
-            raise Uncut("a product of two matrices that are cut, but not along the axis that is summed over, needs all chunks at once")
-        return Found(len(out) + _same([of_x - x, of_y - y], "a product of matrices"))
-    if of_x is not None:
-        return Found(len(out) - (x - of_x - (y == 1)))
-    assert of_y is not None
-    return Found(len(out) - (y - of_y - (x == 1 and of_y < y - 2)))
-
-
-def dot(out: Shape, shapes: Shapes, cuts: Cuts) -> Found:
-    """Of NumPy's dot where it is a matrix product, or a product with a number."""
-    if not all(shapes):
-        return entries("dot", out, shapes, cuts)
-    if max(map(len, shapes)) > 2:
-        raise Uncut("dot of arrays with more than two axes needs all chunks at once")
-    return product(out, shapes, cuts)
-
-
-def table_of_products(out: Shape, shapes: Shapes, cuts: Cuts) -> Found:
-    """Of all products of entries of two vectors."""
-    if None not in cuts:
-        raise Uncut("outer of two arrays that are cut needs all chunks at once")
-    return Found(0 if cuts[0] is not None else 1)
 
 
 def contracted(out: Shape, shapes: Shapes, cuts: Cuts, subscripts: str) -> Found:

@@ -64,7 +64,6 @@ class Facts(Fixed):
     moderate   whether a smooth function is of moderate size wherever its operands are: a zero times it is zero
     constant   ``constant(*operands)``, None for those that vary: whether the others are such that the result does not
     commutes   whether its two operands may change places
-    folds      the operation of two operands by which a reduction puts its entries together
     parity     "odd" or "even": of -x it is the opposite of that of x, or the same
     uncertified
                where the reference, evaluated in balls, is no enclosure of the true value, in words; empty where it always is one
@@ -85,7 +84,6 @@ class Facts(Fixed):
     moderate: bool = False
     constant: Function | None = None
     commutes: bool = False
-    folds: str = ""
     parity: str = ""
     uncertified: str = ""
     work: Function | None = None

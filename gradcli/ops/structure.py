@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import EvaluationError
-from gradcli.ops.arrays.extended import AS_IT_IS
-from gradcli.ops.arrays.shapes import behind, getitem, numpy_index, reshape
+from gradcli.ops.arrays.shapes import behind, getitem, reshape
+from gradcli.ops.axes import numpy_index
 from gradcli.ops.carrying import steady
 from gradcli.ops.constants import number_of
 from gradcli.ops.cutting import as_it_is
-from gradcli.ops.extended import LONG_DOUBLE, Entrywise, Linear, Whole
+from gradcli.ops.extended import LONG_DOUBLE, Entrywise, Linear
 from gradcli.ops.registry import elementwise, structural
 from gradcli.ops.spec import Op
 from gradcli.ops.writing import witness
@@ -25,15 +25,15 @@ def _same(x: Any, **_: Any) -> Any:
 alias = structural(
     "alias", "x", _same, witness("moving.same"), vjp=lambda wanted, cotangent, out, x, name, serial: (cotangent,),
     shape=lambda old, name, serial: old, static={"name": "", "serial": 0}, linear=True, integral=True, result="same", public=False,
-    ulps=0, extended=AS_IT_IS,
+    ulps=0,
     doc="x under a name and an identity of its own, so that something can be differentiated with respect to it.", unchanged=True,
-    transparent=True, simpler=lambda out, x, name, serial: x, cut=as_it_is,
+    transparent=True, simpler=lambda out, x, name, serial: x,
 )  # fmt: skip
 detach: Op = structural(
     "detach", "x", _same, witness("moving.same"), vjp=lambda wanted, cotangent, out, x: (None,), shape=lambda old: old, result="same",
     integral=True, ulps=0, extended=Linear(lambda cotangent, x: (None,)), aliases=("stop_gradient", "lax.stop_gradient"),
     doc="x as a constant: no gradient flows through it.", unchanged=True, simpler=lambda out, x: out, examples=("x*detach(x)",),
-    shares="alias", batched=lambda lead, x: detach(x), cut=as_it_is,
+    shares="alias", batched=lambda lead, x: detach(x),
 )  # fmt: skip
 output = structural(
     "output", "x", lambda x, place: x[place], lambda m, x, place: x[place],
@@ -45,7 +45,7 @@ output = structural(
 derivative = structural(
     "derivative", "x", lambda x, of: x, witness("moving.same"), vjp=lambda wanted, cotangent, out, x, of: (cotangent,),
     shape=lambda old, of: old, static={"of": None}, linear=True, public=False, ulps=0,
-    unchanged=True, transparent=True, simpler=lambda out, x, of: x, cut=as_it_is,
+    unchanged=True, transparent=True, simpler=lambda out, x, of: x,
     doc="A derivative that the engine's rules have expanded, together with its definition.",
 )  # fmt: skip
 
@@ -75,8 +75,8 @@ def _clone(x: Any) -> Any:
 
 clone: Op = structural(
     "clone", "x", _clone, witness("moving.same"), vjp=lambda wanted, cotangent, out, x: (cotangent,), shape=lambda old: old, linear=True,
-    result="same", public=False, ulps=0, unchanged=True, extended=Whole("moving.COPY"), doc="A copy of x.",
-    batched=lambda lead, x: clone(x), cut=as_it_is,
+    result="same", public=False, ulps=0, unchanged=True, doc="A copy of x.",
+    batched=lambda lead, x: clone(x),
 )  # fmt: skip
 
 
@@ -104,7 +104,7 @@ overwrite: Op = structural(
     "overwrite", "base new", _overwrite, witness("moving.overwrite"),
     vjp=_overwrite_vjp, shape=lambda base, new, index: base, static={"index": ()}, linear=True,
     public=False, ulps=0, backward="IndexPut", batched=_overwrite_on_batch,
-    extended=Whole("moving.OVERWRITTEN"), doc="The base with new entries at an index.",
+    doc="The base with new entries at an index.",
 )  # fmt: skip
 
 
@@ -117,7 +117,8 @@ def _to_int(x: Any) -> Any:
 
 
 to_int = elementwise(
-    "to_int", "x", _to_int, lambda m, x: x, None, kind="flat", result="int", public=False, ulps=0, extended=Whole("moving.WHOLE_NUMBERS"),
+    "to_int", "x", _to_int, lambda m, x: x, None, kind="flat", result="int", public=False, ulps=0,
+    extended=Entrywise((None,), value=lambda x: np.rint(x).astype(np.int64)),
     doc="Whole numbers by which entries are addressed: class labels, indices.",
     numpy="np.asarray({0}, np.int64)",
     torch="torch.as_tensor({0}).to(torch.int64)",

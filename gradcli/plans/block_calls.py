@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from gradcli.graph.nodes import Expr
+from gradcli.ops.axes import PRODUCT, SUM
 from gradcli.ops.calling.inputs import BOOL, numpy_dtype
 from gradcli.ops.elementwise import arithmetic, trigonometric
-from gradcli.ops.looping import PRODUCT, SUM
 from gradcli.plans import sines
 from gradcli.plans.blocks import Block
 from gradcli.plans.index_form import Axis, Item, fold_of, shape_along

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from gradcli.graph.nodes import Expr
+from gradcli.ops.axes import SUM
 from gradcli.ops.calling.inputs import FLOAT, numpy_dtype
 from gradcli.ops.counting import additions_of
 from gradcli.ops.elementwise import arithmetic
-from gradcli.ops.looping import SUM
 from gradcli.ops.writing import Shape
 from gradcli.plans.index_form import Axis, Item, View, shape_along
 from gradcli.plans.nests import Nest

@@ -15,18 +15,14 @@ from typing import Any
 
 from gradcli.graph.interpret import Transcription, interpret
 from gradcli.graph.nodes import Expr, Graph
+from gradcli.ops.axes import SUM, Fold, NoLoop
 from gradcli.ops.calling.inputs import FLOAT
 from gradcli.ops.elementwise import arithmetic, exponential
-from gradcli.ops.looping import SUM, Fold
 from gradcli.ops.nn.likelihoods import class_labels
 from gradcli.ops.reductions.carried import reduced
 from gradcli.ops.spec import Op
 from gradcli.ops.writing import Shape, axes_of
 from gradcli.plans.backend import over_threshold
-
-
-class NoLoop(Exception):
-    """An operation, or this use of it, is none of entries and axes: it works on whole arrays."""
 
 
 class Axis:
@@ -154,8 +150,6 @@ def fold_of(item: Item) -> Fold:
 
 class Indices:
     """Makes items: what the records of operations describe themselves with (`Loops.axes`)."""
-
-    NoLoop = NoLoop
 
     def __init__(self) -> None:
         self.items: list[Item] = []  # in the order in which they were made: operands first
@@ -296,6 +290,19 @@ class Indices:
         """Entries times entries."""
         return self.map(arithmetic.mul, (x, y), {}, kind)
 
+    def chosen(self, view: View, index: tuple[Any, ...]) -> View:
+        """x[:, None] and its like: new axes of one entry."""
+        _refuse_parts(index)
+        places = iter(range(len(view.places)))
+        order = [None if part is None else next(places) for part in index]
+        return self.arranged(view, [*order, *places])
+
+    def added(self, view: View, index: tuple[Any, ...], shape: Shape) -> View:
+        """The way back."""
+        _refuse_parts(index)
+        old = [place for place, part in enumerate(index) if part is not None]
+        return self.arranged(view, [*old, *range(len(index), len(view.places))])
+
     # -- entries that whole numbers choose ------------------------------------------------------------------------
 
     def picked(self, view: View, index: View, axis: int) -> View:
@@ -329,9 +336,10 @@ class Indices:
             return self.map_items(item.op, [self.picked_item(o, axis, index) for o in item.operands], item.static, item.kind, item.present)
         raise NoLoop
 
-    def put(self, view: View, index: View, axis: int, extent: int) -> View:
+    def put(self, view: View, index: View, axis: int, shape: Shape) -> View:
         """Zeros along a new axis but for the place that an index says."""
         place = axes_of(axis, len(view.places))[0]
+        extent = shape[place]
         if index.places[place] is not None or view.places[place] is not None or extent == 1:
             raise NoLoop
         _refuse_unchecked(index.item, extent)
@@ -344,6 +352,12 @@ class Indices:
     def put_item(self, value: Item, index: Item, axis: Axis) -> Item:
         axes = dict.fromkeys([*value.axes, *index.axes, axis])
         return self._new(Item("put", axes, value.kind, operands=(value, index), over=(axis,)))
+
+
+def _refuse_parts(index: tuple[Any, ...]) -> None:
+    """Raise NoLoop for an index that does not take all entries."""
+    if any(part is not None and part != (None, None, None) for part in index):
+        raise NoLoop
 
 
 def _refuse_unchecked(index: Item, extent: int) -> None:

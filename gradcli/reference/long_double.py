@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from gradcli.graph.interpret import Domain, interpret
 from gradcli.graph.nodes import Expr, constant_value, reachable
 from gradcli.graph.transforms import Derivation, definition_order
+from gradcli.ops.axes import NoLoop, moved, summed
 from gradcli.ops.calling.inputs import numpy_dtype
 from gradcli.ops.constants import Constant
 from gradcli.ops.extended import LONG_DOUBLE, WIDER, Entrywise, Linear, Mixed, NotCovered, Reduced, Whole
@@ -52,14 +53,10 @@ def back(node: Expr, op: Op, adjoint: Any, out: Any, operands: list[Any], wanted
 def _pulled(node: Expr, op: Op, adjoint: Any, out: Any, operands: list[Any], wanted: Sequence[bool]) -> Parts:
     """Return what a node's cotangent is to its operands, each with the error of this and all later steps."""
     match op.extended:
+        case None if not op.elementwise and op.outputs == 1:
+            return _linear(_movement(op, operands, node.static)[1], adjoint, operands)
         case Linear() as rule:
-            slope, error, live = adjoint
-            slopes, flows = (rule.pull(part, *operands, **node.static) for part in (slope, live))
-            if _common_entry(error) == 0:
-                errors = [None if s is None else _everywhere(0.0, o) for s, o in zip(slopes, operands, strict=True)]
-            else:
-                errors = rule.pull(error, *operands, **node.static)
-            return [None if s is None else (s, e, f) for s, e, f in zip(slopes, errors, flows, strict=True)]
+            return _linear(lambda part: rule.pull(part, *operands, **node.static), adjoint, operands)
         case Reduced() as rule:
             x, axes, _ = reduced = along(node, operands)
             _, slope, size = rule.slopes(*reduced)
@@ -83,6 +80,25 @@ def _pulled(node: Expr, op: Op, adjoint: Any, out: Any, operands: list[Any], wan
         if op.kind == "flat"
         else _by_entries(op, adjoint, *slopes_of_entries(op, out, operands, node.static, wanted))
     )
+
+
+def _movement(op: Op, operands: list[Any], static: Mapping[str, Any]) -> tuple[Any, Callable[[Any], Sequence[Any]]]:
+    """Return what an operation makes of its operands that moves or adds entries, and the way back. Raises Unsupported for others."""
+    try:
+        return moved(op, operands, static)
+    except NoLoop:
+        raise Unsupported(f"{op.name} of so many entries") from None
+
+
+def _linear(pull: Callable[[Any], Sequence[Any]], adjoint: Part, operands: list[Any]) -> Parts:
+    """Cotangents, errors and what flows go back alike."""
+    slope, error, live = adjoint
+    slopes, flows = pull(slope), pull(live)
+    if _common_entry(error) == 0:
+        errors: Sequence[Any] = [None if s is None else _everywhere(0.0, o) for s, o in zip(slopes, operands, strict=True)]
+    else:
+        errors = pull(error)
+    return [None if s is None else (s, e, f) for s, e, f in zip(slopes, errors, flows, strict=True)]
 
 
 def _whole(rule: Whole, static: Mapping[str, Any], adjoint: Any, out: Any, operands: list[Any]) -> Parts:
@@ -164,18 +180,6 @@ def _by_entries(op: Op, adjoint: Part, slopes: list[Any], sizes: list[Any]) -> P
 def _common_entry(array: Any) -> float | None:
     """The number that all entries are, where that is seen at once."""
     return float(array.flat[0]) if array.size and not any(array.strides) else None
-
-
-def summed(part: Any, shape: tuple[int, ...]) -> Any:
-    """Summed to the shape that broadcasting started from."""
-    part = np.asarray(part)
-    if part.shape == shape:
-        return part
-    lead = part.ndim - len(shape)
-    if lead < 0:
-        return np.broadcast_to(part, shape)
-    axes = tuple(range(lead)) + tuple(lead + i for i, n in enumerate(shape) if n == 1 and part.shape[lead + i] != 1)
-    return part.sum(axis=axes).reshape(shape)
 
 
 # -- The reference for arrays of millions of entries: whole arrays in long double, by sums and
@@ -317,9 +321,9 @@ class LongDoubles(Domain[Any]):
                 return rule.value(*operands, **node.static, **asked)
             if op.elementwise:
                 return on_entries(op, operands, node.static)
+            return op.forward(*operands, **node.static) if rule is not None else _movement(op, operands, node.static)[0]
         except NotCovered as missing:
             raise Unsupported(str(missing)) from None
-        raise Unsupported(f"{op.name} of so many entries")
 
 
 def _long(constant: Constant) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ShapeError
-from gradcli.ops import looping
+from gradcli.ops import axes
 from gradcli.ops.elementwise.logic import equal, isnan, logical_and, logical_or, where
 from gradcli.ops.extended import Whole
 from gradcli.ops.facts import Kink
@@ -42,7 +42,7 @@ take_along: Op = structural(
     "take_along", "x index", _take_along, witness("moving.take_along"),
     vjp=lambda wanted, cotangent, out, x, index, axis: (add_along(cotangent, index, axis=axis, shape=x.shape), None),
     shape=_take_along_shape, static={"axis": -1}, indices=frozenset({"index"}), saves=("index",), result="same", ulps=0, carries=taken,
-    backward="Gather", extended=Whole("moving.TAKEN_ALONG"), axes=looping.picked,
+    backward="Gather", axes=axes.picked,
     doc="The entries at indices along an axis, an index for each entry of the result: out[i, j] = x[index[i, j], j].",
     numpy=lambda shapes, axis: f"np.take_along_axis({{0}}, {{1}}, {axis})" if fits_along(shapes, axis) else "",
     torch=lambda shapes, axis: f"torch.take_along_dim({{0}}, {{1:atom}} % {shapes[0][axis]}, {axis})" if fits_along(shapes, axis) else "",
@@ -61,7 +61,7 @@ add_along: Op = structural(
     vjp=lambda wanted, cotangent, out, x, index, axis, shape: (take_along(cotangent, index, axis=axis), None),
     shape=lambda x, index, axis, shape: shape, static={"axis": -1, "shape": ()}, indices=frozenset({"index"}), saves=("index",),
     public=False, ulps=4, rounding="terms", carries=added,
-    axes=looping.put, extended=Whole("moving.ADDED_ALONG"), doc="Zeros with x added at indices along an axis: the transpose of take_along.",
+    axes=axes.put, doc="Zeros with x added at indices along an axis: the transpose of take_along.",
     numpy=lambda shapes, axis, shape: f"_add_along({{0}}, {{1}}, {axis}, {shape!r})",
 )  # fmt: skip
 
@@ -75,7 +75,7 @@ def _sources_along(index: Any, axis: int, shape: Shape) -> Any:
 sources_along: Op = structural(
     "sources_along", "index", _sources_along, witness("moving.sources_along"),
     shape=lambda index, axis, shape: shape, static={"axis": -1, "shape": ()}, indices=frozenset({"index"}), result="int", ulps=0,
-    extended=Whole("moving.SOURCES"), public=False,
+    public=False,
     doc="Where the entries come from when others are put to indices along an axis: their numbers among all those "
     "of the array and then all those put; of several put to one place, the last.",
 )  # fmt: skip
@@ -109,7 +109,7 @@ extreme_along: Op = structural(
     "extreme_along", "x source index", _extreme_along, witness("moving.extreme_along"), vjp=_extreme_along_vjp,
     shape=lambda x, source, index, axis, largest, include_self: x,
     static={"axis": -1, "largest": True, "include_self": True}, indices=frozenset({"index"}), saves=("x", "source", "index", "out"),
-    extended=Whole("moving.EXTREME_ALONG"), carries=extreme,
+    extended=Whole("running.EXTREME_ALONG"), carries=extreme,
     ulps=0, public=False, kinks=(Kink(lambda out: False, "several largest or smallest entries", "shared evenly among them"),),
     doc="The largest or smallest of an entry (if it is included) and of those put to its place along an axis.",
 )  # fmt: skip

@@ -12,7 +12,8 @@ from gradcli.ops.arrays.addressing import add_along, extreme_along, sources_alon
 from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.repeating_and_padding import rows_of
 from gradcli.ops.arrays.reshaping import at_least_1d, common_shape, inverse, permuted
-from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, numpy_index, reshape, scatter_add
+from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, reshape, scatter_add
+from gradcli.ops.axes import numbered, numpy_index
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.arithmetic import remainder
@@ -200,11 +201,6 @@ declare(TORCH, take=signature("take", "x, index"))
 
 
 REDUCTIONS = ("sum", "prod", "mean", "amin", "amax")
-
-
-def numbered(shape: Shape, start: int = 0) -> np.ndarray:
-    """The numbers of entries in order."""
-    return np.arange(start, start + math.prod(shape)).reshape(shape)
 
 
 def mixed(x: Any, source: Any, places: np.ndarray) -> Any:

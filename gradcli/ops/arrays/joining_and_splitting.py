@@ -11,7 +11,6 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, PlaceError, ShapeError
 from gradcli.ops import cutting
-from gradcli.ops.arrays import extended
 from gradcli.ops.arrays.reshaping import at_least_1d, atleast_2d, atleast_3d
 from gradcli.ops.arrays.shapes import ASKED, getitem, part_of, reshape
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
@@ -57,7 +56,7 @@ def _concatenate_vjp(wanted: Sequence[bool], cotangent: Any, out: Any, *arrays: 
 concatenate = structural(
     "concatenate", "*arrays", _concatenate, witness("moving.concatenate"), vjp=_concatenate_vjp,
     shape=_concatenate_shape, static={"axis": 0}, linear=True, result="same", aliases=("cat", "concat"), ulps=0,
-    integral=True, extended=extended.JOINED,
+    integral=True,
     doc="Arrays joined along an axis.", examples=("concatenate([x, y])",), backward="Cat",
     on_objects=True, across=cutting.turned,
     numpy=lambda shapes, axis: f"np.concatenate([{listed(shapes)}], {axis})",

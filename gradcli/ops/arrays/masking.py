@@ -8,14 +8,14 @@ import numpy as np
 
 from gradcli.errors import ShapeError
 from gradcli.ops.arrays.addressing import take_along
-from gradcli.ops.arrays.gathering_and_scattering import mixed, numbered
+from gradcli.ops.arrays.gathering_and_scattering import mixed
 from gradcli.ops.arrays.repeating_and_padding import ALL
 from gradcli.ops.arrays.reshaping import common_shape, inverse, matrices_last, on_diagonal, permuted
-from gradcli.ops.arrays.shapes import broadcast_to, numpy_index, reshape
+from gradcli.ops.arrays.shapes import broadcast_to, reshape
+from gradcli.ops.axes import numbered, numpy_index
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.logic import where
-from gradcli.ops.extended import Whole
 from gradcli.ops.facts import Function
 from gradcli.ops.reductions.sums import is_truth
 from gradcli.ops.registry import composite, structural
@@ -50,7 +50,6 @@ def _numbers(mask: Any) -> Any:
 
 numbers_of = structural(
     "numbers_of", "mask", _numbers, witness("moving.numbers_of"), shape=lambda mask: mask, result="int", ulps=0, public=False,
-    extended=Whole("moving.NUMBERS"),
     doc="The numbers of the true entries of a vector, in order; those of the others mean nothing.",
 )  # fmt: skip
 

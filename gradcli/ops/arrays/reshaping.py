@@ -13,7 +13,6 @@ from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, flip, getitem, 
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.logic import where
-from gradcli.ops.extended import Whole
 from gradcli.ops.facts import Function
 from gradcli.ops.registry import composite, structural
 from gradcli.ops.spec import REQUIRED, Op
@@ -293,7 +292,7 @@ roll: Op = structural(
     "roll", "x", _roll, witness("moving.roll"), shape=_roll_shape, static={"shift": REQUIRED, "axis": None}, linear=True,
     result="same", ulps=0, vjp=lambda wanted, cotangent, out, x, shift, axis: (roll(cotangent, shift=_back(shift), axis=axis),),
     doc="The entries moved along axes (in order, if there is no axis), those beyond the end to the start.",
-    extended=Whole("moving.ROLLED"), examples=("roll(x, 1)",), across=cutting.moved,
+    examples=("roll(x, 1)",), across=cutting.moved,
     numpy=lambda shapes, shift, axis: f"np.roll({{0}}, {shift!r}, {axis!r})",
 )  # fmt: skip
 
@@ -338,7 +337,7 @@ _flipped("fliplr", 1, "The columns in reverse order.")
 _flipped("flipud", 0, "The rows in reverse order.")
 
 
-def _triangle(name: str, forward: Function, keep: str, backward: str, form: str) -> Op:
+def _triangle(name: str, forward: Function, keep: str, backward: str) -> Op:
     def checked(x: Any, k: int) -> Any:
         if not np.ndim(x):
             raise ShapeError(f"{name} needs a matrix, not a number")
@@ -350,7 +349,7 @@ def _triangle(name: str, forward: Function, keep: str, backward: str, form: str)
 
     op: Op = structural(
         name, "x", checked, witness(f"moving.{name}"), vjp=lambda wanted, cotangent, out, x, k: (op(cotangent, k=k),),
-        shape=shape, static={"k": 0}, linear=True, result="same", ulps=0, extended=Whole(form),
+        shape=shape, static={"k": 0}, linear=True, result="same", ulps=0,
         batched=lambda lead, x, k: op(x, k=k) if len(x.shape) > len(lead) + 1 else None,
         doc=f"The entries on and {keep} the k-th diagonal of matrices, zeros elsewhere.", examples=(f"{name}(x)",),
         numpy=lambda shapes, k: f"np.{name}({{0}}, {k})", torch=lambda shapes, k: f"torch.{name}({{0}}, {k})" if len(shapes[0]) > 1 else "",
@@ -359,8 +358,8 @@ def _triangle(name: str, forward: Function, keep: str, backward: str, form: str)
     return op
 
 
-tril = _triangle("tril", np.tril, "below", "Tril", "moving.LOWER")
-triu = _triangle("triu", np.triu, "above", "Triu", "moving.UPPER")
+tril = _triangle("tril", np.tril, "below", "Tril")
+triu = _triangle("triu", np.triu, "above", "Triu")
 
 
 def on_diagonal(shape: Shape, offset: int) -> tuple[Any, ...]:

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.extended import Whole
 from gradcli.ops.registry import structural
 from gradcli.ops.spec import Op
 from gradcli.ops.writing import Shape, witness
@@ -93,7 +92,7 @@ def _as_strided_vjp(
 as_strided: Op = structural(
     "as_strided", "x", _as_strided, witness("moving.as_strided"), vjp=_as_strided_vjp,
     shape=lambda old, size, stride, offset, source: size, static={"size": (), "stride": (), "offset": 0, "source": ()}, linear=True,
-    integral=True, result="same", public=False, ulps=0, extended=Whole("moving.STRIDED"),
+    integral=True, result="same", public=False, ulps=0,
     doc="A region of the memory that x is laid out in.",
 )  # fmt: skip
 
@@ -109,7 +108,7 @@ def _scatter_vjp(
 as_strided_scatter: Op = structural(
     "as_strided_scatter", "base new", _scatter, witness("moving.as_strided_scatter"), vjp=_scatter_vjp,
     shape=lambda base, new, size, stride, offset, source: base, static={"size": (), "stride": (), "offset": 0, "source": ()},
-    linear=True, public=False, ulps=0, extended=Whole("moving.STRIDED_SCATTERED"),
+    linear=True, public=False, ulps=0,
     doc="The base with new entries in a region of the memory that it is laid out in.",
 )  # fmt: skip
 
@@ -120,10 +119,17 @@ def _sum_vjp(
     return (strided_sum(cotangent, shape=size, size=shape, stride=source, offset=-offset, source=stride),)
 
 
+def _summed_in_memory(m: Any, x: Any, shape: Shape, size: Shape, stride: Strides, offset: int, source: Strides) -> Any:
+    memory, origin = _memory(int, (shape, source, 0), (size, stride, offset))
+    places = np.arange(memory.size)
+    region = strided(places, size, stride, origin + offset if memory.size else 0)
+    return m.chosen(m.added(x, (region,), memory.shape), (strided(places, shape, source, origin),))
+
+
 strided_sum: Op = structural(
     "strided_sum", "x", _sum, witness("moving.strided_sum"),
     vjp=_sum_vjp,
     shape=lambda old, shape, size, stride, offset, source: shape,
     static={"shape": (), "size": (), "stride": (), "offset": 0, "source": ()}, linear=True, public=False, ulps=1, rounding="terms",
-    extended=Whole("moving.STRIDED_SUM"), doc="Zeros of a shape to which x is added in a region of the memory that they are laid out in.",
+    axes=_summed_in_memory, doc="Zeros of a shape to which x is added in a region of the memory that they are laid out in.",
 )  # fmt: skip

@@ -135,7 +135,7 @@ def _exchanges(p: Any, count: int) -> Any:
 
 exchanges = structural(
     "exchanges", "p", _exchanges, witness("factors.exchanges"), shape=lambda p, count: (*p[:-2], count),
-    static={"count": REQUIRED}, result="int", public=False, ulps=0, extended=Whole("moving.EXCHANGES"),
+    static={"count": REQUIRED}, result="int", public=False, ulps=0,
     doc="LAPACK's pivots of a permutation matrix: the row that each row was exchanged with in turn, counting from 1.",
 )  # fmt: skip
 
@@ -156,7 +156,7 @@ def _permutation(pivots: Any, n: int) -> Any:
 permutation = structural(
     "permutation", "pivots", _permutation, witness("factors.permutation"),
     shape=lambda pivots, n: (*pivots[:-1], n, n), static={"n": REQUIRED}, indices=frozenset({"pivots"}), result="bool", public=False,
-    ulps=0, extended=Whole("moving.PERMUTATION"), doc="Where the permutation matrix of LAPACK's pivots has its ones.",
+    ulps=0, doc="Where the permutation matrix of LAPACK's pivots has its ones.",
 )  # fmt: skip
 
 

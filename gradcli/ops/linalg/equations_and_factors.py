@@ -14,7 +14,7 @@ from gradcli.ops.arrays.shapes import broadcast_to, reshape, transpose
 from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.domains import given
-from gradcli.ops.extended import Whole
+from gradcli.ops.extended import Linear, Whole
 from gradcli.ops.linalg import perturbation
 from gradcli.ops.linalg.matrices import (
     as_column,
@@ -166,7 +166,7 @@ read: Op = structural(
     "read", "x", _read, witness("factors.read"), shape=lambda x, upper, mirrored: x,
     vjp=lambda wanted, cotangent, out, x, upper, mirrored: (cotangent,), static={"upper": False, "mirrored": False}, public=False,
     ulps=0, batched=lambda lead, x, upper, mirrored: read(x, upper=upper, mirrored=mirrored),
-    extended=Whole("moving.READ"),
+    extended=Linear(lambda cotangent, x, **_: (cotangent,)),
     doc="A matrix of which one triangle is read, the other being zero or its mirror image; with the gradient of a matrix of "
     "which all entries are.",
     carries=lambda m, out, x, e, **_: m.at(m.filled(e, x)),

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
-from gradcli.ops import cutting, looping, pytorch
+from gradcli.ops import axes, pytorch
 from gradcli.ops.arrays.joining_and_splitting import concatenate
+from gradcli.ops.arrays.reshaping import matrices_last, on_diagonal
 from gradcli.ops.arrays.shapes import getitem, reshape, swapaxes, transpose
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
@@ -101,7 +102,7 @@ matmul: Op = structural(
     workspace=_none, extended=Whole("products.MATMUL"), operator="matmul",
     backward=pytorch.node_of_matmul, one_dtype=True, infix="@",
     latex=Form("{x:term} {y:power}", TERM), algebra="matrix product", adds="products", on_objects=True,
-    carries=multilinear, axes=looping.matrix_product, cut=cutting.product,
+    carries=multilinear, axes=axes.matrix_product,
     numpy="({0:term} @ {1:power})",
 )  # fmt: skip
 
@@ -148,7 +149,7 @@ dot = structural(
     "dot", "x y", np.dot, witness("products.dot"), vjp=_dot_vjp, shape=_dot_shape, saves={"x": ("y",), "y": ("x",)}, adds="products",
     doc="NumPy's dot: the inner product of vectors, the matrix product, or a product with a number.", rounding="terms", ulps=8,
     integral=True, work=_products_added, extended=Whole("products.DOT"), on_objects=True,
-    carries=multilinear, axes=looping.dot, cut=cutting.dot, batched=_dot_on_batch,
+    carries=multilinear, axes=axes.dot, batched=_dot_on_batch,
     numpy="np.dot({0}, {1})",
     torch=lambda shapes: "({0:term} @ {1:power})" if all(shapes) and len(shapes[1]) < 3 else "",
 )  # fmt: skip
@@ -169,7 +170,7 @@ outer = structural(
     shape=lambda x, y: (int(np.prod(x)), int(np.prod(y))), aliases=("ger",), ulps=1, integral=True,
     extended=Whole("products.OUTER"),
     doc="The table of all products of an entry of x and an entry of y.", examples=("outer(x, y)",),
-    on_objects=True, carries=multilinear, axes=looping.table_of_products, cut=cutting.table_of_products, batched=_outer_on_batch,
+    on_objects=True, carries=multilinear, axes=axes.table_of_products, batched=_outer_on_batch,
     numpy="np.outer({0}, {1})",
     torch="torch.outer(torch.ravel({0}), torch.ravel({1}))",
 )  # fmt: skip
@@ -199,9 +200,14 @@ def _trace(x: Any, offset: int, axis1: int, axis2: int) -> Any:
     return np.trace(x, offset=offset, axis1=axis1, axis2=axis2)
 
 
+def _sum_of_diagonal(m: Any, x: Any, offset: int, axis1: int, axis2: int) -> Any:
+    matrices = m.arranged(x, matrices_last(len(x.shape), axis1, axis2))
+    return m.folded(m.chosen(matrices, on_diagonal(matrices.shape, offset)), axes.SUM, -1, False)
+
+
 trace = structural(
     "trace", "x", _trace, witness("moving.trace"), vjp=_trace_vjp, shape=_trace_shape, static={"offset": 0, "axis1": 0, "axis2": 1},
-    linear=True, integral=True, rounding="terms", ulps=4, extended=Whole("moving.TRACE"),
+    linear=True, integral=True, rounding="terms", ulps=4, axes=_sum_of_diagonal,
     doc="The sum of a diagonal of a matrix, or of each one along two axes.", examples=("trace([x, y])",),
     numpy=lambda shapes, offset, axis1, axis2: f"np.trace({{0}}, {offset}, {axis1}, {axis2})",
     torch=lambda shapes, offset, axis1, axis2: f"torch.diagonal({{0}}, {offset}, {axis1}, {axis2}).sum(-1)",

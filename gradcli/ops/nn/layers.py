@@ -117,7 +117,7 @@ machine_epsilon = structural(
     "machine_epsilon", "x", lambda x: np.finfo(np.asarray(x).dtype).eps,
     witness("products.machine_epsilon"), shape=lambda x: (),
     vjp=lambda wanted, cotangent, out, x: (None,), ulps=0, public=False,
-    extended=Whole("moving.EPSILON", epsilon=True), doc="The distance from 1 to the next number of x's precision.",
+    extended=Whole("running.EPSILON", epsilon=True), doc="The distance from 1 to the next number of x's precision.",
     numpy="np.finfo(np.float64).eps",
 )  # fmt: skip
 

@@ -28,13 +28,25 @@ def _spread(part: Any, x: Any, axis: Any) -> Any:
     return np.broadcast_to(np.reshape(part, [1 if i in axes else n for i, n in enumerate(x.shape)]), x.shape)
 
 
-def _extreme(best: Callable[..., Any]) -> Linear:
-    def pull(cotangent: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:
+def _equal_to(best: Callable[..., Any]) -> Linear:
+    """One of the entries along axes, whose equals share the cotangent."""
+
+    def pull(cotangent: Any, x: Any, axis: Any = None, keepdims: bool = False) -> tuple[Any]:
         axes = axes_of(axis, x.ndim)
-        chosen = (x == best(x, axis=axes, keepdims=True)).astype(LONG_DOUBLE)
+        found = best(x, axis=axes, keepdims=True)
+        chosen = ((x == found) | (np.isnan(x) & np.isnan(found))).astype(LONG_DOUBLE)
         return (_spread(cotangent, x, axis) * chosen / chosen.sum(axis=axes, keepdims=True),)
 
-    return Linear(pull, lambda x, axis, keepdims: best(x, axis=axes_of(axis, x.ndim), keepdims=keepdims))
+    return Linear(pull, lambda x, axis=None, keepdims=False: best(x, axis=axes_of(axis, x.ndim), keepdims=keepdims))
+
+
+def _lower_median(x: Any, axis: Axes, keepdims: bool) -> Any:
+    return _lower_median_of_numbers(x, axis, keepdims) if not np.isnan(x).any() else LONG_DOUBLE(np.nan)
+
+
+def _lower_median_of_numbers(x: Any, axis: Axes, keepdims: bool) -> Any:
+    numbers = np.sort(x[~np.isnan(x)])
+    return numbers[(numbers.size - 1) // 2] if numbers.size else LONG_DOUBLE(np.nan)
 
 
 def _total_of(x: Any, axis: Any, keepdims: bool) -> Any:
@@ -45,9 +57,8 @@ def _mean_of(x: Any, axis: Any, keepdims: bool) -> Any:
     return _total_of(x, axis, keepdims) / LONG_DOUBLE(_count(x, axes_of(axis, x.ndim)))
 
 
-SUM = Linear(lambda cotangent, x, axis, keepdims: (_spread(cotangent, x, axis),), _total_of)
 MEAN = Linear(lambda cotangent, x, axis, keepdims: (_spread(cotangent, x, axis) / LONG_DOUBLE(_count(x, axes_of(axis, x.ndim))),), _mean_of)
-MAX, MIN = _extreme(np.max), _extreme(np.min)
+MAX, MIN, MEDIAN, MEDIAN_OF_NUMBERS = map(_equal_to, (np.max, np.min, _lower_median, _lower_median_of_numbers))
 
 
 def _moments(x: Any, axes: Axes, static: Static) -> tuple[Any, Any, Any, Any]:

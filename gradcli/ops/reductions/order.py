@@ -20,10 +20,9 @@ from gradcli.ops.carrying import entries
 from gradcli.ops.elementwise.arithmetic import ceil, floor, rint
 from gradcli.ops.elementwise.bounds import maximum, minimum
 from gradcli.ops.elementwise.logic import isfinite, isnan, less, where
-from gradcli.ops.extended import Whole
 from gradcli.ops.facts import Function, Kink
 from gradcli.ops.looping import reduced_text
-from gradcli.ops.reductions import carried
+from gradcli.ops.reductions import carried, extended
 from gradcli.ops.reductions.carried import count, reduced
 from gradcli.ops.reductions.sums import AXES, equal_to_result_vjp, max_, min_, sum_
 from gradcli.ops.registry import composite, structural
@@ -48,20 +47,20 @@ def _first(forward: Function) -> Function:
     return run
 
 
-def _arg(name: str, forward: Function, form: str, carries: Function, doc: str) -> Op:
+def _arg(name: str, forward: Function, carries: Function, doc: str) -> Op:
     run = _first(forward)
     return structural(
         name, "x", run, witness(f"reducing.{name}"),
-        shape=reduced, static=AXES, result="int", doc=doc, ulps=0, extended=Whole(form), carries=carries, kinks=TIES,
+        shape=reduced, static=AXES, result="int", doc=doc, ulps=0, carries=carries, kinks=TIES,
         numpy=lambda shapes, axis, keepdims: reduced_text(f"np.{name}", shapes, axis, keepdims),
     )  # fmt: skip
 
 
 argmax = _arg(
-    "argmax", np.argmax, "moving.LARGEST", carried.largest_place, "The index of the (first) largest entry. Not differentiated.",
+    "argmax", np.argmax, carried.largest_place, "The index of the (first) largest entry. Not differentiated.",
 )
 argmin = _arg(
-    "argmin", np.argmin, "moving.SMALLEST", carried.smallest_place, "The index of the (first) smallest entry. Not differentiated.",
+    "argmin", np.argmin, carried.smallest_place, "The index of the (first) smallest entry. Not differentiated.",
 )
 
 
@@ -86,7 +85,7 @@ def _sorted_shape(x: Shape, axis: int | None, **_: Any) -> Shape:
 
 argsort = structural(
     "argsort", "x", _argsort, witness("reducing.argsort"), shape=_sorted_shape, static={"axis": -1, "descending": False}, result="int",
-    ulps=0, extended=Whole("moving.ORDER"), carries=carried.sorted_places, kinks=TIES,
+    ulps=0, carries=carried.sorted_places, kinks=TIES,
     doc="The indices that sort along an axis, equal entries in their order, NaN last. Not differentiated.",
     numpy=lambda shapes, axis, descending: "" if descending else f"np.argsort({{0}}, axis={axis}, kind='stable')",
     torch=lambda shapes, axis, descending: f"torch.argsort({{0}}, dim={axis}, descending={descending}, stable=True)",
@@ -110,16 +109,16 @@ def _running_extreme(better: Function) -> Function:
     return run
 
 
-def _argcum(name: str, better: Function, form: str, doc: str) -> Op:
+def _argcum(name: str, better: Function, doc: str) -> Op:
     run = _running_extreme(better)
     return structural(
         name, "x", run, witness(f"reducing.{name}"), shape=_sorted_shape, static={"axis": REQUIRED}, result="int",
-        public=False, ulps=0, doc=doc, extended=Whole(form), kinks=_LAST_TIES,
+        public=False, ulps=0, doc=doc, kinks=_LAST_TIES,
     )  # fmt: skip
 
 
-argcummax = _argcum("argcummax", np.greater_equal, "moving.LARGEST_SO_FAR", "The index of the (last) largest entry so far.")
-argcummin = _argcum("argcummin", np.less_equal, "moving.SMALLEST_SO_FAR", "The index of the (last) smallest entry so far.")
+argcummax = _argcum("argcummax", np.greater_equal, "The index of the (last) largest entry so far.")
+argcummin = _argcum("argcummin", np.less_equal, "The index of the (last) smallest entry so far.")
 
 PAIR = ("values", "indices")
 _LAST = {"axis": -1}
@@ -260,7 +259,7 @@ def _argmode(x: Any, axis: int) -> Any:
 
 argmode = structural(
     "argmode", "x", _argmode, witness("reducing.argmode"), result="int", ulps=0, public=False,
-    extended=Whole("moving.MOST_FREQUENT"), kinks=_LAST_TIES,
+    kinks=_LAST_TIES,
     static={"axis": -1}, shape=lambda x, axis: reduced(x, axis, True),
     doc="The index of the (last) most frequent entry along an axis, of the smallest if several are.",
 )  # fmt: skip
@@ -304,7 +303,7 @@ def _lower_median(x: Any, ignore: bool = False) -> Any:
 
 lower_median = structural(
     "lower_median", "x", _lower_median, witness("reducing.median_from_below"), shape=lambda x: (), saves=("x", "out"), ulps=0,
-    public=False, integral=True, extended=Whole("moving.MEDIAN"),
+    public=False, integral=True, extended=extended.MEDIAN,
     vjp=lambda wanted, cotangent, out, x: equal_to_result_vjp(wanted, cotangent, out, x, None, False), backward="Median",
     kinks=(Kink(lambda *_: False, "several entries equal to the median", "shared evenly among them"),),
     doc="torch.median of all entries: the lower one of two in the middle.",
@@ -316,7 +315,7 @@ lower_nanmedian = structural(
     "lower_nanmedian", "x", lambda x: _lower_median(x, ignore=True),
     witness("reducing.nanmedian_from_below"),
     shape=lambda x: (), saves=("x", "out"), ulps=0, public=False, integral=True, backward="Nanmedian", kinks=lower_median.kinks,
-    extended=Whole("moving.MEDIAN_OF_NUMBERS"),
+    extended=extended.MEDIAN_OF_NUMBERS,
     vjp=lambda wanted, cotangent, out, x: equal_to_result_vjp(wanted, cotangent, out, x, None, False),
     doc="torch.nanmedian of all entries: the lower one of two in the middle, of those that are numbers.",
     between=(), among=entries,

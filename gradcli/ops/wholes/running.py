@@ -1,4 +1,4 @@
-"""Running products and sums of exponentials, and products of all entries but one, on whole arrays in long double."""
+"""Running products and sums of exponentials, products of all entries but one, and extremes of entries put together, in long double."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.ops.axes import Arrays
 from gradcli.ops.extended import LONG_DOUBLE, Formulas, NotCovered
 from gradcli.ops.writing import axes_of
 
@@ -125,6 +126,32 @@ def _log_sums_sizes(c: Any, out: Any, x: Any, axis: int) -> tuple[Any]:
 
 
 LOGCUMSUMEXP = Formulas(_log_sums, _log_sums_back, _log_sums_sizes)
+
+
+def _extreme_along(x: Any, source: Any, index: Any, axis: int, largest: bool, include_self: bool) -> Any:
+    m, worst = Arrays(), -np.inf if largest else np.inf
+    count = m.put(np.ones(np.shape(index)), index, axis, x.shape)
+    out = np.where((count == 0) | include_self, x, worst)
+    places = m.picked(np.arange(x.size).reshape(x.shape), index, axis)
+    (np.maximum if largest else np.minimum).at(out.reshape(-1), places, np.broadcast_to(source, places.shape))
+    return out
+
+
+def _extreme_back(
+    c: Any, out: Any, x: Any, source: Any, index: Any, axis: int, largest: bool, include_self: bool
+) -> tuple[Any, Any, None]:
+    m = Arrays()
+    count = m.put(np.ones(np.shape(index)), index, axis, x.shape)
+    own = ((x == out) | (np.isnan(x) & np.isnan(out))) & ((count == 0) | include_self)
+    reached = m.picked(out, index, axis)
+    hit = (source == reached) | (np.isnan(source) & np.isnan(reached))
+    among = own + m.put(hit.astype(LONG_DOUBLE), index, axis, x.shape)
+    share = c / np.where(among == 0, 1, among)
+    return np.where(own, share, 0), np.where(hit, m.picked(share, index, axis), 0), None
+
+
+EXTREME_ALONG = Formulas(_extreme_along, _extreme_back, _extreme_back, _extreme_back)
+EPSILON = Formulas(lambda x, epsilon: LONG_DOUBLE(epsilon), *[lambda c, out, x: (None,)] * 3)
 
 
 # -- Losses that are operations of their own, on whole arrays in long double -----------------------

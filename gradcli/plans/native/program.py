@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from gradcli.graph.nodes import Expr
+from gradcli.ops.axes import LARGEST, SMALLEST
 from gradcli.ops.calling.inputs import BOOL, FLOAT, numpy_dtype
-from gradcli.ops.looping import LARGEST, SMALLEST
 from gradcli.ops.text import number_in_c
 from gradcli.plans.blocks import places
 from gradcli.plans.index_form import Axis, Item, fold_of

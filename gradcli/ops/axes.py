@@ -1,0 +1,281 @@
+"""How operations move the axes of arrays, put entries together along them, and choose entries: said once for each, and read in many ways.
+
+A record declares ``axes(m, *views, **static)``, which makes the view of the result of those of the operands by the methods of ``m``:
+
+arranged  the axes in another order; None is a new one of extent 1, and those left out must be of extent 1
+reshaped  the same entries in another shape
+repeated  the entries repeated along new axes in front, or along axes of extent 1
+folded    what a fold makes of all entries along axes
+product   entries times entries
+chosen    the entries at an index, and ``added`` the way back: zeros with entries added there
+picked    the entries at whole numbers along an axis, and ``put`` the way back
+
+Each ``m`` is a reading: loops (`gradcli.plans.index_form`), chunks (cutting.py), sets of entries (`gradcli.graph.sparsity`), and whole
+arrays, whose steps are transposed one by one (`Arrays`). What a reading cannot say raises `NoLoop`. An operation each entry of whose
+result is an operand's, or zero, needs no declaration (`Op.moves`): its forward pass shows on numbers in the entries' places where they go.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gradcli.ops.extended import LONG_DOUBLE
+from gradcli.ops.facts import Function
+from gradcli.ops.fixed import Fixed
+from gradcli.ops.writing import Shape, axes_of
+
+if TYPE_CHECKING:
+    from gradcli.ops.spec import Op
+
+
+class NoLoop(Exception):
+    """An operation, or this use of it, is none of axes and entries for a reading: it works on whole arrays."""
+
+
+class Fold(Fixed):
+    """What puts the entries along axes together, two at a time.
+
+    name    the operation of two entries
+    ufunc   NumPy's, which reduces
+    start   in C, what nothing comes to
+    joined  in C, the text of two
+    sign    OpenMP's, of variables that each lane has for itself
+    """
+
+    name: str
+    ufunc: np.ufunc
+    start: str
+    joined: str
+    sign: str
+
+
+SUM = Fold("add", np.add, "0", "{0} + {1}", "+")
+PRODUCT = Fold("mul", np.multiply, "1", "{0} * {1}", "*")
+LARGEST = Fold("maximum", np.maximum, "-__builtin_inf()", "g_maximum({0}, {1})", "max")
+SMALLEST = Fold("minimum", np.minimum, "__builtin_inf()", "g_minimum({0}, {1})", "min")
+
+
+# -- Declarations of records -----------------------------------------------------------------------
+
+
+def along(fold: Fold) -> Function:
+    """Return the declaration of a reduction."""
+
+    def axes(m: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+        return m.folded(x, fold, axis, keepdims)
+
+    return axes
+
+
+def summed_to(m: Any, x: Any, shape: Shape) -> Any:
+    """The sum over what broadcasting would have repeated."""
+    lead = len(x.shape) - len(shape)
+    gone = (*range(lead), *(lead + i for i, n in enumerate(shape) if n == 1))
+    return m.arranged(m.folded(x, SUM, gone, True), range(lead, len(x.shape)))
+
+
+def reshaped(m: Any, x: Any, shape: Sequence[int]) -> Any:
+    known = math.prod(n for n in shape if n != -1)
+    return m.reshaped(x, tuple(math.prod(x.shape) // known if n == -1 else n for n in shape))
+
+
+def repeated(m: Any, x: Any, shape: Shape) -> Any:
+    return m.repeated(x, shape)
+
+
+def transposed(m: Any, x: Any, axes: Sequence[int] | None) -> Any:
+    ndim = len(x.shape)
+    return m.arranged(x, range(ndim)[::-1] if axes is None else [a % ndim for a in axes])
+
+
+def exchanged(m: Any, x: Any, axis1: int, axis2: int) -> Any:
+    order = list(range(len(x.shape)))
+    if order:
+        order[axis1], order[axis2] = order[axis2], order[axis1]
+    return m.arranged(x, order)
+
+
+def indexed(m: Any, x: Any, index: tuple[Any, ...]) -> Any:
+    return m.chosen(x, index)
+
+
+def unindexed(m: Any, x: Any, index: tuple[Any, ...], shape: Shape) -> Any:
+    return m.added(x, index, shape)
+
+
+def picked(m: Any, x: Any, index: Any, axis: int) -> Any:
+    return m.picked(x, index, axis)
+
+
+def put(m: Any, x: Any, index: Any, axis: int, shape: Shape) -> Any:
+    return m.put(x, index, axis, shape)
+
+
+def matrix_product(m: Any, x: Any, y: Any) -> Any:
+    """x @ y: the sum of products along the last axis of x and the last but one of y, both with the axes (batch, row, inner, column)."""
+    rows, columns = len(x.shape) > 1, len(y.shape) > 1
+    ours, others = max(len(x.shape) - 2, 0), max(len(y.shape) - 2, 0)
+    batch = max(ours, others)
+    left = [*[None] * (batch - ours), *range(ours), ours if rows else None, len(x.shape) - 1, None]
+    right = [*[None] * (batch - others), *range(others), None, others, others + 1 if columns else None]
+    found = m.folded(m.product(m.arranged(x, left), m.arranged(y, right)), SUM, batch + 1, False)
+    return m.arranged(found, [*range(batch), *([batch] if rows else []), *([batch + 1] if columns else [])])
+
+
+def dot(m: Any, x: Any, y: Any) -> Any:
+    """NumPy's dot where it is a matrix product, or a product with a number."""
+    if not x.shape or not y.shape:
+        return m.product(x, y)
+    if len(y.shape) > 2:
+        raise NoLoop
+    return matrix_product(m, x, y)
+
+
+def table_of_products(m: Any, x: Any, y: Any) -> Any:
+    if len(x.shape) != 1 or len(y.shape) != 1:
+        raise NoLoop
+    return m.product(m.arranged(x, [0, None]), m.arranged(y, [None, 0]))
+
+
+# -- Whole arrays, and the way back ----------------------------------------------------------------
+
+
+def numpy_index(index: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The index as NumPy takes it; slices are stored as tuples because they must be hashable."""
+    return tuple(slice(*part) if isinstance(part, tuple) else getattr(part, "array", part) for part in index)
+
+
+def numbered(shape: Shape, first: int = 0) -> np.ndarray:
+    """The numbers of an array's entries, in their places."""
+    return np.arange(first, first + math.prod(shape)).reshape(shape)
+
+
+def places_along(shape: Shape, index: Any, axis: int) -> np.ndarray:
+    """The numbers of the entries of an array of a shape at whole numbers along an axis."""
+    if not shape:
+        return np.zeros(np.shape(index), int)
+    others = tuple(slice(None) if i == axis % len(shape) else slice(n) for i, n in enumerate(np.shape(index)))
+    found: np.ndarray = np.take_along_axis(numbered(shape)[others], np.asarray(index), axis)
+    return found
+
+
+def add_up(x: Any, places: np.ndarray, shape: Shape) -> np.ndarray:
+    """Zeros of a shape with entries added at the numbers of their places."""
+    entries, flat = np.broadcast_to(x, places.shape).ravel(), places.ravel()
+    if entries.dtype == np.float64:
+        return np.bincount(flat, entries, math.prod(shape)).reshape(shape)
+    found = np.zeros(math.prod(shape), entries.dtype)
+    np.add.at(found, flat, entries)
+    return found.reshape(shape)
+
+
+def summed(part: Any, shape: Shape) -> Any:
+    """Summed to the shape that broadcasting started from."""
+    part = np.asarray(part)
+    if part.shape == shape:
+        return part
+    lead = part.ndim - len(shape)
+    if lead < 0:
+        return np.broadcast_to(part, shape)
+    axes = tuple(range(lead)) + tuple(lead + i for i, n in enumerate(shape) if n == 1 and part.shape[lead + i] != 1)
+    return part.sum(axis=axes).reshape(shape)
+
+
+class Arrays:
+    """The reading by NumPy: each step computes, and notes how a cotangent goes back through it."""
+
+    def __init__(self) -> None:
+        self._steps: list[Callable[[Any], Any]] = []
+
+    def back(self, cotangent: Any) -> Any:
+        """Return what a cotangent of the last result is to the first operand: transposed steps, the last one first."""
+        for step in reversed(self._steps):
+            cotangent = step(cotangent)
+        return cotangent
+
+    def arranged(self, x: Any, order: Sequence[int | None]) -> Any:
+        kept = [place for place in order if place is not None]
+        every = [*kept, *(place for place in range(x.ndim) if place not in kept)]
+        moved = x.transpose(every)
+        if any(n != 1 for n in moved.shape[len(kept) :]):
+            raise NoLoop
+        self._steps.append(lambda c: c.reshape(moved.shape).transpose([every.index(place) for place in range(x.ndim)]))
+        return moved.reshape([1 if place is None else x.shape[place] for place in order])
+
+    def reshaped(self, x: Any, shape: Sequence[int]) -> Any:
+        self._steps.append(lambda c: c.reshape(x.shape))
+        return x.reshape(shape)
+
+    def repeated(self, x: Any, shape: Shape) -> Any:
+        self._steps.append(lambda c: summed(c, x.shape))
+        return np.broadcast_to(x, shape)
+
+    def folded(self, x: Any, fold: Fold, axis: Any, keepdims: bool) -> Any:
+        if fold is not SUM:
+            raise NoLoop
+        axes = axes_of(axis, x.ndim)
+        kept = [1 if i in axes else n for i, n in enumerate(x.shape)]
+        self._steps.append(lambda c: np.broadcast_to(c.reshape(kept), x.shape))
+        return np.sum(x, axis=axes, keepdims=keepdims, dtype=x.dtype if x.dtype.kind == "f" else LONG_DOUBLE)
+
+    def product(self, x: Any, y: Any) -> Any:
+        raise NoLoop  # it has two ways back
+
+    def chosen(self, x: Any, index: tuple[Any, ...]) -> Any:
+        return self._taken(x, numbered(x.shape)[numpy_index(index)])
+
+    def added(self, x: Any, index: tuple[Any, ...], shape: Shape) -> Any:
+        return self._added(x, numbered(shape)[numpy_index(index)], shape)
+
+    def picked(self, x: Any, index: Any, axis: int) -> Any:
+        return self._taken(x, places_along(x.shape, index, axis))
+
+    def put(self, x: Any, index: Any, axis: int, shape: Shape) -> Any:
+        return self._added(x, places_along(shape, index, axis), shape)
+
+    def _taken(self, x: Any, places: Any) -> Any:
+        self._steps.append(lambda c: add_up(c, places, x.shape))
+        return x.reshape(-1)[places]
+
+    def _added(self, x: Any, places: Any, shape: Shape) -> Any:
+        self._steps.append(lambda c: summed(c.reshape(-1)[places], x.shape))
+        return add_up(x, places, shape)
+
+
+def sources(op: Op, shapes: Sequence[Shape], static: Mapping[str, Any]) -> np.ndarray:
+    """Return which entry each of a result is, of those of all operands one after the other, counted from 1; 0 for a zero."""
+    numbers, first = [], 1
+    for shape in shapes:
+        numbers.append(numbered(shape, first))
+        first += math.prod(shape)
+    found = np.asarray(op.forward(*numbers, **static))
+    if found.dtype.kind != "i" or (found.size and not 0 <= found.min() <= found.max() < first):
+        raise NoLoop
+    return found
+
+
+def moved(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> tuple[Any, Callable[[Any], Sequence[Any]]]:
+    """Return what an operation makes of whole arrays that moves or adds entries, and what takes a cotangent back to each operand.
+
+    Through whole numbers nothing goes back. Raises NoLoop for other operations.
+    """
+    if op.vjp is None:
+        return op.forward(*operands, **static), lambda cotangent: [None] * len(operands)
+    if op.loops.axes is not None:
+        m = Arrays()
+        value = op.loops.axes(m, *operands, **static)
+        return value, lambda cotangent: [m.back(cotangent), *[None] * (len(operands) - 1)]
+    if not op.moves:
+        raise NoLoop
+    places = sources(op, [np.shape(x) for x in operands], static)
+    ends = np.cumsum([np.size(x) for x in operands])
+
+    def back(cotangent: Any) -> Sequence[Any]:
+        parts = np.split(add_up(cotangent, places, (int(ends[-1]) + 1,))[1:], ends[:-1])
+        return [part.reshape(np.shape(x)) for part, x in zip(parts, operands, strict=True)]
+
+    return op.forward(*operands, **static), back
