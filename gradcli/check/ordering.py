@@ -22,9 +22,8 @@ from gradcli.reference.digits import to_digits
 from gradcli.report.records import Asserted, Record
 from gradcli.report.verdicts import Claim, VariableCheck, Verdict, Worst
 
-_DIGITS, _APART = 60, 40  # of both sides; digits beyond which they cannot be told apart
-_ALL_DIGITS, _SHORT = 1_200, 1_000  # of algebraic numbers; a number with fewer of them ends there
-_USUAL, _MOST_NODES = 300, 100  # decimal exponents of numbers, and how many of them
+_DIGITS, _APART = 1_200, 400  # of both sides; digits beyond which they cannot be told apart
+_USUAL, _MOST_NODES = 1_000, 100  # binary exponents of numbers, and how many of them
 _MOST = 256  # entries that are looked at in many digits
 _UNKNOWN = 2
 _REACHED = (Verdict.AGREE, Verdict.ILL_CONDITIONED)
@@ -71,7 +70,7 @@ def _turned(claim: Claim) -> Claim:
 def _why(part: VariableCheck | None) -> str:
     if part is not None and part.verdict is Verdict.UNDETERMINED and part.reason:
         return part.reason
-    return f"the sides are equal to {_APART} digits, or nearer to each other than rounding"
+    return f"the sides are equal to all digits of the reference, or nearer to each other than rounding"
 
 
 def _decided(told: Asserted, signs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -84,85 +83,79 @@ def _signs(scope: Scope, sides: Sides, told: Asserted, off: np.ndarray, part: Va
     """The sign of left - right, with the tolerance taken in, for each entry: -1, 0, 1, or unknown."""
     room = told.within
     shift = {"<": -room, "<=": -room, ">": room, ">=": room}.get(told.relation, 0.0)
+
+    def edge(x: Any) -> Any:
+        """The number whose sign counts, of a difference."""
+        return abs(x) - room if told.relation == "!=" else x + shift
+
     signs = np.full(off.size, _UNKNOWN)
     apart = off.ravel()
     if part is not None and part.verdict in _REACHED and part.max_abs_error is not None and math.isfinite(part.max_abs_error):
-        edges = np.abs(apart) - room if told.relation == "!=" else apart + shift
         with np.errstate(all="ignore"):
             error = 2 * part.max_abs_error + 4 * float(np.finfo(float).eps) * np.maximum(np.abs(apart), room)
-            clear = np.isfinite(apart) & (np.abs(edges) > error)
-        signs[clear] = np.where(edges > 0, 1, 0 if told.relation == "!=" else -1)[clear]
-
-    def sign(exact: Any) -> int:
-        if told.relation == "!=":
-            return int(abs(exact) > room)
-        return int(exact + shift > 0) - int(exact + shift < 0)
-
+            clear = np.isfinite(apart) & (np.abs(edge(apart)) > error)
+        signs[clear] = np.sign(edge(apart))[clear]
     if sides.left.op is None and sides.right.op is None and not room and not np.isnan(apart).any():
         signs[:] = np.sign(apart)  # floats as they are: the sign of a difference is never rounded
     if (signs == _UNKNOWN).any() and signs.size <= _MOST:
-        _by_digits(scope, sides, off.shape, signs, sign)
+        with suppress(*_WITHOUT_REFERENCE):
+            _by_digits(scope, sides, off.shape, signs, edge)
     return signs.reshape(off.shape)
 
 
-def _by_digits(scope: Scope, sides: Sides, shape: tuple[int, ...], signs: np.ndarray, sign: Any) -> None:
+def _by_digits(scope: Scope, sides: Sides, shape: tuple[int, ...], signs: np.ndarray, edge: Callable[[Any], Any]) -> None:
     """Fill in what the reference's digits tell."""
     m = context()
-    m.dps = _ALL_DIGITS + 20
-    try:
-        left, right = (_digits(scope, side, _DIGITS, shape) for side in (sides.left, sides.right))
-    except EvaluationError:
-        return
-    touching = []
+    m.dps = _DIGITS
+    ends = [sides.left, sides.right]
+    order = reachable(ends)
+    leaves = {node: scope.values[node] for node in order if node.is_leaf}
+
+    def edges(m: Any, tape: ReferenceTape) -> np.ndarray:
+        left, right = (np.broadcast_to(Algebra.map(plain, tape.run(end)), shape).ravel() for end in ends)
+        return Algebra.map(edge, left - right)
+
+    tape = ReferenceTape(m, leaves, scope.precision)
+    by_balls = numbers(m, lambda balls: [edges(balls, ReferenceTape(balls, leaves, scope.precision))])
+    found = edges(m, tape) if by_balls is None else by_balls[0]
+    for end in ends:
+        tape.run(end)
+    values = {node: Algebra.map(plain, tape.table[node]) for node in order}
+    left, right = (np.broadcast_to(values[end], shape).ravel() for end in ends)
+    equal: np.ndarray | None = None
     for place in np.flatnonzero(signs == _UNKNOWN):
-        x, y = m.mpf(left[place]), m.mpf(right[place])
+        x, y, exact = left[place], right[place], found[place]
         if not (m.isfinite(x) and m.isfinite(y)):
             if not (m.isnan(x) or m.isnan(y)):
                 signs[place] = int(x > y) - int(x < y)
-        elif abs(x - y) > m.mpf(10) ** -_APART * max(abs(x), abs(y)):
-            signs[place] = sign(x - y)
+        elif abs(exact) > m.mpf(10) ** -_APART * (1 if by_balls is not None else max(abs(x), abs(y))):
+            signs[place] = int(m.sign(exact))
         else:
-            touching.append(place)
-    ends = [_ends(scope, side) for side in (sides.left, sides.right)] if touching else [np.zeros(shape, bool)]
-    touching = [place for place in touching if all(np.broadcast_to(there, shape).ravel()[place] for there in ends)]
-    if not touching:
-        return
-    try:
-        left, right = (_digits(scope, side, _ALL_DIGITS, shape) for side in (sides.left, sides.right))
-    except EvaluationError:
-        return
-    for place in touching:
-        if max(len(left[place]), len(right[place])) < _SHORT:
-            signs[place] = sign(m.mpf(left[place]) - m.mpf(right[place]))
+            equal = np.broadcast_to(_end(m, order, values, shape), shape).ravel() if equal is None else equal
+            signs[place] = 0 if equal[place] else _UNKNOWN
 
 
-def _digits(scope: Scope, side: Expr, digits: int, shape: tuple[int, ...]) -> np.ndarray:
-    """The values of a side as decimal strings."""
-    ones = np.ones(side.shape)[()]
-    found = np.array(to_digits(scope, side, {}, ones, digits).numbers["value"], dtype=object)
-    return np.broadcast_to(found.reshape(side.shape), shape).ravel()
-
-
-def _ends(scope: Scope, side: Expr) -> np.ndarray:
-    """Which entries are algebraic numbers of the floats they are made of, and of usual sizes: if one seems to end, it does.
+def _end(m: Any, order: Sequence[Expr], values: Mapping[Expr, np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
+    """Which entries are made of algebraic numbers of usual sizes only: if two of these seem to be equal, they are.
 
     Other functions are taken at 0 and 1, where theirs are such numbers too if they seem to be.
     """
-    order = reachable([side])
-    nowhere = np.zeros(side.shape, bool)
-    if len(order) > _MOST_NODES or not all(_is_usual(scope, node) for node in order if node.op is not None):
-        return nowhere
-    there = ~nowhere
+    algebraic: set[Expr] = set()
+    there = np.ones(shape, bool)
+    if len(order) > _MOST_NODES or not all(_is_usual(m, x) for node in order if node.op is not None for x in values[node].ravel()):
+        return ~there
     by_entries = all(node.op is None or node.op.elementwise for node in order)
     for node in order:
+        operands = [operand for operand in node.operands if operand is not None]
         if node.op is None or _is_algebraic(node):
+            if all(operand in algebraic for operand in operands):
+                algebraic.add(node)
             continue
         if not node.op.elementwise:
-            return nowhere
-        for operand in node.operands:
-            if operand is not None:
-                plain = _is_plain(scope, operand)
-                there &= plain if by_entries and len(plain.shape) <= len(side.shape) else plain.all()
+            return there & False
+        for operand in operands:
+            plainly = np.array([_is_plain(m, x) for x in values[operand].ravel()]).reshape(operand.shape) & (operand in algebraic)
+            there &= plainly if by_entries and len(operand.shape) <= len(shape) else plainly.all()
     return there
 
 
@@ -174,21 +167,11 @@ def _is_algebraic(node: Expr) -> bool:
     return exact and all(exponent is not None and exponent.op is None for exponent in exponents)
 
 
-def _is_usual(scope: Scope, node: Expr) -> bool:
-    """Return whether no entry is so small or large that it could be lost beside the others' digits."""
-    try:
-        found = _digits(scope, node, 20, node.shape)
-    except EvaluationError:
-        return False
-    exponents = [int(text.partition("e")[2] or 0) for text in found if text not in ("True", "False")]
-    return all(abs(exponent) < _USUAL for exponent in exponents)
+def _is_usual(m: Any, x: Any) -> bool:
+    """Return whether a number is not so small or large that it could be lost beside the others' digits."""
+    return isinstance(x, bool) or x == 0 or (m.isfinite(x) and abs(m.mag(x)) < _USUAL)
 
 
-def _is_plain(scope: Scope, node: Expr) -> np.ndarray:
-    """Which entries are 0 or 1, exactly."""
-    try:
-        found = _digits(scope, node, _ALL_DIGITS, node.shape)
-    except EvaluationError:
-        found = np.full(math.prod(node.shape), "", dtype=object)
-    exact = all(part.op is None or _is_algebraic(part) for part in reachable([node]))
-    return np.array([exact and text in ("0.0", "1.0", "True", "False") for text in found]).reshape(node.shape)
+def _is_plain(m: Any, x: Any) -> bool:
+    """Return whether a number is 0 or 1."""
+    return isinstance(x, bool) or any(abs(x - n) < m.mpf(10) ** -_APART for n in (0, 1))

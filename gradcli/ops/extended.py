@@ -64,8 +64,7 @@ class Linear(Fixed, Rule):
 class Reduced(Fixed, Rule):
     """A function of all entries along axes.
 
-    slopes  ``slopes(x, axes, static)``: the value with its axes kept, its derivative by each entry, and the size of the terms that
-            this is computed of
+    slopes  ``slopes(x, axes, static)``: the value with its axes kept, and its derivative by each entry
     """
 
     slopes: Function
@@ -75,7 +74,7 @@ class Reduced(Fixed, Rule):
 class Mixed(Fixed, Rule):
     """A function whose results depend on all entries along an axis.
 
-    pull  ``pull(x, cotangent, sign, **static)``; with the sign 1, of the sizes of cotangents, -1 otherwise
+    pull  ``pull(x, cotangent, **static)``
     """
 
     pull: Function
@@ -89,17 +88,12 @@ class Formulas(NamedTuple):
 
     value  ``value(*operands, **static)``
     pull   ``pull(cotangent, out, *operands, **static)``: what is for each operand, None for one without a derivative
-    sizes  the same of sizes: for a cotangent without signs, no less than what all terms of which ``pull`` makes each entry add up to.
-           An error of the cotangent grows by no more than that
     flows  the same of ones where something flows and zeros where nothing does, if it may be that nothing flows to an entry at all
-    terms  ``terms(out, *operands)``: of how many terms ``pull`` makes an entry for each operand, if it adds up products of operands
     """
 
     value: Function
     pull: Function
-    sizes: Function
     flows: Function | None = None
-    terms: Function | None = None
 
 
 class Whole(Fixed, Rule):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,7 +30,7 @@ from gradcli.reference.stand_ins import DIRECTIONS, SAFETY, STEPS, TOLERANCE, St
 
 
 _UNIT = float(np.finfo(LONG_DOUBLE).eps)
-_ALIKE = 4  # how much larger the largest of some units may be, to stand for all
+_DRAWS, _SPREAD = 2, 4.0  # of random signs, and how much larger the sum of errors may be than that of the largest of these
 
 
 def along(node: Expr, operands: list[Any]) -> tuple[Any, tuple[int, ...], Mapping[str, Any]]:
@@ -52,34 +53,40 @@ def back(node: Expr, op: Op, adjoint: Any, out: Any, operands: list[Any], wanted
 
 def _pulled(node: Expr, op: Op, adjoint: Any, out: Any, operands: list[Any], wanted: Sequence[bool]) -> Parts:
     """Return what a node's cotangent is to its operands, each with the error of this and all later steps."""
+    static = node.static
     match op.extended:
         case None if not op.elementwise and op.outputs == 1:
-            return _linear(_movement(op, operands, node.static)[1], adjoint, operands)
+            back = _movement(op, operands, static)[1]
+            moves: Pull = lambda part, *_: back(part)  # noqa: E731
+            return _linear(moves, adjoint, out, operands, moves)
         case Linear() as rule:
-            return _linear(lambda part: rule.pull(part, *operands, **node.static), adjoint, operands)
+            moves: Pull = lambda part, _, operands: rule.pull(part, *operands, **static)  # noqa: E731
+            return _linear(moves, adjoint, out, operands, moves)
+        case Mixed() as rule:
+            return _linear(lambda part, _, operands: (rule.pull(*operands, part, **static),), adjoint, out, operands)
+        case Whole() as rule:
+            _, pull, flows = rule.formulas
+            if isinstance(adjoint, dict):
+                adjoint = tuple(zip(*(adjoint.get(i, (np.zeros_like(part),) * 3) for i, part in enumerate(out)), strict=True))
+            through = None if flows is None else partial(_applied, flows, static)
+            return _linear(partial(_applied, pull, static), adjoint, out, operands, through)
         case Reduced() as rule:
             x, axes, _ = reduced = along(node, operands)
-            _, slope, size = rule.slopes(*reduced)
+            _, slope = rule.slopes(*reduced)
             kept = [1 if i in axes else n for i, n in enumerate(x.shape)]
-            wide, off, flows = (np.broadcast_to(np.reshape(part, kept), x.shape) for part in adjoint)
-            return [(wide * slope, off * np.abs(slope) + 4 * _UNIT * np.abs(wide) * size, flows)]
-        case Whole() as rule:
-            return _whole(rule, node.static, adjoint, out, operands)
-        case Mixed() as rule:
-            return _mixed(rule, node.static, adjoint, operands[0])
+            wide, off, live = (np.broadcast_to(np.reshape(part, kept), x.shape) for part in adjoint)
+            return [(wide * slope, off * np.abs(slope), live)]
         case Entrywise() as rule:
             slopes = [
-                np.asarray(p(*operands, **node.static), LONG_DOUBLE) if p is not None and asked else None
+                np.asarray(p(*operands, **static), LONG_DOUBLE) if p is not None and asked else None
                 for p, asked in zip(rule.partials, wanted, strict=True)
             ]
             return _by_entries(op, adjoint, slopes, [None] * len(slopes))
     if op.outputs > 1 or isinstance(adjoint, dict):
         raise Unsupported(f"{op.name} of so many entries")
-    return (
-        (None,) * len(operands)
-        if op.kind == "flat"
-        else _by_entries(op, adjoint, *slopes_of_entries(op, out, operands, node.static, wanted))
-    )
+    if op.kind == "flat":
+        return (None,) * len(operands)
+    return _by_entries(op, adjoint, *slopes_of_entries(op, out, operands, static, wanted))
 
 
 def _movement(op: Op, operands: list[Any], static: Mapping[str, Any]) -> tuple[Any, Callable[[Any], Sequence[Any]]]:
@@ -90,51 +97,31 @@ def _movement(op: Op, operands: list[Any], static: Mapping[str, Any]) -> tuple[A
         raise Unsupported(f"{op.name} of so many entries") from None
 
 
-def _linear(pull: Callable[[Any], Sequence[Any]], adjoint: Part, operands: list[Any]) -> Parts:
-    """Cotangents, errors and what flows go back alike."""
+Pull = Callable[[Any, Any, list[Any]], Sequence[Any]]  # of a cotangent, a result, and operands
+
+
+def _applied(rule: Callable[..., Sequence[Any]], static: Mapping[str, Any], part: Any, out: Any, operands: list[Any]) -> Sequence[Any]:
+    return rule(part, out, *operands, **static)
+
+
+def _linear(pull: Pull, adjoint: Any, out: Any, operands: list[Any], flows: Pull | None = None) -> Parts:
+    """Cotangents go back as they are, errors with random signs, which add up as rounding does; doubles do for these."""
     slope, error, live = adjoint
-    slopes, flows = pull(slope), pull(live)
-    if _common_entry(error) == 0:
-        errors: Sequence[Any] = [None if s is None else _everywhere(0.0, o) for s, o in zip(slopes, operands, strict=True)]
+    slopes = pull(slope, out, operands)
+    if isinstance(error, tuple) or _common_entry(error) != 0:
+        random, found, rough = np.random.default_rng(7), _doubles(out), [_doubles(o) for o in operands]
+        draws = [pull(_signed(error, random), found, rough) for _ in range(_DRAWS)]
+        errors = [None if s is None else _SPREAD * np.max(np.abs(parts), axis=0) for s, *parts in zip(slopes, *draws, strict=True)]
     else:
-        errors = pull(error)
-    return [None if s is None else (s, e, f) for s, e, f in zip(slopes, errors, flows, strict=True)]
+        errors = [None if s is None else np.broadcast_to(0.0, np.shape(s)) for s in slopes]
+    reached = [None if s is None else np.broadcast_to(1.0, np.shape(s)) for s in slopes] if flows is None else flows(live, out, operands)
+    return [None if s is None else (s, e, f) for s, e, f in zip(slopes, errors, reached, strict=True)]
 
 
-def _whole(rule: Whole, static: Mapping[str, Any], adjoint: Any, out: Any, operands: list[Any]) -> Parts:
-    """By the formulas of an operation: an error grows as sizes do, and the terms that are added up are rounded themselves."""
-    _, pull, sizes, flows, terms = rule.formulas
-    given = adjoint
-    if isinstance(adjoint, dict):
-        given = tuple(zip(*(adjoint.get(i, (np.zeros_like(part),) * 3) for i, part in enumerate(out)), strict=True))
-    cotangent, error, live = given
-    slopes = pull(cotangent, out, *operands, **static)
-    # doubles do for sizes
-    rough = [_doubles(o) for o in operands]
-    size = tuple(map(np.abs, cotangent)) if isinstance(cotangent, tuple) else np.abs(cotangent)
-    everywhere = [None if s is None else _everywhere(1.0, s) for s in slopes]
-    reached = everywhere if flows is None else flows(live, out, *operands, **static)
-    longest = max((max(np.shape(o), default=1) for o in operands if o is not None), default=1)
-    counts = [longest] * len(operands) if terms is None else terms(out, *operands)
-    units = [_UNIT * (8 + n) for n in counts]
-    off, size, found = _doubles(error), _doubles(size), _doubles(out)
-    if max(units) <= _ALIKE * min(units):
-        # sizes are linear in the cotangent's, so that both go back at once
-        errors = sizes(_together(off, size, max(units)), found, *rough, **static)
-    else:
-        each = (sizes(part, found, *rough, **static) for part in (off, size))
-        errors = [None if e is None else np.asarray(e) + u * np.asarray(w) for e, w, u in zip(*each, units, strict=True)]
-    return [None if s is None else (s, np.asarray(e), flow) for s, e, flow in zip(slopes, errors, reached, strict=True)]
-
-
-def _together(error: Any, size: Any, unit: float) -> Any:
-    if isinstance(size, tuple):
-        return tuple(_together(e, s, unit) for e, s in zip(error, size, strict=True))
-    return error + unit * size
-
-
-def _everywhere(number: float, x: Any) -> Any:
-    return np.broadcast_to(number, np.shape(x))
+def _signed(error: Any, random: np.random.Generator) -> Any:
+    if isinstance(error, tuple):
+        return tuple(_signed(part, random) for part in error)
+    return _rough(error) * random.choice((-1.0, 1.0), np.shape(error))
 
 
 def _rough(x: Any) -> Any:
@@ -145,15 +132,6 @@ def _doubles(x: Any) -> Any:
     if isinstance(x, tuple):
         return tuple(map(_doubles, x))
     return x if x is None or np.asarray(x).dtype.kind != "f" else _rough(x)
-
-
-def _mixed(rule: Mixed, static: Mapping[str, Any], adjoint: Part, x: Any) -> Parts:
-    cotangent, error, _ = adjoint
-    # doubles do for sizes
-    rough, error = _doubles(x), _rough(error)
-    own = _UNIT * max(x.shape, default=1) * rule.pull(rough, np.abs(_doubles(cotangent)), 1, **static)
-    off = own if _common_entry(error) == 0 else own + rule.pull(rough, error, 1, **static)
-    return [(rule.pull(x, cotangent, -1, **static), off, _everywhere(1.0, x))]
 
 
 def _by_entries(op: Op, adjoint: Part, slopes: list[Any], sizes: list[Any]) -> Parts:
@@ -314,7 +292,7 @@ class LongDoubles(Domain[Any]):
         rule = op.extended
         try:
             if isinstance(rule, Reduced):
-                kept, _, _ = rule.slopes(*along(node, operands))
+                kept, _ = rule.slopes(*along(node, operands))
                 return np.reshape(kept, node.shape)
             if rule is not None and rule.value is not None:
                 asked = {"epsilon": float(np.finfo(str(self.dtype)).eps)} if rule.epsilon else {}

@@ -1,7 +1,4 @@
-"""Reductions, running sums and softmax on whole arrays in long double: values and derivatives, by formulas of their own.
-
-Each derivative of a `Reduced` comes with the size of the terms that it is computed of, by which its rounding error goes.
-"""
+"""Reductions, running sums and softmax on whole arrays in long double: values and derivatives, by formulas of their own."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from gradcli.ops.writing import axes_of
 
 Static = Mapping[str, Any]
 Axes = tuple[int, ...]
-Slopes = tuple[Any, Any, Any]
+Slopes = tuple[Any, Any]
 
 
 def _count(x: Any, axes: Axes) -> int:
@@ -61,46 +58,46 @@ MEAN = Linear(lambda cotangent, x, axis, keepdims: (_spread(cotangent, x, axis) 
 MAX, MIN, MEDIAN, MEDIAN_OF_NUMBERS = map(_equal_to, (np.max, np.min, _lower_median, _lower_median_of_numbers))
 
 
-def _moments(x: Any, axes: Axes, static: Static) -> tuple[Any, Any, Any, Any]:
+def _moments(x: Any, axes: Axes, static: Static) -> tuple[Any, Any, Any]:
     count = _count(x, axes)
     mean = x.sum(axis=axes, keepdims=True) / count
     rest = LONG_DOUBLE(max(count - static["ddof"], 0))
-    return ((x - mean) ** 2).sum(axis=axes, keepdims=True) / rest, x - mean, np.abs(x) + np.abs(mean), rest
+    return ((x - mean) ** 2).sum(axis=axes, keepdims=True) / rest, x - mean, rest
 
 
 def _var(x: Any, axes: Axes, static: Static) -> Slopes:
-    var, off, size, rest = _moments(x, axes, static)
-    return var, 2 * off / rest, 2 * size / rest
+    var, off, rest = _moments(x, axes, static)
+    return var, 2 * off / rest
 
 
 def _std(x: Any, axes: Axes, static: Static) -> Slopes:
-    var, off, size, rest = _moments(x, axes, static)
+    var, off, rest = _moments(x, axes, static)
     std = np.sqrt(var)
     over = rest * np.where(std == 0, 1, std)
-    return std, np.where(std == 0, 0, off / over), size / over
+    return std, np.where(std == 0, 0, off / over)
 
 
 def _norm(x: Any, axes: Axes, static: Static) -> Slopes:
     order, size = static["ord"], np.abs(x)
     sign = np.sign(x)
     if order == 0:
-        return (x != 0).sum(axis=axes, keepdims=True).astype(LONG_DOUBLE), 0 * size, 0 * size
+        return (x != 0).sum(axis=axes, keepdims=True).astype(LONG_DOUBLE), 0 * size
     if order == 1:
-        return size.sum(axis=axes, keepdims=True), sign, np.abs(sign)
+        return size.sum(axis=axes, keepdims=True), sign
     if order in (math.inf, -math.inf):
         best = (np.max if order > 0 else np.min)(size, axis=axes, keepdims=True)
         chosen = (size == best).astype(LONG_DOUBLE)
         share = chosen / chosen.sum(axis=axes, keepdims=True)
-        return best, sign * share, share
+        return best, sign * share
     if order in (None, 2):
         norm = np.sqrt((x * x).sum(axis=axes, keepdims=True))
         share = np.where(norm == 0, 0, x / np.where(norm == 0, 1, norm))
-        return norm, share, np.abs(share)
+        return norm, share
     power = LONG_DOUBLE(order)
     norm = (size**power).sum(axis=axes, keepdims=True) ** (1 / power)
     ratio = np.where(size == 0, 1, size) / np.where(norm == 0, 1, norm)
     share = np.where((size == 0) | (norm == 0), 0, ratio ** (power - 1))
-    return norm, sign * share, share * (1 + abs(power) * (1 + np.abs(np.log(ratio))))
+    return norm, sign * share
 
 
 def _logsumexp(x: Any, axes: Axes, static: Static) -> Slopes:
@@ -108,8 +105,7 @@ def _logsumexp(x: Any, axes: Axes, static: Static) -> Slopes:
     top = np.where(np.isfinite(top), top, 0)
     small = np.exp(x - top)
     sums = small.sum(axis=axes, keepdims=True)
-    total, share = top + np.log(sums), small / sums
-    return total, share, share * (1 + np.abs(x) + np.abs(total))
+    return top + np.log(sums), small / sums
 
 
 def _prod(x: Any, axes: Axes, static: Static) -> Slopes:
@@ -117,7 +113,7 @@ def _prod(x: Any, axes: Axes, static: Static) -> Slopes:
     product = filled.prod(axis=axes, keepdims=True)
     # where there is one zero, the product of the others is that of all that are none
     slope = np.where(zeros == 0, product / filled, np.where((zeros == 1) & (x == 0), product, LONG_DOUBLE(0)))
-    return np.where(zeros == 0, product, LONG_DOUBLE(0)), slope, np.abs(slope) * _count(x, axes)
+    return np.where(zeros == 0, product, LONG_DOUBLE(0)), slope
 
 
 VAR, STD, NORM, LOGSUMEXP, PROD = map(Reduced, (_var, _std, _norm, _logsumexp, _prod))
@@ -150,26 +146,23 @@ def _shares(x: Any, axis: Any) -> tuple[Any, Any, Any]:
     return share, top, _total(np.where(top, 0, share), axis)
 
 
-def _softmax_pull(x: Any, cotangent: Any, sign: int, axis: Any) -> Any:
+def _softmax_pull(x: Any, cotangent: Any, axis: Any) -> Any:
     """Cotangents are taken from that of the largest, whose share may be 1 in all digits: what is left has its own."""
-    share, top, rest = _shares(x, axis)
+    share, top, _ = _shares(x, axis)
     of_top = _total(np.where(top, cotangent, 0), axis)
-    if sign < 0:
-        apart = cotangent - of_top
-        return share * (apart - _total(share * apart, axis))
-    others = _total(np.where(top, 0, share * cotangent), axis) + rest * of_top
-    return share * (np.where(top, 0, cotangent + of_top) + others)
+    apart = cotangent - of_top
+    return share * (apart - _total(share * apart, axis))
 
 
-def _log_softmax_pull(x: Any, cotangent: Any, sign: int, axis: Any) -> Any:
+def _log_softmax_pull(x: Any, cotangent: Any, axis: Any) -> Any:
     """cotangent - share*total; of the largest, what the others' shares take away, and what they have."""
     share, top, rest = _shares(x, axis)
     others = _total(np.where(top, 0, cotangent), axis)
-    plain = cotangent + sign * share * _total(cotangent, axis)
-    return np.where(top, cotangent * rest + sign * share * others, plain)
+    plain = cotangent - share * _total(cotangent, axis)
+    return np.where(top, cotangent * rest - share * others, plain)
 
 
-def _cumsum_pull(x: Any, cotangent: Any, sign: int, axis: Any) -> Any:
+def _cumsum_pull(x: Any, cotangent: Any, axis: Any) -> Any:
     if axis is None:
         return np.cumsum(cotangent[::-1])[::-1].reshape(x.shape)
     return np.flip(np.cumsum(np.flip(cotangent, axis), axis=axis), axis)

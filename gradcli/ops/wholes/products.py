@@ -133,11 +133,6 @@ def _matmul_back(c: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
     return by_x if x.ndim > 1 else by_x[..., 0, :], by_y if y.ndim > 1 else by_y[..., 0]
 
 
-def _matmul_sizes(c: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
-    return _matmul_back(c, out, np.abs(x), np.abs(y))
-
-
-
 def _flowing(back: Function) -> Function:
     """Return where something flows, at all: to what is multiplied by anything."""
 
@@ -151,12 +146,7 @@ def _flowing(back: Function) -> Function:
     return flows
 
 
-def _matmul_terms(out: Any, x: Any, y: Any) -> list[int]:
-    products = math.prod(np.shape(out)) * np.shape(x)[-1]
-    return [products // max(1, math.prod(np.shape(operand))) for operand in (x, y)]
-
-
-MATMUL = Formulas(_matmul, _matmul_back, _matmul_sizes, _flowing(_matmul_back), _matmul_terms)
+MATMUL = Formulas(_matmul, _matmul_back, _flowing(_matmul_back))
 
 
 def _flat(x: Any, y: Any) -> tuple[Any, Any]:
@@ -183,7 +173,7 @@ def _dot_back(c: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
     return product(flat, right.T).reshape(x.shape), by_y.reshape(y.shape)
 
 
-DOT = Formulas(_dot, _dot_back, lambda c, out, x, y: _dot_back(c, out, np.abs(x), np.abs(y)), _flowing(_dot_back))
+DOT = Formulas(_dot, _dot_back, _flowing(_dot_back))
 
 
 def _outer_back(c: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
@@ -194,7 +184,6 @@ def _outer_back(c: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
 OUTER = Formulas(
     lambda x, y: x.reshape(-1, 1) * y.reshape(1, -1),
     _outer_back,
-    lambda c, out, x, y: _outer_back(c, out, np.abs(x), np.abs(y)),
     _flowing(_outer_back),
 )
 
@@ -204,15 +193,9 @@ def _vector_product(x: Any, y: Any) -> Any:
     return np.stack([b * f - c * e, c * d - a * f, a * e - b * d], axis=-1)
 
 
-def _vector_sizes(x: Any, y: Any) -> Any:
-    (a, b, c), (d, e, f) = np.moveaxis(np.abs(x), -1, 0), np.moveaxis(np.abs(y), -1, 0)
-    return np.stack([b * f + c * e, c * d + a * f, a * e + b * d], axis=-1)
-
-
 VECTOR_PRODUCT = Formulas(
     _vector_product,
     lambda c, out, x, y: (_vector_product(y, c), _vector_product(c, x)),
-    lambda c, out, x, y: (_vector_sizes(y, c), _vector_sizes(c, x)),
 )
 
 
@@ -308,11 +291,7 @@ def _einsum_back(c: Any, out: Any, *arrays: Any, subscripts: str) -> list[Any]:
     return found
 
 
-def _einsum_sizes(c: Any, out: Any, *arrays: Any, subscripts: str) -> list[Any]:
-    return _einsum_back(c, out, *(np.abs(a) for a in arrays), subscripts=subscripts)
-
-
-EINSUM = Formulas(_einsum, _einsum_back, _einsum_sizes, _flowing(_einsum_back))
+EINSUM = Formulas(_einsum, _einsum_back, _flowing(_einsum_back))
 
 
 # -- The exponential of matrices in long double, with its derivatives: Taylor's series of a small
@@ -381,44 +360,9 @@ def _parts(x: Any, h: Any = None, k: Any = None) -> tuple[Any, Any, Any, Any]:
     return found
 
 
-def _bounds(x: Any, h: Any, k: Any = None) -> tuple[Any, Any]:
-    """How far rounding may take the derivatives in the direction h, and in both, in units of a product's rounding; h and k are sizes.
-
-    Of the series by the sizes of its terms; a square's error is made of that of its factor, and of its own.
-    """
-    count = _halvings(x)
-    scale = 2.0**-count
-    shape = np.broadcast_shapes(x.shape, h.shape)
-    small = np.broadcast_to(np.abs(x), shape) * scale
-    e, by_h, by_k, both = (None if p is None else np.abs(p) for p in _series(small, h * scale, None if k is None else k * scale))
-    off_e, off_h, off_k, off_both = e, by_h, by_k, both
-    value = np.broadcast_to(x, shape) * scale
-    exact = _series(value, h * 0, None)[0]
-    for _ in range(count):
-        size = np.abs(exact)
-        if both is not None:
-            off_both = _twice(size, off_both) + _twice(off_e, both) + _twice(off_h, by_k) + _twice(by_h, off_k)
-            both = _twice(size, both) + _twice(by_h, by_k)
-            off_both = off_both + both
-            off_k = _twice(size, off_k) + _twice(off_e, by_k)
-            by_k = _twice(size, by_k)
-            off_k = off_k + by_k
-        off_h = _twice(size, off_h) + _twice(off_e, by_h)
-        by_h = _twice(size, by_h)
-        off_h = off_h + by_h
-        off_e = _twice(size, off_e) + product(size, size)
-        exact = product(exact, exact)
-    return off_h, off_both
-
-
-def _twice(x: Any, y: Any) -> Any:
-    return product(x, y) + product(y, x)
-
-
 MATRIX_EXP = Formulas(
     lambda x: _parts(x)[0],
     lambda c, out, x: (_parts(turned(x), c)[1],),
-    lambda c, out, x: (_bounds(turned(x), c)[0],),
 )
 
 
@@ -428,9 +372,4 @@ def _slope_back(c: Any, out: Any, x: Any, h: Any) -> tuple[Any, Any]:
     return both, by_h
 
 
-def _slope_sizes(c: Any, out: Any, x: Any, h: Any) -> tuple[Any, Any]:
-    off_h, off_both = _bounds(turned(x), c, turned(np.abs(np.broadcast_to(h, out.shape))))
-    return off_both, off_h
-
-
-MATRIX_EXP_SLOPE = Formulas(lambda x, h: _parts(x, h)[1], _slope_back, _slope_sizes)
+MATRIX_EXP_SLOPE = Formulas(lambda x, h: _parts(x, h)[1], _slope_back)

@@ -44,9 +44,7 @@ def _products_back(c: Any, out: Any, x: Any, axis: int | None) -> tuple[Any]:
     return (np.moveaxis(before * _horner(by, rows), 0, place).reshape(x.shape),)
 
 
-CUMPROD = Formulas(
-    _products, _products_back, lambda c, out, x, axis: _products_back(c, np.abs(out), np.abs(x), axis)
-)
+CUMPROD = Formulas(_products, _products_back)
 
 
 def _horner_along(c: Any, x: Any, axis: int) -> Any:
@@ -62,11 +60,7 @@ def _horner_back(t: Any, out: Any, c: Any, x: Any, axis: int) -> tuple[Any, Any]
     return np.moveaxis(by, 0, axis), np.moveaxis(by_x, 0, axis)
 
 
-def _horner_sizes(t: Any, out: Any, c: Any, x: Any, axis: int) -> tuple[Any, Any]:
-    return _horner_back(t, _horner_along(np.abs(c), np.abs(x), axis), c, np.abs(x), axis)
-
-
-HORNER = Formulas(_horner_along, _horner_back, _horner_sizes)
+HORNER = Formulas(_horner_along, _horner_back)
 
 
 def _parts(x: Any, axis: Any) -> tuple[Any, Any, Any, tuple[int, ...]]:
@@ -82,20 +76,18 @@ def but_one(x: Any, axis: Any) -> Any:
     return np.where(zeros == 0, product / filled, np.where((zeros == 1) & (x == 0), product, LONG_DOUBLE(0)))
 
 
-def _pairs(c: Any, x: Any, axis: Any, sign: int) -> Any:
+def _pairs(c: Any, x: Any, axis: Any) -> Any:
     """The sum over the others of cotangents times the products of all but both."""
     filled, product, zeros, axes = _parts(x, axis)
     total = np.where(x == 0, 0, c / filled).sum(axis=axes, keepdims=True)
     of_zeros = np.where(x == 0, c, 0).sum(axis=axes, keepdims=True)
-    none = product / filled * (total + sign * c / filled)
+    none = product / filled * (total - c / filled)
     one = np.where(x == 0, product * total, of_zeros * product / filled)
-    two = np.where(x == 0, product * (of_zeros + sign * c), LONG_DOUBLE(0))
+    two = np.where(x == 0, product * (of_zeros - c), LONG_DOUBLE(0))
     return np.select([zeros == 0, zeros == 1, zeros == 2], [none, one, two], LONG_DOUBLE(0))
 
 
-EXCLUSIVE = Formulas(
-    but_one, lambda c, out, x, axis: (_pairs(c, x, axis, -1),), lambda c, out, x, axis: (_pairs(c, np.abs(x), axis, 1),)
-)
+EXCLUSIVE = Formulas(but_one, lambda c, out, x, axis: (_pairs(c, x, axis),))
 
 
 def _top(x: Any, axis: int) -> Any:
@@ -120,12 +112,7 @@ def _log_sums_back(c: Any, out: Any, x: Any, axis: int) -> tuple[Any]:
     return (np.exp(x - top) * shares,)
 
 
-def _log_sums_sizes(c: Any, out: Any, x: Any, axis: int) -> tuple[Any]:
-    top = _top(x, axis) if x.ndim else x
-    return _log_sums_back(c * (1 + np.abs(top) + np.abs(out) + np.abs(x)), out, x, axis)
-
-
-LOGCUMSUMEXP = Formulas(_log_sums, _log_sums_back, _log_sums_sizes)
+LOGCUMSUMEXP = Formulas(_log_sums, _log_sums_back)
 
 
 def _extreme_along(x: Any, source: Any, index: Any, axis: int, largest: bool, include_self: bool) -> Any:
@@ -137,9 +124,7 @@ def _extreme_along(x: Any, source: Any, index: Any, axis: int, largest: bool, in
     return out
 
 
-def _extreme_back(
-    c: Any, out: Any, x: Any, source: Any, index: Any, axis: int, largest: bool, include_self: bool
-) -> tuple[Any, Any, None]:
+def _extreme_back(c: Any, out: Any, x: Any, source: Any, index: Any, axis: int, largest: bool, include_self: bool) -> tuple[Any, Any, None]:
     m = Arrays()
     count = m.put(np.ones(np.shape(index)), index, axis, x.shape)
     own = ((x == out) | (np.isnan(x) & np.isnan(out))) & ((count == 0) | include_self)
@@ -150,8 +135,8 @@ def _extreme_back(
     return np.where(own, share, 0), np.where(hit, m.picked(share, index, axis), 0), None
 
 
-EXTREME_ALONG = Formulas(_extreme_along, _extreme_back, _extreme_back, _extreme_back)
-EPSILON = Formulas(lambda x, epsilon: LONG_DOUBLE(epsilon), *[lambda c, out, x: (None,)] * 3)
+EXTREME_ALONG = Formulas(_extreme_along, _extreme_back, _extreme_back)
+EPSILON = Formulas(lambda x, epsilon: LONG_DOUBLE(epsilon), lambda c, out, x: (None,))
 
 
 # -- Losses that are operations of their own, on whole arrays in long double -----------------------
@@ -175,12 +160,7 @@ def _bernoulli_back(c: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
     return c * (x - y) / np.maximum(x * (1 - x), _NARROWEST), c * (of_other - of_one)
 
 
-def _bernoulli_sizes(c: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
-    of_one, of_other = map(np.abs, _logs(x))
-    return c * (np.abs(x) + np.abs(y)) / np.maximum(np.abs(x * (1 - x)), _NARROWEST), c * (of_one + of_other)
-
-
-BERNOULLI = Formulas(_bernoulli, _bernoulli_back, _bernoulli_sizes)
+BERNOULLI = Formulas(_bernoulli, _bernoulli_back)
 
 
 def _softplus(x: Any) -> Any:
@@ -204,23 +184,15 @@ def _logits(x: Any, y: Any, weight: Any, pos_weight: Any, reduction: str) -> Any
     return losses if reduction == "none" else losses.sum() if reduction == "sum" else losses.sum() / max(1, losses.size)
 
 
-def _logits_back(
-    c: Any, out: Any, x: Any, y: Any, weight: Any, pos_weight: Any, reduction: str, sign: int = -1
-) -> tuple[Any, Any, Any, Any]:
+def _logits_back(c: Any, out: Any, x: Any, y: Any, weight: Any, pos_weight: Any, reduction: str) -> tuple[Any, Any, Any, Any]:
     shape = _shape(x, y, weight, pos_weight)
     c = np.broadcast_to(c / max(1, math.prod(shape)) if reduction == "mean" else c, shape)
     heavy = LONG_DOUBLE(1) if weight is None else weight
     positive = LONG_DOUBLE(1) if pos_weight is None else pos_weight
-    by_x = c * heavy * ((1 - y if sign < 0 else 1 + y) * _sigmoid(x) + sign * positive * y * _sigmoid(-x))
-    by_y = c * heavy * (positive * _softplus(-x) + sign * _softplus(x))
-    by_weight = None if weight is None else c * (positive * y * _softplus(-x) + (1 - y if sign < 0 else 1 + y) * _softplus(x))
+    by_x = c * heavy * ((1 - y) * _sigmoid(x) - positive * y * _sigmoid(-x))
+    by_y = c * heavy * (positive * _softplus(-x) - _softplus(x))
+    by_weight = None if weight is None else c * (positive * y * _softplus(-x) + (1 - y) * _softplus(x))
     return by_x, by_y, by_weight, None if pos_weight is None else c * heavy * y * _softplus(-x)
 
 
-def _logits_sizes(c: Any, out: Any, x: Any, y: Any, weight: Any, pos_weight: Any, reduction: str) -> tuple[Any, ...]:
-    target, heavy, positive = (None if v is None else np.abs(v) for v in (y, weight, pos_weight))
-    parts = _logits_back(c, out, x, target, heavy, positive, reduction, sign=1)
-    return tuple(None if part is None else part * (1 + np.abs(x)) for part in parts)
-
-
-LOGITS = Formulas(_logits, _logits_back, _logits_sizes)
+LOGITS = Formulas(_logits, _logits_back)

@@ -91,19 +91,7 @@ def _inverse_gaps(gaps: Any) -> Any:
     return (1 - diagonal) / (gaps + diagonal)
 
 
-def _eigh_sizes(c: Any, out: Any, x: Any, UPLO: Any) -> tuple[Any]:
-    (by_values, by_vectors), (values, vectors) = c, (np.abs(part) for part in out)
-    inner = _on_diagonal(by_values)
-    if np.any(by_vectors):
-        inverse = np.abs(_inverse_gaps(_differences(out[0])))
-        # gaps and vectors have rounding of their own, which counts as much as the largest value is larger than a gap
-        worse = 1 + values.max(axis=-1, initial=0)[..., None, None] * inverse
-        inner = inner + product(turned(vectors), by_vectors) * inverse * worse
-    slope = product(vectors, product(inner, turned(vectors)))
-    return ((slope + turned(slope)) / 2,)
-
-
-EIGH = Formulas(_eigh, _eigh_back, _eigh_sizes)
+EIGH = Formulas(_eigh, _eigh_back)
 
 
 def square_spectrum(x: Any, u: Any, v: Any) -> tuple[Any, Any, Any]:
@@ -210,29 +198,7 @@ def _svd_back(c: Any, out: Any, x: Any, full_matrices: bool) -> tuple[Any]:
     return (slope,)
 
 
-def _svd_sizes(c: Any, out: Any, x: Any, full_matrices: bool) -> tuple[Any]:
-    by_u, by_s, by_v, u, s, v = (np.abs(part) for part in _vectors(c, out))
-    inner = _on_diagonal(by_s)
-    row, column = s[..., None, :], s[..., :, None]
-    top = s.max(axis=-1, initial=0)[..., None, None]
-    if np.any(by_u) or np.any(by_v):
-        inverse = np.abs(_inverse_gaps((row - column) * (row + column)))
-        apart = np.abs(_inverse_gaps(row - column))
-        left, right = product(turned(u), by_u), product(turned(v), by_v)
-        worse = inverse * (1 + top * apart)
-        left, right = left * worse, right * worse
-        inner = inner + left * row + turned(left * column) + right * column + turned(right * row)
-    slope = product(u, product(inner, turned(v)))
-    n, m, k = u.shape[-2], v.shape[-2], s.shape[-1]
-    worse = (1 + top / row) / row
-    if np.any(by_u) and n > k:
-        slope = slope + product((by_u + product(u, product(turned(u), by_u))) * worse, turned(v))
-    if np.any(by_v) and m > k:
-        slope = slope + product(u, turned((by_v + product(v, product(turned(v), by_v))) * worse))
-    return (slope,)
-
-
-SVD = Formulas(_svd, _svd_back, _svd_sizes)
+SVD = Formulas(_svd, _svd_back)
 
 
 # -- Pseudoinverses, determinants and adjugates in long double, of matrices of any rank ------------
@@ -274,16 +240,7 @@ def _pinv_back(c: Any, out: Any, x: Any, hermitian: bool, **_: Any) -> tuple[Any
     return (inner + (beside - product(x, product(p, beside))) + (below - product(product(below, p), x)),)
 
 
-def _pinv_sizes(c: Any, out: Any, x: Any, hermitian: bool, **_: Any) -> tuple[Any]:
-    x, p, q, d = np.abs(_symmetric(x, hermitian)), np.abs(out), turned(np.abs(out)), turned(c)
-    inner, beside, below = product(product(q, c), q), product(d, product(p, q)), product(product(q, p), d)
-    sides = beside + product(x, product(p, beside)) + below + product(product(below, p), x)
-    # the pseudoinverse has rounding of its own, which grows as it does
-    worse = product(product(q, turned(x)), inner + sides)
-    return (inner + sides + worse,)
-
-
-PINV = Formulas(_pinv, _pinv_back, _pinv_sizes)
+PINV = Formulas(_pinv, _pinv_back)
 
 
 def _regular(x: Any) -> bool:
@@ -332,44 +289,18 @@ def _adjugate_slope(x: Any, h: Any) -> Any:
     return product(product(v, eye * own[..., None] - (1 - eye) * others * inner), turned(u)) * _orientation(u, v)
 
 
-def _adjugate_sizes(x: Any, h: Any) -> Any:
-    """How large the terms of the derivative are, by those of the inverse; of singular matrices by their singular values."""
-    if _regular(x):
-        y = inverse(x)
-        size = np.abs(y)
-        grown = product(product(size, np.abs(x)), size)
-        trace = np.trace(product(grown, h), axis1=-2, axis2=-1)[..., None, None]
-        return np.abs(determinant(x))[..., None, None] * (trace * grown + product(product(grown, h), grown))
-    u, s, v = map(np.abs, _singular_parts(x))
-    inner, others = product(product(turned(u), h), v), _but_two(s)
-    diagonal = np.diagonal(inner, axis1=-2, axis2=-1)
-    own = (others * diagonal[..., None, :]).sum(axis=-1)
-    return product(product(v, np.eye(s.shape[-1]) * own[..., None] + others * inner), turned(u))
-
-
 def _det_back(c: Any, out: Any, x: Any) -> tuple[Any]:
     return (c[..., None, None] * turned(_adjugate(x)),)
-
-
-def _det_sizes(c: Any, out: Any, x: Any) -> tuple[Any]:
-    if _regular(x):
-        size = np.abs(inverse(x))
-        found = np.abs(determinant(x))[..., None, None] * turned(product(product(size, np.abs(x)), size))
-    else:
-        u, s, v = map(np.abs, _singular_parts(x))
-        found = turned(product(v * _but_one(s)[..., None, :], turned(u)))
-    return (c[..., None, None] * found,)
 
 
 def _det(x: Any) -> Any:
     return determinant(x)
 
 
-DET = Formulas(_det, _det_back, _det_sizes)
+DET = Formulas(_det, _det_back)
 ADJUGATE = Formulas(
     _adjugate,
     lambda c, out, x: (turned(_adjugate_slope(x, turned(c))),),
-    lambda c, out, x: (turned(_adjugate_sizes(x, turned(c))),),
 )
 
 
@@ -387,16 +318,4 @@ def _second(c: Any, out: Any, x: Any, h: Any) -> tuple[Any, Any]:
     return scale * (by_scale * turned(y) - product(product(turned(y), by_y), turned(y))), by_h
 
 
-def _second_sizes(c: Any, out: Any, x: Any, h: Any) -> tuple[Any, Any]:
-    by_h = turned(_adjugate_sizes(x, turned(c)))
-    size, scale, h = np.abs(inverse(x)), np.abs(determinant(x))[..., None, None], np.abs(h)
-    y = product(product(size, np.abs(x)), size)
-    yh = product(y, h)
-    trace = np.trace(yh, axis1=-2, axis2=-1)[..., None, None]
-    along = (c * y).sum(axis=(-2, -1), keepdims=True)
-    by_scale = (c * (trace * y + product(yh, y))).sum(axis=(-2, -1), keepdims=True)
-    by_y = along * turned(h) + trace * c + product(c, turned(product(h, y))) + product(turned(yh), c)
-    return scale * (by_scale * turned(y) + product(product(turned(y), by_y), turned(y))), by_h
-
-
-ADJUGATE_SLOPE = Formulas(_adjugate_slope, _second, _second_sizes)
+ADJUGATE_SLOPE = Formulas(_adjugate_slope, _second)
