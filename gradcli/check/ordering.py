@@ -1,24 +1,28 @@
 """Which of two sides is the larger, decided by the reference: floats tell only where they are further apart than rounding moves them.
 
-Sides that the reference cannot tell apart are equal if both are algebraic numbers that end within its digits; else nobody knows.
+Sides that the reference cannot tell apart are equal if both are algebraic numbers; else nobody knows.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from gradcli.check.crosscheck import cross_check
-from gradcli.errors import EvaluationError
+from gradcli.check.judge import numbers
+from gradcli.errors import GradcliError
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.run import Sides
 from gradcli.language.scope import Scope
 from gradcli.ops.elementwise import arithmetic
+from gradcli.reference.algebra import Algebra, Unsupported
 from gradcli.reference.contexts import context
-from gradcli.reference.digits import to_digits
+from gradcli.reference.scalars import plain
+from gradcli.reference.tape import ReferenceTape
 from gradcli.report.records import Asserted, Record
 from gradcli.report.verdicts import Claim, VariableCheck, Verdict, Worst
 
@@ -27,6 +31,7 @@ _USUAL, _MOST_NODES = 1_000, 100  # binary exponents of numbers, and how many of
 _MOST = 256  # entries that are looked at in many digits
 _UNKNOWN = 2
 _REACHED = (Verdict.AGREE, Verdict.ILL_CONDITIONED)
+_WITHOUT_REFERENCE = (GradcliError, Unsupported, ArithmeticError, ValueError)
 
 
 def order_of(scope: Scope, sides: Sides, told: Asserted, timeout: float | None, remembering: bool) -> Claim:
@@ -70,12 +75,12 @@ def _turned(claim: Claim) -> Claim:
 def _why(part: VariableCheck | None) -> str:
     if part is not None and part.verdict is Verdict.UNDETERMINED and part.reason:
         return part.reason
-    return f"the sides are equal to all digits of the reference, or nearer to each other than rounding"
+    return f"the sides are equal to {_APART} digits, or nearer to each other than rounding"
 
 
 def _decided(told: Asserted, signs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return where the relation holds for certain, and where it is known whether it does."""
-    allowed: dict[str, Sequence[int]] = {"!=": (-1, 1), "<": (-1,), "<=": (-1, 0), ">": (1,), ">=": (0, 1)}
+    allowed: dict[str, Sequence[int]] = {"!=": (1,), "<": (-1,), "<=": (-1, 0), ">": (1,), ">=": (0, 1)}
     return np.isin(signs, allowed[told.relation]), signs != _UNKNOWN
 
 
@@ -96,7 +101,7 @@ def _signs(scope: Scope, sides: Sides, told: Asserted, off: np.ndarray, part: Va
             clear = np.isfinite(apart) & (np.abs(edge(apart)) > error)
         signs[clear] = np.sign(edge(apart))[clear]
     if sides.left.op is None and sides.right.op is None and not room and not np.isnan(apart).any():
-        signs[:] = np.sign(apart)  # floats as they are: the sign of a difference is never rounded
+        signs[:] = np.sign(edge(apart))  # floats as they are: the sign of a difference is never rounded
     if (signs == _UNKNOWN).any() and signs.size <= _MOST:
         with suppress(*_WITHOUT_REFERENCE):
             _by_digits(scope, sides, off.shape, signs, edge)
@@ -127,7 +132,7 @@ def _by_digits(scope: Scope, sides: Sides, shape: tuple[int, ...], signs: np.nda
         x, y, exact = left[place], right[place], found[place]
         if not (m.isfinite(x) and m.isfinite(y)):
             if not (m.isnan(x) or m.isnan(y)):
-                signs[place] = int(x > y) - int(x < y)
+                signs[place] = 0 if x == y else np.sign(edge(math.inf if x > y else -math.inf))
         elif abs(exact) > m.mpf(10) ** -_APART * (1 if by_balls is not None else max(abs(x), abs(y))):
             signs[place] = int(m.sign(exact))
         else:
