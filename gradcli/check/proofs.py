@@ -67,7 +67,7 @@ def decision(judge: Judge, claim: Given) -> Decision:
 def _structure(question: Any, alike: bool) -> Hashable:
     """Return what the decision depends on: the function and the formula, without the values of names."""
     order = definition_order(question.root, [question.formula, *([] if question.wrt is None else [question.wrt])])
-    places = {node: i for i, node in enumerate(order)}
+    places: dict[Any, int] = {node: i for i, node in enumerate(order)}
 
     def structure(node: Expr) -> Hashable:
         if node.is_leaf and node.kind == "float":
@@ -80,5 +80,5 @@ def _structure(question: Any, alike: bool) -> Hashable:
     else:
         numbers = np.asarray(seed, float)
         weights = content(numbers.ravel()[:1] if alike else numbers)
-    asked = places[question.root], places[question.formula], question.wrt and places[question.wrt]
+    asked = places[question.root], places[question.formula], places.get(question.wrt)
     return tuple(map(structure, order)), asked, weights, question.precision, alike

@@ -73,17 +73,17 @@ def key_of(
     """The key of a verdict."""
     formulas = [claim.formula for claim in claims if claim.formula is not None]
     order = definition_order(root, [*wrt.values(), *formulas])
-    places = {node: i for i, node in enumerate(order)}
+    places: dict[Any, int] = {node: i for i, node in enumerate(order)}
     lines = [(line(node, places, values), node.payload.name if node.is_leaf else None) for node in order]
     given = [
-        (claim.of, claim.rtol, claim.atol, claim.around, claim.formula and places[claim.formula], content(claim.numbers))
+        (claim.of, claim.rtol, claim.atol, claim.around, places.get(claim.formula), content(claim.numbers))
         for claim in claims
     ]
     asked = precision, convention, in_passing, [(name, places[x]) for name, x in wrt.items()], places[root]
     return hashlib.sha256(repr((versions(), lines, asked, list(map(content, computed)), given)).encode()).hexdigest()
 
 
-def line(node: Expr, places: Mapping[Expr, int], values: Mapping[Expr, Any]) -> Hashable:
+def line(node: Expr, places: Mapping[Any, int], values: Mapping[Expr, Any]) -> Hashable:
     """What a node is: an operation of which nodes, by their places, or a value."""
     if node.op is not None:
         static = tuple((name, _plain(value, places)) for name, value in sorted(node.static.items()))
@@ -98,11 +98,11 @@ def content(value: Any) -> Hashable:
     return type(value).__name__, array.dtype.str, array.shape, bits if len(bits) <= _SHORT else hashlib.sha256(bits).digest()
 
 
-def _plain(value: Any, places: Mapping[Expr, int]) -> Hashable:
+def _plain(value: Any, places: Mapping[Any, int]) -> Hashable:
     if isinstance(value, StaticArray):
         return value.key
     if isinstance(value, Derivation):
-        return value.kind, places.get(value.y), places.get(value.x), value.vector and places.get(value.vector)
+        return value.kind, places.get(value.y), places.get(value.x), places.get(value.vector)
     if isinstance(value, (tuple, list)):
         return tuple(_plain(part, places) for part in value)
     return repr(value)
