@@ -149,20 +149,11 @@ def slopes_of_entries(op: Op, out: Any, operands: Sequence[Any], static: Static,
     Raises Unsupported.
     """
     smooth = _smooth(op, operands, static)
-    from gradcli.reference.symbolic.on_arrays import Unknown, on_arrays
-
-    slopes: list[Any] = []
-    sizes: list[Any] = []
-    known = {smooth.expression: out}
+    found: list[Any] = []
+    arrays = [np.asarray(operand, LONG_DOUBLE) for operand in operands]
     for place, asked in enumerate(wanted):
-        partial = smooth.partial(place)
-        slope = size = None
         try:
-            if asked:
-                slope = on_arrays(partial.expression, partial.symbols, operands, known)
-                size = on_arrays(partial.magnitude().expression, partial.symbols, operands, known)
-        except Unknown:
-            slope = slope_by_reference(op, operands, static, place)
-        slopes.append(slope)
-        sizes.append(size)
-    return slopes, sizes
+            found.append(smooth.partial(place).on_arrays(smooth, out, arrays) if asked else (None, None))
+        except (Unsupported, ValueError):  # the latter where a reference compares single numbers
+            found.append((slope_by_reference(op, operands, static, place), None))
+    return [slope for slope, _ in found], [size for _, size in found]
