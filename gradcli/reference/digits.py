@@ -12,7 +12,7 @@ from gradcli.graph.nodes import Expr
 from gradcli.graph.transforms import definition_order
 from gradcli.language.scope import Scope
 from gradcli.reference.algebra import Algebra, Unsupported
-from gradcli.reference.contexts import Undecidable, context, has_flint
+from gradcli.reference.contexts import Undecidable, by_balls, context
 from gradcli.reference.kinks import active_kinks
 from gradcli.reference.scalars import plain
 from gradcli.reference.tape import ReferenceTape, exact_array
@@ -21,7 +21,6 @@ NOTHING: Mapping[str, Any] = {}
 _TRIES = 6
 _GUARD = 20  # digits beyond those that are asked for
 _WITHOUT_REFERENCE = (Unsupported, ArithmeticError, ValueError)
-_WITHOUT_BALLS = (*_WITHOUT_REFERENCE, AttributeError, TypeError, LookupError)
 
 
 class Digits(NamedTuple):
@@ -66,24 +65,15 @@ def to_digits(scope: Scope, root: Expr, wrt: dict[str, Expr], seed: Any, digits:
 
 def _enclosed(asked: _Question, digits: int) -> Digits | None:
     """The digits on which both ends of every enclosure agree; None where FLINT does not decide."""
-    if not has_flint():
-        return None
-    from gradcli.reference.balls import Balls
+    m = context()
 
-    balls, m = Balls(), context()
-    for attempt in range(_TRIES):
-        balls.dps = (digits + _GUARD) << attempt
+    def evaluate(balls: Any) -> Digits | None:
         m.dps = balls.dps + _GUARD
-        try:
-            with balls.working():
-                found, chosen = asked.arrays(balls)
-                numbers = {name: _written(array, lambda x: _certain(m, x, digits)) for name, array in found.items()}
-        except Undecidable:
-            continue
-        except _WITHOUT_BALLS:
-            return None
+        found, chosen = asked.arrays(balls)
+        numbers = {name: _written(array, lambda x: _certain(m, x, digits)) for name, array in found.items()}
         return None if balls.uncertified else Digits(numbers, not chosen)
-    return None
+
+    return by_balls(((digits + _GUARD) << attempt for attempt in range(_TRIES)), evaluate)
 
 
 def _certain(m: Any, x: Any, digits: int) -> str:
