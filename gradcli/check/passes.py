@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,9 +15,12 @@ from gradcli.ops.constants import Constant
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Algebra, Numbers, Unsupported, surely_zero
 from gradcli.reference.deadline import check as still_in_time
-from gradcli.reference.kinks import InnerKinks, Question, Sides, has_inner, with_inner_choices
+from gradcli.reference.kinks import InnerKinks, Sides, has_inner, with_inner_choices
 from gradcli.reference.scalars import plain
 from gradcli.reference.tape import ReferenceTape, SignedZeros, constant_array, exact_array
+
+if TYPE_CHECKING:
+    from gradcli.check.judge import Judge
 
 # -- E-infinity: the engine's own rules, run by the engine's own sweep on multi-precision numbers --
 
@@ -125,25 +128,10 @@ class Pass(NamedTuple):
         return Algebra.map(plain, self.run.y)
 
 
-class Asked(Question, Protocol):
-    """The gradient that is judged, as a question to references."""
-
-    @property
-    def wrt(self) -> Mapping[str, Expr]: ...
-    @property
-    def fits_sympy(self) -> bool: ...
-    @property
-    def gradients(self) -> Sequence[np.ndarray]: ...  # as the engine computed them
-    @property
-    def size(self) -> int: ...  # in scalar operations
-    @property
-    def wide(self) -> dict[str, tuple[Any, Any]]: ...  # reference and bounds of large arrays, for claims
-
-
 class Passes:
     """The question of one judge, for passes at any precision."""
 
-    def __init__(self, judge: Asked, own_leaves: Mapping[Expr, Any]) -> None:
+    def __init__(self, judge: Judge, own_leaves: Mapping[Expr, Any]) -> None:
         self.judge, self.own_leaves = judge, own_leaves
         self.nodes: Sequence[Expr] = list(judge.wrt.values())
         self._whole: Any = None
@@ -188,7 +176,7 @@ def are_finite(m: Any, arrays: Sequence[np.ndarray]) -> bool:
     return all(isinstance(x, bool) or m.isfinite(x) for array in arrays for x in np.ravel(array))
 
 
-def _whole(judge: Asked, m: Any) -> Any:
+def _whole(judge: Judge, m: Any) -> Any:
     """sympy's derivative of the whole function, or False where there is none in reach."""
     from gradcli.reference.symbolic.derivative import WholeDerivative
 

@@ -88,7 +88,7 @@ def has_flint() -> bool:
 
 
 def by_balls(digits: Iterable[int], evaluate: Callable[[Any], T | None]) -> T | None:
-    """Return what is found in balls of the fewest of some digits that leave nothing open; None where nothing is found, or balls cannot tell.
+    """Return what is found in balls of the fewest digits that leave nothing open; None where nothing is found, or balls cannot tell.
 
     evaluate  takes the context, and raises Undecidable where it takes more digits
     """
