@@ -24,8 +24,9 @@ from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.transforms import definition_order
 from gradcli.language.scope import Scope
 from gradcli.reference.algebra import Algebra, Unsupported, settled
-from gradcli.reference.contexts import Undecidable, by_balls, context, has_flint
+from gradcli.reference.contexts import Undecidable, context, has_flint
 from gradcli.reference.deadline import LARGEST, Budget, Undecided, in_time
+from gradcli.reference.digits import by_balls
 from gradcli.reference.kinks import Prober, active_kinks, has_inner
 from gradcli.reference.scalars import Event, plain
 from gradcli.reference.tape import SignedZeros

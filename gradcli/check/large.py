@@ -6,7 +6,7 @@ The reference may be off by its own share of the rounding of doubles, by the sam
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,9 +20,6 @@ from gradcli.reference.long_double import hold_derivatives
 from gradcli.reference.stand_ins import StandIns
 from gradcli.report.verdicts import VariableCheck, Verdict, Worst
 
-if TYPE_CHECKING:
-    from gradcli.check.judge import Judge
-
 _TIMES = 2  # as long as doubles are these numbers
 _ADJOINTS = 3  # arrays that stand for an adjoint: the slope, its error, and where it lives
 _FEW = 6  # digits
@@ -30,7 +27,7 @@ _FEW = 6  # digits
 Decision = tuple[VariableCheck | None, dict[str, VariableCheck]]
 
 
-def decide_large(judge: Judge, value: Any, known: long_double.Reference | None = None) -> tuple[Decision, bool]:
+def decide_large(judge: Any, value: Any, known: long_double.Reference | None = None) -> tuple[Decision, bool]:
     """The checks of the value and of each gradient, and whether that is all there is to say: else scalars may tell more, as of kinks.
 
     known  the reference, if it is there already
@@ -62,7 +59,7 @@ def decide_large(judge: Judge, value: Any, known: long_double.Reference | None =
     return (checked, results), certain or all(part.verdict in (Verdict.AGREE, Verdict.ILL_CONDITIONED) for part in parts)
 
 
-def _hold(judge: Judge, nodes: Sequence[Expr]) -> None:
+def _hold(judge: Any, nodes: Sequence[Expr]) -> None:
     """Raise LimitError where the reference in long double, whose arrays are held all, needs more memory than the limits allow."""
     order = reachable([judge.root])
     arrays = sum(bytes_of(node) for node in order) + _ADJOINTS * swept(order, nodes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,9 +18,6 @@ from gradcli.reference.deadline import check as still_in_time
 from gradcli.reference.kinks import InnerKinks, Sides, has_inner, with_inner_choices
 from gradcli.reference.scalars import plain
 from gradcli.reference.tape import ReferenceTape, SignedZeros, constant_array, exact_array
-
-if TYPE_CHECKING:
-    from gradcli.check.judge import Judge
 
 # -- E-infinity: the engine's own rules, run by the engine's own sweep on multi-precision numbers --
 
@@ -131,7 +128,7 @@ class Pass(NamedTuple):
 class Passes:
     """The question of one judge, for passes at any precision."""
 
-    def __init__(self, judge: Judge, own_leaves: Mapping[Expr, Any]) -> None:
+    def __init__(self, judge: Any, own_leaves: Mapping[Expr, Any]) -> None:
         self.judge, self.own_leaves = judge, own_leaves
         self.nodes: Sequence[Expr] = list(judge.wrt.values())
         self._whole: Any = None
@@ -176,7 +173,7 @@ def are_finite(m: Any, arrays: Sequence[np.ndarray]) -> bool:
     return all(isinstance(x, bool) or m.isfinite(x) for array in arrays for x in np.ravel(array))
 
 
-def _whole(judge: Judge, m: Any) -> Any:
+def _whole(judge: Any, m: Any) -> Any:
     """sympy's derivative of the whole function, or False where there is none in reach."""
     from gradcli.reference.symbolic.derivative import WholeDerivative
 

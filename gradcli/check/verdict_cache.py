@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -24,9 +24,6 @@ from gradcli.graph.transforms import Derivation, definition_order
 from gradcli.ops.arrays.shapes import StaticArray
 from gradcli.report.verdicts import Check, Verdict, check_of
 from gradcli.storage.cache import SOURCES, VERDICTS
-
-if TYPE_CHECKING:
-    from gradcli.check.proofs import Given
 
 _FORMAT = "4"
 _SHORT = 64  # bytes of a value that are its own hash
@@ -67,7 +64,7 @@ def code(root: Path) -> str:
 
 
 def key_of(
-    root: Expr, wrt: Mapping[str, Expr], values: Mapping[Expr, Any], computed: Sequence[Any], precision: str, claims: Sequence[Given],
+    root: Expr, wrt: Mapping[str, Expr], values: Mapping[Expr, Any], computed: Sequence[Any], precision: str, claims: Sequence[Any],
     convention: str | None, in_passing: bool,
 ) -> str:  # fmt: skip
     """The key of a verdict."""

@@ -7,13 +7,12 @@ for all of them, and some never end: their limits are stated here, for FLINT's f
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
-from typing import Any, TypeVar
+from typing import Any
 
 Limit = Callable[..., float]
-T = TypeVar("T")
 
 # At infinity, of the number that stands last; NaN where a function has no limit, or none that anything needs.
 _LIMITS: dict[str, Limit] = {
@@ -85,25 +84,3 @@ def has_flint() -> bool:
     except ImportError:
         return False
     return True
-
-
-def by_balls(digits: Iterable[int], evaluate: Callable[[Any], T | None]) -> T | None:
-    """Return what is found in balls of the fewest digits that leave nothing open; None where nothing is found, or balls cannot tell.
-
-    evaluate  takes the context, and raises Undecidable where it takes more digits
-    """
-    if not has_flint():
-        return None
-    from gradcli.reference.algebra import Unsupported
-    from gradcli.reference.balls import Balls
-
-    balls = Balls()
-    for balls.dps in digits:
-        try:
-            with balls.working():
-                return evaluate(balls)
-        except Undecidable:
-            continue
-        except (Unsupported, AttributeError, TypeError, ValueError, ArithmeticError, LookupError):
-            return None
-    return None

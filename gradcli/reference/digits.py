@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -12,15 +12,37 @@ from gradcli.graph.nodes import Expr
 from gradcli.graph.transforms import definition_order
 from gradcli.language.scope import Scope
 from gradcli.reference.algebra import Algebra, Unsupported
-from gradcli.reference.contexts import Undecidable, by_balls, context
+from gradcli.reference.contexts import Undecidable, context, has_flint
 from gradcli.reference.kinks import active_kinks
 from gradcli.reference.scalars import plain
 from gradcli.reference.tape import ReferenceTape, exact_array
 
+T = TypeVar("T")
 NOTHING: Mapping[str, Any] = {}
 _TRIES = 6
 _GUARD = 20  # digits beyond those that are asked for
 _WITHOUT_REFERENCE = (Unsupported, ArithmeticError, ValueError)
+
+
+def by_balls(digits: Iterable[int], evaluate: Callable[[Any], T | None]) -> T | None:
+    """Return what is found in balls of the fewest digits that leave nothing open; None where nothing is found, or balls cannot tell.
+
+    evaluate  takes the context, and raises Undecidable where it takes more digits
+    """
+    if not has_flint():
+        return None
+    from gradcli.reference.balls import Balls
+
+    balls = Balls()
+    for balls.dps in digits:
+        try:
+            with balls.working():
+                return evaluate(balls)
+        except Undecidable:
+            continue
+        except (*_WITHOUT_REFERENCE, AttributeError, TypeError, LookupError):
+            return None
+    return None
 
 
 class Digits(NamedTuple):
