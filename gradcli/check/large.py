@@ -27,18 +27,14 @@ _FEW = 6  # digits
 Decision = tuple[VariableCheck | None, dict[str, VariableCheck]]
 
 
-def decide_large(judge: Any, value: Any, known: long_double.Reference | None = None) -> tuple[Decision, bool]:
-    """The checks of the value and of each gradient, and whether that is all there is to say: else scalars may tell more, as of kinks.
-
-    known  the reference, if it is there already
-    """
+def decide_large(judge: Any, value: Any) -> tuple[Decision, bool]:
+    """The checks of the value and of each gradient, and whether that is all there is to say: else scalars may tell more, as of kinks."""
     nodes = list(judge.wrt.values())
-    held = StandIns() if known is None else known.held
-    if known is None:
-        hold_derivatives(judge.root, judge.leaves, judge.precision, held)
+    held = StandIns()
+    hold_derivatives(judge.root, judge.leaves, judge.precision, held)
     value_bound, bounds = error_bounds(judge.root, nodes, judge.leaves, judge.seed, judge.precision)
     _hold(judge, nodes)
-    found = known or long_double.reference(judge.root, nodes, judge.leaves, judge.seed, judge.precision, held)
+    found = long_double.reference(judge.root, nodes, judge.leaves, judge.seed, judge.precision, held)
     results = {}
     smooth = not any(node.op is not None and (node.op.kinks or node.op.facts.turns) for node in reachable([judge.root]))
     certain = smooth and bool(held.wrong or held.wrong_value)
