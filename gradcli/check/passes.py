@@ -10,8 +10,9 @@ import numpy as np
 from gradcli.errors import GradcliError
 from gradcli.graph.indeterminate import gradients
 from gradcli.graph.interpret import Domain, interpret
-from gradcli.graph.nodes import Expr, Operand, reachable
+from gradcli.graph.nodes import Expr, reachable
 from gradcli.ops.constants import Constant
+from gradcli.ops.operands import Operand
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Algebra, Numbers, Unsupported, surely_zero
 from gradcli.reference.deadline import check as still_in_time

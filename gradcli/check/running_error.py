@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.graph.nodes import Operand
 from gradcli.ops.constants import Constant
 from gradcli.ops.elementwise.arithmetic import add, chain, mul
 from gradcli.ops.extended import LONG_DOUBLE, WIDER
+from gradcli.ops.operands import Operand
 from gradcli.ops.reductions.carried import additions
 from gradcli.ops.spec import Op
 from gradcli.reference.deadline import check as still_in_time

@@ -32,10 +32,11 @@ from gradcli.formulas.powers import (
     product,
 )
 from gradcli.graph.interpret import Transcription
-from gradcli.graph.nodes import Expr, Operand
+from gradcli.graph.nodes import Expr
 from gradcli.ops.constants import EULER_GAMMA, PI, Constant, E
 from gradcli.ops.elementwise import exponential
 from gradcli.ops.elementwise.logic import equal
+from gradcli.ops.operands import Operand
 from gradcli.ops.spec import Op
 
 # -- Factors and quotients of polynomials, by FLINT; where it is missing, none is found, and

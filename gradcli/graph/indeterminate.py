@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 from gradcli.graph.interpret import Domain, interpret
-from gradcli.graph.nodes import Operand
 from gradcli.graph.sweep import backward
 from gradcli.ops.elementwise.arithmetic import add, div, mul, sub
 from gradcli.ops.elementwise.exponential import pow_
 from gradcli.ops.elementwise.logic import where
+from gradcli.ops.operands import Operand
 from gradcli.ops.spec import Carrier, Op
 
 # -- Germs: values near a point, of which it is known what stays as it is while a variable moves,

@@ -21,56 +21,10 @@ from gradcli.limits import DEFAULT, Limits
 from gradcli.ops.calling.inputs import BOOL, FLOAT, INT
 from gradcli.ops.constants import Constant
 from gradcli.ops.counting import LIGHT, hold
-from gradcli.ops.elementwise import arithmetic, exponential
-from gradcli.ops.linalg import products
-from gradcli.ops.spec import Carrier, Op
+from gradcli.ops.operands import Operand
+from gradcli.ops.spec import Op
 from gradcli.ops.structure import to_float, to_int
 from gradcli.ops.writing import Shape
-
-# -- Carriers of values whose operators are operations, so that rules read as mathematics ----------
-
-
-class Operand(Carrier):
-    """Operators of a value that rules compute with: each applies the registered operation."""
-
-    __slots__ = ()
-
-    def __add__(self, other: Any) -> Any:
-        return self.apply_op(arithmetic.add, (self, other), {})
-
-    def __radd__(self, other: Any) -> Any:
-        return self.apply_op(arithmetic.add, (other, self), {})
-
-    def __sub__(self, other: Any) -> Any:
-        return self.apply_op(arithmetic.sub, (self, other), {})
-
-    def __rsub__(self, other: Any) -> Any:
-        return self.apply_op(arithmetic.sub, (other, self), {})
-
-    def __mul__(self, other: Any) -> Any:
-        return self.apply_op(arithmetic.mul, (self, other), {})
-
-    def __rmul__(self, other: Any) -> Any:
-        return self.apply_op(arithmetic.mul, (other, self), {})
-
-    def __truediv__(self, other: Any) -> Any:
-        return self.apply_op(arithmetic.div, (self, other), {})
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return self.apply_op(arithmetic.div, (other, self), {})
-
-    def __pow__(self, other: Any) -> Any:
-        return self.apply_op(exponential.pow_, (self, other), {})
-
-    def __rpow__(self, other: Any) -> Any:
-        return self.apply_op(exponential.pow_, (other, self), {})
-
-    def __matmul__(self, other: Any) -> Any:
-        return self.apply_op(products.matmul, (self, other), {})
-
-    def __neg__(self) -> Any:
-        return self.apply_op(arithmetic.neg, (self,), {})
-
 
 NO_STATIC: Mapping[str, Any] = {}
 NO_OPERATIONS: Mapping[Op, Op] = {}

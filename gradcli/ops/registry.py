@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import copyreg
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Callable, Mapping
+from functools import cache, partial
 from importlib import import_module
+from inspect import CO_VARARGS
 from types import MappingProxyType, ModuleType
 from typing import Any
 
+from gradcli.ops.calling.prefixes import JAX, MATH, NUMPY, SCIPY, TORCH
+from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.facts import Function
-from gradcli.ops.spec import Composite, Kind, Op, grouped
+from gradcli.ops.spec import REQUIRED, Composite, Kind, Op, grouped
 
 ROOMS = ("elementwise", "reductions", "arrays", "linalg", "nn", "special", "stats")  # in the order of the documentation
+
+LIBRARIES = {NUMPY, TORCH, SCIPY, JAX, MATH}
 
 _REGISTRY: dict[str, Op] = {}
 _COMPOSITES: dict[str, Composite] = {}
@@ -100,6 +105,49 @@ def composite(name: str, operands: str, body: Function, *, doc: str, **record: A
     """Register a function made of operations. An operand written ``x?`` may be left out; ``x *more`` takes any number more."""
     found: Composite = register(composition(name, operands, body, doc=doc, **record))
     return found
+
+
+def function(name: str = "", scalars: str = "", vjp: Function | None = None, **record: Any) -> Callable[[Function], Any]:
+    """Register a function by its definition, which this decorates.
+
+    Its positional parameters are the operands, which may be left out if their default is None, and ``*more`` any number of them.
+    Those by keyword only are the static parameters, required if they have no default. The docstring is its documentation.
+
+    name     its name in the language, where it is not that of the definition (without an underscore at the end)
+    scalars  the static parameters that are numbers of the formula
+    vjp      a derivative of its own. Then it is one node of graphs, which the judge opens
+    record   other fields of `Composite`, or, with a derivative of its own, of `Op`; and for each library that calls it otherwise, by
+             its name, the signature there
+    """
+
+    def define(body: Function) -> Any:
+        code, defaults = body.__code__, body.__kwdefaults__ or {}
+        names, keys = code.co_varnames[: code.co_argcount], code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
+        rest = code.co_varnames[len(names) + len(keys)] if code.co_flags & CO_VARARGS else ""
+        called = name or body.__name__.rstrip("_")
+        for library in () if vjp else LIBRARIES & record.keys():
+            declare(library, **{called: signature(called, record.pop(library))})
+        fields: dict[str, Any] = {
+            "doc": " ".join((body.__doc__ or "").split()),
+            "static": MappingProxyType({key: defaults.get(key, REQUIRED) for key in keys}),
+            "variadic": bool(rest) and not names,
+            "optional": frozenset(names[len(names) - len(body.__defaults__ or ()) :]),
+        }
+        operands = names or (rest,) * bool(rest)
+        if vjp is not None:
+            parts = {} if "axes" in record else {"parts": body}
+            return register(
+                Op(called, operands, reference=partial(_opened, body), kind="structural", vjp=vjp, **fields, **grouped({**parts, **record}))
+            )
+        fields |= {"rest": rest if names else "", "scalars": frozenset(scalars.split())}
+        return register(Composite(called, operands, body, **fields, **grouped(record, "torch")))
+
+    return define
+
+
+def _opened(body: Function, m: Any, *operands: Any, **static: Any) -> Any:
+    """Return what the definition of a function is in a domain of numbers."""
+    return m.opened(body, operands, static)
 
 
 def composition(name: str, operands: str, body: Function, *, doc: str = "", scalars: str = "", **record: Any) -> Composite:

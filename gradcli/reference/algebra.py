@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import GradcliError
+from gradcli.ops.operands import Opened
 from gradcli.ops.registry import find
 from gradcli.ops.spec import Op
 from gradcli.reference.deadline import check as still_in_time
@@ -156,6 +157,11 @@ class Algebra:
         if isinstance(result, tuple):
             return tuple(np.asarray(part, dtype=object) for part in result)
         return np.asarray(result, dtype=object)
+
+    def opened(self, body: Callable[..., Any], operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
+        """Return what the definition of a function makes of arrays of scalars."""
+        found = body(*[None if x is None else Opened(self, x) for x in operands], **static)
+        return tuple(part.array for part in found) if isinstance(found, tuple) else found.array
 
 
 def real(m: Any, function: Callable[..., Any], *arguments: Any, **static: Any) -> Any:

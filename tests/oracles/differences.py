@@ -55,8 +55,8 @@ CALLS: dict[str, tuple[str, Collection[int] | None]] = {
         "scipy.special.k0", "scipy.special.k1", "torch.special.modified_bessel_k0", "torch.special.modified_bessel_k1")},
     **{f"scipy.special.{call}, U)": (_ENDS, (35, 36)) for call in ("kv(0", "kv(1", "kn(0")},
     "torch.special.spherical_bessel_j0(U)": (_ENDS, (0, 36)),
-    **{call: (_ENDS_THERE, (0, 36)) for call in (
-        "np.sinc(U)", "scipy.special.sinc(U)", "torch.sinc(U)", "torch.special.sinc(U)", "(U).sinc()")},
+    **dict.fromkeys(
+        ("np.sinc(U)", "scipy.special.sinc(U)", "torch.sinc(U)", "torch.special.sinc(U)", "(U).sinc()"), (_ENDS_THERE, (0, 36))),
     "scipy.special.loggamma(U)": ("SciPy's is complex there", range(18)), "scipy.special.loggamma(M)": ("SciPy's is complex there", (1, 3)),
     **{f"{name}(U)[0]": ("the fraction of infinity is NaN here", (0, 36)) for name in ("np.modf", "math.modf")},
     **{f"{call}": ("from infinity there is no next number here", (24,)) for call in (

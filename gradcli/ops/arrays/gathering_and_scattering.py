@@ -21,7 +21,7 @@ from gradcli.ops.elementwise.bounds import clip
 from gradcli.ops.elementwise.logic import equal, greater, where
 from gradcli.ops.facts import Function, Kink
 from gradcli.ops.reductions.sums import prod
-from gradcli.ops.registry import composite, is_number
+from gradcli.ops.registry import composite, function, is_number
 from gradcli.ops.room import room_for
 from gradcli.ops.spec import REQUIRED
 from gradcli.ops.structure import to_int
@@ -76,25 +76,6 @@ def _gather(x: Any, axis: int, index: Any) -> Any:
     return reshape(taken, shape=tuple(index.shape))
 
 
-def _take_along_dim(x: Any, index: Any, axis: int | None) -> Any:
-    if axis is None:
-        return take_along(reshape(x, shape=(-1,)), reshape(index, shape=(-1,)), axis=0)
-    if len(x.shape) != len(index.shape):
-        raise ShapeError(
-            "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
-            f"{len(x.shape)} dimensions for input, and {len(index.shape)} dimensions for indices"
-        )
-    if not x.shape:
-        return _gather(x, axis, index)
-    place = one_axis(axis, len(x.shape))
-    try:
-        common = np.broadcast_shapes(*((*v.shape[:place], 1, *v.shape[place + 1 :]) for v in (x, index)))
-    except ValueError:
-        raise ShapeError(f"take_along_dim: shapes {tuple(x.shape)} and {tuple(index.shape)} do not fit along axis {axis}") from None
-    values, indices = (broadcast_to(v, shape=(*common[:place], v.shape[place], *common[place + 1 :])) for v in (x, index))
-    return take_along(values, indices, axis=place)
-
-
 def _of_index(body: Function) -> Function:
     """A body whose axis, as PyTorch has it, comes before the index."""
     return lambda x, index, axis: body(x, axis, index)
@@ -113,22 +94,32 @@ gather = composite(
     doc="The entries at indices along an axis, an index for each entry of the result: out[i, j] = x[index[i, j], j] along axis 0.",
     examples=("gather(x, 0, [0])",),
 )  # fmt: skip
-composite(
-    "take_along_dim", "x index", _take_along_dim, static={"axis": None}, indices=INDEX, backward="Gather",
-    doc="The entries at indices along an axis, for each of the others; x and the index broadcast.",
-)  # fmt: skip
+
+
+@function(numpy="x, index|indices, axis", indices=INDEX, backward="Gather")
+def take_along_dim(x: Any, index: Any, *, axis: int | None = None) -> Any:
+    """The entries at indices along an axis, for each of the others; x and the index broadcast."""
+    if axis is None:
+        return take_along(reshape(x, shape=(-1,)), reshape(index, shape=(-1,)), axis=0)
+    if len(x.shape) != len(index.shape):
+        raise ShapeError(
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
+            f"{len(x.shape)} dimensions for input, and {len(index.shape)} dimensions for indices"
+        )
+    if not x.shape:
+        return _gather(x, axis, index)
+    place = one_axis(axis, len(x.shape))
+    try:
+        common = np.broadcast_shapes(*((*v.shape[:place], 1, *v.shape[place + 1 :]) for v in (x, index)))
+    except ValueError:
+        raise ShapeError(f"take_along_dim: shapes {tuple(x.shape)} and {tuple(index.shape)} do not fit along axis {axis}") from None
+    values, indices = (broadcast_to(v, shape=(*common[:place], v.shape[place], *common[place + 1 :])) for v in (x, index))
+    return take_along(values, indices, axis=place)
 
 
 def mask_of(mask: Any) -> np.ndarray:
     """A mask that is part of the program, as truth values."""
     return np.asarray(mask.array if isinstance(mask, StaticArray) else mask).astype(bool)
-
-
-def _masked_select(x: Any, mask: Any) -> Any:
-    chosen = mask_of(mask)
-    shape = common_shape(x, chosen)
-    places = np.flatnonzero(np.broadcast_to(chosen, shape))
-    return rows_of(reshape(x if x.shape == shape else broadcast_to(x, shape=shape), shape=(-1,)), places, 0)
 
 
 def _compress(x: Any, mask: Any, axis: int | None) -> Any:
@@ -137,10 +128,6 @@ def _compress(x: Any, mask: Any, axis: int | None) -> Any:
     if chosen.ndim != 1 or not x.shape or chosen[x.shape[place] :].any():
         raise ShapeError(f"compress: a condition of shape {chosen.shape} does not fit an array of shape {tuple(x.shape)}")
     return rows_of(x, np.flatnonzero(chosen), place)
-
-
-def _extract(x: Any, mask: Any) -> Any:
-    return _compress(x, mask_of(mask).ravel(), None)
 
 
 def _rearranged(function: Function, x: Any, of: Any = None) -> Any:
@@ -158,44 +145,53 @@ def _delete(x: Any, where: Any, axis: int | None) -> Any:
     return _rearranged(lambda places: np.delete(places, np.asarray(where), axis), x)
 
 
-def _insert(x: Any, y: Any, where: Any, axis: int | None) -> Any:
+@function(examples=("masked_select(x, x > 0)",))
+def masked_select(x: Any, *, mask: Any) -> Any:
+    """The entries where a mask holds, along one axis; x and the mask broadcast."""
+    chosen = mask_of(mask)
+    shape = common_shape(x, chosen)
+    places = np.flatnonzero(np.broadcast_to(chosen, shape))
+    return rows_of(reshape(x if x.shape == shape else broadcast_to(x, shape=shape), shape=(-1,)), places, 0)
+
+
+composite(
+    "compress", "x", _compress, static={"mask": REQUIRED, "axis": None}, doc="The rows along an axis where a condition holds.",
+)  # fmt: skip
+
+
+@function(numpy="mask|condition, x|arr")
+def extract(x: Any, *, mask: Any) -> Any:
+    """The entries where a condition holds, along one axis."""
+    return _compress(x, mask_of(mask).ravel(), None)
+
+
+composite("delete", "x", _delete, static={"where": REQUIRED, "axis": None}, doc="The array without the rows at indices along an axis.")
+
+
+@function(numpy="x|arr, where|obj, y|values, axis")
+def insert(x: Any, y: Any, *, where: Any, axis: int | None = None) -> Any:
+    """The array with y put in before the indices along an axis."""
     numbers = np.arange(math.prod(y.shape)).reshape(y.shape) + math.prod(x.shape)
     joined = concatenate(reshape(x, shape=(-1,)), reshape(y, shape=(-1,)), axis=0)
     return _rearranged(lambda places: np.insert(places, np.asarray(where), numbers, axis), x, of=joined)
 
 
-def _resize(x: Any, shape: Shape) -> Any:
+@function(numpy="x, shape|new_shape")
+def resize(x: Any, *, shape: Shape) -> Any:
+    """An array of a shape, filled with the entries of x over and over."""
     room_for(*shape)
     return _rearranged(lambda places: np.resize(places, shape), x)
 
-
-composite(
-    "masked_select", "x", _masked_select, static={"mask": REQUIRED},
-    doc="The entries where a mask holds, along one axis; x and the mask broadcast.", examples=("masked_select(x, x > 0)",),
-)  # fmt: skip
-composite(
-    "compress", "x", _compress, static={"mask": REQUIRED, "axis": None}, doc="The rows along an axis where a condition holds.",
-)  # fmt: skip
-composite("extract", "x", _extract, static={"mask": REQUIRED}, doc="The entries where a condition holds, along one axis.")
-composite("delete", "x", _delete, static={"where": REQUIRED, "axis": None}, doc="The array without the rows at indices along an axis.")
-composite(
-    "insert", "x y", _insert, static={"where": REQUIRED, "axis": None}, doc="The array with y put in before the indices along an axis.",
-)  # fmt: skip
-composite("resize", "x", _resize, static={"shape": REQUIRED}, doc="An array of a shape, filled with the entries of x over and over.")
 
 declare(
     NUMPY,
     take=signature("take", "x|a, index|indices, axis, -out, mode"),
     take_along_axis=signature("take_along_dim", "x|arr, index|indices, axis", axis=-1),
-    take_along_dim=signature("take_along_dim", "x, index|indices, axis"),
     gather=signature("gather", "x, axis, index, -sparse_grad"),
     index_select=signature("index_select", "x, axis, index"),
     compress=signature("compress", "mask|condition, x|a, axis, -out"),
-    **{"ndarray.compress": signature("compress", "x, mask|condition, axis, -out")},  # the method, whose first argument is the array
-    extract=signature("extract", "mask|condition, x|arr"),
+    **{"ndarray.compress": signature("compress", "x, mask|condition, axis, -out")},
     delete=signature("delete", "x|arr, where|obj, axis"),
-    insert=signature("insert", "x|arr, where|obj, y|values, axis"),
-    resize=signature("resize", "x, shape|new_shape"),
 )
 declare(TORCH, take=signature("take", "x, index"))
 
@@ -299,17 +295,6 @@ def _scatter(x: Any, index: Any, source: Any, axis: int, reduce: str | None) -> 
     return _added(x, index, source, axis) if reduce == "add" else _product(x, index, source, axis)
 
 
-def _index_fill(x: Any, index: Any, value: Any, axis: int) -> Any:
-    if value.shape:
-        raise ShapeError(f"index_fill takes one number, not an array of shape {tuple(value.shape)}")
-    rows = at_least_1d(x)
-    place = one_axis(axis, len(rows.shape))
-    index = reshape(index, shape=(-1,))
-    hit = greater(add_along(np.ones(index.shape), index, axis=0, shape=(rows.shape[place],)), 0)
-    along = reshape(hit, shape=tuple(-1 if a == place else 1 for a in range(len(rows.shape))))
-    return reshape(where(along, value, rows), shape=tuple(x.shape))
-
-
 def _put(x: Any, index: Any, source: Any, accumulate: bool) -> Any:
     if math.prod(index.shape) != math.prod(source.shape):
         raise ShapeError(f"put: the index has the shape {tuple(index.shape)}, the source {tuple(source.shape)}")
@@ -362,10 +347,21 @@ composite(
     "index_reduce", "x index source", _rows(_reduced, "index_reduce"), static=_REDUCE, indices=INDEX, kinks=_TIES,
     doc="The product, mean, smallest or largest of the rows put to each place along an axis, with that of x or without it.",
 )  # fmt: skip
-composite(
-    "index_fill", "x index value", _index_fill, static=_AXIS, indices=INDEX,
-    doc="x with one value in the rows at indices along an axis.",
-)  # fmt: skip
+
+
+@function(numpy="x, axis, index, value", indices=INDEX)
+def index_fill(x: Any, index: Any, value: Any, *, axis: int) -> Any:
+    """x with one value in the rows at indices along an axis."""
+    if value.shape:
+        raise ShapeError(f"index_fill takes one number, not an array of shape {tuple(value.shape)}")
+    rows = at_least_1d(x)
+    place = one_axis(axis, len(rows.shape))
+    index = reshape(index, shape=(-1,))
+    hit = greater(add_along(np.ones(index.shape), index, axis=0, shape=(rows.shape[place],)), 0)
+    along = reshape(hit, shape=tuple(-1 if a == place else 1 for a in range(len(rows.shape))))
+    return reshape(where(along, value, rows), shape=tuple(x.shape))
+
+
 composite(
     "put", "x index source", _put, static={"accumulate": False}, indices=INDEX,
     doc="x with entries put to (or added at) indices among all entries.",
@@ -384,7 +380,6 @@ declare(
     index_reduce=signature("index_reduce", f"{_SOURCE}, reduce, *, include_self"),
     index_add=signature("index_add", f"{_SOURCE}, *, alpha"),
     index_copy=signature("index_copy", _SOURCE),
-    index_fill=signature("index_fill", "x, axis, index, value"),
     put=signature("put", "x, index, source, accumulate"),
     index_put=signature("index_put", "x, indices, values, accumulate"),
 )

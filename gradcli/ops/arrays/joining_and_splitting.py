@@ -17,7 +17,7 @@ from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.facts import Function
 from gradcli.ops.looping import listed
-from gradcli.ops.registry import composite, structural
+from gradcli.ops.registry import composite, function, structural
 from gradcli.ops.room import nodes_for, room_for
 from gradcli.ops.spec import REQUIRED
 from gradcli.ops.writing import Shape, axes_of, one_axis, shape_by_example, witness
@@ -95,7 +95,9 @@ _stacked("dstack", 2, atleast_3d, "Arrays joined along the third axis.")
 _stacked("column_stack", 1, _column, "Arrays joined along the second axis, vectors as columns.")
 
 
-def _block_diag(*arrays: Any) -> Any:
+@function(numpy="**arrays|tensors", examples=("block_diag(x, y)",))
+def block_diag(*arrays: Any) -> Any:
+    """A matrix with matrices along its diagonal and zeros elsewhere."""
     if any(len(x.shape) > 2 for x in arrays):
         raise ShapeError("block_diag needs matrices")
     blocks = [atleast_2d(x) for x in arrays]
@@ -110,22 +112,16 @@ def _block_diag(*arrays: Any) -> Any:
     return concatenate(*rows, axis=0)
 
 
-def _append(x: Any, y: Any, axis: int | None) -> Any:
+@function(numpy="x|arr, y|values, axis")
+def append(x: Any, y: Any, *, axis: int | None = None) -> Any:
+    """x and y joined along an axis, or all their entries."""
     return _joined(x, y, axis=axis)
 
-
-block_diag = composite(
-    "block_diag", "*arrays", _block_diag, doc="A matrix with matrices along its diagonal and zeros elsewhere.",
-    examples=("block_diag(x, y)",),
-)  # fmt: skip
-composite("append", "x y", _append, static={"axis": None}, doc="x and y joined along an axis, or all their entries.")
 
 declare(
     NUMPY,
     **dict.fromkeys(("concatenate", "cat", "concat"), signature("joined", "*arrays|tensors, axis, -out, -dtype, -casting", axis=0)),
     stack=signature("stack", "*arrays|tensors, axis, -out, -dtype, -casting"),
-    append=signature("append", "x|arr, y|values, axis"),
-    block_diag=signature("block_diag", "**arrays|tensors"),
 )
 
 
@@ -159,25 +155,6 @@ def _split_with_sizes(x: Any, sizes: Any, axis: int) -> tuple[Any, ...]:
     return _parts(x, place, list(sizes))
 
 
-def _torch_split(x: Any, sizes: Any, axis: int) -> tuple[Any, ...]:
-    if isinstance(sizes, tuple):
-        return _split_with_sizes(x, sizes, axis)
-    place = _place("split", x, axis)
-    if sizes < 0 or (not sizes and x.shape[place]):
-        raise ArgumentError(f"split: parts of {sizes} entries cannot make up {x.shape[place]}")
-    return _equal_parts(x, place, sizes or 1)
-
-
-def _chunk(x: Any, chunks: int, axis: int) -> tuple[Any, ...]:
-    place = _place("chunk", x, axis)
-    if chunks < 1:
-        raise ArgumentError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
-    n = x.shape[place]
-    if not n:
-        nodes_for(chunks, "chunk")
-    return _equal_parts(x, place, -(-n // chunks)) if n else _parts(x, place, [0] * chunks)
-
-
 def _tensor_split(x: Any, sections: Any, axis: int) -> tuple[Any, ...]:
     """Nearly equal parts, or parts between indices."""
     place = _place("tensor_split", x, axis)
@@ -208,11 +185,6 @@ def _along(name: str, axis: int, fewest: int, what: str) -> None:
     declare(NUMPY, **{name: signature(name, "x|ary, sections|indices_or_sections|indices")})
 
 
-def _unbind(x: Any, axis: int) -> tuple[Any, ...]:
-    place = _place("unbind", x, axis)
-    return tuple(getitem(x, index=(*(ALL,) * place, i)) for i in range(x.shape[place]))
-
-
 def _select(x: Any, axis: int, index: int) -> Any:
     place = _place("select", x, axis)
     if not -x.shape[place] <= index < x.shape[place]:
@@ -241,24 +213,45 @@ tensor_split = composite(
     "tensor_split", "x", **_of_sections(_tensor_split), aliases=("array_split",),
     doc="A tuple of nearly equal parts along an axis, or of the parts between indices.",
 )  # fmt: skip
-composite(
-    "torch_split", "x", _torch_split, static={"sizes": REQUIRED, "axis": 0}, public=False, sealed=True,
-    doc="torch.split: a tuple of parts of a size, or of sizes, along an axis.",
-)  # fmt: skip
+
+
+@function(public=False, sealed=True)
+def torch_split(x: Any, *, sizes: Any, axis: int = 0) -> tuple[Any, ...]:
+    """torch.split: a tuple of parts of a size, or of sizes, along an axis."""
+    if isinstance(sizes, tuple):
+        return _split_with_sizes(x, sizes, axis)
+    place = _place("split", x, axis)
+    if sizes < 0 or (not sizes and x.shape[place]):
+        raise ArgumentError(f"split: parts of {sizes} entries cannot make up {x.shape[place]}")
+    return _equal_parts(x, place, sizes or 1)
+
+
 split_with_sizes = composite(
     "split_with_sizes", "x", _split_with_sizes, static={"sizes": REQUIRED, "axis": 0},
     sealed=True,
     doc="A tuple of parts of given sizes along an axis.",
 )  # fmt: skip
-chunk = composite(
-    "chunk", "x", _chunk, static={"chunks": REQUIRED, "axis": 0}, sealed=True,
-    examples=("chunk(x, 2)[0]",),
-    doc="A tuple of at most so many parts of one size along an axis; the last one may be smaller.",
-)  # fmt: skip
-unbind = composite(
-    "unbind", "x", _unbind, static={"axis": 0}, sealed=True, aliases=("unstack",),
-    doc="A tuple of the entries along an axis.",
-)  # fmt: skip
+
+
+@function(sealed=True, examples=("chunk(x, 2)[0]",))
+def chunk(x: Any, *, chunks: int, axis: int = 0) -> tuple[Any, ...]:
+    """A tuple of at most so many parts of one size along an axis; the last one may be smaller."""
+    place = _place("chunk", x, axis)
+    if chunks < 1:
+        raise ArgumentError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    n = x.shape[place]
+    if not n:
+        nodes_for(chunks, "chunk")
+    return _equal_parts(x, place, -(-n // chunks)) if n else _parts(x, place, [0] * chunks)
+
+
+@function(sealed=True, aliases=("unstack",))
+def unbind(x: Any, *, axis: int = 0) -> tuple[Any, ...]:
+    """A tuple of the entries along an axis."""
+    place = _place("unbind", x, axis)
+    return tuple(getitem(x, index=(*(ALL,) * place, i)) for i in range(x.shape[place]))
+
+
 select = composite(
     "select", "x", _select, static={"axis": REQUIRED, "index": REQUIRED},
     doc="One entry along an axis, without it.",

@@ -18,30 +18,9 @@ from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.facts import Function
 from gradcli.ops.reductions.sums import is_truth
-from gradcli.ops.registry import composite, structural
+from gradcli.ops.registry import composite, function, structural
 from gradcli.ops.spec import REQUIRED
 from gradcli.ops.writing import one_axis, witness
-
-
-def _torch_where(condition: Any, x: Any, y: Any) -> Any:
-    if is_truth(x) and not is_truth(condition):
-        condition, x = x, condition  # x.where(condition, y)
-    return where(condition, x, y)
-
-
-def _select_first(conditions: Any, choices: Any, default: Any) -> Any:
-    if not conditions or len(conditions) != len(choices):
-        raise ShapeError("select needs as many conditions as choices")
-    out = 0.0 if default is None else default
-    for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
-        out = where(condition, choice, out)
-    return out
-
-
-def _masked_fill(x: Any, mask: Any, value: Any) -> Any:
-    if value.shape:
-        raise ShapeError(f"masked_fill takes one number, not an array of shape {tuple(value.shape)}")
-    return where(mask, value, x)
 
 
 def _numbers(mask: Any) -> Any:
@@ -54,31 +33,42 @@ numbers_of = structural(
 )  # fmt: skip
 
 
-def _masked_scatter(x: Any, mask: Any, source: Any) -> Any:
+@function(public=False)
+def torch_where(condition: Any, x: Any, y: Any) -> Any:
+    """torch.where: x where the condition holds, y elsewhere; also in the order of x.where(condition, y)."""
+    if is_truth(x) and not is_truth(condition):
+        condition, x = x, condition  # x.where(condition, y)
+    return where(condition, x, y)
+
+
+@function(public=False, lists=frozenset({"conditions", "choices"}))
+def numpy_select(conditions: Any, choices: Any, default: Any = None) -> Any:
+    """np.select: of several arrays the first whose condition holds; the default where none does."""
+    if not conditions or len(conditions) != len(choices):
+        raise ShapeError("select needs as many conditions as choices")
+    out = 0.0 if default is None else default
+    for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
+        out = where(condition, choice, out)
+    return out
+
+
+@function(numpy="x, mask, value")
+def masked_fill(x: Any, mask: Any, value: Any) -> Any:
+    """x with one value where a mask holds."""
+    if value.shape:
+        raise ShapeError(f"masked_fill takes one number, not an array of shape {tuple(value.shape)}")
+    return where(mask, value, x)
+
+
+@function(numpy="x, mask, source")
+def masked_scatter(x: Any, mask: Any, source: Any) -> Any:
+    """x with the entries of source, in order, where a mask holds."""
     shape = common_shape(x, mask)
     chosen = broadcast_to(mask, shape=shape)
     if 0 in shape or 0 in source.shape:
         return broadcast_to(x, shape=shape)
     taken = take_along(reshape(source, shape=(-1,)), numbers_of(reshape(chosen, shape=(-1,))), axis=0)
     return where(chosen, reshape(taken, shape=shape), x)
-
-
-composite(
-    "torch_where", "condition x y", _torch_where, public=False,
-    doc="torch.where: x where the condition holds, y elsewhere; also in the order of x.where(condition, y).",
-)  # fmt: skip
-composite(
-    "numpy_select", "conditions choices default?", _select_first, public=False, lists=frozenset({"conditions", "choices"}),
-    doc="np.select: of several arrays the first whose condition holds; the default where none does.",
-)  # fmt: skip
-composite(
-    "masked_fill", "x mask value", _masked_fill,
-    doc="x with one value where a mask holds.",
-)  # fmt: skip
-composite(
-    "masked_scatter", "x mask source", _masked_scatter,
-    doc="x with the entries of source, in order, where a mask holds.",
-)  # fmt: skip
 
 
 def _replaced(name: str, x: Any, source: Any, index: tuple[Any, ...]) -> Any:
@@ -121,8 +111,6 @@ _part("diagonal_scatter", _diagonal_scatter, {"offset": 0, "axis1": 0, "axis2": 
 declare(
     NUMPY,
     select=signature("numpy_select", "conditions|condlist, choices|choicelist, default"),
-    masked_fill=signature("masked_fill", "x, mask, value"),
-    masked_scatter=signature("masked_scatter", "x, mask, source"),
     select_scatter=signature("select_scatter", "x, source|src, axis, index"),
     slice_scatter=signature("slice_scatter", "x, source|src, axis, start, stop|end, step"),
     diagonal_scatter=signature("diagonal_scatter", "x, source|src, offset, axis1|dim1, axis2|dim2"),

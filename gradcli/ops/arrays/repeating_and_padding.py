@@ -18,7 +18,7 @@ from gradcli.ops.facts import Function
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.order import median
 from gradcli.ops.reductions.sums import max_, mean, min_
-from gradcli.ops.registry import composite, is_number
+from gradcli.ops.registry import composite, function, is_number
 from gradcli.ops.room import room_for
 from gradcli.ops.spec import REQUIRED, Carrier
 from gradcli.ops.writing import one_axis
@@ -54,13 +54,23 @@ def _tile(x: Any, reps: Any) -> Any:
     return reshape(spread, shape=tuple(r * s for r, s in zip(reps, shape, strict=True)))
 
 
-def _torch_repeat(x: Any, repeats: Any) -> Any:
+tile = composite(
+    "tile", "x", _tile, static={"reps": REQUIRED}, backward="Repeat", copied=True,
+    doc="The array repeated along axes.", examples=("tile(x, (2, 1))",),
+)  # fmt: skip
+
+
+@function(public=False, copied=True)
+def torch_repeat(x: Any, *, repeats: Any) -> Any:
+    """Tensor.repeat: the array repeated along axes, a number for each."""
     if len(repeats if isinstance(repeats, tuple) else (repeats,)) < len(x.shape):
         raise ShapeError(f"repeat: an array of shape {tuple(x.shape)} needs a number of repetitions for each axis, not {repeats}")
     return _tile(x, repeats)
 
 
-def _repeat_interleave(x: Any, repeats: Any, axis: int | None, output_size: int | None) -> Any:
+@function(torch="x, repeats, axis, *, output_size", copied=True, examples=("repeat(x, 2, axis=0)",))
+def repeat_interleave(x: Any, *, repeats: Any, axis: int | None = None, output_size: int | None = None) -> Any:
+    """Each entry repeated along an axis (of all entries, if there is none), all alike or by a list of numbers."""
     if axis is None:
         x = reshape(x, shape=(-1,))
     place = one_axis(0 if axis is None else axis, max(1, len(x.shape)))
@@ -78,21 +88,6 @@ def _repeat_interleave(x: Any, repeats: Any, axis: int | None, output_size: int 
     return rows_of(x, np.repeat(np.arange(x.shape[place]), counts), place)
 
 
-tile = composite(
-    "tile", "x", _tile, static={"reps": REQUIRED}, backward="Repeat", copied=True,
-    doc="The array repeated along axes.", examples=("tile(x, (2, 1))",),
-)  # fmt: skip
-composite(
-    "torch_repeat", "x", _torch_repeat, static={"repeats": REQUIRED}, public=False, copied=True,
-    doc="Tensor.repeat: the array repeated along axes, a number for each.",
-)  # fmt: skip
-repeat_interleave = composite(
-    "repeat_interleave", "x", _repeat_interleave, static={"repeats": REQUIRED, "axis": None, "output_size": None}, copied=True,
-    doc="Each entry repeated along an axis (of all entries, if there is none), all alike or by a list of numbers.",
-    examples=("repeat(x, 2, axis=0)",),
-)  # fmt: skip
-
-
 def _meshgrid(*arrays: Any, indexing: str, sparse: bool) -> tuple[Any, ...]:
     if indexing not in ("xy", "ij"):
         raise ArgumentError(f"meshgrid: indexing must be 'xy' or 'ij', not {indexing!r}")
@@ -103,25 +98,6 @@ def _meshgrid(*arrays: Any, indexing: str, sparse: bool) -> tuple[Any, ...]:
     sizes = tuple(flat[i].shape[0] for i in order)
     grid = [reshape(x, shape=tuple(-1 if i == j else 1 for j in order)) for i, x in enumerate(flat)]
     return tuple(grid) if sparse else tuple(broadcast_to(x, shape=sizes) for x in grid)
-
-
-def _cartesian_prod(*arrays: Any) -> Any:
-    if any(len(x.shape) != 1 for x in arrays):
-        raise ShapeError("cartesian_prod needs vectors")
-    if len(arrays) == 1:
-        return arrays[0]
-    return reshape(stack(*_meshgrid(*arrays, indexing="ij", sparse=False), axis=-1), shape=(-1, len(arrays)))
-
-
-def _combinations(x: Any, r: int, with_replacement: bool) -> Any:
-    if len(x.shape) != 1 or r < 0:
-        raise ShapeError(f"combinations needs a vector and a length of at least 0, not the shape {tuple(x.shape)} and {r}")
-    n = x.shape[0]
-    count = _how_many(n, r, with_replacement)
-    room_for(_OF_TUPLE, count, max(1, r))
-    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    rows = list(choose(range(n), r)) if count else []
-    return rows_of(x, np.array(rows, np.int64).reshape((count, r) if r else (0,)), 0)
 
 
 def _how_many(n: int, r: int, with_replacement: bool) -> int:
@@ -142,11 +118,29 @@ meshgrid = composite(
     "meshgrid", "*arrays", _meshgrid, static={"indexing": "xy", "sparse": False},
     doc="Grids of coordinates, one for each vector; along the second axis for the first with indexing='xy' (NumPy), else the first.",
 )  # fmt: skip
-cartesian_prod = composite("cartesian_prod", "*arrays", _cartesian_prod, doc="All tuples of entries of vectors, as rows.")
-combinations = composite(
-    "combinations", "x", _combinations, static={"r": 2, "with_replacement": False},
-    doc="All r-tuples of entries of a vector, as rows.",
-)  # fmt: skip
+
+
+@function(numpy="**arrays|tensors")
+def cartesian_prod(*arrays: Any) -> Any:
+    """All tuples of entries of vectors, as rows."""
+    if any(len(x.shape) != 1 for x in arrays):
+        raise ShapeError("cartesian_prod needs vectors")
+    if len(arrays) == 1:
+        return arrays[0]
+    return reshape(stack(*_meshgrid(*arrays, indexing="ij", sparse=False), axis=-1), shape=(-1, len(arrays)))
+
+
+@function()
+def combinations(x: Any, *, r: int = 2, with_replacement: bool = False) -> Any:
+    """All r-tuples of entries of a vector, as rows."""
+    if len(x.shape) != 1 or r < 0:
+        raise ShapeError(f"combinations needs a vector and a length of at least 0, not the shape {tuple(x.shape)} and {r}")
+    n = x.shape[0]
+    count = _how_many(n, r, with_replacement)
+    room_for(_OF_TUPLE, count, max(1, r))
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    rows = list(choose(range(n), r)) if count else []
+    return rows_of(x, np.array(rows, np.int64).reshape((count, r) if r else (0,)), 0)
 
 
 def _windows(x: Any, axis: int, length: int, step: int) -> Any:
@@ -182,11 +176,9 @@ declare(
     repeat=signature("repeat_interleave", _REPEAT),
     repeat_interleave=signature("repeat_interleave", _REPEAT),
     meshgrid=signature("meshgrid", "***arrays, -copy, sparse, indexing"),
-    cartesian_prod=signature("cartesian_prod", "**arrays|tensors"),
 )
 declare(
     TORCH,
-    repeat_interleave=signature("repeat_interleave", "x, repeats, axis, *, output_size"),
     repeat=signature("torch_repeat", "x, repeats|sizes+"),
     meshgrid=signature("meshgrid", "**arrays|tensors, indexing", indexing="ij"),
     **{"Tensor.unfold": _UNFOLD},
@@ -374,7 +366,19 @@ def _circular(n: int, before: int, after: int) -> np.ndarray:
 _EXTENSIONS = {"reflect": _reflected, "replicate": _replicated, "circular": _circular}
 
 
-def _torch_pad(x: Any, pad: Any, mode: str, value: float | None) -> Any:
+pad = composite(
+    "pad", "x", _pad, examples=("pad(x, (1, 2))",),
+    static={
+        "pad_width": REQUIRED, "mode": "constant", "constant_values": 0, "reflect_type": "even", "stat_length": None, "end_values": 0,
+    },
+    scalars="constant_values end_values",
+    doc="The array made longer at both ends of each axis, with constants, entries repeated or reflected, a ramp or a statistic.",
+)  # fmt: skip
+
+
+@function(scalars="value", public=False)
+def torch_pad(x: Any, *, pad: Any, mode: str = "constant", value: float | None = None) -> Any:
+    """The array made longer (or shorter) at both ends of the last axes: constant, reflect, replicate or circular."""
     ends = pad if isinstance(pad, tuple) else (pad,)
     if len(ends) % 2 or len(ends) > 2 * len(x.shape):
         raise ShapeError(f"pad: {len(ends)} widths do not fit an array of {len(x.shape)} axes, two for each from the last on")
@@ -393,18 +397,6 @@ def _torch_pad(x: Any, pad: Any, mode: str, value: float | None) -> Any:
     return x
 
 
-pad = composite(
-    "pad", "x", _pad, examples=("pad(x, (1, 2))",),
-    static={
-        "pad_width": REQUIRED, "mode": "constant", "constant_values": 0, "reflect_type": "even", "stat_length": None, "end_values": 0,
-    },
-    scalars="constant_values end_values",
-    doc="The array made longer at both ends of each axis, with constants, entries repeated or reflected, a ramp or a statistic.",
-)  # fmt: skip
-composite(
-    "torch_pad", "x", _torch_pad, static={"pad": REQUIRED, "mode": "constant", "value": None}, scalars="value", public=False,
-    doc="The array made longer (or shorter) at both ends of the last axes: constant, reflect, replicate or circular.",
-)  # fmt: skip
 declare(
     NUMPY,
     pad=signature("pad", "x|array, pad_width, mode, constant_values, reflect_type, stat_length, end_values"),

@@ -14,7 +14,7 @@ from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.facts import Function
-from gradcli.ops.registry import composite, structural
+from gradcli.ops.registry import composite, function, structural
 from gradcli.ops.spec import REQUIRED, Op
 from gradcli.ops.writing import Shape, axes_of, one_axis, shape_by_example, witness
 
@@ -24,26 +24,15 @@ def _squeeze(x: Any, axis: Any) -> Any:
     return reshape(x, shape=tuple(n for i, n in enumerate(x.shape) if i not in axes or n != 1))
 
 
-def _numpy_squeeze(x: Any, axis: Any) -> Any:
-    if axis is not None and any(x.shape[a] != 1 for a in axes_of(axis, len(x.shape))):
-        raise ShapeError(f"cannot squeeze an axis of more than one entry from the shape {tuple(x.shape)}")
-    return _squeeze(x, axis)
-
-
-def _expand_dims(x: Any, axis: Any) -> Any:
-    count = len(axis) if isinstance(axis, tuple) else 1
-    axes = axes_of(axis, len(x.shape) + count)
-    rest = iter(x.shape)
-    return reshape(x, shape=tuple(1 if i in axes else next(rest) for i in range(len(x.shape) + count)))
-
-
 def _t(x: Any) -> Any:
     if len(x.shape) > 2:
         raise ShapeError(f"t() expects at most 2 axes, not {len(x.shape)}")
     return transpose(x, axes=None) if len(x.shape) == 2 else x
 
 
-def _flatten(x: Any, start_dim: int, end_dim: int) -> Any:
+@function()
+def flatten(x: Any, *, start_dim: int = 0, end_dim: int = -1) -> Any:
+    """Axes from start_dim to end_dim as one."""
     if not x.shape:
         return reshape(x, shape=(1,))
     first, last = one_axis(start_dim, len(x.shape)), one_axis(end_dim, len(x.shape))
@@ -54,23 +43,40 @@ def _flatten(x: Any, start_dim: int, end_dim: int) -> Any:
     return reshape(x, shape=(*x.shape[:first], math.prod(x.shape[first : last + 1]), *x.shape[last + 1 :]))
 
 
-flatten = composite(
-    "flatten", "x", _flatten, static={"start_dim": 0, "end_dim": -1},
-    doc="Axes from start_dim to end_dim as one.",
-)  # fmt: skip
-ravel = composite("ravel", "x", lambda x: reshape(x, shape=(-1,)), doc="All entries along one axis.")
+@function()
+def ravel(x: Any) -> Any:
+    """All entries along one axis."""
+    return reshape(x, shape=(-1,))
+
+
 t = composite(
     "t", "x", _t, shares="view",
     doc="The transpose of a matrix; vectors and numbers as they are.",
 )  # fmt: skip
-squeeze = composite("squeeze", "x", _numpy_squeeze, static={"axis": None}, doc="Axes of one entry removed.")
+
+
+@function()
+def squeeze(x: Any, *, axis: Any = None) -> Any:
+    """Axes of one entry removed."""
+    if axis is not None and any(x.shape[a] != 1 for a in axes_of(axis, len(x.shape))):
+        raise ShapeError(f"cannot squeeze an axis of more than one entry from the shape {tuple(x.shape)}")
+    return _squeeze(x, axis)
+
+
 torch_squeeze = composite(
     "torch_squeeze", "x", _squeeze, static={"axis": None}, public=False, doc="Axes removed that have one entry.",
 )
-expand_dims = composite(
-    "expand_dims", "x", _expand_dims, static={"axis": REQUIRED}, aliases=("unsqueeze",), backward="Unsqueeze",
-    doc="New axes of one entry.", examples=("expand_dims(x, 0)",),
-)
+
+
+@function(aliases=("unsqueeze",), backward="Unsqueeze", examples=("expand_dims(x, 0)",))
+def expand_dims(x: Any, *, axis: Any) -> Any:
+    """New axes of one entry."""
+    count = len(axis) if isinstance(axis, tuple) else 1
+    axes = axes_of(axis, len(x.shape) + count)
+    rest = iter(x.shape)
+    return reshape(x, shape=tuple(1 if i in axes else next(rest) for i in range(len(x.shape) + count)))
+
+
 declare(TORCH, squeeze=signature("torch_squeeze", "x, axis+"))
 
 
@@ -113,7 +119,9 @@ atleast_3d = composite(
 )  # fmt: skip
 
 
-def _expand(x: Any, shape: Shape) -> Any:
+@function(numpy="x, shape|size+, -implicit", examples=("x.expand(2, -1)",))
+def expand(x: Any, *, shape: Shape) -> Any:
+    """The entries repeated along new or one-entry axes; -1 keeps an extent."""
     lead = len(shape) - len(x.shape)
     if lead < 0:
         raise ShapeError(f"expand: the shape {shape} has fewer axes than the array of shape {tuple(x.shape)}")
@@ -122,17 +130,16 @@ def _expand(x: Any, shape: Shape) -> Any:
     return broadcast_to(x, shape=(*shape[:lead], *(old if n == -1 else n for n, old in zip(shape[lead:], x.shape, strict=True))))
 
 
-expand = composite(
-    "expand", "x", _expand, static={"shape": REQUIRED},
-    doc="The entries repeated along new or one-entry axes; -1 keeps an extent.", examples=("x.expand(2, -1)",),
-)  # fmt: skip
-expand_as = composite(
-    "expand_as", "x y", lambda x, y: broadcast_to(x, shape=y.shape), doc="x broadcast to the shape of y.",
-)  # fmt: skip
-view_as = composite(
-    "view_as", "x y", lambda x, y: reshape(x, shape=y.shape), aliases=("reshape_as",), backward="View",
-    doc="x in the shape of y.",
-)  # fmt: skip
+@function()
+def expand_as(x: Any, y: Any) -> Any:
+    """x broadcast to the shape of y."""
+    return broadcast_to(x, shape=y.shape)
+
+
+@function(aliases=("reshape_as",), backward="View")
+def view_as(x: Any, y: Any) -> Any:
+    """x in the shape of y."""
+    return reshape(x, shape=y.shape)
 
 
 def common_shape(*arrays: Any) -> Shape:
@@ -143,17 +150,16 @@ def common_shape(*arrays: Any) -> Shape:
         raise ShapeError(f"shapes {' and '.join(str(tuple(x.shape)) for x in arrays)} do not broadcast together") from None
 
 
-def _broadcast_arrays(*arrays: Any) -> tuple[Any, ...]:
+@function()
+def broadcast_tensors(*arrays: Any) -> tuple[Any, ...]:
+    """A tuple of the arrays in their common shape."""
     shape = common_shape(*arrays)
     return tuple(x if tuple(x.shape) == shape else broadcast_to(x, shape=shape) for x in arrays)
 
 
-broadcast_tensors = composite(
-    "broadcast_tensors", "*arrays", _broadcast_arrays, doc="A tuple of the arrays in their common shape.",
-)  # fmt: skip
-
-
-def _unflatten(x: Any, axis: int, shape: Shape) -> Any:
+@function(numpy="x, axis, shape|sizes+", examples=("unflatten(x, 0, (2, -1))",))
+def unflatten(x: Any, *, axis: int, shape: Shape) -> Any:
+    """One axis as several; one extent may be -1."""
     place = one_axis(axis, len(x.shape))
     n, known = (x.shape or (1,))[place], math.prod(k for k in shape if k != -1)
     if shape.count(-1) == 1 and known and n % known == 0:
@@ -161,12 +167,6 @@ def _unflatten(x: Any, axis: int, shape: Shape) -> Any:
     if not shape or math.prod(shape) != n or min(shape) < 0:
         raise ShapeError(f"unflatten: an axis of {n} entries cannot have the shape {shape}")
     return reshape(x, shape=(*x.shape[:place], *shape, *x.shape[place + 1 :]))
-
-
-unflatten = composite(
-    "unflatten", "x", _unflatten, static={"axis": REQUIRED, "shape": REQUIRED},
-    doc="One axis as several; one extent may be -1.", examples=("unflatten(x, 0, (2, -1))",),
-)  # fmt: skip
 
 
 def _in_order(function: Function) -> Function:
@@ -204,7 +204,16 @@ def _movedim(x: Any, source: Any, destination: Any) -> Any:
     return permuted(x, tuple(taken[places.index(a)] if a in places else next(rest) for a in range(len(x.shape))))
 
 
-def _rollaxis(x: Any, axis: int, start: int) -> Any:
+movedim = composite(
+    "movedim", "x", _movedim, static={"source": REQUIRED, "destination": REQUIRED}, shares="view",
+    aliases=("moveaxis",),
+    doc="Axes moved from source to destination, the others in their order.", examples=("movedim(x, 0, -1)",),
+)  # fmt: skip
+
+
+@function()
+def rollaxis(x: Any, *, axis: int, start: int = 0) -> Any:
+    """An axis moved back to before the axis start."""
     place, n = one_axis(axis, len(x.shape)), len(x.shape)
     if not -n <= start <= n:
         raise ShapeError(f"rollaxis: start {start} is out of bounds for an array of {n} axes")
@@ -212,25 +221,17 @@ def _rollaxis(x: Any, axis: int, start: int) -> Any:
     return _movedim(x, place, before - 1 if place < before else before)
 
 
-def _swapdims(x: Any, dim0: int, dim1: int) -> Any:
+@function(backward="Transpose", shares="view")
+def swapdims(x: Any, *, dim0: int, dim1: int) -> Any:
+    """Two axes exchanged."""
     first, second = one_axis(dim0, len(x.shape)), one_axis(dim1, len(x.shape))
     return x if first == second else swapaxes(x, axis1=first, axis2=second)
 
 
-movedim = composite(
-    "movedim", "x", _movedim, static={"source": REQUIRED, "destination": REQUIRED}, shares="view",
-    aliases=("moveaxis",),
-    doc="Axes moved from source to destination, the others in their order.", examples=("movedim(x, 0, -1)",),
-)  # fmt: skip
-composite("rollaxis", "x", _rollaxis, static={"axis": REQUIRED, "start": 0}, doc="An axis moved back to before the axis start.")
-composite(
-    "swapdims", "x", _swapdims, static={"dim0": REQUIRED, "dim1": REQUIRED}, backward="Transpose", shares="view",
-    doc="Two axes exchanged.",
-)  # fmt: skip
-matrix_transpose = composite(
-    "matrix_transpose", "x", lambda x: swapaxes(x, axis1=-1, axis2=-2), aliases=("adjoint",),
-    doc="The last two axes exchanged: the transpose of each matrix.",
-)  # fmt: skip
+@function(aliases=("adjoint",))
+def matrix_transpose(x: Any) -> Any:
+    """The last two axes exchanged: the transpose of each matrix."""
+    return swapaxes(x, axis1=-1, axis2=-2)
 
 
 def _fill(x: Any, value: Any) -> Any:
@@ -249,11 +250,9 @@ declare(
     broadcast_to=signature("broadcast_to", "x|array, shape|size+, -subok"),
     broadcast_arrays=signature("broadcast_tensors", "***arrays, -subok"),
     sum_to_size=signature(sum_to.name, "x, shape|size+", shape=REQUIRED),
-    unflatten=signature("unflatten", "x, axis, shape|sizes+"),
     **dict.fromkeys(("clone", "copy", "resolve_conj", "resolve_neg"), signature("clone", "x, -memory_format")),
     permute_dims=signature("transpose", "x, axes+"),
     **{name: signature(name, "***arrays") for name in ("atleast_1d", "atleast_2d", "atleast_3d")},
-    expand=signature("expand", "x, shape|size+, -implicit"),
 )
 _SWAPPED = signature("swapdims", "x, dim0|axis0, dim1|axis1")
 declare(
@@ -297,7 +296,18 @@ roll: Op = structural(
 )  # fmt: skip
 
 
-def _rot90(x: Any, k: int, axes: Any) -> Any:
+def _flipped(name: str, axis: int, doc: str) -> None:
+    def body(x: Any) -> Any:
+        if len(x.shape) <= axis:
+            raise ShapeError(f"{name} needs an array of at least {axis + 1} axes, not of shape {tuple(x.shape)}")
+        return flip(x, axis=axis)
+
+    composite(name, "x", body, doc=doc)
+
+
+@function(numpy="x|m, k, axes|dims", copied=True, examples=("rot90(x)",))
+def rot90(x: Any, *, k: int = 1, axes: Any = (0, 1)) -> Any:
+    """The array turned k times by 90 degrees, from the first of two axes towards the second."""
     if not isinstance(axes, tuple) or len(axes) != 2:
         raise ArgumentError(f"rot90: two axes are wanted, not {axes!r}")
     first, second = axes_of(axes, len(x.shape))
@@ -311,28 +321,13 @@ def _rot90(x: Any, k: int, axes: Any) -> Any:
     return flip(swapaxes(x, axis1=first, axis2=second), axis=second)
 
 
-def _torch_flip(x: Any, axis: Any) -> Any:
+@function(public=False, copied=True)
+def torch_flip(x: Any, *, axis: Any) -> Any:
+    """torch.flip: the entries in reverse order along the axes given."""
     axes = axes_of(axis if isinstance(axis, tuple) else (axis,), max(len(x.shape), 1))
     return flip(x, axis=axes) if x.shape and axes else x
 
 
-def _flipped(name: str, axis: int, doc: str) -> None:
-    def body(x: Any) -> Any:
-        if len(x.shape) <= axis:
-            raise ShapeError(f"{name} needs an array of at least {axis + 1} axes, not of shape {tuple(x.shape)}")
-        return flip(x, axis=axis)
-
-    composite(name, "x", body, doc=doc)
-
-
-rot90 = composite(
-    "rot90", "x", _rot90, static={"k": 1, "axes": (0, 1)}, copied=True, examples=("rot90(x)",),
-    doc="The array turned k times by 90 degrees, from the first of two axes towards the second.",
-)  # fmt: skip
-composite(
-    "torch_flip", "x", _torch_flip, static={"axis": REQUIRED}, public=False, copied=True,
-    doc="torch.flip: the entries in reverse order along the axes given.",
-)  # fmt: skip
 _flipped("fliplr", 1, "The columns in reverse order.")
 _flipped("flipud", 0, "The rows in reverse order.")
 
@@ -409,22 +404,23 @@ diag = composite(
     "diag", "x", _diag, static={"k": 0}, examples=("diag(x)",),
     doc="The k-th diagonal of a matrix, or the matrix with a vector on it and zeros elsewhere.",
 )  # fmt: skip
-diagflat = composite(
-    "diagflat", "x", lambda x, k: _diag(reshape(x, shape=(-1,)), k), static={"k": 0}, backward="DiagEmbed",
-    doc="The matrix with all entries of x on its k-th diagonal and zeros elsewhere.",
-)  # fmt: skip
+
+
+@function(numpy="x|v, k|offset", backward="DiagEmbed")
+def diagflat(x: Any, *, k: Any = 0) -> Any:
+    """The matrix with all entries of x on its k-th diagonal and zeros elsewhere."""
+    return _diag(reshape(x, shape=(-1,)), k)
+
 
 _DIAGONAL = "x|A, offset, axis1|dim1, axis2|dim2"
 _LAST = {"axis1": -2, "axis2": -1}
 declare(
     NUMPY,
     roll=signature("roll", "x, shift|shifts, axis|dims"),
-    rot90=signature("rot90", "x|m, k, axes|dims"),
     flip=signature("flip", "x|m, axis"),
     fliplr=signature("fliplr", "x|m"),
     flipud=signature("flipud", "x|m"),
     diag=signature("diag", "x|v, k|diagonal"),
-    diagflat=signature("diagflat", "x|v, k|offset"),
     tril=signature("tril", "x|m, k|diagonal"),
     triu=signature("triu", "x|m, k|diagonal"),
     diagonal=signature("diagonal", _DIAGONAL),

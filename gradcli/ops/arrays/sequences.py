@@ -20,7 +20,7 @@ from gradcli.ops.facts import Function
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.cumulative import cumsum
 from gradcli.ops.reductions.sums import AXES, max_, min_, prod, sum_
-from gradcli.ops.registry import composite
+from gradcli.ops.registry import composite, function
 from gradcli.ops.room import nodes_for, room_for
 from gradcli.ops.structure import detach, to_int
 from gradcli.ops.writing import axes_of, one_axis
@@ -35,15 +35,6 @@ def _checked_vector(name: str, x: Any) -> Any:
     if len(x.shape) > 1 or x.shape == (0,):
         raise ShapeError(f"{name} needs vectors of at least one entry, not the shape {tuple(x.shape)}")
     return x if x.shape else reshape(x, shape=(1,))
-
-
-def _polyval(p: Any, x: Any) -> Any:
-    if len(p.shape) != 1 or not p.shape[0]:
-        raise ShapeError(f"polyval needs a vector of coefficients, not the shape {tuple(p.shape)}")
-    value = getitem(p, index=(0,)) + 0 * x
-    for i in range(1, p.shape[0]):
-        value = value * x + getitem(p, index=(i,))
-    return value
 
 
 def _sliding(a: Any, v: Any, mode: str) -> Any:
@@ -96,7 +87,32 @@ def _correlate(a: Any, v: Any, mode: str) -> Any:
     return _sliding(a, v, mode) if a.shape[0] >= v.shape[0] else flip(_sliding(v, a, mode), axis=0)
 
 
-def _interp(x: Any, xp: Any, fp: Any, left: Any, right: Any, period: Any) -> Any:
+@function(examples=("polyval([1, 0, -2], x)",))
+def polyval(p: Any, x: Any) -> Any:
+    """The polynomial with coefficients p, the highest first, at x."""
+    if len(p.shape) != 1 or not p.shape[0]:
+        raise ShapeError(f"polyval needs a vector of coefficients, not the shape {tuple(p.shape)}")
+    value = getitem(p, index=(0,)) + 0 * x
+    for i in range(1, p.shape[0]):
+        value = value * x + getitem(p, index=(i,))
+    return value
+
+
+convolve = composite(
+    "convolve", "a v", _moded("convolve", _convolve), static={"mode": "full"}, examples=("convolve(x, [1, 2, 1])",),
+    doc="The convolution of two vectors: where they overlap at all ('full'), entirely ('valid'), or centred ('same').",
+)  # fmt: skip
+correlate = composite(
+    "correlate", "a v", _moded("correlate", _correlate), static={"mode": "valid"},
+    doc="The cross-correlation of two vectors: their inner products at every shift.",
+)  # fmt: skip
+
+
+@function(numpy="x, xp, fp, left, right, period", examples=("interp(x, [0, 1, 2], f)",))
+def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, *, period: Any = None) -> Any:
+    """Linear interpolation at x between the points xp (ascending) with values fp; constant beyond them. At a point, the
+    slope to its right.
+    """
     if period is not None:
         raise ArgumentError("interp: a period is not supported", help="reduce x to one period with % first")
     if len(xp.shape) != 1 or tuple(xp.shape) != tuple(fp.shape) or not xp.shape[0]:
@@ -117,28 +133,7 @@ def _interp(x: Any, xp: Any, fp: Any, left: Any, right: Any, period: Any) -> Any
     return reshape(where(less(flat, first), low if left is None else left, bounded), shape=x.shape)
 
 
-polyval = composite(
-    "polyval", "p x", _polyval, doc="The polynomial with coefficients p, the highest first, at x.", examples=("polyval([1, 0, -2], x)",)
-)
-convolve = composite(
-    "convolve", "a v", _moded("convolve", _convolve), static={"mode": "full"}, examples=("convolve(x, [1, 2, 1])",),
-    doc="The convolution of two vectors: where they overlap at all ('full'), entirely ('valid'), or centred ('same').",
-)  # fmt: skip
-correlate = composite(
-    "correlate", "a v", _moded("correlate", _correlate), static={"mode": "valid"},
-    doc="The cross-correlation of two vectors: their inner products at every shift.",
-)  # fmt: skip
-interp = composite(
-    "interp", "x xp fp left? right?", _interp, static={"period": None},
-    doc="Linear interpolation at x between the points xp (ascending) with values fp; constant beyond them. At a point, the slope "
-    "to its right.", examples=("interp(x, [0, 1, 2], f)",),
-)  # fmt: skip
-declare(
-    NUMPY,
-    convolve=signature("convolve", "a, v, mode"),
-    correlate=signature("correlate", "a, v, mode"),
-    interp=signature("interp", "x, xp, fp, left, right, period"),
-)
+declare(NUMPY, convolve=signature("convolve", "a, v, mode"), correlate=signature("correlate", "a, v, mode"))
 
 
 # -- Differences, slopes and areas of sampled functions --------------------------------------------
@@ -159,7 +154,9 @@ def _attached(part: Any, x: Any, place: int) -> Any:
     return part if part.shape else broadcast_to(part, shape=tuple(1 if i == place else n for i, n in enumerate(x.shape)))
 
 
-def _diff(x: Any, prepend: Any, append: Any, n: int, axis: int) -> Any:
+@function(numpy="x, n, axis, prepend, append", copied=True, examples=("diff(x)",))
+def diff(x: Any, prepend: Any = None, append: Any = None, *, n: int = 1, axis: int = -1) -> Any:
+    """The n-th differences of entries along an axis, with others before and after them if given."""
     place = _place("diff", x, axis)
     if n == 0:
         return x
@@ -168,12 +165,6 @@ def _diff(x: Any, prepend: Any, append: Any, n: int, axis: int) -> Any:
     for _ in range(min(n, result.shape[place])):
         result = _steps(result, place)
     return result
-
-
-diff = composite(
-    "diff", "x prepend? append?", _diff, copied=True, static={"n": 1, "axis": -1},
-    doc="The n-th differences of entries along an axis, with others before and after them if given.", examples=("diff(x)",),
-)  # fmt: skip
 
 
 def _along(vector: Any, place: int, ndim: int) -> Any:
@@ -238,10 +229,12 @@ gradient = composite(
     doc="Slopes of sampled values along axes: central differences, one-sided at the ends (of order 1 or 2). Spacings are "
     "steps or coordinates, one for all axes or one for each. Of one axis an array, of several a tuple.",
 )  # fmt: skip
-torch_gradient = composite(
-    "torch_gradient", "f *spacing", lambda f, *spacing, axis, edge_order: tuple(_gradients(f, spacing, axis, edge_order)),
-    static={"axis": None, "edge_order": 1}, public=False, doc="torch.gradient: slopes along axes, always a tuple.",
-)  # fmt: skip
+
+
+@function(public=False)
+def torch_gradient(f: Any, *spacing: Any, axis: Any = None, edge_order: Any = 1) -> Any:
+    """torch.gradient: slopes along axes, always a tuple."""
+    return tuple(_gradients(f, spacing, axis, edge_order))
 
 
 def _areas(name: str, y: Any, x: Any, dx: Any, axis: int) -> tuple[Any, int]:
@@ -257,49 +250,27 @@ def _areas(name: str, y: Any, x: Any, dx: Any, axis: int) -> tuple[Any, int]:
     return _steps(x, place - len(y.shape)) * heights, place - len(y.shape)
 
 
-def _trapezoid(y: Any, x: Any, dx: Any, axis: int) -> Any:
+@function(aliases=("trapz",), examples=("trapezoid(y, x)",))
+def trapezoid(y: Any, x: Any = None, dx: Any = None, *, axis: int = -1) -> Any:
+    """The area under sampled values by the trapezoidal rule, at coordinates x or with steps dx (1 by default)."""
     areas, place = _areas("trapezoid", y, x, dx, axis)
     return sum_(areas, axis=place)
 
 
-def _cumulative_trapezoid(y: Any, x: Any, dx: Any, axis: int) -> Any:
+@function()
+def cumulative_trapezoid(y: Any, x: Any = None, dx: Any = None, *, axis: int = -1) -> Any:
+    """The areas under sampled values up to each of them."""
     areas, place = _areas("cumulative_trapezoid", y, x, dx, axis)
     return cumsum(areas, axis=place % len(areas.shape))
 
 
-trapezoid = composite(
-    "trapezoid", "y x? dx?", _trapezoid, static={"axis": -1}, aliases=("trapz",), examples=("trapezoid(y, x)",),
-    doc="The area under sampled values by the trapezoidal rule, at coordinates x or with steps dx (1 by default).",
-)  # fmt: skip
-cumulative_trapezoid = composite(
-    "cumulative_trapezoid", "y x? dx?", _cumulative_trapezoid, static={"axis": -1},
-    doc="The areas under sampled values up to each of them.",
-)  # fmt: skip
-declare(
-    NUMPY,
-    diff=signature("diff", "x, n, axis, prepend, append"),
-    gradient=signature("gradient", "f|x|input, ***spacing, axis, edge_order"),
-)
+declare(NUMPY, gradient=signature("gradient", "f|x|input, ***spacing, axis, edge_order"))
 declare(
     TORCH,
     gradient=signature("torch_gradient", "f|input|x, *, spacing, axis, edge_order"),
     **{f.name: signature(f.name, "y, x, *, dx, axis") for f in (trapezoid, cumulative_trapezoid)},
     trapz=signature(trapezoid.name, "y, x, *, dx, axis"),
 )
-
-
-def _unwrap(p: Any, discont: Any, axis: int, period: float) -> Any:
-    steps = diff(p, n=1, axis=axis)
-    half = period / 2
-    turned = remainder(steps + half, period) - half
-    turned = where(logical_and(equal(turned, -half), greater(steps, 0)), half, turned)
-    jumps = half if discont is None else max(discont, half)
-    corrections = where(less(abs_(steps), jumps), 0.0, turned - steps)
-    axis = axis % len(p.shape)
-    before = ((None, None, None),) * axis
-    first = getitem(p, index=(*before, (0, 1, None)))
-    rest = getitem(p, index=(*before, (1, None, None))) + detach(cumsum(corrections, axis=axis))
-    return concatenate(first, rest, axis=axis)
 
 
 def _nan_extreme(name: str) -> Any:
@@ -326,7 +297,49 @@ def _added(sign: float) -> Any:
     return body
 
 
-def _polyder(p: Any, m: int) -> Any:
+@function(examples=("unwrap([0.5, 6.5, 12.7])",))
+def unwrap(p: Any, *, discont: Any = None, axis: int = -1, period: float = 2 * math.pi) -> Any:
+    """Angles along an axis, moved by periods so that no step is larger than half of one."""
+    steps = diff(p, n=1, axis=axis)
+    half = period / 2
+    turned = remainder(steps + half, period) - half
+    turned = where(logical_and(equal(turned, -half), greater(steps, 0)), half, turned)
+    jumps = half if discont is None else max(discont, half)
+    corrections = where(less(abs_(steps), jumps), 0.0, turned - steps)
+    axis = axis % len(p.shape)
+    before = ((None, None, None),) * axis
+    first = getitem(p, index=(*before, (0, 1, None)))
+    rest = getitem(p, index=(*before, (1, None, None))) + detach(cumsum(corrections, axis=axis))
+    return concatenate(first, rest, axis=axis)
+
+
+for _name, _what in (("nanmax", "largest"), ("nanmin", "smallest")):
+    composite(_name, "x", _nan_extreme(_name), static=AXES, doc=f"The {_what} of the entries that are numbers; NaN where none is.")
+composite(
+    "nanprod", "x", lambda x, axis, keepdims: prod(where(isnan(x), 1.0, x), axis=axis, keepdims=keepdims), static=AXES,
+    doc="The product of the entries that are numbers.",
+)  # fmt: skip
+
+
+@function()
+def ediff1d(x: Any) -> Any:
+    """The differences of neighbours among all entries, in a row."""
+    return diff(reshape(x, shape=(-1,)), n=1, axis=0)
+
+
+@function()
+def polymul(a: Any, b: Any) -> Any:
+    """The product of two polynomials, the highest coefficients first."""
+    return convolve(_vector(a), _vector(b), mode="full")
+
+
+composite("polyadd", "a b", _added(1.0), doc="The sum of two polynomials, the highest coefficients first.")
+composite("polysub", "a b", _added(-1.0), doc="The difference of two polynomials, the highest coefficients first.")
+
+
+@function()
+def polyder(p: Any, *, m: int = 1) -> Any:
+    """The m-th derivative of a polynomial, the highest coefficient first."""
     if m < 0:
         raise ArgumentError("polyder: the order of the derivative must be at least 0")
     nodes_for(2 * min(m, p.shape[0]), "polyder")
@@ -336,31 +349,11 @@ def _polyder(p: Any, m: int) -> Any:
     return p
 
 
-def _polyint(p: Any, m: int) -> Any:
+@function()
+def polyint(p: Any, *, m: int = 1) -> Any:
+    """A polynomial integrated m times, the highest coefficient first, constants 0."""
     nodes_for(2 * m, "polyint")
     room_for(m, p.shape[0] + m)  # numbers to divide by
     for _ in range(m):
         p = concatenate(p / np.arange(float(p.shape[0]), 0.0, -1.0), np.zeros(1), axis=0)
     return p
-
-
-unwrap = composite(
-    "unwrap", "p", _unwrap, static={"discont": None, "axis": -1, "period": 2 * math.pi}, examples=("unwrap([0.5, 6.5, 12.7])",),
-    doc="Angles along an axis, moved by periods so that no step is larger than half of one.",
-)  # fmt: skip
-for _name, _what in (("nanmax", "largest"), ("nanmin", "smallest")):
-    composite(_name, "x", _nan_extreme(_name), static=AXES, doc=f"The {_what} of the entries that are numbers; NaN where none is.")
-composite(
-    "nanprod", "x", lambda x, axis, keepdims: prod(where(isnan(x), 1.0, x), axis=axis, keepdims=keepdims), static=AXES,
-    doc="The product of the entries that are numbers.",
-)  # fmt: skip
-composite("ediff1d", "x", lambda x: diff(reshape(x, shape=(-1,)), n=1, axis=0),
-    doc="The differences of neighbours among all entries, in a row.")
-composite(
-    "polymul", "a b", lambda a, b: convolve(_vector(a), _vector(b), mode="full"),
-    doc="The product of two polynomials, the highest coefficients first.",
-)  # fmt: skip
-composite("polyadd", "a b", _added(1.0), doc="The sum of two polynomials, the highest coefficients first.")
-composite("polysub", "a b", _added(-1.0), doc="The difference of two polynomials, the highest coefficients first.")
-composite("polyder", "p", _polyder, static={"m": 1}, doc="The m-th derivative of a polynomial, the highest coefficient first.")
-composite("polyint", "p", _polyint, static={"m": 1}, doc="A polynomial integrated m times, the highest coefficient first, constants 0.")

@@ -15,10 +15,8 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.shapes import StaticArray, getitem, reshape, scatter_add, transpose
-from gradcli.ops.calling.prefixes import TORCH
-from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.logic import where
-from gradcli.ops.registry import composite
+from gradcli.ops.registry import composite, function
 from gradcli.ops.room import room_for
 from gradcli.ops.spec import REQUIRED
 
@@ -117,16 +115,6 @@ def _sliding(name: str, lengths: Sequence[int], sizes: Any, dilation: Any, paddi
     return tables, around
 
 
-def _unfold(x: Any, kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> Any:
-    if len(x.shape) not in (3, 4):
-        raise ShapeError(f"unfold needs images of 3 or 4 axes, not the shape {tuple(x.shape)}")
-    lengths = x.shape[-2:]
-    tables, around = _sliding("unfold", lengths, kernel_size, dilation, padding, stride)
-    moved = [np.where((t >= p) & (t < p + n), t - p, -1) for t, p, n in zip(tables, around, lengths, strict=True)]
-    columns = math.prod(t.shape[1] for t in tables) * x.shape[-3]
-    return reshape(read(x, moved, 0.0), shape=(*x.shape[:-3], columns, math.prod(t.shape[0] for t in tables)))
-
-
 def _fold(x: Any, output_size: Any, kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> Any:
     lengths = each("fold", "output_size", output_size, 2, 1)
     tables, around = _sliding("fold", lengths, kernel_size, dilation, padding, stride)
@@ -148,13 +136,22 @@ def inner(x: Any, around: Sequence[int]) -> Any:
 
 
 _PLACED = {"dilation": 1, "padding": 0, "stride": 1}
-unfold = composite(
-    "unfold", "x", _unfold, static={"kernel_size": REQUIRED, **_PLACED}, backward="Im2Col",
-    doc="The entries in each window of images, one window a column.", examples=("F.unfold([[x, y]], 2)",),
-)  # fmt: skip
+
+
+@function(torch="x, kernel_size, dilation, padding, stride", backward="Im2Col", examples=("F.unfold([[x, y]], 2)",))
+def unfold(x: Any, *, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
+    """The entries in each window of images, one window a column."""
+    if len(x.shape) not in (3, 4):
+        raise ShapeError(f"unfold needs images of 3 or 4 axes, not the shape {tuple(x.shape)}")
+    lengths = x.shape[-2:]
+    tables, around = _sliding("unfold", lengths, kernel_size, dilation, padding, stride)
+    moved = [np.where((t >= p) & (t < p + n), t - p, -1) for t, p, n in zip(tables, around, lengths, strict=True)]
+    columns = math.prod(t.shape[1] for t in tables) * x.shape[-3]
+    return reshape(read(x, moved, 0.0), shape=(*x.shape[:-3], columns, math.prod(t.shape[0] for t in tables)))
+
+
 fold = composite(
     "fold", "x", _fold, static={"output_size": REQUIRED, "kernel_size": REQUIRED, **_PLACED}, backward="Col2Im",
     doc="Images from the entries in windows, added up where windows overlap: the transpose of unfold.",
     examples=("F.fold([x, y], (1, 4), (1, 2))",),
 )  # fmt: skip
-declare(TORCH, unfold=signature("unfold", "x, kernel_size, dilation, padding, stride"))

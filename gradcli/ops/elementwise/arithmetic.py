@@ -19,7 +19,7 @@ from gradcli.ops.elementwise.logic import equal, isnan, where
 from gradcli.ops.elementwise.pieces import Pieces
 from gradcli.ops.extended import Entrywise
 from gradcli.ops.facts import SAME, Choice, Function, Kink
-from gradcli.ops.registry import composite, elementwise
+from gradcli.ops.registry import elementwise, function
 from gradcli.ops.spec import Op
 from gradcli.ops.text import POWER, SUM, UNARY, Form, product_in_latex
 
@@ -217,56 +217,68 @@ reciprocal = elementwise(
 )
 
 
-def _torch_div(x: Any, y: Any, rounding_mode: str | None) -> Any:
+def _scaled(y: Any, alpha: float) -> Any:
+    return y if alpha == 1 else y * alpha
+
+
+@function(scalars="alpha", public=False)
+def torch_add(x: Any, y: Any, *, alpha: Any = 1) -> Any:
+    """torch.add: x + alpha*y."""
+    return x + _scaled(y, alpha)
+
+
+@function(scalars="alpha", public=False)
+def torch_sub(x: Any, y: Any, *, alpha: Any = 1) -> Any:
+    """torch.sub: x - alpha*y."""
+    return x - _scaled(y, alpha)
+
+
+@function(torch="x, y|other, *, alpha", scalars="alpha")
+def rsub(x: Any, y: Any, *, alpha: Any = 1) -> Any:
+    """y - alpha*x, as in PyTorch."""
+    return y - _scaled(x, alpha)
+
+
+@function(public=False)
+def torch_div(x: Any, y: Any, *, rounding_mode: str | None = None) -> Any:
+    """torch.div: x / y, or rounded down ('floor') or towards 0 ('trunc')."""
     if rounding_mode not in (None, "floor", "trunc"):
         raise ArgumentError(f"rounding_mode must be 'floor', 'trunc' or None, not {rounding_mode!r}")
     return div(x, y) if rounding_mode is None else floor_divide(x, y) if rounding_mode == "floor" else trunc(div(x, y))
 
 
-def _scaled(y: Any, alpha: float) -> Any:
-    return y if alpha == 1 else y * alpha
-
-
-def _round_decimals(x: Any, decimals: int) -> Any:
+@function(public=False, backward="Round")
+def round_decimals(x: Any, *, decimals: int = 0) -> Any:
+    """x rounded to decimals, halves to even."""
     if not isinstance(decimals, int):
         raise ArgumentError(f"decimals must be a whole number, not {decimals!r}")
     unit = 10.0 ** abs(decimals)
     return rint(x) if not decimals else rint(x * unit) / unit if decimals > 0 else rint(x / unit) * unit
 
 
-torch_add = composite(
-    "torch_add", "x y", lambda x, y, alpha: x + _scaled(y, alpha), static={"alpha": 1}, scalars="alpha", public=False,
-    doc="torch.add: x + alpha*y.",
-)
-torch_sub = composite(
-    "torch_sub", "x y", lambda x, y, alpha: x - _scaled(y, alpha), static={"alpha": 1}, scalars="alpha", public=False,
-    doc="torch.sub: x - alpha*y.",
-)
-rsub = composite(
-    "rsub", "x y", lambda x, y, alpha: y - _scaled(x, alpha), static={"alpha": 1}, scalars="alpha",
-    doc="y - alpha*x, as in PyTorch.",
-)
-torch_div = composite(
-    "torch_div", "x y", _torch_div, static={"rounding_mode": None}, public=False,
-    doc="torch.div: x / y, or rounded down ('floor') or towards 0 ('trunc').",
-)
-round_decimals = composite(
-    "round_decimals", "x", _round_decimals, static={"decimals": 0}, public=False, backward="Round",
-    doc="x rounded to decimals, halves to even.",
-)
-frac = composite("frac", "x", lambda x: x - trunc(x), doc="What x has beyond its integer towards 0; the derivative is 1.")
-modf = composite(
-    "modf", "x", lambda x: (x - trunc(x), trunc(x)), results=("fraction", "integer"),
-    doc="The fraction of x, with its sign, and the integer towards 0.", examples=("modf(x)[0]",),
-)
-divmod_ = composite(
-    "divmod", "x y", lambda x, y: (floor_divide(x, y), remainder(x, y)), results=("quotient", "remainder"),
-    doc="x // y and x % y.", domain=EVERYWHERE - at(y=0), examples=("divmod(x, 3)[1]",),
-)
-ieee_remainder = composite(
-    "ieee_remainder", "x y", lambda x, y: x - y * rint(x / y), public=False,
-    doc="math.remainder: what is left of x after the nearest multiple of y.",
-)
+@function()
+def frac(x: Any) -> Any:
+    """What x has beyond its integer towards 0; the derivative is 1."""
+    return x - trunc(x)
+
+
+@function(results=("fraction", "integer"), examples=("modf(x)[0]",))
+def modf(x: Any) -> Any:
+    """The fraction of x, with its sign, and the integer towards 0."""
+    return (x - trunc(x), trunc(x))
+
+
+@function(results=("quotient", "remainder"), domain=EVERYWHERE - at(y=0), examples=("divmod(x, 3)[1]",))
+def divmod_(x: Any, y: Any) -> Any:
+    """x // y and x % y."""
+    return (floor_divide(x, y), remainder(x, y))
+
+
+@function(public=False)
+def ieee_remainder(x: Any, y: Any) -> Any:
+    """math.remainder: what is left of x after the nearest multiple of y."""
+    return x - y * rint(x / y)
+
 
 declare(NUMPY, round=signature("round_decimals", "x, decimals, -out"), around=signature("round_decimals", "x, decimals, -out"))
 declare(
@@ -276,7 +288,6 @@ declare(
     add=signature("torch_add", "x, y|other, *, alpha"),
     sub=signature("torch_sub", "x, y|other, *, alpha"),
     subtract=signature("torch_sub", "x, y|other, *, alpha"),
-    rsub=signature("rsub", "x, y|other, *, alpha"),
     **{name: signature("torch_div", "x, y|other, *, rounding_mode") for name in ("div", "divide", "true_divide")},
 )
 declare(MATH, remainder=signature("ieee_remainder", "x, y"), fabs=signature("abs", "x"))

@@ -14,7 +14,7 @@ from gradcli.ops.elementwise.logic import equal, greater, greater_equal, isnan, 
 from gradcli.ops.elementwise.pieces import Pieces
 from gradcli.ops.extended import LONG_DOUBLE, Entrywise
 from gradcli.ops.facts import SAME, Choice, Kink
-from gradcli.ops.registry import composite, elementwise
+from gradcli.ops.registry import elementwise, function
 
 _TIE = "x = y"
 
@@ -132,22 +132,31 @@ clip = elementwise(
         (True, False, True): "np.minimum({0}, {1})",
     },
 )
-clamp_min = composite(
-    "clamp_min", "x min", lambda x, low: clip(x, low, None),
-    doc="x, or min where x is below it.", kinks=(Kink(lambda x, low: x == low, "x = min", "1 for x"),),
-)
-clamp_max = composite(
-    "clamp_max", "x max", lambda x, high: clip(x, None, high),
-    doc="x, or max where x is above it.", kinks=(Kink(lambda x, high: x == high, "x = max", "1 for x"),),
-)
-fmax = composite(
-    "fmax", "x y", lambda x, y: where(logical_or(greater_equal(x, y), isnan(y)), x, y),
-    doc="The larger of two values, ignoring NaN; of equal ones the first, which gets the gradient.", examples=("fmax(x, 0)",),
-)
-fmin = composite(
-    "fmin", "x y", lambda x, y: where(logical_or(less_equal(x, y), isnan(y)), x, y),
-    doc="The smaller of two values, ignoring NaN; of equal ones the first, which gets the gradient.",
-)
+
+
+@function(kinks=(Kink(lambda x, low: x == low, "x = min", "1 for x"),))
+def clamp_min(x: Any, min: Any) -> Any:
+    """x, or min where x is below it."""
+    return clip(x, min, None)
+
+
+@function(kinks=(Kink(lambda x, high: x == high, "x = max", "1 for x"),))
+def clamp_max(x: Any, max: Any) -> Any:
+    """x, or max where x is above it."""
+    return clip(x, None, max)
+
+
+@function(examples=("fmax(x, 0)",))
+def fmax(x: Any, y: Any) -> Any:
+    """The larger of two values, ignoring NaN; of equal ones the first, which gets the gradient."""
+    return where(logical_or(greater_equal(x, y), isnan(y)), x, y)
+
+
+@function()
+def fmin(x: Any, y: Any) -> Any:
+    """The smaller of two values, ignoring NaN; of equal ones the first, which gets the gradient."""
+    return where(logical_or(less_equal(x, y), isnan(y)), x, y)
+
 
 declare(NUMPY, clip=signature("clip", "x, low|a_min|min, high|a_max|max, -out"), clamp=signature("clip", "x, low|min, high|max"))
 declare(TORCH, clamp=signature("clip", "x, low|min, high|max"), clip=signature("clip", "x, low|min, high|max"))

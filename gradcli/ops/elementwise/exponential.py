@@ -19,7 +19,7 @@ from gradcli.ops.elementwise.logic import equal, greater_equal, less_equal, logi
 from gradcli.ops.elementwise.pieces import Pieces
 from gradcli.ops.extended import LONG_DOUBLE, Entrywise
 from gradcli.ops.facts import Kink
-from gradcli.ops.registry import composite, elementwise
+from gradcli.ops.registry import elementwise, function
 from gradcli.ops.spec import Op
 from gradcli.ops.text import POWER, Form, number_in_c
 from gradcli.ops.writing import scipy_special
@@ -155,7 +155,12 @@ log1p = elementwise(
     carries=lambda m, out, x, e: logarithm(m, 1 + x, e),
     c="g_log1p({0})",
 )
-exp10 = composite("exp10", "x", lambda x: 10.0**x, doc="10 to the power x.")
+
+
+@function()
+def exp10(x: Any) -> Any:
+    """10 to the power x."""
+    return 10.0**x
 
 
 def _xlogy(m: Any, x: Any, y: Any) -> Any:
@@ -212,9 +217,12 @@ exp_square: Op = elementwise(
     c=lambda c: f"g_exp_square({{0}}, {number_in_c(c)})",
     numpy=lambda shapes, c: f"np.exp({c!r} * {{0:atom}} ** 2)",
 )
-math_log = composite(
-    "math_log", "x base?", lambda x, base: log(x) if base is None else log(x) / log(base), public=False,
-    doc="math.log: the logarithm to a base, natural without one.",
-)
+
+
+@function(public=False)
+def math_log(x: Any, base: Any = None) -> Any:
+    """math.log: the logarithm to a base, natural without one."""
+    return log(x) if base is None else log(x) / log(base)
+
 
 declare(MATH, log=signature("math_log", "x, base"), pow=signature("pow", "x, y"))

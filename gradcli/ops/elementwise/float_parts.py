@@ -16,7 +16,7 @@ from gradcli.ops.elementwise.exponential import exp2
 from gradcli.ops.elementwise.logic import equal, isfinite, isnan, isneginf, isposinf, logical_not, where
 from gradcli.ops.elementwise.pieces import Pieces
 from gradcli.ops.facts import Kink
-from gradcli.ops.registry import composite, composition, elementwise
+from gradcli.ops.registry import composition, elementwise, function
 from gradcli.ops.text import number_in_c
 
 copysign = elementwise(
@@ -64,14 +64,18 @@ gap = elementwise(
     None, None, kind="flat", public=False, ulps=0, format=True, doc="What the next float after x, towards y, has beyond x.",
     numpy="(np.nextafter({0}, {1}) - {0:term})",
 )
-nextafter = composite(
-    "nextafter", "x y", lambda x, y: x + gap(x, y), format=True,
-    doc="The next float after x, towards y; its derivative by x is 1.",
-)
-real = composite(
-    "real", "x", lambda x: x, aliases=("conj", "conjugate", "conj_physical", "resolve_conj", "resolve_neg"),
-    doc="x itself: all numbers are real.",
-)
+
+
+@function(format=True)
+def nextafter(x: Any, y: Any) -> Any:
+    """The next float after x, towards y; its derivative by x is 1."""
+    return x + gap(x, y)
+
+
+@function(aliases=("conj", "conjugate", "conj_physical", "resolve_conj", "resolve_neg"))
+def real(x: Any) -> Any:
+    """x itself: all numbers are real."""
+    return x
 
 
 _LARGEST_BFLOAT16 = float.fromhex("0x1.fep127")
@@ -134,19 +138,19 @@ binary_exponent = elementwise(
 )
 
 
-def _frexp(x: Any) -> tuple[Any, Any]:
+@function(results=("mantissa", "exponent"), aside={1: "int32"}, examples=("frexp(x)[0]",))
+def frexp(x: Any) -> tuple[Any, Any]:
+    """The mantissa m and the exponent e of x = m * 2**e, with 0.5 <= abs(m) < 1. The exponent's derivative is 0."""
     exponent = binary_exponent(x)
     half = floor(exponent * 0.5)  # in two steps, so that 2**-e does not overflow
     return x * exp2(-half) * exp2(half - exponent), exponent
 
 
-frexp = composite(
-    "frexp", "x", _frexp, results=("mantissa", "exponent"), aside={1: "int32"},
-    doc="The mantissa m and the exponent e of x = m * 2**e, with 0.5 <= abs(m) < 1. The exponent's derivative is 0.",
-    examples=("frexp(x)[0]",),
-)
-ldexp = composite("ldexp", "x other", lambda x, other: x * exp2(other), doc="x * 2**other.")
+@function(numpy="x|x1, other|x2")
+def ldexp(x: Any, other: Any) -> Any:
+    """x * 2**other."""
+    return x * exp2(other)
 
-declare(NUMPY, nan_to_num=signature("nan_to_num", "x, -copy, nan, posinf, neginf"), ldexp=signature("ldexp", "x|x1, other|x2"),
-        heaviside=signature("heaviside", "x|x1, values|x2"))  # fmt: skip
+
+declare(NUMPY, nan_to_num=signature("nan_to_num", "x, -copy, nan, posinf, neginf"), heaviside=signature("heaviside", "x|x1, values|x2"))
 declare(TORCH, nan_to_num=signature("nan_to_num", "x, nan, posinf, neginf"))

@@ -9,7 +9,7 @@ from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.carrying import mixed
 from gradcli.ops.domains import EVERYWHERE, at
 from gradcli.ops.elementwise import extended
-from gradcli.ops.registry import composite, elementwise
+from gradcli.ops.registry import elementwise, function
 
 
 def _lerp(x: Any, end: Any, weight: Any) -> Any:
@@ -32,12 +32,16 @@ def _scaled(product: Any, value: Any) -> Any:
     return product if value is None else product * value
 
 
-addcmul = composite(
-    "addcmul", "x tensor1 tensor2 value?", lambda x, a, b, value: x + _scaled(a * b, value),
-    doc="x + value*tensor1*tensor2, value being 1 by default.", examples=("addcmul(x, y, z, value=0.5)",),
-)
-addcdiv = composite(
-    "addcdiv", "x tensor1 tensor2 value?", lambda x, a, b, value: x + _scaled(a / b, value),
-    doc="x + value*tensor1/tensor2, value being 1 by default.", domain=EVERYWHERE - at(tensor2=0),
-)
+@function(examples=("addcmul(x, y, z, value=0.5)",))
+def addcmul(x: Any, tensor1: Any, tensor2: Any, value: Any = None) -> Any:
+    """x + value*tensor1*tensor2, value being 1 by default."""
+    return x + _scaled(tensor1 * tensor2, value)
+
+
+@function(domain=EVERYWHERE - at(tensor2=0))
+def addcdiv(x: Any, tensor1: Any, tensor2: Any, value: Any = None) -> Any:
+    """x + value*tensor1/tensor2, value being 1 by default."""
+    return x + _scaled(tensor1 / tensor2, value)
+
+
 declare(TORCH, **{f.name: signature(f.name, "x, tensor1, tensor2, *, value") for f in (addcmul, addcdiv)})

@@ -15,7 +15,7 @@ from gradcli.ops.elementwise.arithmetic import abs_
 from gradcli.ops.elementwise.exponential import sqrt
 from gradcli.ops.elementwise.logic import equal, logical_and, where
 from gradcli.ops.facts import Choice, Kink
-from gradcli.ops.registry import composite, elementwise
+from gradcli.ops.registry import elementwise, function
 from gradcli.ops.spec import Op
 
 sin: Op = elementwise(
@@ -150,8 +150,19 @@ hypot = elementwise(
     c="g_hypot({0}, {1})",
     moderate=True,
 )
-deg2rad = composite("deg2rad", "x", lambda x: x * DEGREE, aliases=("radians",), doc="Degrees as radians.")
-rad2deg = composite("rad2deg", "x", lambda x: x * RADIAN, aliases=("degrees",), doc="Radians as degrees.")
+
+
+@function(aliases=("radians",))
+def deg2rad(x: Any) -> Any:
+    """Degrees as radians."""
+    return x * DEGREE
+
+
+@function(aliases=("degrees",))
+def rad2deg(x: Any) -> Any:
+    """Radians as degrees."""
+    return x * RADIAN
+
 
 declare(NUMPY, **{name: signature("atan2", "y|x1|input, x|x2|other") for name in ("atan2", "arctan2")})
 

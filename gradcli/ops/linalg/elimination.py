@@ -30,7 +30,7 @@ from gradcli.ops.linalg.matrices import (
     zeros,
 )
 from gradcli.ops.linalg.products import matmul
-from gradcli.ops.registry import composite, structural
+from gradcli.ops.registry import composite, function, structural
 from gradcli.ops.spec import REQUIRED, Op
 from gradcli.ops.structure import output
 from gradcli.ops.writing import Shape, witness
@@ -184,27 +184,6 @@ def _lu_with_info(x: Any, pivot: bool, check_errors: bool = False) -> tuple[Any,
     return (*_lu_factor(x, pivot), no_info(x))
 
 
-def _torch_lu(x: Any, pivot: bool, get_infos: bool) -> tuple[Any, ...]:
-    return _lu_with_info(x, pivot) if get_infos else _lu_factor(x, pivot)
-
-
-def _lu_unpack(x: Any, pivots: Any, unpack_data: bool, unpack_pivots: bool) -> tuple[Any, Any, Any]:
-    n, m = matrix(x.shape, "lu_unpack")[-2:]
-    k = min(n, m)
-    return (
-        _matrix_of(pivots, n, x) if unpack_pivots else nothing(x),
-        with_unit_diagonal(lower_part(column_range(x, None, k))) if unpack_data else nothing(x),
-        upper_part(row_range(x, None, k)) if unpack_data else nothing(x),
-    )
-
-
-def _lu_solve(x: Any, pivots: Any, y: Any, left: bool, adjoint: bool) -> Any:
-    p = _matrix_of(pivots, square(x.shape, "lu_solve")[-1], x)
-    if not left:
-        return transposed(_solved(x, p, transposed(y), not adjoint))
-    return _solved(x, p, y, adjoint)
-
-
 def _solved(x: Any, p: Any, y: Any, adjoint: bool) -> Any:
     """The z with P @ L @ U @ z = y, or with its transpose in their place."""
     if adjoint:
@@ -217,14 +196,20 @@ def _solved(x: Any, p: Any, y: Any, adjoint: bool) -> Any:
 _FACTORS = ("LU", "pivots")
 _PIVOT = {"pivot": True}
 _REPORTS = {1: "int32", 2: "int32"}  # LAPACK's whole numbers
-torch_linalg_lu = composite(
-    "torch_linalg_lu", "x", lambda x, pivot: parts_of(lu, x, pivot=pivot), static=_PIVOT, results=("P", "L", "U"), public=False,
-    aside={0: ""}, doc="torch.linalg.lu: P, L and U with x = P @ L @ U.",
-)  # fmt: skip
-torch_lu = composite(
-    "torch_lu", "x", _torch_lu, static={**_PIVOT, "get_infos": False}, public=False, backward="LinalgLuFactorEx", aside=_REPORTS,
-    doc="torch.lu: L and U in one matrix, and LAPACK's pivots.",
-)  # fmt: skip
+
+
+@function(results=("P", "L", "U"), public=False, aside={0: ""})
+def torch_linalg_lu(x: Any, *, pivot: Any = True) -> Any:
+    """torch.linalg.lu: P, L and U with x = P @ L @ U."""
+    return parts_of(lu, x, pivot=pivot)
+
+
+@function(public=False, backward="LinalgLuFactorEx", aside=_REPORTS)
+def torch_lu(x: Any, *, pivot: bool = True, get_infos: bool = False) -> tuple[Any, ...]:
+    """torch.lu: L and U in one matrix, and LAPACK's pivots."""
+    return _lu_with_info(x, pivot) if get_infos else _lu_factor(x, pivot)
+
+
 lu_factor = composite(
     "lu_factor", "x", _lu_factor, static=_PIVOT, results=_FACTORS, backward="LinalgLuFactorEx", aside=_REPORTS,
     doc="L and U in one matrix, and LAPACK's pivots, counting from 1.", examples=("lu_factor(A)[0]",),
@@ -233,14 +218,29 @@ lu_factor_ex = composite(
     "lu_factor_ex", "x", _lu_with_info, static={**_PIVOT, "check_errors": False}, results=(*_FACTORS, "info"), aside=_REPORTS,
     backward="LinalgLuFactorEx", doc="L and U in one matrix, LAPACK's pivots, and zeros.",
 )  # fmt: skip
-lu_unpack = composite(
-    "lu_unpack", "x pivots", _lu_unpack, static={"unpack_data": True, "unpack_pivots": True}, indices=frozenset({"pivots"}),
-    results=("P", "L", "U"), doc="P, L and U of what lu_factor gives.",
-)  # fmt: skip
-lu_solve = composite(
-    "lu_solve", "x pivots y", _lu_solve, static={"left": True, "adjoint": False}, indices=frozenset({"pivots"}),
-    doc="The z with A @ z = y (or z @ A = y, or with the transpose of A), from what lu_factor gives of A.", backward="LinalgLuSolve",
-)  # fmt: skip
+
+
+@function(indices=frozenset({"pivots"}), results=("P", "L", "U"))
+def lu_unpack(x: Any, pivots: Any, *, unpack_data: bool = True, unpack_pivots: bool = True) -> tuple[Any, Any, Any]:
+    """P, L and U of what lu_factor gives."""
+    n, m = matrix(x.shape, "lu_unpack")[-2:]
+    k = min(n, m)
+    return (
+        _matrix_of(pivots, n, x) if unpack_pivots else nothing(x),
+        with_unit_diagonal(lower_part(column_range(x, None, k))) if unpack_data else nothing(x),
+        upper_part(row_range(x, None, k)) if unpack_data else nothing(x),
+    )
+
+
+@function(indices=frozenset({"pivots"}), backward="LinalgLuSolve")
+def lu_solve(x: Any, pivots: Any, y: Any, *, left: bool = True, adjoint: bool = False) -> Any:
+    """The z with A @ z = y (or z @ A = y, or with the transpose of A), from what lu_factor gives of A."""
+    p = _matrix_of(pivots, square(x.shape, "lu_solve")[-1], x)
+    if not left:
+        return transposed(_solved(x, p, transposed(y), not adjoint))
+    return _solved(x, p, y, adjoint)
+
+
 _A = "x|A|input"
 _LU = "x|LU|LU_data, pivots|LU_pivots"
 declare(

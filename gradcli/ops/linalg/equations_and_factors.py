@@ -36,8 +36,8 @@ from gradcli.ops.linalg.matrices import (
 )
 from gradcli.ops.linalg.matrix_functions import inv
 from gradcli.ops.linalg.products import matmul
-from gradcli.ops.registry import composite, structural
-from gradcli.ops.spec import REQUIRED, Op
+from gradcli.ops.registry import composite, function, structural
+from gradcli.ops.spec import Op
 from gradcli.ops.structure import output
 from gradcli.ops.writing import Shape, axes_of, witness
 
@@ -108,18 +108,17 @@ def triangular_solution(x: Any, y: Any, upper: bool, unitriangular: bool = False
     return transposed(solve_triangular(transposed(x), transposed(y), upper=not upper, unitriangular=unitriangular))
 
 
-def _torch_solve_triangular(x: Any, y: Any, upper: bool, left: bool, unitriangular: bool) -> Any:
+@function(public=False, backward="LinalgSolveTriangular")
+def torch_solve_triangular(x: Any, y: Any, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
+    """torch.linalg.solve_triangular: the z with x @ z = y, or z @ x = y."""
     return triangular_solution(x, y, upper, unitriangular, left)
 
 
-torch_solve_triangular = composite(
-    "torch_solve_triangular", "x y", _torch_solve_triangular, static={"upper": REQUIRED, "left": True, "unitriangular": False},
-    public=False, backward="LinalgSolveTriangular", doc="torch.linalg.solve_triangular: the z with x @ z = y, or z @ x = y.",
-)  # fmt: skip
-
-
-def _scipy_solve_triangular(x: Any, y: Any, trans: Any, lower: bool | None, unit_diagonal: bool, upper: bool | None) -> Any:
-    """Of NumPy's spelling, which has no such function, either library's arguments."""
+@function(public=False)
+def scipy_solve_triangular(
+    x: Any, y: Any, *, trans: Any = None, lower: bool | None = None, unit_diagonal: bool = False, upper: bool | None = None
+) -> Any:
+    """scipy.linalg.solve_triangular: the z with x @ z = y, x being upper triangular unless lower=True."""
     above = upper if upper is not None else not lower
     if trans in (1, "T", 2, "C"):
         x, above = transposed(x), not above
@@ -128,13 +127,6 @@ def _scipy_solve_triangular(x: Any, y: Any, trans: Any, lower: bool | None, unit
     if len(y.shape) == 1:
         return reshape(solve_triangular(x, as_column(y), upper=above, unitriangular=unit_diagonal), shape=y.shape)
     return solve_triangular(x, y, upper=above, unitriangular=unit_diagonal)
-
-
-scipy_solve_triangular = composite(
-    "scipy_solve_triangular", "x y", _scipy_solve_triangular, public=False,
-    static={"trans": None, "lower": None, "unit_diagonal": False, "upper": None},
-    doc="scipy.linalg.solve_triangular: the z with x @ z = y, x being upper triangular unless lower=True.",
-)  # fmt: skip
 
 
 def _triangular_solve(y: Any, x: Any, upper: bool, transpose: bool, unitriangular: bool) -> tuple[Any, Any]:
@@ -195,25 +187,25 @@ def _cholesky_solve_shape(y: Shape, x: Shape, upper: bool = False) -> Shape:
     return equations_shape(x, y, "cholesky_solve")
 
 
-cholesky_solve: Op = structural(
-    "cholesky_solve", "y x", _cholesky_solve, witness("factors.cholesky_solve"),
-    vjp=_cholesky_solve_vjp, shape=_cholesky_solve_shape, static={"upper": False}, saves=("x", "out"), core_dims=(2, 2), ulps=64,
+@function(
+    vjp=_cholesky_solve_vjp, forward=_cholesky_solve, shape=_cholesky_solve_shape, saves=("x", "out"), core_dims=(2, 2), ulps=64,
     extended=Whole("equations.CHOLESKY_SOLVE"), domain=given(has_nonzero_diagonal, "no zeros on the diagonal of x"),
-    doc="The z with (x @ x.T) @ z = y, x being lower triangular; with upper, (x.T @ x) @ z = y. The other triangle is not "
-    "read, but its gradient is that of the product all the same, as in PyTorch.", examples=("cholesky_solve(b, cholesky(A))",),
-    carries=perturbation.cholesky_solution,
+    examples=("cholesky_solve(b, cholesky(A))",), carries=perturbation.cholesky_solution,
 )  # fmt: skip
+def cholesky_solve(y: Any, x: Any, *, upper: bool = False) -> Any:
+    """The z with (x @ x.T) @ z = y, x being lower triangular; with upper, (x.T @ x) @ z = y. The other triangle is not read, but its
+    gradient is that of the product all the same, as in PyTorch.
+    """
+    factor = read(x, upper=upper)
+    other = transposed(factor)
+    return solve(matmul(other, factor) if upper else matmul(factor, other), y)
 
 
-def _cholesky_inverse(x: Any, upper: bool) -> Any:
+@function(torch="x|L|input, upper", examples=("cholesky_inverse(cholesky(A))",))
+def cholesky_inverse(x: Any, *, upper: bool = False) -> Any:
+    """The inverse of x @ x.T, x being lower triangular; with upper, of x.T @ x."""
     n = square(x.shape, "cholesky_inverse")[-1]
     return cholesky_solve(with_unit_diagonal(zeros((n, n), x)), x, upper=upper)
-
-
-cholesky_inverse = composite(
-    "cholesky_inverse", "x", _cholesky_inverse, static={"upper": False},
-    doc="The inverse of x @ x.T, x being lower triangular; with upper, of x.T @ x.", examples=("cholesky_inverse(cholesky(A))",),
-)  # fmt: skip
 
 
 declare(
@@ -221,7 +213,6 @@ declare(
     solve_triangular=signature("torch_solve_triangular", "x|A, y|B, *, upper, left, unitriangular"),
     triangular_solve=signature("triangular_solve", "y|b|input|self, x|A, upper, transpose, unitriangular"),
     cholesky_solve=signature("cholesky_solve", "y|B|input, x|L|input2, upper"),
-    cholesky_inverse=signature("cholesky_inverse", "x|L|input, upper"),
 )
 _SCIPY = "x|a|A, y|b|B, trans, lower, unit_diagonal|unitriangular, -overwrite_b, -check_finite, upper"
 declare(NUMPY, solve_triangular=signature("scipy_solve_triangular", _SCIPY))
@@ -269,7 +260,27 @@ def _torch_solve(x: Any, y: Any, left: bool) -> Any:
     return solve(x, y) if left else transposed(solve(transposed(x), transposed(y)))
 
 
-def _tensorsolve(x: Any, y: Any, axes: Any) -> Any:
+torch_solve = composite(
+    "torch_solve", "x y", _torch_solve, static={"left": True}, public=False, backward="LinalgSolveEx",
+    doc="torch.linalg.solve: the z with x @ z = y, or z @ x = y; a vector, or one for each matrix, is a vector.",
+)  # fmt: skip
+
+
+@function(results=("result", "info"), aside={1: "int32"}, backward="LinalgSolveEx")
+def solve_ex(x: Any, y: Any, *, left: Any = True, check_errors: Any = False) -> Any:
+    """The z with x @ z = y, or z @ x = y, and zeros."""
+    return (_torch_solve(x, y, left), no_info(x))
+
+
+@function(public=False)
+def scipy_solve(x: Any, y: Any, *, transpose: Any = False) -> Any:
+    """scipy.linalg.solve: the z with x @ z = y, or with the transpose of x."""
+    return solve(transposed(x) if transpose else x, y)
+
+
+@function(numpy="x, y|b, axes", examples=("tensorsolve(A, b)",))
+def tensorsolve(x: Any, y: Any, *, axes: Any = None) -> Any:
+    """The z whose products with x, summed over the axes of z, are y; ``axes`` of x are moved to its end first."""
     if axes is not None:
         moved = axes_of(axes, len(x.shape))
         x = transpose(x, axes=(*(i for i in range(len(x.shape)) if i not in moved), *moved))
@@ -280,7 +291,9 @@ def _tensorsolve(x: Any, y: Any, axes: Any) -> Any:
     return reshape(solve(reshape(x, shape=(n, n)), reshape(y, shape=(n,))), shape=rest)
 
 
-def _tensorinv(x: Any, ind: int) -> Any:
+@function(examples=("tensorinv(A, ind=1)",))
+def tensorinv(x: Any, *, ind: int = 2) -> Any:
+    """The inverse of x as a map from its axes behind the first ``ind`` to these."""
     if ind <= 0:
         raise ArgumentError(f"tensorinv: ind must be at least 1, not {ind}")
     first, rest = x.shape[:ind], x.shape[ind:]
@@ -290,27 +303,6 @@ def _tensorinv(x: Any, ind: int) -> Any:
     return reshape(inv(reshape(x, shape=(n, n))), shape=(*rest, *first))
 
 
-torch_solve = composite(
-    "torch_solve", "x y", _torch_solve, static={"left": True}, public=False, backward="LinalgSolveEx",
-    doc="torch.linalg.solve: the z with x @ z = y, or z @ x = y; a vector, or one for each matrix, is a vector.",
-)  # fmt: skip
-solve_ex = composite(
-    "solve_ex", "x y", lambda x, y, left, check_errors: (_torch_solve(x, y, left), no_info(x)), results=("result", "info"),
-    aside={1: "int32"},
-    static={"left": True, "check_errors": False}, doc="The z with x @ z = y, or z @ x = y, and zeros.", backward="LinalgSolveEx",
-)  # fmt: skip
-scipy_solve = composite(
-    "scipy_solve", "x y", lambda x, y, transpose: solve(transposed(x) if transpose else x, y), static={"transpose": False}, public=False,
-    doc="scipy.linalg.solve: the z with x @ z = y, or with the transpose of x.",
-)  # fmt: skip
-tensorsolve = composite(
-    "tensorsolve", "x y", _tensorsolve, static={"axes": None}, examples=("tensorsolve(A, b)",),
-    doc="The z whose products with x, summed over the axes of z, are y; ``axes`` of x are moved to its end first.",
-)  # fmt: skip
-tensorinv = composite(
-    "tensorinv", "x", _tensorinv, static={"ind": 2}, examples=("tensorinv(A, ind=1)",),
-    doc="The inverse of x as a map from its axes behind the first ``ind`` to these.",
-)  # fmt: skip
 _A, _B = "x|A|input", "y|B|other"
 declare(
     TORCH,
@@ -319,7 +311,7 @@ declare(
     tensorsolve=signature("tensorsolve", f"{_A}, {_B}, axes"),
     tensorinv=signature("tensorinv", f"{_A}, ind"),
 )
-declare(NUMPY, solve=signature("solve", "x, y|b"), tensorsolve=signature("tensorsolve", "x, y|b, axes"))
+declare(NUMPY, solve=signature("solve", "x, y|b"))
 declare(
     SCIPY,
     solve=signature("scipy_solve", "x, y|b, -lower, -overwrite_a, -overwrite_b, -check_finite, -assume_a, transpose|transposed"),
@@ -361,11 +353,11 @@ cholesky = structural(
     numpy=lambda shapes, upper: "np.swapaxes(np.linalg.cholesky({0}), -1, -2)" if upper else "np.linalg.cholesky({0})",
 )  # fmt: skip
 
-cholesky_ex = composite(
-    "cholesky_ex", "x", lambda x, upper, check_errors: (cholesky(x, upper=upper), no_info(x)), results=("L", "info"),
-    aside={1: "int32"},
-    static={"upper": False, "check_errors": False}, doc="The Cholesky factor of a matrix, and zeros.",
-)  # fmt: skip
+
+@function(results=("L", "info"), aside={1: "int32"})
+def cholesky_ex(x: Any, *, upper: Any = False, check_errors: Any = False) -> Any:
+    """The Cholesky factor of a matrix, and zeros."""
+    return (cholesky(x, upper=upper), no_info(x))
 
 
 def _qr(x: Any) -> tuple[Any, Any]:
@@ -453,32 +445,29 @@ def _numpy_qr(x: Any, mode: str) -> Any:
     raise ArgumentError(f"qr: mode must be 'reduced', 'complete' or 'r', not {mode!r}")
 
 
-def _torch_qr(x: Any, mode: str) -> tuple[Any, Any]:
-    return (nothing(x), parts_of(qr, x)[1]) if mode == "r" else _numpy_qr(x, mode)
-
-
 numpy_qr = composite(
     "numpy_qr", "x", _numpy_qr, static={"mode": "reduced"}, results=("Q", "R"), public=False,
     doc="NumPy's qr: Q and R; with mode='r', R alone.",
 )  # fmt: skip
-torch_qr = composite(
-    "torch_qr", "x", _torch_qr, static={"mode": "reduced"}, results=("Q", "R"), public=False, backward="LinalgQr",
-    doc="torch.linalg.qr: Q and R; with mode='r', nothing and R.",
-)  # fmt: skip
-old_qr = composite(
-    "old_qr", "x", lambda x, some: parts_of(qr, x) if some else _complete_qr(x), static={"some": True}, results=("Q", "R"),
-    public=False, backward="LinalgQr", doc="torch.qr: Q and R, complete unless some.",
-)  # fmt: skip
 
 
-def _scipy_cholesky(x: Any, lower: bool) -> Any:
+@function(results=("Q", "R"), public=False, backward="LinalgQr")
+def torch_qr(x: Any, *, mode: str = "reduced") -> tuple[Any, Any]:
+    """torch.linalg.qr: Q and R; with mode='r', nothing and R."""
+    return (nothing(x), parts_of(qr, x)[1]) if mode == "r" else _numpy_qr(x, mode)
+
+
+@function(results=("Q", "R"), public=False, backward="LinalgQr")
+def old_qr(x: Any, *, some: Any = True) -> Any:
+    """torch.qr: Q and R, complete unless some."""
+    return parts_of(qr, x) if some else _complete_qr(x)
+
+
+@function(public=False)
+def scipy_cholesky(x: Any, *, lower: bool = False) -> Any:
+    """scipy.linalg.cholesky: the U with x = U.T @ U unless lower=True."""
     return cholesky(x, upper=not lower)
 
-
-scipy_cholesky = composite(
-    "scipy_cholesky", "x", _scipy_cholesky, static={"lower": False}, public=False,
-    doc="scipy.linalg.cholesky: the U with x = U.T @ U unless lower=True.",
-)  # fmt: skip
 
 _MATRIX = "x|A|input"
 declare(

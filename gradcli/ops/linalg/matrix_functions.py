@@ -15,6 +15,8 @@ from gradcli.ops.arrays.shapes import getitem, reshape, stack
 from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.domains import given
+from gradcli.ops.elementwise.arithmetic import abs_, sign
+from gradcli.ops.elementwise.exponential import log
 from gradcli.ops.elementwise.logic import less, where
 from gradcli.ops.extended import Whole
 from gradcli.ops.linalg import perturbation
@@ -37,9 +39,9 @@ from gradcli.ops.linalg.matrices import (
 )
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.sums import sum_
-from gradcli.ops.registry import composite, structural
+from gradcli.ops.registry import function, structural
 from gradcli.ops.room import nodes_for, room_for
-from gradcli.ops.spec import REQUIRED, Op
+from gradcli.ops.spec import Op
 from gradcli.ops.text import POWER, Form
 from gradcli.ops.writing import Shape, witness
 
@@ -178,41 +180,36 @@ def _slogdet_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any) -> t
     return (as_matrix(cotangent[1]) * transposed(inv(x, check_errors=False)) if cotangent[1] is not None else None,)
 
 
-slogdet = structural(
-    "slogdet", "x", lambda x: tuple(np.linalg.slogdet(x)), witness("factors.slogdet"), vjp=_slogdet_vjp, outputs=2,
-    shape=lambda x: (square(x, "slogdet")[:-2], x[:-2]), saves=("x",), core_dims=(2,), work=for_rows(0.4, power=2),
-    domain=given(is_regular, "a regular matrix"), backward="LinalgSlogdet",
-    doc="The sign of the determinant and the logarithm of its size, without overflow: slogdet(A)[1].", ulps=64,
-    extended=Whole("equations.SLOGDET"),
-    carries=perturbation.log_determinant,
-    numpy="np.linalg.slogdet({0})",
+@function(
+    vjp=_slogdet_vjp, forward=lambda x: tuple(np.linalg.slogdet(x)), outputs=2, shape=lambda x: (square(x, "slogdet")[:-2], x[:-2]),
+    saves=("x",), core_dims=(2,), work=for_rows(0.4, power=2), domain=given(is_regular, "a regular matrix"), backward="LinalgSlogdet",
+    ulps=64, extended=Whole("equations.SLOGDET"), carries=perturbation.log_determinant, numpy="np.linalg.slogdet({0})",
 )  # fmt: skip
+def slogdet(x: Any) -> Any:
+    """The sign of the determinant and the logarithm of its size, without overflow: slogdet(A)[1]."""
+    size = det(x)
+    return sign(size), log(abs_(size))
 
 
-def _logdet(x: Any) -> Any:
+@function(domain=given(has_positive_determinant, "a matrix with a positive determinant"), examples=("logdet(X.T @ X)",))
+def logdet(x: Any) -> Any:
+    """The logarithm of the determinant, without overflow: NaN (and no gradient) if it is negative, -inf if it is 0."""
     sign, size = parts_of(slogdet, x)
     return where(less(sign, 0), math.nan, size)
 
 
-logdet = composite(
-    "logdet", "x", _logdet, domain=given(has_positive_determinant, "a matrix with a positive determinant"), examples=("logdet(X.T @ X)",),
-    doc="The logarithm of the determinant, without overflow: NaN (and no gradient) if it is negative, -inf if it is 0.",
-)  # fmt: skip
-
-
-def _with_info(x: Any, check_errors: bool) -> Any:
+@function(results=("inverse", "info"), aside={1: "int32"})
+def inv_ex(x: Any, *, check_errors: bool = False) -> Any:
+    """The inverse of a matrix, and zeros; of a singular matrix, infinities."""
     return inv(x, check_errors=check_errors), no_info(x)
 
 
-inv_ex = composite(
-    "inv_ex", "x", _with_info, static={"check_errors": False}, results=("inverse", "info"),
-    aside={1: "int32"},
-    doc="The inverse of a matrix, and zeros; of a singular matrix, infinities.",
-)  # fmt: skip
-named_slogdet = composite(
-    "named_slogdet", "x", lambda x: parts_of(slogdet, x), results=("sign", "logabsdet"), public=False,
-    doc="The sign of the determinant and the logarithm of its size.",
-)  # fmt: skip
+@function(results=("sign", "logabsdet"), public=False)
+def named_slogdet(x: Any) -> Any:
+    """The sign of the determinant and the logarithm of its size."""
+    return parts_of(slogdet, x)
+
+
 _A = "x|A|input"
 declare(
     TORCH,
@@ -308,35 +305,6 @@ matrix_exp_jvp: Op = structural(
 )  # fmt: skip
 
 
-def _matrix_power(x: Any, power: int) -> Any:
-    square(x.shape, "matrix_power")
-    if not isinstance(power, int):
-        raise ArgumentError(f"matrix_power needs a whole number, not {power!r}")
-    if power == 0:
-        return with_unit_diagonal(zeros(x.shape, x))
-    base = inv(x) if power < 0 else x
-    result = base
-    for bit in bin(abs(power))[3:]:
-        result = matmul(result, result)
-        if bit == "1":
-            result = matmul(result, base)
-    return result
-
-
-def _multi_dot(*matrices: Any) -> Any:
-    if len(matrices) < 2:
-        raise ArgumentError("multi_dot needs at least two matrices")
-    first, *middle, last = matrices
-    if any(len(x.shape) != 2 for x in middle) or not {len(first.shape), len(last.shape)} <= {1, 2}:
-        raise ShapeError("multi_dot needs matrices; the first and the last may be vectors")
-    chain = [as_row(first) if len(first.shape) == 1 else first, *middle, as_column(last) if len(last.shape) == 1 else last]
-    for x, y in itertools.pairwise(chain):
-        if x.shape[-1] != y.shape[-2]:
-            raise ShapeError(f"multi_dot: shapes {tuple(x.shape)} and {tuple(y.shape)} do not fit")
-    product = _product(chain, _cheapest([chain[0].shape[0], *(x.shape[1] for x in chain)]), 0, len(chain) - 1)
-    return reshape(product, shape=(*first.shape[:-1], *last.shape[1:]))
-
-
 def _cheapest(extents: Sequence[int]) -> dict[tuple[int, int], int]:
     """Return where to split each part of a chain of matrices so that its product takes the fewest multiplications."""
     n = len(extents) - 1
@@ -369,18 +337,6 @@ def _vander(x: Any, count: int | None, increasing: bool) -> Any:
     return stack(*(powers if increasing else reversed(powers)), axis=-1) if count else zeros((*x.shape, 0), x)
 
 
-def _numpy_vander(x: Any, count: int | None, increasing: bool) -> Any:
-    if len(x.shape) != 1:
-        raise ShapeError(f"vander needs a vector, not an array of shape {tuple(x.shape)}")
-    return _vander(x, count, increasing)
-
-
-def _torch_vander(x: Any, count: int | None) -> Any:
-    if count is not None and count < 2:
-        raise ArgumentError(f"linalg.vander: N must be greater than 1, not {count}")
-    return _vander(x if x.shape else reshape(x, shape=(1,)), count, True)
-
-
 def _reflected(x: Any, tau: Any, y: Any, backwards: bool) -> Any:
     """Columns y after the reflections whose vectors are the columns of x below the diagonal."""
     below = with_unit_diagonal(lower_part(x, -1))
@@ -391,58 +347,80 @@ def _reflected(x: Any, tau: Any, y: Any, backwards: bool) -> Any:
     return y
 
 
-def _householder_product(x: Any, tau: Any) -> Any:
+@function(numpy="x, power|n", copied=True, examples=("matrix_power(A, 3)",))
+def matrix_power(x: Any, *, power: int) -> Any:
+    """The product of n copies of a matrix, or of its inverse if n is negative."""
+    square(x.shape, "matrix_power")
+    if not isinstance(power, int):
+        raise ArgumentError(f"matrix_power needs a whole number, not {power!r}")
+    if power == 0:
+        return with_unit_diagonal(zeros(x.shape, x))
+    base = inv(x) if power < 0 else x
+    result = base
+    for bit in bin(abs(power))[3:]:
+        result = matmul(result, result)
+        if bit == "1":
+            result = matmul(result, base)
+    return result
+
+
+@function(torch="**arrays|tensors", numpy="**arrays, -out", examples=("multi_dot([x, A, B])",))
+def multi_dot(*arrays: Any) -> Any:
+    """The product of several matrices, in the order of the fewest multiplications; the first and the last may be vectors."""
+    if len(arrays) < 2:
+        raise ArgumentError("multi_dot needs at least two matrices")
+    first, *middle, last = arrays
+    if any(len(x.shape) != 2 for x in middle) or not {len(first.shape), len(last.shape)} <= {1, 2}:
+        raise ShapeError("multi_dot needs matrices; the first and the last may be vectors")
+    chain = [as_row(first) if len(first.shape) == 1 else first, *middle, as_column(last) if len(last.shape) == 1 else last]
+    for x, y in itertools.pairwise(chain):
+        if x.shape[-1] != y.shape[-2]:
+            raise ShapeError(f"multi_dot: shapes {tuple(x.shape)} and {tuple(y.shape)} do not fit")
+    product = _product(chain, _cheapest([chain[0].shape[0], *(x.shape[1] for x in chain)]), 0, len(chain) - 1)
+    return reshape(product, shape=(*first.shape[:-1], *last.shape[1:]))
+
+
+@function(torch="x, count|N, increasing", numpy="x, count|N, increasing", examples=("vander(x, 3)",))
+def vander(x: Any, *, count: int | None = None, increasing: bool = False) -> Any:
+    """The matrix of the powers of a vector's entries, N columns with the exponents descending."""
+    if len(x.shape) != 1:
+        raise ShapeError(f"vander needs a vector, not an array of shape {tuple(x.shape)}")
+    return _vander(x, count, increasing)
+
+
+@function(public=False)
+def torch_vander(x: Any, *, count: int | None = None) -> Any:
+    """torch.linalg.vander: the powers of the entries along the last axis, the exponents ascending."""
+    if count is not None and count < 2:
+        raise ArgumentError(f"linalg.vander: N must be greater than 1, not {count}")
+    return _vander(x if x.shape else reshape(x, shape=(1,)), count, True)
+
+
+@function(aliases=("orgqr",), backward="LinalgHouseholderProduct")
+def householder_product(x: Any, tau: Any) -> Any:
+    """The first columns of the product of the reflections 1 - tau*v*v.T, v being the columns of x below its diagonal of
+    ones.
+    """
     rows, columns = matrix(x.shape, "householder_product")[-2:]
     if rows < columns or tau.shape[-1] > columns or tuple(tau.shape[:-1]) != tuple(x.shape[:-2]):
         raise ShapeError(f"householder_product: matrices of shape {tuple(x.shape)} and factors of shape {tuple(tau.shape)} do not fit")
     return _reflected(x, tau, with_unit_diagonal(zeros(x.shape, x)), True)
 
 
-def _ormqr(x: Any, tau: Any, y: Any, left: bool, transpose: bool) -> Any:
+@function(torch="x|input|a, tau|input2, y|other|input3, left, transpose")
+def ormqr(x: Any, tau: Any, y: Any, *, left: bool = True, transpose: bool = False) -> Any:
+    """The product of reflections, as of householder_product but square, or of its transpose, with y on its right or left."""
     if left:
         return _reflected(x, tau, y, not transpose)
     return transposed(_reflected(x, tau, transposed(y), transpose))
 
 
-matrix_power = composite(
-    "matrix_power", "x", _matrix_power, copied=True, static={"power": REQUIRED}, examples=("matrix_power(A, 3)",),
-    doc="The product of n copies of a matrix, or of its inverse if n is negative.",
-)  # fmt: skip
-multi_dot = composite(
-    "multi_dot", "*arrays", _multi_dot, examples=("multi_dot([x, A, B])",),
-    doc="The product of several matrices, in the order of the fewest multiplications; the first and the last may be vectors.",
-)  # fmt: skip
-vander = composite(
-    "vander", "x", _numpy_vander, static={"count": None, "increasing": False}, examples=("vander(x, 3)",),
-    doc="The matrix of the powers of a vector's entries, N columns with the exponents descending.",
-)  # fmt: skip
-torch_vander = composite(
-    "torch_vander", "x", _torch_vander, static={"count": None}, public=False,
-    doc="torch.linalg.vander: the powers of the entries along the last axis, the exponents ascending.",
-)  # fmt: skip
-householder_product = composite(
-    "householder_product", "x tau", _householder_product, aliases=("orgqr",), backward="LinalgHouseholderProduct",
-    doc="The first columns of the product of the reflections 1 - tau*v*v.T, v being the columns of x below its diagonal of ones.",
-)  # fmt: skip
-ormqr = composite(
-    "ormqr", "x tau y", _ormqr, static={"left": True, "transpose": False},
-    doc="The product of reflections, as of householder_product but square, or of its transpose, with y on its right or left.",
-)  # fmt: skip
 declare(
     TORCH,
     matrix_power=signature("matrix_power", f"{_A}, power|n"),
     **{name: signature("matrix_exp", _A) for name in ("matrix_exp", "linalg.matrix_exp")},
-    multi_dot=signature("multi_dot", "**arrays|tensors"),
     chain_matmul=signature("multi_dot", "**arrays|matrices"),
-    vander=signature("vander", "x, count|N, increasing"),
     **{"linalg.vander": signature("torch_vander", "x, *, count|N")},
     **{name: signature("householder_product", f"{_A}, tau|input2") for name in ("householder_product", "orgqr")},
-    ormqr=signature("ormqr", "x|input|a, tau|input2, y|other|input3, left, transpose"),
-)
-declare(
-    NUMPY,
-    matrix_power=signature("matrix_power", "x, power|n"),
-    vander=signature("vander", "x, count|N, increasing"),
-    multi_dot=signature("multi_dot", "**arrays, -out"),
 )
 declare(SCIPY, expm=signature("matrix_exp", "x|A"))

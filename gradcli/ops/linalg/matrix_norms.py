@@ -18,7 +18,7 @@ from gradcli.ops.linalg.matrix_functions import inv
 from gradcli.ops.linalg.spectra import EQUAL_SIZES, svdvals_of
 from gradcli.ops.reductions.carried import reduced
 from gradcli.ops.reductions.sums import AXES, max_, min_, norm, sum_
-from gradcli.ops.registry import composite
+from gradcli.ops.registry import composite, function
 from gradcli.ops.spec import REQUIRED
 from gradcli.ops.writing import axes_of
 
@@ -104,18 +104,6 @@ def _torch_norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
     return vector_norm_of(x, None if ord == "fro" else ord, axis, keepdims)
 
 
-def _cond(x: Any, ord: Any) -> Any:
-    if 0 in x.shape[-2:]:
-        return sum_(x, axis=_LAST)
-    if ord in (None, 2, -2):
-        sizes = svdvals_of(x)
-        largest, smallest = column_range(sizes, None, 1), column_range(sizes, -1, None)
-        return reshape(smallest / largest if ord == -2 else largest / smallest, shape=x.shape[:-2])
-    size = matrix_norm_of(x, ord)
-    found = size * matrix_norm_of(inv(x, check_errors=False), ord)
-    return where(logical_and(isnan(found), logical_not(isnan(size))), math.inf, found)
-
-
 numpy_norm = composite(
     "numpy_norm", "x", _norm, static={"ord": None, **AXES}, public=False,
     doc="NumPy's norm, and torch.linalg.norm: of one axis or a vector a vector norm, of two axes or a matrix a matrix norm.",
@@ -136,12 +124,26 @@ matrix_norm = composite(
     "sums of sizes along columns), inf and -inf (along rows).", examples=("matrix_norm(A, 'nuc')",),
     uncertified=EQUAL_SIZES,
 )  # fmt: skip
-cond = composite(
-    "cond", "x", _cond, static={"ord": None}, domain=given(is_regular, "a regular matrix"),
-    doc="The condition number: the ratio of the largest to the smallest singular value, or the product of the norms of the matrix "
-    "and of its inverse.", examples=("cond(A)",),
-    uncertified=EQUAL_SIZES,
-)  # fmt: skip
+
+
+@function(
+    torch="x|A|input, ord|p", numpy="x, ord|p", domain=given(is_regular, "a regular matrix"), examples=("cond(A)",), uncertified=EQUAL_SIZES
+)
+def cond(x: Any, *, ord: Any = None) -> Any:
+    """The condition number: the ratio of the largest to the smallest singular value, or the product of the norms of the
+    matrix and of its inverse.
+    """
+    if 0 in x.shape[-2:]:
+        return sum_(x, axis=_LAST)
+    if ord in (None, 2, -2):
+        sizes = svdvals_of(x)
+        largest, smallest = column_range(sizes, None, 1), column_range(sizes, -1, None)
+        return reshape(smallest / largest if ord == -2 else largest / smallest, shape=x.shape[:-2])
+    size = matrix_norm_of(x, ord)
+    found = size * matrix_norm_of(inv(x, check_errors=False), ord)
+    return where(logical_and(isnan(found), logical_not(isnan(size))), math.inf, found)
+
+
 _AXES = "axis, keepdims, -out, -dtype"
 declare(
     TORCH,
@@ -149,13 +151,9 @@ declare(
     norm=signature("torch_norm", f"x, ord|p, {_AXES}"),
     vector_norm=signature("vector_norm", f"x, ord, {_AXES}"),
     matrix_norm=signature("matrix_norm", f"x|A|input, ord, {_AXES}"),
-    cond=signature("cond", "x|A|input, ord|p"),
     nuclear_norm=signature("matrix_norm", "x, axis, keepdims", ord="nuc"),
     frobenius_norm=signature("vector_norm", "x, axis, keepdims", axis=REQUIRED),
 )
 declare(
-    NUMPY,
-    vector_norm=signature("vector_norm", "x, ord, axis, keepdims"),
-    matrix_norm=signature("matrix_norm", "x, ord, axis, keepdims"),
-    cond=signature("cond", "x, ord|p"),
+    NUMPY, vector_norm=signature("vector_norm", "x, ord, axis, keepdims"), matrix_norm=signature("matrix_norm", "x, ord, axis, keepdims")
 )

@@ -10,15 +10,15 @@ import numpy as np
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops import axes, pytorch
 from gradcli.ops.arrays.joining_and_splitting import concatenate
-from gradcli.ops.arrays.reshaping import matrices_last, on_diagonal
-from gradcli.ops.arrays.shapes import getitem, reshape, swapaxes, transpose
+from gradcli.ops.arrays.reshaping import diagonal, matrices_last, on_diagonal
+from gradcli.ops.arrays.shapes import getitem, reshape, stack, swapaxes, transpose
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.carrying import multilinear
 from gradcli.ops.extended import Whole
 from gradcli.ops.facts import Function
 from gradcli.ops.reductions.sums import sum_
-from gradcli.ops.registry import composite, is_number, structural
+from gradcli.ops.registry import composite, function, is_number, structural
 from gradcli.ops.room import room_for
 from gradcli.ops.spec import Composite, Op
 from gradcli.ops.text import TERM, Form
@@ -165,15 +165,15 @@ def _outer_on_batch(lead: Shape, x: Any, y: Any) -> Any:
     return reshape(x, shape=(*lead, -1, 1)) * reshape(y, shape=(*lead, 1, -1))
 
 
-outer = structural(
-    "outer", "x y", np.outer, witness("products.outer"), vjp=_outer_vjp, saves={"x": ("y",), "y": ("x",)},
-    shape=lambda x, y: (int(np.prod(x)), int(np.prod(y))), aliases=("ger",), ulps=1, integral=True,
-    extended=Whole("products.OUTER"),
-    doc="The table of all products of an entry of x and an entry of y.", examples=("outer(x, y)",),
+@function(
+    vjp=_outer_vjp, forward=np.outer, saves={"x": ("y",), "y": ("x",)}, shape=lambda x, y: (int(np.prod(x)), int(np.prod(y))),
+    aliases=("ger",), ulps=1, integral=True, extended=Whole("products.OUTER"), examples=("outer(x, y)",),
     on_objects=True, carries=multilinear, axes=axes.table_of_products, batched=_outer_on_batch,
-    numpy="np.outer({0}, {1})",
-    torch="torch.outer(torch.ravel({0}), torch.ravel({1}))",
+    numpy="np.outer({0}, {1})", torch="torch.outer(torch.ravel({0}), torch.ravel({1}))",
 )  # fmt: skip
+def outer(x: Any, y: Any) -> Any:
+    """The table of all products of an entry of x and an entry of y."""
+    return reshape(x, shape=(-1, 1)) * reshape(y, shape=(1, -1))
 
 
 def _diagonal_axes(shape: Shape, axis1: int, axis2: int) -> tuple[int, int]:
@@ -205,13 +205,15 @@ def _sum_of_diagonal(m: Any, x: Any, offset: int, axis1: int, axis2: int) -> Any
     return m.folded(m.chosen(matrices, on_diagonal(matrices.shape, offset)), axes.SUM, -1, False)
 
 
-trace = structural(
-    "trace", "x", _trace, witness("moving.trace"), vjp=_trace_vjp, shape=_trace_shape, static={"offset": 0, "axis1": 0, "axis2": 1},
-    linear=True, integral=True, rounding="terms", ulps=4, axes=_sum_of_diagonal,
-    doc="The sum of a diagonal of a matrix, or of each one along two axes.", examples=("trace([x, y])",),
+@function(
+    vjp=_trace_vjp, forward=_trace, shape=_trace_shape, linear=True, integral=True, rounding="terms", ulps=4,
+    axes=_sum_of_diagonal, examples=("trace([x, y])",),
     numpy=lambda shapes, offset, axis1, axis2: f"np.trace({{0}}, {offset}, {axis1}, {axis2})",
     torch=lambda shapes, offset, axis1, axis2: f"torch.diagonal({{0}}, {offset}, {axis1}, {axis2}).sum(-1)",
 )  # fmt: skip
+def trace(x: Any, *, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """The sum of a diagonal of a matrix, or of each one along two axes."""
+    return sum_(diagonal(x, offset=offset, axis1=axis1, axis2=axis2), axis=-1)
 
 
 def _ranked(name: str, function: Function, *ranks: int) -> Composite:
@@ -234,16 +236,6 @@ for _name, _function, _ranks in (
     _ranked(_name, _function, *_ranks)
 
 
-def _vdot(x: Any, y: Any) -> Any:
-    return dot(reshape(x, shape=(-1,)), reshape(y, shape=(-1,)))
-
-
-def _vecdot(x: Any, y: Any, axis: int) -> Any:
-    if x.shape and y.shape and x.shape[one_axis(axis, len(x.shape))] != y.shape[one_axis(axis, len(y.shape))]:
-        raise ShapeError(f"vecdot: shapes {tuple(x.shape)} and {tuple(y.shape)} do not fit along axis {axis}")
-    return sum_(x * y, axis=axis)
-
-
 def _inner(x: Any, y: Any) -> Any:
     return tensordot(x, y, axes=(-1, -1)) if x.shape and y.shape else x * y
 
@@ -259,7 +251,33 @@ def _contracted(x: Any, y: Any, axes: Any) -> tuple[tuple[int, ...], tuple[int, 
     return axes_of(axes[0], len(x.shape)), axes_of(axes[1], len(y.shape))
 
 
-def _tensordot(x: Any, y: Any, axes: Any) -> Any:
+def _chain(*matrices: Any) -> Any:
+    product = matrices[0]
+    for matrix in matrices[1:]:
+        product = matmul(product, matrix)
+    return product
+
+
+@function()
+def vdot(x: Any, y: Any) -> Any:
+    """The inner product of all entries, in order."""
+    return dot(reshape(x, shape=(-1,)), reshape(y, shape=(-1,)))
+
+
+@function(torch="x, y|other, *, axis", numpy="x|x1, y|x2, axis", examples=("vecdot(x, y)",))
+def vecdot(x: Any, y: Any, *, axis: int = -1) -> Any:
+    """The inner products of vectors along an axis."""
+    if x.shape and y.shape and x.shape[one_axis(axis, len(x.shape))] != y.shape[one_axis(axis, len(y.shape))]:
+        raise ShapeError(f"vecdot: shapes {tuple(x.shape)} and {tuple(y.shape)} do not fit along axis {axis}")
+    return sum_(x * y, axis=axis)
+
+
+inner = composite("inner", "x y", _inner, doc="The inner products over the last axis of both; a product with a number.")
+
+
+@function(numpy="x|a, y|b, axes|dims", examples=("tensordot(x, y, axes=1)",))
+def tensordot(x: Any, y: Any, *, axes: Any = 2) -> Any:
+    """The sum of products over axes of both: the last of x with the first of y if axes is a number, or a pair of lists."""
     over_x, over_y = _contracted(x, y, axes)
     extents = tuple(x.shape[a] for a in over_x)
     if extents != tuple(y.shape[a] for a in over_y):
@@ -272,7 +290,9 @@ def _tensordot(x: Any, y: Any, axes: Any) -> Any:
     return reshape(matmul(left, right), shape=(*rows, *columns))
 
 
-def _torch_tensordot(x: Any, y: Any, axes: Any) -> Any:
+@function(public=False)
+def torch_tensordot(x: Any, y: Any, *, axes: Any = 2) -> Any:
+    """torch.tensordot: as tensordot, and one entry along an axis goes with any number of them."""
     # one entry along an axis meets the sum of the other's
     over = list(zip(*_contracted(x, y, axes), strict=True))
     lone_x = tuple(a for a, b in over if x.shape[a] != 1 == y.shape[b])
@@ -282,7 +302,9 @@ def _torch_tensordot(x: Any, y: Any, axes: Any) -> Any:
     return tensordot(x, y, axes=axes)
 
 
-def _kron(x: Any, y: Any) -> Any:
+@function(examples=("kron(x, y)",))
+def kron(x: Any, y: Any) -> Any:
+    """The Kronecker product: the blocks x[i, j]*y."""
     n = max(len(x.shape), len(y.shape))
     a, b = ((1,) * (n - len(v.shape)) + tuple(v.shape) for v in (x, y))
     spread_x = reshape(x, shape=tuple(m for extent in a for m in (extent, 1)))
@@ -290,39 +312,22 @@ def _kron(x: Any, y: Any) -> Any:
     return reshape(spread_x * spread_y, shape=tuple(i * j for i, j in zip(a, b, strict=True)))
 
 
-def _chain(*matrices: Any) -> Any:
-    product = matrices[0]
-    for matrix in matrices[1:]:
-        product = matmul(product, matrix)
-    return product
-
-
-vdot = composite("vdot", "x y", _vdot, doc="The inner product of all entries, in order.")
-vecdot = composite(
-    "vecdot", "x y", _vecdot, static={"axis": -1}, doc="The inner products of vectors along an axis.", examples=("vecdot(x, y)",),
-)  # fmt: skip
-inner = composite("inner", "x y", _inner, doc="The inner products over the last axis of both; a product with a number.")
-tensordot = composite(
-    "tensordot", "x y", _tensordot, static={"axes": 2},
-    doc="The sum of products over axes of both: the last of x with the first of y if axes is a number, or a pair of lists.",
-    examples=("tensordot(x, y, axes=1)",),
-)  # fmt: skip
-torch_tensordot = composite(
-    "torch_tensordot", "x y", _torch_tensordot, static={"axes": 2}, public=False,
-    doc="torch.tensordot: as tensordot, and one entry along an axis goes with any number of them.",
-)  # fmt: skip
-kron = composite("kron", "x y", _kron, doc="The Kronecker product: the blocks x[i, j]*y.", examples=("kron(x, y)",))
 chain_matmul = composite(
     "chain_matmul", "*matrices", _chain, doc="The product of several matrices.", examples=("chain_matmul([x, y], [[1], [2], [3]])",),
 )
-matvec = composite(
-    "matvec", "x y", lambda x, y: reshape(matmul(x, _column(y)), shape=matmul(x, _column(y)).shape[:-1]),
-    doc="The products of matrices with vectors along the last axis.", examples=("matvec([[1, 2, 3], [4, 5, 6]], x)",),
-)  # fmt: skip
-vecmat = composite(
-    "vecmat", "x y", lambda x, y: matvec(_t(y), x), doc="The products of vectors along the last axis with matrices.",
-    examples=("vecmat(x, [[1], [2], [3]])",),
-)
+
+
+@function(examples=("matvec([[1, 2, 3], [4, 5, 6]], x)",))
+def matvec(x: Any, y: Any) -> Any:
+    """The products of matrices with vectors along the last axis."""
+    return reshape(matmul(x, _column(y)), shape=matmul(x, _column(y)).shape[:-1])
+
+
+@function(examples=("vecmat(x, [[1], [2], [3]])",))
+def vecmat(x: Any, y: Any) -> Any:
+    """The products of vectors along the last axis with matrices."""
+    return matvec(_t(y), x)
+
 
 _TWO = "x|x1|input|self|vec1|mat1, y|x2|other|tensor|vec2|mat2|vec"
 declare(
@@ -332,13 +337,10 @@ declare(
     outer=signature("outer", _TWO),
     tensordot=signature("torch_tensordot", "x|a|input, y|b|other, axes|dims"),
     trace=signature("trace", "x"),
-    vecdot=signature("vecdot", "x, y|other, *, axis"),
 )
 declare(
     NUMPY,
     **{name: signature(name, "x|x1|a|input, y|x2|b|other, -out") for name in ("dot", "vdot", "inner", "kron", "matmul", "outer")},
-    vecdot=signature("vecdot", "x|x1, y|x2, axis"),
-    tensordot=signature("tensordot", "x|a, y|b, axes|dims"),
     trace=signature("trace", "x, offset, axis1, axis2, -dtype, -out"),
     **{"linalg.trace": signature("trace", "x, offset, -dtype", axis1=-2, axis2=-1)},
     chain_matmul=signature("chain_matmul", "***matrices"),
@@ -403,18 +405,22 @@ def _cross_shape(x: Shape, y: Shape) -> Shape:
     return np.broadcast_shapes(x, y)
 
 
-vector_product: Op = structural(
-    "vector_product", "x y", _cross, witness("products.vector_product"), shape=_cross_shape, saves=("x", "y"), core_dims=(1, 1),
-    public=False, vjp=lambda wanted, cotangent, out, x, y: (
-        vector_product(y, cotangent) if wanted[0] else None, vector_product(cotangent, x) if wanted[1] else None
-    ),
+def _vector_product_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    return vector_product(y, cotangent) if wanted[0] else None, vector_product(cotangent, x) if wanted[1] else None
+
+
+@function(
+    shape=_cross_shape, forward=_cross, saves=("x", "y"), core_dims=(1, 1), public=False,
+    vjp=_vector_product_vjp,
     backward="LinalgCross", ulps=4, extended=Whole("products.VECTOR_PRODUCT"),
-    doc="The vector product of vectors along the last axis.",
     carries=lambda m, out, x, y, e, f: _sizes(m.abs(x) + e, m.filled(f, y)) + _sizes(m.filled(e, x), m.abs(y)),
     rounds=lambda m, out, x, y: 3 * _sizes(m.abs(x), m.abs(y)),
-    numpy="np.cross({0}, {1})",
-    torch="torch.linalg.cross({0}, {1})",
+    numpy="np.cross({0}, {1})", torch="torch.linalg.cross({0}, {1})",
 )  # fmt: skip
+def vector_product(x: Any, y: Any) -> Any:
+    """The vector product of vectors along the last axis."""
+    (a, b, c), (d, e, f) = ([getitem(v, index=(..., i)) for i in range(3)] for v in (x, y))
+    return stack(b * f - c * e, c * d - a * f, a * e - b * d, axis=-1)
 
 
 def moved(x: Any, source: int, target: int) -> Any:
@@ -434,16 +440,6 @@ def _in_space(x: Any, y: Any) -> Any:
     return concatenate(x, np.zeros((*x.shape[:-1], 1)), axis=-1)
 
 
-def _numpy_cross(x: Any, y: Any, axisa: int, axisb: int, axisc: int, axis: int | None) -> Any:
-    if axis is not None:
-        axisa = axisb = axisc = axis
-    x, y = moved(x, one_axis(axisa, len(x.shape)), -1), moved(y, one_axis(axisb, len(y.shape)), -1)
-    result = vector_product(_in_space(x, y), _in_space(y, x))
-    if x.shape[-1] == y.shape[-1] == 2:
-        return getitem(result, index=(..., 2))
-    return moved(result, -1, one_axis(axisc, len(result.shape)))
-
-
 def _along(x: Any, y: Any, axis: int | None) -> Any:
     if len(x.shape) != len(y.shape):
         raise ShapeError("linalg.cross: inputs must have the same number of dimensions.")
@@ -459,10 +455,18 @@ def _along(x: Any, y: Any, axis: int | None) -> Any:
     return moved(result, -1, axis)
 
 
-cross = composite(
-    "cross", "x y", _numpy_cross, static={"axisa": -1, "axisb": -1, "axisc": -1, "axis": None},
-    doc="The vector product along an axis; of two vectors of the plane, its third entry.", examples=("cross(x, y)",),
-)  # fmt: skip
+@function(numpy="x|a, y|b, axisa, axisb, axisc, axis", examples=("cross(x, y)",))
+def cross(x: Any, y: Any, *, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
+    """The vector product along an axis; of two vectors of the plane, its third entry."""
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    x, y = moved(x, one_axis(axisa, len(x.shape)), -1), moved(y, one_axis(axisb, len(y.shape)), -1)
+    result = vector_product(_in_space(x, y), _in_space(y, x))
+    if x.shape[-1] == y.shape[-1] == 2:
+        return getitem(result, index=(..., 2))
+    return moved(result, -1, one_axis(axisc, len(result.shape)))
+
+
 torch_cross = composite(
     "torch_cross", "x y", _along, static={"axis": None}, public=False, backward="LinalgCross",
     doc="torch.cross: the vector product along the first axis of 3 entries, or along dim.",
@@ -472,4 +476,3 @@ linalg_cross = composite(
     doc="torch.linalg.cross: the vector product along the last axis, or along dim.",
 )  # fmt: skip
 declare(TORCH, **{"cross": signature("torch_cross", "x, y|other, axis"), "linalg.cross": signature("linalg_cross", "x, y|other, *, axis")})
-declare(NUMPY, cross=signature("cross", "x|a, y|b, axisa, axisb, axisc, axis"))

@@ -36,7 +36,7 @@ from gradcli.ops.linalg.matrices import (
 )
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.sums import sum_
-from gradcli.ops.registry import composite, structural
+from gradcli.ops.registry import composite, function, structural
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import detach, output, to_int
 from gradcli.ops.writing import Shape, witness
@@ -101,7 +101,6 @@ eigh: Op = structural(
 )  # fmt: skip
 
 
-
 @_in_double
 def _svd(x: Any, full_matrices: bool) -> Any:
     return np.linalg.svd(x, full_matrices)
@@ -161,54 +160,53 @@ def svdvals_of(x: Any) -> Any:
     return parts_of(svd, x, full_matrices=False)[1]
 
 
-def _named_svd(x: Any, full_matrices: bool, compute_uv: bool) -> Any:
+@function(
+    backward="LinalgEigh",
+    kinks=(Kink(lambda *_: False, "equal eigenvalues", "that of LAPACK's eigenvectors"),),
+    domain=given(is_symmetric, "a symmetric matrix"),
+    examples=("eigvalsh(A)",),
+    uncertified=EQUAL_VALUES,
+)
+def eigvalsh(x: Any, *, UPLO: Any = "L") -> Any:
+    """The eigenvalues of a symmetric matrix in ascending order."""
+    return parts_of(eigh, x, UPLO=UPLO)[0]
+
+
+@function(public=False, backward="LinalgEigh", results=("eigenvalues", "eigenvectors"), uncertified=EQUAL_VALUES)
+def named_eigh(x: Any, *, UPLO: Any = "L") -> Any:
+    """eigh of NumPy and PyTorch: eigenvalues in ascending order, and eigenvectors."""
+    return parts_of(eigh, x, UPLO=UPLO)
+
+
+@function(public=False, uncertified=EQUAL_VALUES)
+def scipy_eigh(x: Any, *, lower: bool = True, eigvals_only: bool = False) -> Any:
+    """scipy.linalg.eigh: eigenvalues in ascending order, and eigenvectors unless eigvals_only."""
+    values, vectors = parts_of(eigh, x, UPLO="L" if lower else "U")
+    return values if eigvals_only else (values, vectors)
+
+
+svdvals = composite(
+    "svdvals", "x", svdvals_of, backward="LinalgSvd", doc="The singular values in descending order.", examples=("svdvals(A)",),
+    kinks=(Kink(lambda *_: False, "equal singular values, or singular values of 0", "that of LAPACK's singular vectors"),),
+    uncertified=EQUAL_SIZES,
+)  # fmt: skip
+
+
+@function(public=False, results=("U", "S", "Vh"), backward="LinalgSvd", uncertified=EQUAL_SIZES)
+def named_svd(x: Any, *, full_matrices: bool = True, compute_uv: bool = True) -> Any:
+    """svd of NumPy and PyTorch: U, S and V transposed; S alone without compute_uv."""
     return parts_of(svd, x, full_matrices=full_matrices) if compute_uv else svdvals_of(x)
 
 
-def _old_svd(x: Any, some: bool, compute_uv: bool) -> tuple[Any, Any, Any]:
+@function(results=("U", "S", "V"), public=False, uncertified=EQUAL_SIZES)
+def old_svd(x: Any, *, some: bool = True, compute_uv: bool = True) -> tuple[Any, Any, Any]:
+    """torch.svd: U, S and V (not transposed), reduced if some."""
     u, s, vh = parts_of(svd, x, full_matrices=not (some and compute_uv))
     if not compute_uv:
         u, vh = 0.0 * u, 0.0 * vh  # of all columns, as PyTorch has it
     return u, s, transposed(vh)
 
 
-def _scipy_eigh(x: Any, lower: bool, eigvals_only: bool) -> Any:
-    values, vectors = parts_of(eigh, x, UPLO="L" if lower else "U")
-    return values if eigvals_only else (values, vectors)
-
-
-eigvalsh = composite(
-    "eigvalsh", "x", lambda x, UPLO: parts_of(eigh, x, UPLO=UPLO)[0], static={"UPLO": "L"}, backward="LinalgEigh",
-    kinks=(Kink(lambda *_: False, "equal eigenvalues", "that of LAPACK's eigenvectors"),), domain=given(is_symmetric, "a symmetric matrix"),
-    doc="The eigenvalues of a symmetric matrix in ascending order.", examples=("eigvalsh(A)",),
-    uncertified=EQUAL_VALUES,
-)  # fmt: skip
-named_eigh = composite(
-    "named_eigh", "x", lambda x, UPLO: parts_of(eigh, x, UPLO=UPLO), static={"UPLO": "L"}, public=False, backward="LinalgEigh",
-    results=("eigenvalues", "eigenvectors"), doc="eigh of NumPy and PyTorch: eigenvalues in ascending order, and eigenvectors.",
-    uncertified=EQUAL_VALUES,
-)  # fmt: skip
-scipy_eigh = composite(
-    "scipy_eigh", "x", _scipy_eigh, static={"lower": True, "eigvals_only": False}, public=False,
-    doc="scipy.linalg.eigh: eigenvalues in ascending order, and eigenvectors unless eigvals_only.",
-    uncertified=EQUAL_VALUES,
-)  # fmt: skip
-svdvals = composite(
-    "svdvals", "x", svdvals_of, backward="LinalgSvd", doc="The singular values in descending order.", examples=("svdvals(A)",),
-    kinks=(Kink(lambda *_: False, "equal singular values, or singular values of 0", "that of LAPACK's singular vectors"),),
-    uncertified=EQUAL_SIZES,
-)  # fmt: skip
-named_svd = composite(
-    "named_svd", "x", _named_svd, static={"full_matrices": True, "compute_uv": True}, public=False,
-    results=("U", "S", "Vh"), backward="LinalgSvd",
-    doc="svd of NumPy and PyTorch: U, S and V transposed; S alone without compute_uv.",
-    uncertified=EQUAL_SIZES,
-)  # fmt: skip
-old_svd = composite(
-    "old_svd", "x", _old_svd, static={"some": True, "compute_uv": True}, results=("U", "S", "V"), public=False,
-    doc="torch.svd: U, S and V (not transposed), reduced if some.",
-    uncertified=EQUAL_SIZES,
-)  # fmt: skip
 _MATRIX = "x|A|input"
 _OLD = signature("old_svd", f"{_MATRIX}, some, compute_uv")
 declare(
@@ -286,14 +284,31 @@ pinv: Op = structural(
 )  # fmt: skip
 
 
-def _numpy_pinv(x: Any, rcond: Any, hermitian: bool, rtol: Any) -> Any:
+def _least_squares(x: Any, y: Any, rtol: float | None) -> tuple[Any, Any, Any, Any]:
+    """Solution, sums of squared residuals (if there are more rows than columns), rank and singular values."""
+    solution = matmul(pinv(x, rtol=rtol), y)
+    *_, n, m = x.shape
+    missed = matmul(x, solution) - y
+    sizes = svdvals_of(x)
+    cutoff = (max(n, m) * _EPSILON if rtol is None else rtol) * column_range(sizes, None, 1)
+    rank = to_int(sum_(where(greater(sizes, cutoff), 1.0, 0.0), axis=-1))
+    return solution, sum_(missed * missed, axis=-2) if n > m else None, rank, sizes
+
+
+@function(public=False, uncertified=OF_LOW_RANK)
+def numpy_pinv(x: Any, *, rcond: Any = None, hermitian: bool = False, rtol: Any = None) -> Any:
+    """NumPy's pinv: singular values up to rcond (or rtol, 1e-15) times the largest count as zero."""
     if rcond is not None and rtol is not None:
         raise ArgumentError("pinv: rcond and rtol are two names of one argument")
     return pinv(x, rtol=rcond if rcond is not None else 1e-15 if rtol is None else rtol, hermitian=hermitian)
 
 
-def _lstsq(x: Any, y: Any, rcond: float | None, driver: str | None) -> tuple[Any, Any, Any, Any]:
-    """PyTorch's, which has residuals and singular values from some of LAPACK's drivers only."""
+_RESULTS = ("solution", "residuals", "rank", "singular_values")
+
+
+@function(results=_RESULTS, public=False, backward="LinalgLstsq", aside={3: ""}, uncertified=EQUAL_SIZES)
+def torch_lstsq(x: Any, y: Any, *, rcond: float | None = None, driver: str | None = None) -> tuple[Any, Any, Any, Any]:
+    """torch.linalg.lstsq: the z of least norm with the least norm of x @ z - y, and what else LAPACK's driver tells."""
     driver = driver or "gelsy"
     if driver not in ("gels", "gelsy", "gelsd", "gelss"):
         raise ArgumentError(f"lstsq: driver must be 'gels', 'gelsy', 'gelsd' or 'gelss', not {driver!r}")
@@ -309,42 +324,23 @@ def _lstsq(x: Any, y: Any, rcond: float | None, driver: str | None) -> tuple[Any
     )
 
 
-def _least_squares(x: Any, y: Any, rtol: float | None) -> tuple[Any, Any, Any, Any]:
-    """Solution, sums of squared residuals (if there are more rows than columns), rank and singular values."""
-    solution = matmul(pinv(x, rtol=rtol), y)
-    *_, n, m = x.shape
-    missed = matmul(x, solution) - y
-    sizes = svdvals_of(x)
-    cutoff = (max(n, m) * _EPSILON if rtol is None else rtol) * column_range(sizes, None, 1)
-    rank = to_int(sum_(where(greater(sizes, cutoff), 1.0, 0.0), axis=-1))
-    return solution, sum_(missed * missed, axis=-2) if n > m else None, rank, sizes
-
-
-def _numpy_lstsq(x: Any, y: Any, rcond: float | None) -> tuple[Any, Any, Any, Any]:
+@function(
+    numpy="x, y|b, rcond",
+    scipy="x, y|b, rcond|cond, -overwrite_a, -overwrite_b, -check_finite, -lapack_driver",
+    results=_RESULTS,
+    examples=("lstsq(A, b)[0]",),
+    uncertified=EQUAL_SIZES,
+)
+def lstsq(x: Any, y: Any, *, rcond: float | None = None) -> tuple[Any, Any, Any, Any]:
+    """The z of least norm with the least norm of x @ z - y; the sums of squared residuals (none unless x has more rows than
+    columns), the rank of x and its singular values.
+    """
     vector = len(y.shape) == 1
     solution, residuals, rank, sizes = _least_squares(x, as_column(y) if vector else y, rcond)
     found = reshape(solution, shape=solution.shape[:-1]) if vector else solution
     return found, nothing(x) if residuals is None else residuals, rank, sizes
 
 
-numpy_pinv = composite(
-    "numpy_pinv", "x", _numpy_pinv, static={"rcond": None, "hermitian": False, "rtol": None}, public=False,
-    doc="NumPy's pinv: singular values up to rcond (or rtol, 1e-15) times the largest count as zero.",
-    uncertified=OF_LOW_RANK,
-)  # fmt: skip
-_RESULTS = ("solution", "residuals", "rank", "singular_values")
-torch_lstsq = composite(
-    "torch_lstsq", "x y", _lstsq, static={"rcond": None, "driver": None}, results=_RESULTS, public=False, backward="LinalgLstsq",
-    aside={3: ""},
-    doc="torch.linalg.lstsq: the z of least norm with the least norm of x @ z - y, and what else LAPACK's driver tells.",
-    uncertified=EQUAL_SIZES,
-)  # fmt: skip
-lstsq = composite(
-    "lstsq", "x y", _numpy_lstsq, static={"rcond": None}, results=_RESULTS, examples=("lstsq(A, b)[0]",),
-    doc="The z of least norm with the least norm of x @ z - y; the sums of squared residuals (none unless x has more rows than "
-    "columns), the rank of x and its singular values.",
-    uncertified=EQUAL_SIZES,
-)  # fmt: skip
 _A, _B = "x|A|input", "y|B|b"
 declare(
     TORCH,
@@ -352,14 +348,9 @@ declare(
     pinverse=signature("pinv", f"{_A}, rtol|rcond", rtol=1e-15),
     lstsq=signature("torch_lstsq", f"{_A}, {_B}, rcond, *, driver"),
 )
-declare(
-    NUMPY,
-    pinv=signature("numpy_pinv", "x, rcond, hermitian, rtol"),
-    lstsq=signature("lstsq", "x, y|b, rcond"),
-)
+declare(NUMPY, pinv=signature("numpy_pinv", "x, rcond, hermitian, rtol"))
 declare(
     SCIPY,
     pinv=signature("pinv", "x, atol, rtol, -return_rank, -check_finite"),
     pinvh=signature("pinv", "x, atol, rtol, -use_lower|lower, -return_rank, -check_finite", hermitian=True),
-    lstsq=signature("lstsq", "x, y|b, rcond|cond, -overwrite_a, -overwrite_b, -check_finite, -lapack_driver"),
 )

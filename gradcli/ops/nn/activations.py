@@ -21,7 +21,7 @@ from gradcli.ops.elementwise.trigonometric import tanh
 from gradcli.ops.extended import LONG_DOUBLE, Entrywise
 from gradcli.ops.facts import SAME, Choice, Function, Kink
 from gradcli.ops.nn.softmax_and_attention import log_softmax, softmax
-from gradcli.ops.registry import composite, elementwise
+from gradcli.ops.registry import composite, elementwise, function
 from gradcli.ops.spec import REQUIRED
 from gradcli.ops.special.error_functions import ndtr
 from gradcli.ops.special.gamma import sigmoid, softplus
@@ -79,10 +79,14 @@ hardtanh = elementwise(
     c=_hardtanh_in_c,
     numpy=lambda shapes, min_val, max_val: f"np.clip({{0}}, {min_val!r}, {max_val!r})",
 )
-relu6 = composite(
-    "relu6", "x", lambda x: hardtanh(x, min_val=0.0, max_val=6.0), kinks=hardtanh.kinks,
-    doc="x limited to the range from 0 to 6; the derivative is 0 at both.",
-)
+
+
+@function(kinks=hardtanh.kinks)
+def relu6(x: Any) -> Any:
+    """x limited to the range from 0 to 6; the derivative is 0 at both."""
+    return hardtanh(x, min_val=0.0, max_val=6.0)
+
+
 hardsigmoid = elementwise(
     "hardsigmoid", "x", lambda x: np.minimum(np.maximum(x + 3, 0), 6) / 6,
     lambda m, x: m.zero if x <= -3 else m.one if x >= 3 else (x + 3) / 6,
@@ -293,19 +297,23 @@ softsign = elementwise(
     c="g_softsign({0})",
     numpy="({0:atom} / (1.0 + np.abs({0})))",
 )
-threshold = composite(
-    "threshold", "x", lambda x, threshold, value: where(less_equal(x, threshold), value, x),
-    static={"threshold": REQUIRED, "value": REQUIRED}, scalars="threshold value",
-    kinks=(Kink(lambda *_: False, "x = threshold", "0"),),
-    doc="x where it is more than the threshold, the value elsewhere.", examples=("threshold(x, 0.1, 20)",),
-)
-logsigmoid = composite(
-    "logsigmoid", "x", lambda x: -softplus(-x), aliases=("log_sigmoid",), backward="LogSigmoid",
-    doc="log(sigmoid(x)), without overflow.",
-)
 
 
-def _prelu(x: Any, weight: Any) -> Any:
+@function(scalars="threshold value", kinks=(Kink(lambda *_: False, "x = threshold", "0"),), examples=("threshold(x, 0.1, 20)",))
+def threshold(x: Any, *, threshold: Any, value: Any) -> Any:
+    """x where it is more than the threshold, the value elsewhere."""
+    return where(less_equal(x, threshold), value, x)
+
+
+@function(aliases=("log_sigmoid",), backward="LogSigmoid")
+def logsigmoid(x: Any) -> Any:
+    """log(sigmoid(x)), without overflow."""
+    return -softplus(-x)
+
+
+@function(backward="PreluKernel", kinks=(Kink(lambda *_: False, "x = 0", "weight"),))
+def prelu(x: Any, weight: Any) -> Any:
+    """x where it is positive, weight*x elsewhere; one weight, or one for each channel (the second axis)."""
     channels = 1 if len(x.shape) < 2 else x.shape[1]
     if len(weight.shape) > 1 or weight.shape not in ((), (1,), (channels,)):
         raise ShapeError(f"prelu: one weight or one for each of {channels} channels is wanted, not an array of shape {weight.shape}")
@@ -314,24 +322,14 @@ def _prelu(x: Any, weight: Any) -> Any:
     return where(greater(x, 0), x, slope * x)
 
 
-prelu = composite(
-    "prelu", "x weight", _prelu, backward="PreluKernel", kinks=(Kink(lambda *_: False, "x = 0", "weight"),),
-    doc="x where it is positive, weight*x elsewhere; one weight, or one for each channel (the second axis).",
-)
-
-
-def _glu(x: Any, axis: int) -> Any:
+@function()
+def glu(x: Any, *, axis: int = -1) -> Any:
+    """One half of the entries along an axis, times the sigmoid of the other."""
     place = one_axis(axis, len(x.shape))
     if not x.shape or x.shape[place] % 2:
         raise ShapeError(f"glu: an axis with an even number of entries is wanted, not axis {axis} of the shape {tuple(x.shape)}")
     half = x.shape[place] // 2
     return part_of(x, place, 0, half) * sigmoid(part_of(x, place, half, None))
-
-
-glu = composite(
-    "glu", "x", _glu, static={"axis": -1},
-    doc="One half of the entries along an axis, times the sigmoid of the other.",
-)
 
 
 def _along(function: Function, sign: int = 1) -> Function:
@@ -358,7 +356,9 @@ softmin = composite(
 )
 
 
-def _dropout(x: Any, p: float, training: bool) -> Any:
+@function(aliases=("dropout1d", "dropout2d", "dropout3d"))
+def dropout(x: Any, *, p: float = 0.5, training: bool = True) -> Any:
+    """x itself if nothing is dropped (training=False, or p = 0); what is random is refused."""
     if not 0 <= p <= 1:
         raise ArgumentError(f"dropout: the probability p must be from 0 to 1, not {p}")
     if training and p not in (0, 1):
@@ -366,20 +366,13 @@ def _dropout(x: Any, p: float, training: bool) -> Any:
     return x * 0.0 if training and p else x
 
 
-def _rrelu(x: Any, lower: float, upper: float, training: bool) -> Any:
+@function(backward="RreluWithNoise")
+def rrelu(x: Any, *, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Any:
+    """leaky_relu with the mean of the slopes lower and upper; random slopes (training=True) are refused."""
     if training:
         raise ArgumentError("rrelu draws its slopes at random", help="write training=False for their mean, or leaky_relu")
     return leaky_relu(x, negative_slope=(lower + upper) / 2)
 
-
-dropout = composite(
-    "dropout", "x", _dropout, static={"p": 0.5, "training": True}, aliases=("dropout1d", "dropout2d", "dropout3d"),
-    doc="x itself if nothing is dropped (training=False, or p = 0); what is random is refused.",
-)
-rrelu = composite(
-    "rrelu", "x", _rrelu, static={"lower": 1 / 8, "upper": 1 / 3, "training": False}, backward="RreluWithNoise",
-    doc="leaky_relu with the mean of the slopes lower and upper; random slopes (training=True) are refused.",
-)
 
 declare(
     TORCH,

@@ -12,17 +12,14 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, reshape
-from gradcli.ops.calling.prefixes import TORCH
-from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.arithmetic import abs_, sign
 from gradcli.ops.elementwise.bounds import clip
 from gradcli.ops.elementwise.logic import greater, where
 from gradcli.ops.facts import Kink
 from gradcli.ops.nn.losses import held_at
 from gradcli.ops.reductions.sums import norm, sum_
-from gradcli.ops.registry import composite
+from gradcli.ops.registry import function
 from gradcli.ops.room import room_for
-from gradcli.ops.spec import REQUIRED
 from gradcli.ops.writing import axes_of, one_axis
 
 _KINKS = (Kink(lambda *_: False, "equal points", "0"),)
@@ -43,7 +40,15 @@ def _positive(p: float) -> None:
         raise ArgumentError(f"p must be a number of at least 0, not {p!r}")
 
 
-def _cdist(x: Any, y: Any, p: float, compute_mode: str | None) -> Any:
+@function(torch="x, y, p", kinks=_KINKS, examples=("dist(x, y)",))
+def dist(x: Any, y: Any, *, p: Any = 2) -> Any:
+    """The p-norm of x - y, p any number, 0 or inf."""
+    return _length(x - y, p)
+
+
+@function(torch="x|x1, y|x2, p, compute_mode", kinks=_KINKS, examples=("cdist([x], [y, 2*x])",))
+def cdist(x: Any, y: Any, *, p: float = 2.0, compute_mode: str | None = None) -> Any:
+    """The distances of each row of x from each row of y, in the p-norm."""
     _positive(p)
     if len(x.shape) < 2 or len(y.shape) < 2 or x.shape[-1] != y.shape[-1]:
         raise ShapeError(f"cdist needs rows of equally many coordinates, not the shapes {tuple(x.shape)} and {tuple(y.shape)}")
@@ -52,7 +57,9 @@ def _cdist(x: Any, y: Any, p: float, compute_mode: str | None) -> Any:
     return _between(points - others, p)
 
 
-def _pdist(x: Any, p: float) -> Any:
+@function(kinks=_KINKS, examples=("pdist([x, y])",))
+def pdist(x: Any, *, p: float = 2) -> Any:
+    """The distances between all pairs of rows, in the p-norm."""
     _positive(p)
     if len(x.shape) != 2:
         raise ShapeError(f"pdist needs a matrix of points, not the shape {tuple(x.shape)}")
@@ -61,7 +68,9 @@ def _pdist(x: Any, p: float) -> Any:
     return _between(getitem(x, index=(first,)) - getitem(x, index=(second,)), p)
 
 
-def _renorm(x: Any, p: float, axis: int, maxnorm: float) -> Any:
+@function(examples=("torch.renorm([x, y], 2, 0, 0.5)",))
+def renorm(x: Any, *, p: float, axis: int, maxnorm: float) -> Any:
+    """The slices along an axis, those with a p-norm beyond maxnorm scaled down to it."""
     if len(x.shape) < 2:
         raise ShapeError(f"renorm needs an array of at least two axes, not the shape {tuple(x.shape)}")
     if not p > 0 or not maxnorm >= 0:
@@ -69,26 +78,6 @@ def _renorm(x: Any, p: float, axis: int, maxnorm: float) -> Any:
     along = one_axis(axis, len(x.shape))
     lengths = norm(x, ord=float(p), axis=tuple(a for a in range(len(x.shape)) if a != along), keepdims=True)
     return x * where(greater(lengths, maxnorm), maxnorm / (lengths + 1e-7), 1.0)
-
-
-dist = composite(
-    "dist", "x y", lambda x, y, p: _length(x - y, p), static={"p": 2}, kinks=_KINKS,
-    doc="The p-norm of x - y, p any number, 0 or inf.", examples=("dist(x, y)",),
-)  # fmt: skip
-cdist = composite(
-    "cdist", "x y", _cdist, static={"p": 2.0, "compute_mode": None}, kinks=_KINKS,
-    doc="The distances of each row of x from each row of y, in the p-norm.", examples=("cdist([x], [y, 2*x])",),
-)  # fmt: skip
-pdist = composite(
-    "pdist", "x", _pdist, static={"p": 2}, kinks=_KINKS,
-    doc="The distances between all pairs of rows, in the p-norm.", examples=("pdist([x, y])",),
-)  # fmt: skip
-renorm = composite(
-    "renorm", "x", _renorm, static={"p": REQUIRED, "axis": REQUIRED, "maxnorm": REQUIRED},
-    doc="The slices along an axis, those with a p-norm beyond maxnorm scaled down to it.",
-    examples=("torch.renorm([x, y], 2, 0, 0.5)",),
-)  # fmt: skip
-declare(TORCH, cdist=signature("cdist", "x|x1, y|x2, p, compute_mode"), dist=signature("dist", "x, y, p"))
 
 
 # -- Directions and distances of vectors along an axis ---------------------------------------------
@@ -102,43 +91,23 @@ def _row_norm(x: Any, p: float, axis: Any, keepdims: bool = True) -> Any:
     return norm(row, ord=None if p == 2 else p, axis=axis, keepdims=keepdims and bool(x.shape))
 
 
-def _cosine_similarity(x: Any, y: Any, axis: int, eps: float) -> Any:
-    shape = np.broadcast_shapes(x.shape, y.shape)
-    x, y = (v if v.shape == shape else broadcast_to(v, shape=shape) for v in (x, y))
-    first, second = (v / held_at(_row_norm(v, 2, axis), eps) for v in (x, y))
+@function(torch="x1, x2, axis, eps", kinks=_AT_ZERO, examples=("cosine_similarity(x, y, axis=0)",))
+def cosine_similarity(x1: Any, x2: Any, *, axis: int = 1, eps: float = 1e-8) -> Any:
+    """The cosine of the angle of two vectors along an axis. A length below eps counts as eps, and its gradient is its own."""
+    shape = np.broadcast_shapes(x1.shape, x2.shape)
+    x1, x2 = (v if v.shape == shape else broadcast_to(v, shape=shape) for v in (x1, x2))
+    first, second = (v / held_at(_row_norm(v, 2, axis), eps) for v in (x1, x2))
     return sum_(first * second, axis=axis)
 
 
-cosine_similarity = composite(
-    "cosine_similarity", "x1 x2", _cosine_similarity, static={"axis": 1, "eps": 1e-8}, kinks=_AT_ZERO,
-    doc="The cosine of the angle of two vectors along an axis. A length below eps counts as eps, and its gradient is its own.",
-    examples=("cosine_similarity(x, y, axis=0)",),
-)  # fmt: skip
+@function(torch="x1, x2, p, eps, keepdims", scalars="eps", kinks=_AT_ZERO, examples=("pairwise_distance(x, y)",))
+def pairwise_distance(x1: Any, x2: Any, *, p: float = 2.0, eps: float = 1e-6, keepdims: bool = False) -> Any:
+    """The p-norm of x1 - x2 + eps along the last axis."""
+    return _row_norm(x1 - x2 + eps, p, -1, keepdims)
 
 
-def _pairwise_distance(x: Any, y: Any, p: float, eps: float, keepdims: bool) -> Any:
-    return _row_norm(x - y + eps, p, -1, keepdims)
-
-
-pairwise_distance = composite(
-    "pairwise_distance", "x1 x2", _pairwise_distance, static={"p": 2.0, "eps": 1e-6, "keepdims": False}, scalars="eps",
-    kinks=_AT_ZERO, doc="The p-norm of x1 - x2 + eps along the last axis.", examples=("pairwise_distance(x, y)",),
-)  # fmt: skip
-
-
-def _normalize(x: Any, p: float, axis: Any, eps: float) -> Any:
+@function(torch="x, p, axis, eps, -out", scalars="eps", kinks=_AT_ZERO, examples=("normalize(x, axis=0)",))
+def normalize(x: Any, *, p: float = 2.0, axis: Any = 1, eps: float = 1e-12) -> Any:
+    """x over its p-norm along an axis, which is at least eps."""
     axes_of(axis, len(x.shape))
     return x / clip(_row_norm(x, p, axis), eps, None)
-
-
-normalize = composite(
-    "normalize", "x", _normalize, static={"p": 2.0, "axis": 1, "eps": 1e-12}, scalars="eps", kinks=_AT_ZERO,
-    doc="x over its p-norm along an axis, which is at least eps.", examples=("normalize(x, axis=0)",),
-)  # fmt: skip
-
-declare(
-    TORCH,
-    cosine_similarity=signature("cosine_similarity", "x1, x2, axis, eps"),
-    pairwise_distance=signature("pairwise_distance", "x1, x2, p, eps, keepdims"),
-    normalize=signature("normalize", "x, p, axis, eps, -out"),
-)

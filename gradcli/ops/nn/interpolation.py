@@ -20,7 +20,7 @@ from gradcli.ops.facts import Function
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.nn.pooling import covering_means
 from gradcli.ops.reductions.sums import sum_
-from gradcli.ops.registry import composite
+from gradcli.ops.registry import composite, function
 from gradcli.ops.room import room_for
 from gradcli.ops.spec import REQUIRED
 from gradcli.ops.structure import to_int
@@ -110,22 +110,35 @@ def _sizes(x: Any, size: Any, scale_factor: Any, recompute: bool) -> tuple[tuple
     return lengths, (None,) * n if recompute else factors
 
 
-def _interpolate(
-    x: Any, size: Any, scale_factor: Any, mode: str, align_corners: bool | None, recompute_scale_factor: bool | None, antialias: bool
+_SIZE = {"size": None, "scale_factor": None}
+_MODE = {"mode": "nearest", "align_corners": None}
+
+
+@function(examples=("F.interpolate([[x]], 5, mode='linear')",))
+def interpolate(
+    input: Any,
+    *,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
 ) -> Any:
+    """Images in another size: by the nearest entries, linear or cubic interpolation, or means of areas."""
     if mode not in _MODES:
         raise ArgumentError(f"interpolate: mode must be one of {', '.join(_MODES)}, not {mode!r}")
-    n = len(x.shape) - 2
-    if n not in ((_AXES[mode],) if mode in _AXES else (1, 2, 3)) or not all(x.shape[1:]):
-        raise ShapeError(f"interpolate: mode {mode!r} does not take an array of shape {tuple(x.shape)}")
+    n = len(input.shape) - 2
+    if n not in ((_AXES[mode],) if mode in _AXES else (1, 2, 3)) or not all(input.shape[1:]):
+        raise ShapeError(f"interpolate: mode {mode!r} does not take an array of shape {tuple(input.shape)}")
     if mode not in _AXES and align_corners is not None:
         raise ArgumentError("interpolate: align_corners goes with the modes linear, bilinear, bicubic and trilinear only")
     if antialias and mode not in ("bilinear", "bicubic"):
         raise ArgumentError("interpolate: antialias goes with the modes bilinear and bicubic only")
-    lengths, scales = _sizes(x, size, scale_factor, bool(recompute_scale_factor))
+    lengths, scales = _sizes(input, size, scale_factor, bool(recompute_scale_factor))
     if mode == "area":
-        return covering_means(x, [adaptive(*pair) for pair in zip(x.shape[2:], lengths, strict=True)])
-    for i, (length, wanted, scale) in enumerate(zip(x.shape[2:], lengths, scales, strict=True)):
+        return covering_means(input, [adaptive(*pair) for pair in zip(input.shape[2:], lengths, strict=True)])
+    for i, (length, wanted, scale) in enumerate(zip(input.shape[2:], lengths, scales, strict=True)):
         room_for(4, wanted)
         if mode in ("nearest", "nearest-exact"):
             taps = _nearest(length, wanted, scale, 0.5 if mode == "nearest-exact" else 0.0)
@@ -133,60 +146,45 @@ def _interpolate(
             taps = _smooth(length, wanted, scale, bool(align_corners), mode == "bicubic")
         else:
             taps = (_cubic if mode == "bicubic" else _linear)(length, wanted, scale, bool(align_corners))
-        x = _resampled(x, i + 2, taps)
-    return x
+        input = _resampled(input, i + 2, taps)
+    return input
 
 
-def _shuffled(x: Any, upscale_factor: int) -> Any:
+@function(copied=True, examples=("F.pixel_shuffle([[x], [y], [x], [y]], 2)",))
+def pixel_shuffle(input: Any, *, upscale_factor: int) -> Any:
+    """Channels rearranged into images that are larger by a factor."""
     r = upscale_factor
-    if len(x.shape) < 3 or r < 1 or x.shape[-3] % (r * r):
-        raise ShapeError(f"pixel_shuffle: an array of shape {tuple(x.shape)} does not hold images for the factor {r}")
-    *lead, channels, height, width = x.shape
-    split = reshape(x, shape=(*lead, channels // (r * r), r, r, height, width))
+    if len(input.shape) < 3 or r < 1 or input.shape[-3] % (r * r):
+        raise ShapeError(f"pixel_shuffle: an array of shape {tuple(input.shape)} does not hold images for the factor {r}")
+    *lead, channels, height, width = input.shape
+    split = reshape(input, shape=(*lead, channels // (r * r), r, r, height, width))
     n = len(lead)
     spread = transpose(split, axes=(*range(n + 1), n + 3, n + 1, n + 4, n + 2))
     return reshape(spread, shape=(*lead, channels // (r * r), height * r, width * r))
 
 
-def _unshuffled(x: Any, downscale_factor: int) -> Any:
+@function(copied=True, examples=("F.pixel_unshuffle([[x, y, x]], 3)",))
+def pixel_unshuffle(input: Any, *, downscale_factor: int) -> Any:
+    """Images rearranged into channels of images that are smaller by a factor."""
     r = downscale_factor
-    if len(x.shape) < 3 or r < 1 or x.shape[-1] % r or x.shape[-2] % r:
-        raise ShapeError(f"pixel_unshuffle: an array of shape {tuple(x.shape)} does not divide by the factor {r}")
-    *lead, channels, height, width = x.shape
-    split = reshape(x, shape=(*lead, channels, height // r, r, width // r, r))
+    if len(input.shape) < 3 or r < 1 or input.shape[-1] % r or input.shape[-2] % r:
+        raise ShapeError(f"pixel_unshuffle: an array of shape {tuple(input.shape)} does not divide by the factor {r}")
+    *lead, channels, height, width = input.shape
+    split = reshape(input, shape=(*lead, channels, height // r, r, width // r, r))
     n = len(lead)
     gathered = transpose(split, axes=(*range(n + 1), n + 2, n + 4, n + 1, n + 3))
     return reshape(gathered, shape=(*lead, channels * r * r, height // r, width // r))
 
 
-def _channels_shuffled(x: Any, groups: int) -> Any:
-    if len(x.shape) < 3 or groups < 1 or x.shape[1] % groups:
-        raise ShapeError(f"channel_shuffle: the channels of an array of shape {tuple(x.shape)} do not fall into {groups} groups")
-    split = reshape(x, shape=(x.shape[0], groups, x.shape[1] // groups, *x.shape[2:]))
-    return reshape(transpose(split, axes=(0, 2, 1, *range(3, len(split.shape)))), shape=x.shape)
+@function(copied=True, examples=("F.channel_shuffle([[x, y]], 2)",))
+def channel_shuffle(input: Any, *, groups: int) -> Any:
+    """Channels of several groups rearranged so that neighbours come from different ones."""
+    if len(input.shape) < 3 or groups < 1 or input.shape[1] % groups:
+        raise ShapeError(f"channel_shuffle: the channels of an array of shape {tuple(input.shape)} do not fall into {groups} groups")
+    split = reshape(input, shape=(input.shape[0], groups, input.shape[1] // groups, *input.shape[2:]))
+    return reshape(transpose(split, axes=(0, 2, 1, *range(3, len(split.shape)))), shape=input.shape)
 
 
-_SIZE = {"size": None, "scale_factor": None}
-_MODE = {"mode": "nearest", "align_corners": None}
-interpolate = composite(
-    "interpolate", "input", _interpolate,
-    static={**_SIZE, **_MODE, "recompute_scale_factor": None, "antialias": False},
-    doc="Images in another size: by the nearest entries, linear or cubic interpolation, or means of areas.",
-    examples=("F.interpolate([[x]], 5, mode='linear')",),
-)  # fmt: skip
-pixel_shuffle = composite(
-    "pixel_shuffle", "input", _shuffled, copied=True, static={"upscale_factor": REQUIRED},
-    doc="Channels rearranged into images that are larger by a factor.", examples=("F.pixel_shuffle([[x], [y], [x], [y]], 2)",),
-)  # fmt: skip
-pixel_unshuffle = composite(
-    "pixel_unshuffle", "input", _unshuffled, copied=True, static={"downscale_factor": REQUIRED},
-    doc="Images rearranged into channels of images that are smaller by a factor.", examples=("F.pixel_unshuffle([[x, y, x]], 3)",),
-)  # fmt: skip
-channel_shuffle = composite(
-    "channel_shuffle", "input", _channels_shuffled, copied=True, static={"groups": REQUIRED},
-    doc="Channels of several groups rearranged so that neighbours come from different ones.",
-    examples=("F.channel_shuffle([[x, y]], 2)",),
-)  # fmt: skip
 declare(
     TORCH,
     upsample=signature("interpolate", "input, size, scale_factor, mode, align_corners"),
@@ -280,16 +278,6 @@ def _grid_sample(x: Any, grid: Any, mode: str, padding_mode: str, align_corners:
     return reshape(total, shape=(*x.shape[:2], *grid.shape[1:-1]))
 
 
-def _affine_grid(theta: Any, size: Any, align_corners: bool | None) -> Any:
-    n = len(size) - 2 if isinstance(size, tuple) else 0
-    if n not in (2, 3) or tuple(theta.shape) != (size[0], n, n + 1):
-        raise ShapeError(f"affine_grid: matrices of shape {tuple(theta.shape)} do not fit the size {size}")
-    room_for(2, n + 1, *size[2:])
-    lines = [np.linspace(-1, 1, m) * (1 if align_corners else (m - 1) / m) if m > 1 else np.zeros(1) for m in size[2:]]
-    base = np.stack([*np.meshgrid(*lines, indexing="ij")[::-1], np.ones(size[2:])], axis=-1).reshape(-1, n + 1)
-    return reshape(matmul(base, swapaxes(theta, axis1=1, axis2=2)), shape=(size[0], *size[2:], n))
-
-
 def _unpooled(n: int) -> Function:
     name = f"max_unpool{n}d"
 
@@ -314,10 +302,18 @@ grid_sample = composite(
     doc="Images read at the places that a grid gives, from -1 to 1 along every axis, the last one first.",
     examples=("F.grid_sample([[[x, y]]], [[[[0.2, 0.1]]]])",),
 )  # fmt: skip
-affine_grid = composite(
-    "affine_grid", "theta", _affine_grid, static={"size": REQUIRED, "align_corners": None}, backward="AffineGridGenerator",
-    doc="The grid for grid_sample that an affine map gives.", examples=("F.affine_grid([[x, y]], (1, 1, 2, 2))",),
-)  # fmt: skip
+
+
+@function(backward="AffineGridGenerator", examples=("F.affine_grid([[x, y]], (1, 1, 2, 2))",))
+def affine_grid(theta: Any, *, size: Any, align_corners: bool | None = None) -> Any:
+    """The grid for grid_sample that an affine map gives."""
+    n = len(size) - 2 if isinstance(size, tuple) else 0
+    if n not in (2, 3) or tuple(theta.shape) != (size[0], n, n + 1):
+        raise ShapeError(f"affine_grid: matrices of shape {tuple(theta.shape)} do not fit the size {size}")
+    room_for(2, n + 1, *size[2:])
+    lines = [np.linspace(-1, 1, m) * (1 if align_corners else (m - 1) / m) if m > 1 else np.zeros(1) for m in size[2:]]
+    base = np.stack([*np.meshgrid(*lines, indexing="ij")[::-1], np.ones(size[2:])], axis=-1).reshape(-1, n + 1)
+    return reshape(matmul(base, swapaxes(theta, axis1=1, axis2=2)), shape=(size[0], *size[2:], n))
 
 
 def _by_number(x: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Any:

@@ -20,7 +20,7 @@ from gradcli.ops.extended import Whole
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.nn.likelihoods import class_labels
 from gradcli.ops.reductions.sums import mean
-from gradcli.ops.registry import composite, is_number, structural
+from gradcli.ops.registry import composite, function, is_number, structural
 from gradcli.ops.spec import REQUIRED
 from gradcli.ops.structure import detach
 from gradcli.ops.writing import witness
@@ -37,25 +37,30 @@ linear = composite(
 )  # fmt: skip
 
 
-def _bilinear(x: Any, y: Any, weight: Any, bias: Any) -> Any:
+@function(torch="input1, input2, weight, bias", examples=("bilinear(x, y, w)",))
+def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
+    """input1 @ weight[k] @ input2 for each k, plus bias."""
     outputs, rows, columns = weight.shape if len(weight.shape) == 3 else (0, 0, 0)
-    if x.shape[-1:] != (rows,) or y.shape[-1:] != (columns,) or x.shape[:-1] != y.shape[:-1]:
-        raise ShapeError(f"bilinear: shapes {tuple(x.shape)}, {tuple(y.shape)} and {tuple(weight.shape)} do not fit")
+    if input1.shape[-1:] != (rows,) or input2.shape[-1:] != (columns,) or input1.shape[:-1] != input2.shape[:-1]:
+        raise ShapeError(f"bilinear: shapes {tuple(input1.shape)}, {tuple(input2.shape)} and {tuple(weight.shape)} do not fit")
     flat = reshape(transpose(weight, axes=(1, 0, 2)), shape=(rows, outputs * columns))
-    half = reshape(matmul(x, flat), shape=(*x.shape[:-1], outputs, columns))
-    product = reshape(matmul(half, expand_dims(y, axis=-1)), shape=(*x.shape[:-1], outputs))
+    half = reshape(matmul(input1, flat), shape=(*input1.shape[:-1], outputs, columns))
+    product = reshape(matmul(half, expand_dims(input2, axis=-1)), shape=(*input1.shape[:-1], outputs))
     return product if bias is None else product + bias
 
 
-bilinear = composite(
-    "bilinear", "input1 input2 weight bias?", _bilinear, doc="input1 @ weight[k] @ input2 for each k, plus bias.",
-    examples=("bilinear(x, y, w)",),
-)  # fmt: skip
-
-
-def _embedding(
-    input: Any, weight: Any, padding_idx: int | None, max_norm: float | None, norm_type: float, scale_grad_by_freq: bool, sparse: bool
+@function(torch="input@weight, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse", examples=("embedding([0, 2], w)",))
+def embedding(
+    input: Any,
+    weight: Any,
+    *,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
 ) -> Any:
+    """The rows of the weight at indices; the row padding_idx has no gradient."""
     if max_norm is not None or scale_grad_by_freq:
         raise ArgumentError("embedding: max_norm and scale_grad_by_freq are not supported")
     if len(weight.shape) != 2:
@@ -72,18 +77,7 @@ def _embedding(
     return reshape(chosen, shape=(*input.shape, width))
 
 
-embedding = composite(
-    "embedding", "input weight", _embedding,
-    static={"padding_idx": None, "max_norm": None, "norm_type": 2.0, "scale_grad_by_freq": False, "sparse": False},
-    doc="The rows of the weight at indices; the row padding_idx has no gradient.", examples=("embedding([0, 2], w)",),
-)  # fmt: skip
-
-declare(
-    TORCH,
-    linear=signature("linear", "x, weight, bias"),
-    bilinear=signature("bilinear", "input1, input2, weight, bias"),
-    embedding=signature("embedding", "input@weight, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse"),
-)
+declare(TORCH, linear=signature("linear", "x, weight, bias"))
 
 
 # -- Normalizations: entries moved and scaled to mean 0 and variance 1 over some axes --------------
@@ -109,10 +103,6 @@ def _last_axes(name: str, x: Any, normalized_shape: Any, *parameters: Any) -> tu
     return tuple(range(-len(shape), 0))
 
 
-def _layer_norm(x: Any, weight: Any, bias: Any, normalized_shape: Any, eps: float) -> Any:
-    return _affine(_standardized(x, _last_axes("layer_norm", x, normalized_shape, weight, bias), eps), weight, bias)
-
-
 machine_epsilon = structural(
     "machine_epsilon", "x", lambda x: np.finfo(np.asarray(x).dtype).eps,
     witness("products.machine_epsilon"), shape=lambda x: (),
@@ -122,11 +112,6 @@ machine_epsilon = structural(
 )  # fmt: skip
 
 
-def _rms_norm(x: Any, weight: Any, normalized_shape: Any, eps: float | None) -> Any:
-    axes = _last_axes("rms_norm", x, normalized_shape, weight)
-    return _affine(x * rsqrt(mean(square(x), axis=axes, keepdims=True) + (machine_epsilon(x) if eps is None else eps)), weight, None)
-
-
 def _by_channel(name: str, x: Any, *parameters: Any) -> list[Any]:
     """Parameters with one entry for each channel (the second axis), so that they broadcast against x."""
     channels = x.shape[1] if len(x.shape) > 1 else x.shape[0]
@@ -134,14 +119,6 @@ def _by_channel(name: str, x: Any, *parameters: Any) -> list[Any]:
         raise ShapeError(f"{name}: one entry for each of {channels} channels is wanted in weight, bias and statistics")
     rest = (1,) * max(0, len(x.shape) - 2)
     return [None if p is None else reshape(p, shape=(channels, *rest)) for p in parameters]
-
-
-def _group_norm(x: Any, weight: Any, bias: Any, num_groups: int, eps: float) -> Any:
-    if len(x.shape) < 2 or num_groups < 1 or x.shape[1] % num_groups:
-        raise ShapeError(f"group_norm: the second axis of the shape {tuple(x.shape)} does not divide into {num_groups} groups")
-    extent = math.prod(x.shape[1:]) // num_groups
-    groups = _standardized(reshape(x, shape=(x.shape[0], num_groups, extent)), -1, eps)
-    return _affine(reshape(groups, shape=x.shape), *_by_channel("group_norm", x, weight, bias))
 
 
 def _by_statistics(name: str, x: Any, running_mean: Any, running_var: Any, eps: float) -> Any:
@@ -178,37 +155,34 @@ def _instance_norm(
     return _affine(found, *_by_channel("instance_norm", x, weight, bias))
 
 
-def _local_response_norm(x: Any, size: int, alpha: float, beta: float, k: float) -> Any:
-    if len(x.shape) < 3:
-        raise ShapeError(f"local_response_norm: at least 3 axes are wanted, not the shape {tuple(x.shape)}")
-    if 0 in x.shape:
-        return x
-    channels, before = x.shape[1], size // 2
-    every = (None, None, None)
-    padded = scatter_add(
-        square(x), index=(every, (before, before + channels, None)), shape=(x.shape[0], channels + size - 1, *x.shape[2:])
-    )
-    windows = [part_of(padded, 1, i, i + channels) for i in range(size)]
-    total = windows[0]
-    for window in windows[1:]:
-        total = total + window
-    return x / (total * (alpha / size) + k) ** beta
-
-
-layer_norm = composite(
-    "layer_norm", "x weight? bias?", _layer_norm, static={"normalized_shape": REQUIRED, "eps": 1e-5}, scalars="eps",
+@function(
+    torch="x, normalized_shape, weight, bias, eps",
+    scalars="eps",
     backward="NativeLayerNorm",
-    doc="(x - mean)/sqrt(variance + eps) over the last axes, times weight, plus bias.", examples=("layer_norm(x, normalized_shape=(3,))",),
+    examples=("layer_norm(x, normalized_shape=(3,))",),
 )
-rms_norm = composite(
-    "rms_norm", "x weight?", _rms_norm, static={"normalized_shape": REQUIRED, "eps": None}, scalars="eps",
-    doc="x/sqrt(mean of squares + eps) over the last axes, times weight; eps is by default the precision's.",
-)
-group_norm = composite(
-    "group_norm", "x weight? bias?", _group_norm, static={"num_groups": REQUIRED, "eps": 1e-5}, scalars="eps",
-    backward="NativeGroupNorm",
-    doc="(x - mean)/sqrt(variance + eps) over groups of channels and all later axes, times weight, plus bias.",
-)
+def layer_norm(x: Any, weight: Any = None, bias: Any = None, *, normalized_shape: Any, eps: float = 1e-5) -> Any:
+    """(x - mean)/sqrt(variance + eps) over the last axes, times weight, plus bias."""
+    return _affine(_standardized(x, _last_axes("layer_norm", x, normalized_shape, weight, bias), eps), weight, bias)
+
+
+@function(torch="x, normalized_shape, weight, eps", scalars="eps")
+def rms_norm(x: Any, weight: Any = None, *, normalized_shape: Any, eps: float | None = None) -> Any:
+    """x/sqrt(mean of squares + eps) over the last axes, times weight; eps is by default the precision's."""
+    axes = _last_axes("rms_norm", x, normalized_shape, weight)
+    return _affine(x * rsqrt(mean(square(x), axis=axes, keepdims=True) + (machine_epsilon(x) if eps is None else eps)), weight, None)
+
+
+@function(torch="x, num_groups, weight, bias, eps", scalars="eps", backward="NativeGroupNorm")
+def group_norm(x: Any, weight: Any = None, bias: Any = None, *, num_groups: int, eps: float = 1e-5) -> Any:
+    """(x - mean)/sqrt(variance + eps) over groups of channels and all later axes, times weight, plus bias."""
+    if len(x.shape) < 2 or num_groups < 1 or x.shape[1] % num_groups:
+        raise ShapeError(f"group_norm: the second axis of the shape {tuple(x.shape)} does not divide into {num_groups} groups")
+    extent = math.prod(x.shape[1:]) // num_groups
+    groups = _standardized(reshape(x, shape=(x.shape[0], num_groups, extent)), -1, eps)
+    return _affine(reshape(groups, shape=x.shape), *_by_channel("group_norm", x, weight, bias))
+
+
 _BATCH = "x running_mean? running_var? weight? bias?"
 batch_norm = composite(
     "batch_norm", _BATCH, _batch_norm, static={"training": False, "momentum": 0.1, "eps": 1e-5}, scalars="eps",
@@ -220,18 +194,32 @@ instance_norm = composite(
     "instance_norm", _BATCH, _instance_norm, static={"use_input_stats": True, "momentum": 0.1, "eps": 1e-5}, scalars="eps",
     doc="(x - mean)/sqrt(variance + eps) for each channel of each element of the batch, times weight, plus bias.",
 )
-local_response_norm = composite(
-    "local_response_norm", "x", _local_response_norm,
-    static={"size": REQUIRED, "alpha": 1e-4, "beta": 0.75, "k": 1.0}, scalars="alpha beta k",
-    doc="x/(k + alpha*m)**beta, m being the mean of squares over a window of size channels.",
-)
+
+
+@function(scalars="alpha beta k")
+def local_response_norm(x: Any, *, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Any:
+    """x/(k + alpha*m)**beta, m being the mean of squares over a window of size channels."""
+    if len(x.shape) < 3:
+        raise ShapeError(f"local_response_norm: at least 3 axes are wanted, not the shape {tuple(x.shape)}")
+    if 0 in x.shape:
+        return x
+    channels, before = x.shape[1], size // 2
+    every = (None, None, None)
+    padded = scatter_add(square(x), index=(every, (before, before + channels, None)), shape=(x.shape[0], channels + size - 1, *x.shape[2:]))
+    windows = [part_of(padded, 1, i, i + channels) for i in range(size)]
+    total = windows[0]
+    for window in windows[1:]:
+        total = total + window
+    return x / (total * (alpha / size) + k) ** beta
+
+
 declare(
     TORCH,
-    layer_norm=signature("layer_norm", "x, normalized_shape, weight, bias, eps"),
-    rms_norm=signature("rms_norm", "x, normalized_shape, weight, eps"),
-    group_norm=signature("group_norm", "x, num_groups, weight, bias, eps"),
     batch_norm=signature(
-        "batch_norm", "x, running_mean, running_var, weight, bias, training, momentum, eps", running_mean=REQUIRED, running_var=REQUIRED,
+        "batch_norm",
+        "x, running_mean, running_var, weight, bias, training, momentum, eps",
+        running_mean=REQUIRED,
+        running_var=REQUIRED,
     ),
     instance_norm=signature("instance_norm", "x, running_mean, running_var, weight, bias, use_input_stats, momentum, eps"),
 )

@@ -22,7 +22,7 @@ from gradcli.ops.nn.losses import check_reduction, loss, total
 from gradcli.ops.nn.softmax_and_attention import log_softmax
 from gradcli.ops.reductions.cumulative import cumsum
 from gradcli.ops.reductions.sums import mean, sum_
-from gradcli.ops.registry import composite, elementwise, is_number, structural
+from gradcli.ops.registry import composite, elementwise, function, is_number, structural
 from gradcli.ops.room import room_for
 from gradcli.ops.spec import REQUIRED
 from gradcli.ops.special.gamma import logaddexp, sigmoid, softplus
@@ -86,23 +86,6 @@ def _bce(x: Any, y: Any, weight: Any, pos_weight: Any, *, reduction: str) -> Any
     return _reduce(losses if weight is None else losses * weight, reduction)
 
 
-def _bce_of_entries(x: Any, y: Any, weight: Any, pos_weight: Any, *, reduction: str) -> Any:
-    positive = y if pos_weight is None else y * pos_weight
-    losses = (1 - y) * x + (1 - y + positive) * softplus(-x)
-    losses = losses if weight is None else losses * weight
-    count = int(np.prod(losses.shape)) if reduction == "mean" else 1
-    return losses if reduction == "none" else sum_(losses) / count
-
-
-def _bce_reference(m: Any, x: Any, y: Any, weight: Any, pos_weight: Any, *, reduction: str) -> Any:
-    log_p = -m.map(lambda v: m.log1p(m.exp(-v)), x)  # log(sigmoid(x))
-    log_q = -m.map(lambda v: m.log1p(m.exp(v)), x)
-    losses = -((y if pos_weight is None else y * pos_weight) * log_p + (1 - y) * log_q)
-    losses = np.asarray(losses if weight is None else losses * weight, dtype=object)
-    sum_of_all = losses if reduction == "none" else losses.sum()
-    return sum_of_all / losses.size if reduction == "mean" else sum_of_all
-
-
 def _bce_vjp(
     wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any, weight: Any, pos_weight: Any, *, reduction: str
 ) -> tuple[Any, ...]:
@@ -145,14 +128,21 @@ def _bce_carries(
     return _reduce((scale + g) * off + g * losses, reduction)
 
 
-bce_with_logits = structural(
-    "binary_cross_entropy_with_logits", "input target weight pos_weight", _bce, _bce_reference,
-    vjp=_bce_vjp, shape=_bce_shape, static={"reduction": "mean"}, optional=frozenset({"weight", "pos_weight"}),
-    saves=("input", "target", "weight", "pos_weight"), ulps=8, extended=Whole("running.LOGITS"), carries=_bce_carries,
-    doc="-(y*log(sigmoid(x)) + (1 - y)*log(1 - sigmoid(x))) of logits x and targets y, stable for logits of any size; "
-    "averaged, summed or not, by reduction.",
-    examples=("binary_cross_entropy_with_logits(x, y)",), parts=_bce_of_entries,
-)
+@function(
+    "binary_cross_entropy_with_logits", vjp=_bce_vjp, forward=_bce, shape=_bce_shape, saves=("input", "target", "weight", "pos_weight"),
+    ulps=8, extended=Whole("running.LOGITS"), carries=_bce_carries, examples=("binary_cross_entropy_with_logits(x, y)",),
+)  # fmt: skip
+def bce_with_logits(input: Any, target: Any, weight: Any = None, pos_weight: Any = None, *, reduction: str = "mean") -> Any:
+    """-(y*log(sigmoid(x)) + (1 - y)*log(1 - sigmoid(x))) of logits x and targets y, stable for logits of any size; averaged, summed or
+    not, by reduction.
+    """
+    positive = target if pos_weight is None else target * pos_weight
+    losses = (1 - target) * input + (1 - target + positive) * softplus(-input)
+    losses = losses if weight is None else losses * weight
+    count = int(np.prod(losses.shape)) if reduction == "mean" else 1
+    return losses if reduction == "none" else sum_(losses) / count
+
+
 torch_bce_with_logits = loss(
     "torch_binary_cross_entropy_with_logits", "input target weight? pos_weight?", bce_with_logits,
     "input, target, weight, size_average, reduce, reduction, pos_weight", public=False,

@@ -16,7 +16,7 @@ from gradcli.ops.elementwise.exponential import exp, log, xlogy
 from gradcli.ops.elementwise.logic import equal, greater, less, logical_or, where
 from gradcli.ops.facts import Function, Kink
 from gradcli.ops.reductions.sums import mean, sum_
-from gradcli.ops.registry import composite, is_number
+from gradcli.ops.registry import composite, function, is_number
 from gradcli.ops.spec import Composite
 from gradcli.ops.structure import detach
 
@@ -120,16 +120,14 @@ kl_div = loss(
 )  # fmt: skip
 
 
-def _scipy_kl_div(x: Any, y: Any) -> Any:
+@function(public=False, domain=of(x="(0, inf)", y="(0, inf)").within())
+def scipy_kl_div(x: Any, y: Any) -> Any:
+    """scipy.special.kl_div: x*log(x/y) - x + y, entry by entry; y where x is 0."""
     none = equal(x, 0)
     inside = xlogy(x, x / where(none, 1, y)) - x + y
     return where(logical_or(less(x, 0), less(y, 0)), math.inf, where(none, y, inside))
 
 
-composite(
-    "scipy_kl_div", "x y", _scipy_kl_div, public=False, domain=of(x="(0, inf)", y="(0, inf)").within(),
-    doc="scipy.special.kl_div: x*log(x/y) - x + y, entry by entry; y where x is 0.",
-)  # fmt: skip
 declare(SCIPY, kl_div=signature("scipy_kl_div", "x, y, -out"))
 
 

@@ -13,7 +13,7 @@ from gradcli.ops.elementwise.logic import greater, less, where
 from gradcli.ops.nn.softmax_and_attention import logsumexp
 from gradcli.ops.reductions.carried import count
 from gradcli.ops.reductions.sums import mean
-from gradcli.ops.registry import composite
+from gradcli.ops.registry import composite, function
 
 _REDUCED = "size_average, reduce, reduction"
 _PLACED = "kernel_size, stride, padding"
@@ -122,27 +122,35 @@ def _standardize(x: Any, mean_: Any, variance: Any, axis: Any, epsilon: float) -
     return (x - centre) / sqrt(spread + epsilon)
 
 
-composite(
-    "squareplus", "x b?", lambda x, b: (x + sqrt(square(x) + (4.0 if b is None else b))) / 2, public=False,
-    doc="jax.nn.squareplus: (x + sqrt(x**2 + b))/2, a smooth relu.",
-)  # fmt: skip
+@function(public=False)
+def squareplus(x: Any, b: Any = None) -> Any:
+    """jax.nn.squareplus: (x + sqrt(x**2 + b))/2, a smooth relu."""
+    return (x + sqrt(square(x) + (4.0 if b is None else b))) / 2
+
+
 composite(
     "standardize", "x mean? variance?", _standardize, static={"axis": -1, "epsilon": 1e-5}, scalars="epsilon", public=False,
     doc="jax.nn.standardize: x less its mean over its deviation along an axis.",
 )  # fmt: skip
-composite(
-    "log1mexp", "x", lambda x: where(less(x, 0.6931471805599453), log(-expm1(-x)), log1p(-exp(-x))), public=False,
-    doc="jax.nn.log1mexp: log(1 - exp(-x)).",
-)  # fmt: skip
-composite(
-    "logmeanexp", "x", lambda x, axis, keepdims: logsumexp(x, axis=axis, keepdims=keepdims) - log(1.0 * count(x.shape, axis)),
-    static={"axis": None, "keepdims": False}, public=False, doc="jax.nn.logmeanexp: the logarithm of the mean of exponentials.",
-)  # fmt: skip
 
-composite(
-    "jax_hard_tanh", "x", lambda x: where(greater(x, 1.0), 1.0, where(less(x, -1.0), -1.0, x)), public=False,
-    doc="jax.nn.hard_tanh: hardtanh with the derivative 1 at -1 and 1.",
-)  # fmt: skip
+
+@function(public=False)
+def log1mexp(x: Any) -> Any:
+    """jax.nn.log1mexp: log(1 - exp(-x))."""
+    return where(less(x, 0.6931471805599453), log(-expm1(-x)), log1p(-exp(-x)))
+
+
+@function(public=False)
+def logmeanexp(x: Any, *, axis: Any = None, keepdims: Any = False) -> Any:
+    """jax.nn.logmeanexp: the logarithm of the mean of exponentials."""
+    return logsumexp(x, axis=axis, keepdims=keepdims) - log(1.0 * count(x.shape, axis))
+
+
+@function(public=False)
+def jax_hard_tanh(x: Any) -> Any:
+    """jax.nn.hard_tanh: hardtanh with the derivative 1 at -1 and 1."""
+    return where(greater(x, 1.0), 1.0, where(less(x, -1.0), -1.0, x))
+
 
 _X = "x|operand"
 declare(

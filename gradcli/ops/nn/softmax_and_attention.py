@@ -19,7 +19,7 @@ from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions import carried, extended
 from gradcli.ops.reductions.carried import reduced
 from gradcli.ops.reductions.sums import is_truth, log_of_scaled_sum, max_, mean, reduction, spread, sum_
-from gradcli.ops.registry import composite, composition, structural
+from gradcli.ops.registry import composite, composition, function
 from gradcli.ops.room import room_for
 from gradcli.ops.spec import REQUIRED, Op
 from gradcli.ops.writing import Shape, axes_of, witness
@@ -50,6 +50,10 @@ def _plain(x: Any, **axes: Any) -> Any:
     return logsumexp(x, **axes)
 
 
+def _exponential_of_difference(axis: Any, keepdims: bool) -> tuple[Op, dict[str, Any]]:
+    return softmax, {"axis": axis}
+
+
 logsumexp: Op = reduction(
     "logsumexp",
     _logsumexp,
@@ -61,7 +65,7 @@ logsumexp: Op = reduction(
     rounds=carried.logsumexp_rounds,
     extended=extended.LOGSUMEXP,
     parts=_logsumexp_of_entries,
-    less=lambda axis, keepdims: (softmax, {"axis": axis}),
+    less=_exponential_of_difference,
     doc="log(sum(exp(x))), without overflow.",
     stated="axis",
     wider=composition(
@@ -83,13 +87,6 @@ def _softmax(x: Any, axis: Any) -> Any:
     return small / np.sum(small, axis=axis, keepdims=True)
 
 
-def _softmax_reference(m: Any, x: Any, axis: Any) -> Any:
-    if m.overflows:
-        x = x - np.vectorize(m.plain, otypes=[object])(x).max(axis=axis, keepdims=True, initial=-math.inf)
-    raised = m.map(m.exp, x)
-    return raised / raised.sum(axis=axis, keepdims=True)
-
-
 def _softmax_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any) -> tuple[Any]:
     return (out * (cotangent - sum_(cotangent * out, axis=axis, keepdims=True)),)
 
@@ -99,23 +96,21 @@ def _softmax_of_entries(x: Any, axis: Any) -> Any:
     return small * (1 / sum_(small, axis=axis, keepdims=True))  # of a sum that is 1 at least
 
 
-softmax: Op = structural(
-    "softmax",
-    "x",
-    _softmax,
-    _softmax_reference,
+@function(
     vjp=_softmax_vjp,
+    forward=_softmax,
     shape=_softmax_shape,
-    static={"axis": None},
     extended=extended.SOFTMAX,
     saves=("out",),
     stated="axis",
-    doc="exp(x)/sum(exp(x)) along an axis (all axes by default, as in scipy.special).",
     ulps=6,
     carries=carried.softmax,
     rounds=carried.softmax_rounds,
     parts=_softmax_of_entries,
 )
+def softmax(x: Any, *, axis: Any = None) -> Any:
+    """exp(x)/sum(exp(x)) along an axis (all axes by default, as in scipy.special)."""
+    return exp(x - logsumexp(x, axis=axis, keepdims=True))
 
 
 def _log_softmax(x: Any, axis: Any) -> Any:
@@ -149,14 +144,10 @@ def _log_softmax_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any) -
     return (-(cotangent * expm1(out) + exp(out) * rest),)
 
 
-log_softmax: Op = structural(
-    "log_softmax",
-    "x",
-    _log_softmax,
-    witness("reducing.log_softmax"),
+@function(
     vjp=_log_softmax_vjp,
+    forward=_log_softmax,
     shape=_softmax_shape,
-    static={"axis": None},
     saves=("out",),
     ulps=12,
     extended=extended.LOG_SOFTMAX,
@@ -165,8 +156,10 @@ log_softmax: Op = structural(
     parts=_log_softmax_of_entries,
     raised=_log_softmax_raised,
     stated="axis",
-    doc="log(softmax(x)) along an axis, without overflow.",
 )
+def log_softmax(x: Any, *, axis: Any = None) -> Any:
+    """log(softmax(x)) along an axis, without overflow."""
+    return x - logsumexp(x, axis=axis, keepdims=True)
 
 
 def _repeated(x: Any, times: int) -> Any:
@@ -184,9 +177,19 @@ def _masked_softmax(scores: Any) -> Any:
     return where(nothing, 0.0, softmax(where(nothing, 0.0, scores), axis=-1))
 
 
-def _attention(
-    query: Any, key: Any, value: Any, attn_mask: Any, dropout_p: float, is_causal: bool, scale: float | None, enable_gqa: bool
+@function(scalars="scale", examples=("F.scaled_dot_product_attention([x], [y, 2*y], [w, -w])",))
+def scaled_dot_product_attention(
+    query: Any,
+    key: Any,
+    value: Any,
+    attn_mask: Any = None,
+    *,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
 ) -> Any:
+    """softmax(query @ key.T / sqrt(d)) @ value, of keys that the mask (truth values, or numbers to add) leaves."""
     name = "scaled_dot_product_attention"
     if dropout_p:
         raise ArgumentError(f"{name}: dropout_p must be 0; dropout is random")
@@ -211,12 +214,6 @@ def _attention(
     return matmul(_masked_softmax(masked), value)
 
 
-scaled_dot_product_attention = composite(
-    "scaled_dot_product_attention", "query key value attn_mask?", _attention, scalars="scale",
-    static={"dropout_p": 0.0, "is_causal": False, "scale": None, "enable_gqa": False},
-    doc="softmax(query @ key.T / sqrt(d)) @ value, of keys that the mask (truth values, or numbers to add) leaves.",
-    examples=("F.scaled_dot_product_attention([x], [y, 2*y], [w, -w])",),
-)  # fmt: skip
 _QUERIES = "query, key, value, attn_mask, dropout_p, is_causal, *, scale, enable_gqa"
 declare(TORCH, scaled_dot_product_attention=signature("scaled_dot_product_attention", _QUERIES))
 

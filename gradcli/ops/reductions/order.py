@@ -25,7 +25,7 @@ from gradcli.ops.looping import reduced_text
 from gradcli.ops.reductions import carried, extended
 from gradcli.ops.reductions.carried import count, reduced
 from gradcli.ops.reductions.sums import AXES, equal_to_result_vjp, max_, min_, sum_
-from gradcli.ops.registry import composite, structural
+from gradcli.ops.registry import composite, function, structural
 from gradcli.ops.spec import REQUIRED, Op
 from gradcli.ops.structure import to_int
 from gradcli.ops.writing import Shape, axes_of, one_axis, witness
@@ -130,18 +130,22 @@ def _sort(x: Any, axis: int | None, descending: bool, stable: bool) -> Any:
     return take_along(flat, order, axis=-1 if axis is None else axis), order
 
 
-sort = composite(
-    "sort", "x", lambda x, axis: _sort(x, axis, False, True)[0], static=_LAST, kinks=TIES,
-    doc="The entries in ascending order along an axis.", examples=("sort(x)",),
-)  # fmt: skip
+@function(kinks=TIES, examples=("sort(x)",))
+def sort(x: Any, *, axis: Any = -1) -> Any:
+    """The entries in ascending order along an axis."""
+    return _sort(x, axis, False, True)[0]
+
+
 torch_sort = composite(
     "torch_sort", "x", _sort, static={**_LAST, "descending": False, "stable": False}, results=PAIR,
     kinks=TIES, public=False, doc="torch.sort: the entries in order along an axis, and their indices.",
 )  # fmt: skip
-msort = composite(
-    "msort", "x", lambda x: _sort(x, 0, False, True)[0], kinks=TIES,
-    doc="The entries in ascending order along the first axis.",
-)
+
+
+@function(kinks=TIES)
+def msort(x: Any) -> Any:
+    """The entries in ascending order along the first axis."""
+    return _sort(x, 0, False, True)[0]
 
 
 def chosen(x: Any, index: Any, axis: int, keepdims: bool) -> Any:
@@ -208,22 +212,18 @@ def _rank(x: Any, k: int, axis: Any, keepdims: bool) -> Any:
     return chosen(x, part_of(argsort(x, axis=place), place, k, k + 1), place, keepdims)
 
 
-def _kthvalue(x: Any, k: int, axis: int, keepdims: bool) -> Any:
+@function(results=PAIR, copied=True, kinks=TIES, examples=("kthvalue(x, 2)[0]",))
+def kthvalue(x: Any, *, k: int, axis: int = -1, keepdims: bool = False) -> Any:
+    """The k-th smallest entry along an axis, counting from 1, and its index."""
     n = x.shape[axis] if x.shape else 1
     if not 1 <= k <= n:
         raise ArgumentError(f"kthvalue: k must be from 1 to {n}, not {k}")
     return _rank(x, k - 1, axis, keepdims)
 
 
-kthvalue = composite(
-    "kthvalue", "x", _kthvalue, static={"k": REQUIRED, "axis": -1, "keepdims": False}, results=PAIR,
-    copied=True,
-    kinks=TIES,
-    doc="The k-th smallest entry along an axis, counting from 1, and its index.", examples=("kthvalue(x, 2)[0]",),
-)  # fmt: skip
-
-
-def _topk(x: Any, k: int, axis: int, largest: bool, sorted: bool) -> Any:
+@function(results=PAIR, copied=True, kinks=TIES, examples=("topk(x, 2)[0]",))
+def topk(x: Any, *, k: int, axis: int = -1, largest: bool = True, sorted: bool = True) -> Any:
+    """The k largest entries along an axis, the largest first, and their indices."""
     if not x.shape:
         return x, argsort(x, axis=0)
     place = one_axis(axis, len(x.shape))
@@ -231,14 +231,6 @@ def _topk(x: Any, k: int, axis: int, largest: bool, sorted: bool) -> Any:
         raise ArgumentError(f"topk: k must be from 0 to {x.shape[place]}, not {k}")
     index = part_of(argsort(x, axis=place, descending=largest), place, 0, k)
     return take_along(x, index, axis=place), index
-
-
-topk = composite(
-    "topk", "x", _topk, static={"k": REQUIRED, "axis": -1, "largest": True, "sorted": True}, results=PAIR,
-    copied=True,
-    kinks=TIES,
-    doc="The k largest entries along an axis, the largest first, and their indices.", examples=("topk(x, 2)[0]",),
-)  # fmt: skip
 
 
 def _mode(x: Any, axis: int, keepdims: bool) -> Any:

@@ -17,7 +17,7 @@ from gradcli.ops.elementwise.logic import less_equal, where
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.carried import count
 from gradcli.ops.reductions.sums import AXES, around, max_, mean, min_, norm, sum_
-from gradcli.ops.registry import composite, is_number
+from gradcli.ops.registry import composite, function, is_number
 from gradcli.ops.spec import Composite
 from gradcli.ops.writing import axes_of
 
@@ -64,10 +64,6 @@ def _cov(x: Any, y: Any, fweights: Any, aweights: Any, rowvar: bool, bias: bool,
     return _squeezed(_covariance("cov", samples, fweights, aweights, (0 if bias else 1) if ddof is None else ddof))
 
 
-def _torch_cov(x: Any, fweights: Any, aweights: Any, correction: float) -> Any:
-    return _squeezed(_covariance("cov", _observations("cov", x), fweights, aweights, correction))
-
-
 def _correlation(covariance: Any) -> Any:
     if not covariance.shape:
         return covariance / covariance
@@ -76,22 +72,23 @@ def _correlation(covariance: Any) -> Any:
     return covariance / reshape(size, shape=(-1, 1)) / size
 
 
-def _corrcoef(x: Any, y: Any, rowvar: bool) -> Any:
-    return _correlation(_cov(x, y, None, None, rowvar, False, None))
-
-
 _SAMPLES = {"rowvar": True, "bias": False, "ddof": None}
 cov = composite(
     "cov", "x y? fweights? aweights?", _cov, static=_SAMPLES, scalars="ddof", examples=("cov(x)",),
     doc="The covariances of variables, one a row (a column without rowvar), divided by n - ddof (1 by default).",
 )  # fmt: skip
-torch_cov = composite(
-    "torch_cov", "x fweights? aweights?", _torch_cov, static={"correction": 1}, scalars="correction", public=False,
-    doc="torch.cov: the covariances of rows, divided by n - correction, with frequencies or weights of observations.",
-)  # fmt: skip
-corrcoef = composite(
-    "corrcoef", "x y?", _corrcoef, static={"rowvar": True}, doc="The correlations of variables, one a row.",
-)  # fmt: skip
+
+
+@function(scalars="correction", public=False)
+def torch_cov(x: Any, fweights: Any = None, aweights: Any = None, *, correction: float = 1) -> Any:
+    """torch.cov: the covariances of rows, divided by n - correction, with frequencies or weights of observations."""
+    return _squeezed(_covariance("cov", _observations("cov", x), fweights, aweights, correction))
+
+
+@function(torch="x", numpy="x, y, rowvar, -dtype")
+def corrcoef(x: Any, y: Any = None, *, rowvar: bool = True) -> Any:
+    """The correlations of variables, one a row."""
+    return _correlation(_cov(x, y, None, None, rowvar, False, None))
 
 
 def _average(x: Any, weights: Any, axis: Any, keepdims: bool, returned: bool) -> Any:
@@ -132,15 +129,10 @@ def _spread_of_numbers(name: str, root: bool) -> Composite:
 
 
 nanvar, nanstd = _spread_of_numbers("nanvar", False), _spread_of_numbers("nanstd", True)
-declare(
-    TORCH,
-    cov=signature("torch_cov", "x, *, correction, fweights, aweights"),
-    corrcoef=signature("corrcoef", "x"),
-)
+declare(TORCH, cov=signature("torch_cov", "x, *, correction, fweights, aweights"))
 declare(
     NUMPY,
     cov=signature("cov", "x|m, y, rowvar, bias, ddof, fweights, aweights, -dtype"),
-    corrcoef=signature("corrcoef", "x, y, rowvar, -dtype"),
     average=signature("average", "x, axis, weights, returned, keepdims"),
     ptp=signature("ptp", "x, axis, -out, keepdims"),
     **{name: signature(name, "x, axis, -dtype, -out, ddof|correction, keepdims, where, mean") for name in ("nanvar", "nanstd")},

@@ -23,7 +23,7 @@ from gradcli.ops.looping import product_in_torch, reduced_text
 from gradcli.ops.reductions import carried, extended
 from gradcli.ops.reductions.carried import count, reduced
 from gradcli.ops.reductions.cumulative import exclusive_products
-from gradcli.ops.registry import composite, composition, is_number, structural
+from gradcli.ops.registry import composite, composition, function, is_number, structural
 from gradcli.ops.spec import Composite, Op
 from gradcli.ops.structure import detach
 from gradcli.ops.writing import Shape, witness
@@ -215,20 +215,18 @@ def _mean(x: Any, axis: Any, keepdims: bool) -> Any:
     return np.sum(x, axis=axis, keepdims=keepdims) / count(np.shape(x), axis)
 
 
-def _mean_of_entries(x: Any, axis: Any, keepdims: bool) -> Any:
-    return sum_(x, axis=axis, keepdims=keepdims) / count(x.shape, axis)
-
-
 def _mean_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:
     return (broadcast_to(spread(cotangent, x.shape, axis) / count(x.shape, axis), shape=x.shape),)
 
 
-mean = reduction(
-    "mean", _mean, witness("reducing.mean"), _mean_vjp, linear=True, algebraic=True, extended=extended.MEAN,
-    doc="The mean of the entries.", adds="entries", on_objects=True,
+@function(
+    vjp=_mean_vjp, forward=_mean, shape=reduced, linear=True, algebraic=True, extended=extended.MEAN, adds="entries", on_objects=True,
     examples=("mean(x, axis=1)",), rounding="terms", ulps=4, wider=_wider("mean", "x where?", average("mean", _late("sum_"))),
-    refuses=pytorch.only_floats("mean"), parts=_mean_of_entries,
-)
+    refuses=pytorch.only_floats("mean"),
+)  # fmt: skip
+def mean(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
+    """The mean of the entries."""
+    return sum_(x, axis=axis, keepdims=keepdims) / count(x.shape, axis)
 
 
 def _var(x: Any, axis: Any, keepdims: bool, ddof: float) -> Any:
@@ -237,32 +235,25 @@ def _var(x: Any, axis: Any, keepdims: bool, ddof: float) -> Any:
     return np.sum(np.square(deviation), axis=axis, keepdims=keepdims) / max(n - ddof, 0)
 
 
-def _var_of_entries(x: Any, axis: Any, keepdims: bool, ddof: float) -> Any:
-    n = count(x.shape, axis)
-    deviation = x - sum_(x, axis=axis, keepdims=True) / n
-    return sum_(square(deviation), axis=axis, keepdims=keepdims) / max(n - ddof, 0)
-
-
 def _var_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool, ddof: float) -> tuple[Any]:
     n = count(x.shape, axis)
     return (spread(cotangent, x.shape, axis) * (2 * (x - mean(x, axis=axis, keepdims=True)) / max(difference(n, ddof), 0)),)
 
 
-var = reduction(
-    "var", _var, witness("reducing.var"), _var_vjp, static={"ddof": 0}, saves=("x",), extended=extended.VAR,
-    refuses=pytorch.only_floats("std and var"),
-    doc="The variance: the mean squared deviation, divided by n - ddof (NumPy: 0; PyTorch's correction: 1).",
-    ulps=8, carries=carried.var, rounds=carried.var_rounds, parts=_var_of_entries,
+@function(
+    vjp=_var_vjp, forward=_var, shape=reduced, saves=("x",), extended=extended.VAR, refuses=pytorch.only_floats("std and var"),
+    ulps=8, carries=carried.var, rounds=carried.var_rounds,
     wider=_wider("var", "x where? mean?", around("var", _late("sum_"), _late("norm"), root=False), ddof=0),
-)
+)  # fmt: skip
+def var(x: Any, *, axis: Any = None, keepdims: bool = False, ddof: float = 0) -> Any:
+    """The variance: the mean squared deviation, divided by n - ddof (NumPy: 0; PyTorch's correction: 1)."""
+    n = count(x.shape, axis)
+    deviation = x - sum_(x, axis=axis, keepdims=True) / n
+    return sum_(square(deviation), axis=axis, keepdims=keepdims) / max(n - ddof, 0)
 
 
 def _std(x: Any, axis: Any, keepdims: bool, ddof: float) -> Any:
     return np.sqrt(_var(x, axis, keepdims, ddof))
-
-
-def _std_of_entries(x: Any, axis: Any, keepdims: bool, ddof: float) -> Any:
-    return sqrt(_var_of_entries(x, axis, keepdims, ddof))
 
 
 def _std_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool, ddof: float) -> tuple[Any]:
@@ -274,7 +265,7 @@ def _std_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
 
 std = reduction(
     "std", _std, witness("reducing.std"), _std_vjp, static={"ddof": 0}, saves=("x", "out"), ulps=8,
-    carries=carried.std, rounds=carried.std_rounds, parts=_std_of_entries,
+    carries=carried.std, rounds=carried.std_rounds, parts=lambda x, **static: sqrt(var.loops.parts(x, **static)),
     extended=extended.STD, refuses=pytorch.only_floats("std and var"),
     kinks=(Kink(lambda out: out == 0, "all entries equal", "0"),),
     doc="The standard deviation, the square root of var.",

@@ -260,14 +260,6 @@ def substituted(m: Any, x: Matrix, y: Matrix, upper: bool, unitriangular: bool) 
 solve_triangular = over_batches(substituted, _same)
 
 
-def _cholesky_solve(m: Any, y: Matrix, x: Matrix, upper: bool) -> Matrix:
-    factor = valued(m, x, one_triangle(m, x, upper, False))
-    return eliminate(m, factor.T @ factor if upper else factor @ factor.T, y)
-
-
-cholesky_solve = over_batches(_cholesky_solve, lambda y, x, upper: y)
-
-
 def _solve_matrices(m: Any, x: Any, y: Any) -> Any:
     return over_batches(eliminate, _same)(m, x, y)
 
@@ -391,11 +383,6 @@ def _inv(m: Any, x: Matrix, check_errors: bool) -> Matrix:
 
 inv = over_batches(_inv, _same)
 det = over_batches(berkowitz, lambda x: ())
-
-
-def slogdet(m: Any, x: Any) -> tuple[Any, Any]:
-    value = det(m, x)
-    return m.map(lambda v: m.sign(m.plain(v)), value), m.map(lambda v: m.log(m.magnitude(v)), value)
 
 
 matrix_exp = over_batches(exponential, _same)

@@ -111,23 +111,6 @@ def _lower_or_upper(m: Any, x: Any, k: int, upper: bool) -> Array:
     return array([v if kept[i % len(kept)] else m.zero for i, v in enumerate(flat)], shape)
 
 
-def diagonal_places(shape: Sequence[int], offset: int, first: int, second: int) -> tuple[list[int], list[int]]:
-    """Return where the entries of diagonals along two axes stand, the diagonal innermost, and the shape that they have."""
-    path = loops(shape)
-    (rows, down), (columns, right) = path[first], path[second]
-    rest = [loop for a, loop in enumerate(path) if a not in (first % len(path), second % len(path))]
-    found = [(i, i + offset) for i in range(rows) if 0 <= i + offset < columns]
-    places = [start + i * down + j * right for start in walk(rest) for i, j in found]
-    return places, [*(n for n, _ in rest), len(found)]
-
-
-def trace(m: Any, x: Any, offset: int, axis1: int, axis2: int) -> Array:
-    places, shape = diagonal_places(np.shape(x), offset, axis1, axis2)
-    flat, n = entries(x), shape[-1]
-    starts = range(size_of(shape[:-1]))
-    return array([total(m, [flat[p] for p in places[i * n : (i + 1) * n]]) for i in starts], shape[:-1])
-
-
 def indexed(shape: Sequence[int], index: Sequence[Any]) -> tuple[list[int], list[int]]:
     """Return where the entries of x[index] stand in x, and the shape that they have: NumPy's rules.
 

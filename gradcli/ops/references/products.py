@@ -234,20 +234,6 @@ def dot(m: Any, x: Any, y: Any) -> Array:
     return contracted(m, [x, y], [left, right], [name for name in (*left, *right) if name != "inner"])
 
 
-def outer(m: Any, x: Any, y: Any) -> Array:
-    return array([v * w for v in entries(x) for w in entries(y)], [np.size(x), np.size(y)])
-
-
-def vector_product(m: Any, x: Any, y: Any) -> Array:
-    shape = common(np.shape(x), np.shape(y))
-    left, right = spread(x, shape), spread(y, shape)
-    found = []
-    for i in range(0, size_of(shape), 3):
-        (a, b, c), (d, e, f) = left[i : i + 3], right[i : i + 3]
-        found += [b * f - c * e, c * d - a * f, a * e - b * d]
-    return array(found, shape)
-
-
 def _letters(term: str, ndim: int) -> list[Hashable]:
     """The names of an operand's axes; those under an ellipsis are numbers, counted from its end."""
     before, dots, behind = term.partition("...")

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.references.products import Array, array, entries, lined, loops, number, product, reduced, rows, size_of, total, walk, which
+from gradcli.ops.references.products import Array, array, entries, lined, loops, number, product, reduced, rows, total, walk, which
 
 
 def sum_(m: Any, x: Any, axis: Any, keepdims: bool) -> Array:
@@ -22,10 +22,6 @@ def _quotient(m: Any, x: Any, count: Any) -> Any:
     return x / count if count else x * m.inf
 
 
-def mean(m: Any, x: Any, axis: Any, keepdims: bool) -> Array:
-    return reduced(x, axis, keepdims, lambda row: _quotient(m, total(m, row), len(row)))
-
-
 def prod(m: Any, x: Any, axis: Any, keepdims: bool) -> Array:
     return reduced(x, axis, keepdims, lambda row: product(m, row))
 
@@ -35,10 +31,6 @@ def _variance(m: Any, row: list[Any], ddof: Any) -> Any:
     squares = total(m, [(v - middle) * (v - middle) for v in row])
     rest = m.one * len(row) - ddof
     return _quotient(m, squares, rest if rest > 0 else 0)
-
-
-def var(m: Any, x: Any, axis: Any, keepdims: bool, ddof: Any) -> Array:
-    return reduced(x, axis, keepdims, lambda row: _variance(m, row, ddof))
 
 
 def std(m: Any, x: Any, axis: Any, keepdims: bool, ddof: Any) -> Array:
@@ -222,18 +214,6 @@ def logarithm_of_sum(m: Any, row: list[Any]) -> Any:
 
 def logsumexp(m: Any, x: Any, axis: Any, keepdims: bool) -> Array:
     return reduced(x, axis, keepdims, lambda row: logarithm_of_sum(m, row))
-
-
-def log_softmax(m: Any, x: Any, axis: Any) -> Array:
-    if not size_of(np.shape(x)):
-        return array([], np.shape(x))
-    if not m.overflows:
-        plainly: Array = x - logsumexp(m, x, axis, True)
-        return plainly
-    largest = reduced(x, axis, True, lambda row: _largest_apart(m, row)[0])
-    beyond = reduced(x, axis, True, lambda row: _largest_apart(m, row)[1])
-    found: Array = (x - largest) - beyond
-    return found
 
 
 def lower_middle(m: Any, name: str, x: Any) -> tuple[Any, bool]:

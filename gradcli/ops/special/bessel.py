@@ -15,7 +15,7 @@ from gradcli.ops.domains import of
 from gradcli.ops.elementwise.arithmetic import abs_, sign
 from gradcli.ops.elementwise.logic import equal, where
 from gradcli.ops.facts import Function, Kink
-from gradcli.ops.registry import composite, elementwise, is_number
+from gradcli.ops.registry import elementwise, function, is_number
 from gradcli.ops.spec import Op
 from gradcli.ops.writing import scipy_special
 
@@ -109,12 +109,43 @@ kv = _bessel(
     torch="",
     jax="",
 )
-j0 = composite("j0", "x", lambda x: jv(x, v=0), aliases=("bessel_j0",), doc="The Bessel function jv(0, x).")
-j1 = composite("j1", "x", lambda x: jv(x, v=1), aliases=("bessel_j1",), doc="The Bessel function jv(1, x).")
-y0 = composite("y0", "x", lambda x: yv(x, v=0), aliases=("bessel_y0",), doc="The Bessel function yv(0, x).", domain=of(x="(0, inf)"))
-y1 = composite("y1", "x", lambda x: yv(x, v=1), aliases=("bessel_y1",), doc="The Bessel function yv(1, x).", domain=of(x="(0, inf)"))
-k0 = composite("k0", "x", lambda x: kv(x, v=0), aliases=("modified_bessel_k0",), doc="kv(0, x).", domain=of(x="(0, inf)"))
-k1 = composite("k1", "x", lambda x: kv(x, v=1), aliases=("modified_bessel_k1",), doc="kv(1, x).", domain=of(x="(0, inf)"))
+
+
+@function(aliases=("bessel_j0",))
+def j0(x: Any) -> Any:
+    """The Bessel function jv(0, x)."""
+    return jv(x, v=0)
+
+
+@function(aliases=("bessel_j1",))
+def j1(x: Any) -> Any:
+    """The Bessel function jv(1, x)."""
+    return jv(x, v=1)
+
+
+@function(aliases=("bessel_y0",), domain=of(x="(0, inf)"))
+def y0(x: Any) -> Any:
+    """The Bessel function yv(0, x)."""
+    return yv(x, v=0)
+
+
+@function(aliases=("bessel_y1",), domain=of(x="(0, inf)"))
+def y1(x: Any) -> Any:
+    """The Bessel function yv(1, x)."""
+    return yv(x, v=1)
+
+
+@function(aliases=("modified_bessel_k0",), domain=of(x="(0, inf)"))
+def k0(x: Any) -> Any:
+    """kv(0, x)."""
+    return kv(x, v=0)
+
+
+@function(aliases=("modified_bessel_k1",), domain=of(x="(0, inf)"))
+def k1(x: Any) -> Any:
+    """kv(1, x)."""
+    return kv(x, v=1)
+
 
 i0 = elementwise(
     "i0", "x", scipy_special("i0"), lambda m, x: m.besseli(0, x), lambda out, x: i1(x), saves=("x",), ulps=6,

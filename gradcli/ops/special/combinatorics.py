@@ -16,7 +16,7 @@ from gradcli.ops.constants import LN_PI
 from gradcli.ops.domains import EVERYWHERE, at, given, of
 from gradcli.ops.facts import Function
 from gradcli.ops.reductions.sums import sum_
-from gradcli.ops.registry import composite, elementwise
+from gradcli.ops.registry import elementwise, function
 from gradcli.ops.room import room_for
 from gradcli.ops.spec import REQUIRED, Op
 from gradcli.ops.special.gamma import digamma, gamma, lgamma, polygamma
@@ -208,19 +208,28 @@ binomial = elementwise(
     torch="_binomial({0}, {1})",
     jax="_binomial({0}, {1})",
 )
-factorial = composite(
-    "factorial", "x", lambda x: gamma(x + 1),
-    domain=of(x="(-1, inf)").within(), doc="x!, which is gamma(x + 1).", examples=("factorial(5)",)
+
+
+@function(numpy="x|n, -exact", domain=of(x="(-1, inf)").within(), examples=("factorial(5)",))
+def factorial(x: Any) -> Any:
+    """x!, which is gamma(x + 1)."""
+    return gamma(x + 1)
+
+
+@function(numpy="n|N, k, -exact", domain=of(n="(-1, inf)").where(lambda n, k: -1 < k < n + 1, "-1 < k < n + 1").within())
+def perm(n: Any, k: Any) -> Any:
+    """The number of ways to line up k of n things, gamma(n + 1)/gamma(n - k + 1)."""
+    return binomial(n, k) * gamma(k + 1)
+
+
+@function(
+    numpy="x, p",
+    aliases=("multigammaln",),
+    domain=given(lambda x, p: x > (p - 1) / 2, "x > (p - 1)/2").within(),
+    examples=("mvlgamma(x, 2)",),
 )
-
-perm = composite(
-    "perm", "n k", lambda n, k: binomial(n, k) * gamma(k + 1),
-    domain=of(n="(-1, inf)").where(lambda n, k: -1 < k < n + 1, "-1 < k < n + 1").within(),
-    doc="The number of ways to line up k of n things, gamma(n + 1)/gamma(n - k + 1).",
-)
-
-
-def _mvlgamma(x: Any, p: Any) -> Any:
+def mvlgamma(x: Any, *, p: Any) -> Any:
+    """The logarithm of the multivariate gamma function of dimension p."""
     if isinstance(p, bool) or not isinstance(p, int) or p < 1:
         raise ArgumentError(f"p must be a whole number of at least 1, not {p!r}")
     if p > _WRITTEN_OUT:
@@ -230,13 +239,6 @@ def _mvlgamma(x: Any, p: Any) -> Any:
     for j in range(1, p):
         total = total + lgamma(x - j / 2)
     return total + p * (p - 1) / 4 * LN_PI if p > 1 else total
-
-
-mvlgamma = composite(
-    "mvlgamma", "x", _mvlgamma, static={"p": REQUIRED}, aliases=("multigammaln",),
-    domain=given(lambda x, p: x > (p - 1) / 2, "x > (p - 1)/2").within(),
-    doc="The logarithm of the multivariate gamma function of dimension p.", examples=("mvlgamma(x, 2)",),
-)
 
 
 def _zeta(x: Any, q: Any) -> Any:
@@ -333,15 +335,13 @@ hurwitz_zeta: Op = elementwise(
     doc="The Hurwitz zeta function, the sum of (k + q)**-x over k = 0, 1, 2, ...; of q = 1 its continuation.",
     numpy="special.zeta({0}, {1})",
 )
-zeta = composite(
-    "zeta", "x q?", lambda x, q: hurwitz_zeta(x, 1.0 if q is None else q), domain=EVERYWHERE - at(x=1), backward="SpecialZeta",
-    doc="The Riemann zeta function, or with q Hurwitz's. The derivative by x is for x > -5.", examples=("zeta(x)", "zeta(2, q)"),
-)
 
-declare(
-    NUMPY,
-    comb=signature("binomial", "n|N, k, -exact, -repetition"), factorial=signature("factorial", "x|n, -exact"),
-    perm=signature("perm", "n|N, k, -exact"),
-    mvlgamma=signature("mvlgamma", "x, p"), multigammaln=signature("mvlgamma", "x|a, p|d"), zeta=signature("zeta", "x, q|other"),
-)  # fmt: skip
+
+@function(numpy="x, q|other", domain=EVERYWHERE - at(x=1), backward="SpecialZeta", examples=("zeta(x)", "zeta(2, q)"))
+def zeta(x: Any, q: Any = None) -> Any:
+    """The Riemann zeta function, or with q Hurwitz's. The derivative by x is for x > -5."""
+    return hurwitz_zeta(x, 1.0 if q is None else q)
+
+
+declare(NUMPY, comb=signature("binomial", "n|N, k, -exact, -repetition"), multigammaln=signature("mvlgamma", "x|a, p|d"))
 declare(TORCH, zeta=signature("zeta", "x, q|other", q=REQUIRED))

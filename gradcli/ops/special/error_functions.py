@@ -14,7 +14,7 @@ from gradcli.ops.elementwise import extended
 from gradcli.ops.elementwise.bounds import clip, minimum
 from gradcli.ops.elementwise.exponential import exp_square, log
 from gradcli.ops.elementwise.logic import greater, isnan, less, where
-from gradcli.ops.registry import composite, elementwise
+from gradcli.ops.registry import elementwise, function
 from gradcli.ops.spec import Op
 from gradcli.ops.writing import scipy_special
 
@@ -199,10 +199,12 @@ logit = elementwise(
     c="g_logit({0})",
     numpy="special.logit({0})",
 )
-torch_logit = composite(
-    "torch_logit", "x", lambda x, eps: logit(x if eps is None else clip(x, eps, 1 - eps)), static={"eps": None}, public=False,
-    doc="logit of x limited to the range from eps to 1 - eps.",
-)
+
+
+@function(public=False)
+def torch_logit(x: Any, *, eps: Any = None) -> Any:
+    """logit of x limited to the range from eps to 1 - eps."""
+    return logit(x if eps is None else clip(x, eps, 1 - eps))
 
 
 def _entr_reference(m: Any, x: Any) -> Any:

@@ -19,7 +19,7 @@ from gradcli.ops.elementwise.arithmetic import abs_, square
 from gradcli.ops.elementwise.exponential import exp, expm1, log, log1p, sqrt, xlogy
 from gradcli.ops.elementwise.logic import equal, greater, less, logical_and, logical_or, where
 from gradcli.ops.elementwise.trigonometric import cos, cosh, sin, sinh
-from gradcli.ops.registry import composite, elementwise
+from gradcli.ops.registry import composite, elementwise, function
 from gradcli.ops.room import nodes_for
 from gradcli.ops.spec import REQUIRED, Op
 from gradcli.ops.special.combinatorics import by_order
@@ -213,23 +213,29 @@ ellipe: Op = elementwise(
 # Made of others
 
 
-def _rel_entr(x: Any, y: Any) -> Any:
+@function(domain=of(x="(0, inf)", y="(0, inf)").within())
+def rel_entr(x: Any, y: Any) -> Any:
+    """x*log(x/y), 0 where x is 0, and infinite beyond."""
     beyond = logical_or(logical_or(less(x, 0), less(y, 0)), logical_and(equal(y, 0), greater(x, 0)))
     return where(beyond, math.inf, where(equal(x, 0), 0.0, xlogy(x, x / y)))
 
 
-rel_entr = composite(
-    "rel_entr", "x y", _rel_entr, domain=of(x="(0, inf)", y="(0, inf)").within(), doc="x*log(x/y), 0 where x is 0, and infinite beyond.",
-)  # fmt: skip
-log_expit = composite("log_expit", "x", lambda x: -softplus(-x), doc="The logarithm of sigmoid(x), without underflow.")
-boxcox = composite(
-    "boxcox", "x lmbda", lambda x, lmbda: log(x) * exprel(lmbda * log(x)), domain=of(x="(0, inf)").within(),
-    doc="The transformation of Box and Cox, (x**lmbda - 1)/lmbda, and log(x) for lmbda = 0.",
-)  # fmt: skip
-boxcox1p = composite(
-    "boxcox1p", "x lmbda", lambda x, lmbda: log1p(x) * exprel(lmbda * log1p(x)), domain=of(x="(-1, inf)").within(),
-    doc="boxcox(1 + x, lmbda).",
-)  # fmt: skip
+@function()
+def log_expit(x: Any) -> Any:
+    """The logarithm of sigmoid(x), without underflow."""
+    return -softplus(-x)
+
+
+@function(domain=of(x="(0, inf)").within())
+def boxcox(x: Any, lmbda: Any) -> Any:
+    """The transformation of Box and Cox, (x**lmbda - 1)/lmbda, and log(x) for lmbda = 0."""
+    return log(x) * exprel(lmbda * log(x))
+
+
+@function(domain=of(x="(-1, inf)").within())
+def boxcox1p(x: Any, lmbda: Any) -> Any:
+    """boxcox(1 + x, lmbda)."""
+    return log1p(x) * exprel(lmbda * log1p(x))
 
 
 def _unlogged(y: Any, lmbda: Any) -> Any:
@@ -237,8 +243,16 @@ def _unlogged(y: Any, lmbda: Any) -> Any:
     return where(equal(lmbda, 0), y * (1 - lmbda * y / 2 + square(lmbda * y) / 3), log1p(lmbda * y) / lmbda)
 
 
-inv_boxcox = composite("inv_boxcox", "y lmbda", lambda y, lmbda: exp(_unlogged(y, lmbda)), doc="The inverse of boxcox by x.")
-inv_boxcox1p = composite("inv_boxcox1p", "y lmbda", lambda y, lmbda: expm1(_unlogged(y, lmbda)), doc="The inverse of boxcox1p by x.")
+@function()
+def inv_boxcox(y: Any, lmbda: Any) -> Any:
+    """The inverse of boxcox by x."""
+    return exp(_unlogged(y, lmbda))
+
+
+@function()
+def inv_boxcox1p(y: Any, lmbda: Any) -> Any:
+    """The inverse of boxcox1p by x."""
+    return expm1(_unlogged(y, lmbda))
 
 
 def _huber(delta: Any, r: Any) -> Any:
@@ -248,10 +262,12 @@ def _huber(delta: Any, r: Any) -> Any:
 
 
 huber = composite("huber", "delta r", _huber, doc="scipy.special.huber: r**2/2 up to delta, delta*(abs(r) - delta/2) beyond.")
-pseudo_huber = composite(
-    "pseudo_huber", "delta r", lambda delta, r: where(less(delta, 0), math.inf, square(delta) * _root(square(r / delta))),
-    doc="delta**2*(sqrt(1 + (r/delta)**2) - 1), a smooth huber.",
-)  # fmt: skip
+
+
+@function()
+def pseudo_huber(delta: Any, r: Any) -> Any:
+    """delta**2*(sqrt(1 + (r/delta)**2) - 1), a smooth huber."""
+    return where(less(delta, 0), math.inf, square(delta) * _root(square(r / delta)))
 
 
 def _root(x: Any) -> Any:
@@ -259,19 +275,34 @@ def _root(x: Any) -> Any:
     return x / (1 + sqrt(1 + x))
 
 
-cosm1 = composite("cosm1", "x", lambda x: -2 * square(sin(x / 2)), doc="cos(x) - 1, without its cancellation.")
-powm1 = composite(
-    "powm1", "x y", lambda x, y: expm1(xlogy(y, x)), domain=of(x="(0, inf)").within(), doc="x**y - 1, without its cancellation."
-)
-rgamma = composite("rgamma", "x", lambda x: 1 / gamma(x), doc="1/gamma(x).")
-poch = composite(
-    "poch", "z m", lambda z, m: exp(lgamma(z + m) - lgamma(z)), domain=of(z="(0, inf)", m="[0, inf)").within(),
-    doc="Pochhammer's symbol, gamma(z + m)/gamma(z).",
-)  # fmt: skip
-betaincc = composite(
-    "betaincc", "a b x", lambda a, b, x: betainc(b, a, 1 - x), domain=of(a="(0, inf)", b="(0, inf)", x="[0, 1]"),
-    doc="1 - betainc(a, b, x).",
-)  # fmt: skip
+@function()
+def cosm1(x: Any) -> Any:
+    """cos(x) - 1, without its cancellation."""
+    return -2 * square(sin(x / 2))
+
+
+@function(domain=of(x="(0, inf)").within())
+def powm1(x: Any, y: Any) -> Any:
+    """x**y - 1, without its cancellation."""
+    return expm1(xlogy(y, x))
+
+
+@function()
+def rgamma(x: Any) -> Any:
+    """1/gamma(x)."""
+    return 1 / gamma(x)
+
+
+@function(domain=of(z="(0, inf)", m="[0, inf)").within())
+def poch(z: Any, m: Any) -> Any:
+    """Pochhammer's symbol, gamma(z + m)/gamma(z)."""
+    return exp(lgamma(z + m) - lgamma(z))
+
+
+@function(domain=of(a="(0, inf)", b="(0, inf)", x="[0, 1]"))
+def betaincc(a: Any, b: Any, x: Any) -> Any:
+    """1 - betainc(a, b, x)."""
+    return betainc(b, a, 1 - x)
 
 
 # Orthogonal polynomials, by their recurrences
@@ -470,11 +501,30 @@ expn: Op = elementwise(
     numpy=lambda shapes, n: f"special.expn({n}, {{0}})",
     torch="",
 )
-spherical_bessel_j0 = composite(
-    "spherical_bessel_j0", "x", lambda x: sine_quotient(x, n=0), doc="sin(x)/x, and 1 at x = 0.", examples=("spherical_bessel_j0(x)",),
-)
-e1 = composite("E1", "x", lambda x: expn(x, n=1), aliases=("exp1",), doc="The exponential integral expn(1, x).", domain=of(x="(0, inf)"))
-sici = composite("sici", "x", lambda x: (si(x), ci(x)), results=("si", "ci"), doc="Si(x) and Ci(x).", examples=("sici(x)[0]",))
-shichi = composite("shichi", "x", lambda x: (shi(x), chi(x)), results=("shi", "chi"), doc="Shi(x) and Chi(x).")
+
+
+@function(examples=("spherical_bessel_j0(x)",))
+def spherical_bessel_j0(x: Any) -> Any:
+    """sin(x)/x, and 1 at x = 0."""
+    return sine_quotient(x, n=0)
+
+
+@function(name="E1", aliases=("exp1",), domain=of(x="(0, inf)"))
+def e1(x: Any) -> Any:
+    """The exponential integral expn(1, x)."""
+    return expn(x, n=1)
+
+
+@function(results=("si", "ci"), examples=("sici(x)[0]",))
+def sici(x: Any) -> Any:
+    """Si(x) and Ci(x)."""
+    return (si(x), ci(x))
+
+
+@function(results=("shi", "chi"))
+def shichi(x: Any) -> Any:
+    """Shi(x) and Chi(x)."""
+    return (shi(x), chi(x))
+
 
 declare(NUMPY, expn=signature("expn", "n, x"))

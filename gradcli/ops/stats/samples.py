@@ -12,7 +12,7 @@ from gradcli.ops.elementwise.arithmetic import square
 from gradcli.ops.elementwise.exponential import exp, log, sqrt, xlogy
 from gradcli.ops.reductions.carried import count
 from gradcli.ops.reductions.sums import mean, sum_
-from gradcli.ops.registry import composite
+from gradcli.ops.registry import composite, function
 from gradcli.ops.special.error_functions import entr
 
 
@@ -22,10 +22,6 @@ def _away(x: Any, axis: Any) -> Any:
 
 def _variance(x: Any, axis: Any, ddof: float, keepdims: bool = False) -> Any:
     return sum_(square(_away(x, axis)), axis=axis, keepdims=keepdims) / (count(x.shape, axis) - ddof)
-
-
-def _gmean(x: Any, weights: Any, axis: Any) -> Any:
-    return exp(_weighted(log(x), weights, axis))
 
 
 def _weighted(x: Any, weights: Any, axis: Any) -> Any:
@@ -42,14 +38,6 @@ def _skew(x: Any, axis: Any, bias: bool) -> Any:
     return value if bias else value * (math.sqrt((n - 1.0) * n) / (n - 2.0))
 
 
-def _kurtosis(x: Any, axis: Any, fisher: bool, bias: bool) -> Any:
-    n = count(x.shape, axis)
-    value = _moment(x, 4, axis) / square(_moment(x, 2, axis))
-    if not bias:
-        value = ((n * n - 1) * value - 3 * (n - 1) ** 2) / ((n - 2) * (n - 3)) + 3
-    return value - 3 if fisher else value
-
-
 def _entropy(pk: Any, qk: Any, base: Any, axis: Any) -> Any:
     shares = pk / sum_(pk, axis=axis, keepdims=True)
     if qk is None:
@@ -59,44 +47,64 @@ def _entropy(pk: Any, qk: Any, base: Any, axis: Any) -> Any:
     return value if base is None else value / log(base)
 
 
-def _pearson(x: Any, y: Any) -> Any:
+@function(public=False)
+def zscore(x: Any, *, axis: Any = 0, ddof: Any = 0) -> Any:
+    """scipy.stats.zscore: x less its mean over its deviation."""
+    return _away(x, axis) / sqrt(_variance(x, axis, ddof, True))
+
+
+@function(public=False)
+def gmean(x: Any, weights: Any = None, *, axis: Any = 0) -> Any:
+    """scipy.stats.gmean: the geometric mean."""
+    return exp(_weighted(log(x), weights, axis))
+
+
+@function(public=False)
+def hmean(x: Any, weights: Any = None, *, axis: Any = 0) -> Any:
+    """scipy.stats.hmean: the harmonic mean."""
+    return 1 / _weighted(1 / x, weights, axis)
+
+
+@function(public=False)
+def sem(x: Any, *, axis: Any = 0, ddof: Any = 1) -> Any:
+    """scipy.stats.sem: the standard error of the mean."""
+    return sqrt(_variance(x, axis, ddof) / count(x.shape, axis))
+
+
+@function(public=False)
+def variation(x: Any, *, axis: Any = 0, ddof: Any = 0) -> Any:
+    """scipy.stats.variation: the deviation over the mean."""
+    return sqrt(_variance(x, axis, ddof)) / mean(x, axis=axis)
+
+
+composite("skew", "x", _skew, static={"axis": 0, "bias": True}, public=False, doc="scipy.stats.skew: the third moment, standardized.")
+
+
+@function(public=False)
+def kurtosis(x: Any, *, axis: Any = 0, fisher: bool = True, bias: bool = True) -> Any:
+    """scipy.stats.kurtosis: the fourth moment, standardized, less 3."""
+    n = count(x.shape, axis)
+    value = _moment(x, 4, axis) / square(_moment(x, 2, axis))
+    if not bias:
+        value = ((n * n - 1) * value - 3 * (n - 1) ** 2) / ((n - 2) * (n - 3)) + 3
+    return value - 3 if fisher else value
+
+
+composite(
+    "stats_entropy", "pk qk? base?", _entropy, static={"axis": 0}, public=False,
+    doc="scipy.stats.entropy: of shares, or relative to others.",
+)  # fmt: skip
+
+
+@function(results=("statistic",), public=False)
+def pearsonr(x: Any, y: Any) -> Any:
+    """scipy.stats.pearsonr: the correlation of two samples, as statistic."""
     if x.shape != y.shape or len(x.shape) != 1:
         raise ShapeError(f"pearsonr needs two vectors of the same length, not the shapes {tuple(x.shape)} and {tuple(y.shape)}")
     one, other = _away(x, None), _away(y, None)
     return (sum_(one * other) / sqrt(sum_(square(one)) * sum_(square(other))),)
 
 
-composite(
-    "zscore", "x", lambda x, axis, ddof: _away(x, axis) / sqrt(_variance(x, axis, ddof, True)), static={"axis": 0, "ddof": 0}, public=False,
-    doc="scipy.stats.zscore: x less its mean over its deviation.",
-)  # fmt: skip
-composite("gmean", "x weights?", _gmean, static={"axis": 0}, public=False, doc="scipy.stats.gmean: the geometric mean.")
-composite(
-    "hmean", "x weights?", lambda x, weights, axis: 1 / _weighted(1 / x, weights, axis), static={"axis": 0}, public=False,
-    doc="scipy.stats.hmean: the harmonic mean.",
-)  # fmt: skip
-composite(
-    "sem", "x", lambda x, axis, ddof: sqrt(_variance(x, axis, ddof) / count(x.shape, axis)), static={"axis": 0, "ddof": 1}, public=False,
-    doc="scipy.stats.sem: the standard error of the mean.",
-)  # fmt: skip
-composite(
-    "variation", "x", lambda x, axis, ddof: sqrt(_variance(x, axis, ddof)) / mean(x, axis=axis), static={"axis": 0, "ddof": 0},
-    public=False,
-    doc="scipy.stats.variation: the deviation over the mean.",
-)  # fmt: skip
-composite("skew", "x", _skew, static={"axis": 0, "bias": True}, public=False, doc="scipy.stats.skew: the third moment, standardized.")
-composite(
-    "kurtosis", "x", _kurtosis, static={"axis": 0, "fisher": True, "bias": True}, public=False,
-    doc="scipy.stats.kurtosis: the fourth moment, standardized, less 3.",
-)  # fmt: skip
-composite(
-    "stats_entropy", "pk qk? base?", _entropy, static={"axis": 0}, public=False,
-    doc="scipy.stats.entropy: of shares, or relative to others.",
-)  # fmt: skip
-composite(
-    "pearsonr", "x y", _pearson, results=("statistic",), public=False,
-    doc="scipy.stats.pearsonr: the correlation of two samples, as statistic.",
-)  # fmt: skip
 composite(
     "central_moment", "x", _moment, static={"order": 1, "axis": 0}, public=False,
     doc="scipy.stats.moment: the mean of powers of what x is away from its mean.",

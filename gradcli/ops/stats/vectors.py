@@ -20,7 +20,7 @@ from gradcli.ops.linalg.equations_and_factors import cholesky, solve_triangular
 from gradcli.ops.linalg.matrix_functions import inv
 from gradcli.ops.nn.softmax_and_attention import log_softmax
 from gradcli.ops.reductions.sums import sum_
-from gradcli.ops.registry import composite
+from gradcli.ops.registry import composite, function
 from gradcli.ops.special.gamma import digamma, lgamma
 from gradcli.ops.stats.continuous import OF_BELL
 from gradcli.ops.stats.torch_families import held
@@ -127,14 +127,13 @@ composite(
 )  # fmt: skip
 
 
-def _scipy_normal_entropy(mean: Any, cov: Any) -> Any:
+@function(public=False)
+def multivariate_normal_entropy(mean: Any = None, cov: Any = None) -> Any:
+    """scipy.stats.multivariate_normal.entropy."""
     n = next((v.shape[-1] for v in (mean, cov) if v is not None and v.shape), 1)
     return _entropy(cholesky(_matrix(cov, n)))
 
 
-composite(
-    "multivariate_normal_entropy", "mean? cov?", _scipy_normal_entropy, public=False, doc="scipy.stats.multivariate_normal.entropy.",
-)  # fmt: skip
 declare(
     SCIPY,
     **{
@@ -163,28 +162,50 @@ def _scipy_dirichlet(x: Any, alpha: Any) -> Any:
     return _dirichlet(x if len(x.shape) < 2 else swapaxes(x, axis1=0, axis2=-1), alpha)
 
 
-def _dirichlet_entropy(alpha: Any) -> Any:
-    whole, n = sum_(alpha, axis=-1), alpha.shape[-1]
-    return sum_(lgamma(alpha), axis=-1) - lgamma(whole) - (n - whole) * digamma(whole) - sum_((alpha - 1) * digamma(alpha), axis=-1)
-
-
-def _dirichlets(a: Any, b: Any) -> Any:
-    whole = sum_(a, axis=-1)
-    shares = sum_((a - b) * (digamma(a) - expand_dims(digamma(whole), axis=-1)), axis=-1)
-    return lgamma(whole) - sum_(lgamma(a), axis=-1) - lgamma(sum_(b, axis=-1)) + sum_(lgamma(b), axis=-1) + shares
-
-
 composite("dirichlet_log_prob", "x concentration", _dirichlet, public=False, doc="log_prob of torch.distributions.Dirichlet.")
-composite("dirichlet_entropy", "concentration", _dirichlet_entropy, public=False, doc="entropy of torch.distributions.Dirichlet.")
-composite(
-    "dirichlet_mean", "concentration", lambda a: a / sum_(a, axis=-1, keepdims=True), public=False,
-    doc="mean of torch.distributions.Dirichlet.",
-)  # fmt: skip
-composite("kl_dirichlet", "concentration other_concentration", _dirichlets, public=False,
-    doc="kl_divergence of two Dirichlet distributions.")
+
+
+@function(public=False)
+def dirichlet_entropy(concentration: Any) -> Any:
+    """entropy of torch.distributions.Dirichlet."""
+    whole, n = sum_(concentration, axis=-1), concentration.shape[-1]
+    return (
+        sum_(lgamma(concentration), axis=-1)
+        - lgamma(whole)
+        - (n - whole) * digamma(whole)
+        - sum_((concentration - 1) * digamma(concentration), axis=-1)
+    )
+
+
+@function(public=False)
+def dirichlet_mean(concentration: Any) -> Any:
+    """mean of torch.distributions.Dirichlet."""
+    return concentration / sum_(concentration, axis=-1, keepdims=True)
+
+
+@function(public=False)
+def kl_dirichlet(concentration: Any, other_concentration: Any) -> Any:
+    """kl_divergence of two Dirichlet distributions."""
+    whole = sum_(concentration, axis=-1)
+    shares = sum_((concentration - other_concentration) * (digamma(concentration) - expand_dims(digamma(whole), axis=-1)), axis=-1)
+    return (
+        lgamma(whole)
+        - sum_(lgamma(concentration), axis=-1)
+        - lgamma(sum_(other_concentration, axis=-1))
+        + sum_(lgamma(other_concentration), axis=-1)
+        + shares
+    )
+
+
 composite("scipy_dirichlet_logpdf", "x alpha", _scipy_dirichlet, public=False, doc="scipy.stats.dirichlet.logpdf.")
-composite("scipy_dirichlet_pdf", "x alpha", lambda x, alpha: exp(_scipy_dirichlet(x, alpha)), public=False,
-    doc="scipy.stats.dirichlet.pdf.")
+
+
+@function(public=False)
+def scipy_dirichlet_pdf(x: Any, alpha: Any) -> Any:
+    """scipy.stats.dirichlet.pdf."""
+    return exp(_scipy_dirichlet(x, alpha))
+
+
 declare(
     TORCH,
     **{
@@ -209,10 +230,14 @@ def _scipy_multinomial(x: Any, n: Any, p: Any) -> Any:
 composite(
     "multinomial_logpmf", "x n p", _scipy_multinomial, public=False, indices=frozenset({"x"}), doc="scipy.stats.multinomial.logpmf.",
 )  # fmt: skip
-composite(
-    "multinomial_pmf", "x n p", lambda x, n, p: exp(_scipy_multinomial(x, n, p)), public=False, indices=frozenset({"x"}),
-    doc="scipy.stats.multinomial.pmf.",
-)  # fmt: skip
+
+
+@function(public=False, indices=frozenset({"x"}))
+def multinomial_pmf(x: Any, n: Any, p: Any) -> Any:
+    """scipy.stats.multinomial.pmf."""
+    return exp(_scipy_multinomial(x, n, p))
+
+
 declare(SCIPY, **{f"multinomial.{name}": signature(f"multinomial_{name}", "x, n, p") for name in ("pmf", "logpmf")})
 declare_class(SCIPY, "multinomial", "n, p, -seed", {name: f"multinomial.{name}" for name in ("pmf", "logpmf")})
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.graph.nodes import Operand
 from gradcli.ops.calling.inputs import unmasked
+from gradcli.ops.operands import Operand
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.modes import device, state, warn_once
 

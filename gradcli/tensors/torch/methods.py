@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.graph.nodes import Operand
 from gradcli.ops.arrays.shapes import swapaxes, transpose
 from gradcli.ops.calling import meanings
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.elementwise.arithmetic import abs_
+from gradcli.ops.operands import Operand
 from gradcli.ops.pytorch import unbroadcastable
 from gradcli.ops.registry import public_names, registry
 from gradcli.ops.spec import Op

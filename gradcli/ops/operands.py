@@ -1,0 +1,86 @@
+"""Values whose operators are operations, so that rules and definitions read as mathematics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.ops.constants import Constant
+from gradcli.ops.elementwise import arithmetic, exponential
+from gradcli.ops.linalg import products
+from gradcli.ops.spec import Carrier, Op
+
+
+class Operand(Carrier):
+    """Operators of a value that rules compute with: each applies the registered operation."""
+
+    __slots__ = ()
+
+    def __add__(self, other: Any) -> Any:
+        return self.apply_op(arithmetic.add, (self, other), {})
+
+    def __radd__(self, other: Any) -> Any:
+        return self.apply_op(arithmetic.add, (other, self), {})
+
+    def __sub__(self, other: Any) -> Any:
+        return self.apply_op(arithmetic.sub, (self, other), {})
+
+    def __rsub__(self, other: Any) -> Any:
+        return self.apply_op(arithmetic.sub, (other, self), {})
+
+    def __mul__(self, other: Any) -> Any:
+        return self.apply_op(arithmetic.mul, (self, other), {})
+
+    def __rmul__(self, other: Any) -> Any:
+        return self.apply_op(arithmetic.mul, (other, self), {})
+
+    def __truediv__(self, other: Any) -> Any:
+        return self.apply_op(arithmetic.div, (self, other), {})
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return self.apply_op(arithmetic.div, (other, self), {})
+
+    def __pow__(self, other: Any) -> Any:
+        return self.apply_op(exponential.pow_, (self, other), {})
+
+    def __rpow__(self, other: Any) -> Any:
+        return self.apply_op(exponential.pow_, (other, self), {})
+
+    def __matmul__(self, other: Any) -> Any:
+        return self.apply_op(products.matmul, (self, other), {})
+
+    def __neg__(self) -> Any:
+        return self.apply_op(arithmetic.neg, (self,), {})
+
+
+class Opened(Operand):
+    """An array of numbers of a domain, with which the definition of a function computes.
+
+    m  the domain (`Algebra`): applies operations to arrays of its numbers
+    """
+
+    __slots__ = ("array", "m")
+    __array_ufunc__ = None  # NumPy's scalars and arrays leave mixed operators to the carrier
+
+    def __init__(self, m: Any, array: Any) -> None:
+        self.m, self.array = m, np.asarray(array)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.array.shape
+
+    def apply_op(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
+        found = self.m.apply(op, static, list(map(self._entries, operands)))
+        return tuple(Opened(self.m, part) for part in found) if isinstance(found, tuple) else Opened(self.m, found)
+
+    def _entries(self, operand: Any) -> Any:
+        if operand is None:
+            return None
+        if isinstance(operand, Opened):
+            return operand.array
+        if isinstance(operand, Constant):
+            return np.asarray(operand.reference(self.m.m), dtype=object)
+        array = np.asarray(operand)
+        return self.m.map(lambda x: self.m.m.mpf(float(x)), array) if array.dtype.kind == "f" else array.astype(object)
