@@ -57,19 +57,18 @@ def _pulled(node: Expr, op: Op, adjoint: Any, out: Any, operands: list[Any], wan
     match op.extended:
         case None if not op.elementwise and op.outputs == 1:
             back = _movement(op, operands, static)[1]
-            moves: Pull = lambda part, *_: back(part)  # noqa: E731
-            return _linear(moves, adjoint, out, operands, moves)
-        case Linear() as rule:
-            moves: Pull = lambda part, _, operands: rule.pull(part, *operands, **static)  # noqa: E731
-            return _linear(moves, adjoint, out, operands, moves)
-        case Mixed() as rule:
-            return _linear(lambda part, _, operands: (rule.pull(*operands, part, **static),), adjoint, out, operands)
+            return _linear(lambda part, *_: back(part), adjoint, out, operands, lambda part, *_: back(part))
+        case Linear(pull=pull):
+            through = partial(_applied, lambda part, _, *operands, **static: pull(part, *operands, **static), static)
+            return _linear(through, adjoint, out, operands, through)
+        case Mixed(pull=pull):
+            return _linear(lambda part, _, operands: (pull(*operands, part, **static),), adjoint, out, operands)
         case Whole() as rule:
             _, pull, flows = rule.formulas
             if isinstance(adjoint, dict):
                 adjoint = tuple(zip(*(adjoint.get(i, (np.zeros_like(part),) * 3) for i, part in enumerate(out)), strict=True))
-            through = None if flows is None else partial(_applied, flows, static)
-            return _linear(partial(_applied, pull, static), adjoint, out, operands, through)
+            reached = None if flows is None else partial(_applied, flows, static)
+            return _linear(partial(_applied, pull, static), adjoint, out, operands, reached)
         case Reduced() as rule:
             x, axes, _ = reduced = along(node, operands)
             _, slope = rule.slopes(*reduced)
