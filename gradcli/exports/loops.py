@@ -146,7 +146,7 @@ def moves(node: Expr) -> tuple[np.ndarray, bool] | None:
     assert op is not None
     if op.outputs != 1 or len(node.operands) != 1:
         return None
-    if op.moves:
+    if op.facts.moves:
         places = sources(op, [node.operand.shape], node.static).ravel() - 1
         return None if -1 in places else (places, False)
     if "index" in node.static and "shape" in node.static and op.facts.linear:

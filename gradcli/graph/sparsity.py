@@ -371,7 +371,7 @@ class Dependence(Domain[Any]):
 
     def _moved(self, node: Expr, op: Op, operands: Sequence[Any]) -> Any:
         """Each entry of a result is one of an operand's, or nothing."""
-        if not op.moves:
+        if not op.facts.moves:
             return None
         shapes = [o.shape for o in node.operands if o is not None]
         numbers = [np.zeros(shape, int) if x is None else x for x, shape in zip(operands, shapes, strict=True)]

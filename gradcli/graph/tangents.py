@@ -167,8 +167,7 @@ def _asked(node: Expr) -> Sequence[Expr]:
         return operands[:1]
     if role in ("product", "chain", "sum", "difference", "negation"):
         return operands
-    moves = op.facts.linear and not op.elementwise and op.outputs == 1 and not op.indices
-    return operands if moves and (not op.accuracy.ulps or op.rewriting.adds == "entries") else ()
+    return operands if op.facts.moves or op.rewriting.adds == "entries" else ()
 
 
 def _nonzero(node: Expr) -> Any:

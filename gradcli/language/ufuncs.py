@@ -15,6 +15,7 @@ from gradcli.language.scope import Builder, Routine
 from gradcli.ops import registry
 from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.shapes import getitem, reshape, stack
+from gradcli.ops.axes import folds
 from gradcli.ops.calling.meanings import lookup
 from gradcli.ops.calling.prefixes import JAX, NUMPY
 from gradcli.ops.elementwise import arithmetic
@@ -38,8 +39,8 @@ def _ufunc(function: Function) -> np.ufunc | None:
 def _reduction(function: Function) -> str | None:
     """The name of the reduction that puts entries together by a function."""
     found = lookup(function.name, function.library)
-    folds = registry.named(found.target).name if found is not None else ""
-    return next((record.name for record in registry.registry().values() if record.facts.folds == folds), None)
+    joins = registry.named(found.target).name if found is not None else ""
+    return next((record.name for record in registry.registry().values() if joins and folds(record) == joins), None)
 
 
 def method(function: Function, name: str) -> Routine:

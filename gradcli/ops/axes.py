@@ -11,8 +11,8 @@ chosen    the entries at an index, and ``added`` the way back: zeros with entrie
 picked    the entries at whole numbers along an axis, and ``put`` the way back
 
 Each ``m`` is a reading: loops (`gradcli.plans.index_form`), chunks (cutting.py), sets of entries (`gradcli.graph.sparsity`), and whole
-arrays, whose steps are transposed one by one (`Arrays`). What a reading cannot say raises `NoLoop`. An operation each entry of whose
-result is an operand's, or zero, needs no declaration (`Op.moves`): its forward pass shows on numbers in the entries' places where they go.
+arrays, whose steps are transposed one by one (`Arrays`). What a reading cannot say raises `NoLoop`. An operation needs no declaration
+each entry of whose result is an operand's, or zero (`Facts.moves`): its forward pass, on the numbers of entries, shows where they go.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradcli.ops.extended import LONG_DOUBLE
-from gradcli.ops.facts import Function
 from gradcli.ops.fixed import Fixed
 from gradcli.ops.writing import Shape, axes_of
 
@@ -62,13 +61,18 @@ SMALLEST = Fold("minimum", np.minimum, "__builtin_inf()", "g_minimum({0}, {1})",
 # -- Declarations of records -----------------------------------------------------------------------
 
 
-def along(fold: Fold) -> Function:
-    """Return the declaration of a reduction."""
+class Reduction(Fixed):
+    """The declaration of an operation that puts all entries along axes together."""
 
-    def axes(m: Any, x: Any, axis: Any, keepdims: bool) -> Any:
-        return m.folded(x, fold, axis, keepdims)
+    fold: Fold
 
-    return axes
+    def __call__(self, m: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+        return m.folded(x, self.fold, axis, keepdims)
+
+
+def folds(op: Op) -> str:
+    """The name of the operation of two entries by which a reduction puts them together; empty for other operations."""
+    return op.loops.axes.fold.name if isinstance(op.loops.axes, Reduction) else ""
 
 
 def summed_to(m: Any, x: Any, shape: Shape) -> Any:
@@ -83,10 +87,6 @@ def reshaped(m: Any, x: Any, shape: Sequence[int]) -> Any:
     return m.reshaped(x, tuple(math.prod(x.shape) // known if n == -1 else n for n in shape))
 
 
-def repeated(m: Any, x: Any, shape: Shape) -> Any:
-    return m.repeated(x, shape)
-
-
 def transposed(m: Any, x: Any, axes: Sequence[int] | None) -> Any:
     ndim = len(x.shape)
     return m.arranged(x, range(ndim)[::-1] if axes is None else [a % ndim for a in axes])
@@ -97,22 +97,6 @@ def exchanged(m: Any, x: Any, axis1: int, axis2: int) -> Any:
     if order:
         order[axis1], order[axis2] = order[axis2], order[axis1]
     return m.arranged(x, order)
-
-
-def indexed(m: Any, x: Any, index: tuple[Any, ...]) -> Any:
-    return m.chosen(x, index)
-
-
-def unindexed(m: Any, x: Any, index: tuple[Any, ...], shape: Shape) -> Any:
-    return m.added(x, index, shape)
-
-
-def picked(m: Any, x: Any, index: Any, axis: int) -> Any:
-    return m.picked(x, index, axis)
-
-
-def put(m: Any, x: Any, index: Any, axis: int, shape: Shape) -> Any:
-    return m.put(x, index, axis, shape)
 
 
 def matrix_product(m: Any, x: Any, y: Any) -> Any:
@@ -133,12 +117,6 @@ def dot(m: Any, x: Any, y: Any) -> Any:
     if len(y.shape) > 2:
         raise NoLoop
     return matrix_product(m, x, y)
-
-
-def table_of_products(m: Any, x: Any, y: Any) -> Any:
-    if len(x.shape) != 1 or len(y.shape) != 1:
-        raise NoLoop
-    return m.product(m.arranged(x, [0, None]), m.arranged(y, [None, 0]))
 
 
 # -- Whole arrays, and the way back ----------------------------------------------------------------
@@ -269,7 +247,7 @@ def moved(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> tuple[A
         m = Arrays()
         value = op.loops.axes(m, *operands, **static)
         return value, lambda cotangent: [m.back(cotangent), *[None] * (len(operands) - 1)]
-    if not op.moves:
+    if not op.facts.moves:
         raise NoLoop
     places = sources(op, [np.shape(x) for x in operands], static)
     ends = np.cumsum([np.size(x) for x in operands])

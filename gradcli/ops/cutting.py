@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from numpy import broadcast_shapes, ndarray
 
 from gradcli.ops.axes import Fold, NoLoop
-from gradcli.ops.fixed import Fixed
 from gradcli.ops.writing import Shape, axes_of
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ class Uncut(Exception):
     """Why an operation cannot be done chunk by chunk."""
 
 
-class Found(Fixed):
+class Found(NamedTuple):
     """What a rule finds.
 
     axis   of the result, along which it is cut; None if all chunks come together in it
@@ -37,12 +36,6 @@ class Found(Fixed):
 
     axis: int | None = None
     fold: str = ""
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Found) and (self.axis, self.fold) == (other.axis, other.fold)
-
-    def __hash__(self) -> int:
-        return hash((self.axis, self.fold))
 
 
 def layout(op: Op, out: Shape, shapes: Sequence[Shape | None], cuts: Cuts, static: Mapping[str, Any]) -> Found:
@@ -138,7 +131,8 @@ class Chunks:
 
     def chosen(self, x: Cut, index: Sequence[Any]) -> Cut:
         """A subscript that leaves the axis whole."""
-        place = _places(index, len(x.shape))[_only([x.axis])]
+        assert x.axis is not None
+        place = _places(index, len(x.shape))[x.axis]
         if place is None:
             raise Uncut(_PICKED)
         return Cut(self.out, place)

@@ -53,6 +53,7 @@ class Facts(Fixed):
 
     linear     whether the result is linear in each operand
     signed     operands whose zeros count by their sign: 0.0 and -0.0 give different results
+    moves      whether each entry of the result is one of the operands', or zero, and values do not decide which: it is linear and exact
     integral   whether whole numbers as operands give whole numbers: of powers, where the exponent is not negative
     algebraic  whether algebraic numbers give algebraic numbers, where rational constants stand for ``exponents``; what is integral does
     exponents  operands that are exponents
@@ -74,6 +75,7 @@ class Facts(Fixed):
     linear: bool = False
     signed: frozenset[str] = frozenset()
     integral: bool = False
+    moves: bool = False
     algebraic: bool = False
     exponents: frozenset[str] = frozenset()
     inverse: bool = False
@@ -99,7 +101,6 @@ class Rewriting(Fixed):
     unchanged   whether the result is the operand, but for repeated entries
     repeats     whether entries are repeated along axes
     reshapes    whether the result has the operand's entries, in their order, in another shape
-    on_objects  whether ``forward`` does with arrays of objects, by their + and *, what it does with floats
     simpler     ``simpler(out, *operands, **static)``: something simpler that equals the node ``out`` (up to broadcasting), on operands
                 that have been simplified: a node or a number, or None. It may compare nodes, and read what they are made of
     means       ``means(*operands, **static)``: the same made of other operations, in which formulas are compared: of tan, sin(x)/cos(x);
@@ -115,7 +116,6 @@ class Rewriting(Fixed):
     unchanged: bool = False
     repeats: bool = False
     reshapes: bool = False
-    on_objects: bool = False
     simpler: Function | None = None
     means: Function | None = None
     squared: Function | int | None = None

@@ -35,9 +35,6 @@ class Loops(Fixed):
 # text, in NumPy's words.
 
 
-LARGEST_INDEX = 10_000  # entries of an index that is written out
-
-
 def listed(shapes: Sequence[Any]) -> str:
     """As many operands as there are."""
     return ", ".join(f"{{{place}}}" for place in range(len(shapes)))

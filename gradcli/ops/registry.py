@@ -135,7 +135,7 @@ def function(name: str = "", scalars: str = "", vjp: Function | None = None, **r
         }
         operands = names or (rest,) * bool(rest)
         if vjp is not None:
-            parts = {} if "axes" in record else {"parts": body}
+            parts = {} if "axes" in record or record.get("outputs", 1) > 1 else {"parts": body}
             return register(
                 Op(called, operands, reference=partial(_opened, body), kind="structural", vjp=vjp, **fields, **grouped({**parts, **record}))
             )
@@ -182,6 +182,8 @@ def elementwise(
 
 def structural(name: str, operands: str, forward: Function, reference: Function, *, doc: str, **record: Any) -> Op:
     """Register any other operation, with its VJP."""
+    if record.get("moves"):
+        record = {"linear": True, "integral": record.get("result") == "same", "ulps": 0, **record}
     variadic = operands.startswith("*")
     op: Op = register(
         Op(name, tuple(operands.lstrip("*").split()), forward, reference, "structural", doc, variadic=variadic, **grouped(record))

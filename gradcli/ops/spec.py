@@ -168,11 +168,6 @@ class Op:
         return self.cost is not _COST or self.facts.work is not None or self.core_dims is not None
 
     @cached_property
-    def moves(self) -> bool:
-        """Return whether each entry of the result is one of the operands', or zero, and values do not decide which."""
-        return not self.elementwise and self.facts.linear and self.accuracy.ulps == 0
-
-    @cached_property
     def elementwise(self) -> bool:
         return self.kind != "structural"
 

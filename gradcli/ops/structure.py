@@ -24,8 +24,7 @@ def _same(x: Any, **_: Any) -> Any:
 
 alias = structural(
     "alias", "x", _same, witness("moving.same"), vjp=lambda wanted, cotangent, out, x, name, serial: (cotangent,),
-    shape=lambda old, name, serial: old, static={"name": "", "serial": 0}, linear=True, integral=True, result="same", public=False,
-    ulps=0,
+    shape=lambda old, name, serial: old, static={"name": "", "serial": 0}, moves=True, result="same", public=False,
     doc="x under a name and an identity of its own, so that something can be differentiated with respect to it.", unchanged=True,
     transparent=True, simpler=lambda out, x, name, serial: x,
 )  # fmt: skip
@@ -33,7 +32,7 @@ detach: Op = structural(
     "detach", "x", _same, witness("moving.same"), vjp=lambda wanted, cotangent, out, x: (None,), shape=lambda old: old, result="same",
     integral=True, ulps=0, extended=Linear(lambda cotangent, x: (None,)), aliases=("stop_gradient", "lax.stop_gradient"),
     doc="x as a constant: no gradient flows through it.", unchanged=True, simpler=lambda out, x: out, examples=("x*detach(x)",),
-    shares="alias", batched=lambda lead, x: detach(x),
+    shares="alias",
 )  # fmt: skip
 output = structural(
     "output", "x", lambda x, place: x[place], lambda m, x, place: x[place],
@@ -44,7 +43,7 @@ output = structural(
 )  # fmt: skip
 derivative = structural(
     "derivative", "x", lambda x, of: x, witness("moving.same"), vjp=lambda wanted, cotangent, out, x, of: (cotangent,),
-    shape=lambda old, of: old, static={"of": None}, linear=True, public=False, ulps=0,
+    shape=lambda old, of: old, static={"of": None}, moves=True, public=False,
     unchanged=True, transparent=True, simpler=lambda out, x, of: x,
     doc="A derivative that the engine's rules have expanded, together with its definition.",
 )  # fmt: skip
@@ -74,9 +73,8 @@ def _clone(x: Any) -> Any:
 
 
 clone: Op = structural(
-    "clone", "x", _clone, witness("moving.same"), vjp=lambda wanted, cotangent, out, x: (cotangent,), shape=lambda old: old, linear=True,
-    result="same", public=False, ulps=0, unchanged=True, doc="A copy of x.",
-    batched=lambda lead, x: clone(x),
+    "clone", "x", _clone, witness("moving.same"), vjp=lambda wanted, cotangent, out, x: (cotangent,), shape=lambda old: old, moves=True,
+    result="same", public=False, unchanged=True, doc="A copy of x.",
 )  # fmt: skip
 
 
@@ -102,8 +100,8 @@ def _overwrite_on_batch(lead: Any, base: Any, new: Any, index: Any) -> Any:
 
 overwrite: Op = structural(
     "overwrite", "base new", _overwrite, witness("moving.overwrite"),
-    vjp=_overwrite_vjp, shape=lambda base, new, index: base, static={"index": ()}, linear=True,
-    public=False, ulps=0, backward="IndexPut", batched=_overwrite_on_batch,
+    vjp=_overwrite_vjp, shape=lambda base, new, index: base, static={"index": ()}, moves=True,
+    public=False, backward="IndexPut", batched=_overwrite_on_batch,
     doc="The base with new entries at an index.",
 )  # fmt: skip
 

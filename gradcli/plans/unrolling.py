@@ -60,7 +60,7 @@ def _is_worth_it(nodes: Sequence[Expr], roots: Sequence[Expr]) -> bool:
     calls = work = 0
     for node in nodes:
         op = node.op
-        if op is not None and not (op.text.in_python or op.rewriting.on_objects):
+        if op is not None and not (op.text.in_python or takes_objects(op)):
             return False
         size = math.prod(node.shape)
         if not 0 < size <= (_MOST if op is None or _work(node) or op.text.in_python else _MOST_MOVED):
@@ -70,6 +70,11 @@ def _is_worth_it(nodes: Sequence[Expr], roots: Sequence[Expr]) -> bool:
             work += size * _work(node)
     stored = sum(math.prod(root.shape) for root in roots if root.shape)
     return 0 < work + _STORE * stored <= _CALL * calls and work + len(nodes) <= _LONGEST
+
+
+def takes_objects(op: Op) -> bool:
+    """Return whether the forward pass does with arrays of objects, by their + and *, what it does with floats."""
+    return bool((op.facts.moves and op.result == "same") or op.rewriting.adds or op in (shapes.scatter_add, products.outer))
 
 
 def _work(node: Expr) -> int:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ShapeError
-from gradcli.ops import axes
 from gradcli.ops.elementwise.logic import equal, isnan, logical_and, logical_or, where
 from gradcli.ops.extended import Whole
 from gradcli.ops.facts import Kink
@@ -42,7 +41,7 @@ take_along: Op = structural(
     "take_along", "x index", _take_along, witness("moving.take_along"),
     vjp=lambda wanted, cotangent, out, x, index, axis: (add_along(cotangent, index, axis=axis, shape=x.shape), None),
     shape=_take_along_shape, static={"axis": -1}, indices=frozenset({"index"}), saves=("index",), result="same", ulps=0, carries=taken,
-    backward="Gather", axes=axes.picked,
+    backward="Gather", axes=lambda m, x, index, axis: m.picked(x, index, axis),
     doc="The entries at indices along an axis, an index for each entry of the result: out[i, j] = x[index[i, j], j].",
     numpy=lambda shapes, axis: f"np.take_along_axis({{0}}, {{1}}, {axis})" if fits_along(shapes, axis) else "",
     torch=lambda shapes, axis: f"torch.take_along_dim({{0}}, {{1:atom}} % {shapes[0][axis]}, {axis})" if fits_along(shapes, axis) else "",
@@ -61,7 +60,8 @@ add_along: Op = structural(
     vjp=lambda wanted, cotangent, out, x, index, axis, shape: (take_along(cotangent, index, axis=axis), None),
     shape=lambda x, index, axis, shape: shape, static={"axis": -1, "shape": ()}, indices=frozenset({"index"}), saves=("index",),
     public=False, ulps=4, rounding="terms", carries=added,
-    axes=axes.put, doc="Zeros with x added at indices along an axis: the transpose of take_along.",
+    axes=lambda m, x, index, axis, shape: m.put(x, index, axis, shape),
+    doc="Zeros with x added at indices along an axis: the transpose of take_along.",
     numpy=lambda shapes, axis, shape: f"_add_along({{0}}, {{1}}, {axis}, {shape!r})",
 )  # fmt: skip
 

@@ -55,10 +55,9 @@ def _concatenate_vjp(wanted: Sequence[bool], cotangent: Any, out: Any, *arrays: 
 
 concatenate = structural(
     "concatenate", "*arrays", _concatenate, witness("moving.concatenate"), vjp=_concatenate_vjp,
-    shape=_concatenate_shape, static={"axis": 0}, linear=True, result="same", aliases=("cat", "concat"), ulps=0,
-    integral=True,
+    shape=_concatenate_shape, static={"axis": 0}, moves=True, result="same", aliases=("cat", "concat"),
     doc="Arrays joined along an axis.", examples=("concatenate([x, y])",), backward="Cat",
-    on_objects=True, across=cutting.turned,
+    across=cutting.turned,
     numpy=lambda shapes, axis: f"np.concatenate([{listed(shapes)}], {axis})",
 )  # fmt: skip
 

@@ -288,8 +288,8 @@ def _back(shift: Any) -> Any:
 
 
 roll: Op = structural(
-    "roll", "x", _roll, witness("moving.roll"), shape=_roll_shape, static={"shift": REQUIRED, "axis": None}, linear=True,
-    result="same", ulps=0, vjp=lambda wanted, cotangent, out, x, shift, axis: (roll(cotangent, shift=_back(shift), axis=axis),),
+    "roll", "x", _roll, witness("moving.roll"), shape=_roll_shape, static={"shift": REQUIRED, "axis": None}, moves=True,
+    result="same", vjp=lambda wanted, cotangent, out, x, shift, axis: (roll(cotangent, shift=_back(shift), axis=axis),),
     doc="The entries moved along axes (in order, if there is no axis), those beyond the end to the start.",
     examples=("roll(x, 1)",), across=cutting.moved,
     numpy=lambda shapes, shift, axis: f"np.roll({{0}}, {shift!r}, {axis!r})",
@@ -344,7 +344,7 @@ def _triangle(name: str, forward: Function, keep: str, backward: str) -> Op:
 
     op: Op = structural(
         name, "x", checked, witness(f"moving.{name}"), vjp=lambda wanted, cotangent, out, x, k: (op(cotangent, k=k),),
-        shape=shape, static={"k": 0}, linear=True, result="same", ulps=0,
+        shape=shape, static={"k": 0}, moves=True, result="same",
         batched=lambda lead, x, k: op(x, k=k) if len(x.shape) > len(lead) + 1 else None,
         doc=f"The entries on and {keep} the k-th diagonal of matrices, zeros elsewhere.", examples=(f"{name}(x)",),
         numpy=lambda shapes, k: f"np.{name}({{0}}, {k})", torch=lambda shapes, k: f"torch.{name}({{0}}, {k})" if len(shapes[0]) > 1 else "",

@@ -131,10 +131,10 @@ def _reshape_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, shape: Any) -> t
 
 
 reshape: Op = structural(
-    "reshape", "x", _reshape, witness("moving.reshape"), vjp=_reshape_vjp, shape=_reshape_shape, static={"shape": -1}, linear=True,
-    integral=True, result="same", doc="The same entries in another shape; one extent may be -1.",
-    examples=("reshape(x, (2, -1))",), ulps=0, backward="View", shares="view",
-    written="reshape({x}, {shape})", reshapes=True, on_objects=True, simpler=same_shape,
+    "reshape", "x", _reshape, witness("moving.reshape"), vjp=_reshape_vjp, shape=_reshape_shape, static={"shape": -1}, moves=True,
+    result="same", doc="The same entries in another shape; one extent may be -1.",
+    examples=("reshape(x, (2, -1))",), backward="View", shares="view",
+    written="reshape({x}, {shape})", reshapes=True, simpler=same_shape,
     axes=axes.reshaped, across=cutting.regrouped, batched=lambda lead, x, shape: reshape(x, shape=(*lead, *shape)),
     numpy=lambda shapes, shape: f"np.reshape({{0}}, {shape!r})",
 )
@@ -167,9 +167,9 @@ def _broadcast_on_batch(lead: Shape, x: Any, shape: Shape) -> Any:
 broadcast_to: Op = structural(
     "broadcast_to", "x", _broadcast, witness("moving.broadcast_to"),
     vjp=lambda wanted, cotangent, out, x, shape: (sum_to(cotangent, shape=x.shape),),
-    shape=_broadcast_shape, static={"shape": ()}, linear=True, result="same", ulps=0,
-    integral=True, written="broadcast_to({x}, {shape})", unchanged=True, repeats=True, on_objects=True,
-    axes=axes.repeated,
+    shape=_broadcast_shape, static={"shape": ()}, moves=True, result="same",
+    written="broadcast_to({x}, {shape})", unchanged=True, repeats=True,
+    axes=lambda m, x, shape: m.repeated(x, shape),
     simpler=same_shape, batched=_broadcast_on_batch, backward="Expand", shares="view",
     doc="The entries repeated along new or one-entry axes.", examples=("broadcast_to(x, (3, 2))",),
     numpy=lambda shapes, shape: f"np.broadcast_to({{0}}, {shape!r})",
@@ -199,7 +199,7 @@ sum_to: Op = structural(
     shape=_sum_to_shape, static={"shape": ()}, linear=True, rounding="terms", ulps=4,
     integral=True, doc="The sum over the axes along which broadcasting would have repeated an array of the given shape.",
     batched=_sum_to_on_batch,
-    written="sum_to_size({x}, {shape})", algebra="total", adds="entries", on_objects=True,
+    written="sum_to_size({x}, {shape})", algebra="total", adds="entries",
     axes=axes.summed_to,
     numpy=lambda shapes, shape: summed_text(shapes[0], shape),
 )  # fmt: skip
@@ -221,10 +221,10 @@ def _transpose_on_batch(lead: Shape, x: Any, axes: Any) -> Any:
 
 transpose: Op = structural(
     "transpose", "x", _transpose, witness("moving.transpose"), vjp=_transpose_vjp, shape=shape_by_example(_transpose),
-    static={"axes": None}, linear=True, integral=True, result="same",
-    doc="The axes reversed, or in the given order.", examples=("x.T",), ulps=0, backward="Permute", shares="view",
+    static={"axes": None}, moves=True, result="same",
+    doc="The axes reversed, or in the given order.", examples=("x.T",), backward="Permute", shares="view",
     written={(None,): "{x:base}.T", ...: "transpose({x}, {axes})"}, latex={(None,): Form(r"{x:atom}^{{\mathsf T}}", POWER)},
-    on_objects=True, simpler=_simpler_transpose, axes=axes.transposed, batched=_transpose_on_batch,
+    simpler=_simpler_transpose, axes=axes.transposed, batched=_transpose_on_batch,
     numpy=lambda shapes, axes: f"np.transpose({{0}}, {order_text(shapes, axes)})",
     torch=lambda shapes, axes: f"torch.permute({{0}}, {order_text(shapes, axes)})",
 )  # fmt: skip
@@ -237,8 +237,8 @@ def _swap(x: Any, axis1: int, axis2: int) -> Any:
 swapaxes: Op = structural(
     "swapaxes", "x", _swap, witness("moving.swapaxes"),
     vjp=lambda wanted, cotangent, out, x, axis1, axis2: (swapaxes(cotangent, axis1=axis1, axis2=axis2),),
-    shape=shape_by_example(_swap), static={"axis1": 0, "axis2": 1}, linear=True, result="same", doc="Two axes exchanged.", ulps=0,
-    backward="Transpose", shares="view", written={(-1, -2): "{x:base}.mT", ...: "swapaxes({x}, {axis1}, {axis2})"}, on_objects=True,
+    shape=shape_by_example(_swap), static={"axis1": 0, "axis2": 1}, moves=True, result="same", doc="Two axes exchanged.",
+    backward="Transpose", shares="view", written={(-1, -2): "{x:base}.mT", ...: "swapaxes({x}, {axis1}, {axis2})"},
     simpler=_simpler_swap, axes=axes.exchanged,
     numpy=lambda shapes, axis1, axis2: f"np.swapaxes({{0}}, {axis1}, {axis2})",
 )  # fmt: skip
@@ -291,9 +291,9 @@ def _getitem_on_batch(lead: Shape, x: Any, index: Index) -> Any:
 
 getitem: Op = structural(
     "getitem", "x", _getitem, witness("moving.getitem"), vjp=_getitem_vjp, shape=_getitem_shape, static={"index": ()},
-    linear=True, integral=True, result="same", public=False, doc="x[index], as in NumPy.", ulps=0,
-    backward=pytorch.node_of_getitem, shares="view", written=indexed, latex=indexed_in_latex, on_objects=True, simpler=_simpler_getitem,
-    axes=axes.indexed, across=cutting.sliced, batched=_getitem_on_batch,
+    moves=True, result="same", public=False, doc="x[index], as in NumPy.",
+    backward=pytorch.node_of_getitem, shares="view", written=indexed, latex=indexed_in_latex, simpler=_simpler_getitem,
+    axes=lambda m, x, index: m.chosen(x, index), across=cutting.sliced, batched=_getitem_on_batch,
     numpy=lambda shapes, index: f"{{0:base}}[{subscript_text(index)}]",
     torch=lambda shapes, index: (
         f"_taken({{0}}, numpy.s_[{subscript_text(index)}])" if runs_backwards(index) else f"{{0:base}}[{subscript_text(index)}]"
@@ -320,8 +320,8 @@ scatter_add: Op = structural(
     "scatter_add", "x", _scatter_add, witness("moving.scatter_add"),
     vjp=lambda wanted, cotangent, out, x, index, shape: (getitem(cotangent, index=index),),
     shape=lambda old, index, shape: shape, static={"index": (), "shape": ()}, linear=True, public=False, ulps=1, rounding="terms",
-    doc="An array of zeros into which x is added at an index: the transpose of indexing.", on_objects=True, simpler=_simpler_scatter,
-    axes=axes.unindexed, across=cutting.unsliced, batched=_scatter_on_batch,
+    doc="An array of zeros into which x is added at an index: the transpose of indexing.", simpler=_simpler_scatter,
+    axes=lambda m, x, index, shape: m.added(x, index, shape), across=cutting.unsliced, batched=_scatter_on_batch,
     numpy=lambda shapes, index, shape: f"_scatter_add({{0}}, np.s_[{subscript_text(index)}], {shape!r})",
     torch=lambda shapes, index, shape: f"_scatter_add({{0}}, numpy.s_[{subscript_text(index)}], {shape!r})",
 )  # fmt: skip
@@ -344,10 +344,10 @@ def _stack_shape(*shapes: Shape, axis: int) -> Shape:
 
 
 stack = structural(
-    "stack", "*arrays", _stack, witness("moving.stack"), vjp=_stack_vjp, shape=_stack_shape, static={"axis": 0}, linear=True,
-    integral=True, result="same",
+    "stack", "*arrays", _stack, witness("moving.stack"), vjp=_stack_vjp, shape=_stack_shape, static={"axis": 0}, moves=True,
+    result="same",
     doc="Arrays of one shape joined along a new axis; [x, y] is stack([x, y]).",
-    written={(0,): "[{arrays}]"}, on_objects=True, examples=("stack([x, y], axis=1)",), ulps=0,
+    written={(0,): "[{arrays}]"}, examples=("stack([x, y], axis=1)",),
     cut=cutting.stacked,
     numpy=lambda shapes, axis: f"np.stack([{listed(shapes)}], {axis})",
 )  # fmt: skip
@@ -364,7 +364,7 @@ def _flip_shape(old: Shape, axis: Any) -> Shape:
 
 flip: Op = structural(
     "flip", "x", _flip, witness("moving.flip"), vjp=lambda wanted, cotangent, out, x, axis: (flip(cotangent, axis=axis),),
-    shape=_flip_shape, static={"axis": None}, linear=True, result="same", ulps=0, on_objects=True,
+    shape=_flip_shape, static={"axis": None}, moves=True, result="same",
     doc="The entries in reverse order along axes.", across=cutting.turned,
     numpy=lambda shapes, axis: f"np.flip({{0}}, {axes_of(axis, len(shapes[0]))!r})",
 )  # fmt: skip

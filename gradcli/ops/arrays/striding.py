@@ -91,8 +91,8 @@ def _as_strided_vjp(
 
 as_strided: Op = structural(
     "as_strided", "x", _as_strided, witness("moving.as_strided"), vjp=_as_strided_vjp,
-    shape=lambda old, size, stride, offset, source: size, static={"size": (), "stride": (), "offset": 0, "source": ()}, linear=True,
-    integral=True, result="same", public=False, ulps=0,
+    shape=lambda old, size, stride, offset, source: size, static={"size": (), "stride": (), "offset": 0, "source": ()}, moves=True,
+    result="same", public=False,
     doc="A region of the memory that x is laid out in.",
 )  # fmt: skip
 
@@ -108,7 +108,7 @@ def _scatter_vjp(
 as_strided_scatter: Op = structural(
     "as_strided_scatter", "base new", _scatter, witness("moving.as_strided_scatter"), vjp=_scatter_vjp,
     shape=lambda base, new, size, stride, offset, source: base, static={"size": (), "stride": (), "offset": 0, "source": ()},
-    linear=True, public=False, ulps=0,
+    moves=True, public=False,
     doc="The base with new entries in a region of the memory that it is laid out in.",
 )  # fmt: skip
 

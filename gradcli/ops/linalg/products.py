@@ -101,7 +101,7 @@ matmul: Op = structural(
     examples=("x @ w + b",), rounding="terms", ulps=8, integral=True, work=_products_added,
     workspace=_none, extended=Whole("products.MATMUL"), operator="matmul",
     backward=pytorch.node_of_matmul, one_dtype=True, infix="@",
-    latex=Form("{x:term} {y:power}", TERM), algebra="matrix product", adds="products", on_objects=True,
+    latex=Form("{x:term} {y:power}", TERM), algebra="matrix product", adds="products",
     carries=multilinear, axes=axes.matrix_product,
     numpy="({0:term} @ {1:power})",
 )  # fmt: skip
@@ -148,7 +148,7 @@ def _dot_on_batch(lead: Shape, x: Any, y: Any) -> Any:
 dot = structural(
     "dot", "x y", np.dot, witness("products.dot"), vjp=_dot_vjp, shape=_dot_shape, saves={"x": ("y",), "y": ("x",)}, adds="products",
     doc="NumPy's dot: the inner product of vectors, the matrix product, or a product with a number.", rounding="terms", ulps=8,
-    integral=True, work=_products_added, extended=Whole("products.DOT"), on_objects=True,
+    integral=True, work=_products_added, extended=Whole("products.DOT"),
     carries=multilinear, axes=axes.dot, batched=_dot_on_batch,
     numpy="np.dot({0}, {1})",
     torch=lambda shapes: "({0:term} @ {1:power})" if all(shapes) and len(shapes[1]) < 3 else "",
@@ -168,7 +168,7 @@ def _outer_on_batch(lead: Shape, x: Any, y: Any) -> Any:
 @function(
     vjp=_outer_vjp, forward=np.outer, saves={"x": ("y",), "y": ("x",)}, shape=lambda x, y: (int(np.prod(x)), int(np.prod(y))),
     aliases=("ger",), ulps=1, integral=True, extended=Whole("products.OUTER"), examples=("outer(x, y)",),
-    on_objects=True, carries=multilinear, axes=axes.table_of_products, batched=_outer_on_batch,
+    carries=multilinear, batched=_outer_on_batch,
     numpy="np.outer({0}, {1})", torch="torch.outer(torch.ravel({0}), torch.ravel({1}))",
 )  # fmt: skip
 def outer(x: Any, y: Any) -> Any:

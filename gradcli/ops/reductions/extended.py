@@ -55,7 +55,8 @@ def _mean_of(x: Any, axis: Any, keepdims: bool) -> Any:
 
 
 MEAN = Linear(lambda cotangent, x, axis, keepdims: (_spread(cotangent, x, axis) / LONG_DOUBLE(_count(x, axes_of(axis, x.ndim))),), _mean_of)
-MAX, MIN, MEDIAN, MEDIAN_OF_NUMBERS = map(_equal_to, (np.max, np.min, _lower_median, _lower_median_of_numbers))
+MAX, MIN = _equal_to(np.max), _equal_to(np.min)
+MEDIAN, MEDIAN_OF_NUMBERS = _equal_to(_lower_median), _equal_to(_lower_median_of_numbers)
 
 
 def _moments(x: Any, axes: Axes, static: Static) -> tuple[Any, Any, Any]:

@@ -205,7 +205,7 @@ def _sum_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
 sum_ = reduction(
     "sum", np.add.reduce, witness("reducing.sum_"), _sum_vjp, linear=True, integral=True,
     doc="The sum of the entries.", examples=("sum(x**2, axis=0)",), rounding="terms", ulps=4, algebra="total", adds="entries",
-    on_objects=True, axes=axes.along(axes.SUM),
+    axes=axes.Reduction(axes.SUM),
     wider=_wider("sum", "x where? initial?", begun("sum", _late("sum_"), 0.0, lambda x, y: x + y)),
     numpy=lambda shapes, axis, keepdims: reduced_text("np.sum", shapes, axis, keepdims),
 )
@@ -220,7 +220,7 @@ def _mean_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims
 
 
 @function(
-    vjp=_mean_vjp, forward=_mean, shape=reduced, linear=True, algebraic=True, extended=extended.MEAN, adds="entries", on_objects=True,
+    vjp=_mean_vjp, forward=_mean, shape=reduced, linear=True, algebraic=True, extended=extended.MEAN, adds="entries",
     examples=("mean(x, axis=1)",), rounding="terms", ulps=4, wider=_wider("mean", "x where?", average("mean", _late("sum_"))),
     refuses=pytorch.only_floats("mean"),
 )  # fmt: skip
@@ -282,7 +282,7 @@ prod = reduction(
     saves=("x",), doc="The product of the entries; its gradient is right with zeros among them.", ulps=8,
     carries=carried.product_of_entries, rounds=carried.product_rounds,
     compounds=True, integral=True, extended=extended.PROD,
-    axes=axes.along(axes.PRODUCT),
+    axes=axes.Reduction(axes.PRODUCT),
     wider=_wider("prod", "x where? initial?", begun("prod", _late("prod"), 1.0, lambda x, y: x * y)),
     numpy=lambda shapes, axis, keepdims: reduced_text("np.prod", shapes, axis, keepdims),
     torch=product_in_torch,
@@ -314,7 +314,7 @@ max_ = reduction(
     "max", _extreme(np.max), witness("reducing.max_"), equal_to_result_vjp, saves=("x", "out"), aliases=("amax",), ulps=0, integral=True,
     extended=extended.MAX, kinks=(Kink(lambda *_: False, "several largest entries", "shared evenly among them", SAME),),
     doc="The largest entry. max(x, y) of two values is the larger one, as in Python.", examples=("max(abs(x))",), sign=r"\max",
-    axes=axes.along(axes.LARGEST),
+    axes=axes.Reduction(axes.LARGEST),
     wider=_wider("max", "x where? initial?", extreme("max", _late("max_"), -math.inf, maximum)),
     between=(), among=entries,
     numpy=lambda shapes, axis, keepdims: reduced_text("np.amax", shapes, axis, keepdims),
@@ -323,7 +323,7 @@ min_ = reduction(
     "min", _extreme(np.min), witness("reducing.min_"), equal_to_result_vjp, saves=("x", "out"), aliases=("amin",), ulps=0, integral=True,
     extended=extended.MIN, kinks=(Kink(lambda *_: False, "several smallest entries", "shared evenly among them", SAME),),
     doc="The smallest entry. min(x, y) of two values is the smaller one, as in Python.", sign=r"\min",
-    axes=axes.along(axes.SMALLEST),
+    axes=axes.Reduction(axes.SMALLEST),
     wider=_wider("min", "x where? initial?", extreme("min", _late("min_"), math.inf, minimum)),
     between=(), among=entries,
     numpy=lambda shapes, axis, keepdims: reduced_text("np.amin", shapes, axis, keepdims),

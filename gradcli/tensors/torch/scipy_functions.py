@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import UnreadArgumentError
+from gradcli.ops.axes import folds
 from gradcli.ops.calling.meanings import is_part, qualified
 from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.registry import registry
@@ -285,8 +286,8 @@ def function_on_tensors(x: Tensor, function: Any, types: Any, arguments: tuple[A
 def _reduction(ufunc: str) -> str | None:
     """The operation that reduces by a ufunc, if there is one."""
     found = known(ufunc, NUMPY)
-    folds = None if found is None else found[0].name
-    return next((op.name for op in registry().values() if folds and op.facts.folds == folds), None)
+    joins = None if found is None else found[0].name
+    return next((op.name for op in registry().values() if joins and folds(op) == joins), None)
 
 
 def ufunc_on_tensors(x: Tensor, ufunc: Any, how: str, *inputs: Any, **keywords: Any) -> Any:
