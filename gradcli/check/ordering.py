@@ -36,25 +36,26 @@ _WITHOUT_REFERENCE = (GradcliError, Unsupported, ArithmeticError, ValueError)
 
 def order_of(scope: Scope, sides: Sides, told: Asserted, timeout: float | None, remembering: bool) -> Claim:
     """The verdict on ``!=``, ``<``, ``<=``, ``>`` or ``>=`` between two sides that have been computed."""
-    claim = Claim("assert", "assert", Verdict.AGREE if told.holds else Verdict.MISMATCH, told.worst)
+    claim = Claim("assert", "assert", Verdict.AGREE if told.holds else Verdict.MISMATCH, turned(told.worst))
     if sides.left.kind != "float" or sides.right.kind != "float":
-        return _turned(claim)  # booleans are what they are
+        return claim  # booleans are what they are
     off = np.asarray(told.left, float) - np.asarray(told.right, float)
     difference: Expr = arithmetic.sub(sides.left, sides.right)
     shown = Record("", value=off.astype(scope.precision)[()], grad={}, seed=np.ones(difference.shape)[()])
     part = cross_check(scope, difference, {}, shown, timeout, remembering=remembering).value
     if part is not None and part.verdict is Verdict.UNDEFINED:
-        return _turned(Claim("assert", "assert", Verdict.UNDEFINED, told.worst, part.reason))
+        return Claim("assert", "assert", Verdict.UNDEFINED, turned(told.worst), part.reason)
     if part is not None and part.verdict is Verdict.KINK:
         verdict = Verdict.KINK if told.holds else Verdict.MISMATCH  # of the value that was chosen there
-        return _turned(Claim("assert", "assert", verdict, told.worst, part.reason))
+        return Claim("assert", "assert", verdict, turned(told.worst), part.reason)
     signs = _signs(scope, sides, told, off, part)
     fine, known = _decided(told, signs)
     if not fine.all():
         wrong = np.flatnonzero(~fine & known) if (~fine & known).any() else np.flatnonzero(~fine)
         place = np.unravel_index(int(wrong[np.argmax(np.abs(off).ravel()[wrong])]), off.shape)
         left, right = (np.asarray(side, float)[place] for side in (told.left, told.right))
-        claim.worst = told.worst = Worst(tuple(int(i) for i in place), float(left), float(right))
+        told.worst = Worst(tuple(int(i) for i in place), float(left), float(right))
+        claim.worst = turned(told.worst)
         claim.wrong = (int(wrong.size), off.size)
     if (~fine & known).any():
         claim.verdict = Verdict.MISMATCH
@@ -62,14 +63,12 @@ def order_of(scope: Scope, sides: Sides, told: Asserted, timeout: float | None, 
         claim.verdict, claim.reason = Verdict.UNDETERMINED, _why(part)
     else:
         claim.verdict, claim.worst = Verdict.AGREE, None
-    return _turned(claim)
-
-
-def _turned(claim: Claim) -> Claim:
-    """The right side is the claim."""
-    if claim.worst is not None:
-        claim.worst = Worst(claim.worst.index, claim.worst.reference, claim.worst.engine)
     return claim
+
+
+def turned(worst: Worst | None) -> Worst | None:
+    """The right side is the claim."""
+    return None if worst is None else Worst(worst.index, worst.reference, worst.engine, worst.at)
 
 
 def _why(part: VariableCheck | None) -> str:
