@@ -72,10 +72,7 @@ def key_of(
     order = definition_order(root, [*wrt.values(), *formulas])
     places: dict[Any, int] = {node: i for i, node in enumerate(order)}
     lines = [(line(node, places, values), node.payload.name if node.is_leaf else None) for node in order]
-    given = [
-        (claim.of, claim.rtol, claim.atol, claim.around, places.get(claim.formula), content(claim.numbers))
-        for claim in claims
-    ]
+    given = [(claim.of, claim.rtol, claim.atol, claim.around, places.get(claim.formula), content(claim.numbers)) for claim in claims]
     asked = precision, convention, in_passing, [(name, places[x]) for name, x in wrt.items()], places[root]
     return hashlib.sha256(repr((versions(), lines, asked, list(map(content, computed)), given)).encode()).hexdigest()
 
