@@ -1,7 +1,7 @@
 """The forms in which a record says what its operation is on whole arrays in long double, for the judge of large ones.
 
-They are written anew: they share nothing with the forward pass and the rules. A cotangent goes back with its error and with what of it
-flows at all; a form says how all three do.
+They are written anew: they share nothing with the forward pass and the rules. A form says how a cotangent goes back, and what of it
+flows at all; errors go back as cotangents do, with random signs.
 """
 
 from __future__ import annotations
