@@ -183,7 +183,7 @@ def test_text(call_cli):
     )
     assert call_cli("check", "-e", "assert x == 2 and x < 1", "x=2").stdout.startswith("assert is false: x < 1: right 1.0, left 2.0\n")
     undecided = call_cli("check", "-e", "assert tanh(x) < 1", "x=3000").stdout
-    assert undecided.startswith("undetermined: undetermined, right 1.0, left 1.0, the sides are equal to 40 digits")
+    assert undecided.startswith("undetermined: undetermined, right 1.0, left 1.0, the sides are equal to 400 digits")
     junit = call_cli("check", "-e", "assert x < 1 and x == 2", "x=2", "--format", "junit").stdout
     assert "assert is false: x &lt; 1: right 1.0, left 2.0" in junit
 

@@ -68,7 +68,9 @@ def test_large_arrays_are_judged_in_doubles(text: str, names: list[str]) -> None
 
 @pytest.mark.parametrize("text", [text for text, _ in CASES])
 def test_one_wrong_entry_of_many_is_found(text: str) -> None:
-    assert judged()[text, 1e-6, "float64"][0][:3] == ["mismatch", "double", 1]
+    verdict, decided_by, wrong, _ = judged()[text, 1e-6, "float64"][0]
+    assert (verdict, wrong) == ("mismatch", 1)
+    assert decided_by in ("double", "composed")  # the latter where a kink may be what is seen
 
 
 def test_doubles_have_digits_enough_for_floats() -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradcli.check.crosscheck import cross_check
-from gradcli.check.ordering import order_of
+from gradcli.check.ordering import order_of, turned
 from gradcli.check.proofs import Given
 from gradcli.errors import ShapeError
 from gradcli.graph.interpret import forward
@@ -45,27 +45,37 @@ def compared(scope: Scope, lowered: Lowered) -> list[Asserted]:
     """
     nodes = [side for sides in lowered.relations for side in (sides.left, sides.right)]
     values = forward(nodes, scope.values, scope.precision)
-    several = len(lowered.relations) > 1
-    return [_compared(scope, lowered, sides, values, several) for sides in lowered.relations]
+    return [_compared(scope, lowered, sides, values) for sides in lowered.relations]
 
 
-def _compared(scope: Scope, lowered: Lowered, sides: Sides, values: Any, several: bool) -> Asserted:
+def _compared(scope: Scope, lowered: Lowered, sides: Sides, values: Any) -> Asserted:
     left, right = np.asarray(values[sides.left], float), np.asarray(values[sides.right], float)
-    try:
-        left, right = np.broadcast_arrays(left, right)
-    except ValueError:
-        error = ShapeError(f"an assert of shapes {left.shape} and {right.shape}, which do not broadcast")
-        raise error.at(sides.relation.span, lowered.statement.source) from None
+    shape = _shape_of(lowered, sides, left.shape, right.shape)
+    left, right = np.broadcast_to(left, shape), np.broadcast_to(right, shape)
     fine, off = holds(sides.relation.symbol, left, right, lowered.within, rounding_of(scope))
-    worst = None
-    if not fine.all():
-        place = np.unravel_index(int(np.argmax(np.where(fine, -1.0, np.where(np.isnan(off), np.inf, off)))), off.shape)
-        worst = Worst(tuple(int(i) for i in place), float(left[place]), float(right[place]))
-    source, span = lowered.statement.source, sides.relation.span
-    return Asserted(
-        bool(fine.all()), left[()], right[()], float(lowered.within or 0.0), worst, sides.relation.symbol,
-        source.text[span.start : span.end] if several else "",
-    )  # fmt: skip
+    worst = None if fine.all() else _furthest(fine, off, left, right)
+    return _told(lowered, sides, holds=bool(fine.all()), left=left[()], right=right[()], worst=worst)
+
+
+def _furthest(fine: np.ndarray, off: np.ndarray, left: np.ndarray, right: np.ndarray, at: dict[str, float] | None = None) -> Worst:
+    """The sides where they are furthest from a relation that does not hold."""
+    place = np.unravel_index(int(np.argmax(np.where(fine, -1.0, np.where(np.isnan(off), np.inf, off)))), off.shape)
+    return Worst(tuple(int(i) for i in place), float(left[place]), float(right[place]), at)
+
+
+def _shape_of(lowered: Lowered, sides: Sides, left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, ...]:
+    try:
+        return np.broadcast_shapes(left, right)
+    except ValueError:
+        error = ShapeError(f"an assert of shapes {left} and {right}, which do not broadcast")
+        raise error.at(sides.relation.span, lowered.statement.source) from None
+
+
+def _told(lowered: Lowered, sides: Sides, **found: Any) -> Asserted:
+    """What becomes of a relation; with its text, if there are several."""
+    span, several = sides.relation.span, len(lowered.relations) > 1
+    text = lowered.statement.source.text[span.start : span.end] if several else ""
+    return Asserted(within=float(lowered.within or 0.0), relation=sides.relation.symbol, text=text, **found)
 
 
 def holds(symbol: str, left: np.ndarray, right: np.ndarray, within: float | None, rounding: float) -> tuple[np.ndarray, np.ndarray]:
@@ -121,7 +131,7 @@ def _relation(scope: Scope, sides: Sides, told: Asserted, record: Record, roundi
     given = _equality(sides, told, rounding, how)
     if given is None:
         verdict = Verdict.AGREE if told.holds else Verdict.MISMATCH
-        return Check(verdict, claims=[Claim("assert", "assert", verdict, _turned(told.worst))])
+        return Check(verdict, claims=[Claim("assert", "assert", verdict, turned(told.worst))])
     shown = Record(record.expr, value=told.left, grad={}, seed=np.ones(sides.left.shape)[()])
     check = cross_check(scope, sides.left, {}, shown, how.timeout, [given], None, how.remembering, how.convention)
     for claim in check.claims:
@@ -155,11 +165,6 @@ def _equality(sides: Sides, told: Asserted, rounding: float | None, how: Decidin
     return None
 
 
-def _turned(worst: Worst | None) -> Worst | None:
-    """The right side is the claim."""
-    return None if worst is None else Worst(worst.index, worst.reference, worst.engine)
-
-
 # -- Asserts over a box: proved, refuted by a point at which floats refute them, too, or open in a
 # box that is as small as could be made.
 
@@ -169,32 +174,22 @@ _MOST_ENTRIES = 64  # of arrays, each with a proof of its own
 
 def decide_over(scope: Scope, lowered: Lowered, proving: bool, timeout: float | None = None) -> tuple[list[Asserted], Check]:
     """Return what becomes of each relation of an assert over its box. Without ``proving``, a few points are tried and nothing else."""
-    several = len(lowered.relations) > 1
     with deadline(timeout):
-        relations = [_decided(scope, lowered, sides, several, proving) for sides in lowered.relations]
+        relations = [_decided(scope, lowered, sides, proving) for sides in lowered.relations]
     claims = [_claim(told) for told in relations]
     return relations, Check(max(claim.verdict for claim in claims), claims=claims)
 
 
 def _claim(told: Asserted) -> Claim:
     verdict = {True: Verdict.AGREE, False: Verdict.MISMATCH, None: Verdict.UNDETERMINED}[told.holds]
-    worst = None if told.worst is None else Worst(told.worst.index, told.worst.reference, told.worst.engine, told.worst.at)
-    return Claim("assert", "assert", verdict, worst, told.open_box or None, relation=told.relation, text=told.text or None)
+    return Claim("assert", "assert", verdict, turned(told.worst), told.open_box or None, relation=told.relation, text=told.text or None)
 
 
-def _decided(scope: Scope, lowered: Lowered, sides: Sides, several: bool, proving: bool) -> Asserted:
-    source, span = lowered.statement.source, sides.relation.span
+def _decided(scope: Scope, lowered: Lowered, sides: Sides, proving: bool) -> Asserted:
     ranges = {name: q for name, q in lowered.ranges.items() if q.leaf in set(definition_order(sides.left, [sides.right]))}
     over = {name: (q.low, q.high) for name, q in lowered.ranges.items()}
-    told = Asserted(
-        None, None, None, float(lowered.within or 0.0), None, sides.relation.symbol, source.text[span.start : span.end] if several else "",
-        over,
-    )  # fmt: skip
-    try:
-        shape = np.broadcast_shapes(sides.left.shape, sides.right.shape)
-    except ValueError:
-        error = ShapeError(f"an assert of shapes {sides.left.shape} and {sides.right.shape}, which do not broadcast")
-        raise error.at(span, source) from None
+    told = _told(lowered, sides, holds=None, left=None, right=None, over=over)
+    shape = _shape_of(lowered, sides, sides.left.shape, sides.right.shape)
     floats = Floats(scope, lowered, sides, ranges, shape)
     if not ranges or not proving:
         _by_points(told, floats, bool(ranges))
@@ -227,9 +222,7 @@ class Floats:
 
         left, right = self.at(point)
         fine, off = holds(self.sides.relation.symbol, left, right, self.within, rounding_of(self.scope))
-        place = np.unravel_index(int(np.argmax(np.where(fine, -1.0, np.where(np.isnan(off), np.inf, off)))), off.shape)
-        at = dict(zip(self.ranges, map(float, point), strict=True))
-        return Worst(tuple(int(i) for i in place), float(left[place]), float(right[place]), at)
+        return _furthest(fine, off, left, right, dict(zip(self.ranges, map(float, point), strict=True)))
 
 
 def _by_points(told: Asserted, floats: Floats, ranged: bool) -> None:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.check.branches import Branches
-from gradcli.check.comparison import Comparison, mask_of, wide_check
+from gradcli.check.comparison import Comparison, mask_of
 from gradcli.check.formula_claims import check_formula, relative_error
 from gradcli.check.judge import Judge
 from gradcli.check.passes import forward_exact, gradients_exact
@@ -144,9 +144,10 @@ def decide(judge: Judge, given: Sequence[Given], conventions: Conventions | None
 
 def _wide(judge: Judge, claim: Given) -> Claim:
     """A claim about an array of many entries, at the bound values: all entries at once, against long doubles."""
+    from gradcli.check.large import Compared
     from gradcli.reference.long_double import value
 
-    right, bounds = judge.wide[claim.of]()
+    right, bounds = judge.wide[claim.of]
     shape = np.shape(right)
     try:
         said = (
@@ -160,8 +161,9 @@ def _wide(judge: Judge, claim: Given) -> Claim:
         return Claim(claim.of, claim.kind, Verdict.MISMATCH, reason=f"the claim has the shape {said.shape}, the gradient {shape}")
     rtol = _FORMULA if claim.formula is not None else claim.rtol if claim.rtol is not None else RTOL.get(str(said.dtype), 1e-6)
     room = rtol * np.abs(right) + claim.atol + np.asarray(bounds) / 32
-    checked = wide_check(right, said, room if claim.room is None else room + claim.room)
-    result = Claim(claim.of, claim.kind, checked.verdict, checked.worst if checked.verdict is Verdict.MISMATCH else None)
+    checked = Compared(right, said, room if claim.room is None else room + claim.room, 0.0).result("")
+    verdict = Verdict.AGREE if checked.verdict is Verdict.ILL_CONDITIONED else checked.verdict
+    result = Claim(claim.of, claim.kind, verdict, checked.worst if verdict is Verdict.MISMATCH else None)
     result.wrong = (checked.wrong, said.size) if checked.wrong else None
     result.mask = checked.mask
     return result

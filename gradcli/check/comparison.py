@@ -324,30 +324,3 @@ def digits_of(relative: float) -> int:
     if relative == 0:
         return 17
     return 0 if relative >= 1 or math.isnan(relative) else int(min(17.0, math.log10(5 / relative)))
-
-
-def wide_check(reference: np.ndarray, computed: np.ndarray, bounds: np.ndarray) -> VariableCheck:
-    """The verdict on an array of many entries, all at once: the reference is in long double."""
-    right, found = np.ravel(reference), np.ravel(computed)
-    allowed = np.ravel(np.broadcast_to(bounds, np.shape(computed)))
-    with np.errstate(all="ignore"):
-        off = np.abs(found - right).astype(float)
-        size = np.abs(right).astype(float)
-        relative = np.where(size > 0, off / size, np.where(off > 0, np.inf, 0.0))
-        undefined = ~np.isfinite(right)
-        fine = (off <= allowed) | (found == right.astype(found.dtype))
-        wrong = ~undefined & ~fine
-    verdict = Verdict.MISMATCH if wrong.any() else Verdict.UNDEFINED if undefined.any() else Verdict.AGREE
-    check = VariableCheck(verdict, "long double", entries=(found.size, found.size), wrong=int(wrong.sum()))
-    compared = np.where(undefined | (off <= allowed) & (size <= 1e-20 * allowed), 0.0, relative)
-    if found.size:
-        check.max_abs_error, check.max_rel_error = float(np.max(np.where(undefined, 0.0, off))), float(np.max(compared))
-        check.digits = digits_of(check.max_rel_error)
-        worst = int(np.argmax(np.where(wrong, np.where(np.isfinite(relative), relative, np.inf), -1.0) if wrong.any() else compared))
-        place = tuple(int(p) for p in np.unravel_index(worst, np.shape(computed))) if np.ndim(computed) else ()
-        check.worst = Worst(place, float(found[worst]), float(right[worst]))
-        check.mask = wrong.reshape(np.shape(computed)) if check.wrong else None
-    check.bound = loosest(allowed, np.where(undefined, 0.0, size))
-    if verdict is Verdict.UNDEFINED:
-        check.reason = f"the true value is not finite at {int(undefined.sum())} entries"
-    return check

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,6 +28,22 @@ _LACKING = (Verdict.UNDEFINED, Verdict.ILL_CONDITIONED, Verdict.MISMATCH)
 _WITHOUT_REFERENCE = (GradcliError, Unsupported, ValueError, ArithmeticError, IndexError, MemoryError)
 
 
+class _Asked(NamedTuple):
+    """A record that is judged, with the claims about it; see `cross_check`."""
+
+    scope: Scope
+    root: Expr
+    wrt: dict[str, Expr]
+    record: Record
+    claims: Sequence[Given]
+    seed_leaf: Expr | None
+    convention: str | None
+
+    def of_value(self, root: Expr, value: Any) -> VariableCheck | None:
+        """The verdict on the value of a function."""
+        return Judge(self.scope, root, {}, np.ones(root.shape)[()], {}).decide(value)[0]
+
+
 def cross_check(
     scope: Scope, root: Expr, wrt: dict[str, Expr], record: Record, timeout: float | None, claims: Sequence[Given] = (),
     seed_leaf: Expr | None = None, remembering: bool = False, convention: str | None = None, excused: Mapping[str, str] = NOBODY,
@@ -42,32 +57,33 @@ def cross_check(
     """
     if root.kind != "float":
         return Check(Verdict.SKIPPED, reason="the result is not a number")
-    if excused:
-        return _with_excused(scope, root, wrt, record, timeout, claims, seed_leaf, remembering, convention, excused)
-    if not remembering or record.mode != "grad":
-        return _decided(scope, root, wrt, record, timeout, claims, seed_leaf, convention)
+    grad = record.grad or {} if excused else {}
+    some = [name for name, found in grad.items() if np.isnan(found).any() and not np.isnan(found).all()]
+    judged = {name: x for name, x in wrt.items() if name not in excused or name in some}
+    asked = _Asked(scope, root, judged, record, claims, seed_leaf, convention)
+    check = _remembered(asked, timeout) if remembering and record.mode == "grad" else _decided(asked, timeout)
+    return _with_excused(check, _keys(wrt, record.mode), excused) if excused else check
+
+
+def _remembered(asked: _Asked, timeout: float | None) -> Check:
     from gradcli.check import verdict_cache
 
+    scope, record = asked.scope, asked.record
     computed = [record.value, record.seed, *(record.grad or {}).values()]
-    key = verdict_cache.key_of(root, wrt, scope.values, computed, scope.precision, claims, convention, scope.in_passing)
+    key = verdict_cache.key_of(
+        asked.root, asked.wrt, scope.values, computed, scope.precision, asked.claims, asked.convention, scope.in_passing
+    )
     known = verdict_cache.recalled(key)
     if known is None:
-        known = _decided(scope, root, wrt, record, timeout, claims, seed_leaf, convention)
+        known = _decided(asked, timeout)
         verdict_cache.remember(key, known)
     return known
 
 
-def _with_excused(
-    scope: Scope, root: Expr, wrt: dict[str, Expr], record: Record, timeout: float | None, claims: Sequence[Given],
-    seed_leaf: Expr | None, remembering: bool, convention: str | None, excused: Mapping[str, str],
-) -> Check:  # fmt: skip
-    """The verdict on the other names, and on the entries that are numbers of those that are excused."""
-    grad = record.grad or {}
-    some = [name for name, found in grad.items() if np.isnan(found).any() and not np.isnan(found).all()]
-    judged = {name: x for name, x in wrt.items() if name not in excused or name in some}
-    check = cross_check(scope, root, judged, record, timeout, claims, seed_leaf, remembering, convention)
+def _with_excused(check: Check, keys: Sequence[str], excused: Mapping[str, str]) -> Check:
+    """The verdict on the names that were judged, with those that are excused; of these only entries that are numbers count."""
     found: dict[str, VariableCheck] = {}
-    for key in _keys(wrt, record.mode):
+    for key in keys:
         part = check.variables.get(key)
         reason = next((excused[name] for name in key.split(",") if name in excused), None)
         if reason is not None and (part is None or part.verdict is Verdict.UNDEFINED):
@@ -75,34 +91,31 @@ def _with_excused(
         if part is not None:
             found[key] = part
     if check.verdict is Verdict.UNDEFINED and found != check.variables:
-        parts = [*found.values(), *([] if check.value is None else [check.value])]
-        check.verdict = max((part.verdict for part in parts), default=Verdict.SKIPPED)
+        rest = _combined((check.value, found))
+        check.verdict, check.reason = rest.verdict, rest.reason
         check.verdict = check.worst
-        check.reason = next((part.reason for part in parts if part.verdict is check.verdict and part.reason), None)
     check.variables = found
     return check
 
 
-def _decided(
-    scope: Scope, root: Expr, wrt: dict[str, Expr], record: Record, timeout: float | None, claims: Sequence[Given],
-    seed_leaf: Expr | None, convention: str | None,
-) -> Check:  # fmt: skip
+def _decided(asked: _Asked, timeout: float | None) -> Check:
+    scope, record = asked.scope, asked.record
     try:
         with deadline(timeout) as limit:
-            check, judge = _judged(scope, root, wrt, record, claims, seed_leaf, convention)
-            finite = all(np.isfinite(scope.values[node]).all() for node in reachable([root]) if node.is_leaf)
+            check, judge = _judged(asked)
+            finite = all(np.isfinite(scope.values[node]).all() for node in reachable([asked.root]) if node.is_leaf)
             if finite and not scope.in_passing and (check.loses or check.verdict in _LACKING):
-                _repair(check, judge or _judge(scope, root, wrt, record))
+                _repair(check, judge or _judge(asked))
     except OutOfTime as passed:
         if passed is not limit:
             raise
-        return _undetermined(wrt, REACHED, record)
+        return _undetermined(asked.wrt, REACHED, record)
     except Undecided as reason:
-        return _undetermined(wrt, str(reason), record)
+        return _undetermined(asked.wrt, str(reason), record)
     except LimitError as error:
-        return _undetermined(wrt, error.message, record)
+        return _undetermined(asked.wrt, error.message, record)
     except _WITHOUT_REFERENCE as error:
-        return _undetermined(wrt, f"the reference has no value{_words_of(error)}", record)
+        return _undetermined(asked.wrt, f"the reference has no value{_words_of(error)}", record)
     check.verdict = check.worst
     for part in [*check.variables.values(), *([] if check.value is None else [check.value])]:
         honest(part, scope.precision)
@@ -116,15 +129,14 @@ def _words_of(error: Exception) -> str:
     return f": {error}" if isinstance(error, (GradcliError, Unsupported)) else ""
 
 
-def _judged(
-    scope: Scope, root: Expr, wrt: dict[str, Expr], record: Record, claims: Sequence[Given], seed_leaf: Expr | None, convention: str | None
-) -> tuple[Check, Judge | None]:
+def _judged(asked: _Asked) -> tuple[Check, Judge | None]:
     """The verdict on the result, and those on the claims beside it; and who gave it, if it was one judge."""
+    record = asked.record
     if record.mode != "grad":
-        return _combined(_by_mode(scope, root, wrt, record)), None
+        return _combined(_by_mode(asked)), None
     assert record.grad is not None
-    judge = Judge(scope, root, wrt, record.seed, record.grad)
-    judge.seed_leaf = seed_leaf
+    judge = Judge(asked.scope, asked.root, asked.wrt, record.seed, record.grad)
+    judge.seed_leaf = asked.seed_leaf
     check = _combined(judge.decide(record.value))
     if check.verdict is Verdict.ILL_CONDITIONED and not judge.wide:
         _name_branches(judge, check)
@@ -134,20 +146,21 @@ def _judged(
         from gradcli.check.locating import departure
 
         check.departs = departure(judge)
-    check.claims = decide(judge, claims, None if convention is None else Conventions(judge, convention))
+    check.claims = decide(judge, asked.claims, None if asked.convention is None else Conventions(judge, asked.convention))
     return check, judge
 
 
 def _name_branches(judge: Judge, check: Check) -> None:
     """Say of what is ill-conditioned which comparison rounding decides, if that makes a difference."""
-    parts = [check.value, *(check.variables[name] for name in judge.wrt)]
-    lost = [place for place, part in enumerate(parts) if part is not None and part.verdict is Verdict.ILL_CONDITIONED]
-    found = judge.branches()
-    for place in lost if found is not None else ():
-        part = parts[place]
-        if part is not None and found is not None and found.differ(place):
-            part.reason = str(found)
-            check.reason = check.reason if check.reason == part.reason else str(found)
+    found = None
+    for place, part in enumerate([check.value, *(check.variables[name] for name in judge.wrt)]):
+        if part is None or part.verdict is not Verdict.ILL_CONDITIONED:
+            continue
+        found = found or judge.branches()
+        if found is None:
+            return
+        if found.differ(place):
+            part.reason = check.reason = str(found)
 
 
 def _repair(check: Check, judge: Judge) -> None:
@@ -160,9 +173,10 @@ def _repair(check: Check, judge: Judge) -> None:
         repair(check, judge)
 
 
-def _judge(scope: Scope, root: Expr, wrt: dict[str, Expr], record: Record) -> Judge:
+def _judge(asked: _Asked) -> Judge:
     """The judge of a gradient, where another derivative was asked for."""
-    seed = np.ones(root.shape)[()] if record.seed is None else record.seed
+    scope, root, wrt = asked.scope, asked.root, asked.wrt
+    seed = np.ones(root.shape)[()] if asked.record.seed is None else asked.record.seed
     values = forward([root], scope.values, scope.precision)
     with np.errstate(all="ignore"):
         found = backward(reachable([root]), {root: seed}, list(wrt.values()), values.__getitem__)
@@ -189,66 +203,44 @@ def _combined(parts: tuple[VariableCheck | None, dict[str, VariableCheck]]) -> C
     return Check(worst, variables, value, reason=reasons[0] if reasons else None)
 
 
-def _by_mode(scope: Scope, root: Expr, wrt: dict[str, Expr], record: Record) -> tuple[VariableCheck | None, dict[str, VariableCheck]]:
-    if record.mode == "jvp":
-        value, _ = Judge(scope, root, {}, np.ones(root.shape)[()], {}).decide(record.value)
-        pushed = _pushed(scope, root, record.tangents)
-        slope, _ = Judge(scope, pushed, {}, np.ones(root.shape)[()], {}).decide(record.jvp)
-        return value, {} if slope is None else {"jvp": slope}
-    if record.mode == "jacobian":
-        assert record.jacobian is not None
-        return _rows(scope, root, wrt, record.jacobian, record.value)
-    if record.mode == "hvp":
-        assert record.hvp is not None
-        return _products(scope, root, wrt, record, record.hvp)
-    assert record.hessian is not None
-    checks: dict[str, VariableCheck] = {}
-    for name, x in wrt.items():
-        gradient = transforms.derive("vjp", root, x, transforms.ones_like(root))
-        _, row = _rows(scope, gradient, wrt, record.hessian[name], None)
-        for other, check in row.items():
-            checks[f"{name},{other}"] = check
-    return None, checks
+def _by_mode(asked: _Asked) -> tuple[VariableCheck | None, dict[str, VariableCheck]]:
+    """The verdict on another derivative than the gradient: on gradients of rows, or on values of derivatives along a direction."""
+    root, record = asked.root, asked.record
+    if record.jacobian is not None:
+        return _rows(asked, root, record.jacobian, record.value)
+    if record.hvp is None and record.hessian is None:
+        slope = asked.of_value(_pushed(asked, root), record.jvp)
+        return asked.of_value(root, record.value), {} if slope is None else {"jvp": slope}
+    gradients = {name: transforms.derive("vjp", root, x, transforms.ones_like(root)) for name, x in asked.wrt.items()}
+    if record.hessian is not None:
+        rows = {name: _rows(asked, gradient, record.hessian[name], None)[1] for name, gradient in gradients.items()}
+        return None, {f"{name},{other}": check for name, row in rows.items() for other, check in row.items()}
+    assert record.hvp is not None
+    checks = {name: asked.of_value(_pushed(asked, gradient), record.hvp[name]) for name, gradient in gradients.items()}
+    return asked.of_value(root, record.value), {name: check for name, check in checks.items() if check is not None}
 
 
-def _products(
-    scope: Scope, root: Expr, wrt: dict[str, Expr], record: Record, products: Mapping[str, Any]
-) -> tuple[VariableCheck | None, dict[str, VariableCheck]]:
-    """The Hessian times a direction as the derivatives of the gradients in that direction."""
-    value, _ = Judge(scope, root, {}, np.ones(root.shape)[()], {}).decide(record.value)
-    checks: dict[str, VariableCheck] = {}
-    for name, x in wrt.items():
-        pushed = _pushed(scope, transforms.derive("vjp", root, x, transforms.ones_like(root)), record.tangents)
-        found, _ = Judge(scope, pushed, {}, np.ones(x.shape)[()], {}).decide(products[name])
-        if found is not None:
-            checks[name] = found
-    return value, checks
-
-
-def _pushed(scope: Scope, root: Expr, tangents: Mapping[str, Any]) -> Expr:
+def _pushed(asked: _Asked, root: Expr) -> Expr:
     """The Jacobian-vector product as a node that carries its definition."""
+    scope = asked.scope
     total: Expr | None = None
-    for name, tangent in tangents.items():
+    for name, tangent in asked.record.tangents.items():
         part = transforms.derive("jvp", root, scope.leaves.get(name, scope.names[name]), scope.graph.constant(tangent))
         total = part if total is None else total + part
     return transforms.zeros_like(root) if total is None else total
 
 
-def _rows(
-    scope: Scope, root: Expr, wrt: dict[str, Expr], matrices: Mapping[str, Any], value: Any
-) -> tuple[VariableCheck | None, dict[str, VariableCheck]]:
+def _rows(asked: _Asked, root: Expr, matrices: Mapping[str, Any], value: Any) -> tuple[VariableCheck | None, dict[str, VariableCheck]]:
     """A Jacobian as the gradients of its rows."""
-    size = math.prod(root.shape)
-    found: dict[str, list[VariableCheck]] = {name: [] for name in wrt}
+    found: dict[str, list[VariableCheck]] = {name: [] for name in asked.wrt}
     checked = None
-    for i in range(size):
+    for i, place in enumerate(np.ndindex(root.shape)):
         seed = transforms.one_hot(i, root.shape)[()] if root.shape else np.float64(1)
-        place = np.unravel_index(i, root.shape)
         parts = {name: np.asarray(matrix)[place] for name, matrix in matrices.items()}
-        checked, row = Judge(scope, root, wrt, seed, parts).decide(value)
+        checked, row = Judge(asked.scope, root, asked.wrt, seed, parts).decide(value)
         for name, check in row.items():
             if check.worst is not None:
-                check.worst.index = (*(int(p) for p in place), *check.worst.index)
+                check.worst.index = (*place, *check.worst.index)
             found[name].append(check)
     return checked, {name: _gravest(checks) for name, checks in found.items() if checks}
 

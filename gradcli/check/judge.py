@@ -26,6 +26,7 @@ from gradcli.language.scope import Scope
 from gradcli.reference.algebra import Algebra, Unsupported, settled
 from gradcli.reference.contexts import Undecidable, context, has_flint
 from gradcli.reference.deadline import LARGEST, Budget, Undecided, in_time
+from gradcli.reference.digits import by_balls
 from gradcli.reference.kinks import Prober, active_kinks, has_inner
 from gradcli.reference.scalars import Event, plain
 from gradcli.reference.tape import SignedZeros
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 1024  # entries between two looks at the time
 _SHARE = 4  # how many times as fast as plain multi-precision numbers balls are, at least
-_WITHOUT_BALLS = (Unsupported, AttributeError, TypeError, ValueError, ArithmeticError, LookupError)
 
 
 class Enclosed(NamedTuple):
@@ -74,34 +74,21 @@ class Enclosed(NamedTuple):
 
 def enclosed(passes: Passes, m: Any, computed: Computed, digits: Sequence[int]) -> Enclosed | None:
     """The verdict by balls; None where they leave something open. ``m`` is a context of mpmath, for what is compared afterwards."""
-    if not has_flint() or not all(np.isfinite(value).all() for value in passes.own_leaves.values()):
+    if not all(np.isfinite(value).all() for value in passes.own_leaves.values()):
         return None  # a limit is no value that could be proved
-    from gradcli.reference.balls import Balls
 
-    judge = passes.judge
-    balls = Balls()
-    for m.dps in digits:
-        if not judge.budget.allows(judge.size // _SHARE):
+    def evaluate(balls: Balls) -> Enclosed | None:
+        work, m.dps = passes.judge.size // _SHARE, balls.dps
+        if not passes.judge.budget.allows(work):
             return None
-        judge.budget.spend(judge.size // _SHARE)
-        balls.dps = m.dps
-        try:
-            with balls.working():
-                found = _pass(passes, balls, m, computed)
-        except (Undecidable, _TooWide):
-            continue
-        except _WITHOUT_BALLS:
-            return None
-        return found
-    return None
+        passes.judge.budget.spend(work)
+        return _pass(passes, balls, m, computed)
 
-
-class _TooWide(Exception):
-    """Enclosures that leave an entry open."""
+    return by_balls(digits, evaluate)
 
 
 def _pass(passes: Passes, balls: Balls, m: Any, computed: Computed) -> Enclosed | None:
-    """One precision's enclosures; None where kinks or values that are not finite leave it to others. Raises _TooWide."""
+    """One precision's enclosures; None where kinks or values that are not finite leave it to others. Raises Undecidable."""
     found = passes.at(balls, probing=False)
     if not _is_regular(found, passes):
         return None
@@ -112,7 +99,7 @@ def _pass(passes: Passes, balls: Balls, m: Any, computed: Computed) -> Enclosed 
     )  # fmt: skip
     comparisons = [_compared(m, *row) for row in rows]
     if any(comparison.open or comparison.unsettled for comparison in comparisons):
-        raise _TooWide
+        raise Undecidable
     return Enclosed(comparisons, source, [*reference, found.value], tuple(sorted(balls.uncertified)))
 
 
@@ -159,16 +146,11 @@ def _compared(m: Any, right: np.ndarray, rules: np.ndarray, floats: np.ndarray, 
 
 
 def _midpoint(m: Any, x: Ball | bool) -> Any:
-    return x if isinstance(x, bool) else _exact(m, x.ball.mid())
+    return x if isinstance(x, bool) else m.ldexp(*map(int, x.ball.mid().man_exp()))
 
 
 def _radius(m: Any, x: Ball | bool) -> Any:
-    return m.zero if isinstance(x, bool) else _exact(m, x.ball.rad())
-
-
-def _exact(m: Any, x: Any) -> Any:
-    mantissa, exponent = x.man_exp()
-    return m.ldexp(int(mantissa), int(exponent))
+    return m.zero if isinstance(x, bool) else m.ldexp(*map(int, x.ball.rad().man_exp()))
 
 
 # -- Numbers at a point by balls that are narrow: the digits are raised until they are, so that two
@@ -185,28 +167,16 @@ def numbers(m: Any, evaluate: Callable[[Any], Sequence[np.ndarray] | None]) -> l
 
     None where balls cannot tell, or have nothing finite to tell, and where there is nothing to evaluate (None).
     """
-    if not has_flint():
-        return None
-    from gradcli.reference.balls import Balls
 
-    balls = Balls()
-    for balls.dps in _DIGITS:
-        try:
-            with balls.working():
-                arrays = evaluate(balls)
-                if arrays is None or not all(_finite(balls, x) for array in arrays for x in np.ravel(array)):
-                    return None
-                if all(_narrow(x) for array in arrays for x in np.ravel(array)):
-                    return [Algebra.map(lambda x: _number(m, x), array) for array in arrays]
-        except Undecidable:
-            continue
-        except _WITHOUT_BALLS:
+    def narrow(balls: Any) -> list[np.ndarray] | None:
+        arrays = evaluate(balls)
+        if arrays is None or not are_finite(balls, arrays):
             return None
-    return None
+        if not all(_narrow(x) for array in arrays for x in np.ravel(array)):
+            raise Undecidable
+        return [Algebra.map(lambda x: settled(m, _midpoint(m, x)), array) for array in arrays]
 
-
-def _finite(balls: Any, x: Any) -> bool:
-    return isinstance(x, bool) or bool(balls.isfinite(x))
+    return by_balls(_DIGITS, narrow)
 
 
 def _narrow(x: Any) -> bool:
@@ -216,13 +186,6 @@ def _narrow(x: Any) -> bool:
     if isinstance(x, bool) or x.ball.rad() == 0:
         return True
     return bool(x.ball.rel_accuracy_bits() > _NARROW * 3.33 or abs(x.ball) < arb(10) ** _NOTHING)
-
-
-def _number(m: Any, x: Any) -> Any:
-    if isinstance(x, bool):
-        return x
-    mantissa, exponent = x.ball.mid().man_exp()
-    return settled(m, m.ldexp(int(mantissa), int(exponent)))
 
 
 # -- Differences from one precision to the next: what stands at two of them is a mismatch, whatever
@@ -309,7 +272,7 @@ class Judge:
         self.events: list[Event] = []  # the kinks that the function was evaluated on
         self.budget = Budget()
         self.missing = ""  # what the reference for large arrays lacks
-        self.wide: dict[str, Callable[[], tuple[Any, Any]]] = {}  # reference and bounds of large arrays, for claims
+        self.wide: dict[str, tuple[Any, Any]] = {}  # reference and bounds of large arrays, for claims
         self._branches: dict[str, Branches | None] = {}
 
     @property
@@ -353,7 +316,7 @@ class Judge:
         return {**self.leaves, **{node: self.scope.values[node] for node in order if node.is_leaf}}
 
     def decide(self, value: Any) -> tuple[VariableCheck | None, dict[str, VariableCheck]]:
-        if self.size > _MANY and (found := self._decide_large(value)) is not None:
+        if self.size > _MANY and has_flint() and (found := self._decide_large(value)) is not None:
             return found
         return self._decide_scalars(value)
 

@@ -1,56 +1,61 @@
 """Which of two sides is the larger, decided by the reference: floats tell only where they are further apart than rounding moves them.
 
-Sides that the reference cannot tell apart are equal if both are algebraic numbers that end within its digits; else nobody knows.
+Sides that the reference cannot tell apart are equal if both are algebraic numbers; else nobody knows.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from gradcli.check.crosscheck import cross_check
-from gradcli.errors import EvaluationError
+from gradcli.check.judge import numbers
+from gradcli.errors import GradcliError
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.language.run import Sides
 from gradcli.language.scope import Scope
 from gradcli.ops.elementwise import arithmetic
+from gradcli.reference.algebra import Algebra, Unsupported
 from gradcli.reference.contexts import context
-from gradcli.reference.digits import to_digits
+from gradcli.reference.scalars import plain
+from gradcli.reference.tape import ReferenceTape
 from gradcli.report.records import Asserted, Record
 from gradcli.report.verdicts import Claim, VariableCheck, Verdict, Worst
 
-_DIGITS, _APART = 60, 40  # of both sides; digits beyond which they cannot be told apart
-_ALL_DIGITS, _SHORT = 1_200, 1_000  # of algebraic numbers; a number with fewer of them ends there
-_USUAL, _MOST_NODES = 300, 100  # decimal exponents of numbers, and how many of them
+_DIGITS, _APART = 1_200, 400  # of both sides; digits beyond which they cannot be told apart
+_USUAL, _MOST_NODES = 1_000, 100  # binary exponents of numbers, and how many of them
 _MOST = 256  # entries that are looked at in many digits
 _UNKNOWN = 2
 _REACHED = (Verdict.AGREE, Verdict.ILL_CONDITIONED)
+_WITHOUT_REFERENCE = (GradcliError, Unsupported, ArithmeticError, ValueError)
 
 
 def order_of(scope: Scope, sides: Sides, told: Asserted, timeout: float | None, remembering: bool) -> Claim:
     """The verdict on ``!=``, ``<``, ``<=``, ``>`` or ``>=`` between two sides that have been computed."""
-    claim = Claim("assert", "assert", Verdict.AGREE if told.holds else Verdict.MISMATCH, told.worst)
+    claim = Claim("assert", "assert", Verdict.AGREE if told.holds else Verdict.MISMATCH, turned(told.worst))
     if sides.left.kind != "float" or sides.right.kind != "float":
-        return _turned(claim)  # booleans are what they are
+        return claim  # booleans are what they are
     off = np.asarray(told.left, float) - np.asarray(told.right, float)
     difference: Expr = arithmetic.sub(sides.left, sides.right)
     shown = Record("", value=off.astype(scope.precision)[()], grad={}, seed=np.ones(difference.shape)[()])
     part = cross_check(scope, difference, {}, shown, timeout, remembering=remembering).value
     if part is not None and part.verdict is Verdict.UNDEFINED:
-        return _turned(Claim("assert", "assert", Verdict.UNDEFINED, told.worst, part.reason))
+        return Claim("assert", "assert", Verdict.UNDEFINED, turned(told.worst), part.reason)
     if part is not None and part.verdict is Verdict.KINK:
         verdict = Verdict.KINK if told.holds else Verdict.MISMATCH  # of the value that was chosen there
-        return _turned(Claim("assert", "assert", verdict, told.worst, part.reason))
+        return Claim("assert", "assert", verdict, turned(told.worst), part.reason)
     signs = _signs(scope, sides, told, off, part)
     fine, known = _decided(told, signs)
     if not fine.all():
         wrong = np.flatnonzero(~fine & known) if (~fine & known).any() else np.flatnonzero(~fine)
         place = np.unravel_index(int(wrong[np.argmax(np.abs(off).ravel()[wrong])]), off.shape)
         left, right = (np.asarray(side, float)[place] for side in (told.left, told.right))
-        claim.worst = told.worst = Worst(tuple(int(i) for i in place), float(left), float(right))
+        told.worst = Worst(tuple(int(i) for i in place), float(left), float(right))
+        claim.worst = turned(told.worst)
         claim.wrong = (int(wrong.size), off.size)
     if (~fine & known).any():
         claim.verdict = Verdict.MISMATCH
@@ -58,14 +63,12 @@ def order_of(scope: Scope, sides: Sides, told: Asserted, timeout: float | None, 
         claim.verdict, claim.reason = Verdict.UNDETERMINED, _why(part)
     else:
         claim.verdict, claim.worst = Verdict.AGREE, None
-    return _turned(claim)
-
-
-def _turned(claim: Claim) -> Claim:
-    """The right side is the claim."""
-    if claim.worst is not None:
-        claim.worst = Worst(claim.worst.index, claim.worst.reference, claim.worst.engine)
     return claim
+
+
+def turned(worst: Worst | None) -> Worst | None:
+    """The right side is the claim."""
+    return None if worst is None else Worst(worst.index, worst.reference, worst.engine, worst.at)
 
 
 def _why(part: VariableCheck | None) -> str:
@@ -76,7 +79,7 @@ def _why(part: VariableCheck | None) -> str:
 
 def _decided(told: Asserted, signs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return where the relation holds for certain, and where it is known whether it does."""
-    allowed: dict[str, Sequence[int]] = {"!=": (-1, 1), "<": (-1,), "<=": (-1, 0), ">": (1,), ">=": (0, 1)}
+    allowed: dict[str, Sequence[int]] = {"!=": (1,), "<": (-1,), "<=": (-1, 0), ">": (1,), ">=": (0, 1)}
     return np.isin(signs, allowed[told.relation]), signs != _UNKNOWN
 
 
@@ -84,85 +87,79 @@ def _signs(scope: Scope, sides: Sides, told: Asserted, off: np.ndarray, part: Va
     """The sign of left - right, with the tolerance taken in, for each entry: -1, 0, 1, or unknown."""
     room = told.within
     shift = {"<": -room, "<=": -room, ">": room, ">=": room}.get(told.relation, 0.0)
+
+    def edge(x: Any) -> Any:
+        """The number whose sign counts, of a difference."""
+        return abs(x) - room if told.relation == "!=" else x + shift
+
     signs = np.full(off.size, _UNKNOWN)
     apart = off.ravel()
     if part is not None and part.verdict in _REACHED and part.max_abs_error is not None and math.isfinite(part.max_abs_error):
-        edges = np.abs(apart) - room if told.relation == "!=" else apart + shift
         with np.errstate(all="ignore"):
             error = 2 * part.max_abs_error + 4 * float(np.finfo(float).eps) * np.maximum(np.abs(apart), room)
-            clear = np.isfinite(apart) & (np.abs(edges) > error)
-        signs[clear] = np.where(edges > 0, 1, 0 if told.relation == "!=" else -1)[clear]
-
-    def sign(exact: Any) -> int:
-        if told.relation == "!=":
-            return int(abs(exact) > room)
-        return int(exact + shift > 0) - int(exact + shift < 0)
-
+            clear = np.isfinite(apart) & (np.abs(edge(apart)) > error)
+        signs[clear] = np.sign(edge(apart))[clear]
     if sides.left.op is None and sides.right.op is None and not room and not np.isnan(apart).any():
-        signs[:] = np.sign(apart)  # floats as they are: the sign of a difference is never rounded
+        signs[:] = np.sign(edge(apart))  # floats as they are: the sign of a difference is never rounded
     if (signs == _UNKNOWN).any() and signs.size <= _MOST:
-        _by_digits(scope, sides, off.shape, signs, sign)
+        with suppress(*_WITHOUT_REFERENCE):
+            _by_digits(scope, sides, off.shape, signs, edge)
     return signs.reshape(off.shape)
 
 
-def _by_digits(scope: Scope, sides: Sides, shape: tuple[int, ...], signs: np.ndarray, sign: Any) -> None:
+def _by_digits(scope: Scope, sides: Sides, shape: tuple[int, ...], signs: np.ndarray, edge: Callable[[Any], Any]) -> None:
     """Fill in what the reference's digits tell."""
     m = context()
-    m.dps = _ALL_DIGITS + 20
-    try:
-        left, right = (_digits(scope, side, _DIGITS, shape) for side in (sides.left, sides.right))
-    except EvaluationError:
-        return
-    touching = []
+    m.dps = _DIGITS
+    ends = [sides.left, sides.right]
+    order = reachable(ends)
+    leaves = {node: scope.values[node] for node in order if node.is_leaf}
+
+    def edges(m: Any, tape: ReferenceTape) -> np.ndarray:
+        left, right = (np.broadcast_to(Algebra.map(plain, tape.run(end)), shape).ravel() for end in ends)
+        return Algebra.map(edge, left - right)
+
+    tape = ReferenceTape(m, leaves, scope.precision)
+    by_balls = numbers(m, lambda balls: [edges(balls, ReferenceTape(balls, leaves, scope.precision))])
+    found = edges(m, tape) if by_balls is None else by_balls[0]
+    for end in ends:
+        tape.run(end)
+    values = {node: Algebra.map(plain, tape.table[node]) for node in order}
+    left, right = (np.broadcast_to(values[end], shape).ravel() for end in ends)
+    equal: np.ndarray | None = None
     for place in np.flatnonzero(signs == _UNKNOWN):
-        x, y = m.mpf(left[place]), m.mpf(right[place])
+        x, y, exact = left[place], right[place], found[place]
         if not (m.isfinite(x) and m.isfinite(y)):
             if not (m.isnan(x) or m.isnan(y)):
-                signs[place] = int(x > y) - int(x < y)
-        elif abs(x - y) > m.mpf(10) ** -_APART * max(abs(x), abs(y)):
-            signs[place] = sign(x - y)
+                signs[place] = 0 if x == y else np.sign(edge(math.inf if x > y else -math.inf))
+        elif abs(exact) > m.mpf(10) ** -_APART * (1 if by_balls is not None else max(abs(x), abs(y))):
+            signs[place] = int(m.sign(exact))
         else:
-            touching.append(place)
-    ends = [_ends(scope, side) for side in (sides.left, sides.right)] if touching else [np.zeros(shape, bool)]
-    touching = [place for place in touching if all(np.broadcast_to(there, shape).ravel()[place] for there in ends)]
-    if not touching:
-        return
-    try:
-        left, right = (_digits(scope, side, _ALL_DIGITS, shape) for side in (sides.left, sides.right))
-    except EvaluationError:
-        return
-    for place in touching:
-        if max(len(left[place]), len(right[place])) < _SHORT:
-            signs[place] = sign(m.mpf(left[place]) - m.mpf(right[place]))
+            equal = np.broadcast_to(_end(m, order, values, shape), shape).ravel() if equal is None else equal
+            signs[place] = 0 if equal[place] else _UNKNOWN
 
 
-def _digits(scope: Scope, side: Expr, digits: int, shape: tuple[int, ...]) -> np.ndarray:
-    """The values of a side as decimal strings."""
-    ones = np.ones(side.shape)[()]
-    found = np.array(to_digits(scope, side, {}, ones, digits).numbers["value"], dtype=object)
-    return np.broadcast_to(found.reshape(side.shape), shape).ravel()
-
-
-def _ends(scope: Scope, side: Expr) -> np.ndarray:
-    """Which entries are algebraic numbers of the floats they are made of, and of usual sizes: if one seems to end, it does.
+def _end(m: Any, order: Sequence[Expr], values: Mapping[Expr, np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
+    """Which entries are made of algebraic numbers of usual sizes only: if two of these seem to be equal, they are.
 
     Other functions are taken at 0 and 1, where theirs are such numbers too if they seem to be.
     """
-    order = reachable([side])
-    nowhere = np.zeros(side.shape, bool)
-    if len(order) > _MOST_NODES or not all(_is_usual(scope, node) for node in order if node.op is not None):
-        return nowhere
-    there = ~nowhere
+    algebraic: set[Expr] = set()
+    there = np.ones(shape, bool)
+    if len(order) > _MOST_NODES or not all(_is_usual(m, x) for node in order if node.op is not None for x in values[node].ravel()):
+        return ~there
     by_entries = all(node.op is None or node.op.elementwise for node in order)
     for node in order:
+        operands = [operand for operand in node.operands if operand is not None]
         if node.op is None or _is_algebraic(node):
+            if all(operand in algebraic for operand in operands):
+                algebraic.add(node)
             continue
         if not node.op.elementwise:
-            return nowhere
-        for operand in node.operands:
-            if operand is not None:
-                plain = _is_plain(scope, operand)
-                there &= plain if by_entries and len(plain.shape) <= len(side.shape) else plain.all()
+            return there & False
+        for operand in operands:
+            plainly = np.array([_is_plain(m, x) for x in values[operand].ravel()]).reshape(operand.shape) & (operand in algebraic)
+            there &= plainly if by_entries and len(operand.shape) <= len(shape) else plainly.all()
     return there
 
 
@@ -174,21 +171,11 @@ def _is_algebraic(node: Expr) -> bool:
     return exact and all(exponent is not None and exponent.op is None for exponent in exponents)
 
 
-def _is_usual(scope: Scope, node: Expr) -> bool:
-    """Return whether no entry is so small or large that it could be lost beside the others' digits."""
-    try:
-        found = _digits(scope, node, 20, node.shape)
-    except EvaluationError:
-        return False
-    exponents = [int(text.partition("e")[2] or 0) for text in found if text not in ("True", "False")]
-    return all(abs(exponent) < _USUAL for exponent in exponents)
+def _is_usual(m: Any, x: Any) -> bool:
+    """Return whether a number is not so small or large that it could be lost beside the others' digits."""
+    return isinstance(x, bool) or x == 0 or (m.isfinite(x) and abs(m.mag(x)) < _USUAL)
 
 
-def _is_plain(scope: Scope, node: Expr) -> np.ndarray:
-    """Which entries are 0 or 1, exactly."""
-    try:
-        found = _digits(scope, node, _ALL_DIGITS, node.shape)
-    except EvaluationError:
-        found = np.full(math.prod(node.shape), "", dtype=object)
-    exact = all(part.op is None or _is_algebraic(part) for part in reachable([node]))
-    return np.array([exact and text in ("0.0", "1.0", "True", "False") for text in found]).reshape(node.shape)
+def _is_plain(m: Any, x: Any) -> bool:
+    """Return whether a number is 0 or 1."""
+    return isinstance(x, bool) or any(abs(x - n) < m.mpf(10) ** -_APART for n in (0, 1))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from gradcli.ops.operands import Operand
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Algebra, Numbers, Unsupported, surely_zero
 from gradcli.reference.deadline import check as still_in_time
-from gradcli.reference.kinks import InnerKinks, Question, Sides, has_inner, with_inner_choices
+from gradcli.reference.kinks import InnerKinks, Sides, has_inner, with_inner_choices
 from gradcli.reference.scalars import plain
 from gradcli.reference.tape import ReferenceTape, SignedZeros, constant_array, exact_array
 
@@ -126,25 +126,10 @@ class Pass(NamedTuple):
         return Algebra.map(plain, self.run.y)
 
 
-class Asked(Question, Protocol):
-    """The gradient that is judged, as a question to references."""
-
-    @property
-    def wrt(self) -> Mapping[str, Expr]: ...
-    @property
-    def fits_sympy(self) -> bool: ...
-    @property
-    def gradients(self) -> Sequence[np.ndarray]: ...  # as the engine computed them
-    @property
-    def size(self) -> int: ...  # in scalar operations
-    @property
-    def wide(self) -> dict[str, Callable[[], tuple[Any, Any]]]: ...  # reference and bounds of large arrays, for claims
-
-
 class Passes:
     """The question of one judge, for passes at any precision."""
 
-    def __init__(self, judge: Asked, own_leaves: Mapping[Expr, Any]) -> None:
+    def __init__(self, judge: Any, own_leaves: Mapping[Expr, Any]) -> None:
         self.judge, self.own_leaves = judge, own_leaves
         self.nodes: Sequence[Expr] = list(judge.wrt.values())
         self._whole: Any = None
@@ -189,7 +174,7 @@ def are_finite(m: Any, arrays: Sequence[np.ndarray]) -> bool:
     return all(isinstance(x, bool) or m.isfinite(x) for array in arrays for x in np.ravel(array))
 
 
-def _whole(judge: Asked, m: Any) -> Any:
+def _whole(judge: Any, m: Any) -> Any:
     """sympy's derivative of the whole function, or False where there is none in reach."""
     from gradcli.reference.symbolic.derivative import WholeDerivative
 

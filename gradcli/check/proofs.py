@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from gradcli.check.judge import Judge
+from gradcli.check.verdict_cache import content, line
 from gradcli.graph.nodes import Expr
-from gradcli.graph.transforms import Derivation, definition_order
-from gradcli.ops.arrays.shapes import StaticArray
+from gradcli.graph.transforms import definition_order
 from gradcli.reference.contexts import has_flint
 from gradcli.reference.fields.identity import Decision
 
@@ -67,41 +67,18 @@ def decision(judge: Judge, claim: Given) -> Decision:
 def _structure(question: Any, alike: bool) -> Hashable:
     """Return what the decision depends on: the function and the formula, without the values of names."""
     order = definition_order(question.root, [question.formula, *([] if question.wrt is None else [question.wrt])])
-    places = {node: i for i, node in enumerate(order)}
-    lines = tuple(_line(node, places, question.leaves, alike) for node in order)
-    seed: Any = question.seed
-    if not isinstance(seed, Expr):
-        weights = np.asarray(seed, float)
-        seed = (weights.tobytes()[: weights.itemsize] if alike else weights.tobytes(), () if alike else weights.shape)
-    wrt = None if question.wrt is None else places[question.wrt]
-    return (
-        lines,
-        places[question.root],
-        places[question.formula],
-        wrt,
-        places.get(seed, -1) if isinstance(seed, Expr) else seed,
-        question.precision,
-        alike,
-    )
+    places: dict[Any, int] = {node: i for i, node in enumerate(order)}
 
+    def structure(node: Expr) -> Hashable:
+        if node.is_leaf and node.kind == "float":
+            return "leaf", () if alike else node.shape
+        return line(node, places, question.leaves)
 
-def _line(node: Expr, places: Mapping[Expr, int], values: Mapping[Expr, Any], alike: bool) -> Hashable:
-    """One node: an operation of which operands, a leaf, or a number."""
-    if node.op is not None:
-        static = tuple((name, _plain(value, places)) for name, value in sorted(node.static.items()))
-        return node.op.name, tuple(-1 if o is None else places.get(o, -1) for o in node.operands), static
-    if node.is_leaf and node.kind == "float":
-        return "leaf", () if alike else node.shape
-    value = values[node] if node.is_leaf else node.payload
-    array = np.asarray(value)
-    return type(value).__name__, repr(value) if array.dtype == object or not array.ndim else (array.dtype.str, array.shape, array.tobytes())
-
-
-def _plain(value: Any, places: Mapping[Expr, int]) -> Hashable:
-    if isinstance(value, StaticArray):
-        return value.key
-    if isinstance(value, Derivation):
-        return value.kind, places[value.y], places[value.x], -1 if value.vector is None else places[value.vector]
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return tuple(_plain(part, places) for part in value)
-    return repr(value)
+    seed = question.seed
+    if isinstance(seed, Expr):
+        weights: Hashable = places.get(seed, -1)
+    else:
+        numbers = np.asarray(seed, float)
+        weights = content(numbers.ravel()[:1] if alike else numbers)
+    asked = places[question.root], places[question.formula], places.get(question.wrt)
+    return tuple(map(structure, order)), asked, weights, question.precision, alike

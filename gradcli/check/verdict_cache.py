@@ -10,12 +10,12 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -25,10 +25,8 @@ from gradcli.ops.arrays.shapes import StaticArray
 from gradcli.report.verdicts import Check, Verdict, check_of
 from gradcli.storage.cache import SOURCES, VERDICTS
 
-if TYPE_CHECKING:
-    from gradcli.check.proofs import Given
-
-_FORMAT = "3"
+_FORMAT = "4"
+_SHORT = 64  # bytes of a value that are its own hash
 
 
 @cache
@@ -66,49 +64,42 @@ def code(root: Path) -> str:
 
 
 def key_of(
-    root: Expr, wrt: Mapping[str, Expr], values: Mapping[Expr, Any], computed: Sequence[Any], precision: str, claims: Sequence[Given],
+    root: Expr, wrt: Mapping[str, Expr], values: Mapping[Expr, Any], computed: Sequence[Any], precision: str, claims: Sequence[Any],
     convention: str | None, in_passing: bool,
 ) -> str:  # fmt: skip
     """The key of a verdict."""
-    digest = hashlib.sha256(versions().encode())
     formulas = [claim.formula for claim in claims if claim.formula is not None]
     order = definition_order(root, [*wrt.values(), *formulas])
-    places = {node: i for i, node in enumerate(order)}
-
-    def say(*parts: Any) -> None:
-        digest.update(repr(parts).encode())
-
-    for node in order:
-        if node.op is not None:
-            static = {name: _plain(value, places) for name, value in node.static.items()}
-            say(node.op.name, [None if o is None else places.get(o, -1) for o in node.operands], static)
-        elif node.is_leaf:
-            _array(digest, say, node.payload.name, values[node])
-        else:
-            _array(digest, say, type(node.payload).__name__, node.payload)
-    say(precision, convention, in_passing, [(name, places[x]) for name, x in wrt.items()], places[root])
-    for part in computed:
-        _array(digest, say, "computed", part)
-    for claim in claims:
-        say(claim.of, claim.rtol, claim.atol, claim.around, None if claim.formula is None else places[claim.formula])
-        _array(digest, say, "numbers", claim.numbers)
-    return digest.hexdigest()
+    places: dict[Any, int] = {node: i for i, node in enumerate(order)}
+    lines = [(line(node, places, values), node.payload.name if node.is_leaf else None) for node in order]
+    given = [(claim.of, claim.rtol, claim.atol, claim.around, places.get(claim.formula), content(claim.numbers)) for claim in claims]
+    asked = precision, convention, in_passing, [(name, places[x]) for name, x in wrt.items()], places[root]
+    return hashlib.sha256(repr((versions(), lines, asked, list(map(content, computed)), given)).encode()).hexdigest()
 
 
-def _plain(value: Any, places: Mapping[Expr, int]) -> Any:
+def line(node: Expr, places: Mapping[Any, int], values: Mapping[Expr, Any]) -> Hashable:
+    """What a node is: an operation of which nodes, by their places, or a value."""
+    if node.op is not None:
+        static = tuple((name, _plain(value, places)) for name, value in sorted(node.static.items()))
+        return node.op.name, tuple(-1 if o is None else places.get(o, -1) for o in node.operands), static
+    return content(values[node] if node.is_leaf else node.payload)
+
+
+def content(value: Any) -> Hashable:
+    """What a value is: its kind, shape, and bits."""
+    array = np.asarray(value)
+    bits = repr(value).encode() if array.dtype == object else array.tobytes()
+    return type(value).__name__, array.dtype.str, array.shape, bits if len(bits) <= _SHORT else hashlib.sha256(bits).digest()
+
+
+def _plain(value: Any, places: Mapping[Any, int]) -> Hashable:
     if isinstance(value, StaticArray):
         return value.key
     if isinstance(value, Derivation):
-        return value.kind, places.get(value.y), places.get(value.x), None if value.vector is None else places.get(value.vector)
+        return value.kind, places.get(value.y), places.get(value.x), places.get(value.vector)
     if isinstance(value, (tuple, list)):
-        return [_plain(part, places) for part in value]
-    return value
-
-
-def _array(digest: Any, say: Any, what: str, value: Any) -> None:
-    array = np.asarray(value)
-    say(what, array.dtype.str, array.shape)
-    digest.update(array.tobytes() if array.dtype != object else repr(value).encode())
+        return tuple(_plain(part, places) for part in value)
+    return repr(value)
 
 
 def recalled(key: str) -> Check | None:

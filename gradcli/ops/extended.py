@@ -1,7 +1,7 @@
 """The forms in which a record says what its operation is on whole arrays in long double, for the judge of large ones.
 
-They are written anew: they share nothing with the forward pass and the rules. A cotangent goes back with its error and with what of it
-flows at all; a form says how all three do.
+They are written anew: they share nothing with the forward pass and the rules. A form says how a cotangent goes back, and what of it
+flows at all; errors go back as cotangents do, with random signs.
 """
 
 from __future__ import annotations
@@ -64,8 +64,7 @@ class Linear(Fixed, Rule):
 class Reduced(Fixed, Rule):
     """A function of all entries along axes.
 
-    slopes  ``slopes(x, axes, static)``: the value with its axes kept, its derivative by each entry, and the size of the terms that
-            this is computed of
+    slopes  ``slopes(x, axes, static)``: the value with its axes kept, and its derivative by each entry
     """
 
     slopes: Function
@@ -79,17 +78,12 @@ class Formulas(NamedTuple):
 
     value  ``value(*operands, **static)``
     pull   ``pull(cotangent, out, *operands, **static)``: what is for each operand, None for one without a derivative
-    sizes  the same of sizes: for a cotangent without signs, no less than what all terms of which ``pull`` makes each entry add up to.
-           An error of the cotangent grows by no more than that
     flows  the same of ones where something flows and zeros where nothing does, if it may be that nothing flows to an entry at all
-    terms  ``terms(out, *operands)``: of how many terms ``pull`` makes an entry for each operand, if it adds up products of operands
     """
 
     value: Function
     pull: Function
-    sizes: Function
     flows: Function | None = None
-    terms: Function | None = None
 
 
 class Whole(Fixed, Rule):

@@ -9,6 +9,7 @@ F. Johansson, "Arb: efficient arbitrary-precision midpoint-radius interval arith
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Context, Decimal
 from typing import Any, NamedTuple
@@ -17,130 +18,6 @@ import flint
 from flint import arb
 
 from gradcli.reference.contexts import Undecidable
-
-
-class Ball:
-    """A real number within a ball. Comparisons are certain, or raise `Undecidable`; a number that is not finite compares as NaN does."""
-
-    __slots__ = ("ball",)
-
-    ball: arb
-
-    def __init__(self, value: Any = 0) -> None:
-        self.ball = as_arb(value)
-
-    def __add__(self, other: Any) -> Any:
-        if type(other) is Ball:
-            return made(self.ball + other.ball)
-        return NotImplemented if (x := operand(other)) is None else made(self.ball + x)
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Any) -> Any:
-        if type(other) is Ball:
-            return made(self.ball - other.ball)
-        return NotImplemented if (x := operand(other)) is None else made(self.ball - x)
-
-    def __rsub__(self, other: Any) -> Any:
-        return NotImplemented if (x := operand(other)) is None else made(x - self.ball)
-
-    def __mul__(self, other: Any) -> Any:
-        if type(other) is Ball:
-            return made(self.ball * other.ball)
-        return NotImplemented if (x := operand(other)) is None else made(self.ball * x)
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, other: Any) -> Any:
-        return NotImplemented if (x := operand(other)) is None else made(quotient(self.ball, x))
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return NotImplemented if (x := operand(other)) is None else made(quotient(x, self.ball))
-
-    def __pow__(self, other: Any) -> Any:
-        return NotImplemented if (x := operand(other)) is None else made(power(self.ball, x))
-
-    def __rpow__(self, other: Any) -> Any:
-        return NotImplemented if (x := operand(other)) is None else made(power(x, self.ball))
-
-    def __mod__(self, other: Any) -> Any:
-        if (x := operand(other)) is None:
-            return NotImplemented
-        return made(self.ball - x * whole(quotient(self.ball, x), arb.floor))
-
-    def __rmod__(self, other: Any) -> Any:
-        return NotImplemented if (x := operand(other)) is None else made(x) % self
-
-    def __neg__(self) -> Ball:
-        return made(-self.ball)
-
-    def __pos__(self) -> Ball:
-        return made(+self.ball)
-
-    def __abs__(self) -> Ball:
-        return made(abs(self.ball))
-
-    def __eq__(self, other: object) -> bool:
-        if (x := operand(other)) is None:
-            return NotImplemented
-        ball = self.ball
-        if ball is x:
-            return not ball.is_nan()
-        if ball == x:
-            return True
-        if ball != x or not (ball.is_finite() and x.is_finite()):
-            return False
-        raise Undecidable
-
-    def __ne__(self, other: object) -> bool:
-        equal = self.__eq__(other)
-        return equal if equal is NotImplemented else not equal
-
-    def __lt__(self, other: Any) -> bool:
-        return NotImplemented if (x := operand(other)) is None else _less(self.ball, x)
-
-    def __gt__(self, other: Any) -> bool:
-        return NotImplemented if (x := operand(other)) is None else _less(x, self.ball)
-
-    def __le__(self, other: Any) -> bool:
-        return NotImplemented if (x := operand(other)) is None else _not_above(self.ball, x)
-
-    def __ge__(self, other: Any) -> bool:
-        return NotImplemented if (x := operand(other)) is None else _not_above(x, self.ball)
-
-    def __hash__(self) -> int:
-        return hash(str(self.ball.mid())) if self.ball.is_finite() else 0
-
-    def __bool__(self) -> bool:
-        return self != 0
-
-    def __int__(self) -> int:
-        """The whole number towards zero."""
-        size = abs(self.ball).floor().unique_fmpz() if self.ball.is_finite() else None
-        if size is None:
-            raise Undecidable if self.ball.is_finite() else ValueError("not a finite number")
-        return int(size) if not self.ball < 0 else -int(size)
-
-    __trunc__ = __int__
-
-    @property
-    def real(self) -> Ball:
-        return self
-
-    def __float__(self) -> float:
-        return float(self.ball.mid()) if self.ball.is_finite() else as_float(self.ball)
-
-    def __repr__(self) -> str:
-        return f"Ball({self.ball})"
-
-
-_new = Ball.__new__
-
-
-def made(ball: arb) -> Ball:
-    made = _new(Ball)
-    made.ball = ball
-    return made
 
 
 def operand(x: Any) -> arb | None:
@@ -230,10 +107,107 @@ def whole(x: arb, rounded: Callable[[arb], arb]) -> arb:
     return found
 
 
+def _remainder(x: arb, y: arb) -> arb:
+    return x - y * whole(quotient(x, y), arb.floor)
+
+
 def as_float(x: arb) -> float:
     if x.is_nan() or not x.is_exact():
         return math.nan
     return math.inf if x > 0 else -math.inf
+
+
+def _binary(function: Callable[[arb, arb], arb]) -> Callable[[Any, Any], Any]:
+    def method(self: Ball, other: Any) -> Any:
+        return NotImplemented if (x := operand(other)) is None else made(function(self.ball, x))
+
+    return method
+
+
+def _comparison(holds: Callable[[arb, arb], bool]) -> Callable[[Any, Any], Any]:
+    def method(self: Ball, other: Any) -> Any:
+        return NotImplemented if (x := operand(other)) is None else holds(self.ball, x)
+
+    return method
+
+
+class Ball:
+    """A real number within a ball. Comparisons are certain, or raise `Undecidable`; a number that is not finite compares as NaN does."""
+
+    __slots__ = ("ball",)
+
+    ball: arb
+
+    def __init__(self, value: Any = 0) -> None:
+        self.ball = as_arb(value)
+
+    __add__ = __radd__ = _binary(operator.add)
+    __sub__, __rsub__ = _binary(operator.sub), _binary(lambda x, y: y - x)
+    __mul__ = __rmul__ = _binary(operator.mul)
+    __truediv__, __rtruediv__ = _binary(quotient), _binary(lambda x, y: quotient(y, x))
+    __pow__, __rpow__ = _binary(power), _binary(lambda x, y: power(y, x))
+    __mod__, __rmod__ = _binary(_remainder), _binary(lambda x, y: _remainder(y, x))
+    __lt__, __gt__ = _comparison(_less), _comparison(lambda x, y: _less(y, x))
+    __le__, __ge__ = _comparison(_not_above), _comparison(lambda x, y: _not_above(y, x))
+
+    def __neg__(self) -> Ball:
+        return made(-self.ball)
+
+    def __pos__(self) -> Ball:
+        return made(+self.ball)
+
+    def __abs__(self) -> Ball:
+        return made(abs(self.ball))
+
+    def __eq__(self, other: object) -> bool:
+        if (x := operand(other)) is None:
+            return NotImplemented
+        ball = self.ball
+        if ball is x:
+            return not ball.is_nan()
+        if ball == x:
+            return True
+        if ball != x or not (ball.is_finite() and x.is_finite()):
+            return False
+        raise Undecidable
+
+    def __ne__(self, other: object) -> bool:
+        equal = self.__eq__(other)
+        return equal if equal is NotImplemented else not equal
+
+    def __hash__(self) -> int:
+        return hash(str(self.ball.mid())) if self.ball.is_finite() else 0
+
+    def __bool__(self) -> bool:
+        return self != 0
+
+    def __int__(self) -> int:
+        """The whole number towards zero."""
+        size = abs(self.ball).floor().unique_fmpz() if self.ball.is_finite() else None
+        if size is None:
+            raise Undecidable if self.ball.is_finite() else ValueError("not a finite number")
+        return int(size) if not self.ball < 0 else -int(size)
+
+    __trunc__ = __int__
+
+    @property
+    def real(self) -> Ball:
+        return self
+
+    def __float__(self) -> float:
+        return float(self.ball.mid()) if self.ball.is_finite() else as_float(self.ball)
+
+    def __repr__(self) -> str:
+        return f"Ball({self.ball})"
+
+
+_new = Ball.__new__
+
+
+def made(ball: arb) -> Ball:
+    made = _new(Ball)
+    made.ball = ball
+    return made
 
 
 _SHOWN = 60  # significant digits of an enclosure's ends

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -17,11 +17,32 @@ from gradcli.reference.kinks import active_kinks
 from gradcli.reference.scalars import plain
 from gradcli.reference.tape import ReferenceTape, exact_array
 
+T = TypeVar("T")
 NOTHING: Mapping[str, Any] = {}
 _TRIES = 6
 _GUARD = 20  # digits beyond those that are asked for
 _WITHOUT_REFERENCE = (Unsupported, ArithmeticError, ValueError)
-_WITHOUT_BALLS = (*_WITHOUT_REFERENCE, AttributeError, TypeError, LookupError)
+
+
+def by_balls(digits: Iterable[int], evaluate: Callable[[Any], T | None]) -> T | None:
+    """Return what is found in balls of the fewest digits that leave nothing open; None where nothing is found, or balls cannot tell.
+
+    evaluate  takes the context, and raises Undecidable where it takes more digits
+    """
+    if not has_flint():
+        return None
+    from gradcli.reference.balls import Balls
+
+    balls = Balls()
+    for balls.dps in digits:
+        try:
+            with balls.working():
+                return evaluate(balls)
+        except Undecidable:
+            continue
+        except (*_WITHOUT_REFERENCE, AttributeError, TypeError, LookupError):
+            return None
+    return None
 
 
 class Digits(NamedTuple):
@@ -66,24 +87,15 @@ def to_digits(scope: Scope, root: Expr, wrt: dict[str, Expr], seed: Any, digits:
 
 def _enclosed(asked: _Question, digits: int) -> Digits | None:
     """The digits on which both ends of every enclosure agree; None where FLINT does not decide."""
-    if not has_flint():
-        return None
-    from gradcli.reference.balls import Balls
+    m = context()
 
-    balls, m = Balls(), context()
-    for attempt in range(_TRIES):
-        balls.dps = (digits + _GUARD) << attempt
+    def evaluate(balls: Any) -> Digits | None:
         m.dps = balls.dps + _GUARD
-        try:
-            with balls.working():
-                found, chosen = asked.arrays(balls)
-                numbers = {name: _written(array, lambda x: _certain(m, x, digits)) for name, array in found.items()}
-        except Undecidable:
-            continue
-        except _WITHOUT_BALLS:
-            return None
+        found, chosen = asked.arrays(balls)
+        numbers = {name: _written(array, lambda x: _certain(m, x, digits)) for name, array in found.items()}
         return None if balls.uncertified else Digits(numbers, not chosen)
-    return None
+
+    return by_balls(((digits + _GUARD) << attempt for attempt in range(_TRIES)), evaluate)
 
 
 def _certain(m: Any, x: Any, digits: int) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,9 +15,8 @@ from gradcli.graph.nodes import Expr
 from gradcli.graph.transforms import Derivation, definition_order
 from gradcli.ops.structure import derivative
 from gradcli.reference.algebra import Algebra
-from gradcli.reference.deadline import Budget
 from gradcli.reference.scalars import Event, Traced, plain
-from gradcli.reference.tape import Array, ReferenceTape, SignedZeros, exact_array
+from gradcli.reference.tape import Array, ReferenceTape, exact_array
 
 # -- Limits of derivatives and values from one side of a point, as samples nearer and nearer to it
 # show them.
@@ -117,6 +117,16 @@ _MOST_ORDERS = 32  # in which equal entries are examined
 _FEWEST_PROBES, _MOST_PROBES, _WORK = 24, 400, 100_000
 
 
+@contextmanager
+def _probing(m: Any) -> Iterator[None]:
+    """A context with digits enough to look at points beside one."""
+    before, m.dps = m.dps, max(PROBING_DIGITS, m.dps)
+    try:
+        yield
+    finally:
+        m.dps = before
+
+
 @dataclass(eq=False)
 class Sides:
     """The derivatives of one entry from the left and from the right; ``limit`` if they are one finite number.
@@ -169,29 +179,13 @@ def active_kinks(tape: ReferenceTape, wrt: list[Expr]) -> dict[Expr, dict[int, E
     return found
 
 
-class Question(Protocol):
-    """The gradient that is asked about: of which graph, where, and what the answer may take."""
-
-    @property
-    def root(self) -> Expr: ...
-    @property
-    def leaves(self) -> Mapping[Expr, Any]: ...
-    @property
-    def seed(self) -> Any: ...
-    @property
-    def precision(self) -> str: ...
-    @property
-    def zeros(self) -> SignedZeros | None: ...
-    @property
-    def size(self) -> int: ...  # scalar operations
-    @property
-    def budget(self) -> Budget: ...
-
-
 class Prober:
-    """One-sided derivatives, by evaluating the reference at points beside the given one."""
+    """One-sided derivatives, by evaluating the reference at points beside the given one.
 
-    def __init__(self, asked: Question, tape: ReferenceTape, value: np.ndarray, found: dict[Expr, dict[int, Event]]) -> None:
+    asked  the gradient: its root, leaves, seed, precision, signed zeros, size in scalar operations, and the budget for these
+    """
+
+    def __init__(self, asked: Any, tape: ReferenceTape, value: np.ndarray, found: dict[Expr, dict[int, Event]]) -> None:
         self.asked, self.tape, self.value, self.found = asked, tape, value, found
         self.left = min(_MOST_PROBES, max(_FEWEST_PROBES, _WORK // asked.size))
         self.cost = _EVALUATIONS * asked.size
@@ -213,7 +207,6 @@ class Prober:
         sure = len(steady) == len(around) or len(around) <= _MOST_ORDERS
         gaps = [i for i, v in enumerate(np.ravel(slopes)) if not m.isfinite(v) and i not in sides]
         places = sorted({*events, *gaps})
-        before = m.dps
         budget = self.asked.budget
         for i in sorted(places, key=steady.__contains__):
             event, slope = events.get(i), np.ravel(slopes)[i]
@@ -229,11 +222,8 @@ class Prober:
                 continue
             self.left -= 1
             budget.spend(self.cost)
-            m.dps = max(PROBING_DIGITS, before)
-            try:
+            with _probing(m):
                 sides[i] = self._sides(x, i, event)
-            finally:
-                m.dps = before
             if i in around and i not in steady:
                 sides[i].others, sides[i].limit = around[i], None
             if sides[i].gap and m.isfinite(slope):
@@ -254,9 +244,7 @@ class Prober:
         budget.spend(cost)
         random = np.random.default_rng(0)
         orders = [np.roll(np.arange(n), k) for k in range(n)] if n <= _MOST_ORDERS else [random.permutation(n) for _ in range(_MOST_ORDERS)]
-        before = m.dps
-        m.dps = max(PROBING_DIGITS, before)
-        try:
+        with _probing(m):
             step = m.mpf(10) ** STEPS[0] / n
             sizes = [self._size(x, i) for i in ties]
             (value,) = self._between(x)
@@ -266,8 +254,6 @@ class Prober:
                 if not abs(there - value) <= m.mpf(10) ** (STEPS[0] // 2) * (1 + abs(value)) or not all(map(m.isfinite, slopes[ties])):
                     return {}
                 found.append(slopes)
-        finally:
-            m.dps = before
         return {i: [slopes[i] for slopes in found] for i in ties}
 
     def _sides(self, x: Expr, i: int, event: Event | None) -> Sides:
@@ -283,17 +269,13 @@ class Prober:
         if not wanted or count < 2:
             return
         m = self.tape.m
-        before = m.dps
-        m.dps = max(PROBING_DIGITS, before)
-        try:
+        with _probing(m):
             shares = {i: self._size(x, i) * (1 + m.mpf((7 * i) % 11) / 13) for i in range(count)}
 
             def beside(sign: int, step: int) -> tuple[np.ndarray, np.ndarray]:
                 return self._at(x, {i: sign * m.mpf(10) ** step * share for i, share in shares.items()})
 
             others = both_sides(m, beside, self._between(x), None)
-        finally:
-            m.dps = before
         known = [found[i].limit if i in found else v for i, v in enumerate(np.ravel(slopes))]
         if not all(
             v is None or not m.isfinite(v) or (o.limit is not None and is_close(m, v, o.limit)) for v, o in zip(known, others, strict=True)
@@ -464,9 +446,7 @@ class InnerKinks:
             return {}
         places = np.arange(int(np.prod(node.shape))).reshape(node.shape)
         found: dict[int, Sides] = {}
-        before = self.m.dps
-        self.m.dps = max(PROBING_DIGITS, before)
-        try:
+        with _probing(self.m):
             for direction, part, event in _ways(of, events, tape):
                 self.work -= 4 * self.size
                 if self.work < 0:
@@ -478,8 +458,6 @@ class InnerKinks:
 
                 sides = both_sides(self.m, beside, value, event)
                 found |= {int(i): s for i, s in zip(wanted, sides, strict=True) if s.finite}
-        finally:
-            self.m.dps = before
         return found
 
     def _beside(self, node: Expr, tape: ReferenceTape, move: Array, wanted: Array) -> tuple[Array, Array]:
@@ -521,6 +499,9 @@ def has_inner(root: Expr) -> bool:
     return any(node.op is derivative for node in definition_order(root))
 
 
+_ENDS: list[Callable[[Place, Sides], Any]] = [lambda _, sides: sides.left, lambda _, sides: sides.right, lambda _, sides: sides.least]
+
+
 def with_inner_choices(
     kinks: InnerKinks, root: Expr, also: Sequence[Expr], engine: Engine
 ) -> tuple[ReferenceTape, Array, dict[int, Sides]]:
@@ -528,7 +509,7 @@ def with_inner_choices(
     m = kinks.m
     chosen = Choosing(kinks, partial(_engines, m, engine))
     y = chosen.run(root, also)
-    left, right, least = (np.ravel(Algebra.map(plain, Choosing(kinks, side).run(root))) for side in (_left, _right, _least_slope))
+    left, right, least = (np.ravel(Algebra.map(plain, Choosing(kinks, side).run(root))) for side in _ENDS)
     sides = {}
     for i, (c, a, b) in enumerate(zip(np.ravel(Algebra.map(plain, y)), left, right, strict=True)):
         if isinstance(c, bool) or a == b == c or not all(m.isfinite(v) for v in (a, b, c)):
@@ -537,18 +518,6 @@ def with_inner_choices(
         ends = (a, b) if between else (min(a, b, c), max(a, b, c))
         sides[i] = Sides(*ends, None, True, kinks.first.place, kinks.first.convention, least=least[i])
     return chosen, y, sides
-
-
-def _left(place: Place, sides: Sides) -> Any:
-    return sides.left
-
-
-def _right(place: Place, sides: Sides) -> Any:
-    return sides.right
-
-
-def _least_slope(place: Place, sides: Sides) -> Any:
-    return sides.least
 
 
 def _engines(m: Any, engine: Engine, place: Place, sides: Sides) -> Any:

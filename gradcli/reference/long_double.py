@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +21,7 @@ from gradcli.ops.writing import axes_of
 from gradcli.reference.algebra import Unsupported
 from gradcli.reference.deadline import Undecided
 from gradcli.reference.deadline import check as still_in_time
-from gradcli.reference.entries import Wholes, by_entries, on_entries, slopes_of_entries
+from gradcli.reference.entries import on_entries, slopes_of_entries
 from gradcli.reference.scalars import accumulate
 from gradcli.reference.stand_ins import DIRECTIONS, SAFETY, STEPS, TOLERANCE, StandIns, differences
 
@@ -29,7 +30,7 @@ from gradcli.reference.stand_ins import DIRECTIONS, SAFETY, STEPS, TOLERANCE, St
 
 
 _UNIT = float(np.finfo(LONG_DOUBLE).eps)
-_ALIKE = 4  # how much larger the largest of some units may be, to stand for all
+_DRAWS, _SPREAD = 2, 4.0  # of random signs, and how much larger the sum of errors may be than that of the largest of these
 
 
 def along(node: Expr, operands: list[Any]) -> tuple[Any, tuple[int, ...], Mapping[str, Any]]:
@@ -74,38 +75,43 @@ def _opened(node: Expr, op: Op, operands: list[Any], held: StandIns) -> tuple[Ex
 def _pulled_through(node: Expr, op: Op, adjoint: Part, operands: list[Any], held: StandIns) -> Parts:
     """Return what a cotangent is to the operands of a function, pulled through its body."""
     root, leaves, table = _opened(node, op, operands, held)
-    found, _ = pulled(reachable([root]), table, root, [leaf for leaf in leaves if leaf is not None], adjoint, held)
+    found = pulled(reachable([root]), table, root, [leaf for leaf in leaves if leaf is not None], adjoint, held)
     return [None if leaf is None else found.get(leaf) for leaf in leaves]
 
 
 def _pulled(node: Expr, op: Op, adjoint: Any, out: Any, operands: list[Any], wanted: Sequence[bool]) -> Parts:
     """Return what a node's cotangent is to its operands, each with the error of this and all later steps."""
+    static = node.static
     match op.extended:
         case None if not op.elementwise and op.outputs == 1:
-            return _linear(_movement(op, operands, node.static)[1], adjoint, operands)
+            back = _movement(op, operands, static)[1]
+            return _linear(lambda part, *_: back(part), adjoint, out, operands, lambda part, *_: back(part))
         case Linear(pull=pull):
-            return _linear(lambda part: pull(part, *operands, **node.static), adjoint, operands)
+            through = partial(_applied, lambda part, _, *operands, **static: pull(part, *operands, **static), static)
+            return _linear(through, adjoint, out, operands, through)
+        case Whole() as rule:
+            _, pull, flows = rule.formulas
+            if isinstance(adjoint, dict):
+                adjoint = tuple(zip(*(adjoint.get(i, (np.zeros_like(part),) * 3) for i, part in enumerate(out)), strict=True))
+            reached = None if flows is None else partial(_applied, flows, static)
+            return _linear(partial(_applied, pull, static), adjoint, out, operands, reached)
         case Reduced() as rule:
             x, axes, _ = reduced = along(node, operands)
-            _, slope, size = rule.slopes(*reduced)
+            _, slope = rule.slopes(*reduced)
             kept = [1 if i in axes else n for i, n in enumerate(x.shape)]
-            wide, off, flows = (np.broadcast_to(np.reshape(part, kept), x.shape) for part in adjoint)
-            return [(wide * slope, off * np.abs(slope) + 4 * _UNIT * np.abs(wide) * size, flows)]
-        case Whole() as rule:
-            return _whole(rule, node.static, adjoint, out, operands)
+            wide, off, live = (np.broadcast_to(np.reshape(part, kept), x.shape) for part in adjoint)
+            return [(wide * slope, off * np.abs(slope), live)]
         case Entrywise() as rule:
             slopes = [
-                np.asarray(p(*operands, **node.static), LONG_DOUBLE) if p is not None and asked else None
+                np.asarray(p(*operands, **static), LONG_DOUBLE) if p is not None and asked else None
                 for p, asked in zip(rule.partials, wanted, strict=True)
             ]
             return _by_entries(op, adjoint, slopes, [None] * len(slopes))
     if op.outputs > 1 or isinstance(adjoint, dict):
         raise Unsupported(f"{op.name} of so many entries")
-    return (
-        (None,) * len(operands)
-        if op.kind == "flat"
-        else _by_entries(op, adjoint, *slopes_of_entries(op, out, operands, node.static, wanted))
-    )
+    if op.kind == "flat":
+        return (None,) * len(operands)
+    return _by_entries(op, adjoint, *slopes_of_entries(op, out, operands, static, wanted))
 
 
 def _movement(op: Op, operands: list[Any], static: Mapping[str, Any]) -> tuple[Any, Callable[[Any], Sequence[Any]]]:
@@ -116,51 +122,31 @@ def _movement(op: Op, operands: list[Any], static: Mapping[str, Any]) -> tuple[A
         raise Unsupported(f"{op.name} of so many entries") from None
 
 
-def _linear(pull: Callable[[Any], Sequence[Any]], adjoint: Part, operands: list[Any]) -> Parts:
-    """Cotangents, errors and what flows go back alike."""
+Pull = Callable[[Any, Any, list[Any]], Sequence[Any]]  # of a cotangent, a result, and operands
+
+
+def _applied(rule: Callable[..., Sequence[Any]], static: Mapping[str, Any], part: Any, out: Any, operands: list[Any]) -> Sequence[Any]:
+    return rule(part, out, *operands, **static)
+
+
+def _linear(pull: Pull, adjoint: Any, out: Any, operands: list[Any], flows: Pull | None = None) -> Parts:
+    """Cotangents go back as they are, errors with random signs, which add up as rounding does; doubles do for these."""
     slope, error, live = adjoint
-    slopes, flows = pull(slope), pull(live)
-    if _common_entry(error) == 0:
-        errors: Sequence[Any] = [None if s is None else _everywhere(0.0, o) for s, o in zip(slopes, operands, strict=True)]
+    slopes = pull(slope, out, operands)
+    if isinstance(error, tuple) or _common_entry(error) != 0:
+        random, found, rough = np.random.default_rng(7), _doubles(out), [_doubles(o) for o in operands]
+        draws = [pull(_signed(error, random), found, rough) for _ in range(_DRAWS)]
+        errors = [None if s is None else _SPREAD * np.max(np.abs(parts), axis=0) for s, *parts in zip(slopes, *draws, strict=True)]
     else:
-        errors = pull(error)
-    return [None if s is None else (s, e, f) for s, e, f in zip(slopes, errors, flows, strict=True)]
+        errors = [None if s is None else np.broadcast_to(0.0, np.shape(s)) for s in slopes]
+    reached = [None if s is None else np.broadcast_to(1.0, np.shape(s)) for s in slopes] if flows is None else flows(live, out, operands)
+    return [None if s is None else (s, e, f) for s, e, f in zip(slopes, errors, reached, strict=True)]
 
 
-def _whole(rule: Whole, static: Mapping[str, Any], adjoint: Any, out: Any, operands: list[Any]) -> Parts:
-    """By the formulas of an operation: an error grows as sizes do, and the terms that are added up are rounded themselves."""
-    _, pull, sizes, flows, terms = rule.formulas
-    given = adjoint
-    if isinstance(adjoint, dict):
-        given = tuple(zip(*(adjoint.get(i, (np.zeros_like(part),) * 3) for i, part in enumerate(out)), strict=True))
-    cotangent, error, live = given
-    slopes = pull(cotangent, out, *operands, **static)
-    # doubles do for sizes
-    rough = [_doubles(o) for o in operands]
-    size = tuple(map(np.abs, cotangent)) if isinstance(cotangent, tuple) else np.abs(cotangent)
-    everywhere = [None if s is None else _everywhere(1.0, s) for s in slopes]
-    reached = everywhere if flows is None else flows(live, out, *operands, **static)
-    longest = max((max(np.shape(o), default=1) for o in operands if o is not None), default=1)
-    counts = [longest] * len(operands) if terms is None else terms(out, *operands)
-    units = [_UNIT * (8 + n) for n in counts]
-    off, size, found = _doubles(error), _doubles(size), _doubles(out)
-    if max(units) <= _ALIKE * min(units):
-        # sizes are linear in the cotangent's, so that both go back at once
-        errors = sizes(_together(off, size, max(units)), found, *rough, **static)
-    else:
-        each = (sizes(part, found, *rough, **static) for part in (off, size))
-        errors = [None if e is None else np.asarray(e) + u * np.asarray(w) for e, w, u in zip(*each, units, strict=True)]
-    return [None if s is None else (s, np.asarray(e), flow) for s, e, flow in zip(slopes, errors, reached, strict=True)]
-
-
-def _together(error: Any, size: Any, unit: float) -> Any:
-    if isinstance(size, tuple):
-        return tuple(_together(e, s, unit) for e, s in zip(error, size, strict=True))
-    return error + unit * size
-
-
-def _everywhere(number: float, x: Any) -> Any:
-    return np.broadcast_to(number, np.shape(x))
+def _signed(error: Any, random: np.random.Generator) -> Any:
+    if isinstance(error, tuple):
+        return tuple(_signed(part, random) for part in error)
+    return _rough(error) * random.choice((-1.0, 1.0), np.shape(error))
 
 
 def _rough(x: Any) -> Any:
@@ -215,7 +201,6 @@ class Reference(NamedTuple):
 
     errors  of the slopes of single operations, where these are computed of terms that cancel
     share   what else the reference may be off by, as a share of what the engine may: rounding goes the same ways, in smaller units
-    wholes  what was found on the way
     held    what stood in for operations without a form
     source  what decided
     """
@@ -224,7 +209,6 @@ class Reference(NamedTuple):
     slopes: list[np.ndarray]
     errors: list[np.ndarray]
     share: float
-    wholes: Wholes
     held: StandIns
     source: str
 
@@ -246,7 +230,7 @@ def _reference(root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed
     order = reachable([root])
     with np.errstate(all="ignore"):
         table = interpret(order, LongDoubles(leaves, precision, held))
-        adjoints, wholes = pulled(order, table, root, wrt, _start(root, seed), held)
+        adjoints = pulled(order, table, root, wrt, _start(root, seed), held)
     nothing = [(np.zeros(x.shape, LONG_DOUBLE),) * 3 for x in wrt]
     found = [adjoints.get(x, none) for x, none in zip(wrt, nothing, strict=True)]
     return Reference(
@@ -254,7 +238,6 @@ def _reference(root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed
         [np.asarray(f[0], LONG_DOUBLE) for f in found],
         [np.asarray(f[1], float) for f in found],
         _share(precision, np.float64 if held.narrow else LONG_DOUBLE),
-        Wholes(table, {node: (slope, error) for node, (slope, error, _) in wholes.items()}),
         held,
         "long double" if WIDER else "double",
     )
@@ -262,11 +245,10 @@ def _reference(root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed
 
 def pulled(
     order: Sequence[Expr], table: Mapping[Expr, Any], root: Expr, wrt: Sequence[Expr], start: Part, held: StandIns
-) -> tuple[dict[Expr, Any], dict[Expr, Any]]:
-    """The adjoints of the nodes on the way to ``wrt``, and what of them operations that are not entry by entry pass back."""
+) -> dict[Expr, Any]:
+    """The adjoints of the nodes on the way to ``wrt``."""
     needed = _needed(order, wrt)
     seeds: dict[Expr, Any] = {root: start}
-    wholes: dict[Expr, Any] = dict(seeds)
 
     def pull(node: Expr, adjoint: Any) -> Iterator[tuple[Expr, Any]]:
         if node.op is None or node not in needed:
@@ -279,13 +261,9 @@ def pulled(
         wanted = [o in needed for o in node.operands]
         for operand, part in zip(node.operands, back(node, node.op, adjoint, table[node], operands, wanted, held), strict=True):
             if operand is not None and operand in needed and part is not None:
-                slope, error, live = (summed(p, operand.shape) for p in part)
-                yield operand, (slope, error, live)
-                if not by_entries(node):
-                    whole = slope, error, live
-                    wholes[operand] = _plus(wholes[operand], whole) if operand in wholes else whole
+                yield operand, tuple(summed(p, operand.shape) for p in part)
 
-    return accumulate(reversed(order), seeds, pull, _plus), wholes
+    return accumulate(reversed(order), seeds, pull, _plus)
 
 
 def _start(root: Expr, seed: Any) -> Part:
@@ -347,7 +325,7 @@ class LongDoubles(Domain[Any]):
                 root, _, table = _opened(node, op, operands, self.held)
                 return table[root]
             if isinstance(rule, Reduced):
-                kept, _, _ = rule.slopes(*along(node, operands))
+                kept, _ = rule.slopes(*along(node, operands))
                 return np.reshape(kept, node.shape)
             if rule is not None and rule.value is not None:
                 asked = {"epsilon": float(np.finfo(str(self.dtype)).eps)} if rule.epsilon else {}
@@ -433,7 +411,7 @@ class _Point:
         return self._gradient(table, of, np.ones(of.y.shape))
 
     def _gradient(self, table: Mapping[Expr, Any], of: Derivation, seed: Any) -> Any:
-        adjoints, _ = pulled(reachable([of.y]), table, of.y, [of.x], _start(of.y, seed), self.held)
+        adjoints = pulled(reachable([of.y]), table, of.y, [of.x], _start(of.y, seed), self.held)
         return adjoints[of.x][0] if of.x in adjoints else np.zeros(of.x.shape, LONG_DOUBLE)
 
 

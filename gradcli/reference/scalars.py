@@ -7,11 +7,11 @@ any order.
 
 from __future__ import annotations
 
+import operator
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from operator import add
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -61,23 +61,7 @@ NEGATIVE = Arithmetic("neg", lambda x: -x, (lambda x: -1,), ((),))
 _NOTHING: frozenset[int] = frozenset()
 
 
-class Function(Protocol):
-    def read(self, place: int, arguments: Sequence[Any]) -> Sequence[Any]:
-        """The arguments that the partial by one of them depends on."""
-
-
-class Node(Protocol):
-    """A scalar with its history."""
-
-    @property
-    def serial(self) -> int: ...
-    @property
-    def function(self) -> Function | None: ...  # None for a variable
-    @property
-    def arguments(self) -> tuple[Any, ...]: ...
-
-
-def dependent(products: Sequence[tuple[Node, Node]], roots: Sequence[Node], nodes: Mapping[int, Node]) -> set[int]:
+def dependent(products: Sequence[tuple[Traced, Traced]], roots: Sequence[Traced], nodes: Mapping[int, Traced]) -> set[int]:
     """The serial numbers of the variables behind an argument on which the zero cotangent of its node depends, too.
 
     products  nodes with a zero cotangent, and an argument by which they have an infinite partial
@@ -102,7 +86,7 @@ def dependent(products: Sequence[tuple[Node, Node]], roots: Sequence[Node], node
     return found
 
 
-def _traced(node: Node) -> list[Node]:
+def _traced(node: Traced) -> list[Traced]:
     return [a for a in node.arguments if hasattr(a, "serial")]
 
 
@@ -139,6 +123,19 @@ def accumulate(
     return adjoints
 
 
+def _operation(operation: Arithmetic, reflected: bool = False) -> Any:
+    def method(self: Traced, *others: Any) -> Any:
+        if any(type(a) is np.ndarray for a in others):
+            return NotImplemented  # NumPy takes the scalar into its own loop
+        return self.tape.arithmetic(operation, *((*others, self) if reflected else (self, *others)))
+
+    return method
+
+
+def _comparison(holds: Callable[[Any, Any], Any]) -> Any:
+    return lambda self, other: bool(holds(self.value, plain(other)))
+
+
 class Traced:
     """A scalar with its history: the function and the arguments that made it.
 
@@ -155,58 +152,16 @@ class Traced:
         tape.serial += 1
         self.serial = tape.serial
 
-    def _with(self, operator: Arithmetic, *arguments: Any) -> Any:
-        if any(type(a) is np.ndarray for a in arguments):
-            return NotImplemented  # NumPy takes the scalar into its own loop
-        return self.tape.arithmetic(operator, *arguments)
-
-    def __add__(self, other: Any) -> Any:
-        return self._with(PLUS, self, other)
-
-    def __radd__(self, other: Any) -> Any:
-        return self._with(PLUS, other, self)
-
-    def __sub__(self, other: Any) -> Any:
-        return self._with(MINUS, self, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return self._with(MINUS, other, self)
-
-    def __mul__(self, other: Any) -> Any:
-        return self._with(TIMES, self, other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return self._with(TIMES, other, self)
-
-    def __truediv__(self, other: Any) -> Any:
-        return self._with(OVER, self, other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return self._with(OVER, other, self)
-
-    def __neg__(self) -> Any:
-        return self._with(NEGATIVE, self)
+    __add__, __radd__ = _operation(PLUS), _operation(PLUS, reflected=True)
+    __sub__, __rsub__ = _operation(MINUS), _operation(MINUS, reflected=True)
+    __mul__, __rmul__ = _operation(TIMES), _operation(TIMES, reflected=True)
+    __truediv__, __rtruediv__ = _operation(OVER), _operation(OVER, reflected=True)
+    __neg__ = _operation(NEGATIVE)
+    __eq__, __ne__ = _comparison(operator.eq), _comparison(operator.ne)
+    __lt__, __le__, __gt__, __ge__ = map(_comparison, (operator.lt, operator.le, operator.gt, operator.ge))
 
     def __abs__(self) -> Any:
         return -self if self.value < 0 else self
-
-    def __eq__(self, other: object) -> bool:
-        return bool(self.value == plain(other))
-
-    def __ne__(self, other: object) -> bool:
-        return bool(self.value != plain(other))
-
-    def __lt__(self, other: Any) -> bool:
-        return bool(self.value < plain(other))
-
-    def __le__(self, other: Any) -> bool:
-        return bool(self.value <= plain(other))
-
-    def __gt__(self, other: Any) -> bool:
-        return bool(self.value > plain(other))
-
-    def __ge__(self, other: Any) -> bool:
-        return bool(self.value >= plain(other))
 
     __hash__ = object.__hash__
 
@@ -226,14 +181,7 @@ def _unmoving(x: Any) -> Any:
     return x.value if type(x) is Traced and x.settled else x
 
 
-class Step(Function, Protocol):
-    """What made a scalar of others."""
-
-    @property
-    def name(self) -> str: ...
-
-    def partial(self, tape: Tracing, place: int, arguments: Sequence[Any], traced: bool) -> Any:
-        """The derivative by an argument: a number of plain arguments, something with a history of its own of traced ones."""
+Step = Any  # what made a scalar of others: its name, what its partials read, and the partials, of plain arguments or of traced ones
 
 
 class Differentiated(NamedTuple):
@@ -333,20 +281,20 @@ class Tracing(Algebra):
     def plain(self, x: Scalar) -> Any:
         return plain(x)
 
-    def arithmetic(self, operator: Arithmetic, *arguments: Any) -> Any:
+    def arithmetic(self, step: Arithmetic, *arguments: Any) -> Any:
         given = tuple(a if type(a) is Traced else self.m.mpf(a) if isinstance(a, float) else self._whole(a) for a in arguments)
         arguments = tuple(map(_unmoving, given))
 
         def value_at(numbers: list[Any]) -> Any:
-            return real(self.m, lambda m, *numbers: operator.value(*numbers), *numbers)
+            return real(self.m, lambda m, *numbers: step.value(*numbers), *numbers)
 
         value = value_at([plain(a) for a in arguments])
-        if operator.absorbs and surely_zero(value) and any(type(a) is not Traced and surely_zero(a) for a in arguments):
+        if step.absorbs and surely_zero(value) and any(type(a) is not Traced and surely_zero(a) for a in arguments):
             return self.zero
-        self._note(operator.name, value, given)
+        self._note(step.name, value, given)
         if not self.serial % _SOME:
             still_in_time()
-        return self._made(value, lambda: operator, given, self._is_unmoving(value_at, value, arguments))
+        return self._made(value, lambda: step, given, self._is_unmoving(value_at, value, arguments))
 
     def _whole(self, x: Any) -> Any:
         return self.m.mpf(int(x)) if isinstance(x, (int, np.integer)) else x
@@ -458,7 +406,7 @@ class Tracing(Algebra):
                     self._trouble("the derivative of", node)
                 yield argument.serial, part
 
-        accumulate(sorted(nodes, reverse=True), adjoints, passed_back, add)
+        accumulate(sorted(nodes, reverse=True), adjoints, passed_back, operator.add)
         found = [adjoints.get(x.serial, self.zero) for x in wrt]
         if open_products:
             undecided = dependent(open_products, roots, nodes)

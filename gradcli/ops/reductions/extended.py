@@ -1,7 +1,4 @@
-"""Reductions and running sums on whole arrays in long double: values and derivatives, by formulas of their own.
-
-Each derivative of a `Reduced` comes with the size of the terms that it is computed of, by which its rounding error goes.
-"""
+"""Reductions and running sums on whole arrays in long double: values and derivatives, by formulas of their own."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from gradcli.ops.writing import axes_of
 
 Static = Mapping[str, Any]
 Axes = tuple[int, ...]
-Slopes = tuple[Any, Any, Any]
+Slopes = tuple[Any, Any]
 
 
 def _count(x: Any, axes: Axes) -> int:
@@ -67,31 +64,30 @@ def _std(x: Any, axes: Axes, static: Static) -> Slopes:
     mean = x.sum(axis=axes, keepdims=True) / count
     rest = LONG_DOUBLE(max(count - static["ddof"], 0))
     std = np.sqrt(((x - mean) ** 2).sum(axis=axes, keepdims=True) / rest)
-    over = rest * np.where(std == 0, 1, std)
-    return std, np.where(std == 0, 0, (x - mean) / over), (np.abs(x) + np.abs(mean)) / over
+    return std, np.where(std == 0, 0, (x - mean) / (rest * np.where(std == 0, 1, std)))
 
 
 def _norm(x: Any, axes: Axes, static: Static) -> Slopes:
     order, size = static["ord"], np.abs(x)
     sign = np.sign(x)
     if order == 0:
-        return (x != 0).sum(axis=axes, keepdims=True).astype(LONG_DOUBLE), 0 * size, 0 * size
+        return (x != 0).sum(axis=axes, keepdims=True).astype(LONG_DOUBLE), 0 * size
     if order == 1:
-        return size.sum(axis=axes, keepdims=True), sign, np.abs(sign)
+        return size.sum(axis=axes, keepdims=True), sign
     if order in (math.inf, -math.inf):
         best = (np.max if order > 0 else np.min)(size, axis=axes, keepdims=True)
         chosen = (size == best).astype(LONG_DOUBLE)
         share = chosen / chosen.sum(axis=axes, keepdims=True)
-        return best, sign * share, share
+        return best, sign * share
     if order in (None, 2):
         norm = np.sqrt((x * x).sum(axis=axes, keepdims=True))
         share = np.where(norm == 0, 0, x / np.where(norm == 0, 1, norm))
-        return norm, share, np.abs(share)
+        return norm, share
     power = LONG_DOUBLE(order)
     norm = (size**power).sum(axis=axes, keepdims=True) ** (1 / power)
     ratio = np.where(size == 0, 1, size) / np.where(norm == 0, 1, norm)
     share = np.where((size == 0) | (norm == 0), 0, ratio ** (power - 1))
-    return norm, sign * share, share * (1 + abs(power) * (1 + np.abs(np.log(ratio))))
+    return norm, sign * share
 
 
 def _prod(x: Any, axes: Axes, static: Static) -> Slopes:
@@ -99,7 +95,7 @@ def _prod(x: Any, axes: Axes, static: Static) -> Slopes:
     product = filled.prod(axis=axes, keepdims=True)
     # where there is one zero, the product of the others is that of all that are none
     slope = np.where(zeros == 0, product / filled, np.where((zeros == 1) & (x == 0), product, LONG_DOUBLE(0)))
-    return np.where(zeros == 0, product, LONG_DOUBLE(0)), slope, np.abs(slope) * _count(x, axes)
+    return np.where(zeros == 0, product, LONG_DOUBLE(0)), slope
 
 
 STD, NORM, PROD = map(Reduced, (_std, _norm, _prod))

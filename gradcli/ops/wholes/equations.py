@@ -180,12 +180,7 @@ def _inv_back(c: Any, out: Any, x: Any, **_: Any) -> tuple[Any]:
     return (-product(product(turned(out), c), turned(out)),)
 
 
-def _inv_sizes(c: Any, out: Any, x: Any, **_: Any) -> tuple[Any]:
-    size = turned(np.abs(out))
-    return (product(product(size, c), size),)
-
-
-INV = Formulas(lambda x, check_errors: inverse(x), _inv_back, _inv_sizes)
+INV = Formulas(lambda x, check_errors: inverse(x), _inv_back)
 
 
 def _columns(x: Any, y: Any) -> Any:
@@ -203,15 +198,7 @@ def _solve_back(c: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
     return -product(back, turned(out[..., None] if vector else out)), back[..., 0] if vector else back
 
 
-def _solve_sizes(c: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
-    """By the sizes of the inverse: rounding in the elimination counts as much as what it is made of."""
-    vector, size = y.ndim == 1, turned(np.abs(inverse(x)))
-    back = product(size, c[..., None] if vector else c)
-    back = product(size, product(turned(np.abs(x)), back))
-    return product(back, turned(np.abs(out[..., None] if vector else out))), back[..., 0] if vector else back
-
-
-SOLVE = Formulas(_solve, _solve_back, _solve_sizes)
+SOLVE = Formulas(_solve, _solve_back)
 
 
 def _determinant(x: Any) -> tuple[Any, Any]:
@@ -244,12 +231,7 @@ def _by_inverse(c: Any, x: Any) -> tuple[Any]:
     return (c[..., None, None] * turned(inverse(x)),)
 
 
-def _by_inverse_sizes(c: Any, x: Any) -> tuple[Any]:
-    size = np.abs(inverse(x))
-    return (c[..., None, None] * turned(product(product(size, np.abs(x)), size)),)
-
-
-SLOGDET = Formulas(_slogdet, lambda c, out, x: _by_inverse(c[1], x), lambda c, out, x: _by_inverse_sizes(c[1], x))
+SLOGDET = Formulas(_slogdet, lambda c, out, x: _by_inverse(c[1], x))
 
 
 def _det_back(c: Any, out: Any, x: Any) -> tuple[Any]:
@@ -259,7 +241,7 @@ def _det_back(c: Any, out: Any, x: Any) -> tuple[Any]:
     return _by_inverse(c * out, x)
 
 
-DET = Formulas(determinant, _det_back, lambda c, out, x: _by_inverse_sizes(c * np.abs(out), x))
+DET = Formulas(determinant, _det_back)
 
 
 def _substituted(x: Any, y: Any, upper: bool, unitriangular: bool) -> Any:
@@ -277,14 +259,7 @@ def _triangular_back(c: Any, out: Any, x: Any, y: Any, upper: bool, unitriangula
     return _triangle(-product(back, turned(out)), upper, unitriangular), back
 
 
-def _triangular_sizes(c: Any, out: Any, x: Any, y: Any, upper: bool, unitriangular: bool) -> tuple[Any, Any]:
-    """Return where everything off the diagonal has one sign, substitution only adds (N. J. Higham, 1989)."""
-    size = np.where(np.eye(x.shape[-1], dtype=bool), np.abs(x), -np.abs(x))
-    back = substituted(turned(size), c, not upper, unitriangular)
-    return _triangle(product(back, turned(np.abs(out))), upper, unitriangular), back
-
-
-SOLVE_TRIANGULAR = Formulas(_substituted, _triangular_back, _triangular_sizes)
+SOLVE_TRIANGULAR = Formulas(_substituted, _triangular_back)
 
 
 def _lu(x: Any, pivot: bool) -> tuple[Any, Any, Any]:
@@ -327,23 +302,4 @@ def _square_lu(lower: Any, upper: Any, by_l: Any, by_u: Any) -> Any:
     return turned(substituted(upper, turned(half), upper=True))
 
 
-def _lu_sizes(c: Any, out: Any, x: Any, pivot: bool) -> tuple[Any]:
-    p, lower, upper = out
-    k = min(x.shape[-2:])
-    inner_l = np.abs(substituted(lower[..., :k, :], unit(lower[..., :k, :]), upper=False, ones=True))
-    inner_u = np.abs(substituted(upper[..., :k], unit(upper[..., :k]), upper=True))
-    size_l, size_u = np.abs(lower), np.abs(upper)
-    strict = product(turned(size_l), c[1]) + product(c[2], turned(size_u))
-    square = product(product(turned(inner_l), strict), turned(inner_u))
-    if x.shape[-2] > k:
-        rest = product(c[1][..., k:, :], turned(inner_u))
-        more = product(product(turned(inner_l), product(product(turned(size_l[..., k:, :]), rest), turned(size_u))), turned(inner_u))
-        square = np.concatenate([square + more, rest], axis=-2)
-    elif x.shape[-1] > k:
-        rest = product(turned(inner_l), c[2][..., k:])
-        more = product(turned(inner_l), product(product(turned(size_l), product(rest, turned(size_u[..., k:]))), turned(inner_u)))
-        square = np.concatenate([square + more, rest], axis=-1)
-    return (product(p, square),)
-
-
-LU = Formulas(_lu, _lu_back, _lu_sizes)
+LU = Formulas(_lu, _lu_back)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.extended import LONG_DOUBLE, Formulas, NotCovered
-from gradcli.ops.wholes.equations import substituted, unit
+from gradcli.ops.wholes.equations import substituted
 from gradcli.ops.wholes.products import product, turned
 
 
@@ -45,14 +45,7 @@ def _cholesky_back(c: Any, out: Any, x: Any, upper: bool) -> tuple[Any]:
     return ((slope + turned(slope)) / 2,)
 
 
-def _cholesky_sizes(c: Any, out: Any, x: Any, upper: bool) -> tuple[Any]:
-    lower, by_l = (turned(out), turned(c)) if upper else (out, c)
-    inner = np.abs(substituted(lower, unit(lower), upper=False))
-    slope = product(product(turned(inner), product(turned(np.abs(lower)), by_l)), inner)
-    return ((slope + turned(slope)) / 2,)
-
-
-CHOLESKY = Formulas(_cholesky, _cholesky_back, _cholesky_sizes)
+CHOLESKY = Formulas(_cholesky, _cholesky_back)
 
 
 def orthonormal(x: Any) -> tuple[Any, Any]:
@@ -96,19 +89,7 @@ def _qr_back(c: Any, out: Any, x: Any) -> tuple[Any]:
     return (np.concatenate([slope, product(q, rest)], axis=-1) if r.shape[-1] > k else slope,)
 
 
-def _qr_sizes(c: Any, out: Any, x: Any) -> tuple[Any]:
-    (by_q, by_r), (q, r) = c, (np.abs(part) for part in out)
-    k = q.shape[-1]
-    square, rest = r[..., :k], by_r[..., k:]
-    inverse = np.abs(substituted(out[1][..., :k], unit(out[1][..., :k]), upper=True))
-    by_q = by_q + product(np.abs(x[..., k:]), turned(rest))
-    by_f, by_w = product(by_r[..., :k], turned(square)), product(turned(q), by_q)
-    inner = 3 * by_f + by_w + turned(by_w + by_f)
-    slope = product(product(q, inner) + by_q + product(q, by_w), turned(inverse))
-    return (np.concatenate([slope, product(q, rest)], axis=-1) if r.shape[-1] > k else slope,)
-
-
-QR = Formulas(_qr, _qr_back, _qr_sizes)
+QR = Formulas(_qr, _qr_back)
 
 
 def beside(q: Any, start: Any) -> Any:

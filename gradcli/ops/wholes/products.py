@@ -133,11 +133,6 @@ def _matmul_back(c: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
     return by_x if x.ndim > 1 else by_x[..., 0, :], by_y if y.ndim > 1 else by_y[..., 0]
 
 
-def _matmul_sizes(c: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
-    return _matmul_back(c, out, np.abs(x), np.abs(y))
-
-
-
 def _flowing(back: Function) -> Function:
     """Return where something flows, at all: to what is multiplied by anything."""
 
@@ -151,12 +146,7 @@ def _flowing(back: Function) -> Function:
     return flows
 
 
-def _matmul_terms(out: Any, x: Any, y: Any) -> list[int]:
-    products = math.prod(np.shape(out)) * np.shape(x)[-1]
-    return [products // max(1, math.prod(np.shape(operand))) for operand in (x, y)]
-
-
-MATMUL = Formulas(_matmul, _matmul_back, _matmul_sizes, _flowing(_matmul_back), _matmul_terms)
+MATMUL = Formulas(_matmul, _matmul_back, _flowing(_matmul_back))
 
 
 def _letters(subscripts: str, arrays: Sequence[Any]) -> tuple[list[list[Any]], list[Any]]:
@@ -251,8 +241,4 @@ def _einsum_back(c: Any, out: Any, *arrays: Any, subscripts: str) -> list[Any]:
     return found
 
 
-def _einsum_sizes(c: Any, out: Any, *arrays: Any, subscripts: str) -> list[Any]:
-    return _einsum_back(c, out, *(np.abs(a) for a in arrays), subscripts=subscripts)
-
-
-EINSUM = Formulas(_einsum, _einsum_back, _einsum_sizes, _flowing(_einsum_back))
+EINSUM = Formulas(_einsum, _einsum_back, _flowing(_einsum_back))

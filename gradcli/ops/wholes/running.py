@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.axes import Arrays
-from gradcli.ops.extended import LONG_DOUBLE, Formulas, Function
+from gradcli.ops.extended import LONG_DOUBLE, Formulas
 from gradcli.ops.writing import axes_of
 
 
@@ -41,9 +41,7 @@ def _products_back(c: Any, out: Any, x: Any, axis: int | None) -> tuple[Any]:
     return (np.moveaxis(before * _horner(by, rows), 0, place).reshape(x.shape),)
 
 
-CUMPROD = Formulas(
-    _products, _products_back, lambda c, out, x, axis: _products_back(c, np.abs(out), np.abs(x), axis)
-)
+CUMPROD = Formulas(_products, _products_back)
 
 
 def _total(c: Any, axes: tuple[int, ...]) -> Any:
@@ -79,26 +77,21 @@ def _log_softmax(x: Any, axis: Any) -> Any:
     return apart - np.log1p(others)
 
 
-def _log_softmax_back(c: Any, x: Any, axis: Any, sign: int) -> tuple[Any]:
+def _log_softmax_back(c: Any, out: Any, x: Any, axis: Any) -> tuple[Any]:
     """c - share*total; of the largest, what the others' shares take away, and what they have."""
     apart, top, others, axes = _beside_largest(x, axis)
     share = np.exp(apart) / (1 + others)
     of_others = _total(np.where(top, 0, c), axes)
-    plain = c + sign * share * _total(c, axes)
-    return (np.where(top, c * (others / (1 + others)) + sign * share * of_others, plain),)
+    return (np.where(top, c * (others / (1 + others)) - share * of_others, c - share * _total(c, axes)),)
 
 
-def _softmax_back(c: Any, x: Any, axis: Any, sign: int) -> tuple[Any]:
+def _softmax_back(c: Any, out: Any, x: Any, axis: Any) -> tuple[Any]:
     """Cotangents are taken from that of the largest, whose share may be 1 in all digits: what is left has its own."""
     _, top, _, axes = _beside_largest(x, axis)
-    return _log_softmax_back(_softmax(x, axis) * (c + sign * _total(np.where(top, c, 0), axes)), x, axis, sign)
+    return _log_softmax_back(_softmax(x, axis) * (c - _total(np.where(top, c, 0), axes)), out, x, axis)
 
 
-def _of_shares(value: Function, back: Function) -> Formulas:
-    return Formulas(value, lambda c, out, x, axis: back(c, x, axis, -1), lambda c, out, x, axis: back(c, x, axis, 1))
-
-
-SOFTMAX, LOG_SOFTMAX = _of_shares(_softmax, _softmax_back), _of_shares(_log_softmax, _log_softmax_back)
+SOFTMAX, LOG_SOFTMAX = Formulas(_softmax, _softmax_back), Formulas(_log_softmax, _log_softmax_back)
 
 
 def _extreme_along(x: Any, source: Any, index: Any, axis: int, largest: bool, include_self: bool) -> Any:
@@ -110,9 +103,7 @@ def _extreme_along(x: Any, source: Any, index: Any, axis: int, largest: bool, in
     return out
 
 
-def _extreme_back(
-    c: Any, out: Any, x: Any, source: Any, index: Any, axis: int, largest: bool, include_self: bool
-) -> tuple[Any, Any, None]:
+def _extreme_back(c: Any, out: Any, x: Any, source: Any, index: Any, axis: int, largest: bool, include_self: bool) -> tuple[Any, Any, None]:
     m = Arrays()
     count = m.put(np.ones(np.shape(index)), index, axis, x.shape)
     own = ((x == out) | (np.isnan(x) & np.isnan(out))) & ((count == 0) | include_self)
@@ -123,8 +114,8 @@ def _extreme_back(
     return np.where(own, share, 0), np.where(hit, m.picked(share, index, axis), 0), None
 
 
-EXTREME_ALONG = Formulas(_extreme_along, _extreme_back, _extreme_back, _extreme_back)
-EPSILON = Formulas(lambda x, epsilon: LONG_DOUBLE(epsilon), *[lambda c, out, x: (None,)] * 3)
+EXTREME_ALONG = Formulas(_extreme_along, _extreme_back, _extreme_back)
+EPSILON = Formulas(lambda x, epsilon: LONG_DOUBLE(epsilon), lambda c, out, x: (None,))
 
 
 _LOWEST, _NARROWEST = LONG_DOUBLE(-100), LONG_DOUBLE(float(np.float32("1e-12")))  # PyTorch's bounds of logarithms and of a denominator
@@ -145,9 +136,4 @@ def _bernoulli_back(c: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
     return c * (x - y) / np.maximum(x * (1 - x), _NARROWEST), c * (of_other - of_one)
 
 
-def _bernoulli_sizes(c: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
-    of_one, of_other = map(np.abs, _logs(x))
-    return c * (np.abs(x) + np.abs(y)) / np.maximum(np.abs(x * (1 - x)), _NARROWEST), c * (of_one + of_other)
-
-
-BERNOULLI = Formulas(_bernoulli, _bernoulli_back, _bernoulli_sizes)
+BERNOULLI = Formulas(_bernoulli, _bernoulli_back)

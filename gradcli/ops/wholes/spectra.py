@@ -90,19 +90,7 @@ def _inverse_gaps(gaps: Any) -> Any:
     return (1 - diagonal) / (gaps + diagonal)
 
 
-def _eigh_sizes(c: Any, out: Any, x: Any, UPLO: Any) -> tuple[Any]:
-    (by_values, by_vectors), (values, vectors) = c, (np.abs(part) for part in out)
-    inner = _on_diagonal(by_values)
-    if np.any(by_vectors):
-        inverse = np.abs(_inverse_gaps(_differences(out[0])))
-        # gaps and vectors have rounding of their own, which counts as much as the largest value is larger than a gap
-        worse = 1 + values.max(axis=-1, initial=0)[..., None, None] * inverse
-        inner = inner + product(turned(vectors), by_vectors) * inverse * worse
-    slope = product(vectors, product(inner, turned(vectors)))
-    return ((slope + turned(slope)) / 2,)
-
-
-EIGH = Formulas(_eigh, _eigh_back, _eigh_sizes)
+EIGH = Formulas(_eigh, _eigh_back)
 
 
 def square_spectrum(x: Any, u: Any, v: Any) -> tuple[Any, Any, Any]:
@@ -209,29 +197,7 @@ def _svd_back(c: Any, out: Any, x: Any, full_matrices: bool) -> tuple[Any]:
     return (slope,)
 
 
-def _svd_sizes(c: Any, out: Any, x: Any, full_matrices: bool) -> tuple[Any]:
-    by_u, by_s, by_v, u, s, v = (np.abs(part) for part in _vectors(c, out))
-    inner = _on_diagonal(by_s)
-    row, column = s[..., None, :], s[..., :, None]
-    top = s.max(axis=-1, initial=0)[..., None, None]
-    if np.any(by_u) or np.any(by_v):
-        inverse = np.abs(_inverse_gaps((row - column) * (row + column)))
-        apart = np.abs(_inverse_gaps(row - column))
-        left, right = product(turned(u), by_u), product(turned(v), by_v)
-        worse = inverse * (1 + top * apart)
-        left, right = left * worse, right * worse
-        inner = inner + left * row + turned(left * column) + right * column + turned(right * row)
-    slope = product(u, product(inner, turned(v)))
-    n, m, k = u.shape[-2], v.shape[-2], s.shape[-1]
-    worse = (1 + top / row) / row
-    if np.any(by_u) and n > k:
-        slope = slope + product((by_u + product(u, product(turned(u), by_u))) * worse, turned(v))
-    if np.any(by_v) and m > k:
-        slope = slope + product(u, turned((by_v + product(v, product(turned(v), by_v))) * worse))
-    return (slope,)
-
-
-SVD = Formulas(_svd, _svd_back, _svd_sizes)
+SVD = Formulas(_svd, _svd_back)
 
 
 # -- Pseudoinverses in long double, of matrices of any rank ----------------------------------------
@@ -268,13 +234,4 @@ def _pinv_back(c: Any, out: Any, x: Any, hermitian: bool, **_: Any) -> tuple[Any
     return (inner + (beside - product(x, product(p, beside))) + (below - product(product(below, p), x)),)
 
 
-def _pinv_sizes(c: Any, out: Any, x: Any, hermitian: bool, **_: Any) -> tuple[Any]:
-    x, p, q, d = np.abs(_read(x, hermitian)), np.abs(out), turned(np.abs(out)), turned(c)
-    inner, beside, below = product(product(q, c), q), product(d, product(p, q)), product(product(q, p), d)
-    sides = beside + product(x, product(p, beside)) + below + product(product(below, p), x)
-    # the pseudoinverse has rounding of its own, which grows as it does
-    worse = product(product(q, turned(x)), inner + sides)
-    return (inner + sides + worse,)
-
-
-PINV = Formulas(_pinv, _pinv_back, _pinv_sizes)
+PINV = Formulas(_pinv, _pinv_back)

@@ -6,6 +6,7 @@ no Heaviside or Dirac functions; whoever asks has made sure that the point is no
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -28,6 +29,20 @@ _HEAVIEST = 2_000  # nodes of an expression written out as a tree: what sympy ma
 _FINEST = 64  # the largest denominator of an exponent: beyond, sympy's polynomials have as many terms
 
 
+def _combination(combine: Callable[[Any, Any], Any]) -> Any:
+    def method(self: Formal, other: Any) -> Any:
+        if isinstance(other, np.ndarray):
+            return NotImplemented  # NumPy takes the scalar into its own loop
+        weight = self.weight + _weight(other) + 1
+        return Formal(combine(self.expression, _expression(other)), combine(self.value, _value(other)), weight)
+
+    return method
+
+
+def _comparison(holds: Callable[[Any, Any], Any]) -> Any:
+    return lambda self, other: bool(holds(self.value, _value(other)))
+
+
 class Formal:
     """A sympy expression together with its value at the point, and its nodes as a tree. Raises Unsupported for those that are too many."""
 
@@ -38,54 +53,17 @@ class Formal:
             raise Unsupported("an expression of so many nodes")
         self.expression, self.value, self.weight = expression, value, weight
 
-    def _combined(self, other: Any, combine: Callable[[Any, Any], Any]) -> Any:
-        if isinstance(other, np.ndarray):
-            return NotImplemented  # NumPy takes the scalar into its own loop
-        weight = self.weight + _weight(other) + 1
-        return Formal(combine(self.expression, _expression(other)), combine(self.value, _value(other)), weight)
-
-    def __add__(self, other: Any) -> Any:
-        return self._combined(other, lambda x, y: x + y)
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Any) -> Any:
-        return self._combined(other, lambda x, y: x - y)
-
-    def __rsub__(self, other: Any) -> Any:
-        return self._combined(other, lambda x, y: y - x)
-
-    def __mul__(self, other: Any) -> Any:
-        return self._combined(other, lambda x, y: x * y)
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, other: Any) -> Any:
-        return self._combined(other, lambda x, y: x / y)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return self._combined(other, lambda x, y: y / x)
+    __add__ = __radd__ = _combination(operator.add)
+    __sub__, __rsub__ = _combination(operator.sub), _combination(lambda x, y: y - x)
+    __mul__ = __rmul__ = _combination(operator.mul)
+    __truediv__, __rtruediv__ = _combination(operator.truediv), _combination(lambda x, y: y / x)
+    __eq__, __lt__, __gt__, __le__, __ge__ = map(_comparison, (operator.eq, operator.lt, operator.gt, operator.le, operator.ge))
 
     def __neg__(self) -> Formal:
         return Formal(-self.expression, -self.value, self.weight + 1)
 
     def __abs__(self) -> Formal:
         return -self if self.value < 0 else self
-
-    def __eq__(self, other: object) -> bool:
-        return bool(self.value == _value(other))
-
-    def __lt__(self, other: Any) -> bool:
-        return bool(self.value < _value(other))
-
-    def __gt__(self, other: Any) -> bool:
-        return bool(self.value > _value(other))
-
-    def __le__(self, other: Any) -> bool:
-        return bool(self.value <= _value(other))
-
-    def __ge__(self, other: Any) -> bool:
-        return bool(self.value >= _value(other))
 
     __hash__ = object.__hash__
 

@@ -10,23 +10,24 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
+import numpy as np
 import sympy
 
 from gradcli.ops.registry import find
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Unsupported, settled
+from gradcli.reference.symbolic.on_arrays import LongArrays, magnitude
 
 
 class Smooth:
     """A smooth scalar function given by a sympy expression; its partials are sympy's."""
 
-    __slots__ = ("_magnitude", "_on_arrays", "_partials", "_program", "expression", "symbols")
+    __slots__ = ("_on_arrays", "_partials", "_program", "expression", "symbols")
 
     def __init__(self, expression: Any, symbols: tuple[Any, ...]) -> None:
         self.expression, self.symbols = expression, symbols
         self._program: Steps | None = None
-        self._on_arrays: Callable[..., Any] | None = None
-        self._magnitude: Smooth | None = None
+        self._on_arrays: Steps | None = None
         self._partials: dict[int, Smooth] = {}
 
     def partial(self, place: int) -> Smooth:
@@ -36,19 +37,15 @@ class Smooth:
             self._partials[place] = known
         return known
 
-    def on_arrays(self, arrays: Sequence[Any]) -> Any:
-        """The function on NumPy arrays, in their own precision."""
+    def on_arrays(self, of: Smooth, out: Any, arrays: Sequence[Any]) -> list[Any]:
+        """This slope of a function, whose value is ``out``, and the size of the terms that it is computed of, in long double."""
         if self._on_arrays is None:
-            self._on_arrays = sympy.lambdify(self.symbols, self.expression, ["numpy"], cse=True)
-        return self._on_arrays(*arrays)
-
-    def magnitude(self) -> Smooth:
-        """The size of the terms that the function is computed of."""
-        if self._magnitude is None:
-            from gradcli.reference.symbolic.on_arrays import magnitude
-
-            self._magnitude = Smooth(magnitude(self.expression), self.symbols)
-        return self._magnitude
+            self._on_arrays = Steps([self.expression, magnitude(self.expression)], (*self.symbols, of.expression))
+        values, m = [*arrays, out], LongArrays()
+        for function, places in self._on_arrays.steps:
+            values.append(function(m, *[values[p] for p in places]))
+        shape = np.broadcast_shapes(*(np.shape(array) for array in arrays))
+        return [np.broadcast_to(values[p], shape) for p in self._on_arrays.results]
 
     def value(self, m: Any, arguments: tuple[Any, ...]) -> Any:
         if self._program is None:
@@ -189,6 +186,8 @@ _CONSTANTS: dict[Any, Callable[[Any], Any]] = {
 
 
 def _power(m: Any, base: Any, exponent: Any) -> Any:
+    if isinstance(m, LongArrays):
+        return m.power_of_arrays(base, exponent)
     if base == 0 and exponent < 0:
         return m.inf
     if isinstance(exponent, m.mpf) and isinstance(base, m.mpf):
