@@ -25,7 +25,8 @@ from gradcli.query.evaluate import run_statement
 from gradcli.query.options import Options
 from gradcli.query.warnings import gradient
 from gradcli.report.records import Record
-from gradcli.tensors.dispatch.apply import fast_path
+from gradcli.tensors.dispatch.apply import traits_of
+from gradcli.tensors.dispatch.library_calls import FORMS
 
 Values = Mapping[str, Any]
 
@@ -63,12 +64,18 @@ def planted(name: str, **fields: Any) -> Iterator[Op | Composite]:
     try:
         for field, change in fields.items():
             object.__setattr__(op, field, change(before[field]))
-        fast_path.cache_clear()  # which is made of the record
+        _forget()
         yield op
     finally:
         for field, value in before.items():
             object.__setattr__(op, field, value)
-        fast_path.cache_clear()
+        _forget()
+
+
+def _forget() -> None:
+    """Forget what calls on tensors keep of records."""
+    traits_of.cache_clear()
+    FORMS.clear()
 
 
 Rule = Callable[..., Any]

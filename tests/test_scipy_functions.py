@@ -20,10 +20,10 @@ ARRAYS = {
     "v": rng.normal(size=5), "p": rng.uniform(0.2, 3.0, size=4), "w": rng.uniform(0.5, 2.0, size=4), "s": np.diag([2.0, 3.0, 1.5]) + 0.3,
 }  # fmt: skip
 TEXTS = [
-    "linalg.solve_sylvester(a, b, q)", "linalg.sqrtm(s)", "linalg.solve_banded((1, 1), d, v)", "signal.convolve(v, p)",
+    "linalg.solve_sylvester(a, b, q)", "linalg.sqrtm(s)", "signal.convolve(v, p)",
     "signal.convolve(v, p, 'same')", "signal.convolve(p, v, 'valid')", "signal.convolve(a, q, 'full')",
     "signal.convolve(a, b, mode='same')",
-    "special.ive(1.5, p)", "special.kve(0.5, p)", "special.gammasgn(v)", "special.rgamma(p)", "special.betainc(1.5, 2.5, p / 4)",
+    "special.ive(1.5, p)", "special.kve(0.5, p)", "special.rgamma(p)", "special.betainc(1.5, 2.5, p / 4)",
     "special.gammainc(1.5, p)", "special.gammaincc(1.5, p)", "special.logsumexp(p, b=w)", "special.logsumexp(a, axis=0, keepdims=True)",
     "stats.norm.logpdf(v, 0.5, 2.0)", "stats.norm.logcdf(v)", "stats.t.logpdf(v, 3.5)", "stats.gamma.logpdf(p, w)",
     "stats.beta.pdf(p / 4, w, 2.0)",
@@ -73,7 +73,6 @@ def test_values_and_gradients_are_those_of_scipy(text: str) -> None:
 def test_ufuncs_of_scipy_are_recorded() -> None:
     x = torch.tensor([0.5, 1.5], dtype=torch.float64, requires_grad=True)
     assert scipy.special.ive(1.0, x).requires_grad
-    assert scipy.special.gammasgn(-x).tolist() == [-1.0, 1.0]
 
 
 @pytest.mark.parametrize(
@@ -119,41 +118,23 @@ def test_counts_of_what_cannot_be_counted_are_zero(name: str) -> None:
     assert np.isfinite(leaf.grad.numpy()).all()
 
 
-def test_combinations_with_repetition() -> None:
-    found = torch.scipy.special.comb(torch.tensor([[5.0], [4.0]]), torch.tensor([2.0, 1.0, 0.0]), repetition=True)
-    assert np.array_equal(found.numpy(), scipy.special.comb([[5], [4]], [2, 1, 0], repetition=True))
-
-
 @pytest.mark.parametrize("mode", ["full", "valid", "same"])
-@pytest.mark.parametrize(
-    ("axes", "dot_axes", "wanted"),
-    [
-        (([1], [0]), None, lambda x, y, mode: [[scipy.signal.convolve(row, column, mode) for column in y.T] for row in x]),
-        (([0], [1]), ([1], [0]), lambda x, y, mode: sum(scipy.signal.convolve(x[:, i], y[i], mode) for i in range(3))),
-        (([], []), ([1], [0]), lambda x, y, mode: x @ y),
-        (([0, 1], [0, 1]), None, scipy.signal.convolve),
-        (([1, 0], [1, 0]), None, lambda x, y, mode: scipy.signal.convolve(x, y, mode).T),
-    ],
-)
-def test_convolutions_over_some_axes(mode: str, axes: Any, dot_axes: Any, wanted: Any) -> None:
-    """As autograd's: the axes of the one array that are left, those of the other, and the convolved ones."""
-    x, y = rng.normal(size=(4, 3)), rng.normal(size=(3, 2))
-    if mode == "valid" and len(axes[0]) == 2:
-        x = x[:3]
-    found = torch.scipy.signal.convolve(torch.tensor(x), torch.tensor(y), mode, axes=axes, dot_axes=dot_axes)
-    assert found.numpy() == pytest.approx(np.asarray(wanted(x, y, mode)), rel=1e-12)
+def test_convolutions_over_two_axes(mode: str) -> None:
+    x, y = rng.normal(size=(3, 3)), rng.normal(size=(3, 2))
+    found = torch.scipy.signal.convolve(torch.tensor(x), torch.tensor(y), mode)
+    assert found.numpy() == pytest.approx(scipy.signal.convolve(x, y, mode), rel=1e-12)
     leaves = [torch.tensor(array, requires_grad=True) for array in (x, y)]
-    assert torch.autograd.gradcheck(lambda a, b: torch.scipy.signal.convolve(a, b, mode, axes=axes, dot_axes=dot_axes), leaves)
+    assert torch.autograd.gradcheck(lambda a, b: torch.scipy.signal.convolve(a, b, mode), leaves)
 
 
-def test_convolutions_whose_axes_do_not_fit() -> None:
+def test_convolutions_of_shapes_that_do_not_fit() -> None:
     x, y = torch.ones(4, 2), torch.ones(3, 5)
-    with pytest.raises(ValueError, match="axes and dot_axes name as many axes"):
-        torch.scipy.signal.convolve(x, y, axes=([0, 1], [0]))
+    with pytest.raises(ValueError, match="the same dimensionality"):
+        torch.scipy.signal.convolve(x, y[0])
     with pytest.raises(ValueError, match="One array must be larger than the other along all convolved dimensions"):
-        torch.scipy.signal.convolve(x, y, "valid", axes=([0, 1], [0, 1]))
+        torch.scipy.signal.convolve(x, y, "valid")
     with pytest.raises(GradcliError, match="takes mode='full', 'same' or 'valid', not 'wrap'"):
-        torch.scipy.signal.convolve(x, y, "wrap", axes=([0], [0]))
+        torch.scipy.signal.convolve(x, y, "wrap")
 
 
 def test_normal_densities_of_singular_matrices_are_refused() -> None:

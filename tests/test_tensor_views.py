@@ -249,7 +249,7 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: torch.zeros(2).view(3), RuntimeError, r"cannot reshape an array of shape \(2,\) into \(3,\)"),
     (lambda: torch.zeros(2, 3).t().view(6), RuntimeError, "view size is not compatible with input tensor's size and stride"),
     (lambda: torch.zeros(2)[torch.tensor([1], dtype=torch.int16)], IndexError, "tensors used as indices must be long, int, byte or bool"),
-    (lambda: torch.zeros(2, 2)[[0, 1], [0, 1, 2]], IndexError, r"could not be broadcast together with shapes \[2\], \[3\]"),
+    (lambda: torch.zeros(2, 2)[[0, 1], [0, 1, 2]], IndexError, r"could not be broadcast together with shapes"),
     (lambda: torch.zeros(2).__setitem__([0], torch.ones(1, dtype=DOUBLE)), RuntimeError, "Index put requires the source and destination"),
     (lambda: torch.zeros(2).__setitem__([0], torch.ones(3, dtype=DOUBLE)), RuntimeError, r"shape mismatch: value tensor of shape \[3\]"),
     (lambda: torch.zeros(3).view(DOUBLE), TypeError, "a shape consists of whole numbers"),
@@ -401,25 +401,3 @@ def test_functions_that_had_nothing_to_do_give_new_memory(function: Any) -> None
     result = function(x)
     x.zero_()
     assert result.sum().item() == 2.0
-
-
-EINSUMS = ["iij->ij", "iij->ji", "ijk->kij", "iii->i", "...i->i...", "kji", "iji->ji"]
-
-
-@pytest.mark.parametrize("equation", EINSUMS)
-def test_an_einsum_that_sums_nothing_is_a_view(equation: str) -> None:
-    x = torch.arange(27.0).reshape(3, 3, 3).clone()
-    y = torch.einsum(equation, x)
-    assert y._base is x
-    assert np.array_equal(y.numpy(), np.einsum(equation, x.numpy()))
-    y.zero_()
-    assert not np.einsum(equation, x.numpy()).any()
-
-
-def test_a_diagonal_is_written_through_an_einsum() -> None:
-    x = torch.ones(2, 2, dtype=torch.float64, requires_grad=True)
-    y = x * 2
-    torch.einsum("ii->i", y)[:] = torch.tensor([5.0, 7.0], dtype=torch.float64)
-    y.sum().backward()
-    assert y.tolist() == [[5, 2], [2, 7]]
-    assert x.grad.tolist() == [[0, 2], [2, 0]]

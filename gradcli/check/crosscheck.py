@@ -19,6 +19,7 @@ from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.sweep import backward
 from gradcli.language.scope import Scope
 from gradcli.reference.algebra import Unsupported
+from gradcli.reference.contexts import has_flint
 from gradcli.reference.deadline import REACHED, OutOfTime, Undecided, deadline
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Check, VariableCheck, Verdict, honest
@@ -150,7 +151,9 @@ def _name_branches(judge: Judge, check: Check) -> None:
 
 
 def _repair(check: Check, judge: Judge) -> None:
-    """How to write the function where digits or the whole value were lost."""
+    """How to write the function where digits or the whole value were lost: what is proposed is proved in balls."""
+    if not has_flint():
+        return
     from gradcli.check.repairs import repair
 
     with suppress(Undecided, *_WITHOUT_REFERENCE):

@@ -271,7 +271,7 @@ class Layout(Products):
         self.left = self.most
         self._depth = 0
         self._nested_values = 0
-        self._wide = True
+        self.wide = True
 
     def abandon(self) -> None:
         """Forget what is being written, of which no more is wanted."""
@@ -301,8 +301,8 @@ class Layout(Products):
             if self._nested_values > _NESTED:
                 raise Unsimplified
             self.left -= 1
-            self._wide = depth < self.deepest
-            found = self._shortest(value, self._wide)
+            self.wide = depth < self.deepest
+            found = self._shortest(value, self.wide)
             self._depth = outer
             self._nested_values -= 1
             self.open.discard(value)
@@ -311,7 +311,7 @@ class Layout(Products):
 
     def _shortest(self, value: Value, wide: bool) -> Expr:
         best: Expr | None = None
-        for candidate in self._ways(value):
+        for candidate in self.ways(value):
             if best is None or self.cost(candidate) < self.cost(best):
                 best = candidate
             if not wide and (len(value[1]) > 1 or value[1][0][1] != 1):
@@ -319,7 +319,7 @@ class Layout(Products):
         assert best is not None
         return best
 
-    def _ways(self, value: Value) -> Iterator[Expr]:
+    def ways(self, value: Value) -> Iterator[Expr]:
         """Products and sums that are the value, those that are preferred among equals first."""
         number, monomial = value
         bases = self.algebra.bases
@@ -330,7 +330,7 @@ class Layout(Products):
                 yield self.product_of(value)
             return
         several = [(b, e) for b, e in monomial if e >= 1 and b in bases.sums]
-        if self._wide and (len(several) > 1 or (several and several[0][1] > 1)):
+        if self.wide and (len(several) > 1 or (several and several[0][1] > 1)):
             yield from self._multiplied_out(number, monomial)
         yield self.product_of(value)
         twice = doubled(self.algebra, value)
@@ -342,7 +342,7 @@ class Layout(Products):
         inside = absorbed(self.algebra, value)
         if inside is not None:
             yield self.product_of(inside)
-        fewer = joined(self.algebra, value) if self._wide else None
+        fewer = joined(self.algebra, value) if self.wide else None
         if fewer is not None:
             yield self.product_of(fewer)
         for base in sums:
@@ -373,7 +373,7 @@ class Layout(Products):
                 found = self.added([self.algebra.times(rest, term) for term in terms])
                 if found is not None:
                     yield found
-                if found is not None and self._wide and len(rest[1]) > 1:
+                if found is not None and self.wide and len(rest[1]) > 1:
                     yield from self._partly_distributed(terms, rest)
 
     def _partly_distributed(self, terms: Sequence[Value], rest: Value) -> Iterator[Expr]:
@@ -480,6 +480,21 @@ class Textbook:
             self.layout.abandon()
             return self.plainly(expr)
         return found if found.shape == expr.shape else broadcast_to(found, shape=expr.shape)
+
+    def ways(self, expr: Expr) -> list[Expr]:
+        """Return a number over a common denominator, in factors, multiplied out and in between, as far as that takes little work."""
+        order = reachable([expr])
+        found: list[Expr] = []
+        if any(node.shape not in ((), expr.shape) for node in order):
+            return found
+        self.algebra.left, self.layout.left, self.layout.wide = self.work, self.layout.most, True
+        try:
+            value = interpret(order, self.algebra, self.values)[expr]
+            found.append(self.layout.product_of(value))
+            found += self.layout.ways(value)
+        except Unsimplified:
+            self.layout.abandon()
+        return found
 
 
 def textbook(expr: Expr, *, effort: Effort = "quick") -> Expr:

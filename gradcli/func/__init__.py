@@ -1,10 +1,9 @@
 """PyTorch's ``torch.func``: derivatives of functions of tensors, and functions of batches."""
 
 from gradcli.tensors.transforms.gradients import grad, grad_and_value, jacrev, value_and_grad, vjp
-from gradcli.tensors.transforms.tangents import functional_call, hessian, jacfwd, jvp, linearize
+from gradcli.tensors.transforms.tangents import hessian, jacfwd, jvp, linearize
 from gradcli.tensors.transforms.vectorizing import vmap
 
-__all__ = [
-    "functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize",
+__all__ = [ "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize",
     "value_and_grad", "vjp", "vmap",
 ]  # fmt: skip

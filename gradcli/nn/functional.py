@@ -9,7 +9,8 @@ from gradcli.tensors.torch.namespace import without
 def __getattr__(name: str) -> Any:
     if name not in OF_NETWORKS:
         without(name, "torch.nn.functional")
-    return network_function(name)
+    found = globals()[name] = network_function(name)  # the next time, Python finds it by itself
+    return found
 
 
 def __dir__() -> list[str]:

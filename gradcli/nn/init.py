@@ -8,8 +8,6 @@ from gradcli.tensors.torch.initialization import (
     kaiming_uniform_,
     normal_,
     ones_,
-    orthogonal_,
-    trunc_normal_,
     uniform_,
     xavier_normal_,
     xavier_uniform_,
@@ -17,6 +15,6 @@ from gradcli.tensors.torch.initialization import (
 )
 
 __all__ = [
-    "calculate_gain", "constant_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_", "orthogonal_",
-    "trunc_normal_", "uniform_", "xavier_normal_", "xavier_uniform_", "zeros_",
+    "calculate_gain", "constant_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_", "uniform_",
+    "xavier_normal_", "xavier_uniform_", "zeros_",
 ]  # fmt: skip

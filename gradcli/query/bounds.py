@@ -102,7 +102,6 @@ def _ranges(program: Program, lowered: Lowered, record: BoundRecord, asked: Aske
         place = names.index(name) if name in variables else None
         grad = None if place is None else found.grad[place]
         record.grad[name] = Bound(0.0, 0.0) if place is None else Bound(math.nan, math.nan) if grad is None else _bound(grad, names)
-    record.certified = not found.uncertified
     record.notes = [*place_notes(program, function, found.places, names)]
     if asked.lipschitz:  # a function that jumps has no such constant, however flat it is elsewhere
         jumps = any(note.kind == "jump" for note in record.notes)
@@ -110,8 +109,6 @@ def _ranges(program: Program, lowered: Lowered, record: BoundRecord, asked: Aske
     for name, part in zip(["the value", *(f"d/d{n}" for n in names)], [found.value, *found.grad], strict=True):
         if part is not None:
             record.notes += _of_range(name, part, names, record.notes)
-    for name in found.uncertified:
-        record.notes.append(BoundNote("uncertified", {}, f"{name} has no rigorous bounds: its range was sampled"))
 
 
 def refuse_unfit(root: Expr) -> None:
@@ -152,7 +149,7 @@ def place_notes(program: Program, function: Function, found: Iterable[Place], na
     """What is the matter in the box, in the user's words."""
     from gradcli.reference.ranges.functions import above, below
 
-    several = [place for place in found if not (place.removable and _has_value(program, function, place))]
+    several = [place for place in found if place.kind not in ("pole", "domain") or not _has_value(program, function, place)]
     for place in several[:_MOST_NOTES]:
         node = function.tracing.origins.get(place.cell)
         text = "the expression" if node is None else text_of(program.scope, node)

@@ -25,7 +25,7 @@ class Bound(NamedTuple):
 
 
 class BoundNote(NamedTuple):
-    """What is to be said of a place: "pole", "domain", "kink", "jump"; of no place: "limit", "uncertified"."""
+    """What is to be said of a place: "pole", "domain", "kink", "jump"; of no place: "limit"."""
 
     kind: str
     where: dict[str, Ends]
@@ -42,7 +42,7 @@ class BoundNote(NamedTuple):
 class BoundRecord(Answer):
     """The range of one expression and of its derivatives over a box, outward rounded."""
 
-    RESULT = ("value", "grad", "certified", "notes", "lipschitz")
+    RESULT = ("value", "grad", "notes", "lipschitz")
     JSON = (
         "schema source expr read_as? dialect? box value=ends grad=ends_of_derivatives at=places certified=is_certified notes lipschitz? "
         "warnings error"
@@ -51,7 +51,6 @@ class BoundRecord(Answer):
     box: dict[str, Ends] = field(default_factory=dict)
     value: Bound | None = None
     grad: dict[str, Bound] = field(default_factory=dict)
-    certified: bool = True
     notes: list[BoundNote] = field(default_factory=list)
     lipschitz: dict[str, float | None] | None = None
 
@@ -68,7 +67,7 @@ class BoundRecord(Answer):
     @property
     def is_certified(self) -> bool | None:
         """True if the ranges are proved; None where there are none."""
-        return None if self.error is not None else self.certified
+        return None if self.error is not None else True
 
     @property
     def places(self) -> dict[str, Any] | None:
@@ -87,7 +86,7 @@ class BoundRecord(Answer):
             *self._head(box_text(self.box)),
             *(labelled(label, _range(bound, self.box), "formula") for label, bound in found.items()),
             *(labelled(printable(label), norm, "formula") for label, norm in norms.items()),
-            labelled("proved", "yes, by interval arithmetic" if self.certified else "no: see the notes"),
+            labelled("proved", "yes, by interval arithmetic"),
             *(labelled(note.kind, note.said, "note") for note in self.notes),
             *notes(self.warnings),
         ]

@@ -1,6 +1,6 @@
 """How PyTorch's classes of torch.nn that are functions are made: ``python -m oracles.modules`` in tests/ asks it and writes that.
 
-The package has what is written, ``tensors/torch/modules.txt``: a line for each class, its constructor as Python has it.
+What is written, ``modules.txt``, has a line for each class: its constructor as Python has it.
 """
 
 from __future__ import annotations
@@ -9,11 +9,10 @@ import inspect
 from pathlib import Path
 from typing import Any
 
-import gradcli
 from gradcli.ops.calling.meanings import Class, class_of
 from gradcli.ops.calling.prefixes import TORCH
 
-WRITTEN = Path(gradcli.__file__).parent / "tensors" / "torch" / "modules.txt"
+WRITTEN = Path(__file__).parent / "modules.txt"
 _RANDOM = ("AlphaDropout", "FeatureAlphaDropout")
 
 

@@ -1,7 +1,4 @@
-"""That two ways to write a function are equal: value and derivatives enclosed in balls, at a point and at others; and where they are not.
-
-Where FLINT is missing, plain multi-precision takes the place of balls, which shows as much and proves nothing.
-"""
+"""Equality of two ways to write a function: value and derivatives enclosed in balls, at a point and at others; and where they differ."""
 
 from __future__ import annotations
 
@@ -13,7 +10,8 @@ import numpy as np
 from gradcli.errors import GradcliError
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.reference.algebra import Unsupported
-from gradcli.reference.contexts import Undecidable, context, has_flint
+from gradcli.reference.balls import Balls
+from gradcli.reference.contexts import Undecidable
 from gradcli.reference.scalars import plain
 from gradcli.reference.tape import ReferenceTape, exact_array
 
@@ -54,8 +52,8 @@ class Equality:
     def _equal(self, x: Expr, y: Expr, point: Point, enough: float, wrt: Sequence[Expr]) -> bool | None:
         """Return whether two nodes differ by no more than so much of the first; None where that has no finite value or derivative."""
         decided = None
-        for m in _contexts():
-            with m.working() if hasattr(m, "working") else m.workdps(m.dps):
+        for m in map(Balls, _DIGITS):
+            with m.working():
                 try:
                     right = self._numbers(m, x, point, wrt)
                 except Undecidable:
@@ -150,26 +148,10 @@ def _points(leaves: Sequence[Expr]) -> Iterator[dict[Expr, Any]]:
         yield point
 
 
-def _contexts() -> Iterator[Any]:
-    """Contexts of more and more digits: balls, if FLINT is there."""
-    if has_flint():
-        from gradcli.reference.balls import Balls
-
-        yield from map(Balls, _DIGITS)
-        return
-    for digits in _DIGITS:
-        m = context()
-        m.dps = digits
-        yield m
-
-
 def _apart(m: Any, x: Any, y: Any) -> tuple[float, float]:
     """The least and the most by which two numbers may differ, relative to the first."""
     if isinstance(x, bool) or isinstance(y, bool) or not m.isfinite(y):
         off = 0.0 if x is y else np.inf
-        return off, off
-    if not hasattr(x, "ball"):
-        off = 0.0 if x == y else float(abs(x - y) / max(abs(x), abs(y)))
         return off, off
     off, size = abs(x.ball - y.ball), abs(x.ball)
     if bool(off == 0) or (bool(off.abs_upper() < 2.0**-1200) and not bool(size.abs_lower() > 2.0**-1100)):

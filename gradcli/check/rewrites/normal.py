@@ -224,12 +224,6 @@ class Standard(Rebuilding):
             return plain
         return found if found.shape == node.shape and found.kind == node.kind else plain
 
-    def constant(self, node: Expr) -> Expr:
-        """2.0 as 2."""
-        value = number(node)
-        whole = value is not None and value.denominator == 1 and str(node.payload) != "-0.0"
-        return constant(self.graph, value) if whole and value is not None else super().constant(node)
-
     def alias(self, node: Expr, x: Expr) -> Expr:
         return x
 

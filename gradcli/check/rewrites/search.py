@@ -14,26 +14,25 @@ from functools import partial
 from operator import is_
 from typing import Any
 
+import flint
 import numpy as np
 
 from gradcli.check.rewrites.normal import NO_NUMBER, Inexact, Normal, Standard, apply_identities, kind_of, number, role
 from gradcli.errors import GradcliError
 from gradcli.formulas.printing import tree_size
+from gradcli.formulas.textbook import Textbook
 from gradcli.graph.indeterminate import gradients
 from gradcli.graph.interpret import Domain, forward, interpret
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.ops.spec import Op
-from gradcli.reference.contexts import has_flint
 from gradcli.reference.deadline import check as still_in_time
 
-# -- Nodes as fractions over FLINT's rings: of polynomials, cancelled and in factors, and of power
-# series, cut off where they may be.
-#
-# Fractions are equal by algebra, for all values. A series is so near a point only: it is held
-# against the function in balls, like any other way to write it. Without FLINT there are neither.
+# -- Nodes as power series over FLINT's ring, cut off where they may be. A series is equal near a
+# point only: it is held against the function in balls, like any other way to write it. Without
+# FLINT there is none.
 
 
-_MOST_NODES, _MOST_ATOMS, _MOST_RATIO_TERMS, _HIGHEST = 60, 9, 40, 16
+_HIGHEST = 16
 _POWERS = 48  # that are known of a series
 _MOST = 14  # terms of one that are written
 _NEAR = 0.5  # up to which size a quantity is near zero
@@ -43,121 +42,59 @@ Pair = tuple[Any, Any]  # numerator and denominator
 
 
 class _NoRatio(Exception):
-    """Something that is no fraction of the ring's elements, or one that is too large."""
+    """Something that is no fraction of series, or one that is too large."""
 
 
-class _Ratios(Domain[Pair]):
-    """Fractions of a ring's elements; `other` says what all is that is no arithmetic."""
+# FLINT raises NotImplementedError for a function whose series is not rational there, and the others for what has none
+_WITHOUT_SERIES = (_NoRatio, Inexact, ValueError, ZeroDivisionError, OverflowError, TypeError, NotImplementedError)
 
-    one: Any
+
+class _Series(Domain[Pair]):
+    """Fractions of power series in one quantity."""
+
+    def __init__(self) -> None:
+        self.one, self.variable = flint.fmpq_series([1]), flint.fmpq_series([0, 1])
 
     def leaf(self, node: Expr) -> Pair:
-        return self.other(node, [])
+        raise _NoRatio
 
     def constant(self, node: Expr) -> Pair:
-        import flint
-
         value = number(node)
         if value is None:
-            return self.other(node, [])
-        return self.one * flint.fmpq(value.numerator, value.denominator), self.one
+            raise _NoRatio
+        return flint.fmpq_series([flint.fmpq(value.numerator, value.denominator)]), self.one
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Pair:
         kind = role(node)
         if not kind_of(node):
-            return self.other(node, operands)
+            return self._called(op, operands)
         (a, b), (c, d) = operands[0], operands[-1]
         if kind in ("power", "square", "reciprocal"):
             exponent = {"square": 2, "reciprocal": -1}.get(kind) or int(number(node.operands[1]) or 0)
             if abs(exponent) > _HIGHEST:
                 raise _NoRatio
-            found = (a**exponent, b**exponent) if exponent > 0 else (b**-exponent, a**-exponent)
-        elif kind == "negation":
-            found = -a, b
-        elif kind in ("product", "chain"):
-            found = a * c, b * d
-        elif kind == "quotient":
-            found = a * d, b * c
-        else:
-            found = (a * d + c * b if kind == "sum" else a * d - c * b), b * d
-        return self.reduced(found)
+            return (a**exponent, b**exponent) if exponent > 0 else (b**-exponent, a**-exponent)
+        if kind == "negation":
+            return -a, b
+        if kind in ("product", "chain"):
+            return a * c, b * d
+        if kind == "quotient":
+            return a * d, b * c
+        return (a * d + c * b if kind == "sum" else a * d - c * b), b * d
 
-    def other(self, node: Expr, operands: list[Pair]) -> Pair:
-        raise _NoRatio
-
-    def reduced(self, pair: Pair) -> Pair:
-        return pair
-
-
-class _Polynomials(_Ratios):
-    """Fractions of polynomials whose variables are the parts that are no sum, product or whole power."""
-
-    def __init__(self) -> None:
-        import flint
-
-        ring = flint.fmpq_mpoly_ctx.get([f"x{i}" for i in range(_MOST_ATOMS)], flint.Ordering.deglex)
-        self.one, self.variables, self.atoms = ring.constant(1), ring.gens(), list[Expr]()
-
-    def other(self, node: Expr, operands: list[Pair]) -> Pair:
-        if len(self.atoms) == _MOST_ATOMS:
+    def _called(self, op: Op, operands: list[Pair]) -> Pair:
+        if len(operands) != 1 or op.static:
             raise _NoRatio
-        self.atoms.append(node)
-        return self.variables[len(self.atoms) - 1], self.one
-
-    def reduced(self, pair: Pair) -> Pair:
-        """Without common factors."""
-        above, below = pair
-        if not below:
-            raise ZeroDivisionError
-        if max(len(above), len(below)) > _MOST_RATIO_TERMS or max(*above.degrees(), *below.degrees()) > _HIGHEST:
+        x = operands[0][0] / operands[0][1]
+        name = op.name
+        if name == "expm1":
+            return x.exp() - 1, self.one
+        if name == "log1p":
+            return (1 + x).log(), self.one
+        method = getattr(type(x), name, None)
+        if method is None:
             raise _NoRatio
-        if below == self.one:
-            return pair
-        common = above.gcd(below)
-        return above // common, below // common
-
-    def as_sum(self, graph: Graph, poly: Any) -> Normal:
-        """A polynomial as a sum."""
-        total = Normal(graph, "sum")
-        for powers, coefficient in poly.to_dict().items():
-            term = Normal(graph, "product")
-            for atom, exponent in zip(self.atoms, powers, strict=False):
-                if exponent:
-                    term.put(atom, Fraction(int(exponent)))
-            total.put(term.build(), _fraction(coefficient))
-        return total
-
-    def as_product(self, graph: Graph, poly: Any) -> Normal:
-        """A polynomial as a product."""
-        content, parts = poly.factor()
-        found = Normal(graph, "product", number=_fraction(content))
-        for part, exponent in sorted(parts, key=lambda pair: len(pair[0])):
-            found.put(self.as_sum(graph, part).build(), Fraction(int(exponent)))
-        return found
-
-
-def as_fractions(graph: Graph, root: Expr) -> Iterator[Expr]:
-    """A node over a common denominator, in factors and multiplied out."""
-    if not has_flint() or not kind_of(root):
-        return
-    order = _down_to(root, lambda node: not kind_of(node))
-    if len(order) > _MOST_NODES or any(node.shape not in ((), root.shape) for node in order):
-        return
-    ring = _Polynomials()
-    try:
-        known = {node: ring.constant(node) for node in order if not kind_of(node)}
-        above, below = interpret(order, ring, known)[root]
-        top, bottom = ring.as_product(graph, above), ring.as_product(graph, below).raised(Fraction(-1))
-        total = ring.as_sum(graph, above)
-        for numerators in ([top], [total], [Normal(graph, "sum", [pair]) for pair in total.parts.items()]):
-            terms = Normal(graph, "sum")
-            for numerator in numerators:
-                quotient = Normal(graph, "product", bottom.parts.items(), bottom.number)
-                quotient.put(numerator.build(), Fraction(1))
-                terms.put(quotient.build(), Fraction(1))
-            yield terms.build()
-    except (_NoRatio, *NO_NUMBER):
-        return
+        return method(x), self.one
 
 
 def _down_to(root: Expr, ends: Callable[[Expr], bool]) -> list[Expr]:
@@ -172,45 +109,10 @@ def _down_to(root: Expr, ends: Callable[[Expr], bool]) -> list[Expr]:
     return sorted(seen, key=lambda node: node.index)
 
 
-def _fraction(value: Any) -> Fraction:
-    return Fraction(int(value.p), int(value.q))
-
-
-# -- series ---------------------------------------------------------------------------------------------------
-
-# FLINT raises NotImplementedError for a function whose series is not rational there, and the others for what has none
-_WITHOUT_SERIES = (_NoRatio, Inexact, ValueError, ZeroDivisionError, OverflowError, TypeError, NotImplementedError)
-
-
-class _Series(_Ratios):
-    """Fractions of power series in one quantity."""
-
-    def __init__(self) -> None:
-        import flint
-
-        self.one, self.variable = flint.fmpq_series([1]), flint.fmpq_series([0, 1])
-
-    def other(self, node: Expr, operands: list[Pair]) -> Pair:
-        if node.op is None or len(operands) != 1 or node.op.static:
-            raise _NoRatio
-        x = operands[0][0] / operands[0][1]
-        name = node.op.name
-        if name == "expm1":
-            return x.exp() - 1, self.one
-        if name == "log1p":
-            return (1 + x).log(), self.one
-        method = getattr(type(x), name, None)
-        if method is None:
-            raise _NoRatio
-        return method(x), self.one
-
-
 def expand(graph: Graph, node: Expr, value_of: Callable[[Expr], Any]) -> Iterator[Expr]:
     """A node as a polynomial in the quantity that it is a function of."""
-    if node.op is None or not has_flint() or any(part.shape for part in reachable([node])):
+    if node.op is None or any(part.shape for part in reachable([node])):
         return
-    import flint
-
     for quantity in _quantities(node):
         size = abs(float(value_of(quantity)))
         if not 0 < size <= _NEAR:
@@ -240,7 +142,7 @@ def _quantities(node: Expr) -> list[Expr]:
 def _polynomial(graph: Graph, above: Any, below: Any, quantity: Expr, size: float) -> Expr:
     """The terms that count of a fraction of series, by Horner's rule."""
     (m, top), (n, bottom) = map(_without_zeros, (above, below))
-    coefficients, first = [_fraction(c) for c in (top / bottom).coeffs()], m - n
+    coefficients, first = [Fraction(int(c.p), int(c.q)) for c in (top / bottom).coeffs()], m - n
     used = coefficients[: _terms_needed(coefficients, first, size)]
     step = 2 if not any(used[1::2]) else 1
     sums = Normal(graph, "sum")
@@ -344,7 +246,7 @@ class Search:
     """
 
     def __init__(self, graph: Graph, measure: Measure, *, series: bool) -> None:
-        self.graph, self.measure, self.series = graph, measure, series
+        self.graph, self.measure, self.series, self.textbook = graph, measure, series, Textbook(graph)
         self._equal: dict[Expr, list[tuple[Expr, bool]]] = {}  # to nodes: their values are always the same
         self.known: set[Expr] = set()
         self.approximate: set[Expr] = set()  # ways with a series in them, which are nearly equal
@@ -423,7 +325,7 @@ class Search:
         try:
             for way in apply_identities(self.graph, node, value_of):
                 yield way, False
-            for start in (node, *as_fractions(self.graph, node)):
+            for start in (node, *self.textbook.ways(node)):
                 yield start, False
                 for way in regroup(self.graph, start, value_of):
                     yield way, False
@@ -478,22 +380,17 @@ def _in_steps(graph: Graph, given: Normal, value_of: ValueOf) -> Iterator[Expr]:
 def _divided_through(graph: Graph, given: Normal) -> Iterator[Expr]:
     """a/(a*b + c) as 1/(b + c/a): sums divided by what occurs in them or beside them."""
     sums = {base: Normal.of(base, "sum", graph) for base in given.parts if kind_of(base) == "sum"}
-    beside = [base for base, e in given.parts.items() if base not in sums and e > 0]
-    for some in dict.fromkeys([*((base,) for base in sums), tuple(sums)]):
-        terms = [part for base in some for part in sums[base].parts]
-        if not some or len(terms) > _MOST_TERMS:
+    terms = [term for inner in sums.values() for term in inner.parts]
+    if len(terms) > _MOST_TERMS:
+        return
+    divisors = [base for base, e in given.parts.items() if base not in sums and e > 0]
+    divisors += [factor for term in terms for factor, e in Normal.of(term, "product").parts.items() if e > 0]
+    for divisor in dict.fromkeys([*divisors, *terms] if sums else ()):
+        if number(divisor) is not None:
             continue
-        inner = [factor for term in terms for factor, e in Normal.of(term, "product").parts.items() if e > 0]
-        for divisor in dict.fromkeys([*beside, *inner, *terms]):
-            if number(divisor) is not None:
-                continue
-            found = given.without(*some)
-            for base in some:
-                total = Normal(graph, "sum")
-                for term, weight in sums[base].parts.items():
-                    quotient = Normal(graph, "product", [(term, 1)])
-                    quotient.put(divisor, Fraction(-1))
-                    total.put(quotient.build(), weight)
-                found.put(divisor, given.parts[base])
-                found.put(total.build(), given.parts[base])
-            yield found.build()
+        found = given.without(*sums)
+        for base, inner in sums.items():
+            quotients = [(Normal(graph, "product", [(term, 1), (divisor, -1)]).build(), weight) for term, weight in inner.parts.items()]
+            found.put(divisor, given.parts[base])
+            found.put(Normal(graph, "sum", quotients).build(), given.parts[base])
+        yield found.build()

@@ -139,16 +139,14 @@ def _check_of(key: str, default: Any) -> Check:
         return _text
     if isinstance(default, float) or key in _QUANTITIES:
         return _quantity
-    return _any
+    return _integer if isinstance(default, int) else _any
 
 
 _ARRAYS = frozenset({"mask"})  # parameters that are arrays
 _TABLES = frozenset({"pad_width", "constant_values", "end_values"})  # whose arrays have a row for each axis
 _QUANTITIES = frozenset((
-    "alpha", "atol", "beta", "constant_values", "correction", "ddof", "delta", "divisor_override", "dropout_p", "end_values", "eps",
-    "label_smoothing", "lambd", "margin", "max_norm", "max_val", "maxnorm", "min_val", "momentum", "nan",
-    "negative_slope", "neginf", "norm_type", "ord", "p", "period", "posinf", "rcond", "rtol", "scale", "scale_factor", "threshold",
-    "v", "value",
+    "alpha", "atol", "beta", "constant_values", "correction", "ddof", "divisor_override", "end_values", "eps", "max_norm", "maxnorm",
+    "neginf", "norm_type", "ord", "p", "period", "posinf", "rcond", "rtol", "scale", "scale_factor", "threshold", "v", "value",
 ))  # fmt: skip
 
 
@@ -307,12 +305,9 @@ def _number(op: Any, key: str, value: Any) -> float:
 _CHECKS: dict[str, Check] = {
     "axis": _axis,
     "axes": _axes,
-    "axis1": _integer,
-    "axis2": _integer,
     **dict.fromkeys((
-        "axisa", "axisb", "axisc", "blank", "chunks", "classes", "decimals", "dim0", "dim1", "downscale_factor", "edge_order",
-        "embed_dim_to_check", "end_dim", "groups", "ignore_index", "ind", "index", "k", "length", "m", "num_classes", "num_groups",
-        "num_heads", "offset", "place", "power", "r", "start_dim", "step", "upscale_factor",
+        "chunks", "dim0", "dim1", "downscale_factor", "embed_dim_to_check", "groups", "index", "k", "length", "num_classes", "num_groups",
+        "num_heads", "power", "step", "upscale_factor",
     ), _integer),
     **dict.fromkeys(("count", "divisor_override", "ignored", "padding_idx", "start", "stop"), _whole_or_none),
     **dict.fromkeys(("shift", "sizes", "sections", "repeats", "reps", "source", "destination", "pad"), _integers),
@@ -324,7 +319,7 @@ _CHECKS: dict[str, Check] = {
     "v": _one_order,
     "n": _integer,
     "shape": _shape,
-    "keepdims": _flag,
+    "padding": _any,
     "ord": _order,
 }  # fmt: skip
 _OF_TEXTS = frozenset({_text, _word, _order, _any})  # what takes a text, or says itself why it does not

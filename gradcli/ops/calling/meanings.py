@@ -243,7 +243,13 @@ def class_of(name: str, library: str) -> Class | Refused | None:
     return _CLASSES.get(library, {}).get(name)
 
 
-__all__ = ["CALL", "Class", "Refused", "class_of", "declare_class", "refuse_class"]
+def classes(library: str) -> list[str]:
+    """The names of a library's classes that are taken."""
+    load()
+    return [name for name, found in _CLASSES.get(library, {}).items() if isinstance(found, Class)]
+
+
+__all__ = ["CALL", "Class", "Refused", "class_of", "classes", "declare_class", "refuse_class"]
 
 
 # -- What stops gradients where it was written: conversions to plain numbers, and copies that no

@@ -74,7 +74,7 @@ _SHAPES = {
 for _function, (_name, _keeps) in {**_LOSSES, **_ACTIVATIONS, **_SHAPES}.items():
     declare_class(TORCH, _name, _keeps, _function)
 declare_class(TORCH, "Flatten", "start_dim, end_dim", "flatten", start_dim=1)
-declare_class(TORCH, "Identity", "", "positive")
+declare_class(TORCH, "Identity", "*", "positive")
 declare_class(TORCH, "UpsamplingNearest2d", "size, scale_factor", "interpolate")
 declare_class(TORCH, "UpsamplingBilinear2d", "size, scale_factor", "upsample_bilinear")
 for _n in (1, 2, 3):

@@ -25,6 +25,21 @@ TOTAL = frozenset(
 )  # defined everywhere
 
 
+def _combination(combine: Callable[[Cells, Cell, Cell], Any]) -> Callable[[Any, Any], Any]:
+    """An operator of a cell and another, or a number, or an array of such."""
+
+    def combined(x: Cell, y: Any) -> Any:
+        if getattr(y, "ndim", 0):
+            return Algebra.map(lambda entry: combined(x, entry), y)
+        return combine(x.cells, x, x.cells.of(y))
+
+    return combined
+
+
+def _comparison(signs: Signs) -> Callable[[Any, Any], Any]:
+    return _combination(lambda cells, x, y: cells.compared(x, y, signs))
+
+
 class Cell:
     """A number that depends on the variables. Comparisons make choices between 1 and 0, which the recorder decides."""
 
@@ -40,36 +55,16 @@ class Cell:
         if self.serial >= _MOST_CELLS:
             raise Unsupported(f"more than {_MOST_CELLS:,} operations")
 
-    def _combined(self, other: Any, combine: Callable[[Cells, Cell], Any]) -> Any:
-        if getattr(other, "ndim", 0):
-            return Algebra.map(lambda v: self._combined(v, combine), other)
-        return combine(self.cells, self.cells.of(other))
-
-    def _sum(self, other: Any, own: fmpq, others: fmpq) -> Any:
-        return self._combined(other, lambda cells, y: cells.sum([(own, self), (others, y)]))
-
-    def _product(self, other: Any, own: fmpq, others: fmpq) -> Any:
-        return self._combined(other, lambda cells, y: cells.product([(self, own), (y, others)]))
-
-    def __add__(self, other: Any) -> Any:
-        return self._sum(other, UNIT, UNIT)
-
-    def __sub__(self, other: Any) -> Any:
-        return self._sum(other, UNIT, -UNIT)
-
-    def __rsub__(self, other: Any) -> Any:
-        return self._sum(other, -UNIT, UNIT)
-
-    def __mul__(self, other: Any) -> Any:
-        return self._product(other, UNIT, UNIT)
-
-    def __truediv__(self, other: Any) -> Any:
-        return self._product(other, UNIT, -UNIT)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return self._product(other, -UNIT, UNIT)
-
-    __radd__, __rmul__ = __add__, __mul__
+    __add__ = __radd__ = _combination(lambda cells, x, y: cells.sum([(UNIT, x), (UNIT, y)]))
+    __sub__ = _combination(lambda cells, x, y: cells.sum([(UNIT, x), (-UNIT, y)]))
+    __rsub__ = _combination(lambda cells, x, y: cells.sum([(UNIT, y), (-UNIT, x)]))
+    __mul__ = __rmul__ = _combination(lambda cells, x, y: cells.product([(x, UNIT), (y, UNIT)]))
+    __truediv__ = _combination(lambda cells, x, y: cells.product([(x, UNIT), (y, -UNIT)]))
+    __rtruediv__ = _combination(lambda cells, x, y: cells.product([(y, UNIT), (x, -UNIT)]))
+    __lt__, __le__ = _comparison(LESS), _comparison(LESS | EQUAL)
+    __gt__, __ge__ = _comparison(ANY - LESS - EQUAL), _comparison(ANY - LESS)
+    __eq__, __ne__ = _comparison(EQUAL), _comparison(ANY - EQUAL)
+    __hash__ = object.__hash__
 
     def __neg__(self) -> Cell:
         return self.cells.sum([(-UNIT, self)])
@@ -80,29 +75,6 @@ class Cell:
     def __abs__(self) -> Cell:
         found: Cell = self.cells.recorder.magnitude(self)
         return found
-
-    def _compared(self, other: Any, signs: Signs) -> Any:
-        return self._combined(other, lambda cells, y: cells.compared(self, y, signs))
-
-    def __lt__(self, other: Any) -> Any:
-        return self._compared(other, LESS)
-
-    def __gt__(self, other: Any) -> Any:
-        return self._compared(other, ANY - LESS - EQUAL)
-
-    def __le__(self, other: Any) -> Any:
-        return self._compared(other, LESS | EQUAL)
-
-    def __ge__(self, other: Any) -> Any:
-        return self._compared(other, ANY - LESS)
-
-    def __eq__(self, other: object) -> Any:
-        return self._compared(other, EQUAL)
-
-    def __ne__(self, other: object) -> Any:
-        return self._compared(other, ANY - EQUAL)
-
-    __hash__ = object.__hash__
 
     def __bool__(self) -> bool:
         return bool(self.cells.recorder.decide(self))
@@ -225,7 +197,6 @@ class Cells:
     slopes      the derivatives of cells
     quotients   the ranges of quotients whose parts vanish together
     work        how many cells were evaluated
-    uncertified functions without rigorous bounds that were met
     """
 
     whole: Any
@@ -240,7 +211,6 @@ class Cells:
         self._ratios: dict[Cell, tuple[list[Ratio], Cell]] = {}
         self.zero, self.one = self.number(NOUGHT), self.number(UNIT)
         self.work = 0
-        self.uncertified: set[str] = set()
 
     def order(self, cell: Cell) -> list[Cell]:
         """All cells that one is made of, each after its own."""

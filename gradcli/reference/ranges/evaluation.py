@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from flint import arb
+
 from gradcli.reference.ranges.cells import (
     ANY,
     EQUAL,
@@ -35,15 +37,16 @@ from gradcli.reference.ranges.functions import (
     Box,
     Interval,
     add,
+    high,
     hull,
     is_finite,
     is_point,
+    low,
     meet,
     multiply,
     range_of,
     rational,
     rational_power,
-    x_log_x,
 )
 
 
@@ -135,7 +138,7 @@ class Evaluation:
             x, more = self.table[base]
             events = events | more if more else events
             if x is None:
-                return self._with_logarithm(cell) or Value(None, events)
+                return Value(None, events)
             if root and x[0] < 0:
                 events |= {Event(DOMAIN, cell)}
                 if x[1] < 0:
@@ -151,40 +154,22 @@ class Evaluation:
             total = self._of_ratios(cell, total)
         if is_finite(total) or not events:
             return Value(total, events)
-        if own:
-            return self._limit(cell, events, total)
-        return self._with_logarithm(cell) or Value(total, events)
-
-    def _with_logarithm(self, cell: Product) -> Value | None:
-        """The range of a product such as x*log(x), whose limit at 0 is 0; None for others."""
-        for logarithm in cell.factors:
-            inner = logarithm.base
-            if not isinstance(inner, Call) or inner.name != "log" or logarithm.exponent != 1:
-                continue
-            scale, base = self.cells.monic(inner.args[0])
-            power = UNIT
-            if isinstance(base, Product) and len(base.factors) == 1 and not base.factors[0].divides:
-                base, power = base.factors[0][:2]
-            weight = next((f for f in cell.factors if f.base is base and f.exponent > 0), None)
-            found = None if weight is None or abs(scale) != 1 else x_log_x(self.table[base].interval, weight.exponent)
-            rest, more = self.value(self.cells.of_factors([f for f in cell.factors if f is not logarithm and f is not weight]))
-            if found is not None and rest is not None:
-                events = frozenset(e for e in self.table[inner].events if e.cell is not inner)
-                hole = Event(POLE, inner, removable=True)
-                return Value(multiply(multiply(rational(power), found), rest), events | self.table[base].events | more | {hole})
-        return None
+        return self._limit(cell, events, total) if own else Value(total, events)
 
     def _of_ratios(self, cell: Product, natural: Interval) -> Interval:
-        """The natural range, or less: u**k*S**(-k/p) is a power of 1/(q + rest/u**p) where S is q*u**p + rest, with u on one side only."""
+        """The natural range, or less: with w = u**p >= 0, u**k*(q*w + rest)**(-k/p) is a power of w/(q*w + rest), which rises with w."""
         ratios, left = self.cells.ratios(cell)
         total = self.value(left).interval
         for ratio in ratios:
             rest, u = self.value(ratio.rest).interval, self.table[ratio.base].interval
-            if rest is None or u is None or total is None or rest[0] < 0 or rational_power(u, ratio.p)[0] < 0:
+            if rest is None or u is None or total is None or rest[0] < 0:
                 return natural
-            q = rational(ratio.q)
-            share = rational_power(add(q, multiply(rest, rational_power(u, -ratio.p))), -ratio.k / ratio.p)
-            share = meet(share, (ZERO, rational_power(q, -ratio.k / ratio.p)[1]))
+            (first, last), q = rational_power(u, ratio.p), arb(ratio.q)
+            if first < 0:
+                return natural
+            bottom = first / (q * first + rest[1]) if first > 0 and rest[1].is_finite() else ZERO
+            top = last / (q * last + rest[0]) if rest[0] > 0 and last.is_finite() else 1 / q
+            share = rational_power((max(low(bottom), ZERO), high(top)), ratio.k / ratio.p)
             if int(ratio.k.p) % 2 and u[0] < 0:
                 share = (-share[1], -share[0] if u[1] <= 0 else share[1])
             total = multiply(total, share)
@@ -195,10 +180,8 @@ class Evaluation:
         events = NONE.union(*[v.events for v in given])
         if any(v.interval is None for v in given):
             return Value(None, events)
-        found, work, proved = range_of(cell.name, cell.function, [v.interval for v in given if v.interval is not None])
+        found, work = range_of(cell.name, cell.function, [v.interval for v in given if v.interval is not None])
         self.cells.work += work
-        if not proved:
-            self.cells.uncertified.add(cell.name)
         if found.kind is not None:
             edge = found.soft and all(is_linear(a) for a in cell.args if a.leaves)
             events |= {Event(found.kind, cell, found.soft, edge)}

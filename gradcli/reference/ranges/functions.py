@@ -1,4 +1,4 @@
-"""Ranges of functions over intervals: by how they rise and fall, from a few points; else in balls; or else sampled, which proves nothing.
+"""Ranges of functions over intervals: by how they rise and fall, from a few points; else in balls.
 
 Names are those of sympy's classes in small letters.
 """
@@ -9,15 +9,13 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from itertools import product
 from typing import Any, NamedTuple
 
 import flint
-import numpy as np
 from flint import acb, arb, fmpq
 
 from gradcli.reference.algebra import Unsupported
-from gradcli.reference.contexts import context
+from gradcli.reference.ball import NAN, Real, RealFunctions
 
 # -- Intervals: two exact ends, rounded outwards at FLINT's precision; an end may be infinite.
 # Boxes of them.
@@ -86,9 +84,20 @@ def _times(x: arb, y: arb) -> arb:
 
 
 def multiply(x: Interval, y: Interval) -> Interval:
-    if x[0] >= 0 and y[0] >= 0:
-        return low(_times(x[0], y[0])), high(_times(x[1], y[1]))
-    return hull([_times(a, b) for a in x for b in y])
+    (a, b), (c, d) = x, y
+    if a < 0:
+        if b <= 0:
+            return _negative(multiply((-b, -a), y))
+        if c < 0 < d:
+            return min(low(_times(a, d)), low(_times(b, c))), max(high(_times(a, c)), high(_times(b, d)))
+        return multiply(y, x)
+    if c >= 0:
+        return low(_times(a, c)), high(_times(b, d))
+    return low(_times(b, c)), high(_times(b if d > 0 else a, d))
+
+
+def _negative(x: Interval) -> Interval:
+    return -x[1], -x[0]
 
 
 def _inverse(x: Interval) -> Interval:
@@ -129,28 +138,9 @@ def power(x: Interval, y: Interval) -> Interval:
 
 
 def _positive_power(x: arb, p: arb) -> arb:
-    if x == 0:
-        return ZERO if p > 0 else INFINITE if p < 0 else ONE
-    if x == INFINITE:
-        return INFINITE if p > 0 else ZERO if p < 0 else ONE
-    if p == arb(0.5):
-        return x.sqrt()
-    if not p.is_finite():
-        return ONE if x == 1 else INFINITE if (x > 1) == (p > 0) else ZERO
-    return x**p
-
-
-def x_log_x(x: Interval | None, p: fmpq) -> Interval | None:
-    """x**p*log(abs(x)) for p > 0, 0 at 0; None for what is not finite, or has roots of numbers below 0."""
-    if x is None or not is_finite(x) or (x[0] < 0 and p.q != 1):
-        return None
-    top = max(abs(x[0]), abs(x[1]))
-    if top == 0:
-        return ZERO, ZERO
-    turn = (-1 / arb(p)).exp()  # where it is least: -1/(p*e)
-    last = _positive_power(top, arb(p)) * top.log()
-    found = (low(last) if top < turn else low(-1 / (arb(p) * arb(1).exp())), max(ZERO, high(last)))
-    return found if x[0] >= 0 or int(p.p) % 2 == 0 else (min(found[0], -found[1]), max(found[1], -found[0]))
+    if x == 0 and p < 0:
+        return INFINITE
+    return ONE if x == 1 or p == 0 else x**p
 
 
 class Disjoint(AssertionError):
@@ -230,8 +220,6 @@ def thin(point: Iterable[arb | float]) -> Box:
 
 DOMAIN, POLE, JUMP, KINK = "domain", "pole", "jump", "kink"
 _MOST_EXPONENTS = 16  # whole numbers of an interval, for each of which numbers below 0 have a power
-_POINTS = 9  # along each argument, where a function is sampled
-_ROOM = 0.25  # of the spread of the values, on both sides
 
 
 class Found(NamedTuple):
@@ -251,73 +239,22 @@ Shape = Callable[..., Found]
 Function = Callable[..., arb]
 
 
-def _monotone(
-    function: Function, least: Any = MINUS_INFINITE, most: Any = INFINITE, *, falls: bool = False, open_: bool = False,
-    within: tuple[Any, Any] = EVERYTHING,
-) -> Shape:  # fmt: skip
-    """A function that rises (or falls) over its domain, at whose ends it may be infinite (``open_``). ``within`` holds its range."""
-
-    def shape(x: Interval) -> Found:
-        a, b = x
-        if b < least or a > most or (open_ and (b <= least or a >= most)):
-            return Found(None, DOMAIN)
-        ends = [function(max(a, least)), function(min(b, most))]
-        first, last = ends[::-1] if falls else ends
-        found = max(low(first), within[0]), min(high(last), within[1])
-        if not (a >= least and b <= most):
-            return Found(found, DOMAIN)
-        at_end = open_ and ((a == least and least.is_finite()) or (b == most and most.is_finite()))
-        return Found(found, POLE if at_end else None, bool(at_end))
-
-    return shape
+def _monotone(function: Real, x: Interval) -> Found:
+    """The range of a function that rises or falls over its domain. Where it is infinite at an end of that, it has a pole."""
+    a, b = inside = max(x[0], arb(function.low)), min(x[1], arb(function.high))
+    if a > b:
+        return Found(None, DOMAIN)
+    ends = [function(end) for end in inside]
+    at_pole = any(end.is_finite() and not value.is_finite() for end, value in zip(inside, ends, strict=True))
+    if at_pole and a == b:
+        return Found(None, DOMAIN)
+    return Found(hull(ends), DOMAIN if inside != x else POLE if at_pole else None, inside == x and at_pole)
 
 
-def _valley(function: Function, point: arb) -> Shape:
-    """A function that falls up to a point and rises beyond."""
-
-    def shape(x: Interval) -> Found:
-        a, b = x
-        bottom = a if a > point else b if b < point else point
-        return Found((low(function(bottom)), max(high(function(a)), high(function(b)))))
-
-    return shape
-
-
-def _gamma_like(positive: Shape, function: Function) -> Shape:
-    """A function with a known shape for positive numbers, and poles at 0 and all negative whole numbers."""
-    elsewhere = _of_balls(function, POLE, lambda y: y.contains_integer())
-
-    def shape(x: Interval) -> Found:
-        if x[0] < 0 or x[1] == 0:
-            return elsewhere(x)
-        return positive(x) if x[0] > 0 else Found(positive(x).interval, POLE, True)
-
-    return shape
-
-
-def _polygamma(order: Interval, x: Interval) -> Found:
-    n = int(order[0].unique_fmpz() or 0)
-    if n == 0:
-        return _SLOW["digamma"](x)
-
-    def function(y: arb) -> arb:
-        return acb(y).polygamma(n).real
-
-    within = (ZERO, INFINITE) if n % 2 else (MINUS_INFINITE, ZERO)
-    return _gamma_like(_monotone(function, ZERO, falls=bool(n % 2), open_=True, within=within), function)(x)
-
-
-def _of_balls(function: Function, kind: str | None = None, trouble: Callable[[arb], bool] = lambda y: False) -> Shape:
-    """A function of which nothing is known but balls."""
-
-    def shape(*given: Interval) -> Found:
-        balls = [ball_of(x) for x in given]
-        found = function(*balls) if all(x.is_finite() for x in balls) else arb.nan()
-        if found.is_finite() and not any(map(trouble, balls)):
-            return Found((low(found), high(found)))
-        return Found(EVERYTHING, kind)
-
-    return shape
+def valley(function: Function, x: Interval, point: arb, least: arb) -> Interval:
+    """The range of a function that falls up to a point, where its least value is, and rises beyond."""
+    bottom = function(x[0]) if x[0] > point else function(x[1]) if x[1] < point else least
+    return low(bottom), max(high(function(x[0])), high(function(x[1])))
 
 
 def ball_of(x: Interval) -> arb:
@@ -325,13 +262,38 @@ def ball_of(x: Interval) -> arb:
     return x[0] if x[0] == x[1] else x[0].union(x[1])
 
 
-def _bessel(kind: str, order: arb, x: arb) -> arb:
-    found: arb = getattr(x, f"bessel_{kind}")(order)
-    return found
+# Where gamma is least beyond 0, and its value there: FLINT's ball of wide ones around this point
+# does not hold all values (3.6).
+_GAMMA_POINT = arb(arb("1.46163214496836234126265954232572132846819620400644629515").mid(), arb("1e-55"))
+_LEAST_GAMMA = arb(arb("0.88560319441088870027881590058258873320795153366990344888").mid(), arb("1e-55"))
 
 
-def _constant(make: Callable[[], arb]) -> Shape:
-    return lambda: Found(hull([make()]))
+def _gamma(x: Interval) -> Found:
+    if x[1] > 0 <= x[0]:
+        at_pole = bool(x[0] == 0)
+        return Found(valley(arb.gamma, x, _GAMMA_POINT, _LEAST_GAMMA), POLE if at_pole else None, at_pole)
+    ball = ball_of(x)
+    if not ball.is_finite() or ball.contains_integer():
+        return Found(EVERYTHING, POLE)
+    mirrored, *_ = _gamma((low(1 - x[1]), high(1 - x[0])))
+    assert mirrored is not None
+    return Found(_inverse(multiply(mirrored, hull([ball.sin_pi() / arb.pi()]))))
+
+
+def _loggamma(x: Interval) -> Found:
+    found = _gamma(x)
+    a, b = found.interval or EVERYTHING
+    return found._replace(interval=EVERYTHING if a < 0 < b else hull([RealFunctions.log(abs(end)) for end in (a, b)]))
+
+
+def _polygamma(order: Interval, x: Interval) -> Found:
+    """The derivatives of digamma, which rises between its poles."""
+    ball = ball_of(x)
+    if not ball.is_finite() or (x[0] <= 0 and ball.contains_integer()):
+        return Found(EVERYTHING, POLE)
+    if is_point(order, 0):
+        return Found(hull(map(arb.digamma, x)))
+    return Found(hull([acb(ball).polygamma(order[0]).real]))
 
 
 def _holds_whole(begin: arb, end: arb) -> bool:
@@ -386,23 +348,14 @@ def _angle(y: Interval, x: Interval) -> Found:
     return Found(hull(arb.atan2(b, a) for a in columns for b in rows))
 
 
-_HALF_PI = (-arb(2), arb(2))
-_GAMMA_POINT = arb(arb("1.4616321449683623412626595423257213284681962040064463512959884").mid(), arb("1e-55"))  # where digamma is 0
-
+_MONOTONE = "exp log sinh tanh asinh acosh atanh atan asin acos erf erfc erfi erfinv shi"
 _SHAPES: dict[str, Shape] = {
-    "exp": _monotone(arb.exp, within=(ZERO, INFINITE)),
-    "log": _monotone(arb.log, ZERO, open_=True),
-    "tanh": _monotone(arb.tanh, within=(-ONE, ONE)),
-    "acosh": _monotone(arb.acosh, ONE, within=(ZERO, INFINITE)),
-    "atanh": _monotone(arb.atanh, -ONE, ONE, open_=True),
-    "atan": _monotone(arb.atan, within=_HALF_PI),
-    "asin": _monotone(arb.asin, -ONE, ONE, within=_HALF_PI),
-    "acos": _monotone(arb.acos, -ONE, ONE, falls=True, within=(ZERO, arb(4))),
-    "erf": _monotone(arb.erf, within=(-ONE, ONE)),
-    "erfc": _monotone(arb.erfc, falls=True, within=(ZERO, arb(2))),
-    "erfinv": _monotone(arb.erfinv, -ONE, ONE, open_=True),
-    **{name: _monotone(getattr(arb, name)) for name in ("sinh", "asinh", "erfi", "shi")},
-    "cosh": _valley(arb.cosh, ZERO),
+    **{name: partial(_monotone, getattr(RealFunctions, name)) for name in _MONOTONE.split()},
+    "lambertw": partial(_monotone, Real(arb.lambertw, (NAN, INFINITE), -(arb(-1).exp()))),
+    "cosh": lambda x: Found(valley(arb.cosh, x, ZERO, ONE)),
+    "gamma": _gamma,
+    "loggamma": _loggamma,
+    "polygamma": _polygamma,
     "sin": _wave(arb.sin, ONE / 2),
     "cos": _wave(arb.cos, ZERO),
     "pow": _powers,
@@ -410,70 +363,35 @@ _SHAPES: dict[str, Shape] = {
     "nan": lambda: Found(None, DOMAIN),
     "inf": lambda: Found(None, POLE),
     "-inf": lambda: Found(None, POLE),
-    "pi": _constant(arb.pi),
-    "e": _constant(arb.const_e),
-    "euler": _constant(arb.const_euler),
-}
-_SLOW: dict[str, Shape] = {
-    "lambertw": _monotone(arb.lambertw, -(arb(-1).exp()), within=(-ONE, INFINITE)),
-    "gamma": _gamma_like(_valley(arb.gamma, _GAMMA_POINT), arb.gamma),
-    "loggamma": _gamma_like(_valley(arb.lgamma, _GAMMA_POINT), lambda y: abs(arb.gamma(y)).log()),
-    "digamma": _gamma_like(_monotone(arb.digamma, ZERO, open_=True), arb.digamma),
-    "polygamma": _polygamma,
-    "si": _of_balls(arb.si),
-    **{name: _of_balls(getattr(arb, name), POLE) for name in ("ci", "chi", "ei", "li", "zeta")},
-    **{f"bessel{kind}": _of_balls(partial(_bessel, kind), POLE) for kind in "jyik"},
+    "pi": lambda: Found(hull([arb.pi()])),
+    "e": lambda: Found(hull([arb.const_e()])),
+    "euler": lambda: Found(hull([arb.const_euler()])),
 }
 
 
-def range_of(name: str, function: Any, given: Sequence[Interval]) -> tuple[Found, int, bool]:
-    """The range of a function, the work that it took, in cells, and whether it is proved."""
-    of_record = hasattr(function, "by_mpmath")  # whatever it is called
-    if not of_record and name in _SHAPES:
-        return _SHAPES[name](*given), 0, True
-    if not of_record and name in _SLOW:
-        return _SLOW[name](*given), 20, True
-    found = in_balls(function, given)
-    return (Found(_sampled(function, given)), 2_300, False) if found is None else (found, 300, True)
+def range_of(name: str, function: Any, given: Sequence[Interval]) -> tuple[Found, int]:
+    """The range of a function, and the work that it took, in cells. Raises Unsupported where it has no rigorous bounds."""
+    if name in _SHAPES and not hasattr(function, "by_mpmath"):  # which is of a record, whatever it is called
+        return _SHAPES[name](*given), 0
+    return in_balls(name, function, given), 100
 
 
-def in_balls(function: Any, given: Sequence[Interval]) -> Found | None:
-    """The range of a function by its reference in balls; None if that is not computed there, or proves nothing."""
+def in_balls(name: str, function: Any, given: Sequence[Interval]) -> Found:
+    """The range of a function by its reference in balls. Raises Unsupported where that is not computed there, or proves nothing."""
     from gradcli.reference.ball import Ball
     from gradcli.reference.balls import Balls
     from gradcli.reference.contexts import Undecidable
     from gradcli.reference.symbolic.translate import program_of
 
-    m = Balls()
     if not all(map(is_finite, given)):
         return Found(EVERYTHING, DOMAIN)
+    m, value = Balls(), None
     try:
         value = program_of(function, len(given)).run(m, tuple(Ball(ball_of(x)) for x in given))[0]
-    except Undecidable:
-        return None if all(map(is_point, given)) else Found(EVERYTHING, DOMAIN)
-    except (ArithmeticError, ValueError, TypeError, AttributeError, Unsupported):
-        return None
+    except (Undecidable, ArithmeticError, ValueError):
+        return Found(EVERYTHING, DOMAIN)
+    except (TypeError, AttributeError):
+        pass
     if m.uncertified or not isinstance(value, Ball):
-        return None
+        raise Unsupported(f"{name} has no rigorous bounds")
     return Found(hull([value.ball])) if value.ball.is_finite() else Found(EVERYTHING, DOMAIN)
-
-
-def _sampled(function: Any, given: Sequence[Interval]) -> Interval:
-    """About what a function is between some ends."""
-    from gradcli.reference.symbolic.translate import program_of
-
-    steps = program_of(function, len(given))
-    m = context()
-    m.dps = 30
-    values = []
-    sides = [np.unique(np.linspace(float(a), float(b), _POINTS)) for a, b in given] if all(map(is_finite, given)) else [np.empty(0)]
-    for point in product(*sides):
-        try:
-            value = float(steps.run(m, tuple(map(m.mpf, point)))[0])
-        except (ArithmeticError, ValueError, TypeError):
-            continue
-        values += [arb(value)] if math.isfinite(value) else []
-    if not values:
-        return EVERYTHING
-    room = (max(values) - min(values)) * arb(_ROOM)
-    return low(min(values) - room), high(max(values) + room)

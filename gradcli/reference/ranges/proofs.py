@@ -19,7 +19,7 @@ from gradcli.reference.algebra import Unsupported
 from gradcli.reference.deadline import check as still_in_time
 from gradcli.reference.fields.element import Element, Field, TooSmall
 from gradcli.reference.fields.functions import Functions, Known, Refined, Variable
-from gradcli.reference.ranges.cells import UNIT, Call, Cell, Cells, Named, Number, Path, Product, Sum
+from gradcli.reference.ranges.cells import UNIT, Call, Cell, Cells, Conditions, Named, Number, Path, Product, Sum
 from gradcli.reference.ranges.functions import (
     DOMAIN,
     POLE,
@@ -36,12 +36,14 @@ from gradcli.reference.ranges.functions import (
     thin,
 )
 from gradcli.reference.ranges.region import Region
-from gradcli.reference.ranges.search import Search, Target, has_gaps
+from gradcli.reference.ranges.search import Search, Target
 
 _WORK = 600_000  # cells that are evaluated for one relation
 _FINEST = 2.0**-52  # of the sides of the box
 _MOST_PARTS = 60_000  # cells that are evaluated to find the parts of a box in which algebra proves an equality,
 _FEW_PARTS = 4_000  # and points at which it does not hold
+_SMALL = 2.0**-30  # of the sides of the box, where something has no value
+_EVERYWHERE = (((), True),)
 _MOST_DOUBTS = 40  # points that the enclosure refutes and floats do not
 _READINGS = 16  # of one cell, as more is learnt of it
 _ATOMS = 32  # of a cell: variables, and functions of them
@@ -73,20 +75,17 @@ class Proof:
     def of(self, left: Any, symbol: str, right: Any, within: float = 0.0) -> Outcome:
         """Return what becomes of a relation between two numbers, with a tolerance."""
         with precise():
-            found = self._decided(self.cells.recorder.lifted(self.cells.of(left) - self.cells.of(right)), symbol, within)
-        if found.holds and self.cells.uncertified:
-            return Outcome(None, reason=f"{', '.join(sorted(self.cells.uncertified))} has no rigorous bounds")
-        return found
+            return self._decided(self.cells.recorder.lifted(self.cells.of(left) - self.cells.of(right)), symbol, within)
 
     def _decided(self, off: Cell, symbol: str, within: float) -> Outcome:
         if symbol == "==" and not within:
-            return self._defined(off) if vanishes(off) else self._equal(off)
+            return self._zero(off, _EVERYWHERE) if vanishes(off) else self._equal(off)
         size = abs(off) if symbol in ("==", "!=") else off
         positive = within - size if symbol in ("<", "<=", "==") else size - within if symbol == "!=" else size + within
         if symbol in ("<", ">", "!="):
             return self._positive(positive, strictly=True)
         simpler = without_squares(positive)
-        if simpler is not None and self._positive(simpler).holds and self._defined(positive).holds:
+        if simpler is not None and self._positive(simpler).holds and self._zero(positive, _EVERYWHERE).holds:
             return Outcome(True)
         return self._positive(positive)
 
@@ -130,45 +129,34 @@ class Proof:
 
     def _equal(self, cell: Cell) -> Outcome:
         """An equality, by algebra for each of the functions without branches that it is in a part of the box."""
-        target, sides, begun = Target(self.cells, cell), Sides(self.box, cell.leaves), self.cells.work
         try:
             pieces = self.cells.recorder.pieces(cell)
         except Unsupported:
             pieces = [((), cell)]
         left_out = self.cells.slopes.is_thin_path if self.kinks else lambda path: False
         known = [(conditions, vanishes(piece)) for conditions, piece in pieces if not left_out(Path(conditions, piece))]
+        return self._zero(cell, known)
+
+    def _zero(self, cell: Cell, known: Sequence[tuple[Conditions, bool]]) -> Outcome:
+        """Prove that a cell is defined all over the box, and zero. ``known``: whether algebra proves it where some conditions hold."""
+        target, sides, begun = Target(self.cells, cell), Sides(self.box, cell.leaves), self.cells.work
         pending = [self.box]
         while pending:
             still_in_time()
             box = pending.pop(0)
             here = target.natural(box)
             value, events = here.table[cell]
-            defined = not has_gaps(events)
-            if defined and value is not None and is_point(value, 0):
+            defined = all(e.kind not in (DOMAIN, POLE) for e in events)
+            possible = [zero for conditions, zero in known if here.allows(conditions)]
+            if defined and (all(possible) or (value is not None and is_point(value, 0))):
                 continue
-            point = self._counterexample(target, box, lambda x: bool(x[0] > 0 or x[1] < 0))
+            point = None if all(possible) else self._counterexample(target, box, lambda x: bool(x[0] > 0 or x[1] < 0))
             if point is not None:
                 return Outcome(False, point)
-            possible = [zero for conditions, zero in known if here.allows(conditions)]
-            if defined and all(possible):
-                continue
             most = _FEW_PARTS if len(possible) == 1 and defined else _MOST_PARTS
-            if self.cells.work - begun > most or not sides.places or sides.is_below(box, _FINEST):
-                return self._open(box)
+            if self.cells.work - begun > most or not sides.places or sides.is_below(box, _FINEST if defined else _SMALL):
+                return self._open(box, None if defined else "the sides have no value there")
             pending += sides.halves(box)
-        return Outcome(True)
-
-    def _defined(self, cell: Cell) -> Outcome:
-        """Prove that a cell is defined all over the box, which is zero wherever it is defined."""
-        target, sides, begun = Target(self.cells, cell), Sides(self.box, cell.leaves), self.cells.work
-        pending = [self.box]
-        while pending:
-            still_in_time()
-            box = pending.pop()
-            if any(e.kind in (DOMAIN, POLE) for e in target.natural(box).table[cell].events):
-                if sides.is_below(box, 2.0**-30) or self.cells.work - begun > _WORK // 8:
-                    return self._open(box, "the sides have no value there")
-                pending += sides.halves(box)
         return Outcome(True)
 
 

@@ -352,7 +352,7 @@ class Tracing(Domain[Any]):
         return out.reshape((*y.shape, *x.shape))
 
 
-_WORK = 400_000  # cells that are evaluated for one range
+_WORK = 240_000  # cells that are evaluated for one range
 _FINEST = 2.0**-46  # of the sides of the box
 _MOST_BOXES = 64  # that are halved once more; where there are more, it is along a line
 _MOST_WORK = 20_000
@@ -381,7 +381,6 @@ class Found:
     value: Range | None
     grad: list[Range | None]
     places: list[Place]
-    uncertified: list[str]
     norms: dict[str, float | None] = field(default_factory=dict)
 
 
@@ -433,10 +432,9 @@ class Function(Region):
             value = self._range(self.cell, width)
             slopes = [] if value is None else [self._where_defined(self.slope(self.cell, k)) for k in range(len(self.box))]
             grad = [self._range(slope, width) for slope in slopes]
-            found = Found(value, grad, self.places(), [])
+            found = Found(value, grad, self.places())
             if norms and value is not None:
                 found.norms = {name: self._most(cell, width) for name, cell in self._norms(slopes).items()}
-        found.uncertified = sorted(self.cells.uncertified)
         return found
 
     def _where_defined(self, slope: Cell) -> Cell:
@@ -454,7 +452,7 @@ class Function(Region):
         return None if low.end is None or high.end is None else (low, high)
 
     def _most(self, cell: Cell, width: float) -> float | None:
-        most = Search(Target(self.cells, cell), self.box).side(1, width, _WORK).end or 0.0
+        most = Search(Target(self.cells, cell), self.box).side(1, width, _WORK, of_size=True).end or 0.0
         return None if math.isinf(most) else most
 
 

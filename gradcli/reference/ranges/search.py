@@ -42,8 +42,9 @@ from gradcli.reference.ranges.functions import (
 _CLOSE = 2.0**-52  # of the sides of a box
 _FINEST = 2.0**-60  # of the sides of the box: no box is halved further
 _HOPELESS = 2.0**-40  # where it is unbounded
-_POLISH = 150  # further boxes, that ends be those of the true range where this is cheap
+_POLISH = 150  # further boxes along one variable, that ends be those of the true range where this is cheap
 _POLISHED = 2.0**-58
+_PATIENCE = 1_000  # boxes that are halved while the bound stays what it is
 
 
 class Bounds(NamedTuple):
@@ -112,7 +113,7 @@ class Target:
             if not all(map(is_finite, slopes.values())):  # on one side, perhaps: then from the other end of the box
                 known = [(corner, self.at(corner)) for corner in corners(box)]
             for point, there in known:
-                value = value if there is None else self.meet(value, _mean_values(box, point, there, slopes))
+                value = value if there is None else meet(value, _mean_values(box, point, there, slopes))
         return Bounds(value, events, center, inside)
 
     def _monotone(self, box: Box, value: Interval, slopes: dict[int, Interval]) -> Interval:
@@ -127,16 +128,12 @@ class Target:
         if least == box:
             return value
         bottom, top = self._on_face(least), self._on_face(most)
-        return self.meet(value, (value[0] if bottom is None else bottom[0], value[1] if top is None else top[1]))
+        return meet(value, (value[0] if bottom is None else bottom[0], value[1] if top is None else top[1]))
 
     def _on_face(self, box: Box) -> Interval | None:
         """The range on a face, whose own slopes may have a sign where those of the box have none."""
         found = self.bounds(box)
         return None if _is_broken(found.events) else found.interval
-
-    def meet(self, x: Interval, y: Interval) -> Interval:
-        """The numbers in two enclosures; the first one where some were sampled, which proves nothing. Raises Disjoint."""
-        return x if self.cells.uncertified and not overlap(x, y) else meet(x, y)
 
 
 def _mean_values(box: Box, center: Box, inside: Interval, slopes: dict[int, Interval]) -> Interval:
@@ -218,26 +215,28 @@ class Search:
         """Tell whether no box is to be halved any more."""
         return self.target.cells.work - self.begun > work or self.sides.is_below(node.box, finest)
 
-    def side(self, sign: int, width: float, work: int) -> Side:
-        """One end: the upper one for 1, the lower one for -1."""
-        polishing = 0
+    def side(self, sign: int, width: float, work: int, of_size: bool = False) -> Side:
+        """One end: the upper one for 1, the lower one for -1. ``width`` is a share of the range, or of the size of its ends."""
+        polishing, most = 0, _POLISH // max(1, len(self.sides.places)) ** 2
+        stuck, before = 0, None
         for bound, node in self.worst(sign):
-            tight, done = self._is_tight(bound, sign, arb(width))
+            stuck, before = stuck + 1 if bound == before else 0, bound
+            tight, done = self._is_tight(bound, sign, arb(width), of_size)
             polishing += tight
-            if done or polishing > _POLISH or self.spent(work, node, _FINEST if bound.is_finite() else _HOPELESS):
+            if done or polishing > most or stuck > _PATIENCE or self.spent(work, node, _FINEST if bound.is_finite() else _HOPELESS):
                 end = above(bound) if sign > 0 else below(bound)
                 point = [float(x[0]) + 0.0 for x in self.best[sign][1]] if self.best else None
                 return Side(end, tight, point, [(below(x[0]), above(x[1])) for x in node.box])
         return Side(None)
 
-    def _is_tight(self, bound: arb, sign: int, width: arb) -> tuple[bool, bool]:
+    def _is_tight(self, bound: arb, sign: int, width: arb, of_size: bool) -> tuple[bool, bool]:
         """Tell whether a bound is as tight as was asked for, and whether it can hardly be tighter."""
         if not self.best or not bound.is_finite():
             return False, False
         here, there = self.best[sign][0], self.best[-sign][0]
         excess = high(sign * bound - here)
-        span = max(low(here + there), ZERO)
         size = max(abs(here), abs(there))
+        span = size if of_size else max(low(here + there), ZERO)
         is_tight = excess <= max(span, size * arb(1e-12)) * width / 2
         return bool(is_tight), bool(excess <= max(span, size * arb(1e-3)) * _POLISHED)
 
@@ -248,7 +247,7 @@ class Search:
         x = found.interval
         if x is not None and outer is not None:
             nowhere = not overlap(x, outer) and any(e.kind in (DOMAIN, POLE) for e in found.events)
-            found = found._replace(interval=None if nowhere else self.target.meet(x, outer))
+            found = found._replace(interval=None if nowhere else meet(x, outer))
         return Node(box, found)
 
     def _reach(self, value: Interval | None, point: Box) -> None:

@@ -88,6 +88,11 @@ def of_expression(cells: Cells, root: Any, table: Mapping[Any, Cell]) -> Cell:
 def _parts(node: Any) -> tuple[Any, ...]:
     if node.is_Atom or isinstance(node, (sympy.Derivative, sympy.DiracDelta)):
         return ()
+    if type(node) in _REWRITTEN:
+        return (node.rewrite(_REWRITTEN[type(node)]),)
+    if isinstance(node, (sympy.tan, sympy.cot)):
+        quotient = sympy.sin(node.args[0]) / sympy.cos(node.args[0])
+        return (quotient if isinstance(node, sympy.tan) else 1 / quotient,)
     if node.is_Pow and node.exp.is_Rational:
         return (node.base,)
     if isinstance(node, sympy.Piecewise):
@@ -99,6 +104,8 @@ def _made(cells: Cells, node: Any, parts: list[Any]) -> Any:
     if node.is_Rational or node.is_Float:
         exact = sympy.Rational(node)
         return cells.number(fmpq(int(exact.p), int(exact.q)))
+    if type(node) in _REWRITTEN or isinstance(node, (sympy.tan, sympy.cot)):
+        return parts[0]
     if node in _CONSTANTS:
         return cells.call(_CONSTANTS[node], None, ())
     if isinstance(node, sympy.logic.boolalg.BooleanAtom):
@@ -136,42 +143,22 @@ def _piecewise(cells: Cells, *parts: Any) -> Any:
     raise Unsupported("a piece that is missing")
 
 
-def _turned(function: Any, inside: bool = False) -> Callable[..., Cell]:
-    """A function as 1 over another, or as another of 1/x."""
-
-    def make(cells: Cells, x: Cell) -> Cell:
-        name = function.__name__.lower()
-        if inside:
-            return cells.call(name, function, (cells.power(x, -UNIT),))
-        return cells.power(cells.call(name, function, (x,)), -UNIT)
-
-    return make
-
-
-def _quotient(above: Any, below: Any) -> Callable[..., Cell]:
-    def make(cells: Cells, x: Cell) -> Cell:
-        parts = [cells.call(function.__name__, function, (x,)) for function in (above, below)]
-        return cells.product([(parts[0], UNIT), (parts[1], -UNIT)])
-
-    return make
-
-
 def _truth(signs: Signs) -> Callable[..., Any]:
     return lambda cells, x, y: cells.compared(x, y, signs)
 
 
 _CONSTANTS = {sympy.pi: "pi", sympy.E: "e", sympy.EulerGamma: "euler"}
+_REWRITTEN = {
+    sympy.sec: sympy.cos, sympy.csc: sympy.sin, sympy.sech: sympy.cosh, sympy.csch: sympy.sinh, sympy.coth: sympy.tanh,
+    sympy.asec: sympy.acos, sympy.acsc: sympy.asin, sympy.asech: sympy.acosh, sympy.acsch: sympy.asinh, sympy.acoth: sympy.atanh,
+    sympy.acot: sympy.atan,
+}  # fmt: skip
 _OTHERS: dict[Any, Callable[..., Any]] = {
     sympy.Abs: lambda cells, x: x if x >= 0 else -x,
     sympy.sign: lambda cells, x: cells.of(1 if x > 0 else -1 if x < 0 else 0),
     sympy.floor: lambda cells, x: cells.recorder.floor(x),
     sympy.ceiling: lambda cells, x: cells.recorder.ceil(x),
     sympy.Max: lambda cells, *parts: max(parts), sympy.Min: lambda cells, *parts: min(parts), sympy.Piecewise: _piecewise,
-    sympy.tan: _quotient(sympy.sin, sympy.cos), sympy.cot: _quotient(sympy.cos, sympy.sin),
-    sympy.sec: _turned(sympy.cos), sympy.csc: _turned(sympy.sin), sympy.sech: _turned(sympy.cosh), sympy.csch: _turned(sympy.sinh),
-    sympy.coth: _turned(sympy.tanh),
-    sympy.asec: _turned(sympy.acos, True), sympy.acsc: _turned(sympy.asin, True), sympy.asech: _turned(sympy.acosh, True),
-    sympy.acsch: _turned(sympy.asinh, True), sympy.acoth: _turned(sympy.atanh, True), sympy.acot: _turned(sympy.atan, True),
     sympy.StrictLessThan: _truth(LESS), sympy.LessThan: _truth(LESS | EQUAL), sympy.StrictGreaterThan: _truth(ANY - LESS - EQUAL),
     sympy.GreaterThan: _truth(ANY - LESS), sympy.Equality: _truth(EQUAL), sympy.Unequality: _truth(ANY - EQUAL),
     sympy.And: lambda cells, *truths: all(truths), sympy.Or: lambda cells, *truths: any(truths),

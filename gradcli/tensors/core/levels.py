@@ -338,11 +338,16 @@ def set_tangent(x: Tensor, level: ForwardLevel, tangent: Tensor | None) -> None:
     x._tangents = kept or None
 
 
-def check_floats(primal: Tensor, tangent: Tensor) -> None:
-    """Raise unless both are floats: nothing else moves."""
+def check_tangent(primal: Tensor, tangent: Tensor) -> None:
+    """Raise unless both are floats, for nothing else moves, of one shape."""
     for name, x in (("primal", primal), ("tangent", tangent)):
         if not x.dtype.is_floating_point:
             raise ValueError(f"Expected {name} to be floating point or complex, but got: {x.dtype}")
+    if primal.shape != tangent.shape:
+        raise RuntimeError(
+            "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. Tensor "
+            f"is of size {list(primal.shape)} while the given forward gradient is of size {list(tangent.shape)}."
+        )
 
 
 def moving_by(x: Tensor, level: ForwardLevel, tangent: Tensor) -> Any:

@@ -136,36 +136,33 @@ class Mode:
         return run
 
 
-class no_grad(Mode):
-    """Nothing is recorded: results do not require grad."""
+class _Decorator(Mode):
+    """A mode that is a decorator without brackets, too."""
 
-    def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
+    def __new__(cls, *given: Any, **named: Any) -> Any:
         self = super().__new__(cls)
-        if function is not None:  # used as a decorator without brackets
+        for function in filter(callable, (*given, *named.values())):
             self.__init__()  # type: ignore[misc]  # of this class: no other is made here
             return self(function)
         return self
+
+
+class no_grad(_Decorator):
+    """Nothing is recorded: results do not require grad."""
 
     def __init__(self, function: Callable[..., Any] | None = None) -> None:
         super().__init__(recording=False)
 
 
-class enable_grad(no_grad):
+class enable_grad(_Decorator):
     """Operations are recorded again, inside no_grad."""
 
     def __init__(self, function: Callable[..., Any] | None = None) -> None:
-        Mode.__init__(self, recording=True)
+        super().__init__(recording=True)
 
 
-class inference_mode(Mode):
+class inference_mode(_Decorator):
     """As no_grad; the results can never take part in a graph."""
-
-    def __new__(cls, mode: bool | Callable[..., Any] = True) -> Any:
-        self = super().__new__(cls)
-        if callable(mode):
-            self.__init__()  # type: ignore[misc]  # of this class: no other is made here
-            return self(mode)
-        return self
 
     def __init__(self, mode: bool | Callable[..., Any] = True) -> None:
         super().__init__(recording=not mode, inference=bool(mode))

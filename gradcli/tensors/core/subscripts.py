@@ -119,7 +119,7 @@ def get(x: Tensor, index: Any) -> Tensor:
             if result.node is not None:
                 result.node.versions = []  # the indices are kept, once
     except (IndexError, ShapeError) as error:
-        raise IndexError(explained(x, index, str(error))) from None
+        raise _no_entry(index, error) from None
     return result
 
 
@@ -218,21 +218,11 @@ def mask_of(array: np.ndarray) -> np.ndarray:
     return array.astype(np.bool_)
 
 
-def explained(x: Tensor, index: Any, message: str) -> str:
-    """Return what PyTorch says of an index that does not fit."""
-    if "boolean index did not match" in message:
-        mask = next((p for p in (index if isinstance(index, tuple) else (index,)) if isinstance(p, Tensor)), None)
-        if mask is not None:
-            have, wanted = list(mask.shape), list(x.shape)
-            return f"The shape of the mask {have} at index 0 does not match the shape of the indexed tensor {wanted} at index 0"
-    if message.endswith("with size 0") and type(index) is not int:
-        return "index is out of bounds for dimension with size 0"
-    if "indexing arrays could not be broadcast" in message:
-        shapes = message.partition("shapes ")[2].replace(",)", ")").replace("(", "[").replace(")", "]").strip().replace("] [", "], [")
-        return (
-            f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes.replace(',', ', ').replace(',  ', ', ')}"
-        )
-    return message.replace("axis", "dimension")
+def _no_entry(index: Any, error: Exception) -> IndexError:
+    """The error for an index that does not fit."""
+    said = str(error).replace("axis", "dimension")
+    empty = said.endswith("with size 0") and type(index) is not int
+    return IndexError("index is out of bounds for dimension with size 0" if empty else said)
 
 
 # -- ``x[index] = value``: what an index chooses is written to, in the graph or without one --------
@@ -246,8 +236,6 @@ def write(x: Tensor, index: Any, value: Any) -> None:
         _write_batch(x, index, value)
         return
     new = value if isinstance(value, Tensor) else as_tensor(value, x.dtype)
-    if new.array.size == 1 and _is_one_mask_of_bytes(index):
-        raise RuntimeError("masked_fill_ only supports boolean masks, but got mask with dtype unsigned char")
     subscript = Subscript(x, index)
     if new.array.dtype != x.array.dtype:
         if subscript.chosen is not None and new.array.ndim:
@@ -265,13 +253,7 @@ def write(x: Tensor, index: Any, value: Any) -> None:
         else:
             _write(subscript.region(x), subscript.chosen, new)
     except (IndexError, ShapeError) as error:
-        raise IndexError(explained(x, index, str(error))) from None
-
-
-def _is_one_mask_of_bytes(index: Any) -> bool:
-    """Return whether bytes alone choose the entries, which PyTorch then fills by their mask."""
-    chosen = [part for part in (index if isinstance(index, tuple) else (index,)) if isinstance(part, (Tensor, list, np.ndarray))]
-    return len(chosen) == 1 and isinstance(chosen[0], Tensor) and chosen[0].array.dtype == np.uint8 and chosen[0].array.ndim > 0
+        raise _no_entry(index, error) from None
 
 
 def mismatch(x: Tensor, new: Tensor) -> str:

@@ -38,12 +38,14 @@ class Tensor(CatalogueMethods):
     Every function of the catalogue is a method, under PyTorch's name and with its defaults.
     """
 
-    __slots__ = (
-        "__dict__", "__weakref__", "_accumulator", "_grad", "_inference", "_requires_grad", "_version_counter", "_view", "array", "node",
-    )  # fmt: skip
+    __slots__ = ("__dict__", "__weakref__", "_requires_grad", "_version_counter", "array", "node")
     __array_priority__ = 1000
     _tangents: dict[Any, Tensor] | None = None  # at levels of forward mode (tangents.py)
     _is_param = False  # whether nn.Parameter made it
+    _grad: Tensor | None = None
+    _view: View | None = None
+    _accumulator: Callable[[], Any] = NoneType  # gives a leaf's node, if there is one
+    _inference = False
 
     def __init__(self, array: Any, requires_grad: bool = False) -> None:
         """Of an array, whose memory it takes. PyTorch's old constructor, too: of nested lists, or of extents."""
@@ -55,11 +57,9 @@ class Tensor(CatalogueMethods):
         self.array: np.ndarray = array
         self.node: Node | None = None
         self._requires_grad = requires_grad
-        self._grad: Tensor | None = None
         self._version_counter = [0, state.transforms]  # writes to its memory, and inside of how many transformations it was made
-        self._view: View | None = None
-        self._accumulator: Callable[[], Any] = NoneType  # gives a leaf's node, if there is one
-        self._inference = state.inference
+        if state.inference:
+            self._inference = True
 
     # -- what it is ------------------------------------------------------------------------------------------------
 

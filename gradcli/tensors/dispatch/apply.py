@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -12,14 +11,14 @@ import numpy as np
 
 from gradcli.errors import GradcliError
 from gradcli.ops.arrays.shapes import broadcast_to, getitem
-from gradcli.ops.arrays.striding import as_strided, last_place, overlaps
+from gradcli.ops.arrays.striding import as_strided, last_place
 from gradcli.ops.calling.inputs import unmasked
-from gradcli.ops.recording import kept_places
+from gradcli.ops.recording import kept_places, naming
 from gradcli.ops.spec import Composite, Op
 from gradcli.ops.writing import Shape
 from gradcli.tensors.core import dtypes, views
 from gradcli.tensors.core.dtypes import FLOATS, computed_with, is_half
-from gradcli.tensors.core.levels import Batched, levels_of, memory_of, rewrapped, same_region, set_tangent, tangent_of
+from gradcli.tensors.core.levels import Batched, levels_of, rewrapped, same_region, set_tangent, tangent_of
 from gradcli.tensors.core.modes import Mode, silent, state
 from gradcli.tensors.core.node import Node, Shaped, kind_of, node_of_part, remember
 from gradcli.tensors.core.tensor import Tensor
@@ -27,30 +26,11 @@ from gradcli.tensors.core.trace import INFERENCE, NOT_KEPT, save
 from gradcli.tensors.core.views import View, geometry
 from gradcli.tensors.dispatch.checked_calls import explained
 
-# -- The arrays of results: NumPy without warnings, its errors in PyTorch's words ------------------
+# -- The arrays of results: NumPy without warnings, its errors of PyTorch's types ------------------
 
 
 _silent: list[Callable[..., Any]] = []  # each is used by one call at a time
-_DOUBLE = np.dtype(np.float64)
-
-
-def computed(op: Op, arrays: Sequence[Any], static: Mapping[str, Any]) -> Any:
-    """The result as NumPy has it, infinities and NaNs without a warning."""
-    forward, first = op.forward, arrays[0]
-    if op.on_scalars is not None and type(first) is np.ndarray and not first.ndim and first.dtype is _DOUBLE:
-        forward, arrays = op.on_scalars, [a[()] if type(a) is np.ndarray else a for a in arrays]
-    try:
-        run = _silent.pop()
-    except IndexError:
-        run = silent()
-    try:
-        return run(forward, *arrays, **static)
-    except GradcliError:
-        raise
-    except (ValueError, TypeError, IndexError, ArithmeticError) as error:
-        raise explained(op, arrays, static, error) from None
-    finally:
-        _silent.append(run)
+_Array, _DOUBLE, _SINGLE = np.ndarray, np.dtype(np.float64), np.dtype(np.float32)
 
 
 def as_array(op: Op, result: Any, dtype: np.dtype[Any] | None) -> np.ndarray:
@@ -75,31 +55,30 @@ def in_own_memory(out: np.ndarray, arrays: Sequence[Any]) -> np.ndarray:
     return out
 
 
-# -- Applying an operation the fast path -----------------------------------------------------------
+# -- Ufuncs of tensors of one dtype ----------------------------------------------------------------
 #
 # Nearly always operands are one or two tensors of one float dtype, or a tensor and a number, and
 # nothing watches. What is left to ask is then known of an operation beforehand. All else takes
-# the slow path, to the same results. Written for speed: operands are read one by one, in local
+# the general way, to the same results. Written for speed: operands are read one by one, in local
 # variables.
 
 
 Path = Callable[[Sequence[Any], Mapping[str, Any]], Any]
 _NUMBERS = frozenset({int, float})
-_Array, _DOUBLE_TENSOR, _SINGLE = np.ndarray, np.dtype(np.float64), np.dtype(np.float32)
 
 
 @cache
 def fast_path(op: Op) -> Path | None:
-    """A function of the operands and static parameters that gives a tensor, or None where the slow path must be taken."""
+    """Return a function of the operands and static parameters that gives a tensor, or None where the general way must be taken."""
     one_float = op.outputs == 1 and op.result == "float" and (op.partials is not None or op.vjp is not None)
-    if not one_float or op.variadic or op.indices or op.operands[0] == "condition" or op.torch.shares:
+    ufunc = isinstance(getattr(op.forward, "__self__", op.forward), np.ufunc)  # or its reduce
+    if not (one_float and ufunc) or op.variadic or op.indices or op.operands[0] == "condition" or op.torch.shares:
         return None
     return _of_one(op) if len(op.operands) == 1 else _of_two(op) if len(op.operands) == 2 else None
 
 
 def _of_one(op: Op) -> Path:
     forward, elementwise, any_rank = op.forward, op.elementwise, op.on_scalars is None
-    ufunc = isinstance(getattr(forward, "__self__", forward), np.ufunc)  # or its reduce
     keeps_out, keeps_x = (place in kept_places(op, 1, 1)[0] for place in range(2))
     always = kind_of(op, (), {}) if elementwise else None
 
@@ -109,24 +88,21 @@ def _of_one(op: Op) -> Path:
             return None
         a: Any = x.array
         dtype = a.dtype
-        if dtype is not _DOUBLE_TENSOR and dtype is not _SINGLE:  # those of 16 bits are computed in float32
+        if dtype is not _DOUBLE and dtype is not _SINGLE:  # those of 16 bits are computed in float32
             return None
         source = x.node
         if x._view is not None:
             source = x.source() if state.recording else None
         elif source is None and x._requires_grad and state.recording:
             source = x.leaf_node()
-        if ufunc and (any_rank or a.ndim):
-            try:
-                out = state.silently(forward, a, **static) if static else state.silently(forward, a)
-            except Exception:  # the slow path says what is wrong
-                return None
-            if not elementwise and type(out) is _Array and not out.flags.c_contiguous:
-                out = in_own_memory(out, (a,))
-        else:
-            out = computed(op, (a,), static)
-            if type(out) is _Array:
-                out = in_own_memory(out, (a,))
+        if not (any_rank or a.ndim):
+            return None
+        try:
+            out = state.silently(forward, a, **static) if static else state.silently(forward, a)
+        except Exception:  # the general way says what is wrong
+            return None
+        if not elementwise and type(out) is _Array and not out.flags.c_contiguous:
+            out = in_own_memory(out, (a,))
         if type(out) is not _Array or out.dtype is not dtype:
             out = as_array(op, out, dtype)
         tensor = Tensor(out)
@@ -152,7 +128,6 @@ def _of_one(op: Op) -> Path:
 
 def _of_two(op: Op) -> Path:
     forward, elementwise, any_rank = op.forward, op.elementwise, op.on_scalars is None
-    ufunc = isinstance(forward, np.ufunc)
     if forward is np.power:
         forward = operator.pow  # which knows squares
     keeps = [[place in kept_places(op, 2, wanted)[0] for place in range(3)] for wanted in range(4)]
@@ -196,17 +171,14 @@ def _of_two(op: Op) -> Path:
             dtype = a.dtype
         else:
             return None
-        if (dtype is not _DOUBLE_TENSOR and dtype is not _SINGLE) or not state.usual:
+        if (dtype is not _DOUBLE and dtype is not _SINGLE) or not state.usual:
             return None
-        if ufunc and (any_rank or a is x or a.ndim):
-            try:
-                out = state.silently(forward, a, b)
-            except Exception:  # the slow path says what is wrong
-                return None
-        else:
-            out = computed(op, (a, b), static)
-            if type(out) is _Array:
-                out = in_own_memory(out, (a, b))
+        if not (any_rank or a is x or a.ndim):
+            return None
+        try:
+            out = state.silently(forward, a, b)
+        except Exception:  # the general way says what is wrong
+            return None
         if type(out) is not _Array or out.dtype is not dtype:
             out = as_array(op, out, dtype)
         tensor = Tensor(out)
@@ -239,20 +211,30 @@ def _of_two(op: Op) -> Path:
     return path
 
 
-_Sources = tuple[Node | None, ...]
+# -- Applying any operation ------------------------------------------------------------------------
 
 
 class _Traits(NamedTuple):
     """What applying an operation asks of its record, worked out once."""
 
+    forward: Callable[..., Any]
+    scalars: Callable[..., Any] | None  # in place of `forward` where the first operand has no axes
     view: bool  # the result shares its operand's memory where NumPy lets it
     new: bool  # the result never shares memory
+    elementwise: bool
     differentiable: bool
+    free: frozenset[int]  # the places of operands that have dtypes of their own: conditions, and indices
+    kind: type[Any] | None  # of its nodes, where that is the same for all operands
 
 
 @cache
-def _traits(op: Op) -> _Traits:
-    return _Traits(bool(op.torch.shares), isinstance(op.forward, np.ufunc), op.partials is not None or op.vjp is not None)
+def traits_of(op: Op) -> _Traits:
+    forward = operator.pow if op.forward is np.power else op.forward  # which knows squares
+    differentiable = op.partials is not None or op.vjp is not None
+    kind = None if callable(naming(op)) else kind_of(op, (), {})
+    free = frozenset({0}) if op.operands[0] == "condition" else frozenset() if op.variadic else op.index_places
+    new = isinstance(op.forward, np.ufunc)
+    return _Traits(forward, op.on_scalars, bool(op.torch.shares), new, op.elementwise, differentiable, free, kind)
 
 
 def apply(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
@@ -260,16 +242,6 @@ def apply(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
 
     Python numbers and arrays among the operands are weak: they take the dtype of the tensors.
     """
-    path = fast_path(op)
-    if path is not None:
-        tensor = path(operands, static)
-        if tensor is not None:
-            return tensor
-    return slow_path(op, operands, static)
-
-
-def slow_path(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
-    """The same the slow path, whatever the operands are and whoever watches."""
     if state.interpreter is not None:
         return state.interpreter(op, operands, static)
     return plain(op, operands, static)
@@ -277,37 +249,93 @@ def slow_path(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any
 
 def plain(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
     """The same of tensors that are neither batched nor have tangents that count."""
-    traits = _traits(op)
-    arrays, sources, dtype, half = _read(op, operands)
-    if sources is not None and not (traits.differentiable and state.recording and not state.inference):
-        sources = None
-    if op is getitem and type(static["index"][-1]) is int and ... not in static["index"]:
-        static = {"index": (*static["index"], ...)}  # an entry, too, is a view
-    given = arrays if not half or traits.view or op.always or op.torch.format else computed_with(op, arrays, dtype)
-    out = arrays[0].view() if op is broadcast_to and arrays[0].shape == static["shape"] else computed(op, given, static)
-    if type(out) is not np.ndarray or out.dtype is not dtype:
+    path = fast_path(op)
+    if path is not None and (tensor := path(operands, static)) is not None:
+        return tensor
+    forward, scalars, view, new, elementwise, differentiable, free, kind = traits_of(op)
+    recording = state.recording
+    arrays: list[Any] = []
+    sources: list[Node | None] = []
+    dtype: np.dtype[Any] | None = None  # that of the tensors, as long as they are alike
+    alike, wanted = True, 0  # the operands that require grad, a bit for each
+    for place, operand in enumerate(operands):
+        wanted += wanted
+        source = None
+        if isinstance(operand, Tensor):
+            array = operand.array
+            if array.dtype is not dtype and place not in free:
+                alike, dtype = alike and dtype is None, array.dtype
+            if recording:
+                source = operand.node
+                if operand._view is not None:
+                    source = operand.source()
+                elif source is None and operand._requires_grad:
+                    source = operand.leaf_node()
+                if source is not None:
+                    wanted += 1
+        else:
+            array = operand
+            number = type(operand)
+            alike = alike and (operand is None or (elementwise and (number is float or number is int) and place not in free))
+        arrays.append(array)
+        sources.append(source)
+    given: Sequence[Any] = arrays
+    if not alike or (dtype is not _DOUBLE and dtype is not _SINGLE):
+        given, dtype = _promoted_alike(op, operands, arrays, dtype if alike else None)
+    if view:
+        out, static = _viewed(op, given[0], static)
+    else:
+        if scalars is not None and type(given[0]) is _Array and not given[0].ndim and given[0].dtype is _DOUBLE:
+            forward, given = scalars, [a[()] if type(a) is _Array else a for a in given]
+        try:
+            run = _silent.pop()
+        except IndexError:
+            run = silent()
+        try:
+            out = run(forward, *given, **static)
+        except GradcliError:
+            raise
+        except (ValueError, TypeError, IndexError, ArithmeticError) as error:
+            raise explained(op, given, static, error) from None
+        finally:
+            _silent.append(run)
+    if type(out) is not _Array or out.dtype is not dtype:
         if isinstance(out, tuple):
             parts = tuple([in_own_memory(as_array(op, part, dtype), arrays) for part in out])
-            return _several(op, operands, arrays, static, parts, sources)
+            return _several(op, operands, arrays, static, parts, sources, wanted if differentiable else 0)
         out = as_array(op, out, dtype)
-    if traits.new:
-        tensor = Tensor(out)
-    elif traits.view:
+    if view:
         tensor = viewing(out, operands[0], op.torch.shares)
+        out = tensor.array
     else:
-        tensor = Tensor(in_own_memory(out, arrays))
-    out = tensor.array  # the tensor's own: what a node keeps may share no memory with an operand
-    if sources is not None and out.dtype.kind in dtypes.FLOATS:
-        kind = kind_of(op, arrays, static)
+        if not new:
+            out = in_own_memory(out, arrays)
+        tensor = Tensor(out)
+    if wanted and differentiable and out.dtype.kind in FLOATS and not state.inference:
         values = [out, *arrays]
-        versions = save(op, _wanted(op, sources), tensor, operands, values)
-        tensor.node = kind(op, sources, static, out.shape, out.dtype, values, versions)
+        versions = save(op, wanted, tensor, operands, values)
+        tensor.node = (kind or kind_of(op, arrays, static))(op, tuple(sources), static, out.shape, out.dtype, values, versions)
         tensor._requires_grad = True
-    if state.anomaly:
-        remember(tensor.node, op, arrays, out)
-    if state.recorder is not None:
-        state.recorder.note(op, operands, static, tensor)
+    if not state.usual:
+        if state.anomaly:
+            remember(tensor.node, op, arrays, out)
+        if state.recorder is not None:
+            state.recorder.note(op, operands, static, tensor)
     return tensor
+
+
+def _viewed(op: Op, array: np.ndarray, static: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]]:
+    """What an operation that views its operand gives, and its parameters: an entry, too, is a view, and so is all of an array."""
+    if op is broadcast_to and array.shape == static["shape"]:
+        return array.view(), static
+    if op is getitem and type(static["index"][-1]) is int and ... not in static["index"]:
+        static = {"index": (*static["index"], ...)}
+    try:
+        return op.forward(array, **static), static
+    except GradcliError:
+        raise
+    except (ValueError, TypeError, IndexError, ArithmeticError) as error:
+        raise explained(op, (array,), static, error) from None
 
 
 def viewing(out: np.ndarray, source: Any, shares: str = "view") -> Tensor:
@@ -323,23 +351,16 @@ def viewing(out: np.ndarray, source: Any, shares: str = "view") -> Tensor:
     return Tensor(out)
 
 
-def _wanted(op: Op, sources: _Sources) -> int:
-    """The operands that require grad, as `save` takes them; not looked for where what is kept does not depend on them."""
-    if not isinstance(op.saves, Mapping):
-        return 0
-    return sum(1 << place for place, source in enumerate(reversed(sources)) if source is not None)
-
-
 def _several(
     op: Op, operands: Sequence[Any], arrays: Sequence[Any], static: Mapping[str, Any], results: tuple[np.ndarray, ...],
-    sources: _Sources | None,
+    sources: Sequence[Node | None], wanted: int,
 ) -> tuple[Tensor, ...]:  # fmt: skip
     tensors = tuple(Tensor(part) for part in results)
-    if sources is not None:
+    if wanted and not state.inference:
         kind = kind_of(op, arrays, static)
         values = [results, *arrays]
-        versions = save(op, _wanted(op, sources), tensors, operands, values)
-        node = kind(op, sources, static, tuple([r.shape for r in results]), tuple([r.dtype for r in results]), values, versions)
+        versions = save(op, wanted, tensors, operands, values)
+        node = kind(op, tuple(sources), static, tuple([r.shape for r in results]), tuple([r.dtype for r in results]), values, versions)
         for place, tensor in enumerate(tensors):
             if tensor.array.dtype.kind in dtypes.FLOATS:
                 tensor.node = node_of_part(node, place, tensor)
@@ -351,42 +372,32 @@ def _several(
     return tensors
 
 
-def _read(op: Op, operands: Sequence[Any]) -> tuple[list[Any], _Sources | None, np.dtype[Any] | None, bool]:
-    """The operands as arrays and numbers, of one dtype if need be; the nodes that their gradients will go to, None if
-    none requires grad; the dtype of a result that is a float; and whether there are floats of 16 bits."""
-    arrays: list[Any] = []
-    sources: list[Node | None] = []
-    common: np.dtype[Any] | None = None
-    alike, half = True, False
-    for operand in operands:
-        if isinstance(operand, Tensor):
-            array = operand.array
-            if array.dtype is not common:
-                alike = alike and (common is None or array.dtype == common)
-                common = array.dtype
-                half = half or is_half(common)
-            source = operand.node
-            if operand._view is not None or (source is None and operand._requires_grad):
-                source = operand.source() if state.recording else None
-            sources.append(source)
-        else:
-            array = operand.item() if isinstance(operand, np.generic) else unmasked(operand, "the array")
-            weak = type(array) is int or type(array) is float
-            alike = alike and (array is None or (weak and op.elementwise))
-            sources.append(None)
-        arrays.append(array)
-    if not (alike and common is not None and common.kind in dtypes.FLOATS):
+def _promoted_alike(
+    op: Op, operands: Sequence[Any], arrays: list[Any], common: np.dtype[Any] | None
+) -> tuple[Sequence[Any], np.dtype[Any] | None]:
+    """What an operation computes with, and the dtype of a result that is a float.
+
+    arrays  the operands as arrays and numbers, which become those of one dtype
+    common  the dtype that they all have, if they do
+    """
+    for place, operand in enumerate(operands):
+        if not isinstance(operand, Tensor):
+            arrays[place] = operand.item() if isinstance(operand, np.generic) else unmasked(operand, "the array")
+    half = any(is_half(o.array.dtype) for o in operands if isinstance(o, Tensor))
+    if common is None or common.kind not in FLOATS:
         common = None if op.result in ("bool", "int") else _promoted(op, operands, arrays)
         half = half or (common is not None and is_half(common))
-    return arrays, tuple(sources) if any(sources) else None, common, half
+    if not half or op.torch.shares or op.always or op.torch.format:
+        return arrays, common
+    return computed_with(op, arrays, common), common
 
 
 def _promoted(op: Op, operands: Sequence[Any], arrays: list[Any]) -> np.dtype[Any] | None:
-    skipped = op.index_places if not op.variadic else frozenset()
+    free = traits_of(op).free
     deciding = [
         a if isinstance(o, Tensor) or not isinstance(a, np.ndarray) else _weak(a)
         for i, (o, a) in enumerate(zip(operands, arrays, strict=True))
-        if a is not None and i not in skipped and not (op.operands[0] == "condition" and i == 0) and not isinstance(a, tuple)
+        if a is not None and i not in free and not isinstance(a, tuple)
     ]
     if not deciding:
         return dtypes.constant_float() if op.result == "float" else None
@@ -406,7 +417,7 @@ def _promoted(op: Op, operands: Sequence[Any], arrays: list[Any]) -> np.dtype[An
     # NumPy has no arithmetic of booleans for all that PyTorch has: it is that of zeros and ones
     kind = np.dtype(np.uint8) if whole is not None and whole.kind == "b" and op.result == "float" else target
     for i, array in enumerate(arrays):
-        if i in skipped or (op.operands[0] == "condition" and i == 0):
+        if i in free:
             continue
         if isinstance(array, np.ndarray):
             if array.dtype != kind:
@@ -434,24 +445,32 @@ def region(x: Tensor, size: Shape, stride: Shape, offset: int) -> Tensor:
                 f"vmap: as_strided(size={list(size)}, stride={list(stride)}, storage_offset={from_first}) reaches out of the memory of an "
                 f"example of size {list(x.shape)} and stride {list(own)}"
             )
-        found: Tensor = rewrapped(_region_of_each(x.physical, len(x.levels), size, stride, from_first), x.levels)
+
+        def shown(array: np.ndarray) -> np.ndarray:
+            return views.placed(array, size, stride, views.start(array) + from_first)
+
+        found: Tensor = rewrapped(_region_of_each(x.physical, len(x.levels), shown), x.levels)
         return found
     array = views.placed(x.array, size, stride, offset)
     return _shown(x, array, geometry(x.array, array), lambda tangent: same_region(x, tangent, size, stride, offset))
 
 
-def _region_of_each(x: Tensor, lead: int, size: Shape, stride: Shape, offset: int) -> Tensor:
-    """Of examples along so many axes in front, each as if it were alone in memory."""
+def _region_of_each(x: Tensor, lead: int, shown: Callable[[np.ndarray], np.ndarray]) -> Tensor:
+    """Of examples along so many axes in front, the view of each, as if it were alone in memory.
 
-    def shown(array: np.ndarray) -> np.ndarray:
-        sizes, steps = (*array.shape[:lead], *size), (*views.strides(array)[:lead], *stride)
-        return views.placed(array, sizes, steps, views.start(array) + offset)
-
-    extents, own = x.array.shape[:lead], views.strides(x.array)[lead:]
-    memory = np.empty((*extents, last_place(x.array.shape[lead:], own) + 1), x.array.dtype)  # which examples may share
-    apart = views.placed(memory, x.array.shape, (*views.strides(memory)[:-1], *own), 0)
-    again = functools.partial(_region_of_each, lead=lead, size=size, stride=stride, offset=offset)
-    return _shown(x, shown(x.array), geometry(apart, shown(apart)), again)
+    shown  the view of an array
+    """
+    own, extents = views.strides(x.array), x.array.shape[:lead]
+    first = x.array[(0,) * lead + (...,)]
+    seen = shown(first)
+    size, stride = (*extents, *seen.shape), views.strides(seen)
+    offset = views.distance(seen, first) if seen.size else 0
+    array = views.placed(x.array, size, (*own[:lead], *stride), views.start(x.array) + offset)
+    memory = np.empty((*extents, last_place(first.shape, own[lead:]) + 1), x.array.dtype)  # which examples may share
+    steps = views.strides(memory)[:-1]
+    apart = views.placed(memory, x.array.shape, (*steps, *own[lead:]), 0)
+    place = geometry(apart, views.placed(memory, size, (*steps, *stride), offset))
+    return _shown(x, array, place, lambda tangent: _region_of_each(tangent, lead, shown))
 
 
 def _shown(x: Tensor, array: np.ndarray, place: dict[str, Any], again: Callable[[Tensor], Tensor]) -> Tensor:
@@ -484,27 +503,11 @@ def region_of(record: Op | Composite, operands: list[Any], static: dict[str, Any
     if view is None or not isinstance(x, Tensor):
         return None
     levels = levels_of([x])
-    lead = len(levels)
-
-    def shown(array: np.ndarray) -> np.ndarray:
-        """Of arrays that have the examples along axes in front, the view of each."""
-        first = array[(0,) * lead + (...,)]
-        seen = view(first, **static)
-        place = views.start(first) + views.distance(seen, first) if seen.size else 0
-        extents, steps = array.shape[:lead], views.strides(array)[:lead]
-        return views.placed(array, (*extents, *seen.shape), (*steps, *views.strides(seen)), place)
-
-    def of(physical: Tensor) -> Tensor:
-        entries = physical.array
-        if overlaps(entries.shape, views.strides(entries)):  # what comes back belongs to one of the entries that are one place
-            apart = np.empty(entries.shape, entries.dtype)
-            return _shown(physical, shown(entries), geometry(apart, shown(apart)), of)
-        return _shown(physical, shown(entries), geometry(entries, shown(entries)), of)
-
-    if 0 in memory_of(x).shape[:lead]:
+    physical = x.physical if isinstance(x, Batched) else x
+    if 0 in physical.array.shape[: len(levels)]:
         return None
     try:
-        found: Tensor = rewrapped(of(x.physical if isinstance(x, Batched) else x), levels)
+        found: Tensor = rewrapped(_region_of_each(physical, len(levels), lambda array: view(array, **static)), levels)
     except (ValueError, TypeError, IndexError):
         return None  # the function itself says what is wrong
     return found

@@ -1,21 +1,14 @@
-"""Arguments of calls as operands and static parameters of operations on tensors.
-
-Calls that differ in their tensors only are worked out once: what they apply, to which of the arguments, with which parameters.
-"""
+"""Arguments of calls as operands and static parameters of operations on tensors."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from gradcli.errors import GradcliError
 from gradcli.ops.arrays.shapes import stack
 from gradcli.ops.calling import binding
-from gradcli.ops.calling.signatures import Signature
-from gradcli.ops.spec import Composite, Op
+from gradcli.ops.spec import Op
 from gradcli.ops.structure import to_int
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.casts import as_tensor
@@ -169,121 +162,5 @@ class ScipyHost(NumpyHost):
         return Host.whole(tensor)
 
 
-class _Place:
-    """Stands for the tensor at this place among the arguments."""
-
-    __slots__ = ("index",)
-
-    def __init__(self, index: int) -> None:
-        self.index = index
-
-
-class _Undecided(Exception):
-    """What a call does depends on the tensor itself."""
-
-
-class _Rehearsal(Host):
-    """Places of tensors as the carriers of a call."""
-
-    @classmethod
-    def operand(cls, argument: Any, of: binding.Use) -> Any:
-        return argument if isinstance(argument, _Place) else super().operand(argument, of)
-
-    @staticmethod
-    def value(argument: Any) -> Any:
-        if isinstance(argument, _Place):
-            return argument
-        if isinstance(argument, (bool, int, float)):
-            return Host.value(argument)
-        raise _Undecided  # it becomes a tensor, a new one for each call
-
-    @staticmethod
-    def whole(argument: Any, of: binding.Use | None = None) -> Any:
-        raise _Undecided
-
-    @staticmethod
-    def static(argument: Any, of: binding.Use | None = None) -> Any:
-        if isinstance(argument, _Place):
-            raise _Undecided
-        return Host.static(argument)
-
-    @staticmethod
-    def varies(argument: Any) -> bool:
-        if isinstance(argument, _Place):
-            raise _Undecided
-        return False
-
-    @staticmethod
-    def is_whole(argument: Any) -> Any:
-        raise _Undecided
-
-
-class _NumpyRehearsal(_Rehearsal):
-    """The same as NumPy takes arguments."""
-
-    @classmethod
-    def operand(cls, argument: Any, of: binding.Use) -> Any:
-        return cls.value(argument)
-
-
-HOST, NUMPY_HOST, SCIPY_HOST, _REHEARSAL, _NUMPY_REHEARSAL = Host(), NumpyHost(), ScipyHost(), _Rehearsal(), _NumpyRehearsal()
+HOST, NUMPY_HOST, SCIPY_HOST = Host(), NumpyHost(), ScipyHost()
 _NUMBERS = (bool, int, float, np.generic)
-
-
-class Arrangement(NamedTuple):
-    """What the calls of one form apply a function to."""
-
-    operands: list[Any]
-    static: dict[str, Any]
-
-    def filled(self, arguments: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
-        return [arguments[o.index] if type(o) is _Place else o for o in self.operands], self.static
-
-    @property
-    def in_order(self) -> bool:
-        """Return whether the operands are the arguments as they come."""
-        return [o.index if isinstance(o, _Place) else None for o in self.operands] == list(range(len(self.operands)))
-
-
-def arrangement(
-    host: Host, name: str, record: Op | Composite, signature: Signature, arguments: Sequence[Any], keywords: Mapping[str, Any]
-) -> Arrangement | None:
-    """Return what calls like this one apply their function to; None where that takes more than tensors first, and constants after them."""
-    tensors = 0
-    while tensors < len(arguments) and isinstance(arguments[tensors], Tensor):
-        tensors += 1
-    rest = (*arguments[tensors:], *keywords.values())
-    kinds = tuple([_kind(argument) for argument in rest])
-    return None if None in kinds else _rehearsed(host is not HOST, record, name, signature, tensors, rest, kinds, tuple(keywords))
-
-
-def rehearsal(record: Op | Composite, name: str, signature: Signature, tensors: int) -> Arrangement | None:
-    """Return what a call with so many tensors alone applies its function to."""
-    return _rehearsed(False, record, name, signature, tensors, (), (), ())
-
-
-def _kind(argument: Any) -> type | None:
-    """Return what distinguishes arguments that are equal (1, 1.0, True); None for those that are no constants of a call."""
-    kind = type(argument)
-    if kind is int or kind is bool or argument is None or kind is str:
-        return kind
-    if kind is float:
-        return kind if argument else None  # 0.0 equals -0.0
-    return kind if kind is tuple and all(type(part) is int for part in argument) else None
-
-
-@lru_cache(1024)
-def _rehearsed(
-    numpy: bool, record: Op | Composite, name: str, signature: Signature, tensors: int, rest: tuple[Any, ...], kinds: tuple[type, ...],
-    keywords: tuple[str, ...],
-) -> Arrangement | None:  # fmt: skip
-    host, positional = _NUMPY_REHEARSAL if numpy else _REHEARSAL, len(rest) - len(keywords)
-    arguments = (*map(_Place, range(tensors)), *rest[:positional])
-    try:
-        given = binding.bind(host, name, signature, arguments, dict(zip(keywords, rest[positional:], strict=True)))
-        if binding.chosen(host, record, given) is not record:
-            return None  # other operands, rarely given
-        operands, static = binding.prepared(host, record, name, signature, given)
-    except (_Undecided, GradcliError, AttributeError, TypeError, ValueError):
-        return None  # the call itself will say what is wrong with it
-    return Arrangement(operands, static) if any(isinstance(o, _Place) for o in operands) else None

@@ -12,9 +12,7 @@ import numpy as np
 from gradcli.errors import ArgumentError, AxisError, GradcliError, ShapeError
 from gradcli.ops.pytorch import unbroadcastable
 from gradcli.ops.spec import Op
-from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.dispatch.pytorch_types import bare, refused, takes_mask, takes_one_dtype, takes_rank
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -105,22 +103,3 @@ def check_same_dtype(operands: Sequence[Any]) -> None:
     kinds = [array.dtype.name for o in operands if isinstance(array := getattr(o, "array", None), np.ndarray)]
     if len(set(kinds)) > 1:
         raise RuntimeError(f"both factors must have one dtype, not {kinds[0]} and {kinds[1]}")
-
-
-def check_taken(name: str, arguments: Sequence[Any]) -> None:
-    """Refuse tensors of a dtype, of different dtypes or of a rank that PyTorch's function does not take."""
-    name = bare(name)
-    arrays = [array for a in arguments if isinstance(array := getattr(a, "array", None), np.ndarray)]
-    if len(arrays) > 1 and hasattr(arguments[1], "array"):
-        first, second = arrays[0].dtype, arrays[1].dtype
-        if takes_mask(name) and second.kind != "b":
-            raise RuntimeError(f"{name}: the mask must be of booleans, not of {second.name}")
-        if takes_one_dtype(name) and first != second:
-            raise RuntimeError(f"{name}: the tensors must have one dtype, not {first.name} and {second.name}")
-    if arrays and not any(array.dtype.kind in dtypes.FLOATS for array in arrays):
-        error = refused(name, dtypes.result_type(arrays))
-        if error is not None:
-            raise error
-    for array in arrays:
-        if not takes_rank(name, array.ndim):
-            raise RuntimeError(f"{name} takes no tensors of {array.ndim} axes")

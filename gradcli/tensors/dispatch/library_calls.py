@@ -29,9 +29,10 @@ from gradcli.tensors.core.node import next_index
 from gradcli.tensors.core.subscripts import one_of_several
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.apply import apply, region_of
-from gradcli.tensors.dispatch.call_arguments import HOST, NUMPY_HOST, SCIPY_HOST, arrangement, rehearsal
-from gradcli.tensors.dispatch.checked_calls import also_value_error, check_same_dtype, check_taken
-from gradcli.tensors.dispatch.pytorch_types import check_of, concerns_floats, is_of_numbers, is_particular, no_tensor, settle, takes_dtype
+from gradcli.tensors.dispatch.call_arguments import HOST, NUMPY_HOST, SCIPY_HOST
+from gradcli.tensors.dispatch.checked_calls import also_value_error, check_same_dtype
+from gradcli.tensors.dispatch.forms import Form, Steps
+from gradcli.tensors.dispatch.pytorch_types import check_of, check_taken, is_of_numbers, no_tensor, settle, takes_dtype
 
 # -- Results of several tensors with names: ``torch.return_types.max(values=..., indices=...)`` ----
 
@@ -103,14 +104,81 @@ def known(name: str, library: str = TORCH) -> tuple[Op | Composite, Signature] |
         return None  # of the language alone
 
 
+FORMS: dict[tuple[Any, ...], Form | None] = {}
+_MOST_FORMS = 4096
+_UNKNOWN: Any = object()
+_CONSTANTS = frozenset({int, bool, str, type(None)})
+
+
 @cache
-def direct(name: str, library: str, count: int) -> tuple[Op, dict[str, Any]] | None:
-    """The operation that a function of so many tensors and nothing else is, if it is no more than one."""
+def caller(name: str, library: str = TORCH, qualname: str = "") -> Callable[..., Any]:
+    """A function of a library, applied to tensors. Raises AttributeError if there is none.
+
+    Arguments are bound once for all calls of one form: with tensors of these dtypes and shapes, and with these constants.
+    """
     found = known(name, library)
-    if found is None or not isinstance(found[0], Op) or found[0].outputs > 1 or found[0].torch.one_dtype:
-        return None
-    arranged = rehearsal(found[0], name, found[1], count)
-    return None if arranged is None or not arranged.in_order else (found[0], arranged.static)
+    if found is None:
+        raise AttributeError(missing(name))
+    record = found[0]
+    check = check_of(name) if library == TORCH else None
+
+    def run(*arguments: Any, **keywords: Any) -> Any:
+        if not state.usual:
+            return call(name, library, arguments, keywords)
+        key: list[Any] = [run, *keywords]
+        tensors: list[Any] = []
+        for argument in (*arguments, *keywords.values()) if keywords else arguments:
+            kind = type(argument)
+            if kind is Tensor:
+                key += (argument.array.dtype, argument.array.shape)
+                tensors.append(argument)
+            elif kind in _CONSTANTS or (kind is float and argument):  # 0.0 equals -0.0
+                key += (kind, argument)
+            elif not _read_parts(kind, argument, key, tensors):
+                return call(name, library, arguments, keywords)
+        form = FORMS.get(tuple(key), _UNKNOWN)
+        if form is _UNKNOWN:
+            return _call_and_keep(record, name, library, arguments, keywords, tensors, tuple(key))
+        if form is None:
+            return call(name, library, arguments, keywords)
+        refused = None if check is None else check(arguments, keywords)
+        if refused is not None:
+            raise refused
+        try:
+            return form(tensors)
+        except (ArgumentError, ShapeError) as error:
+            raise also_value_error(error) from None
+
+    run.__name__, run.__qualname__, run.__doc__ = name.rpartition(".")[2], qualname or name, record.doc
+    return run
+
+
+def _read_parts(kind: type, argument: Any, key: list[Any], tensors: list[Any]) -> bool:
+    """Add a tuple of whole numbers or a list of tensors to the form of a call; return whether it is one."""
+    if kind is tuple and all(type(part) is int for part in argument):
+        key += (kind, argument)
+        return True
+    if (kind is not tuple and kind is not list) or not all(type(part) is Tensor for part in argument):
+        return False
+    key += (kind, *[(part.array.dtype, part.array.shape) for part in argument])
+    tensors += argument
+    return True
+
+
+def _call_and_keep(
+    record: Op | Composite, name: str, library: str, arguments: Any, keywords: Any, tensors: list[Any], key: tuple[Any, ...]
+) -> Any:
+    """A call whose form is kept for those that follow."""
+    steps = Steps(tensors)
+    before = state.change(recorder=steps)
+    try:
+        result = call(name, library, arguments, keywords)
+    finally:
+        state.change(**before)
+    if len(FORMS) >= _MOST_FORMS:
+        FORMS.clear()
+    FORMS[key] = steps.form(record, result)
+    return result
 
 
 def call(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -129,7 +197,7 @@ def _settled(name: str, library: str, arguments: tuple[Any, ...], keywords: dict
     error = None if check is None else check(arguments, keywords)
     if error is not None:
         raise error
-    if library == TORCH and arguments and is_particular(name) and (concerns_floats(name) or not _of_one_float(arguments)):
+    if library == TORCH and arguments:
         if keywords.get("dtype") is None:  # in which it is computed
             check_taken(name, arguments)
         settled = settle(name, arguments, keywords)
@@ -146,31 +214,12 @@ def _of_dtype(result: Any, kind: dtypes.dtype) -> Any:
     return result.to(kind)
 
 
-def _of_one_float(arguments: tuple[Any, ...]) -> bool:
-    """Return whether all tensors are of one dtype of floats."""
-    common = None
-    for argument in arguments:
-        if isinstance(argument, Tensor):
-            kind = argument.array.dtype
-            if kind is not common and (common is not None or kind.kind not in dtypes.FLOATS):
-                return False
-            common = kind
-    return common is not None
-
-
 def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """The same for arguments whose dtypes are settled."""
-    if not keywords and all(isinstance(argument, Tensor) for argument in arguments):
-        alone = direct(name, library, len(arguments))
-        if alone is not None and (library == TORCH or any(argument.array.dtype.kind in dtypes.FLOATS for argument in arguments)):
-            return apply(alone[0], arguments, alone[1])
     found = known(name, library)
     if found is None:
         raise AttributeError(missing(name))
     record, signature = found
-    if arguments and isinstance(arguments[0], Tensor) and not arguments[0].array.ndim and library == TORCH:
-        arguments = (arguments[0], *map(_only_axis, arguments[1:]))
-        keywords = {key: _only_axis(value) for key, value in keywords.items()}
     out = kind = None
     if "out" in keywords or "dtype" in keywords:
         keywords = dict(keywords)  # the caller's are read if this fails
@@ -189,17 +238,10 @@ def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[
         arguments = _of_kind(host, record, name, arguments, kind)
         found_there = _called(name, library, arguments, keywords if out is None else {**keywords, "out": out})
         return found_there.to(kind) if isinstance(found_there, Tensor) else found_there
-    given: dict[str, Any] = {}
-    operands: list[Any] = []
-    static: dict[str, Any] = {}
     try:
-        arranged = arrangement(host, name, record, signature, arguments, keywords)
-        if arranged is not None:
-            operands, static = arranged.filled(arguments)
-        else:
-            given = binding.bind(host, name, signature, arguments, keywords)
-            record = binding.chosen(host, record, given)
-            operands, static = binding.prepared(host, record, name, signature, given)
+        given = binding.bind(host, name, signature, arguments, keywords)
+        record = binding.chosen(host, record, given)
+        operands, static = binding.prepared(host, record, name, signature, given)
         if host is HOST and operands and not is_of_numbers(name) and not any(isinstance(o, (Tensor, list)) for o in operands):
             raise no_tensor(name, record.operands[0], arguments[0] if arguments else None)
         start = next_index()
@@ -275,11 +317,6 @@ def _applied(host: Any, record: Op | Composite, name: str, signature: Signature,
         return binding.applied(host, record, name, signature, operands, static)
     finally:
         dtypes.set_constants(before)
-
-
-def _only_axis(argument: Any) -> Any:
-    """PyTorch takes the one axis that a number might have in a tuple, too."""
-    return 0 if isinstance(argument, tuple) and argument in ((0,), (-1,)) else argument
 
 
 def _float_among(operands: list[Any]) -> np.dtype[Any] | None:

@@ -110,12 +110,8 @@ _RANKS: Mapping[str, tuple[int, int]] = {
     "trace": (2, 2),
 }  # fmt: skip
 _SCALING = ("add", "sub", "subtract", "rsub")  # by a number, alpha
-_BY_NAME = {
-    *_ONE_DTYPE, *_SCALING, *_FLOATS_ONLY, *_NO_BOOLEANS, *_REFUSE_WHOLE, *_REFUSE_BOOLEANS, *RESULTS, *_RANKS, *_MASKS,
-    "div", "divide", "true_divide", "one_hot",
-}  # fmt: skip
 # The methods that PyTorch has in place, too; but those that are computed otherwise there.
-_IN_PLACE_TOO = frozenset({
+IN_PLACE_TOO = frozenset({
     "abs", "absolute", "acos", "acosh", "add", "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "arccos", "arccosh", "arcsin",
     "arcsinh", "arctan2", "arctan", "arctanh", "asin", "asinh", "atan2", "atan", "atanh", "baddbmm", "bitwise_and",
     "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "ceil", "clamp", "clamp_max", "clamp_min",
@@ -129,7 +125,7 @@ _IN_PLACE_TOO = frozenset({
     "sinh", "sqrt", "square", "sub", "subtract", "tan", "tanh", "tril", "triu", "true_divide", "trunc", "xlogy",
 })  # fmt: skip
 # Functions that are no methods in PyTorch.
-_NO_METHODS = ("isin", "rsub")
+NO_METHODS = ("isin", "rsub")
 _SPELLED = {"x": "input", "y": "other", "arrays": "tensors"}
 
 
@@ -139,55 +135,33 @@ def bare(name: str) -> str:
     return own if part in ("Tensor", "torch", "special") else name
 
 
-@cache
-def is_particular(name: str) -> bool:
-    """Tell whether a function is not defined for some dtypes, or has results of another one than its operations."""
-    return name in _BY_NAME or bare(name) in _BY_NAME
-
-
-@cache
-def concerns_floats(name: str) -> bool:
-    """Tell whether that is so of tensors of one dtype of floats, too."""
-    name = bare(name)
-    return name in _RANKS or name in _MASKS or RESULTS.get(name) in ("value", "source", "double")
-
-
-def is_in_place_too(name: str) -> bool:
-    """Tell whether PyTorch has a method in place, too, by a name with an underscore."""
-    return name in _IN_PLACE_TOO
-
-
-def is_method(name: str) -> bool:
-    return name not in _NO_METHODS
-
-
-def takes_one_dtype(name: str) -> bool:
-    return name in _ONE_DTYPE
-
-
-def takes_mask(name: str) -> bool:
-    """Tell whether the second operand of a function is a mask."""
-    return name in _MASKS
-
-
-def takes_rank(name: str, rank: int) -> bool:
-    """Tell whether a function takes tensors of so many axes."""
-    fewest, most = _RANKS.get(name, (0, 64))
-    return fewest <= rank <= most
-
-
-def scales(name: str) -> bool:
-    """Tell whether a function multiplies its second operand by a number, alpha."""
-    return name in _SCALING
-
-
-def refused(name: str, dtype: np.dtype[Any]) -> Exception | None:
+def _refused(name: str, dtype: np.dtype[Any]) -> Exception | None:
     """The error for a function of whole numbers or booleans."""
     said = f"{name} takes no tensors of {dtype.name}; x.float() makes floats of them"
     boolean = dtype.kind == "b"
     if name in _FLOATS_ONLY or (boolean and name in _NO_BOOLEANS):
         return None if dtype.name == "int64" and name in _ALSO_LONG else NotImplementedError(said)
     return RuntimeError(said) if name in _REFUSE_WHOLE or (boolean and name in _REFUSE_BOOLEANS) else None
+
+
+def check_taken(name: str, arguments: Sequence[Any]) -> None:
+    """Refuse tensors of a dtype, of different dtypes or of a rank that PyTorch's function does not take."""
+    name = bare(name)
+    arrays = [array for a in arguments if isinstance(array := getattr(a, "array", None), np.ndarray)]
+    if len(arrays) > 1 and hasattr(arguments[1], "array"):
+        first, second = arrays[0].dtype, arrays[1].dtype
+        if name in _MASKS and second.kind != "b":
+            raise RuntimeError(f"{name}: the mask must be of booleans, not of {second.name}")
+        if name in _ONE_DTYPE and first != second:
+            raise RuntimeError(f"{name}: the tensors must have one dtype, not {first.name} and {second.name}")
+    if arrays and not any(array.dtype.kind in dtypes.FLOATS for array in arrays):
+        error = _refused(name, dtypes.result_type(arrays))
+        if error is not None:
+            raise error
+    fewest, most = _RANKS.get(name, (0, 64))
+    for array in arrays:
+        if not fewest <= array.ndim <= most:
+            raise RuntimeError(f"{name} takes no tensors of {array.ndim} axes")
 
 
 def takes_number(name: str, operand: str) -> bool:
@@ -363,7 +337,7 @@ def settle(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> 
     if rule == "source":
         return _of_its_source(arguments, keywords)
     tensors = [a.array for a in arguments if isinstance(a, Tensor)]
-    if scales(name):
+    if name in _SCALING:
         return _scaled(name, arguments, keywords)
     if rule in ("double", "promoted"):
         common = np.dtype(np.float64) if rule == "double" else reduce(dtypes.joined, [a.dtype for a in tensors])

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.calling.prefixes import TORCH
 from gradcli.tensors.core import dtypes, views
 from gradcli.tensors.core.casts import cast, clone_of
 from gradcli.tensors.core.in_place import check_writable, update
@@ -19,7 +18,7 @@ from gradcli.tensors.core.modes import device as torch_device
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.views import regraph
 from gradcli.tensors.dispatch.apply import region
-from gradcli.tensors.dispatch.library_calls import call
+from gradcli.tensors.dispatch.library_calls import caller
 from gradcli.tensors.torch.introspection import check_shapes
 
 
@@ -134,7 +133,7 @@ def _contiguous(x: Tensor, *, memory_format: Any = None) -> Tensor:
 
 def _view(x: Tensor, *shape: Any) -> Tensor:
     """The entries in another shape, without a copy."""
-    result: Tensor = call("view", TORCH, (x, *shape), {})
+    result: Tensor = caller("view")(x, *shape)
     if x.array.size and not isinstance(x, Batched) and not np.may_share_memory(result.array, x.array):
         raise RuntimeError(
             "view size is not compatible with input tensor's size and stride (at least one dimension spans across two contiguous "

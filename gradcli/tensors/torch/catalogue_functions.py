@@ -20,54 +20,12 @@ from gradcli.tensors.core.levels import Batched
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.apply import apply
 from gradcli.tensors.dispatch.checked_calls import checked
-from gradcli.tensors.dispatch.library_calls import call, known, missing, named_results
+from gradcli.tensors.dispatch.library_calls import caller, known, missing, named_results
 from gradcli.tensors.torch.cast_methods import BITS, CASTS, MEMORY
-from gradcli.tensors.torch.creation import zeros
 from gradcli.tensors.torch.introspection import FUNCTIONS as QUESTIONS
 from gradcli.tensors.torch.introspection import METHODS
 from gradcli.tensors.torch.random_fills import COUNTS, RANDOM
 from gradcli.tensors.torch.random_fills import OF_NETWORKS as RANDOM_OF_NETWORKS
-
-# -- Layers of torch.nn.functional that the catalogue does not have: bags of embeddings ------------
-
-
-def _embedding_bag(
-    input: Any, weight: Any, offsets: Any = None, max_norm: float | None = None, norm_type: float = 2, scale_grad_by_freq: bool = False,
-    mode: str = "mean", sparse: bool = False, per_sample_weights: Any = None, include_last_offset: bool = False,
-    padding_idx: int | None = None,
-) -> Any:  # fmt: skip
-    """Sums, means or largest entries of the rows that bags of indices choose: the rows of a matrix, or from each offset on."""
-    if max_norm is not None or scale_grad_by_freq or sparse:
-        raise NotImplementedError("embedding_bag: max_norm, scale_grad_by_freq and sparse are not taken here: leave them out")
-    if per_sample_weights is not None and mode != "sum":
-        raise NotImplementedError(f"embedding_bag: per_sample_weights is only supported for mode='sum', not {mode!r}")
-    if mode not in ("sum", "mean", "max"):
-        raise ValueError("mode has to be one of sum, mean or max")
-    places = np.asarray(input.array).reshape(-1)
-    if input.ndim == 2 and offsets is None:
-        starts = np.arange(input.shape[0]) * input.shape[1]
-    elif input.ndim == 1 and offsets is not None and offsets.ndim == 1:
-        starts = offsets.array[:-1] if include_last_offset else offsets.array
-        if len(starts) and starts[0] != 0:
-            raise RuntimeError("offsets[0] has to be 0, i.e., the first sequence has to start from position 0")
-    else:
-        raise ValueError("embedding_bag takes a matrix of indices, or a vector of them with a vector of offsets")
-    kept = np.ones(len(places), bool) if padding_idx is None else places != padding_idx % weight.shape[0]
-    bags = (np.searchsorted(starts, np.arange(len(places)), "right") - 1)[kept]
-    rows = weight[Tensor(places[kept])]
-    if per_sample_weights is not None:
-        rows = rows * per_sample_weights.reshape(-1)[Tensor(np.flatnonzero(kept))].unsqueeze(-1)
-    reduce = "amax" if mode == "max" else mode
-    none = zeros(rows.shape[1:], dtype=rows.dtype)  # of a bag without any row
-    parts = [rows[Tensor(np.flatnonzero(bags == bag))] for bag in range(len(starts))]
-    reduced = [getattr(part, reduce)(0) if len(part) else none for part in parts]
-    result = call("stack", TORCH, (reduced,), {}) if reduced else zeros((0, *none.shape), dtype=rows.dtype)
-    if result.node is not None:
-        result.node.label = "EmbeddingBagBackward0"
-    return result
-
-
-OF_LAYERS: dict[str, Callable[..., Any]] = {"embedding_bag": checked(_embedding_bag, "embedding_bag")}
 
 
 @cache
@@ -81,13 +39,16 @@ def function(name: str, where: str = "torch") -> Callable[..., Any]:
     words = [p.name for p in signature.parameters]
     writes = words.index("inplace") if where == "torch.nn.functional" and "inplace" in words else None
     parts = record.results if where == "torch.linalg" and isinstance(record, Composite) else ()
+    calling = caller(there, TORCH, name)
+    if writes is None and not parts:
+        return calling
 
     def run(*arguments: Any, **keywords: Any) -> Any:
         if writes is not None and len(arguments) == writes + 1:
             arguments, keywords = arguments[:writes], {**keywords, "inplace": arguments[writes]}
         if writes is not None and "inplace" in keywords:  # whatever is true, as in Python
             keywords["inplace"] = bool(keywords["inplace"])
-        result = call(there, TORCH, arguments, keywords)
+        result = calling(*arguments, **keywords)
         return named_results(f"linalg_{name}", parts, result) if parts and isinstance(result, tuple) else result
 
     run.__name__ = run.__qualname__ = name
@@ -128,34 +89,7 @@ def einsum(equation: Any, *operands: Any) -> Any:
     tensors = [as_tensor(o) for o in operands]
     if len(tensors) == 1 and tensors[0].array.dtype.kind in "iub" and _sums(equation):
         tensors = [tensors[0].to(dtypes.int64)]  # as sums of whole numbers are
-    if len(tensors) == 1 and not _sums(equation):
-        if (shape := find("einsum").shape) is not None:
-            shape(tensors[0].shape, subscripts=equation)  # raises an error where they do not fit
-        return _rearranged(tensors[0], equation)
     return apply(find("einsum"), tensors, {"subscripts": equation})
-
-
-def _rearranged(x: Tensor, equation: str) -> Tensor:
-    """Return what sums nothing is a view: diagonals where a letter is named twice, and axes in the order of the result."""
-    term, arrow, result = equation.replace(" ", "").partition("->")
-    if not arrow:
-        result = "..." * ("..." in term) + "".join(sorted(term.replace("...", "")))
-    unnamed = [str(place) for place in range(x.ndim - len(term.replace("...", "")))]
-    labels, wanted = (_labels(part, unnamed) for part in (term, result))
-    for label in list(dict.fromkeys(labels)):
-        while labels.count(label) > 1:
-            first = labels.index(label)
-            second = labels.index(label, first + 1)
-            x = function("movedim")(function("diagonal")(x, 0, first, second), -1, first)
-            del labels[second]
-    found: Tensor = function("permute")(x, tuple(map(labels.index, wanted)))
-    return found
-
-
-def _labels(term: str, unnamed: list[str]) -> list[str]:
-    """A label for each axis, those of an ellipsis among them."""
-    before, dots, after = term.partition("...")
-    return [*before, *(unnamed if dots else []), *after]
 
 
 def _sums(equation: str) -> bool:
@@ -186,7 +120,7 @@ def where(condition: Any, *choices: Any, **keywords: Any) -> Any:
         if condition.array.dtype != np.uint8:
             raise RuntimeError(f"where: the condition is a boolean tensor, not one of {condition.dtype.name}")
         condition = condition.to(dtypes.bool_)
-    return call("where", TORCH, (condition, *choices), keywords)
+    return caller("where")(condition, *choices, **keywords)
 
 
 def where_of(x: Tensor, condition: Any, other: Any) -> Any:
@@ -261,7 +195,7 @@ def in_place(name: str, where: str = "torch") -> Callable[..., Any] | None:
 
 # Those that are no methods.
 _IN_PLACE = ("celu_", "elu_", "hardtanh_", "leaky_relu_", "rrelu_", "selu_", "threshold_")
-_NAMED = {**RANDOM_OF_NETWORKS, **OF_LAYERS, "one_hot": one_hot}
+_NAMED = {**RANDOM_OF_NETWORKS, "one_hot": one_hot}
 
 
 OF_NETWORKS: dict[str, Callable[..., Any]] = {name: checked(function, name) for name, function in _NAMED.items()}

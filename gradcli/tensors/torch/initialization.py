@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
 from gradcli.tensors.core.modes import no_grad
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.torch.random_fills import default_generator
 
 _GAINS = {
     **dict.fromkeys(("linear", "sigmoid"), 1.0), "tanh": 5 / 3, "relu": math.sqrt(2), "selu": 3 / 4,
@@ -96,29 +94,3 @@ def kaiming_normal_(
     generator: Any = None,
 ) -> Tensor:  # fmt: skip
     return normal_(tensor, 0.0, _kaiming(tensor, a, mode, nonlinearity), generator)
-
-
-def trunc_normal_(
-    tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0,
-    generator: Any = None,
-) -> Tensor:  # fmt: skip
-    """Normal numbers between a and b: the inverse of their distribution, of uniform numbers."""
-    sign = 1 if a + b < 2 * mean else -1  # the side with the finer floats
-    low, high = sorted(sign * (bound - mean) / std for bound in (a, b))
-    first, last = (math.erfc(-bound / math.sqrt(2)) / 2 for bound in (low, high))
-    drawn = (generator or default_generator).uniform(tensor.shape, np.float64)
-    shares = np.maximum(first + drawn * (last - first), 5e-324)
-    quantiles = list(map(NormalDist().inv_cdf, shares.reshape(-1).tolist()))
-    entries = mean + std * sign * np.clip(np.reshape(quantiles, tensor.shape), low, high)
-    return _filled(tensor, entries)
-
-
-def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
-    """Rows or columns that are orthonormal, as many as there are."""
-    if tensor.ndim < 2:
-        raise ValueError("Only tensors with 2 or more dimensions are supported")
-    rows, columns = tensor.shape[0], math.prod(tensor.shape[1:])
-    tall = (max(rows, columns), min(rows, columns))
-    q, r = np.linalg.qr((generator or default_generator).normal(tall, np.float64))
-    q = q * np.sign(np.diagonal(r))
-    return _filled(tensor, gain * (q.T if rows < columns else q).reshape(tensor.shape))

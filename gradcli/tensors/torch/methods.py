@@ -25,11 +25,11 @@ from gradcli.tensors.core.modes import check_device, state, warn
 from gradcli.tensors.core.subscripts import get, mask_of, mismatch, rows, write
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.views import writable
-from gradcli.tensors.dispatch.apply import apply, fast_path, slow_path
+from gradcli.tensors.dispatch import pytorch_types
+from gradcli.tensors.dispatch.apply import apply, fast_path
 from gradcli.tensors.dispatch.checked_calls import checked
 from gradcli.tensors.dispatch.interpreter import interpret
-from gradcli.tensors.dispatch.library_calls import call, direct, known
-from gradcli.tensors.dispatch.pytorch_types import is_in_place_too, is_method, is_particular
+from gradcli.tensors.dispatch.library_calls import caller, known
 from gradcli.tensors.torch import creation
 from gradcli.tensors.torch.cast_methods import BIT_OPERATORS, BITS, CASTS, MEMORY, rearranged
 from gradcli.tensors.torch.catalogue_functions import where_of
@@ -119,7 +119,7 @@ def _operator(op: Op, reflected: bool = False) -> Callable[[Any, Any], Any]:
         tensor = path(operands, _NO_STATIC)
         if tensor is not None:
             return tensor
-        return slow_path(op, operands, _NO_STATIC) if isinstance(other, taken) else NotImplemented
+        return apply(op, operands, _NO_STATIC) if isinstance(other, taken) else NotImplemented
 
     return operator
 
@@ -266,15 +266,8 @@ def _method(name: str) -> Callable[..., Any]:
             return update(x, name[:-1], arguments, keywords)
 
         return write_result
-    function = name if known(f"Tensor.{name}") is None else f"Tensor.{name}"  # which is declared where it is not the function of that name
-    op, static = (None if is_particular(name) else direct(function, TORCH, 1)) or (None, {})
-
-    def run(x: Tensor, *arguments: Any, **keywords: Any) -> Any:
-        if op is None or arguments or keywords:
-            return call(function, TORCH, (x, *arguments), keywords)
-        return apply(op, (x,), static)
-
-    return run
+    own_name = f"Tensor.{name}"  # which is declared where it is not the function of that name
+    return caller(name if known(own_name) is None else own_name, TORCH, own_name)
 
 
 @cache
@@ -289,7 +282,7 @@ def _install() -> None:
     for special, method in SPECIAL.items():
         setattr(Tensor, special, method)
     names = {*OWN, *functions()}
-    for name in {*filter(is_method, names), *(f"{name}_" for name in names if is_in_place_too(name))}:
+    for name in {*names.difference(pytorch_types.NO_METHODS), *(f"{name}_" for name in names & pytorch_types.IN_PLACE_TOO)}:
         if not hasattr(Tensor, name):
             setattr(Tensor, name, _Unbound(name))
 

@@ -1,28 +1,24 @@
 """Objects of torch.nn's classes that have no parameters: functions of torch.nn.functional that keep arguments, on tensors.
 
-``modules.txt`` has PyTorch's constructors; which function a class is stands in ops/nn/modules.py.
+Which function a class is, and what its constructor takes, stands in ops/nn/modules.py.
 """
 
 from __future__ import annotations
 
-import ast
 import inspect
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-from gradcli.ops.calling.meanings import CALL, Class, Refused, class_of, lookup
+from gradcli.ops.calling.meanings import CALL, Class, Refused, class_of, classes, lookup
 from gradcli.ops.calling.prefixes import TORCH
+from gradcli.ops.spec import REQUIRED
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.library_calls import known
 from gradcli.tensors.torch.catalogue_functions import OF_NETWORKS, function
 
 _RANDOM = {"AlphaDropout": "alpha_dropout", "FeatureAlphaDropout": "feature_alpha_dropout"}  # of which an expression has none
-_ANYTHING = inspect.Signature([
-    inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL), inspect.Parameter("kwargs", inspect.Parameter.VAR_KEYWORD),
-])  # fmt: skip
 
 
 class FunctionModule:
@@ -106,7 +102,7 @@ def module(name: str) -> type[FunctionModule]:
         found = Class(name, "p, -inplace", {CALL: _RANDOM[name]})
     if isinstance(found, Refused):
         raise AttributeError(f"gradcli has no torch.nn.{name}: {found.why}; {found.help}")
-    if found is None or name not in _lines():
+    if found is None:
         help = "it has the functions of torch.nn.functional, and the classes that are these and keep arguments"
         raise AttributeError(f"gradcli has no torch.nn.{name}: {help}")
     return _made(name, found)
@@ -114,31 +110,32 @@ def module(name: str) -> type[FunctionModule]:
 
 @cache
 def _made(name: str, record: Class) -> type[FunctionModule]:
-    fields = {"_record": record, "_constructor": _lines()[name], "__module__": "torch.nn.modules", "__doc__": None}
+    fields = {"_record": record, "_constructor": _constructor(record), "__module__": "torch.nn.modules", "__doc__": None}
     return type(name, (FunctionModule,), fields)
 
 
 def names() -> list[str]:
     """The classes that there are."""
-    return sorted(name for name in _lines() if name in _RANDOM or isinstance(class_of(name, TORCH), Class))
+    return sorted([*_RANDOM, *classes(TORCH)])
 
 
-@cache
-def _lines() -> Mapping[str, inspect.Signature]:
-    """The constructor of each class."""
-    text = (Path(__file__).parent / "modules.txt").read_text("utf-8")
-    parts = [line.partition("(") for line in text.strip().split("\n")]
-    return {name: _signature(inside[:-1]) for name, _, inside in parts}
-
-
-def _signature(text: str) -> inspect.Signature:
-    if text.startswith("*"):
-        return _ANYTHING
-    parameters = []
-    for name, equals, default in (part.partition("=") for part in filter(None, text.split(", "))):
-        value = ast.literal_eval(default) if equals else inspect.Parameter.empty
-        parameters.append(_parameter(name, value))
-    return inspect.Signature(parameters)
+def _constructor(record: Class) -> inspect.Signature:
+    """How objects are made: the parameters have PyTorch's names, and the defaults of the function."""
+    if record.keeps == "*":  # whatever there is
+        return inspect.signature(lambda *args, **kwargs: None)
+    name = record.methods[CALL]
+    found, drawn = known(name), inspect.signature(OF_NETWORKS[name]).parameters if name in OF_NETWORKS else {}
+    defaults: dict[str, Any] = {"size_average": None, "reduce": None, "inplace": False}
+    if found is not None:
+        function, signature = found
+        defaults |= {**function.static, **dict.fromkeys(function.optional), **dict(signature.defaults)}
+    defaults |= {**{word: parameter.default for word, parameter in drawn.items()}, **record.defaults}
+    made = []
+    for parameter, written in zip(record.constructor.parameters, record.keeps.split(","), strict=False):
+        word = written.strip().lstrip("-").rpartition("|")[2]
+        default = defaults.get(parameter.name, REQUIRED)
+        made.append(_parameter(word, inspect.Parameter.empty if default is REQUIRED else default))
+    return inspect.Signature(made)
 
 
 def _parameter(name: str, default: Any = inspect.Parameter.empty) -> inspect.Parameter:

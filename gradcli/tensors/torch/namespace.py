@@ -24,7 +24,7 @@ _PUBLIC = {
     modes: (
         "no_grad", "enable_grad", "inference_mode", "set_grad_enabled", "is_grad_enabled", "is_inference_mode_enabled",
     ),
-    random_fills: ("Generator", "manual_seed", "initial_seed", "seed", "default_generator", "get_rng_state", "set_rng_state"),
+    random_fills: ("Generator", "manual_seed", "initial_seed", "seed", "default_generator"),
     display: ("set_printoptions", "get_printoptions", "printoptions"),
     dtypes: ("dtype", "Size", "set_default_dtype", "get_default_dtype"),
 }  # fmt: skip
@@ -78,7 +78,7 @@ _WITHOUT = {  # what is not here, and why
     ), _COMPLEX),
     **dict.fromkeys(("lstm", "gru", "rnn_tanh", "rnn_relu", "lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell"), _RECURRENT),
     "lobpcg": "it iterates from random vectors; torch.linalg.eigh is exact",
-    "embedding_bag": "F.embedding_bag is what it gives first",
+    "embedding_bag": "F.embedding(index, weight) has the rows, which are summed bag by bag",
     **dict.fromkeys(("set_num_threads", "set_num_interop_threads"), "threads are those of NumPy's BLAS: set OMP_NUM_THREADS"),
     **dict.fromkeys(("set_float32_matmul_precision", "set_flush_denormal"), "float32 is computed as it is"),
     **dict.fromkeys(("channels_last", "channels_last_3d", "sparse_coo"), "tensors of gradcli are dense and strided"),

@@ -8,7 +8,6 @@ them; or one made of others, by whose calls gradients pass.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,10 +16,10 @@ from gradcli.errors import UnreadArgumentError
 from gradcli.ops.calling.prefixes import NUMPY
 from gradcli.ops.spec import Op
 from gradcli.tensors.core import dtypes
-from gradcli.tensors.core.casts import as_tensor, clone_of
+from gradcli.tensors.core.casts import as_tensor
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.call_arguments import NUMPY_HOST, requires_grad
-from gradcli.tensors.dispatch.library_calls import call, known
+from gradcli.tensors.dispatch.library_calls import caller, known
 from gradcli.tensors.torch.catalogue_functions import einsum, lettered
 
 # What NumPy computes in doubles, where PyTorch keeps whole numbers, or refuses them.
@@ -54,7 +53,7 @@ def called(name: str, arguments: Any, keywords: dict[str, Any], function: Any = 
         arguments = tuple(map(_float, arguments))
     if name in _IN_DOUBLES:
         named = {key: value if key == "out" else _float(value) for key, value in named.items()}
-    return call(name, NUMPY, arguments, named)
+    return caller(name, NUMPY)(*arguments, **named)
 
 
 def by_name(name: str, *arguments: Any, **keywords: Any) -> Any:
@@ -266,24 +265,6 @@ def _geometric(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtyp
     return _in_dtype(signs * np.exp(_spaced(first, last, num, endpoint, axis=axis)), dtype)
 
 
-def _polynomial_of_roots(seq_of_zeros: Any) -> Any:
-    """The coefficients of the polynomial with these roots."""
-    if np.ndim(seq_of_zeros) != 1:
-        raise UnreadArgumentError("poly of tensors takes roots", help="np.poly(np.linalg.eigvalsh(x))")
-    made: Any = np.ones_like(seq_of_zeros[:1])
-    for root in seq_of_zeros:
-        made = np.convolve(made, np.stack([np.ones_like(root), -root]))
-    return made
-
-
-def _fitted(x: Any, y: Any, deg: int, **keywords: Any) -> Any:
-    """The coefficients of the polynomial of a degree that fits best."""
-    refuse("polyfit", **keywords)
-    rows = np.vander(tensor_of(x), int(deg) + 1)
-    size = np.sqrt((rows * rows).sum(0))
-    return np.transpose(np.transpose(np.linalg.lstsq(rows / size, tensor_of(y))[0]) / size)
-
-
 def _of_triangle(name: str) -> Callable[..., Any]:
     """A function of symmetric matrices, which reads one triangle of them."""
 
@@ -306,10 +287,6 @@ def _astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> 
     return x.astype(dtype, copy=copy)
 
 
-def _copied(x: Tensor, order: str = "K", subok: bool = False) -> Tensor:
-    return clone_of(x)
-
-
 def _parts(name: str) -> Callable[..., Any]:
     """Parts along an axis, in a list as NumPy has them."""
     return lambda *given, **named: list(called(name, given, named))
@@ -330,22 +307,20 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "linalg.matrix_rank": _of_entries(np.linalg.matrix_rank),
     **{name: of_constants(getattr(np, name)) for name in _COUNTS},
     **{name: of_constants(getattr(np, name), 1) for name in _LIKE},
-    **{name: _moving(getattr(np, name)) for name in ("block", "dsplit", "delete", "unstack", "roll")},
+    **{name: _moving(getattr(np, name)) for name in ("block", "delete", "roll")},
     "choose": _moving(np.choose, 1), "fftshift": _moving(np.fft.fftshift),
     "ifftshift": _moving(np.fft.ifftshift), "insert": _inserted,
     "where": lambda condition, *choices: (
         by_name("where", condition, *choices) if choices else np.nonzero(plain(condition))
     ),
-    "transpose": _transposed, "copy": _copied, "astype": _astype, "einsum": _einsum,
+    "transpose": _transposed, "astype": _astype, "einsum": _einsum,
     "apply_along_axis": _along_axis, "piecewise": _piecewise,
     "sort": _ordering("sort"), "argsort": _ordering("argsort"), "partition": _partition,
-    "unique": _unique, "real": lambda x: x,
+    "unique": _unique,
     "real_if_close": lambda a, tol=100: a, "imag": np.zeros_like,
     "angle": lambda z, deg=False: np.degrees(by_name("angle", z)) if deg else by_name("angle", z),
-    "poly": _polynomial_of_roots,
-    "linspace": _spaced, "logspace": _log_spaced, "geomspace": _geometric, "polyfit": _fitted,
+    "linspace": _spaced, "logspace": _log_spaced, "geomspace": _geometric,
     "linalg.eigh": _of_triangle("eigh"), "linalg.eigvalsh": _of_triangle("eigvalsh"),
-    "concat": partial(by_name, "concatenate"),
     "linalg.vecdot": inner_products,
-    **{name: _parts(name) for name in ("split", "array_split", "hsplit", "vsplit")},
+    **{name: _parts(name) for name in ("split", "array_split", "hsplit", "vsplit", "dsplit")},
 }  # fmt: skip

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -27,11 +27,6 @@ from gradcli.tensors.dispatch.checked_calls import checked
 # draw, float64 ones 53 bits of two. Normal numbers follow Box and Muller (Annals of Mathematical
 # Statistics 29, 1958): fewer than 16 one pair at a time in float64, more in blocks of 16 whose
 # first eight are radii and last eight angles. What else is drawn is NumPy's, from the same state.
-
-
-_STATE = np.dtype([
-    ("seed", "<u8"), ("place", "<i4"), ("key", "<u4", 624), ("has_spare", "?"), ("spare", "<f8"),
-])  # fmt: skip
 
 
 class Generator:
@@ -52,24 +47,6 @@ class Generator:
     def seed(self) -> int:
         self.manual_seed(secrets.randbits(53))
         return self._seed
-
-    def get_state(self) -> Tensor:
-        """All that the next numbers depend on, as bytes."""
-        _, key, place, *_ = cast(tuple[Any, ...], self.distributions.get_state(legacy=True))
-        spare = self._spare
-        fields = (self._seed & (1 << 64) - 1, place, key, spare is not None, spare or 0.0)
-        return Tensor(np.array([fields], _STATE).view(np.uint8))
-
-    def set_state(self, state: Tensor) -> Generator:
-        """Go on from a state."""
-        if state.array.dtype != np.uint8 or state.array.size != _STATE.itemsize:
-            raise TypeError(f"RNG state must be a torch.ByteTensor of {_STATE.itemsize} entries")
-        seed, place, key, has_spare, spare = np.frombuffer(state.array.tobytes(), _STATE)[0]
-        if not 0 <= place <= 624:
-            raise RuntimeError("Invalid mt19937 state")
-        self._seed, self._spare = int(seed), float(spare) if has_spare else None
-        self.distributions.set_state(("MT19937", key, int(place), 0, 0.0))
-        return self
 
     def _words(self, n: int) -> np.ndarray:
         """n draws of 32 bits."""
@@ -157,11 +134,6 @@ default_generator = Generator()
 manual_seed = default_generator.manual_seed
 initial_seed = default_generator.initial_seed
 seed = default_generator.seed
-get_rng_state = default_generator.get_state
-
-
-def set_rng_state(new_state: Tensor) -> None:
-    default_generator.set_state(new_state)
 
 
 _SATURATION = 1.7580993408473766  # of selu: its scale times its alpha
@@ -244,24 +216,6 @@ def _most(kind: np.dtype[Any]) -> int:
         bits: int = dtypes.limits(kind).nmant
         return 1 << (bits + 1)
     return min(int(np.iinfo(kind).max), 2**63 - 1)
-
-
-@_fills
-def cauchy_(source: Generator, x: np.ndarray, median: float = 0.0, sigma: float = 1.0) -> np.ndarray:
-    _require(sigma > 0, f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
-    return median + sigma * source.distributions.standard_cauchy(x.shape)
-
-
-@_fills
-def geometric_(source: Generator, x: np.ndarray, p: float) -> np.ndarray:
-    _require(0 < p < 1, f"geometric_ expects p to be in (0, 1), but got p={p:g}")
-    return source.distributions.geometric(p, x.shape)
-
-
-@_fills
-def log_normal_(source: Generator, x: np.ndarray, mean: float = 1.0, std: float = 2.0) -> np.ndarray:
-    _require(std > 0, f"log_normal_ expects std > 0.0, but found std={std:g}")
-    return np.exp(source.normal(x.shape, np.float64) * std + mean)
 
 
 # -- functions that draw ----------------------------------------------------------------------------------------
@@ -381,9 +335,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     return found
 
 
-_IN_PLACE = (
-    uniform_, normal_, bernoulli_, exponential_, random_, cauchy_, geometric_, log_normal_,
-)  # fmt: skip
+_IN_PLACE = (uniform_, normal_, bernoulli_, exponential_, random_)
 RANDOM_IN_PLACE = {fill.__name__: fill for fill in _IN_PLACE}
 RANDOM = {draw.__name__: checked(_draws(draw)) for draw in (bernoulli, multinomial)}
 COUNTS = {draw.__name__: checked(_draws(draw)) for draw in (poisson, binomial)}

@@ -14,11 +14,11 @@ import numpy as np
 from gradcli.errors import UnreadArgumentError
 from gradcli.ops.axes import folds
 from gradcli.ops.calling.meanings import is_part, qualified
-from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
+from gradcli.ops.calling.prefixes import NUMPY, SCIPY
 from gradcli.ops.registry import registry
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.dispatch.library_calls import call, known
+from gradcli.tensors.dispatch.library_calls import caller, known
 from gradcli.tensors.torch.custom_functions import Function
 from gradcli.tensors.torch.numpy_functions import (
     FUNCTIONS,
@@ -35,16 +35,10 @@ from gradcli.tensors.torch.numpy_functions import (
 
 def _called(name: str, *arguments: Any, **keywords: Any) -> Any:
     named = {key: strong(value) for key, value in keywords.items()}
-    return call(name, SCIPY, tuple(map(strong, arguments)), named)
+    return caller(name, SCIPY)(*map(strong, arguments), **named)
 
 
 # -- scipy.special ----------------------------------------------------------------------------------------------
-
-
-def _sign_of_gamma(x: Any) -> Tensor:
-    from scipy.special import gammasgn
-
-    return Tensor(np.asarray(gammasgn(plain(x))))
 
 
 def _of_orders(name: str) -> Callable[..., Any]:
@@ -81,10 +75,8 @@ _OF_ORDERS = ("iv", "ive", "jn", "jv", "kn", "kv", "kve", "yn", "yv", "expn", "p
 def _counts(name: str, target: str) -> Callable[..., Any]:
     """A function of counts, which is zero of what cannot be counted, where its real one is not."""
 
-    def run(*counts: Any, exact: bool = False, repetition: bool = False) -> Any:
+    def run(*counts: Any, exact: bool = False) -> Any:
         refuse(name, exact=exact or None)
-        if repetition:
-            return run(np.add(tensor_of(counts[0]), np.subtract(counts[1], 1)), counts[1])
         parts = np.broadcast_arrays(*map(tensor_of, counts))
         total, *taken = plain(list(parts))
         outside = np.any([total < 0, *[(m < 0) | (m > total) for m in taken]], axis=0)
@@ -96,41 +88,21 @@ def _counts(name: str, target: str) -> Callable[..., Any]:
 # -- scipy.signal -----------------------------------------------------------------------------------------------
 
 
-def _convolve(
-    in1: Any, in2: Any, mode: str = "full", method: str = "auto", *, axes: Any = None,
-    dot_axes: Any = None,
-) -> Any:  # fmt: skip
-    """The convolution over all axes, or, as autograd has it, over some of each, summed over others.
-
-    The axes of the result are those of x that are left, those of y, and the convolved ones.
-    """
+def _convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
+    """The convolution over all axes."""
     x, y = tensor_of(in1), tensor_of(in2)
     if mode not in ("full", "same", "valid"):
         raise UnreadArgumentError(f"convolve of tensors takes mode='full', 'same' or 'valid', not {mode!r}")
-    if axes is None and x.ndim != y.ndim:
+    if x.ndim != y.ndim:
         raise ValueError("in1 and in2 should have the same dimensionality")
-    dot_axes = ((), ()) if dot_axes is None else dot_axes
-    of_x, of_y = (range(x.ndim), range(y.ndim)) if axes is None else map(list, axes)
-    if len(of_x) != len(of_y) or len(dot_axes[0]) != len(dot_axes[1]):
-        raise ValueError("convolve: axes and dot_axes name as many axes of the one array as of the other")
-    extents = [(x.shape[i], y.shape[j]) for i, j in zip(of_x, of_y, strict=True)]
+    extents = list(zip(x.shape, y.shape, strict=True))
     if mode == "valid" and len({n > m for n, m in extents if n != m}) > 1:
         raise ValueError("One array must be larger than the other along all convolved dimensions")
-    around = [(0, 0)] * x.ndim
-    for i, (_, m) in zip(of_x, extents, strict=True):
-        around[i] = (m - 1, m - 1)
-    windows: Any = np.pad(x, around) if extents else x
-    left, right = list(range(x.ndim)), list(range(x.ndim, x.ndim + y.ndim))
-    for i, j in zip(of_x, of_y, strict=True):
-        windows = windows.unfold(i, y.shape[j], 1)
-        left.append(right[j])
-    for i, j in zip(*dot_axes, strict=True):
-        right[j] = left[i]
-    rest = [left[i] for i in range(x.ndim) if i not in of_x and i not in dot_axes[0]]
-    rest += [right[j] for j in range(y.ndim) if j not in of_y and j not in dot_axes[1]]
-    turned = np.flip(y, tuple(of_y)) if extents else y
-    full = np.einsum(windows, left, turned, right, [*rest, *of_x])
-    kept = [slice(None)] * len(rest)
+    windows: Any = np.pad(x, [(m - 1, m - 1) for _, m in extents]) if extents else x
+    for axis, (_, m) in enumerate(extents):
+        windows = windows.unfold(axis, m, 1)
+    full = np.tensordot(windows, np.flip(y) if extents else y, x.ndim)
+    kept = []
     for n, m in extents:
         same = slice((m - 1) // 2, (m - 1) // 2 + n)
         kept.append({"full": slice(None), "same": same}.get(mode, slice(min(n, m) - 1, max(n, m))))
@@ -177,24 +149,9 @@ class _SquareRoot(Function):
         return _sylvester(turned, turned, seeds[0])
 
 
-def _banded(
-    l_and_u: Any, ab: Any, b: Any, overwrite_ab: bool = False, overwrite_b: bool = False,
-    check_finite: bool = True,
-) -> Any:  # fmt: skip
-    """The solution of a system whose matrix is given by its diagonals."""
-    (below, above), diagonals = l_and_u, tensor_of(ab)
-    if len(diagonals) != below + above + 1:
-        raise ValueError(f"l+u+1 ({below + above + 1}) is not the number of diagonals")
-    rows, columns = np.mgrid[: diagonals.shape[1], : diagonals.shape[1]]
-    place = above + rows - columns
-    inside = (place >= 0) & (place <= below + above)
-    matrix = np.where(inside, diagonals[np.where(inside, place, 0), columns], 0.0)
-    return np.linalg.solve(matrix, tensor_of(b))
-
-
 def _factors(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, Any]:
     """LU factors, whose pivots count from 0, where PyTorch's are LAPACK's, which count from 1."""
-    factors, pivots = call("lu_factor", TORCH, (tensor_of(a),), {})
+    factors, pivots = caller("lu_factor")(tensor_of(a))
     return factors, pivots - 1
 
 
@@ -206,17 +163,17 @@ def _solution(lu_and_piv: Any, b: Any, trans: int = 0, overwrite_b: bool = False
     counted = tensor_of(np.asarray(plain(pivots)) + 1)
     columns = right[:, None] if right.ndim == 1 else right
     given = (tensor_of(factors), counted, columns)
-    found = call("linalg.lu_solve", TORCH, given, {"adjoint": trans != 0})
+    found = caller("linalg.lu_solve")(*given, adjoint=trans != 0)
     return found[:, 0] if right.ndim == 1 else found
 
 
 MADE: dict[str, Callable[..., Any]] = {
     "special.comb": _counts("comb", "binom"), "special.perm": _counts("perm", "perm"),
-    "special.factorial": _counts("factorial", "factorial"), "special.gammasgn": _sign_of_gamma,
+    "special.factorial": _counts("factorial", "factorial"),
     **{f"special.{name}": _of_orders(name) for name in _OF_ORDERS},
     **{f"stats.multivariate_normal.{name}": _normal(name) for name in ("logpdf", "pdf")},
     "signal.convolve": _convolve, "linalg.solve_sylvester": _sylvester,
-    "linalg.sqrtm": lambda A: _SquareRoot.apply(tensor_of(A)), "linalg.solve_banded": _banded,
+    "linalg.sqrtm": lambda A: _SquareRoot.apply(tensor_of(A)),
     "linalg.lu_factor": _factors, "linalg.lu_solve": _solution,
 }  # fmt: skip
 UFUNCS = {name.removeprefix("special."): made for name, made in MADE.items() if name.startswith("special.")}

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.graph.nodes import reachable
-from gradcli.ops.arrays.joining_and_splitting import concatenate
-from gradcli.ops.arrays.shapes import broadcast_to, reshape
+from gradcli.ops.arrays.shapes import broadcast_to, reshape, stack
 from gradcli.tensors.core.backward import grad as tape_gradient
 from gradcli.tensors.core.levels import Batched, batched_in, spread
 from gradcli.tensors.core.modes import Transforming, enable_grad, state
@@ -173,7 +172,7 @@ def value_and_grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
         xs = [fresh(x) for x in inputs(tree)]
         with enable_grad(), Transforming([*xs, *tensors_in((arguments, keywords))]):
             output = func(*replaced(argnums, arguments, spec.unflatten(xs)), **keywords)
-            output, aux = _and_aux(output, has_aux, "grad_and_value(f)(*args)")
+            output, aux = and_aux(output, has_aux, "grad_and_value(f)(*args)")
             _check_number(output)
             own = Own(xs)
             keep = outside and not own.are_all([output])
@@ -191,7 +190,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
     return functools.wraps(func)(lambda *arguments, **keywords: with_value(*arguments, **keywords)[::-1])
 
 
-def _and_aux(output: Any, has_aux: bool, where: str) -> tuple[Any, Any]:
+def and_aux(output: Any, has_aux: bool, where: str) -> tuple[Any, Any]:
     if not has_aux:
         return output, None
     if not (isinstance(output, tuple) and len(output) == 2):
@@ -243,7 +242,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     with enable_grad():
         xs = [fresh(x) for x in inputs(primals)]
     with enable_grad(), Transforming(writable_in(func, xs)):
-        output, aux = _and_aux(func(*spec.unflatten(xs)), has_aux, "vjp(f, *primals)")
+        output, aux = and_aux(func(*spec.unflatten(xs)), has_aux, "vjp(f, *primals)")
         ys, structure = tensors_of(output, "vjp(f, *primals)")
     own = Own(xs)
     connected = not own.are_all(ys)
@@ -298,22 +297,15 @@ def _rows(pull: Callable[..., Any], ys: list[Tensor], structure: Spec, chunk_siz
     """The products of all unit vectors of the results with the Jacobian, one after the other along a first axis, for each input."""
     sizes = [int(np.prod(y.shape, dtype=np.int64)) for y in ys]
     total = sum(sizes)
-
-    def products(start: int, stop: int) -> list[Tensor]:
-        units = np.eye(total)[start:stop]
-        parts = np.split(units, np.cumsum(sizes)[:-1], axis=1)
-        seeds = [Tensor(p.reshape(stop - start, *y.shape).astype(y.dtype.numpy)) for p, y in zip(parts, ys, strict=True)]
-        if chunk_size == 1:
-            found = flatten(pull(structure.unflatten([seed[0] for seed in seeds])))[0]
-            return [reshape(part, shape=(1, *part.shape)) for part in found]
-        return flatten(vmap(pull)(structure.unflatten(seeds)))[0]
-
     if not total:
         found = flatten(pull(structure.unflatten(ys)))[0]
         return [Tensor(np.zeros((0, *part.shape), part.dtype.numpy)) for part in found]
-    step = total if chunk_size is None else chunk_size
-    chunks = [products(start, min(start + step, total)) for start in range(0, total, step)]
-    return chunks[0] if len(chunks) == 1 else [concatenate(*column, axis=0) for column in zip(*chunks, strict=True)]
+    parts = np.split(np.eye(total), np.cumsum(sizes)[:-1], axis=1)
+    seeds = [Tensor(p.reshape(total, *y.shape).astype(y.dtype.numpy)) for p, y in zip(parts, ys, strict=True)]
+    if chunk_size != 1:
+        return flatten(vmap(pull, chunk_size=chunk_size)(structure.unflatten(seeds)))[0]
+    rows = [flatten(pull(structure.unflatten([seed[i] for seed in seeds])))[0] for i in range(total)]
+    return [stack(*column, axis=0) for column in zip(*rows, strict=True)]
 
 
 # -- A function of tensors run several times as if it ran once: what it has written of its

@@ -10,11 +10,21 @@ import numpy as np
 
 from gradcli.ops.arrays.shapes import broadcast_to, reshape, stack
 from gradcli.ops.structure import clone
-from gradcli.tensors.core.backward import grad as tape_gradient
-from gradcli.tensors.core.levels import Batched, Entered, ForwardLevel, NotBatchedError, check_floats, moving_by, set_tangent, tangent_of
-from gradcli.tensors.core.modes import Mode, Transforming, enable_grad, state
+from gradcli.tensors.core.levels import Batched, Entered, ForwardLevel, NotBatchedError, check_tangent, moving_by, set_tangent, tangent_of
+from gradcli.tensors.core.modes import Mode, Transforming, state
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.transforms.gradients import Argnums, Own, Written, fresh, inputs, jacrev, of_some, selected, tensors_of, writable_in
+from gradcli.tensors.transforms.gradients import (
+    Argnums,
+    Written,
+    and_aux,
+    detached,
+    jacrev,
+    of_some,
+    selected,
+    tensors_of,
+    vjp,
+    writable_in,
+)
 from gradcli.tensors.transforms.vectorizing import flatten, mapped, moved, vmap
 
 _JVP = "jvp(f, primals, tangents)"
@@ -55,23 +65,11 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
     _check_tensors(primals, "primals")
     _check_tensors(tangents, "tangents")
     for x, t in zip(xs, ts, strict=True):
-        check_floats(x, t)
-        if x.shape != t.shape:
-            raise RuntimeError(
-                "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. "
-                f"Tensor is of size {list(x.shape)} while the given forward gradient is of size {list(t.shape)}."
-            )
+        check_tangent(x, t)
     level = ForwardLevel()
     duals = [dual(x, t, level) for x, t in zip(xs, ts, strict=True)]
     with Entered(forward=level), Transforming([*writable_in(func, duals), *ts]):
-        output = func(*spec.unflatten(duals))
-        if has_aux:
-            if not (isinstance(output, tuple) and len(output) == 2):
-                raise RuntimeError(f"{_JVP}: output of function f should be a tuple: (output, aux) if has_aux is True")
-            output, aux = output
-            for part in flatten(aux)[0]:
-                if not isinstance(part, Tensor):
-                    raise RuntimeError(f"Expected tensors, got unsupported type {type(part)}")
+        output, aux = and_aux(func(*spec.unflatten(duals)), has_aux, _JVP)
         ys, structure = tensors_of(output, _JVP)
     moving = []
     for y in ys:
@@ -162,17 +160,10 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     u J is linear in u, with the transposed Jacobian as its own, so that J t is the derivative of u J by u, in the direction t.
     """
     ends, spec = flatten(primals)
-    xs = [fresh(x) for x in inputs(primals)]
-    with enable_grad(), Transforming(writable_in(func, xs)):
-        ys, structure = tensors_of(func(*spec.unflatten([_alias(x) for x in xs])), "linearize(f, *primals)")
-        us = [Tensor(np.zeros(tuple(y.shape), y.dtype.numpy), True) for y in ys]
-        kept = [(y, u) for y, u in zip(ys, us, strict=True) if y.requires_grad]
-        pulled: Any = (None,) * len(xs)
-        if kept:
-            pulled = tape_gradient([y for y, _ in kept], xs, [u for _, u in kept], create_graph=True, allow_unused=True)
-    own = Own([*xs, *us])
+    value, pull = vjp(lambda *inputs: func(*mapped(_alias, inputs)), *primals)  # which may be written to
+    _, push = vjp(pull, mapped(lambda y: Tensor(np.zeros(tuple(y.shape), y.dtype.numpy)), value))
 
-    def push(*tangents: Any) -> Any:
+    def move(*tangents: Any) -> Any:
         ts, given = flatten(tangents)
         if given != spec:
             raise RuntimeError(f"Expected the tangents {given} to have the same argspec as the primals {spec}")
@@ -183,34 +174,11 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
                         f"tangent:{i} with {what} {getattr(t, what)} in flattened pytree doesn't match the {what} {getattr(x, what)} of "
                         "the corresponding primal."
                     )
-        pairs = [(part, t) for part, t in zip(pulled, ts, strict=True) if part is not None and part.requires_grad]
-        found: Any = (None,) * len(us)
-        if pairs:
-            keep = state.recording and not own.are_all([*ys, *ts])
-            found = tape_gradient([p for p, _ in pairs], us, [t for _, t in pairs], True, create_graph=keep, allow_unused=True)
-        zeros = [Tensor(np.zeros(tuple(y.shape), y.dtype.numpy)) for y in ys]
-        return structure.unflatten([own.released(z if part is None else part) for part, z in zip(found, zeros, strict=True)])
+        (found,) = push(tangents)
+        followed = any(x.requires_grad for x in (*flatten(value)[0], *ts))  # by something else than the primals
+        return found if followed else mapped(detached, found)
 
-    return structure.unflatten([own.released(y) for y in ys]), push
-
-
-def functional_call(module: Any, parameters: Any, arguments: Any = None, keywords: dict[str, Any] | None = None, **_: Any) -> Any:
-    """A callable object called while tensors stand in the place of its attributes: ``{"layer.weight": w}``."""
-    given: dict[str, Any] = {}
-    for part in parameters if isinstance(parameters, (list, tuple)) else (parameters,):
-        given.update(part)
-    positional = () if arguments is None else arguments if isinstance(arguments, tuple) else (arguments,)
-    before: list[tuple[Any, str, Any]] = []
-    try:
-        for path, value in given.items():
-            *way, name = path.split(".")
-            owner = functools.reduce(getattr, way, module)
-            before.append((owner, name, getattr(owner, name)))
-            setattr(owner, name, value)
-        return module(*positional, **(keywords or {}))
-    finally:
-        for owner, name, value in reversed(before):
-            setattr(owner, name, value)
+    return value, move
 
 
 # -- ``torch.autograd.forward_ad``: tensors that move, inside of a dual level, and how what is made
@@ -284,12 +252,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     for x in (tensor, tangent):
         if not isinstance(x, Tensor):
             raise AttributeError(f"'{type(x).__name__}' object has no attribute 'is_floating_point'")
-    check_floats(tensor, tangent)
-    if tensor.shape != tangent.shape:
-        raise RuntimeError(
-            f"Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. Tensor "
-            f"is of size {list(tensor.shape)} while the given forward gradient is of size {list(tangent.shape)}."
-        )
+    check_tangent(tensor, tangent)
     if tensor.dtype != tangent.dtype:
         raise RuntimeError(f"Expected the tangent's dtype {tangent.dtype} to be that of the primal, {tensor.dtype}")
     if tangent_of(tensor, _level()) is not None:
