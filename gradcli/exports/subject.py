@@ -123,7 +123,7 @@ class _Composing(_Plain):
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Expr:
         if op.text.transparent or self.writes(op, node, operands):
             return super().operation(node, op, operands)
-        made = op.text.composed or op.loops.parts
+        made = op.text.composed or op.body
         if made is None:
             self.lacking[op] = None
             return super().operation(node, op, operands)

@@ -135,10 +135,9 @@ def function(name: str = "", scalars: str = "", vjp: Function | None = None, **r
         }
         operands = names or (rest,) * bool(rest)
         if vjp is not None:
-            parts = {"composed" if "axes" in record else "parts": body}
-            return register(
-                Op(called, operands, reference=partial(_opened, body), kind="structural", vjp=vjp, **fields, **grouped({**parts, **record}))
-            )
+            fields |= {"reference": partial(_opened, body), "definition": body, "kind": "structural", "vjp": vjp}
+            parts = {} if "axes" in record else {"parts": body}
+            return register(Op(called, operands, **fields, **grouped({**parts, **record})))
         fields |= {"rest": rest if names else "", "scalars": frozenset(scalars.split())}
         return register(Composite(called, operands, body, **fields, **grouped(record, "torch")))
 

@@ -106,6 +106,7 @@ class Op:
     core_dims   trailing axes of each operand that the operation works on; the axes before them are batch axes
     batched     ``batched(lead, *operands, **static)``: the result on a batch, whose axes of the extents ``lead`` stand in front of those
                 of each operand and of the result; None where it cannot say. Mostly it follows from the other fields (batching.py)
+    definition  what it is, made of other operations, where it is no primitive
     wider       the same function made of operations, for calls that give more than the operation takes: operands of its own
                 (``where``), or an operand in the place of a parameter (``alpha``)
     domain      where it is defined (domains.py); messages and documentation print it
@@ -153,6 +154,7 @@ class Op:
     aliases: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()
     public: bool = True
+    definition: Function | None = None
     wider: Composite | None = None
 
     @cached_property
@@ -172,7 +174,7 @@ class Op:
     @property
     def body(self) -> Function | None:
         """What its result is made of, where its record says so: a definition, or what stands for one."""
-        return None if self.outputs > 1 else self.loops.parts or self.text.composed or self.rewriting.means
+        return None if self.outputs > 1 else self.definition or self.loops.parts or self.rewriting.means
 
     @cached_property
     def elementwise(self) -> bool:

@@ -21,7 +21,7 @@ lerp = elementwise(
     kind="piecewise", saves={"x": ("weight",), "end": ("weight",), "weight": ("x", "end")}, ulps=4, extended=extended.LERP,
     rounds=lambda m, out, x, end, weight: 2 * (m.abs(x) + m.abs(weight) * (m.abs(end) + m.abs(x))) + m.abs(out),
     doc="x + weight*(end - x): from x at weight 0 to end at weight 1.", examples=("lerp(x, y, 0.25)",),
-    composed=_lerp,
+    definition=_lerp,
     c="g_lerp({0}, {1}, {2})",
     numpy="({0:sum} + {2:atom} * ({1:sum} - {0:term}))",
 )

@@ -105,7 +105,7 @@ acot = elementwise(
     "acot", "x", lambda x: np.arctan(1 / x), lambda m, x: m.atan(1 / x), lambda out, x: -1 / (1 + x**2),
     symbolic=lambda s, x: s.atan(1 / x), aliases=("arccot",), saves=("x",), domain=EVERYWHERE - at(x=0),
     doc="The inverse cotangent, atan(1/x): it jumps at 0.", ulps=4, bare="cot({})",
-    composed=lambda x: atan(1 / x),
+    definition=lambda x: atan(1 / x),
     c="g_atan(1 / {0})",
     numpy="np.arctan(1.0 / {0:atom})",
 )

@@ -156,7 +156,7 @@ def _dot_on_batch(lead: Shape, x: Any, y: Any) -> Any:
 dot = structural(
     "dot", "x y", np.dot, witness("products.dot"), vjp=_dot_vjp, shape=_dot_shape, saves={"x": ("y",), "y": ("x",)}, adds="products",
     doc="NumPy's dot: the inner product of vectors, the matrix product, or a product with a number.", rounding="terms", ulps=8,
-    integral=True, work=_products_added, composed=_dot_by_matrices,
+    integral=True, work=_products_added, definition=_dot_by_matrices,
     carries=multilinear, axes=axes.dot, batched=_dot_on_batch,
     numpy="np.dot({0}, {1})",
     torch=lambda shapes: "({0:term} @ {1:power})" if all(shapes) and len(shapes[1]) < 3 else "",

@@ -225,7 +225,7 @@ logcumsumexp = structural(
     "logcumsumexp", "x", _logcumsumexp, _logcumsumexp_reference, vjp=_logcumsumexp_vjp, shape=_along, static={"axis": REQUIRED},
     saves=("x", "out"), between=(), rounds=carried.running_rounds, ulps=8,
     doc="log(cumsum(exp(x))) along an axis, without overflow.",
-    composed=_logcumsumexp_of_entries, examples=("logcumsumexp(x, 0)",),
+    definition=_logcumsumexp_of_entries, examples=("logcumsumexp(x, 0)",),
 )  # fmt: skip
 
 

@@ -10,25 +10,25 @@ import sympy
 from gradcli.ops.extended import LONG_DOUBLE
 from gradcli.reference.algebra import Unsupported
 
-_FUNCTIONS: dict[str, Any] = {
-    "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "atan2": np.arctan2,
-    "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh, "log": np.log,
-    "cot": lambda x: 1 / np.tan(x), "sec": lambda x: 1 / np.cos(x), "csc": lambda x: 1 / np.sin(x), "coth": lambda x: 1 / np.tanh(x),
-    "sech": lambda x: 1 / np.cosh(x), "csch": lambda x: 1 / np.sinh(x), "fabs": np.abs, "sign": np.sign, "floor": np.floor, "ceil": np.ceil,
-    "fsum": sum, "exp": lambda x: np.exp(LONG_DOUBLE(x) if isinstance(x, int) else x), "mpf": LONG_DOUBLE,
-    "inf": LONG_DOUBLE(np.inf), "ninf": -LONG_DOUBLE(np.inf), "nan": LONG_DOUBLE(np.nan), "zero": LONG_DOUBLE(0),
-    "pi": LONG_DOUBLE("3.14159265358979323846264338327950288"), "euler": LONG_DOUBLE("0.577215664901532860606512090082402431"),
-    "phi": LONG_DOUBLE("1.61803398874989484820458683436563812"),
-}  # fmt: skip
-
 
 class LongArrays:
     """Arrays of long doubles, under mpmath's names. Raises Unsupported for functions of which NumPy has no loop."""
 
+    sin, cos, tan, asin, acos, atan, atan2 = np.sin, np.cos, np.tan, np.arcsin, np.arccos, np.arctan, np.arctan2
+    sinh, cosh, tanh, asinh, acosh, atanh, log = np.sinh, np.cosh, np.tanh, np.arcsinh, np.arccosh, np.arctanh, np.log
+    fabs, sign, floor, ceil, fsum, mpf = np.abs, np.sign, np.floor, np.ceil, sum, LONG_DOUBLE
+    inf, ninf, nan, zero = (LONG_DOUBLE(x) for x in (np.inf, -np.inf, np.nan, 0))
+    pi, euler = LONG_DOUBLE("3.14159265358979323846264338327950288"), LONG_DOUBLE("0.577215664901532860606512090082402431")
+    phi = LONG_DOUBLE("1.61803398874989484820458683436563812")
+
     def __getattr__(self, name: str) -> Any:
-        if name not in _FUNCTIONS:
+        inverse = {"cot": np.tan, "sec": np.cos, "csc": np.sin, "coth": np.tanh, "sech": np.cosh, "csch": np.sinh}.get(name)
+        if inverse is None:
             raise Unsupported(name)
-        return _FUNCTIONS[name]
+        return lambda x: 1 / inverse(x)
+
+    def exp(self, x: Any) -> Any:
+        return np.exp(LONG_DOUBLE(x) if isinstance(x, int) else x)
 
     def fprod(self, factors: Any) -> Any:
         product, *others = factors
