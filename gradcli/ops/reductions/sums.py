@@ -249,7 +249,7 @@ def var(x: Any, *, axis: Any = None, keepdims: bool = False, ddof: float = 0) ->
     """The variance: the mean squared deviation, divided by n - ddof (NumPy: 0; PyTorch's correction: 1)."""
     n = count(x.shape, axis)
     deviation = x - sum_(x, axis=axis, keepdims=True) / n
-    return sum_(square(deviation), axis=axis, keepdims=keepdims) / max(n - ddof, 0)
+    return sum_(square(deviation), axis=axis, keepdims=keepdims) / max(difference(n, ddof), 0)
 
 
 def _std(x: Any, axis: Any, keepdims: bool, ddof: float) -> Any:

@@ -368,7 +368,7 @@ def _quotient(x: Any, n: int, turns: bool) -> Any:
     inner = np.clip(u, -float(n), float(n))
     powers = range((n + 1) // 2, (n + 1) // 2 + 20 + 2 * n)
     near = sum((-1) ** k / ((2 * k + 1) * math.factorial(2 * k - n)) * inner ** (2 * k - n) for k in powers)
-    return np.where(np.isinf(x), 0.0, np.where(np.abs(u) <= n, near, far))[()]
+    return np.where(np.isinf(x), 1 / np.abs(u), np.where(np.abs(u) <= n, near, far))[()]
 
 
 def _quotient_written(value: str, slope: str, n: int, turns: bool) -> str:

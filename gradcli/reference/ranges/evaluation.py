@@ -47,6 +47,7 @@ from gradcli.reference.ranges.functions import (
     range_of,
     rational,
     rational_power,
+    x_log_x,
 )
 
 
@@ -138,7 +139,7 @@ class Evaluation:
             x, more = self.table[base]
             events = events | more if more else events
             if x is None:
-                return Value(None, events)
+                return self._with_logarithm(cell) or Value(None, events)
             if root and x[0] < 0:
                 events |= {Event(DOMAIN, cell)}
                 if x[1] < 0:
@@ -154,7 +155,28 @@ class Evaluation:
             total = self._of_ratios(cell, total)
         if is_finite(total) or not events:
             return Value(total, events)
-        return self._limit(cell, events, total) if own else Value(total, events)
+        if own:
+            return self._limit(cell, events, total)
+        return self._with_logarithm(cell) or Value(total, events)
+
+    def _with_logarithm(self, cell: Product) -> Value | None:
+        """The range of a product such as x*log(x), whose limit at 0 is 0; None for others."""
+        for logarithm in cell.factors:
+            inner = logarithm.base
+            if not isinstance(inner, Call) or inner.name != "log" or logarithm.exponent != 1:
+                continue
+            scale, base = self.cells.monic(inner.args[0])
+            power = UNIT
+            if isinstance(base, Product) and len(base.factors) == 1 and not base.factors[0].divides:
+                base, power = base.factors[0][:2]
+            weight = next((f for f in cell.factors if f.base is base and f.exponent > 0), None)
+            found = None if weight is None or abs(scale) != 1 else x_log_x(self.table[base].interval, weight.exponent)
+            rest, more = self.value(self.cells.of_factors([f for f in cell.factors if f is not logarithm and f is not weight]))
+            if found is not None and rest is not None:
+                events = frozenset(e for e in self.table[inner].events if e.cell is not inner)
+                hole = Event(POLE, inner, removable=True)
+                return Value(multiply(multiply(rational(power), found), rest), events | self.table[base].events | more | {hole})
+        return None
 
     def _of_ratios(self, cell: Product, natural: Interval) -> Interval:
         """The natural range, or less: with w = u**p >= 0, u**k*(q*w + rest)**(-k/p) is a power of w/(q*w + rest), which rises with w."""

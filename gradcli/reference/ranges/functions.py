@@ -143,6 +143,19 @@ def _positive_power(x: arb, p: arb) -> arb:
     return ONE if x == 1 or p == 0 else x**p
 
 
+def x_log_x(x: Interval | None, p: fmpq) -> Interval | None:
+    """x**p*log(abs(x)) for p > 0, 0 at 0; None for what is not finite, or has roots of numbers below 0."""
+    if x is None or not is_finite(x) or (x[0] < 0 and p.q != 1):
+        return None
+    top = max(abs(x[0]), abs(x[1]))
+    if top == 0:
+        return ZERO, ZERO
+    turn = (-1 / arb(p)).exp()  # where it is least: -1/(p*e)
+    last = _positive_power(top, arb(p)) * top.log()
+    found = (low(last) if top < turn else low(-1 / (arb(p) * arb(1).exp())), max(ZERO, high(last)))
+    return found if x[0] >= 0 or int(p.p) % 2 == 0 else (min(found[0], -found[1]), max(found[1], -found[0]))
+
+
 class Disjoint(AssertionError):
     """Two enclosures of the same numbers have none in common: one of them is wrong."""
 
