@@ -80,6 +80,9 @@ class StaticArray:
     def __hash__(self) -> int:
         return hash(self.key)
 
+    def __repr__(self) -> str:
+        return repr(self.array.tolist()) if self.array.size <= LARGEST_ARRAY else f"an array of shape {self.array.shape}"
+
     def __str__(self) -> str:
         if not (0 < self.array.size <= LARGEST_ARRAY and self.array.ndim):
             raise Unprintable
