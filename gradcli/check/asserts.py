@@ -72,7 +72,7 @@ def _shape_of(lowered: Lowered, sides: Sides, left: tuple[int, ...], right: tupl
 
 
 def _told(lowered: Lowered, sides: Sides, **found: Any) -> Asserted:
-    """What becomes of a relation; with its text, if there are several."""
+    """Return the outcome of a relation; with its text, if there are several."""
     span, several = sides.relation.span, len(lowered.relations) > 1
     text = lowered.statement.source.text[span.start : span.end] if several else ""
     return Asserted(within=float(lowered.within or 0.0), relation=sides.relation.symbol, text=text, **found)

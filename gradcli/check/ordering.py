@@ -140,7 +140,7 @@ def _by_digits(scope: Scope, sides: Sides, shape: tuple[int, ...], signs: np.nda
 
 
 def _end(m: Any, order: Sequence[Expr], values: Mapping[Expr, np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
-    """Which entries are made of algebraic numbers of usual sizes only: if two of these seem to be equal, they are.
+    """Return the entries that are made of algebraic numbers of usual sizes only: if two of these seem to be equal, they are.
 
     Other functions are taken at 0 and 1, where theirs are such numbers too if they seem to be.
     """

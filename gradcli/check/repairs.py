@@ -106,17 +106,16 @@ class _Ways:
             x, y = stack.pop()
             alike = x.op is not None and x.op is y.op and dict(x.static) == dict(y.static) and len(x.operands) == len(y.operands)
             inner = [(a, b) for a, b in zip(x.operands, y.operands, strict=True) if a is not b] if alike else []
-            if inner and all(self._comparable(a, b) for a, b in inner):
-                stack += inner  # type: ignore[arg-type]
+            present = [(a, b) for a, b in inner if a is not None and b is not None]
+            if inner and len(present) == len(inner) and all(self._comparable(a, b) for a, b in present):
+                stack += present
             elif found.setdefault(x, y) is not y:
                 return [(before, after)]  # one part is written in two ways
         return sorted(found.items(), key=lambda pair: pair[0].index)
 
-    def _comparable(self, a: Expr | None, b: Expr | None) -> bool:
+    def _comparable(self, a: Expr, b: Expr) -> bool:
         """Return whether two operands may be compared in the place of what they are operands of."""
-        if a is None or b is None or a.op is None:
-            return False
-        return a.kind == "float" and a.shape == b.shape and self.equality.at(a, b, {}) is not False
+        return a.op is not None and a.kind == "float" and a.shape == b.shape and self.equality.at(a, b, {}) is not False
 
     # -- what has a value --------------------------------------------------------------------------------------
 

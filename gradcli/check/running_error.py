@@ -226,7 +226,7 @@ class Arithmetic:
         return 4 * sum(np.shape(x)[-2:]) * self.total * np.max(np.abs(x), initial=0.0)
 
     def by_facts(self, op: Op, out: Any, values: Sequence[Any], errors: Sequence[Any], static: Mapping[str, Any]) -> Any:
-        """What errors of operands make of a result, as the record says; None, or NaN in some entries, where it says nothing.
+        """Return the error that operands' errors make in a result, as the record says; None, or NaN in some entries, where it says nothing.
 
         values, errors  of the operands; errors are 0.0 of those that are exact, which are not all
         """
@@ -264,7 +264,7 @@ class Arithmetic:
     # -- An operation's own rounding
 
     def rounding(self, op: Op, out: Any, values: list[Any], static: Mapping[str, Any]) -> Any:
-        """How far an operation's own rounding may take its result; None where nothing is rounded."""
+        """Return the error of an operation's own rounding; None where nothing is rounded."""
         if not (op.accuracy.ulps or op.accuracy.rounds) or not is_float(out) or self._is_exact(op, out, values):
             return None
         found = self.own(op, out, values, static, partial(_additions, op, out, values, static))
@@ -341,7 +341,7 @@ def outwards(x: Any, error: Any) -> Any:
 
 
 def _at_ends(m: Names, out: Any, values: Sequence[Any], errors: Sequence[Any], points: Sequence[Any]) -> Any:
-    """How far a function that rises or falls between some points gets from its result, within intervals."""
+    """Return the largest change, within intervals, of a function that rises or falls between some points."""
     choices = []
     for x, e, turns in zip(values, errors, points, strict=True):
         if x is None or (type(e) is float and e == 0):
@@ -357,7 +357,7 @@ def _at_ends(m: Names, out: Any, values: Sequence[Any], errors: Sequence[Any], p
 
 
 def _distance(x: Any, y: Any) -> Any:
-    """How far values are apart; infinite where one of them is NaN, and 0 where both are the same."""
+    """Return the distance of values; infinite where one of them is NaN, and 0 where both are the same."""
     off = np.abs(np.subtract(x, y, dtype=float))
     if np.isnan(off).any():
         off = np.where(np.equal(x, y) | np.isnan(y), 0.0, np.where(np.isnan(off), np.inf, off))
@@ -462,7 +462,7 @@ def _moved(values: Sequence[Any], errors: Sequence[Any]) -> Any:
 
 
 def _by_partials(op: Op, out: Any, values: Sequence[Any], errors: Sequence[Any], static: Mapping[str, Any]) -> Any:
-    """By the steepest of the partials at the ends of the intervals."""
+    """Return the error by the steepest of the partials at the ends of the intervals."""
     if op.partials is None:
         return np.full(np.shape(out), np.inf)
     choices = [[x] if not np.any(e) else [x - e, x, x + e] for x, e in zip(values, errors, strict=True)]

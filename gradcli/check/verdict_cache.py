@@ -78,7 +78,7 @@ def key_of(
 
 
 def line(node: Expr, places: Mapping[Any, int], values: Mapping[Expr, Any]) -> Hashable:
-    """What a node is: an operation of which nodes, by their places, or a value."""
+    """Return a node as an operation of nodes, by their places, or as a value."""
     if node.op is not None:
         static = tuple((name, _plain(value, places)) for name, value in sorted(node.static.items()))
         return node.op.name, tuple(-1 if o is None else places.get(o, -1) for o in node.operands), static
@@ -86,7 +86,7 @@ def line(node: Expr, places: Mapping[Any, int], values: Mapping[Expr, Any]) -> H
 
 
 def content(value: Any) -> Hashable:
-    """What a value is: its kind, shape, and bits."""
+    """Return the kind, shape and bits of a value."""
     array = np.asarray(value)
     bits = repr(value).encode() if array.dtype == object else array.tobytes()
     return type(value).__name__, array.dtype.str, array.shape, bits if len(bits) <= _SHORT else hashlib.sha256(bits).digest()

@@ -1,4 +1,4 @@
-"""Where linear operations move entries, and what adds them up, read from labels: numbers that no sum or difference of two could be."""
+"""Places to which linear operations move or add entries, read from labels: numbers that no sum or difference of two could be."""
 
 from __future__ import annotations
 

@@ -420,7 +420,7 @@ def _between(roots: Sequence[Expr], ends: Mapping[Expr, Any]) -> list[Expr]:
 
 
 class Along(Arrays):
-    """What records describe operations on axes with (`gradcli.ops.axes`), on arrays of sets."""
+    """The reading of declared axes (`gradcli.ops.axes`) on arrays of sets."""
 
     def __init__(self, sets: Sets) -> None:
         super().__init__()

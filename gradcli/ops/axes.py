@@ -1,4 +1,4 @@
-"""How operations move the axes of arrays, put entries together along them, and choose entries: said once for each, and read in many ways.
+"""Declarations how operations move axes, put entries together along them, and choose entries: one for each, read in many ways.
 
 A record declares ``axes(m, *views, **static)``, which makes the view of the result of those of the operands by the methods of ``m``:
 
@@ -36,7 +36,7 @@ class NoLoop(Exception):
 
 
 class Fold(Fixed):
-    """What puts the entries along axes together, two at a time.
+    """An operation that puts the entries along axes together, two at a time.
 
     name    the operation of two entries
     ufunc   NumPy's, which reduces

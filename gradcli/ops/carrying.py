@@ -57,7 +57,7 @@ def root(m: Any, out: Any, x: Any, error: Any) -> Any:
 
 
 def logarithm(m: Any, out: Any, x: Any, error: Any) -> Any:
-    """Of what is nowhere steeper than the logarithm."""
+    """Return the error of a function that is nowhere steeper than the logarithm."""
     return m.where(m.less(error, x), error / (x - error), math.inf)
 
 

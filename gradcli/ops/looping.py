@@ -1,4 +1,4 @@
-"""What records say of operations on arrays for loops and chunks, and how these are written for libraries of arrays."""
+"""Fields of records for loops and chunks, and the text of operations on arrays for libraries of these."""
 
 from __future__ import annotations
 

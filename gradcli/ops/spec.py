@@ -173,7 +173,7 @@ class Op:
 
     @property
     def body(self) -> Function | None:
-        """What its result is made of, where its record says so: a definition, or what stands for one."""
+        """Return the definition of its result by other operations, or what stands for one; None where the record has none."""
         return None if self.outputs > 1 else self.definition or self.loops.parts or self.rewriting.means
 
     @cached_property

@@ -38,7 +38,7 @@ class Frame:
     """Places for the axes of arrays, as they lie in memory."""
 
     def __init__(self, outer: Axis, accesses: Iterable[tuple[Sequence[Part], Shape]], others: Iterable[Axis]) -> None:
-        """Of arrays in memory, whose shapes' places run along axes, and of others that may not be among these."""
+        """Take arrays in memory, whose shapes' places run along axes, and others that may not be among these."""
         self.outer = outer
         order = _as_in_memory(accesses)
         self.axes = tuple(dict.fromkeys((*order, outer, *others)))

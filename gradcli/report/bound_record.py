@@ -25,7 +25,7 @@ class Bound(NamedTuple):
 
 
 class BoundNote(NamedTuple):
-    """What is to be said of a place: "pole", "domain", "kink", "jump"; of no place: "limit"."""
+    """A remark about a place: "pole", "domain", "kink", "jump"; of no place: "limit"."""
 
     kind: str
     where: dict[str, Ends]

@@ -67,7 +67,7 @@ class FormulaRecords(RecordLines):
         super().__init__(programs, names)
         self.asked = asked
 
-    def of_given(  # type: ignore[override]
+    def of_given(  # type: ignore[override]  # formulas have records of a kind of their own
         self, given: InputRecord, policy: Policy, where: str, folder: Path
     ) -> DerivativeRecord:
         if given.seed is not None:

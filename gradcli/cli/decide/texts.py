@@ -74,7 +74,7 @@ class Answers(Generic[Kind]):
             yield from self.of_records(text) if text.program is None else self.of_program(text, text.program)
         except Exception as error:
             self.names.unread = True
-            yield self.kind.of_error(contained(error))  # type: ignore[misc]
+            yield self.kind.of_error(contained(error))  # type: ignore[misc]  # a class variable cannot be declared of type[Kind]
         if text.program is not None:
             self.names.add(text.program.scope)
 

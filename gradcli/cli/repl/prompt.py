@@ -418,4 +418,4 @@ def _warm(check: bool) -> None:
     functions_by_name()
     library_names()
     if check:
-        import gradcli.check.crosscheck  # noqa: F401
+        import gradcli.check.crosscheck  # noqa: F401  # for what importing it loads

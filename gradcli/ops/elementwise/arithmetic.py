@@ -258,7 +258,7 @@ def round_decimals(x: Any, *, decimals: int = 0) -> Any:
 
 @function()
 def frac(x: Any) -> Any:
-    """What x has beyond its integer towards 0; the derivative is 1."""
+    """The part of x beyond its integer, towards 0; the derivative is 1."""
     return x - trunc(x)
 
 

@@ -44,7 +44,7 @@ def _along(x: Any, axis: Any) -> float:
 
 
 def running_rounds(m: Any, out: Any, x: Any, axis: Any) -> Any:
-    """Of a running logarithm of a sum of exponentials: each step's own rounding, and that of those before it."""
+    """Return the rounding of a running logarithm of a sum of exponentials: each step's own rounding, and that of those before it."""
     return m.cumsum(16 * (m.where(m.isfinite(out), m.abs(out), 0.0) + 2), axis=axis) if m.ndim(out) else 0.0
 
 
@@ -113,7 +113,10 @@ def sorted_places(m: Any, out: Any, x: Any, e: Any, axis: int | None, descending
 
 
 def extreme_place(sign: float) -> Function:
-    """Of the first largest entry, or smallest (with a sign of -1): certain where it stays so though all others come nearer."""
+    """Return a rule for the place of the first largest entry, or smallest (with a sign of -1).
+
+    It is certain where the entry stays first though all others come nearer.
+    """
 
     def rule(m: Any, out: Any, x: Any, e: Any, axis: Any, keepdims: bool) -> Any:
         off = sign * _outwards(x, e)

@@ -325,7 +325,7 @@ def plain(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
 
 
 def _viewed(op: Op, array: np.ndarray, static: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]]:
-    """What an operation that views its operand gives, and its parameters: an entry, too, is a view, and so is all of an array."""
+    """Return the view that an operation makes of its operand, and its parameters: an entry, too, is a view, and so is all of an array."""
     if op is broadcast_to and array.shape == static["shape"]:
         return array.view(), static
     if op is getitem and type(static["index"][-1]) is int and ... not in static["index"]:
@@ -375,7 +375,7 @@ def _several(
 def _promoted_alike(
     op: Op, operands: Sequence[Any], arrays: list[Any], common: np.dtype[Any] | None
 ) -> tuple[Sequence[Any], np.dtype[Any] | None]:
-    """What an operation computes with, and the dtype of a result that is a float.
+    """Return the arrays that an operation computes with, and the dtype of a result that is a float.
 
     arrays  the operands as arrays and numbers, which become those of one dtype
     common  the dtype that they all have, if they do
@@ -456,7 +456,7 @@ def region(x: Tensor, size: Shape, stride: Shape, offset: int) -> Tensor:
 
 
 def _region_of_each(x: Tensor, lead: int, shown: Callable[[np.ndarray], np.ndarray]) -> Tensor:
-    """Of examples along so many axes in front, the view of each, as if it were alone in memory.
+    """Return the view of each example along so many axes in front, as if it were alone in memory.
 
     shown  the view of an array
     """

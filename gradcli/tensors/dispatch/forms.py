@@ -63,7 +63,7 @@ def _one_by_one(steps: list[Step], constants: list[Any], label: str, dtype: np.d
 
 
 class Steps:
-    """What one call applies to its tensors: a recorder, which is told of every operation.
+    """Steps that one call applies to its tensors: a recorder, which is told of every operation.
 
     Functions branch on shapes, dtypes and parameters, never on entries, so that calls with other tensors apply the same.
     """
