@@ -435,7 +435,9 @@ def _complete_qr(x: Any) -> tuple[Any, Any]:
     return concatenate(q, complement(x), axis=-1), concatenate(r, zeros((*x.shape[:-2], rows - columns, columns), x), axis=-2)
 
 
-def _numpy_qr(x: Any, mode: str) -> Any:
+@function(results=("Q", "R"), public=False)
+def numpy_qr(x: Any, *, mode: str = "reduced") -> Any:
+    """NumPy's qr: Q and R; with mode='r', R alone."""
     if mode in ("reduced", "economic"):
         return parts_of(qr, x)
     if mode in ("complete", "full"):
@@ -445,16 +447,10 @@ def _numpy_qr(x: Any, mode: str) -> Any:
     raise ArgumentError(f"qr: mode must be 'reduced', 'complete' or 'r', not {mode!r}")
 
 
-numpy_qr = composite(
-    "numpy_qr", "x", _numpy_qr, static={"mode": "reduced"}, results=("Q", "R"), public=False,
-    doc="NumPy's qr: Q and R; with mode='r', R alone.",
-)  # fmt: skip
-
-
 @function(results=("Q", "R"), public=False, backward="LinalgQr")
 def torch_qr(x: Any, *, mode: str = "reduced") -> tuple[Any, Any]:
     """torch.linalg.qr: Q and R; with mode='r', nothing and R."""
-    return (nothing(x), parts_of(qr, x)[1]) if mode == "r" else _numpy_qr(x, mode)
+    return (nothing(x), parts_of(qr, x)[1]) if mode == "r" else numpy_qr(x, mode=mode)
 
 
 @function(results=("Q", "R"), public=False, backward="LinalgQr")
