@@ -50,3 +50,11 @@ def test_entries_are_the_same_in_any_block(function: Any) -> None:
     parts = np.concatenate([computed(function, part) for part in np.split(x, [1, 2, 5, 100, 1000])])
     np.testing.assert_array_equal(parts, whole)
     assert (np.isnan(whole) == ~np.isfinite(x)).all()
+
+
+@pytest.mark.parametrize(("function", "wanted"), [(sine, np.sin), (cosine, np.cos)])
+def test_results_may_overwrite_the_arguments(function: Any, wanted: Any) -> None:
+    for x in RANGES.values():
+        block = x.copy()
+        function(block, block)
+        np.testing.assert_allclose(block, wanted(x), rtol=1e-14, atol=1e-323)

@@ -36,6 +36,7 @@ def _has_vectors() -> bool:
 
 
 def sine(x: Any, out: Any) -> None:
+    x = _apart(x, out)
     np.multiply(x, 0.5, out)
     np.tan(out, out)
     size = np.square(out)
@@ -46,6 +47,7 @@ def sine(x: Any, out: Any) -> None:
 
 
 def cosine(x: Any, out: Any) -> None:
+    x = _apart(x, out)
     half = np.multiply(x, 0.5)
     np.subtract(_QUARTER, half, out)
     rest = np.add(out, half)
@@ -60,6 +62,11 @@ def cosine(x: Any, out: Any) -> None:
     np.add(out, rest, out)
     np.add(out, out, out)
     _as_numpy(np.cos, x, out, (np.abs(x, size) < _FAR) & (np.abs(out, half) > _SMALL))
+
+
+def _apart(x: Any, out: Any) -> Any:
+    """Return the arguments, copied where the results will overwrite them: they are needed again at the end."""
+    return x.copy() if np.may_share_memory(x, out) else x
 
 
 def _as_numpy(function: Any, x: Any, out: Any, near: Any) -> None:
