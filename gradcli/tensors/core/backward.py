@@ -16,6 +16,7 @@ from gradcli.ops.structure import output
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.casts import cast
 from gradcli.tensors.core.dtypes import holds_halves, narrowed, widened
+from gradcli.tensors.core.function_nodes import FUNCTION, cast_array, zeros_of
 from gradcli.tensors.core.hook_calls import accumulated, add_to_grad, as_tensor, passed_on, prepared, seen
 from gradcli.tensors.core.levels import (
     Batched,
@@ -49,12 +50,14 @@ def run(
     accumulate  gradients are not asked for, but added to the leaves
     """
     order = reachable(roots)
+    transformed = state.interpreter is not None
+    tensors = create_graph or (transformed and any(isinstance(seed, Batched) for seed in seeds))
+    if (tensors or state.anomaly) and any([node.opened() for node in order if node.op is FUNCTION]):
+        order = reachable(roots)
     needed = set(order) if targets is None else depending(order, targets)
     if any(node.op is None and node.watch is not None for node in order):
         order = _leaves_when_due(order, needed)
     found: dict[Node, Any] = {}
-    transformed = state.interpreter is not None
-    tensors = create_graph or (transformed and any(isinstance(seed, Batched) for seed in seeds))
     if tensors:
         seeds = [seed if isinstance(seed, Tensor) else Tensor(seed) for seed in seeds]
     elif transformed:
@@ -111,7 +114,7 @@ def run(
             parts = contributions(node, wanted, widened(cotangent), [widened(value) for value in values], guarded)
             parts = narrowed(parts, node.operands) if parts else parts
         if not parts or op.kind == "flat":  # nothing that depends on the operands: zeros, if nothing else arrives
-            parts = [None if o is None or o not in needed or o in adjoints else _zeros(o) for o in node.operands]
+            parts = zeros_of([o if want else None for o, want in zip(node.operands, wanted, strict=True)], adjoints)
         elif check is not None and op is not output:
             check(node, parts)
         return parts if watch is None or not watch.after else passed_on(watch.after, node, parts, cotangent, tensors)
@@ -126,7 +129,7 @@ def run(
     state.recording, state.run = create_graph, (needed, defaultdict(dict))
     try:
         with np.errstate(all="ignore"):
-            sweep(order, adjoints, watched(pull) if state.anomaly else pull, _cast_tensor if tensors else _cast)
+            sweep(order, adjoints, watched(pull) if state.anomaly else pull, _cast_tensor if tensors else cast_array)
     finally:
         state.recording, state.run = recording, outer
         dtypes.set_constants(constants)
@@ -149,17 +152,9 @@ def _leaves_when_due(order: Sequence[Node], needed: set[Node]) -> list[Node]:
     return found
 
 
-def _zeros(operand: Node) -> np.ndarray:
-    return np.zeros(operand.shape, operand.dtype)
-
-
-def _cast(part: Any, operand: Node) -> Any:
-    return part if part.dtype == operand.dtype else part.astype(operand.dtype)
-
-
 def _cast_tensor(part: Any, operand: Node) -> Any:
     if not isinstance(part, Tensor):
-        return Tensor(_cast(np.asarray(part), operand))
+        return Tensor(cast_array(np.asarray(part), operand))
     return part if part.array.dtype == operand.dtype else cast(part, operand.dtype)
 
 
@@ -174,6 +169,7 @@ def called(node: Node, *gradients: Any) -> Any:
     if isinstance(node, AccumulateGrad):
         accumulated(node, gradients[0], create_graph=False)
         return ()
+    node.opened()
     if node.saved is FREED:
         raise RuntimeError(SECOND_TIME)
     cotangent: Any = gradients[0]

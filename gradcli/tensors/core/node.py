@@ -136,7 +136,13 @@ class Node:
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """The nodes that gradients go to from here; None for tensors that need none."""
-        return tuple([(None, 0) if operand is None else (operand.whole, operand.place) for operand in self.operands])
+        return tuple([(None, 0) if operand is None else (operand.whole, operand.place) for operand in self.opened().operands])
+
+    def opened(self) -> Node:
+        """Make a node for each step behind it, if it is a function's (function_nodes.py)."""
+        if "program" in self.static:
+            self.static["program"].open(self)
+        return self
 
     def __repr__(self) -> str:
         return f"<{self.label} object at {hex(id(self))}>"
