@@ -55,7 +55,7 @@ def run(
     if (tensors or state.anomaly) and any([node.opened() for node in order if node.op is FUNCTION]):
         order = reachable(roots)
     needed = set(order) if targets is None else depending(order, targets)
-    if any(node.op is None and node.watch is not None for node in order):
+    if any([node.op is None for node in order if node.watch is not None]):
         order = _leaves_when_due(order, needed)
     found: dict[Node, Any] = {}
     if tensors:
@@ -81,6 +81,7 @@ def run(
 
     adjoints: dict[Node, Any] = {}
     is_needed = needed.__contains__
+    check = check_backward if state.anomaly else None
 
     def pull(node: Node, cotangent: Any) -> Sequence[Any]:
         op, watch = node.op, node.watch
@@ -89,14 +90,12 @@ def run(
             if op is None:
                 return ()
         wanted = tuple(map(is_needed, node.operands))
-        if True not in wanted:
-            if accumulate and watch is not None and watch.before:
-                prepared(watch.before, cotangent, tensors)
-            return ()
-        if watch is not None and watch.before:
+        if watch is not None and watch.before and (accumulate or True in wanted):
             cotangent = prepared(watch.before, cotangent, tensors)
-        saved: Sequence[Any] = node.saved
-        if saved is FREED:
+        if True not in wanted:
+            return ()
+        values: Sequence[Any] = node.saved
+        if values is FREED:
             raise RuntimeError(f"{SECOND_TIME} The first one of these values is that of {node.label}.")
         if node.versions is not None:
             for counter, version, place in node.versions:
@@ -104,15 +103,16 @@ def run(
                     raise RuntimeError(_modified(node, place, counter[0], version))
             if not retain:
                 node.saved = FREED
-        values = saved_tensors(node, saved) if tensors and op is not output else saved  # one of several results keeps nothing
         if tensors:
             kind = node.dtype[0] if isinstance(node.dtype, tuple) else node.dtype
             dtypes.set_constants(None if op.always else kind)  # a user's rule has its own
+            if op is not output:  # one of several results keeps nothing
+                values = saved_tensors(node, values)
         if tensors or op is output or op.always or not holds_halves(node.dtype):
             parts = contributions(node, wanted, cotangent, values, guarded)
         else:
-            parts = contributions(node, wanted, widened(cotangent), [widened(value) for value in values], guarded)
-            parts = narrowed(parts, node.operands) if parts else parts
+            wide = contributions(node, wanted, widened(cotangent), [widened(value) for value in values], guarded)
+            parts = narrowed(wide, node.operands) if wide else wide
         if not parts or op.kind == "flat":  # nothing that depends on the operands: zeros, if nothing else arrives
             parts = zeros_of([o if want else None for o, want in zip(node.operands, wanted, strict=True)], adjoints)
         elif check is not None and op is not output:
@@ -122,14 +122,11 @@ def run(
     for node, seed in zip(roots, seeds, strict=True):
         if node in needed:
             adjoints[node] = seed if node not in adjoints else adjoints[node] + seed
-    check: Any = None
-    if state.anomaly:
-        check = check_backward
     recording, outer, constants = state.recording, state.run, dtypes.set_constants(None)
     state.recording, state.run = create_graph, (needed, defaultdict(dict))
     try:
         with np.errstate(all="ignore"):
-            sweep(order, adjoints, watched(pull) if state.anomaly else pull, _cast_tensor if tensors else cast_array)
+            sweep(order, adjoints, pull if check is None else watched(pull), _cast_tensor if tensors else cast_array)
     finally:
         state.recording, state.run = recording, outer
         dtypes.set_constants(constants)
