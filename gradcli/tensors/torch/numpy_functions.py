@@ -265,18 +265,6 @@ def _geometric(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtyp
     return _in_dtype(signs * np.exp(_spaced(first, last, num, endpoint, axis=axis)), dtype)
 
 
-def _of_triangle(name: str) -> Callable[..., Any]:
-    """A function of symmetric matrices, which reads one triangle of them."""
-
-    def run(a: Any, UPLO: str = "L") -> Any:
-        if UPLO.upper() not in ("L", "U"):
-            raise ValueError("UPLO argument must be 'L' or 'U'")
-        lower = tensor_of(a) if UPLO.upper() == "L" else np.swapaxes(a, -1, -2)
-        return by_name(name, np.tril(lower) + np.swapaxes(np.tril(lower, -1), -1, -2))
-
-    return run
-
-
 def inner_products(x1: Any, x2: Any, /, *, axis: int = -1, **keywords: Any) -> Any:
     """``np.vecdot``: the axis is counted in each array by itself, and the others broadcast."""
     first, second = (np.moveaxis(tensor_of(x), axis, -1) for x in (x1, x2))
@@ -320,7 +308,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "real_if_close": lambda a, tol=100: a, "imag": np.zeros_like,
     "angle": lambda z, deg=False: np.degrees(by_name("angle", z)) if deg else by_name("angle", z),
     "linspace": _spaced, "logspace": _log_spaced, "geomspace": _geometric,
-    "linalg.eigh": _of_triangle("eigh"), "linalg.eigvalsh": _of_triangle("eigvalsh"),
     "linalg.vecdot": inner_products,
     **{name: _parts(name) for name in ("split", "array_split", "hsplit", "vsplit", "dsplit")},
 }  # fmt: skip
