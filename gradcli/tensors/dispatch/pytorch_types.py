@@ -8,43 +8,12 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from gradcli.errors import AxisError
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.casts import cast
 from gradcli.tensors.core.tensor import Tensor
 
-_BOTH = ("x", "y")
-_LAST = ("y",)
-
-# Functions that take two of Python's numbers, too.
-_OF_NUMBERS = frozenset({"add", "sub", "mul", "div", "subtract", "multiply", "divide", "true_divide", "floor_divide"})
-
-# Operands in whose place PyTorch takes Python's numbers, too, by the function's name there; elsewhere only tensors.
-_NUMBERS: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(_OF_NUMBERS, _BOTH),
-    **dict.fromkeys(("pow", "remainder"), _BOTH),
-    **dict.fromkeys(("float_power", "xlogy", "xlog1py", "bitwise_and", "bitwise_or", "bitwise_xor", "result_type", "where"), _BOTH),
-    **dict.fromkeys(("eq", "ne", "lt", "le", "gt", "ge", "greater", "greater_equal", "less", "less_equal", "not_equal"), _LAST),
-    **dict.fromkeys(("fmod", "copysign", "rsub", "bitwise_left_shift", "bitwise_right_shift"), _LAST),
-    **dict.fromkeys(("clamp", "clip"), ("low", "high")),
-    "clamp_min": ("min",), "clamp_max": ("max",),
-    "lerp": ("weight",),
-    **dict.fromkeys(("masked_fill", "index_fill", "fill"), ("value",)),
-    "scatter": ("source",),
-    "normal": ("mean", "std"),
-    "quantile": ("q",), "nanquantile": ("q",),
-    **dict.fromkeys(("addcmul", "addcdiv"), ("value",)),
-    **dict.fromkeys(("trapezoid", "trapz", "cumulative_trapezoid"), ("dx",)),
-    "gaussian_nll_loss": ("target", "var"), "multilabel_soft_margin_loss": ("target",), "gradient": ("f", "spacing"), "zeta": ("x", "q"),
-}  # fmt: skip
-
-# Functions that PyTorch does not have, whose operands may be numbers as in other libraries.
-_ELSEWHERE = frozenset({
-    "append", "average", "bernoulli_nll", "beta", "betainc", "betaincc", "betaln", "binom", "boxcox", "boxcox1p", "comb", "convolve",
-    "correlate", "divmod", "huber", "hurwitz_zeta", "insert", "interp", "inv_boxcox", "inv_boxcox1p", "mod", "nanpercentile", "nanstd",
-    "nanvar",
-    "percentile", "perm", "poch", "polyadd", "polymul", "polysub", "polyval", "power", "powm1", "pseudo_huber", "rel_entr",
-})  # fmt: skip
+# Functions that take two of Python's numbers.
+OF_NUMBERS = frozenset({"add", "sub", "mul", "div", "subtract", "multiply", "divide", "true_divide", "floor_divide"})
 
 # Functions of floats only, and those that take whole numbers, too, but no booleans.
 _FLOATS_ONLY = frozenset({
@@ -152,17 +121,6 @@ def check_taken(name: str, arguments: Sequence[Any]) -> None:
             raise RuntimeError(f"{name} takes no tensors of {array.ndim} axes")
 
 
-def takes_number(name: str, operand: str) -> bool:
-    """Tell whether a number may stand in the place of an operand of a function of PyTorch's."""
-    function = name.rpartition(".")[2]
-    return operand in _NUMBERS.get(function, ()) or function in _ELSEWHERE
-
-
-def is_of_numbers(name: str) -> bool:
-    """Tell whether a function of PyTorch's takes numbers alone, without any tensor."""
-    return name in _OF_NUMBERS or not takes_number(name, "y")
-
-
 def no_tensor(name: str, operand: str, argument: object) -> TypeError:
     """The error for something else in the place of a tensor."""
     shown, function = _SPELLED.get(operand, operand), name.rpartition(".")[2]
@@ -220,40 +178,6 @@ def _no_share(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exceptio
     return RuntimeError("quantile: q must be between 0 and 1") if outside else None
 
 
-def _no_places(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
-    kind = getattr(_given(arguments, keywords, 1, "index"), "dtype", None)
-    return None if kind is None or kind.name == "int64" else RuntimeError(f"take: places are int64, not {kind.name}")
-
-
-def _of_a_number(place: int) -> Check:
-    """Refuse axes of a tensor without any, but for 0, along which it has one entry."""
-
-    def check(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
-        axis = _given(arguments, keywords, place, "dim", "axis")
-        if not arguments or getattr(arguments[0], "ndim", None) != 0 or type(axis) is not int or axis in (0, -1):
-            return None
-        return AxisError(axis, 0)
-
-    return check
-
-
-def _other_source(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
-    parts = _given(arguments, keywords, 0, "input"), _given(arguments, keywords, 3, "src")
-    kinds = [getattr(part, "dtype", None) for part in parts]
-    if None in kinds or kinds[0] is kinds[1]:
-        return None
-    return RuntimeError(f"the source of a scatter must have the dtype of the tensor, {kinds[0]}, not {kinds[1]}")
-
-
-def _between_whole_numbers(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
-    """Refuse what PyTorch would round; bytes are pictures, of which the nearest ones are chosen."""
-    x, mode = _given(arguments, keywords, 0, "input"), _given(arguments, keywords, 3, "mode") or "nearest"
-    kind = getattr(x, "dtype", None)
-    if kind is None or kind.is_floating_point or (kind.name == "uint8" and mode.startswith("nearest")):
-        return None
-    return NotImplementedError(f"interpolate has no mode {mode!r} for {kind.name}; x.float() has one")
-
-
 def _labels(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
     """Refuse labels that are not whole numbers; of the input's shape, they are shares of the classes."""
     x, target = _given(arguments, keywords, 0, "input"), _given(arguments, keywords, 1, "target")
@@ -282,20 +206,9 @@ def _negative_variance(arguments: Sequence[Any], keywords: Mapping[str, Any]) ->
     return ValueError("var has negative entries") if negative else None
 
 
-def _crossed_bounds(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
-    low, high = _given(arguments, keywords, 1, "lower"), _given(arguments, keywords, 2, "upper")
-    crossed = isinstance(low, (int, float)) and isinstance(high, (int, float)) and low > high
-    return RuntimeError(f"rrelu: lower, {low}, is above upper, {high}") if crossed else None
-
-
 _CHECKS: Mapping[str, Check] = {
-    **dict.fromkeys(("clamp", "clip"), _no_bounds), "roll": _unpaired, "take": _no_places, "interpolate": _between_whole_numbers,
-    **dict.fromkeys(("scatter", "scatter_add", "scatter_reduce"), _other_source),
-    **dict.fromkeys(("sort", "argsort", "argmax", "argmin", "mode", "median", "nanmedian", "flatten"), _of_a_number(1)),
-    **dict.fromkeys(("topk", "kthvalue", "linalg.vector_norm"), _of_a_number(2)),
-    **dict.fromkeys(("cross_entropy", "nll_loss"), _labels), "binary_cross_entropy": _no_chances,
-    **dict.fromkeys(("quantile", "nanquantile"), _no_share),
-    "gaussian_nll_loss": _negative_variance, "rrelu": _crossed_bounds,
+    **dict.fromkeys(("clamp", "clip"), _no_bounds), "roll": _unpaired, **dict.fromkeys(("cross_entropy", "nll_loss"), _labels),
+    "binary_cross_entropy": _no_chances, **dict.fromkeys(("quantile", "nanquantile"), _no_share), "gaussian_nll_loss": _negative_variance,
 }  # fmt: skip
 
 
