@@ -13,7 +13,7 @@ from gradcli.errors import GradcliError
 from gradcli.ops.arrays.shapes import broadcast_to, getitem
 from gradcli.ops.arrays.striding import as_strided, last_place
 from gradcli.ops.calling.inputs import unmasked
-from gradcli.ops.recording import kept_places, naming
+from gradcli.ops.recording import naming
 from gradcli.ops.spec import Composite, Op
 from gradcli.ops.writing import Shape
 from gradcli.tensors.core import dtypes, views
@@ -22,7 +22,7 @@ from gradcli.tensors.core.levels import Batched, levels_of, rewrapped, same_regi
 from gradcli.tensors.core.modes import Mode, silent, state
 from gradcli.tensors.core.node import Node, Shaped, kind_of, node_of_part, remember
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.core.trace import INFERENCE, NOT_KEPT, save
+from gradcli.tensors.core.trace import save
 from gradcli.tensors.core.views import View, geometry
 from gradcli.tensors.dispatch.checked_calls import explained
 

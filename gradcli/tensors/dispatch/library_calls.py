@@ -32,7 +32,7 @@ from gradcli.tensors.dispatch.apply import apply, region_of
 from gradcli.tensors.dispatch.call_arguments import HOST, NUMPY_HOST, SCIPY_HOST
 from gradcli.tensors.dispatch.checked_calls import also_value_error, check_same_dtype
 from gradcli.tensors.dispatch.forms import Form, Steps
-from gradcli.tensors.dispatch.pytorch_types import OF_NUMBERS, check_of, check_taken, no_tensor, settle, takes_dtype
+from gradcli.tensors.dispatch.pytorch_types import check_of, check_taken, is_of_numbers, no_tensor, settle, takes_dtype
 
 # -- Results of several tensors with names: ``torch.return_types.max(values=..., indices=...)`` ----
 
@@ -245,7 +245,7 @@ def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[
         given = binding.bind(host, name, signature, arguments, keywords)
         record = binding.chosen(host, record, given)
         operands, static = binding.prepared(host, record, name, signature, given)
-        if host is HOST and operands and name not in OF_NUMBERS and not any(isinstance(o, (Tensor, list)) for o in operands):
+        if host is HOST and operands and not is_of_numbers(name) and not any(isinstance(o, (Tensor, list)) for o in operands):
             raise no_tensor(name, record.operands[0], arguments[0] if arguments else None)
         start = next_index()
         result: Any = region_of(record, operands, static)

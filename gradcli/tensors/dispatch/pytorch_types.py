@@ -13,7 +13,7 @@ from gradcli.tensors.core.casts import cast
 from gradcli.tensors.core.tensor import Tensor
 
 # Functions that take two of Python's numbers.
-OF_NUMBERS = frozenset({"add", "sub", "mul", "div", "subtract", "multiply", "divide", "true_divide", "floor_divide"})
+_OF_NUMBERS = frozenset({"add", "sub", "mul", "div", "subtract", "multiply", "divide", "true_divide", "floor_divide"})
 
 # Functions of floats only, and those that take whole numbers, too, but no booleans.
 _FLOATS_ONLY = frozenset({
@@ -50,7 +50,8 @@ RESULTS: Mapping[str, Literal["first", "long", "value", "source", "double", "pro
     **dict.fromkeys((
         "diag", "diagflat", "pad", "hardtanh", "relu6", "nan_to_num", "diag_embed", "scatter_add", "dropout",
         "dropout1d",
-        "dropout2d", "dropout3d", "threshold", "heaviside", "cross", "linalg.cross", "block_diag", *TRUNCATED, "constant_pad_nd", "max_pool2d", "max_pool3d", *_ALSO_LONG,
+        "dropout2d", "dropout3d", "threshold",
+        "heaviside", "cross", "linalg.cross", "block_diag", *TRUNCATED, "constant_pad_nd", "max_pool2d", "max_pool3d", *_ALSO_LONG,
     ), "first"),
     **dict.fromkeys(("nansum", "vander", "linalg.vander"), "long"),
     **dict.fromkeys(("masked_fill", "index_fill", "scatter", "index_add", "fill"), "value"),
@@ -71,19 +72,15 @@ _RANKS: Mapping[str, tuple[int, int]] = {
     "trace": (2, 2),
 }  # fmt: skip
 _SCALING = ("add", "sub", "subtract", "rsub")  # by a number, alpha
-# The methods that PyTorch has in place, too; but those that are computed otherwise there.
+# The methods that write in place, too, beside those of operations on entries.
 IN_PLACE_TOO = frozenset({
-    "abs", "absolute", "acos", "acosh", "add", "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "arccos", "arccosh", "arcsin",
-    "arcsinh", "arctan2", "arctan", "arctanh", "asin", "asinh", "atan2", "atan", "atanh", "baddbmm", "bitwise_and",
-    "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "ceil", "clamp", "clamp_max", "clamp_min",
-    "clip", "conj_physical", "copysign", "cos", "cosh", "cumprod", "cumsum", "deg2rad", "detach", "digamma", "div", "divide", "eq",
-    "erf", "erfc", "erfinv", "exp2", "exp", "expm1", "fix", "floor", "floor_divide", "fmod", "frac", "gcd", "ge",
-    "greater", "greater_equal", "gt", "heaviside", "hypot", "i0", "igamma", "igammac", "index_add", "index_copy", "index_fill",
-    "index_reduce", "lcm", "ldexp", "le", "lerp", "less", "less_equal", "lgamma", "log10", "log1p", "log2", "log", "logical_and",
-    "logical_not", "logical_or", "logical_xor", "logit", "lt", "masked_fill", "masked_scatter", "mul", "multiply", "mvlgamma",
-    "nan_to_num", "ne", "neg", "negative", "nextafter", "not_equal", "polygamma", "pow", "put", "rad2deg", "reciprocal", "relu",
-    "remainder", "renorm", "rsqrt", "round", "scatter", "scatter_add", "scatter_reduce", "sgn", "sigmoid", "sign", "sin", "sinc",
-    "sinh", "sqrt", "square", "sub", "subtract", "tan", "tanh", "tril", "triu", "true_divide", "trunc", "xlogy",
+    "add", "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "baddbmm", "bitwise_and",
+    "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor",
+    "clamp_max", "clamp_min", "conj_physical", "cumprod", "cumsum", "deg2rad", "detach", "div",
+    "divide", "frac", "gcd", "index_add", "index_copy", "index_fill", "index_reduce", "lcm",
+    "ldexp", "logit", "masked_fill", "masked_scatter", "mvlgamma", "nextafter", "put", "rad2deg",
+    "renorm", "round", "scatter", "scatter_add", "scatter_reduce", "sub", "subtract", "tril",
+    "triu", "true_divide",
 })  # fmt: skip
 # Functions that are no methods in PyTorch.
 NO_METHODS = ("isin", "rsub")
@@ -119,6 +116,11 @@ def check_taken(name: str, arguments: Sequence[Any]) -> None:
     for array in arrays:
         if not fewest <= array.ndim <= most:
             raise RuntimeError(f"{name} takes no tensors of {array.ndim} axes")
+
+
+def is_of_numbers(name: str) -> bool:
+    """Tell whether a function of PyTorch's takes numbers alone, without any tensor."""
+    return name in _OF_NUMBERS
 
 
 def no_tensor(name: str, operand: str, argument: object) -> TypeError:

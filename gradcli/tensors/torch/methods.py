@@ -271,12 +271,18 @@ def functions() -> tuple[str, ...]:
     return tuple(name for name in plain if known(name) or known(f"Tensor.{name}"))
 
 
+def _writes_too(name: str) -> bool:
+    """Return whether a method has a form that writes its result into the tensor."""
+    record, _ = known(name) or (None, None)
+    return name in pytorch_types.IN_PLACE_TOO or (isinstance(record, Op) and record.elementwise)
+
+
 def _install() -> None:
     """Give tensors their methods. A class that looks for them by `__getattr__` would be slower to read any field of."""
     for special, method in SPECIAL.items():
         setattr(Tensor, special, method)
-    names = {*OWN, *functions()}
-    for name in {*names.difference(pytorch_types.NO_METHODS), *(f"{name}_" for name in names & pytorch_types.IN_PLACE_TOO)}:
+    names = {*OWN, *functions()}.difference(pytorch_types.NO_METHODS)
+    for name in {*names, *(f"{name}_" for name in names if _writes_too(name))}:
         if not hasattr(Tensor, name):
             setattr(Tensor, name, _Unbound(name))
 
