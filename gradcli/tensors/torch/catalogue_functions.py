@@ -15,7 +15,6 @@ from gradcli.ops.registry import find, public_names
 from gradcli.ops.spec import Composite
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.casts import as_tensor, clone_of
-from gradcli.tensors.core.in_place import update
 from gradcli.tensors.core.levels import Batched
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.apply import apply
@@ -183,18 +182,16 @@ def in_place(name: str, where: str = "torch") -> Callable[..., Any] | None:
     """The function whose name ends with an underscore: the method, which writes its result into the first argument."""
     if not name.endswith("_") or name.startswith("_") or (known(name[:-1]) is None and name[:-1] not in BITS and name not in MEMORY):
         return None
-    if not hasattr(Tensor, name) and name not in _IN_PLACE:
+    if not hasattr(Tensor, name):
         return None
 
     def write(x: Tensor, *arguments: Any, **keywords: Any) -> Tensor:
-        written: Tensor = getattr(x, name)(*arguments, **keywords) if hasattr(x, name) else update(x, name[:-1], arguments, keywords)
+        written: Tensor = getattr(x, name)(*arguments, **keywords)
         return written
 
     return checked(write, name)
 
 
-# Those that are no methods.
-_IN_PLACE = ("celu_", "elu_", "hardtanh_", "leaky_relu_", "rrelu_", "selu_", "threshold_")
 _NAMED = {**RANDOM_OF_NETWORKS, "one_hot": one_hot}
 
 

@@ -90,7 +90,7 @@ def _without(y: Tensor, level: ForwardLevel) -> Tensor:
 
 
 def jacfwd(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, chunk_size: int | None = None) -> Callable[..., Any]:
-    """The Jacobian, columns first: `vmap` of the Jacobian-vector product over all unit vectors."""
+    """The Jacobian, columns first: `vmap` of the Jacobian-vector product over all unit vectors. The function runs once."""
 
     @functools.wraps(func)
     def run(*arguments: Any, **keywords: Any) -> Any:
@@ -101,13 +101,10 @@ def jacfwd(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
         for x in xs:
             if not isinstance(x, Tensor):
                 raise RuntimeError(f"jacfwd: Expected all inputs to be tensors, got {type(x)}")
+            check_tangent(x, x)
         basis, starts = units(xs)
-
-        def push(tangents: Any) -> Any:
-            _, *found = jvp(alone, parts, tangents, has_aux=has_aux)
-            return tuple(found)
-
-        columns, *aux = vmap(push, chunk_size=chunk_size)(spec.unflatten(basis))
+        push, aux = _linearized(alone, parts, has_aux)[1:]
+        columns = vmap(lambda *tangents: push(tangents), chunk_size=chunk_size)(*spec.unflatten(basis))
         ys, structure = flatten(columns)
         blocks = []
         for y in ys:
@@ -119,9 +116,26 @@ def jacfwd(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
             whole = spec.unflatten(rows)
             blocks.append(whole[0] if isinstance(argnums, int) else whole)
         found = structure.unflatten(blocks)
-        return (found, mapped(lambda part: part[0], aux[0])) if has_aux else found
+        return (found, *aux) if has_aux else found
 
     return run
+
+
+def _linearized(func: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool) -> tuple[Any, Callable[..., Any], list[Any]]:
+    """The function's value, the function that takes tangents of the primals to those of it, and what else it returns.
+
+    u J is linear in u, with the transposed Jacobian as its own, so that J t is the derivative of u J by u, in the direction t.
+    """
+    of_aliases = functools.wraps(func)(lambda *inputs: func(*mapped(_alias, inputs)))  # which may be written to
+    value, pull, *aux = vjp(of_aliases, *primals, has_aux=has_aux)
+    _, pushed = vjp(pull, mapped(lambda y: Tensor(np.zeros(tuple(y.shape), y.dtype.numpy)), value))
+
+    def push(tangents: Any) -> Any:
+        (found,) = pushed(tangents)
+        followed = any(x.requires_grad for x in flatten((value, tangents))[0])  # by something else than the primals
+        return found if followed else mapped(detached, found)
+
+    return value, push, aux
 
 
 def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
@@ -130,13 +144,9 @@ def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any
 
 
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
-    """The function's value, and the function that takes tangents of the primals to those of it. The function runs once.
-
-    u J is linear in u, with the transposed Jacobian as its own, so that J t is the derivative of u J by u, in the direction t.
-    """
+    """The function's value, and the function that takes tangents of the primals to those of it. The function runs once."""
     ends, spec = flatten(primals)
-    value, pull = vjp(lambda *inputs: func(*mapped(_alias, inputs)), *primals)  # which may be written to
-    _, push = vjp(pull, mapped(lambda y: Tensor(np.zeros(tuple(y.shape), y.dtype.numpy)), value))
+    value, push, _ = _linearized(func, primals, False)
 
     def move(*tangents: Any) -> Any:
         ts, given = flatten(tangents)
@@ -149,9 +159,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
                         f"tangent:{i} with {what} {getattr(t, what)} in flattened pytree doesn't match the {what} {getattr(x, what)} of "
                         "the corresponding primal."
                     )
-        (found,) = push(tangents)
-        followed = any(x.requires_grad for x in (*flatten(value)[0], *ts))  # by something else than the primals
-        return found if followed else mapped(detached, found)
+        return push(tangents)
 
     return value, move
 
