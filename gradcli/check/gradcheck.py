@@ -19,7 +19,7 @@ from gradcli.graph.nodes import reachable
 from gradcli.tensors.core.backward import grad
 from gradcli.tensors.core.modes import Mode, enable_grad, warn
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.transforms.tangents import dual_level, make_dual, unpack_dual
+from gradcli.tensors.transforms.derivatives import dual_level, make_dual, unpack_dual
 from gradcli.tensors.transforms.vectorizing import vmap
 
 _ATOL, _RTOL = 1e-5, 1e-3  # PyTorch's, of which a caller may give only one

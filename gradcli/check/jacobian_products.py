@@ -20,7 +20,7 @@ from gradcli.report.records import Record
 from gradcli.report.verdicts import Verdict
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.trace import Trace
-from gradcli.tensors.transforms.tangents import dual_level, make_dual, unpack_dual
+from gradcli.tensors.transforms.derivatives import dual_level, make_dual, unpack_dual
 
 # -- Sums of a Jacobian's rows before the references: those of whole arrays first, which are quick,
 # and those of multi-precision.
