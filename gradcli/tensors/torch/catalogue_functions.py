@@ -20,9 +20,8 @@ from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.apply import apply
 from gradcli.tensors.dispatch.checked_calls import checked
 from gradcli.tensors.dispatch.library_calls import caller, known, missing, named_results
-from gradcli.tensors.torch.cast_methods import BITS, CASTS, MEMORY
-from gradcli.tensors.torch.introspection import FUNCTIONS as QUESTIONS
-from gradcli.tensors.torch.introspection import METHODS
+from gradcli.tensors.torch.own_methods import BITS, CASTS, MEMORY, METHODS
+from gradcli.tensors.torch.own_methods import FUNCTIONS as QUESTIONS
 from gradcli.tensors.torch.random_fills import COUNTS, RANDOM
 from gradcli.tensors.torch.random_fills import OF_NETWORKS as RANDOM_OF_NETWORKS
 
