@@ -14,7 +14,7 @@ from gradcli.ops.elementwise.arithmetic import abs_, square
 from gradcli.ops.elementwise.bounds import maximum
 from gradcli.ops.elementwise.exponential import exp, log, xlogy
 from gradcli.ops.elementwise.logic import equal, greater, less, logical_or, where
-from gradcli.ops.facts import Function, Kink
+from gradcli.ops.facts import Function, noted
 from gradcli.ops.reductions.sums import mean, sum_
 from gradcli.ops.registry import composite, function, is_number
 from gradcli.ops.spec import Composite
@@ -69,7 +69,7 @@ mse_loss = loss(
     "input, target, size_average, reduce, reduction, weight", examples=("mse_loss(x, y)",),
     doc="The squared differences; with a weight, their weighted mean.",
 )
-_TIE = (Kink(lambda *_: False, "input = target", "0"),)
+_TIE = (noted("input = target", "0"),)
 l1_loss = loss(
     "l1_loss", "input target weight?", lambda x, y, weight, reduction: _weighted(abs_(x - y), weight, reduction),
     "input, target, size_average, reduce, reduction, weight", kinks=_TIE,

@@ -13,7 +13,7 @@ from gradcli.ops.arrays.shapes import reshape
 from gradcli.ops.elementwise.bounds import clip, minimum
 from gradcli.ops.elementwise.exponential import sqrt
 from gradcli.ops.elementwise.logic import equal, greater_equal, where
-from gradcli.ops.facts import Kink
+from gradcli.ops.facts import noted
 from gradcli.ops.nn.activations import relu
 from gradcli.ops.nn.distances_and_similarities import pairwise_distance
 from gradcli.ops.nn.likelihoods import class_labels, label_places
@@ -25,7 +25,7 @@ from gradcli.ops.special.gamma import softplus
 from gradcli.ops.structure import detach, to_int
 
 _REDUCED = "size_average, reduce, reduction"
-_FREE = (Kink(lambda *_: False, "exactly at the margin", "the slope of what is within it"),)
+_FREE = (noted("exactly at the margin", "the slope of what is within it"),)
 
 
 def _above(x: Any, low: float = 0.0) -> Any:
@@ -119,7 +119,7 @@ def _multi_margin(x: Any, target: Any, weight: Any, p: int, margin: float, reduc
 multi_margin_loss = loss(
     "multi_margin_loss", "input target weight?", _multi_margin, f"input, target, p, margin, weight, {_REDUCED}",
     static={"p": 1, "margin": 1.0}, scalars="margin", indices=frozenset({"target"}),
-    kinks=(Kink(lambda *_: False, "exactly at the margin", "0"),),
+    kinks=(noted("exactly at the margin", "0"),),
     doc="The sum of max(0, margin - x[label] + x[i])**p over the other classes i, over the number of classes.",
 )
 
@@ -139,7 +139,7 @@ def _multilabel_margin(x: Any, target: Any, reduction: str) -> Any:
 
 multilabel_margin_loss = loss(
     "multilabel_margin_loss", "input target", _multilabel_margin, f"input, target, {_REDUCED}", indices=frozenset({"target"}),
-    kinks=(Kink(lambda *_: False, "exactly at the margin", "0"),),
+    kinks=(noted("exactly at the margin", "0"),),
     doc="The sum of max(0, 1 - x[j] + x[i]) over labels j (those before the first negative one) and classes i that are no label, "
     "over the number of classes.",
 )  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from functools import cache, reduce
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -253,32 +253,6 @@ def einsum(m: Any, *arrays: Any, subscripts: str) -> Array:
 
 
 # -- References of single functions that take more than a line -------------------------------------
-
-
-def gelu(m: Any, x: Any, approximate: str) -> Any:
-    """x*P(X < x) of a standard normal X, or x*(1 + tanh(sqrt(2/pi)*(x + 0.044715*x**3)))/2 (D. Hendrycks, K. Gimpel, 2016)."""
-    if approximate == "none":
-        return x * m.erfc(-x / m.sqrt(2)) / 2
-    inner = x + x * x * x * 8943 / 200000
-    return x / (1 + m.exp(-2 * m.sqrt(2 / m.pi) * inner))
-
-
-@cache
-def _self_normalizing() -> tuple[float, float]:
-    """alpha and lambda at which mean 0 and variance 1 are a fixed point (G. Klambauer et al., 2017), as floats."""
-    import mpmath
-
-    with mpmath.workdps(40):
-        m = mpmath.mp
-        tail = m.erfc(1 / m.sqrt(2)) * m.sqrt(m.e)
-        alpha = -m.sqrt(2 / m.pi) / (tail - 1)
-        below = 2 * m.erfc(m.sqrt(2)) * m.e**2 + m.pi * tail**2 - 2 * (2 + m.pi) * tail + m.pi + 2
-        return float(alpha), float((1 - tail) * m.sqrt(2 * m.pi) / m.sqrt(below))
-
-
-def selu(m: Any, x: Any) -> Any:
-    alpha, scale = _self_normalizing()
-    return x * scale if x > 0 else m.expm1(x) * (alpha * scale)
 
 
 def machine_epsilon(m: Any, x: Any) -> Array:
