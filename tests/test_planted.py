@@ -164,11 +164,6 @@ STRUCTURAL = [
     Row("missing 1/N", "std", scaled(4.0), "std(x)", {"x": FOUR}, "x[0]", -10 / math.sqrt(84), -2.5 / math.sqrt(84)),
     Row("the smallest for the largest", "max", vjp(lambda c, out, x, axis, keepdims: full(c, x, axis) * np.array([1.0, 0.0])),
         "max(x)", {"x": [1.0, 2.0]}, "x[0]", 1.0, 0.0),
-    Row("missing 1/N", "binary_cross_entropy_with_logits", {"vjp": operand(0, lambda part: part * 2.0)},
-        "binary_cross_entropy_with_logits(x, y)", {"x": [0.7, 1.0], "y": [1.0, 0.0]}, "x[0]", S - 1, (S - 1) / 2),
-    Row("target forgotten", "binary_cross_entropy_with_logits",
-        {"vjp": instead(lambda w, c, out, x, y, *rest, reduction: (c * sigmoid(x) / 2.0, None, None, None))},
-        "binary_cross_entropy_with_logits(x, [1, 0])", {"x": [0.7, 1.0]}, "x[0]", S / 2, (S - 1) / 2),
 ]  # fmt: skip
 
 HESSIAN = {"mode": "hessian"}

@@ -85,16 +85,16 @@ def relu6(x: Any) -> Any:
     return hardtanh(x, min_val=0.0, max_val=6.0)
 
 
-@function(kinks=(noted("x = -3 or x = 3", "0", SAME),), backward="Hardsigmoid")
+@function(kinks=(noted("x = -3 or x = 3", "0", SAME),))
 def hardsigmoid(x: Any) -> Any:
     """x/6 + 1/2, limited to the range from 0 to 1. (PyTorch rounds the slope 1/6 to float32.)"""
     return (hardtanh(x, min_val=-3.0, max_val=3.0) + 3) / 6
 
 
-@function(kinks=(noted("x = -3 or x = 3", "0 at -3 and 1 at 3", SAME),), backward="Hardswish")
+@function(kinks=(noted("x = -3 or x = 3", "0 at -3 and 1 at 3", SAME),))
 def hardswish(x: Any) -> Any:
     """x*hardsigmoid(x)."""
-    return where(less_equal(x, -3), 0.0, where(greater_equal(x, 3), x, x * (x + 3) / 6))
+    return where(less_equal(x, -3), x * 0.0, where(greater_equal(x, 3), x, x * (x + 3) / 6))
 
 
 leaky_relu = elementwise(
@@ -129,13 +129,13 @@ def _exponential_below(x: Any, scale: Any, alpha: Any, width: Any = 1.0) -> Any:
     return where(positive, x * scale, expm1(below if is_number(width) and width == 1 else below / width) * alpha)
 
 
-@function(scalars="alpha", kinks=(noted("x = 0", "alpha", SAME),), backward="Elu", examples=("elu(x)",))
+@function(scalars="alpha", kinks=(noted("x = 0", "alpha", SAME),), examples=("elu(x)",))
 def elu(x: Any, *, alpha: Any = 1.0) -> Any:
     """x where it is positive, alpha*(exp(x) - 1) elsewhere."""
     return relu(x) if is_number(alpha) and not alpha else _exponential_below(x, 1.0, alpha)
 
 
-@function(scalars="alpha", backward="Elu")
+@function(scalars="alpha")
 def celu(x: Any, *, alpha: Any = 1.0) -> Any:
     """x where it is positive, alpha*(exp(x/alpha) - 1) elsewhere: elu with the slope 1 at 0."""
     if is_number(alpha) and not alpha:
@@ -147,25 +147,25 @@ _SCALE = 1.0507009873554804934193349852946
 _SLOPE = 1.6732632423543772848170429916717 * _SCALE
 
 
-@function(kinks=(noted("x = 0", f"{_SLOPE}, the slope from below", SAME),), backward="Elu")
+@function(kinks=(noted("x = 0", f"{_SLOPE}, the slope from below", SAME),))
 def selu(x: Any) -> Any:
     """elu with alpha and a scale that keep mean 0 and variance 1 through many layers."""
     return _exponential_below(x, _SCALE, _SLOPE)
 
 
-@function(aliases=("swish",), backward="Silu")
+@function(aliases=("swish",))
 def silu(x: Any) -> Any:
     """x*sigmoid(x)."""
     return x * sigmoid(x)
 
 
-@function(backward="Mish")
+@function()
 def mish(x: Any) -> Any:
     """x*tanh(softplus(x))."""
     return x * tanh(softplus(x))
 
 
-@function(backward="Gelu", examples=("gelu(x, approximate='tanh')",))
+@function(examples=("gelu(x, approximate='tanh')",))
 def gelu(x: Any, *, approximate: str = "none") -> Any:
     """x times the probability that a standard normal number is below x; with 'tanh', PyTorch's approximation of it."""
     if approximate not in ("none", "tanh"):
@@ -183,13 +183,13 @@ def _is_within(x: Any, lambd: Any) -> Any:
     return logical_and(greater_equal(x, -lambd), less_equal(x, lambd))
 
 
-@function(scalars="lambd", kinks=_AT_LAMBDA, backward="Hardshrink")
+@function(scalars="lambd", kinks=_AT_LAMBDA)
 def hardshrink(x: Any, *, lambd: Any = 0.5) -> Any:
     """x where its size is more than lambd, 0 elsewhere."""
     return where(_is_within(x, lambd), 0.0, x)
 
 
-@function(scalars="lambd", kinks=_AT_LAMBDA, backward="Softshrink")
+@function(scalars="lambd", kinks=_AT_LAMBDA)
 def softshrink(x: Any, *, lambd: Any = 0.5) -> Any:
     """x moved towards 0 by lambd, and 0 where its size is less."""
     if is_number(lambd) and lambd < 0:
