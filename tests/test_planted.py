@@ -173,7 +173,7 @@ SECOND = [
         math.sin(0.7), -math.sin(0.7), HESSIAN),
     Row("first right, second not", "div", partial(1, times(2.0)), "grad(log(x), x)", {"x": 2.0}, "x", -0.5, -0.25),
     Row("mixed second", "mul", partial(1, times(1 + 1e-6)), "x*x*y", {"x": 3.0, "y": 2.0}, "x,y", 6.0 + 3e-6, 6.0, HESSIAN),
-    Row("second of prod", "exclusive_products", scaled(3.0), "grad(prod(x), x)[0]", {"x": [2.0, 3.0, 5.0]}, "x[1]", 15.0, 5.0),
+    Row("second of prod", "cumprod", scaled(3.0), "grad(prod(x), x)[0]", {"x": [2.0, 3.0, 5.0]}, "x[1]", 15.0, 5.0),
     Row("second of det", "adjugate", scaled(-1.0), "grad(det(x), x)[0, 0]", {"x": SQUARE}, "x[1, 1]", -1.0, 1.0),
     Row("second of cumprod", "reversed_horner", scaled(2.0), "grad(cumprod(x)[1], x)[0]", {"x": [2.0, 3.0]}, "x[1]", 2.0, 1.0),
     Row("Hessian-vector product", "cos", partial(0, times(-1.0)), "hvp(sin(x), x, 2)", {"x": 0.7}, "x",
