@@ -12,7 +12,7 @@ import pytest
 from cases import EVERY
 from helpers import lowered
 
-from gradcli.check.passes import forward_exact, gradients_exact
+from gradcli.check.judge import forward_exact, gradients_exact
 from gradcli.check.rounding import error_bounds
 from gradcli.check.running_error import Arithmetic
 from gradcli.graph.indeterminate import gradients

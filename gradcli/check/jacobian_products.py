@@ -11,7 +11,6 @@ import numpy as np
 from gradcli.check.extrapolation import Slope, slope
 from gradcli.check.gradcheck import CheckedFunction
 from gradcli.check.judge import Judge
-from gradcli.check.large import decide_large
 from gradcli.errors import LimitError
 from gradcli.language.scope import Scope
 from gradcli.reference.algebra import Unsupported
@@ -68,7 +67,7 @@ def by_reference(function: CheckedFunction, trace: Trace, y: Tensor, weights: np
 def _agrees(judge: Judge) -> bool:
     """Return whether gradients are plainly those of the reference on whole arrays."""
     try:
-        (_, found), settled = decide_large(judge, None)
+        (_, found), settled = judge.decide_large(None)
     except (Unsupported, Undecided, LimitError, ArithmeticError, ValueError, TypeError, IndexError):
         return False
     return settled and all(part.verdict is Verdict.AGREE for part in found.values())
