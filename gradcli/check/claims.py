@@ -14,11 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.check.branches import Branches
 from gradcli.check.comparison import Comparison, compare_arrays, mask_of
-from gradcli.check.formula_claims import check_formula, relative_error
+from gradcli.check.formula_claims import Given, check_formula, relative_error
 from gradcli.check.judge import Judge, forward_exact, gradients_exact
-from gradcli.check.proofs import Given
+from gradcli.check.rounding import Branches
 from gradcli.graph import transforms
 from gradcli.graph.interpret import Rebuilding, interpret
 from gradcli.graph.nodes import Expr, reachable

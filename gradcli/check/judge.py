@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gradcli.check.branches import Branches, branches
 from gradcli.check.comparison import Comparison, compare_arrays
-from gradcli.check.rounding import error_bounds, overflows
+from gradcli.check.rounding import Branches, branches, error_bounds, overflows
 from gradcli.errors import GradcliError
 from gradcli.graph.demand import bytes_of, held_by, swept
 from gradcli.graph.indeterminate import gradients

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.check.running_error import Arithmetic, Carried, Names, is_float, plus
+from gradcli.check.rounding import Arithmetic, Carried, Names, is_float, plus
 from gradcli.graph.interpret import Domain, interpret
 from gradcli.graph.nodes import Expr, constant_value, reachable
 from gradcli.graph.sweep import contributions, depending, guarded, sweep
