@@ -13,17 +13,17 @@ import numpy as np
 
 from gradcli.check.crosscheck import cross_check
 from gradcli.check.formula_claims import Given
-from gradcli.check.judge import numbers
 from gradcli.errors import GradcliError, ShapeError
-from gradcli.graph.interpret import forward
+from gradcli.graph.interpret import forward, rebuild
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.transforms import definition_order
 from gradcli.language.run import Lowered, Sides
 from gradcli.language.scope import Quantity, Scope
 from gradcli.ops.elementwise import arithmetic
 from gradcli.reference.algebra import Algebra, Unsupported
-from gradcli.reference.contexts import context
+from gradcli.reference.contexts import Undecidable, context, has_flint
 from gradcli.reference.deadline import REACHED, OutOfTime, deadline
+from gradcli.reference.digits import by_balls
 from gradcli.reference.scalars import plain
 from gradcli.reference.tape import ReferenceTape
 from gradcli.report.records import Asserted, Record
@@ -282,8 +282,7 @@ def _outcomes(scope: Scope, sides: Sides, floats: Floats) -> Iterator[Outcome]:
         yield proof.of(left[place], sides.relation.symbol, right[place], float(floats.within or 0.0))
 
 
-_DIGITS, _APART = 1_200, 400  # of both sides; digits beyond which they cannot be told apart
-_USUAL, _MOST_NODES = 1_000, 100  # binary exponents of numbers, and how many of them
+_DIGITS, _APART = (50, 400, 1_200), 400  # of both sides; digits beyond which they cannot be told apart
 _MOST = 256  # entries that are looked at in many digits
 _UNKNOWN = 2
 _REACHED = (Verdict.AGREE, Verdict.ILL_CONDITIONED)
@@ -364,74 +363,48 @@ def _signs(scope: Scope, sides: Sides, told: Asserted, off: np.ndarray, part: Va
 
 
 def _by_digits(scope: Scope, sides: Sides, shape: tuple[int, ...], signs: np.ndarray, edge: Callable[[Any], Any]) -> None:
-    """Fill in what the reference's digits tell."""
+    """Fill in what the reference tells: enclosures that end at more digits, or zeros that are exact; then digits, then algebra."""
+    leaves = {node: scope.values[node] for node in reachable([sides.left, sides.right]) if node.is_leaf}
+
+    def values(m: Any) -> list[np.ndarray]:
+        tape = ReferenceTape(m, leaves, scope.precision)
+        return [np.broadcast_to(Algebra.map(plain, tape.run(side)), shape).ravel() for side in (sides.left, sides.right)]
+
+    def enclosed(balls: Any) -> list[int]:
+        left, right = values(balls)
+        found = [_sign_of(edge(x - y).ball) for x, y in zip(left, right, strict=True)]
+        if _UNKNOWN in found and balls.dps < _DIGITS[-1]:
+            raise Undecidable
+        return found
+
+    found = by_balls(_DIGITS, enclosed)
     m = context()
-    m.dps = _DIGITS
-    ends = [sides.left, sides.right]
-    order = reachable(ends)
-    leaves = {node: scope.values[node] for node in order if node.is_leaf}
-
-    def edges(m: Any, tape: ReferenceTape) -> np.ndarray:
-        left, right = (np.broadcast_to(Algebra.map(plain, tape.run(end)), shape).ravel() for end in ends)
-        return Algebra.map(edge, left - right)
-
-    tape = ReferenceTape(m, leaves, scope.precision)
-    by_balls = numbers(m, lambda balls: [edges(balls, ReferenceTape(balls, leaves, scope.precision))])
-    found = edges(m, tape) if by_balls is None else by_balls[0]
-    for end in ends:
-        tape.run(end)
-    values = {node: Algebra.map(plain, tape.table[node]) for node in order}
-    left, right = (np.broadcast_to(values[end], shape).ravel() for end in ends)
-    equal: np.ndarray | None = None
-    for place in np.flatnonzero(signs == _UNKNOWN):
-        x, y, exact = left[place], right[place], found[place]
-        if not (m.isfinite(x) and m.isfinite(y)):
+    m.dps = _DIGITS[-1]
+    for place, (x, y) in enumerate(zip(*values(m), strict=True)):
+        if signs[place] != _UNKNOWN:
+            continue
+        if found is not None and m.isfinite(x) and m.isfinite(y):
+            signs[place] = found[place]
+        elif not (m.isfinite(x) and m.isfinite(y)):
             if not (m.isnan(x) or m.isnan(y)):
                 signs[place] = 0 if x == y else np.sign(edge(math.inf if x > y else -math.inf))
-        elif abs(exact) > m.mpf(10) ** -_APART * (1 if by_balls is not None else max(abs(x), abs(y))):
+        elif abs(exact := edge(x - y)) > m.mpf(10) ** -_APART * max(abs(x), abs(y)):
             signs[place] = int(m.sign(exact))
-        else:
-            equal = np.broadcast_to(_end(m, order, values, shape), shape).ravel() if equal is None else equal
-            signs[place] = 0 if equal[place] else _UNKNOWN
+    if not edge(0.0) and (signs == _UNKNOWN).any() and _are_equal(scope, sides, leaves):
+        signs[signs == _UNKNOWN] = 0
 
 
-def _end(m: Any, order: Sequence[Expr], values: Mapping[Expr, np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
-    """Return the entries that are made of algebraic numbers of usual sizes only: if two of these seem to be equal, they are.
-
-    Other functions are taken at 0 and 1, where theirs are such numbers too if they seem to be.
-    """
-    algebraic: set[Expr] = set()
-    there = np.ones(shape, bool)
-    if len(order) > _MOST_NODES or not all(_is_usual(m, x) for node in order if node.op is not None for x in values[node].ravel()):
-        return ~there
-    by_entries = all(node.op is None or node.op.elementwise for node in order)
-    for node in order:
-        operands = [operand for operand in node.operands if operand is not None]
-        if node.op is None or _is_algebraic(node):
-            if all(operand in algebraic for operand in operands):
-                algebraic.add(node)
-            continue
-        if not node.op.elementwise:
-            return there & False
-        for operand in operands:
-            plainly = np.array([_is_plain(m, x) for x in values[operand].ravel()]).reshape(operand.shape) & (operand in algebraic)
-            there &= plainly if by_entries and len(operand.shape) <= len(shape) else plainly.all()
-    return there
+def _sign_of(ball: Any) -> int:
+    return 1 if ball > 0 else -1 if ball < 0 else 0 if ball == 0 else _UNKNOWN
 
 
-def _is_algebraic(node: Expr) -> bool:
-    assert node.op is not None
-    facts = node.op.facts
-    exponents = [x for x, name in zip(node.operands, node.op.operands, strict=False) if name in facts.exponents]
-    exact = node.kind == "bool" or facts.integral or facts.algebraic
-    return exact and all(exponent is not None and exponent.op is None for exponent in exponents)
+def _are_equal(scope: Scope, sides: Sides, leaves: Mapping[Expr, Any]) -> bool:
+    """Return whether algebra proves that the sides are the same number."""
+    from gradcli.reference.fields.identity import Decision, Question, decide
 
+    if not has_flint():
+        return False
+    numbers = {leaf: scope.graph.constant(value) for leaf, value in leaves.items()}
+    left, right = rebuild([sides.left, sides.right], numbers, scope.graph)
+    return decide(Question(left, None, right, 1.0, {}, scope.precision)) is Decision.SAME
 
-def _is_usual(m: Any, x: Any) -> bool:
-    """Return whether a number is not so small or large that it could be lost beside the others' digits."""
-    return isinstance(x, bool) or x == 0 or (m.isfinite(x) and abs(m.mag(x)) < _USUAL)
-
-
-def _is_plain(m: Any, x: Any) -> bool:
-    """Return whether a number is 0 or 1."""
-    return isinstance(x, bool) or any(abs(x - n) < m.mpf(10) ** -_APART for n in (0, 1))
