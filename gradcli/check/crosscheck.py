@@ -109,7 +109,8 @@ def _decided(asked: _Asked, timeout: float | None) -> Check:
             check, judge = _judged(asked)
             finite = all(np.isfinite(scope.values[node]).all() for node in reachable([asked.root]) if node.is_leaf)
             if finite and not scope.in_passing and (check.loses or check.verdict in _LACKING):
-                _repair(check, judge or _judge(asked))
+                seed = np.ones(asked.root.shape)[()] if record.seed is None else record.seed
+                _repair(check, judge or Judge.of(scope, asked.root, asked.wrt, seed))
     except OutOfTime as passed:
         if passed is not limit:
             raise
@@ -173,16 +174,6 @@ def _repair(check: Check, judge: Judge) -> None:
 
     with suppress(Undecided, *_WITHOUT_REFERENCE):
         repair(check, judge)
-
-
-def _judge(asked: _Asked) -> Judge:
-    """The judge of a gradient, where another derivative was asked for."""
-    scope, root, wrt = asked.scope, asked.root, asked.wrt
-    seed = np.ones(root.shape)[()] if asked.record.seed is None else asked.record.seed
-    values = forward([root], scope.values, scope.precision)
-    with np.errstate(all="ignore"):
-        found = backward(reachable([root]), {root: seed}, list(wrt.values()), values.__getitem__)
-    return Judge(scope, root, wrt, seed, {name: np.broadcast_to(np.asarray(found.get(x, 0.0)), x.shape) for name, x in wrt.items()})
 
 
 def _undetermined(wrt: dict[str, Expr], reason: str, record: Record) -> Check:

@@ -254,6 +254,14 @@ class Judge:
         self.wide: dict[str, tuple[Any, Any]] = {}  # reference and bounds of large arrays, for claims
         self._branches: dict[str, Branches | None] = {}
 
+    @classmethod
+    def of(cls, scope: Scope, root: Expr, wrt: dict[str, Expr], seed: Any) -> Judge:
+        """Return the judge of what the engine computes for a root."""
+        values = forward([root], scope.values, scope.precision)
+        with np.errstate(all="ignore"):
+            found = gradients(reachable([root]), {root: seed}, list(wrt.values()), values.__getitem__)
+        return cls(scope, root, wrt, seed, {name: np.broadcast_to(np.asarray(found.get(x, 0.0)), x.shape) for name, x in wrt.items()})
+
     @property
     def rules_hold(self) -> bool:
         """Return True if the rules are right, so that only rounding, overflow or underflow can be at fault."""

@@ -42,9 +42,11 @@ Pair = tuple[Expr, Expr]
 def repair(check: Check, judge: Judge) -> None:
     """Put into a verdict how to write the function otherwise, where that keeps what is lost."""
     order = reachable([judge.root])
+    if scalar_operations(order) > _LARGEST or len(order) > _MOST_NODES:
+        return
     if not judge.decided:
         judge.decide(None)
-    if not judge.decided or scalar_operations(order) > _LARGEST or len(order) > _MOST_NODES or not judge.rules_hold:
+    if not judge.decided or not judge.rules_hold:
         return
     graph = judge.scope.graph
     mark = graph.mark()
@@ -155,10 +157,7 @@ class _Ways:
         return [*variables.values(), *([] if value is None else [value])]
 
     def _judge(self, root: Expr) -> Judge:
-        wrt = self.judge.wrt
-        slopes = self.measure.parts(root)[1:]
-        gradients = {name: np.broadcast_to(np.asarray(slope), x.shape) for (name, x), slope in zip(wrt.items(), slopes, strict=True)}
-        return Judge(self.scope, root, wrt, self.judge.seed, gradients)
+        return Judge.of(self.scope, root, self.judge.wrt, self.judge.seed)
 
     def judged(self, root: Expr) -> Judge:
         judge = self._judge(root)
