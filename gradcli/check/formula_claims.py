@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import itertools
 import math
-import operator
 from collections.abc import Hashable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +21,7 @@ from gradcli.check.sampling import Point, around, moderate
 from gradcli.check.verdict_cache import content, line
 from gradcli.errors import GradcliError
 from gradcli.formulas.printing import formula
-from gradcli.formulas.simplify import simplify
+from gradcli.formulas.textbook import textbook
 from gradcli.graph import transforms
 from gradcli.graph.interpret import forward, rebuild
 from gradcli.graph.nodes import Expr, reachable
@@ -344,7 +342,8 @@ def discrepancy(m: Any, judge: Judge, claim: Given, point: Mapping[Expr, Any], p
         difference = said - truth
         if len(reachable([difference])) > _MOST_NODES:
             return None
-        simple = _simplified(difference)
+        simple = textbook(difference)
+        simple = simple.operand if simple.op is broadcast_to else simple
         text = formula(simple, limit=_LONGEST, taken={*judge.scope.names, *judge.scope.functions})
         if text is None or len(text) > _LONGEST or not _names_mean(judge, simple):
             return None
@@ -355,32 +354,6 @@ def discrepancy(m: Any, judge: Judge, claim: Given, point: Mapping[Expr, Any], p
         return text if abs(found - off) <= m.mpf(10) ** -9 * abs(off) else None
     except (GradcliError, Unsupported, ValueError, ArithmeticError, RecursionError):
         return None
-
-
-def _simplified(node: Expr) -> Expr:
-    """The node simplified, with terms that differ in the order of their factors only taken together; broadcasting does the rest."""
-    (simple,) = simplify([node], node.graph)
-    (simple,) = simplify([_ordered(simple)], node.graph)
-    return simple.operand if simple.op is broadcast_to else simple
-
-
-def _ordered(root: Expr) -> Expr:
-    """The same expression with the factors of every product in one order: names by the alphabet, then calls."""
-    done: dict[Expr, Expr] = {}
-    factors: dict[Expr, list[Expr]] = {}
-    for node in reachable([root]):
-        operands = [None if o is None else done[o] for o in node.operands]
-        if node.op in (mul, chain):
-            factors[node] = sorted((f for o in node.operands if o is not None for f in factors.get(o, [done[o]])), key=_rank)
-            done[node] = reduce(operator.mul, factors[node])
-        else:
-            done[node] = node if node.op is None else node.graph.apply(node.op, operands, node.static)
-    return done[root]
-
-
-def _rank(node: Expr) -> tuple[bool, str]:
-    text = formula(node) or ""
-    return "(" in text, text
 
 
 def _gradient(judge: Judge, claim: Given) -> Expr:
