@@ -11,7 +11,7 @@ from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.addressing import add_along, extreme_along, take_along
 from gradcli.ops.arrays.joining_and_splitting import flat_join, mixed
 from gradcli.ops.arrays.repeating_and_padding import enlarged, rows_of
-from gradcli.ops.arrays.reshaping import at_least_1d, common_shape, inverse, permuted
+from gradcli.ops.arrays.reshaping import at_least_1d, common_shape, inverse, one_number, permuted
 from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, indexed_shape, reshape, scatter_add
 from gradcli.ops.axes import numbered, numpy_index
 from gradcli.ops.calling.prefixes import NUMPY
@@ -272,13 +272,6 @@ def index_copy(x: Any, index: Any, source: Any, *, axis: int) -> Any:
 def index_reduce(x: Any, index: Any, source: Any, *, axis: int, reduce: str, include_self: bool = True) -> Any:
     """The product, mean, smallest or largest of the rows put to each place along an axis, with that of x or without it."""
     return _at_rows("index_reduce", _reduction, x, index, source, axis, reduce=reduce, include_self=include_self)
-
-
-def one_number(name: str, value: Any) -> Any:
-    """A value that has to be one number."""
-    if value.shape:
-        raise ShapeError(f"{name} takes one number, not an array of shape {tuple(value.shape)}")
-    return value
 
 
 @function(numpy="x, axis, index, value", indices=INDEX)

@@ -6,8 +6,8 @@ from typing import Any
 
 from gradcli.errors import ShapeError
 from gradcli.ops.arrays.addressing import take_along
-from gradcli.ops.arrays.gathering_and_scattering import one_number, replace_at
-from gradcli.ops.arrays.reshaping import common_shape, inverse, matrices_last, on_diagonal, permuted
+from gradcli.ops.arrays.gathering_and_scattering import replace_at
+from gradcli.ops.arrays.reshaping import common_shape, inverse, matrices_last, on_diagonal, one_number, permuted
 from gradcli.ops.arrays.shapes import ALL, broadcast_to, indexed_shape, reshape
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature

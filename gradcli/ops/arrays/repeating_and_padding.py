@@ -64,7 +64,9 @@ def torch_repeat(x: Any, *, repeats: Any) -> Any:
     return tile(x, reps=repeats)
 
 
-@function(numpy="x|a, repeats, axis, output_size", torch="x, repeats, axis, *, output_size", copied=True, examples=("repeat(x, 2, axis=0)",))
+@function(
+    numpy="x|a, repeats, axis, output_size", torch="x, repeats, axis, *, output_size", copied=True, examples=("repeat(x, 2, axis=0)",)
+)
 def repeat_interleave(x: Any, *, repeats: Any, axis: int | None = None, output_size: int | None = None) -> Any:
     """Each entry repeated along an axis (of all entries, if there is none), all alike or by a list of numbers."""
     x = reshape(x, shape=(-1,)) if axis is None else at_least_1d(x)
@@ -115,7 +117,8 @@ def combinations(x: Any, *, r: int = 2, with_replacement: bool = False) -> Any:
     count = math.comb(things, min(r, things - r, _MANY)) if r <= things else 0
     room_for(_OF_TUPLE, count, max(1, r))
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    return rows_of(x, np.array(list(choose(range(n), r)), np.int64).reshape((count, r) if r else (0,)), 0)
+    rows = list(choose(range(n), r)) if count else []
+    return rows_of(x, np.array(rows, np.int64).reshape((count, r) if r else (0,)), 0)
 
 
 def _windows_in_memory(array: np.ndarray, axis: int, length: int, step: int) -> np.ndarray:

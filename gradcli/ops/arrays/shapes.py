@@ -21,6 +21,7 @@ from gradcli.ops.spec import REQUIRED, Op
 from gradcli.ops.text import LARGEST_ARRAY, POWER, Form, Unprintable, indexed, indexed_in_latex
 from gradcli.ops.writing import Shape, axes_of, shape_by_example, witness
 
+
 class StaticArray:
     """An index array as part of a program: hashable and compared by content."""
 
