@@ -204,14 +204,18 @@ class Differentiated(NamedTuple):
 class Stated(NamedTuple):
     """An operation whose record has the reference's derivatives, with their limits at the edges of its domain."""
 
-    name: str
-    slopes: Sequence[Callable[..., Any]]
+    op: Op
+
+    @property
+    def name(self) -> str:
+        return self.op.name
 
     def read(self, place: int, arguments: Sequence[Any]) -> Sequence[Any]:
         return arguments
 
     def partial(self, tape: Tracing, place: int, arguments: Sequence[Any], traced: bool) -> Any:
-        return self.slopes[place](tape, *arguments)
+        assert self.op.slopes is not None
+        return self.op.slopes[place](tape, *arguments)
 
 
 _BESIDE = (1 + 2.0**-10, 1 - 2.0**-10)  # of a number, where something that is made of it is the same or not
@@ -343,7 +347,7 @@ class Tracing(Algebra):
 
     def _step(self, op: Op, static: Mapping[str, Any], operands: int) -> Step:
         if op.slopes is not None:
-            return Stated(op.name, op.slopes)
+            return Stated(op)
         from gradcli.reference.symbolic.translate import smooth_function
 
         return Differentiated(op.name, smooth_function(op, operands, static))
