@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from gradcli.errors import ArgumentError, LinAlgError, ShapeError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
-from gradcli.ops.arrays.shapes import getitem, reshape, stack
+from gradcli.ops.arrays.shapes import reshape, stack
 from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.domains import given
@@ -20,8 +20,8 @@ from gradcli.ops.elementwise.exponential import log
 from gradcli.ops.elementwise.logic import less, where
 from gradcli.ops.extended import Whole
 from gradcli.ops.linalg import perturbation
+from gradcli.ops.linalg.equations_and_factors import solve
 from gradcli.ops.linalg.matrices import (
-    as_column,
     as_matrix,
     as_row,
     column_range,
@@ -32,6 +32,7 @@ from gradcli.ops.linalg.matrices import (
     matrix,
     no_info,
     parts_of,
+    row_range,
     square,
     transposed,
     with_unit_diagonal,
@@ -74,14 +75,16 @@ def _inv_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, check_errors: bool) 
     return (-matmul(matmul(transposed(out), cotangent), transposed(out)),)
 
 
-inv = structural(
-    "inv", "x", _inv, witness("factors.inv"), vjp=_inv_vjp, shape=_inv_shape, static={"check_errors": True},
-    saves=("out",), core_dims=(2,), aliases=("inverse",), domain=given(is_regular, "a regular matrix"), backward="LinalgInvEx",
-    latex=Form("{x:atom}^{{-1}}", POWER), doc="The inverse of a matrix.", examples=("inv(X.T @ X)",), ulps=64,
-    extended=Whole("equations.INV"),
-    carries=perturbation.inverse,
-    numpy=lambda shapes, check_errors: "np.linalg.inv({0})",
+@function(
+    vjp=_inv_vjp, forward=_inv, shape=_inv_shape, saves=("out",), core_dims=(2,), aliases=("inverse",),
+    domain=given(is_regular, "a regular matrix"), backward="LinalgInvEx", latex=Form("{x:atom}^{{-1}}", POWER), examples=("inv(X.T @ X)",),
+    ulps=64, extended=Whole("equations.INV"), carries=perturbation.inverse, numpy=lambda shapes, check_errors: "np.linalg.inv({0})",
 )  # fmt: skip
+def inv(x: Any, *, check_errors: bool = True) -> Any:
+    """The inverse of a matrix."""
+    if check_errors:
+        return solve(x, with_unit_diagonal(zeros(x.shape, x)))
+    return adjugate(x) / as_matrix(det(x))
 
 
 def _adjugate(x: Any) -> Any:
@@ -202,6 +205,18 @@ def inv_ex(x: Any, *, check_errors: bool = False) -> Any:
     return inv(x, check_errors=check_errors), no_info(x)
 
 
+@function(torch="x|A|input, ind", examples=("tensorinv(A, ind=1)",))
+def tensorinv(x: Any, *, ind: int = 2) -> Any:
+    """The inverse of x as a map from its axes behind the first ``ind`` to these."""
+    if ind <= 0:
+        raise ArgumentError(f"tensorinv: ind must be at least 1, not {ind}")
+    first, rest = x.shape[:ind], x.shape[ind:]
+    n = math.prod(first)
+    if n != math.prod(rest):
+        raise ShapeError(f"tensorinv: the axes before and after the {ind}th of the shape {tuple(x.shape)} have different sizes")
+    return reshape(inv(reshape(x, shape=(n, n))), shape=(*rest, *first))
+
+
 @function(results=("sign", "logabsdet"), public=False)
 def named_slogdet(x: Any) -> Any:
     """The sign of the determinant and the logarithm of its size."""
@@ -251,73 +266,18 @@ def _matrix_exp(x: Any) -> Any:
     return np.where(finite, result, np.nan).astype(x.dtype)
 
 
-def _matrix_exp_shape(x: Shape, h: Shape | None = None) -> Shape:
-    return np.broadcast_shapes(square(x, "matrix_exp"), h or x)
-
-
 def _matrix_exp_vjp(wanted: Any, cotangent: Any, out: Any, x: Any) -> tuple[Any]:
-    return (matrix_exp_jvp(transposed(x), cotangent),)
+    """By the exponential of [[x.T, c], [0, x.T]], which has the derivative in the direction c in its place (R. Mathias, 1996)."""
+    n, turned = x.shape[-1], transposed(x)
+    above, below = concatenate(turned, cotangent, axis=-1), concatenate(zeros(x.shape, x), turned, axis=-1)
+    return (column_range(row_range(matrix_exp(concatenate(above, below, axis=-2)), None, n), n, None),)
 
 
 matrix_exp: Op = structural(
-    "matrix_exp", "x", _matrix_exp, witness("factors.matrix_exp"), vjp=_matrix_exp_vjp, shape=_matrix_exp_shape, saves=("x",),
-    core_dims=(2,), work=for_rows(15), ulps=64, aliases=("expm",), backward="LinalgMatrixExp",
+    "matrix_exp", "x", _matrix_exp, witness("factors.matrix_exp"), vjp=_matrix_exp_vjp,
+    shape=lambda x: square(x, "matrix_exp"), saves=("x",), core_dims=(2,), work=for_rows(15), ulps=64, aliases=("expm",), backward="LinalgMatrixExp",
     doc="The exponential of a matrix: the sum of x**k/k!.", examples=("matrix_exp(A)",),
 )  # fmt: skip
-
-
-def _beside(x: Any, h: Any) -> Any:
-    """[[x, h], [0, x]], whose functions have their derivatives at x in the direction h in the place of h (R. Mathias, 1996)."""
-    return np.concatenate([np.concatenate([x, h], axis=-1), np.concatenate([0 * x, x], axis=-1)], axis=-2)
-
-
-def _matrix_exp_jvp(x: Any, h: Any) -> Any:
-    n = x.shape[-1]
-    return _matrix_exp(_beside(*np.broadcast_arrays(x, h)))[..., :n, n:]
-
-
-def _matrix_exp_jvp_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, h: Any) -> tuple[Any, Any]:
-    turned = transposed(x)
-    by_x = None
-    if wanted[0]:
-        n, none = x.shape[-1], zeros(x.shape, x)
-        whole = _blocks(turned, none, transposed(h), turned)
-        inner = matrix_exp_jvp(whole, _blocks(none, cotangent, none, none))
-        first, last = (None, n, None), (n, None, None)
-        by_x = getitem(inner, index=(..., first, first)) + getitem(inner, index=(..., last, last))
-    return by_x, matrix_exp_jvp(turned, cotangent) if wanted[1] else None
-
-
-def _blocks(*parts: Any) -> Any:
-    above, below = concatenate(*parts[:2], axis=-1), concatenate(*parts[2:], axis=-1)
-    return concatenate(above, below, axis=-2)
-
-
-matrix_exp_jvp: Op = structural(
-    "matrix_exp_jvp", "x h", _matrix_exp_jvp, witness("factors.matrix_exp_jvp"), vjp=_matrix_exp_jvp_vjp, shape=_matrix_exp_shape,
-    saves=("x", "h"), core_dims=(2, 2), work=for_rows(120), public=False, ulps=64,
-    doc="The derivative of the matrix exponential in a direction.",
-)  # fmt: skip
-
-
-def _cheapest(extents: Sequence[int]) -> dict[tuple[int, int], int]:
-    """Return where to split each part of a chain of matrices so that its product takes the fewest multiplications."""
-    n = len(extents) - 1
-    cost, split = {(i, i): 0 for i in range(n)}, {}
-    for length in range(1, n):
-        for i in range(n - length):
-            j = i + length
-            cost[i, j], split[i, j] = min(
-                (cost[i, k] + cost[k + 1, j] + extents[i] * extents[k + 1] * extents[j + 1], k) for k in range(i, j)
-            )
-    return split
-
-
-def _product(chain: Sequence[Any], split: dict[tuple[int, int], int], i: int, j: int) -> Any:
-    if i == j:
-        return chain[i]
-    k = split[i, j]
-    return matmul(_product(chain, split, i, k), _product(chain, split, k + 1, j))
 
 
 def _vander(x: Any, count: int | None, increasing: bool) -> Any:
@@ -361,18 +321,18 @@ def matrix_power(x: Any, *, power: int) -> Any:
 
 @function(torch="**arrays|tensors", numpy="**arrays, -out", examples=("multi_dot([x, A, B])",))
 def multi_dot(*arrays: Any) -> Any:
-    """The product of several matrices, in the order of the fewest multiplications; the first and the last may be vectors."""
+    """The product of several matrices; the first and the last may be vectors. It starts at the end that has fewer rows or columns."""
     if len(arrays) < 2:
         raise ArgumentError("multi_dot needs at least two matrices")
     first, *middle, last = arrays
     if any(len(x.shape) != 2 for x in middle) or not {len(first.shape), len(last.shape)} <= {1, 2}:
         raise ShapeError("multi_dot needs matrices; the first and the last may be vectors")
-    chain = [as_row(first) if len(first.shape) == 1 else first, *middle, as_column(last) if len(last.shape) == 1 else last]
-    for x, y in itertools.pairwise(chain):
-        if x.shape[-1] != y.shape[-2]:
+    for x, y in itertools.pairwise(arrays):
+        if x.shape[-1] != y.shape[0]:
             raise ShapeError(f"multi_dot: shapes {tuple(x.shape)} and {tuple(y.shape)} do not fit")
-    product = _product(chain, _cheapest([chain[0].shape[0], *(x.shape[1] for x in chain)]), 0, len(chain) - 1)
-    return reshape(product, shape=(*first.shape[:-1], *last.shape[1:]))
+    if math.prod(first.shape[:-1]) <= math.prod(last.shape[1:]):
+        return functools.reduce(matmul, arrays)
+    return functools.reduce(lambda product, x: matmul(x, product), reversed(arrays))
 
 
 @function(torch="x, count|N, increasing", numpy="x, count|N, increasing", examples=("vander(x, 3)",))
