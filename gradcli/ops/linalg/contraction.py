@@ -1,20 +1,23 @@
-"""Einstein summation, made of products of matrices."""
+"""Sums of products over axes that have names, made of products of matrices: einsum, tensordot and inner."""
 
 from __future__ import annotations
 
 import math
+import string
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.errors import ShapeError
+from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.reshaping import diagonal
 from gradcli.ops.arrays.shapes import reshape, transpose
+from gradcli.ops.calling.prefixes import TORCH
+from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import function
-from gradcli.ops.writing import Shape
+from gradcli.ops.writing import Shape, axes_of
 
 
 def parse_subscripts(subscripts: str, shapes: Sequence[Shape]) -> tuple[list[str], str]:
@@ -146,3 +149,48 @@ def einsum(*operands: Any, subscripts: str = "") -> Any:
             taken.append(_multiplied(x, y, set(result).union(*(part.letters for part in (*left, *taken)))))
         left += taken
     return _arranged(_summed(left[0], result), result)
+
+
+def _tensordot(x: Any, y: Any, axes: Any) -> Any:
+    over = _contracted(x, y, axes)
+    letters = iter(string.ascii_letters)
+    terms = [[next(letters) for _ in z.shape] for z in (x, y)]
+    for first, second in zip(*over, strict=True):
+        terms[1][second] = terms[0][first]
+    kept = [letter for term, gone in zip(terms, over, strict=True) for i, letter in enumerate(term) if i not in gone]
+    return einsum(x, y, subscripts=f"{''.join(terms[0])},{''.join(terms[1])}->{''.join(kept)}")
+
+
+def _contracted(x: Any, y: Any, axes: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The axes of x and of y that a tensordot sums over."""
+    if isinstance(axes, int):
+        if not 0 <= axes <= min(len(x.shape), len(y.shape)):
+            raise ShapeError(f"tensordot: there are no {axes} axes in both shapes {tuple(x.shape)} and {tuple(y.shape)}")
+        return tuple(range(len(x.shape) - axes, len(x.shape))), tuple(range(axes))
+    if not isinstance(axes, tuple) or len(axes) != 2:
+        raise ArgumentError("tensordot: axes must be a number or a pair", help="write axes=([1, 0], [0, 1]) or axes=2")
+    return axes_of(axes[0], len(x.shape)), axes_of(axes[1], len(y.shape))
+
+
+@function(numpy="x|a, y|b, axes|dims", examples=("tensordot(x, y, axes=1)",))
+def tensordot(x: Any, y: Any, *, axes: Any = 2) -> Any:
+    """The sum of products over axes of both: the last of x with the first of y if axes is a number, or a pair of lists."""
+    over_x, over_y = _contracted(x, y, axes)
+    if [x.shape[a] for a in over_x] != [y.shape[a] for a in over_y]:
+        raise ShapeError(f"tensordot: shapes {tuple(x.shape)} and {tuple(y.shape)} do not fit along {axes}")
+    return _tensordot(x, y, axes)
+
+
+@function(public=False)
+def torch_tensordot(x: Any, y: Any, *, axes: Any = 2) -> Any:
+    """torch.tensordot: as tensordot, and one entry along an axis goes with any number of them."""
+    return _tensordot(x, y, axes)
+
+
+@function(numpy="x|x1|a|input, y|x2|b|other, -out")
+def inner(x: Any, y: Any) -> Any:
+    """The inner products over the last axis of both; a product with a number."""
+    return tensordot(x, y, axes=(-1, -1)) if x.shape and y.shape else x * y
+
+
+declare(TORCH, tensordot=signature("torch_tensordot", "x|a|input, y|b|other, axes|dims"))

@@ -16,7 +16,7 @@ from gradcli.ops.extended import Whole
 from gradcli.ops.linalg.equations_and_factors import solve_triangular
 from gradcli.ops.linalg.matrices import (
     column_range,
-    has_independent_columns_but_one,
+    has_independent_columns,
     lower_part,
     matrix,
     no_info,
@@ -76,47 +76,36 @@ def _lu(x: Any, pivot: bool) -> tuple[Any, Any, Any]:
 
 
 def _lu_vjp(wanted: Any, cotangent: tuple[Any, Any, Any], out: Any, x: Any, pivot: bool) -> tuple[Any]:
+    """With F = inv(L) P.T dx inv(U), dL is L times what of F is below its diagonal, and dU the rest of it times U."""
     _, by_l, by_u = cotangent
     if by_l is None and by_u is None:
         return (None,)
     p, lower, upper = (output(out, place=i) for i in range(3))
-    by_l = zeros(lower.shape, upper) if by_l is None else by_l
-    by_u = zeros(upper.shape, upper) if by_u is None else by_u
-    n, m = lower.shape[-2], upper.shape[-1]
-    k = min(max(n - 1, 0), m)  # columns that determine L; the others are only divided by it, so that the last pivot may be 0
-    rest: tuple[Any, ...] = ()
-    if m > k:
-        rest = (_over_l(lower, column_range(by_u, k, None)),)
-        by_l = by_l - matmul(rest[0], transposed(column_range(upper, k, None)))
-    parts = (lower, row_range(upper, None, k), by_l, row_range(by_u, None, k))
-    first = _tall_slope(*(column_range(part, None, k) for part in parts))
-    return (matmul(p, concatenate(first, *rest, axis=-1)),)
+    rows, columns = x.shape[-2:]
+    n, inner = max(rows, columns), 0.0
+    # factors of a matrix that is not square are completed by rows and columns of the identity
+    ones = np.diag((np.arange(n) >= min(rows, columns)).astype(float))
+    lower, upper = _padded(lower, n) + ones, _padded(upper, n) + ones
+    if by_l is not None:
+        inner = inner + lower_part(matmul(transposed(lower), _padded(by_l, n)), -1)
+    if by_u is not None:
+        inner = inner + upper_part(matmul(_padded(by_u, n), transposed(upper)))
+    half = solve_triangular(transposed(lower), inner, upper=True, unitriangular=True)
+    slope = transposed(solve_triangular(upper, transposed(half), upper=True))
+    return (matmul(p, column_range(row_range(slope, None, rows), None, columns)),)
 
 
-def _tall_slope(lower: Any, upper: Any, by_l: Any, by_u: Any) -> Any:
-    """The gradient by columns that are lower @ upper, fewer than their rows."""
-    k = upper.shape[-1]
-    beyond = _over_u(upper, row_range(by_l, k, None))
-    by_u = by_u - matmul(transposed(row_range(lower, k, None)), beyond)
-    lower, by_l = row_range(lower, None, k), row_range(by_l, None, k)
-    inner = lower_part(matmul(transposed(lower), by_l), -1) + upper_part(matmul(by_u, transposed(upper)))
-    return concatenate(_over_u(upper, _over_l(lower, inner)), beyond, axis=-2)
-
-
-def _over_l(lower: Any, x: Any) -> Any:
-    """inv(lower).T @ x"""
-    return solve_triangular(transposed(lower), x, upper=True, unitriangular=True)
-
-
-def _over_u(upper: Any, x: Any) -> Any:
-    """x @ inv(upper).T"""
-    return transposed(solve_triangular(upper, transposed(x), upper=True))
+def _padded(x: Any, n: int) -> Any:
+    """Zeros behind the rows and columns, up to n of each."""
+    *batch, rows, columns = x.shape
+    wide = concatenate(x, zeros((*batch, rows, n - columns), x), axis=-1) if columns < n else x
+    return concatenate(wide, zeros((*batch, n - rows, n), x), axis=-2) if rows < n else wide
 
 
 lu: Op = structural(
     "lu", "x", _lu, witness("factors.lu"), vjp=_lu_vjp, shape=_lu_shape, static={"pivot": True}, outputs=3,
     saves=("out",), core_dims=(2,), ulps=64, backward="LinalgLu", extended=Whole("equations.LU"),
-    domain=given(has_independent_columns_but_one, "independent columns (of a square or wide matrix, one fewer than it has rows)").within(),
+    domain=given(has_independent_columns, "independent columns (the first ones, of a wide matrix)").within(),
     doc="The permutation P, unit lower triangular L and upper triangular U with x = P @ L @ U: a tuple.",
     examples=("lu(A)[2]",),
 )  # fmt: skip
@@ -166,13 +155,9 @@ def _matrix_of(pivots: Any, n: int, like: Any) -> Any:
 
 def _packed(lower: Any, upper: Any) -> Any:
     """L and U in one matrix, without the diagonal of L."""
-    n, m, batch = lower.shape[-2], upper.shape[-1], lower.shape[:-2]
-    strict = lower_part(lower, -1)
-    if n > m:
-        upper = concatenate(upper, zeros((*batch, n - m, m), upper), axis=-2)
-    elif m > n:
-        strict = concatenate(strict, zeros((*batch, n, m - n), upper), axis=-1)
-    return strict + upper
+    rows, columns = lower.shape[-2], upper.shape[-1]
+    n = max(rows, columns)
+    return column_range(row_range(_padded(lower_part(lower, -1), n) + _padded(upper, n), None, rows), None, columns)
 
 
 def _lu_factor(x: Any, pivot: bool) -> tuple[Any, Any]:

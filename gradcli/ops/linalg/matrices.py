@@ -155,13 +155,6 @@ def has_independent_columns(x: Any, **_: Any) -> bool:
     return bool(np.all(np.linalg.matrix_rank(first) == first.shape[-1]))
 
 
-def has_independent_columns_but_one(x: Any, **_: Any) -> bool:
-    """Those that are eliminated: of a square or wide matrix, one fewer than it has rows."""
-    rows, columns = np.shape(x)[-2:]
-    first = np.asarray(x)[..., : min(columns, rows - 1)] if columns >= rows else np.asarray(x)
-    return bool(np.all(np.linalg.matrix_rank(first) == first.shape[-1])) if first.size else True
-
-
 def _apart(values: Any) -> bool:
     largest = np.max(np.abs(values), axis=-1, keepdims=True, initial=0.0)
     return bool(np.all(np.abs(np.diff(np.sort(values, axis=-1), axis=-1)) > _APART * largest))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.errors import ArgumentError, ShapeError
+from gradcli.errors import ShapeError
 from gradcli.ops import axes, pytorch
 from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.reshaping import diagonal
@@ -197,21 +197,6 @@ for _name, _function, _ranks in (
     _ranked(_name, _function, *_ranks)
 
 
-def _inner(x: Any, y: Any) -> Any:
-    return tensordot(x, y, axes=(-1, -1)) if x.shape and y.shape else x * y
-
-
-def _contracted(x: Any, y: Any, axes: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The axes of x and of y that a tensordot sums over."""
-    if isinstance(axes, int):
-        if not 0 <= axes <= min(len(x.shape), len(y.shape)):
-            raise ShapeError(f"tensordot: there are no {axes} axes in both shapes {tuple(x.shape)} and {tuple(y.shape)}")
-        return tuple(range(len(x.shape) - axes, len(x.shape))), tuple(range(axes))
-    if not isinstance(axes, tuple) or len(axes) != 2:
-        raise ArgumentError("tensordot: axes must be a number or a pair", help="write axes=([1, 0], [0, 1]) or axes=2")
-    return axes_of(axes[0], len(x.shape)), axes_of(axes[1], len(y.shape))
-
-
 @function()
 def vdot(x: Any, y: Any) -> Any:
     """The inner product of all entries, in order."""
@@ -224,36 +209,6 @@ def vecdot(x: Any, y: Any, *, axis: int = -1) -> Any:
     if x.shape and y.shape and x.shape[one_axis(axis, len(x.shape))] != y.shape[one_axis(axis, len(y.shape))]:
         raise ShapeError(f"vecdot: shapes {tuple(x.shape)} and {tuple(y.shape)} do not fit along axis {axis}")
     return sum_(x * y, axis=axis)
-
-
-inner = composite("inner", "x y", _inner, doc="The inner products over the last axis of both; a product with a number.")
-
-
-@function(numpy="x|a, y|b, axes|dims", examples=("tensordot(x, y, axes=1)",))
-def tensordot(x: Any, y: Any, *, axes: Any = 2) -> Any:
-    """The sum of products over axes of both: the last of x with the first of y if axes is a number, or a pair of lists."""
-    over_x, over_y = _contracted(x, y, axes)
-    extents = tuple(x.shape[a] for a in over_x)
-    if extents != tuple(y.shape[a] for a in over_y):
-        raise ShapeError(f"tensordot: shapes {tuple(x.shape)} and {tuple(y.shape)} do not fit along {axes}")
-    kept_x = tuple(a for a in range(len(x.shape)) if a not in over_x)
-    kept_y = tuple(a for a in range(len(y.shape)) if a not in over_y)
-    rows, columns = tuple(x.shape[a] for a in kept_x), tuple(y.shape[a] for a in kept_y)
-    left = reshape(transpose(x, axes=(*kept_x, *over_x)), shape=(math.prod(rows), math.prod(extents)))
-    right = reshape(transpose(y, axes=(*over_y, *kept_y)), shape=(math.prod(extents), math.prod(columns)))
-    return reshape(matmul(left, right), shape=(*rows, *columns))
-
-
-@function(public=False)
-def torch_tensordot(x: Any, y: Any, *, axes: Any = 2) -> Any:
-    """torch.tensordot: as tensordot, and one entry along an axis goes with any number of them."""
-    # one entry along an axis meets the sum of the other's
-    over = list(zip(*_contracted(x, y, axes), strict=True))
-    lone_x = tuple(a for a, b in over if x.shape[a] != 1 == y.shape[b])
-    lone_y = tuple(b for a, b in over if x.shape[a] == 1 != y.shape[b])
-    x = sum_(x, axis=lone_x, keepdims=True) if lone_x else x
-    y = sum_(y, axis=lone_y, keepdims=True) if lone_y else y
-    return tensordot(x, y, axes=axes)
 
 
 @function(examples=("kron(x, y)",))
@@ -290,12 +245,11 @@ declare(
     **{name: signature(f"torch_{name}", _TWO) for name in ("mm", "mv", "bmm", "dot", "vdot")},
     ger=signature("outer", _TWO),
     outer=signature("outer", _TWO),
-    tensordot=signature("torch_tensordot", "x|a|input, y|b|other, axes|dims"),
     trace=signature("trace", "x"),
 )
 declare(
     NUMPY,
-    **{name: signature(name, "x|x1|a|input, y|x2|b|other, -out") for name in ("dot", "vdot", "inner", "kron", "matmul", "outer")},
+    **{name: signature(name, "x|x1|a|input, y|x2|b|other, -out") for name in ("dot", "vdot", "kron", "matmul", "outer")},
     trace=signature("trace", "x, offset, axis1, axis2, -dtype, -out"),
     **{"linalg.trace": signature("trace", "x, offset, -dtype", axis1=-2, axis2=-1)},
     chain_matmul=signature("chain_matmul", "***matrices"),

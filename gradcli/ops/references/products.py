@@ -92,12 +92,11 @@ def along(axis: Any, ndim: int) -> int:
 
 
 def rows(x: Any, axis: Any) -> tuple[list[list[Any]], list[int]]:
-    """The entries along some axes, one list for each place on the others, and the extents of these."""
-    path = loops(np.shape(x))
-    inside = which(axis, len(path))
-    kept = [loop for a, loop in enumerate(path) if a not in inside]
-    flat, inner = entries(x), walk([path[a] for a in sorted(inside)])
-    return [[flat[place + i] for i in inner] for place in walk(kept)], [n for n, _ in kept]
+    """The entries along some axes, one list for each place on the others, and the order of axes in which these stand, the others first."""
+    inside = sorted(which(axis, np.ndim(x)))
+    kept = [a for a in range(np.ndim(x)) if a not in inside]
+    moved = np.asarray(x, dtype=object).transpose([*kept, *inside])
+    return moved.reshape(size_of(moved.shape[: len(kept)]), size_of(moved.shape[len(kept) :])).tolist(), [*kept, *inside]
 
 
 def reduced(x: Any, axis: Any, keepdims: bool, make: Callable[[list[Any]], Any]) -> Array:
@@ -108,16 +107,14 @@ def reduced(x: Any, axis: Any, keepdims: bool, make: Callable[[list[Any]], Any])
     return array([make(row) for row in lists], shape)
 
 
-def lined(x: Any, axis: int, change: Callable[[list[Any]], list[Any]]) -> Array:
-    """Each line along one axis replaced by another, which may be shorter or longer."""
-    shape = np.shape(x)
-    lists, kept = rows(x, axis)
+def lined(x: Any, axis: Any, change: Callable[[list[Any]], list[Any]]) -> Array:
+    """Each line along axes replaced by another, which may be shorter or longer where there is one axis."""
+    lists, order = rows(x, axis)
     made = [change(row) for row in lists]
-    length = len(made[0]) if made else len(change([]))
-    out = array([v for row in made for v in row], [*kept, length])
-    place = along(axis, len(shape))
-    path = loops(out.shape)
-    return picked(out, walk([*path[:place], path[-1], *path[place:-1]]), [*kept[:place], length, *kept[place:]])
+    shape = [np.shape(x)[a] for a in order]
+    if len(which(axis, np.ndim(x))) == 1:
+        shape[-1] = len(made[0]) if made else len(change([]))
+    return array([v for row in made for v in row], shape).transpose(np.argsort(order))
 
 
 def total(m: Any, values: Sequence[Any]) -> Any:

@@ -79,7 +79,8 @@ def _eigh_back(c: Any, out: Any, x: Any, UPLO: Any) -> tuple[Any]:
     (by_values, by_vectors), (values, vectors) = c, out
     inner = _on_diagonal(by_values)
     if np.any(by_vectors):
-        inner = inner + product(turned(vectors), by_vectors) * _inverse_gaps(_differences(values))
+        shares = product(turned(vectors), by_vectors)
+        inner = inner + np.where(shares == 0, 0, shares * _inverse_gaps(_differences(values)))
     slope = product(vectors, product(inner, turned(vectors)))
     return ((slope + turned(slope)) / 2,)
 
@@ -93,23 +94,26 @@ def _inverse_gaps(gaps: Any) -> Any:
 EIGH = Formulas(_eigh, _eigh_back)
 
 
-def singular(x: Any) -> tuple[Any, Any, Any]:
-    """All left singular vectors, the values, and all right singular vectors.
-
-    They are in the eigenvectors of [[0, x], [x.T, 0]], whose eigenvalues are the singular values, their negatives and zeros.
-    """
+def _spectrum_of_both(x: Any) -> tuple[Any, Any, Any]:
+    """[[0, x], [x.T, 0]], its eigenvalues, which are the singular values of x, their negatives and zeros, and its eigenvectors."""
     doubles = x.astype(np.float64)
     if not np.isfinite(doubles).all():
         raise NotCovered("a matrix with entries that are not finite")
-    (n, m), k, root = x.shape[-2:], min(x.shape[-2:]), np.sqrt(LONG_DOUBLE(2))
+    (n, m), k = x.shape[-2:], min(x.shape[-2:])
     u, _, vh = np.linalg.svd(doubles)
-    whole, start = np.zeros((*x.shape[:-2], n + m, n + m), LONG_DOUBLE), np.zeros((*x.shape[:-2], n + m, n + m))
-    whole[..., :n, n:], whole[..., n:, :n] = x, turned(x)
-    start[..., :n, k : n + k], start[..., n:, n + k :] = u, turned(vh)[..., k:]
-    start[..., :n, k : 2 * k] /= root
-    start[..., :n, :k], start[..., n:, :k] = start[..., :n, k : 2 * k], turned(vh)[..., :k] / root
-    start[..., n:, k : 2 * k] = -start[..., n:, :k]
-    values, vectors = symmetric_spectrum(whole, start)
+    u, v = u.copy(), turned(vh).copy()
+    u[..., :k] /= np.sqrt(2)
+    v[..., :k] /= np.sqrt(2)
+    none = [np.zeros((*x.shape[:-2], *shape)) for shape in ((n, n), (m, m), (n, m - k), (m, n - k))]
+    whole = np.block([[none[0], x], [turned(x), none[1]]])
+    start = np.block([[u[..., :k], u, none[2]], [v[..., :k], -v[..., :k], none[3], v[..., k:]]])
+    return (whole, *symmetric_spectrum(whole, start))
+
+
+def singular(x: Any) -> tuple[Any, Any, Any]:
+    """All left singular vectors, the values, and all right singular vectors."""
+    n, k, root = x.shape[-2], min(x.shape[-2:]), np.sqrt(LONG_DOUBLE(2))
+    _, values, vectors = _spectrum_of_both(x)
     left = np.concatenate([vectors[..., :n, :k] * root, vectors[..., :n, 2 * k : n + k]], axis=-1)
     right = np.concatenate([vectors[..., n:, :k] * root, vectors[..., n:, n + k :]], axis=-1)
     return left, values[..., :k], right
@@ -121,32 +125,15 @@ def _svd(x: Any, full_matrices: bool) -> tuple[Any, Any, Any]:
     return (u, s, turned(v)) if full_matrices else (u[..., :k], s, turned(v[..., :k]))
 
 
-def _vectors(c: Any, out: Any) -> tuple[Any, ...]:
-    """Cotangents and factors of the first singular vectors; the others count as constants."""
-    k = out[1].shape[-1]
-    return c[0][..., :k], c[1], turned(c[2][..., :k, :]), out[0][..., :k], out[1], turned(out[2][..., :k, :])
-
-
 def _svd_back(c: Any, out: Any, x: Any, full_matrices: bool) -> tuple[Any]:
-    """With F = U.T dA V: the values change by its diagonal, and U.T dU and V.T dV solve two equations for each pair of them."""
-    by_u, by_s, by_v, u, s, v = _vectors(c, out)
-    inner = _on_diagonal(by_s)
-    row, column = s[..., None, :], s[..., :, None]
-    outside = LONG_DOUBLE(0)
-    if np.any(by_u) or np.any(by_v):
-        inverse = _inverse_gaps((row - column) * (row + column))
-        left, right = product(turned(u), by_u) * inverse, product(turned(v), by_v) * inverse
-        # dU[i, j] = (F[i, j] s[j] + s[i] F[j, i])/gap, dV[i, j] = (s[i] F[i, j] + F[j, i] s[j])/gap
-        inner = inner + left * row + turned(left * column) + right * column + turned(right * row)
-    slope = product(u, product(inner, turned(v)))
-    n, m, k = u.shape[-2], v.shape[-2], s.shape[-1]
-    if np.any(by_u) and n > k:
-        outside = by_u - product(u, product(turned(u), by_u))
-        slope = slope + product(outside / row, turned(v))
-    if np.any(by_v) and m > k:
-        outside = by_v - product(v, product(turned(v), by_v))
-        slope = slope + product(u, turned(outside / row))
-    return (slope,)
+    """That of the eigenvectors of [[0, x], [x.T, 0]]; vectors beyond the values count as constants."""
+    n, k, root = x.shape[-2], min(x.shape[-2:]), np.sqrt(LONG_DOUBLE(2))
+    whole, values, vectors = _spectrum_of_both(x)
+    by_values, by_vectors = np.zeros_like(values), np.zeros_like(vectors)
+    by_values[..., :k] = c[1]
+    by_vectors[..., :n, :k], by_vectors[..., n:, :k] = c[0][..., :k] * root, turned(c[2][..., :k, :]) * root
+    (slope,) = _eigh_back((by_values, by_vectors), (values, vectors), whole, "L")
+    return (2 * slope[..., :n, n:],)
 
 
 SVD = Formulas(_svd, _svd_back)
