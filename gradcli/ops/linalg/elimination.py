@@ -16,7 +16,7 @@ from gradcli.ops.extended import Whole
 from gradcli.ops.linalg.equations_and_factors import solve_triangular
 from gradcli.ops.linalg.matrices import (
     column_range,
-    has_independent_columns,
+    has_independent_columns_but_one,
     lower_part,
     matrix,
     no_info,
@@ -41,58 +41,50 @@ def _lu_shape(x: Shape, pivot: bool = True) -> tuple[Shape, Shape, Shape]:
     return (*batch, n, n), (*batch, n, min(n, m)), (*batch, min(n, m), m)
 
 
-def _without_exchanges(x: Any) -> Any:
-    """L and U in one matrix, whatever is divided by."""
+def _without_exchanges(x: Any) -> tuple[Any, Any, Any]:
+    """P, L and U, whatever is divided by."""
     x = x.copy()
     for k in range(min(x.shape)):
         x[k + 1 :, k] /= x[k, k]
         x[k + 1 :, k + 1 :] -= x[k + 1 :, k, None] * x[k, k + 1 :]
-    return x
+    count = min(x.shape)
+    return np.eye(len(x)), np.tril(x[:, :count], -1) + np.eye(len(x), count), np.triu(x[:count])
 
 
-def _factored(x: Any, pivot: bool) -> tuple[Any, Any]:
-    """L and U in one matrix, and the order of its rows."""
-    if not pivot or not x.size:
-        return _without_exchanges(x), np.arange(len(x))
-    from scipy.linalg import lapack
+def _lu(x: Any, pivot: bool) -> tuple[Any, ...]:
+    from scipy import linalg
 
-    if not np.isfinite(x).all():
+    if pivot and not np.isfinite(x).all():
         raise EvaluationError("the matrix has entries that are not finite: it has no LU factors")
-    factors, exchanges, _ = (lapack.sgetrf if x.dtype == np.float32 else lapack.dgetrf)(x)
-    order = np.arange(len(x))
-    for i, j in enumerate(exchanges):
-        order[[i, j]] = order[[j, i]]
-    return factors, order
-
-
-def _lu(x: Any, pivot: bool) -> tuple[Any, Any, Any]:
-    p, lower, upper = (np.zeros(shape, x.dtype) for shape in _lu_shape(x.shape))
+    parts = tuple(np.zeros(shape, x.dtype) for shape in _lu_shape(x.shape))
     for place in np.ndindex(x.shape[:-2]):
-        factors, order = _factored(x[place], pivot)
-        k = min(factors.shape)
-        p[place][order, np.arange(len(order))] = 1
-        lower[place], upper[place] = np.tril(factors[:, :k], -1) + np.eye(len(order), k), np.triu(factors[:k])
-    return p, lower, upper
+        found = linalg.lu(x[place]) if pivot and x[place].size else _without_exchanges(x[place])
+        for part, factor in zip(parts, found, strict=True):
+            part[place] = factor
+    return parts
 
 
 def _lu_vjp(wanted: Any, cotangent: tuple[Any, Any, Any], out: Any, x: Any, pivot: bool) -> tuple[Any]:
-    """With F = inv(L) P.T dx inv(U), dL is L times what of F is below its diagonal, and dU the rest of it times U."""
+    """With G = inv(L) P.T dx, W has the entries of G inv(U) below its diagonal: dL = L W, and dU = G - W U."""
     _, by_l, by_u = cotangent
     if by_l is None and by_u is None:
         return (None,)
     p, lower, upper = (output(out, place=i) for i in range(3))
     rows, columns = x.shape[-2:]
-    n, inner = max(rows, columns), 0.0
+    n, by_w, by_g = max(rows, columns), 0.0, 0.0
     # factors of a matrix that is not square are completed by rows and columns of the identity
     ones = np.diag((np.arange(n) >= min(rows, columns)).astype(float))
     lower, upper = _padded(lower, n) + ones, _padded(upper, n) + ones
     if by_l is not None:
-        inner = inner + lower_part(matmul(transposed(lower), _padded(by_l, n)), -1)
+        by_w = matmul(transposed(lower), _padded(by_l, n))
     if by_u is not None:
-        inner = inner + upper_part(matmul(_padded(by_u, n), transposed(upper)))
-    half = solve_triangular(transposed(lower), inner, upper=True, unitriangular=True)
-    slope = transposed(solve_triangular(upper, transposed(half), upper=True))
-    return (matmul(p, column_range(row_range(slope, None, rows), None, columns)),)
+        by_g = upper_part(_padded(by_u, n))
+        by_w = by_w - matmul(by_g, transposed(upper))
+    # nothing is divided by the pivot of the last row, which may be 0
+    divisors = where(np.diag(np.arange(n) == rows - 1), 1.0, upper)
+    by_g = by_g + transposed(solve_triangular(divisors, transposed(lower_part(by_w, -1)), upper=True))
+    slope = matmul(p, row_range(solve_triangular(transposed(lower), by_g, upper=True, unitriangular=True), None, rows))
+    return (column_range(slope, None, columns),)
 
 
 def _padded(x: Any, n: int) -> Any:
@@ -105,7 +97,7 @@ def _padded(x: Any, n: int) -> Any:
 lu: Op = structural(
     "lu", "x", _lu, witness("factors.lu"), vjp=_lu_vjp, shape=_lu_shape, static={"pivot": True}, outputs=3,
     saves=("out",), core_dims=(2,), ulps=64, backward="LinalgLu", extended=Whole("equations.LU"),
-    domain=given(has_independent_columns, "independent columns (the first ones, of a wide matrix)").within(),
+    domain=given(has_independent_columns_but_one, "independent columns (of a square or wide matrix, one fewer than it has rows)").within(),
     doc="The permutation P, unit lower triangular L and upper triangular U with x = P @ L @ U: a tuple.",
     examples=("lu(A)[2]",),
 )  # fmt: skip

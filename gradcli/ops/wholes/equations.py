@@ -9,7 +9,7 @@ import numpy as np
 from gradcli.ops.extended import LONG_DOUBLE, Formulas, NotCovered
 from gradcli.ops.wholes.products import product, turned
 
-_BETTER = 2.0**-6  # of the error that doubles leave: what is left in the end
+_BETTER, _ENOUGH = 2.0**-6, 2.0**-60  # of the error that doubles leave, and of the result: what may be left in the end
 
 
 def solved(x: Any, y: Any) -> Any:
@@ -26,7 +26,7 @@ def solved(x: Any, y: Any) -> Any:
         step = inverse @ (y - product(x, found)).astype(np.float64)
         found = found + step
         changes.append(np.abs(step).max(initial=0))
-    if not changes[-1] <= _BETTER * changes[1]:
+    if not changes[-1] <= _BETTER * changes[1] + _ENOUGH * np.abs(found).max(initial=0):
         raise NotCovered("a matrix of so many entries that is singular to the precision of doubles")
     return found
 
