@@ -12,7 +12,7 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, LinAlgError, ShapeError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
-from gradcli.ops.arrays.shapes import reshape, stack
+from gradcli.ops.arrays.shapes import broadcast_to, reshape, stack
 from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.domains import given
@@ -258,10 +258,7 @@ def _matrix_exp(x: Any) -> Any:
 
 
 def _matrix_exp_vjp(wanted: Any, cotangent: Any, out: Any, x: Any) -> tuple[Any]:
-    """By the exponential of [[x.T, c], [0, x.T]], which has the derivative in the direction c in its place (R. Mathias, 1996)."""
-    n, turned = x.shape[-1], transposed(x)
-    above, below = concatenate(turned, cotangent, axis=-1), concatenate(zeros(x.shape, x), turned, axis=-1)
-    return (column_range(row_range(matrix_exp(concatenate(above, below, axis=-2)), None, n), n, None),)
+    return (matrix_exp_jvp(transposed(x), cotangent),)
 
 
 matrix_exp: Op = structural(
@@ -269,6 +266,33 @@ matrix_exp: Op = structural(
     saves=("x",), core_dims=(2,), work=for_rows(15), ulps=64, aliases=("expm",), backward="LinalgMatrixExp",
     doc="The exponential of a matrix: the sum of x**k/k!.", examples=("matrix_exp(A)",),
 )  # fmt: skip
+
+
+def _blocks(*parts: Any) -> Any:
+    shape = np.broadcast_shapes(*(part.shape for part in parts))
+    parts = tuple(broadcast_to(part, shape=shape) for part in parts)
+    return concatenate(concatenate(*parts[:2], axis=-1), concatenate(*parts[2:], axis=-1), axis=-2)
+
+
+def _matrix_exp_jvp(x: Any, h: Any) -> Any:
+    """The derivative of the matrix exponential in a direction: in the place of h in that of [[x, h], [0, x]] (R. Mathias, 1996)."""
+    n = x.shape[-1]
+    return column_range(row_range(matrix_exp(_blocks(x, h, zeros(x.shape, x), x)), None, n), n, None)
+
+
+def _matrix_exp_jvp_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, h: Any) -> tuple[Any, Any]:
+    turned, by_x = transposed(x), None
+    if wanted[0]:
+        n, none = x.shape[-1], zeros(x.shape, x)
+        inner = matrix_exp_jvp(_blocks(turned, none, transposed(h), turned), _blocks(none, cotangent, none, none))
+        by_x = column_range(row_range(inner, None, n), None, n) + column_range(row_range(inner, n, None), n, None)
+    return by_x, matrix_exp_jvp(turned, cotangent) if wanted[1] else None
+
+
+matrix_exp_jvp: Op = function(
+    "matrix_exp_jvp", vjp=_matrix_exp_jvp_vjp, forward=_matrix_exp_jvp, shape=np.broadcast_shapes, saves=("x", "h"), core_dims=(2, 2),
+    work=for_rows(120), public=False, ulps=64,
+)(_matrix_exp_jvp)  # fmt: skip
 
 
 def _vander(x: Any, count: int | None, increasing: bool) -> Any:
