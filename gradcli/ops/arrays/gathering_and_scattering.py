@@ -37,7 +37,7 @@ def spread_index(index: Any, shape: Shape, axis: int) -> Any:
     index = reshape(index, shape=(-1,))
     if len(shape) < 2:
         return index
-    along = reshape(index, shape=tuple(-1 if a == axis else 1 for a in range(len(shape))))
+    along = reshape(index, shape=(*(1,) * axis, *index.shape, *(1,) * (len(shape) - axis - 1)))
     return broadcast_to(along, shape=(*shape[:axis], *index.shape, *shape[axis + 1 :]))
 
 

@@ -295,37 +295,35 @@ def pad(
     return x
 
 
-_EXTENSIONS = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}  # what NumPy calls them
-
-
 @function(scalars="value", public=False)
 def torch_pad(x: Any, *, pad: Any, mode: str = "constant", value: float | None = None) -> Any:
     """The array made longer (or shorter) at both ends of the last axes: constant, reflect, replicate or circular."""
     ends = pad if isinstance(pad, tuple) else (pad,)
     if len(ends) % 2 or len(ends) > 2 * len(x.shape):
         raise ShapeError(f"pad: {len(ends)} widths do not fit an array of {len(x.shape)} axes, two for each from the last on")
-    if mode not in ("constant", *_EXTENSIONS):
-        raise ArgumentError(f"pad: the mode must be constant, {', '.join(_EXTENSIONS)}, not {mode!r}")
+    if mode not in ("constant", "reflect", "replicate", "circular"):
+        raise ArgumentError(f"pad: the mode must be constant, reflect, replicate, circular, not {mode!r}")
     if mode != "constant" and value is not None and not (is_number(value) and not value):
         raise ArgumentError(f"pad: the mode {mode!r} takes no value")
     widths = [(0, 0)] * (len(x.shape) - len(ends) // 2) + list(zip(ends[::2], ends[1::2], strict=True))[::-1]
-    for axis, (before, after) in enumerate(widths):
-        n = x.shape[axis]
-        if min(before, after) < 0:
-            if max(0, -before) > n - max(0, -after):
-                raise ShapeError(f"pad: the widths {before} and {after} leave nothing of {n} entries")
-            x = part_of(x, axis, max(0, -before), n - max(0, -after))
     grown = tuple((max(0, before), max(0, after)) for before, after in widths)
-    if mode == "constant":
-        return enlarged(x, grown, 0.0 if value is None else value)
-    for axis, width in enumerate(grown):
-        n, longest = x.shape[axis], max(width)
-        if longest and (not n or (mode == "circular" and longest > n)):
-            raise ShapeError(f"pad: {n} entries cannot be wrapped around or replicated to {longest} more")
-        if longest and mode == "reflect" and longest >= n:
-            raise ShapeError(f"pad: a reflection of {n} entries is shorter than {n}, not {longest} long")
-        x = _repeated(_EXTENSIONS[mode], "even")(x, axis, width) if longest else x
-    return x
+    for axis, (before, after) in enumerate(widths):
+        n, longest, kept = x.shape[axis], max(before, after), slice(max(0, -before), x.shape[axis] - max(0, -after))
+        if kept.start > kept.stop:
+            raise ShapeError(f"pad: the widths {before} and {after} leave nothing of {n} entries")
+        if mode == "constant":
+            x = part_of(x, axis, kept.start, kept.stop) if min(before, after) < 0 else x
+        elif before or after:
+            if not n or (longest > n - (mode == "reflect") and mode != "replicate"):
+                raise ShapeError(f"pad: in the mode {mode!r} an axis of {n} entries is not made longer by {longest}")
+            room_for(2, max(0, n + before + after))
+            if mode == "circular":
+                places = np.pad(np.arange(n)[kept], grown[axis], mode="wrap")
+            else:
+                every = np.pad(np.arange(n), grown[axis], mode="reflect" if mode == "reflect" else "edge")
+                places = every[kept.start : len(every) - max(0, -after)]
+            x = rows_of(x, places, axis)
+    return enlarged(x, grown, 0.0 if value is None else value) if mode == "constant" else x
 
 
 declare(NUMPY, constant_pad_nd=signature("torch_pad", "x, pad, value", mode="constant"))

@@ -89,14 +89,13 @@ def atleast_1d(*arrays: Any) -> Any:
 @function(numpy="***arrays", torch="**arrays|tensors")
 def atleast_2d(*arrays: Any) -> Any:
     """Numbers and vectors as matrices of one row."""
-    return _each(lambda x: x if len(x.shape) > 1 else reshape(x, shape=(1, -1)), arrays)
+    return _each(lambda x: x if len(x.shape) > 1 else reshape(x, shape=(*(1,) * (2 - len(x.shape)), *x.shape)), arrays)
 
 
 @function(numpy="***arrays", torch="**arrays|tensors")
 def atleast_3d(*arrays: Any) -> Any:
     """Numbers, vectors and matrices with three axes: (1, n, 1) of a vector, (m, n, 1) of a matrix."""
-    shapes = {0: (1, 1, 1), 1: (1, -1, 1)}
-    return _each(lambda x: x if len(x.shape) > 2 else reshape(x, shape=shapes.get(len(x.shape), (*x.shape, 1))), arrays)
+    return _each(lambda x: x if len(x.shape) > 2 else reshape(x, shape=(*(1,) * (2 - len(x.shape)), *x.shape, 1)), arrays)
 
 
 @function(numpy="x, shape|size+, -implicit", examples=("x.expand(2, -1)",))

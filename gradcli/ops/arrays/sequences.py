@@ -53,7 +53,9 @@ def _products_at_shifts(a: Any, v: Any, mode: str) -> Any:
     """
     n, m = a.shape[0], v.shape[0]
     first, length = {"full": (1 - m, n + m - 1), "same": ((m - 1) // 2 - m + 1, n), "valid": (0, n - m + 1)}[mode]
-    width = m if n * m <= _WINDOWS else math.isqrt(m)
+    if n * m <= _WINDOWS:
+        return matmul(as_strided(a, size=(length, m), stride=(1, 1), offset=first, source=(1,)), v)
+    width = math.isqrt(m)
     rows = -(-m // width)
     shifts = length + (rows - 1) * width
     room_for(width, shifts)
@@ -158,18 +160,27 @@ def _slopes(f: Any, spacing: Any, place: int, edge_order: int) -> Any:
         raise ShapeError(f"gradient needs at least {edge_order + 1} entries along an axis, not {n}")
     if spacing.shape and tuple(spacing.shape) != (n,):
         raise ShapeError(f"gradient: coordinates of shape {tuple(spacing.shape)} for {n} entries along an axis")
-    steps = _along(_steps(spacing, 0) if spacing.shape else broadcast_to(spacing, shape=(n - 1,)), place, len(f.shape))
-    rises = _steps(f, place) / steps
-    before, after = part_of(steps, place, None, -1), part_of(steps, place, 1, None)
-    left, right = part_of(rises, place, None, -1), part_of(rises, place, 1, None)
-    middle = after * left + before * right if spacing.shape else part_of(f, place, 2, None) - part_of(f, place, None, -2)
-    inner = middle / (before + after)
-    first, last = part_of(rises, place, 0, 1), part_of(rises, place, -1, None)
-    if edge_order == 2:
-        bend = (right - left) / (before + after)
-        first = first - part_of(before, place, 0, 1) * part_of(bend, place, 0, 1)
-        last = last + part_of(after, place, -1, None) * part_of(bend, place, -1, None)
-    return concatenate(first, inner, last, axis=place)
+    at = _along(spacing, place, len(f.shape)) if spacing.shape else None
+
+    def step(start: int, stop: int) -> Any:
+        return spacing if at is None else part_of(at, place, start + 1, stop + 1) - part_of(at, place, start, stop)
+
+    def slope(start: int, stop: int) -> Any:
+        return (part_of(f, place, start + 1, stop + 1) - part_of(f, place, start, stop)) / step(start, stop)
+
+    def end(there: int, near: int) -> Any:
+        """At one end, from the slope there and, in the second order, from that beside it."""
+        here, beside = (there, there + 1), (near, near + 1)
+        if edge_order == 1:
+            return slope(*here)
+        return slope(*here) + step(*here) * (slope(*here) - slope(*beside)) / (step(*here) + step(*beside))
+
+    before, after = (0, n - 2), (1, n - 1)
+    if at is None:
+        inner = (part_of(f, place, 2, n) - part_of(f, place, *before)) / (2 * spacing)
+    else:
+        inner = (step(*after) * slope(*before) + step(*before) * slope(*after)) / (step(*before) + step(*after))
+    return concatenate(end(0, 1), inner, end(n - 2, n - 3), axis=place)
 
 
 @function(public=False)
