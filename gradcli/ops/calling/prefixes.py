@@ -44,8 +44,8 @@ CLOSED: dict[str, frozenset[str]] = {
     ), frozenset()),
 }  # fmt: skip
 _DISTRIBUTIONS = (
-    "normal", "categorical", "bernoulli", "multivariate_normal", "beta", "gamma", "dirichlet", "exponential", "laplace", "poisson", "uniform",
-    "log_normal", "student_t", "cauchy", "half_normal", "binomial", "geometric",
+    "normal", "categorical", "bernoulli", "multivariate_normal", "beta", "gamma", "dirichlet", "exponential", "laplace", "poisson",
+    "uniform", "log_normal", "student_t", "cauchy", "half_normal", "binomial", "geometric",
 )  # fmt: skip
 # The modules that a program may name: they select the names and defaults of the library that their paths begin with.
 MODULES = frozenset({
