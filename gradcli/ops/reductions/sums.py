@@ -211,7 +211,7 @@ sum_ = reduction(
 )
 
 
-def _mean(x: Any, axis: Any, keepdims: bool) -> Any:
+def _mean(x: Any, axis: Any, keepdims: Any) -> Any:
     return np.add.reduce(x, axis=axis, keepdims=keepdims) / count(np.shape(x), axis)
 
 

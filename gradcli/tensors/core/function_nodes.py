@@ -6,7 +6,7 @@ looks at the graph open the node: from then on there is a node for each step.
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -44,7 +44,7 @@ class _Part:
 
     def __init__(self, value: Shaped, place: int, step: Step | None = None, operands: tuple[_Part | None, ...] = ()) -> None:
         self.shape, self.dtype, self.place, self.step, self.operands = value.shape, value.dtype, place, step, operands
-        self.op, self.index = None, place or math.inf  # the last step comes last
+        self.op, self.index = None, place or sys.maxsize  # the last step comes last
         self.keeps: Sequence[int] = ()  # places among its result and its operands
         if step is not None:
             self.op, self.static, self.places = step.op, step.static, (step.place, *step.places)
