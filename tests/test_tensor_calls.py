@@ -128,7 +128,7 @@ def test_a_function_is_one_node_until_its_steps_are_asked_for() -> None:
     with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time"):
         y.sum().backward()
     y = torch.nn.functional.layer_norm(x, (3,))
-    assert y.grad_fn is not None and y.grad_fn.next_functions[0][0].next_functions  # the steps
+    assert y.grad_fn.next_functions[0][0].next_functions  # the steps
 
 
 def test_names_are_looked_up_once() -> None:
