@@ -87,7 +87,8 @@ def einsum(equation: Any, *operands: Any) -> Any:
     tensors = [as_tensor(o) for o in operands]
     if len(tensors) == 1 and tensors[0].array.dtype.kind in "iub" and _sums(equation):
         tensors = [tensors[0].to(dtypes.int64)]  # as sums of whole numbers are
-    return named("einsum")(*tensors, subscripts=equation)
+    found: Tensor = named("einsum")(*tensors, subscripts=equation)
+    return found.to(dtypes.of_numpy(dtypes.result_type([x.array for x in tensors])))  # whole numbers wrap around
 
 
 def _sums(equation: str) -> bool:
