@@ -94,7 +94,7 @@ def hardsigmoid(x: Any) -> Any:
 @function(kinks=(noted("x = -3 or x = 3", "0 at -3 and 1 at 3", SAME),))
 def hardswish(x: Any) -> Any:
     """x*hardsigmoid(x)."""
-    return where(less_equal(x, -3), x * 0.0, where(greater_equal(x, 3), x, x * (x + 3) / 6))
+    return where(less_equal(x, -3), x * 0.0, x * hardsigmoid(x))
 
 
 leaky_relu = elementwise(
