@@ -114,7 +114,8 @@ _NOT_GIVEN = {
     **{(word, target): "no argument of PyTorch's, taken as those of the other losses" for word in ("reduce", "size_average") for target in (
         "ctc_loss", "gaussian_nll_loss", "huber_loss", "triplet_margin_with_distance_loss")},
     **{(word, "embedding"): "refused" for word in ("max_norm", "norm_type", "sparse")},
-    **{(word, "multi_head_attention_forward"): "refused, or of one size only" for word in ("static_k", "static_v")},
+    **{(word, "multi_head_attention_forward"): "refused" for word in ("bias_k", "bias_v", "static_k", "static_v")},
+    ("antialias", "interpolate"): "refused",
     **{("y", target): "given in the place of an axis" for target in ("torch_max", "torch_min")},
     ("check_errors", "inv"): "without effect", ("period", "interp"): "refused", ("pivot", "lu"): "PyTorch's, taken of SciPy's name, too",
     ("distance_function", "triplet_margin_with_distance_loss"): "refused but for None", ("upper", "scipy_solve_triangular"): "PyTorch's",
@@ -214,7 +215,7 @@ _UNUSED = {
         "expn": "n",
     "torch_sort": "stable", "topk": "sorted", "lu_factor_ex": "check_errors", "cholesky_ex": "check_errors", "inv_ex": "check_errors",
     "solve_ex": "check_errors", "dropout": "p", "embedding": "norm_type sparse",
-        "multi_head_attention_forward": "add_zero_attn dropout_p training",
+        "multi_head_attention_forward": "add_zero_attn dropout_p training", "interpolate": "antialias",
     "gammainc_slope": "n", "betainc_slope": "n k", "logmeanexp": "keepdims",
     "batch_norm": "momentum training", "instance_norm": "momentum", "ctc_loss": "zero_infinity",
 }  # fmt: skip
