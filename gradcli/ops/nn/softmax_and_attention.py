@@ -10,16 +10,18 @@ import numpy as np
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.reshaping import expand_dims
 from gradcli.ops.arrays.shapes import broadcast_to, part_of, reshape, swapaxes, transpose
-from gradcli.ops.elementwise.arithmetic import chain
+from gradcli.ops.elementwise.arithmetic import abs_, chain, sign
+from gradcli.ops.elementwise.bounds import minimum
 from gradcli.ops.elementwise.exponential import exp, expm1, log, log1p
-from gradcli.ops.elementwise.logic import equal, where
+from gradcli.ops.elementwise.logic import equal, isfinite, where
 from gradcli.ops.extended import Whole
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.carried import reduced
-from gradcli.ops.reductions.sums import is_truth, log_of_scaled_sum, max_, mean, reduction, spread, sum_
+from gradcli.ops.reductions.sums import is_truth, max_, mean, reduction, spread, sum_
 from gradcli.ops.registry import composition, function
 from gradcli.ops.room import room_for
 from gradcli.ops.spec import Op
+from gradcli.ops.structure import detach
 from gradcli.ops.writing import Shape, axes_of, witness
 
 # -- Softmax and its logarithm, and the logarithm of a sum of exponentials, without overflow -------
@@ -44,8 +46,25 @@ def _logsumexp_of_entries(x: Any, axis: Any, keepdims: bool) -> Any:
     return found if keepdims else reshape(found, shape=reduced(x.shape, axis))
 
 
-def _plain(x: Any, **axes: Any) -> Any:
-    return logsumexp(x, **axes)
+_LARGEST_EXPONENT = 709.0  # whose exponential is finite
+
+
+def _log_of_scaled_sum(x: Any, b: Any, axis: Any, keepdims: bool, return_sign: bool) -> Any:
+    """log(sum(b*exp(x))) without overflow, and the sign of the sum: what has the factor 0 counts for nothing, however large."""
+    if b is None and not return_sign:
+        return logsumexp(x, axis=axis, keepdims=keepdims)
+    counted = x
+    if b is not None:
+        shape = np.broadcast_shapes(tuple(x.shape), tuple(b.shape))
+        x, b = (v if tuple(v.shape) == shape else broadcast_to(v, shape=shape) for v in (x, b))
+        counted = where(equal(b, 0), -math.inf, x)
+    top = max_(counted, axis=axis, keepdims=True)
+    top = detach(where(isfinite(top), top, 0.0))  # moving it changes nothing
+    above = x - top
+    raised = exp(above) if b is None else b * exp(where(equal(b, 0), minimum(above, _LARGEST_EXPONENT), above))
+    total = sum_(raised, axis=axis, keepdims=True)
+    size = reshape(log(abs_(total) if return_sign else total) + top, shape=reduced(tuple(x.shape), axis, keepdims))
+    return (size, sign(reshape(total, shape=tuple(size.shape)))) if return_sign else size
 
 
 def _exponential_of_difference(axis: Any, keepdims: bool) -> tuple[Op, dict[str, Any]]:
@@ -66,7 +85,7 @@ logsumexp: Op = reduction(
     wider=composition(
         "logsumexp",
         "x b?",
-        log_of_scaled_sum(sum_, _plain, max_),
+        _log_of_scaled_sum,
         static={"axis": None, "keepdims": False, "return_sign": False},
     ),
 )

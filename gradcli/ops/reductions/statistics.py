@@ -10,15 +10,14 @@ import numpy as np
 from gradcli.errors import ShapeError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, reshape, transpose
-from gradcli.ops.calling.prefixes import NUMPY, TORCH
+from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.exponential import sqrt
 from gradcli.ops.elementwise.logic import less_equal, where
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.carried import count
-from gradcli.ops.reductions.sums import AXES, around, max_, mean, min_, norm, sum_
-from gradcli.ops.registry import composite, function, is_number
-from gradcli.ops.spec import Composite
+from gradcli.ops.reductions.sums import max_, mean, min_, sum_, variation
+from gradcli.ops.registry import function, is_number
 from gradcli.ops.writing import axes_of
 
 
@@ -115,18 +114,19 @@ def ptp(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
     return max_(x, axis=axis, keepdims=keepdims) - min_(x, axis=axis, keepdims=keepdims)
 
 
-def _spread_of_numbers(name: str, root: bool) -> Composite:
-    body = around(name, sum_, norm, root, without_nan=True)
-    what = "standard deviation" if root else "variance"
-    return composite(
-        name, "x where? mean?", body, static={**AXES, "ddof": 0}, scalars="ddof",
-        doc=f"The {what} of the entries that are numbers{'' if root else ', divided by n - ddof'}.",
-    )  # fmt: skip
+_SPREAD = "x, axis, -dtype, -out, ddof|correction, keepdims, where, mean"
 
 
-nanvar, nanstd = _spread_of_numbers("nanvar", False), _spread_of_numbers("nanstd", True)
+@function(numpy=_SPREAD, scalars="ddof")
+def nanvar(x: Any, where: Any = None, mean: Any = None, *, axis: Any = None, keepdims: bool = False, ddof: Any = 0) -> Any:
+    """The variance of the entries that are numbers, divided by n - ddof."""
+    return variation("nanvar", False, x, where, mean, axis, keepdims, ddof, True)
+
+
+@function(numpy=_SPREAD, scalars="ddof")
+def nanstd(x: Any, where: Any = None, mean: Any = None, *, axis: Any = None, keepdims: bool = False, ddof: Any = 0) -> Any:
+    """The standard deviation of the entries that are numbers."""
+    return variation("nanstd", True, x, where, mean, axis, keepdims, ddof, True)
+
+
 declare(TORCH, cov=signature("torch_cov", "x, *, correction, fweights, aweights"))
-declare(
-    NUMPY,
-    **{name: signature(name, "x, axis, -dtype, -out, ddof|correction, keepdims, where, mean") for name in ("nanvar", "nanstd")},
-)
