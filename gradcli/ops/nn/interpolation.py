@@ -107,7 +107,6 @@ def interpolate(
     mode: str = "nearest",
     align_corners: bool | None = None,
     recompute_scale_factor: bool | None = None,
-    antialias: bool = False,
 ) -> Any:
     """Images in another size: by the nearest entries, linear or cubic interpolation, or means of areas."""
     if mode not in _MODES:
@@ -117,8 +116,6 @@ def interpolate(
         raise ShapeError(f"interpolate: mode {mode!r} does not take an array of shape {tuple(input.shape)}")
     if mode not in _AXES and align_corners is not None:
         raise ArgumentError("interpolate: align_corners goes with the modes linear, bilinear, bicubic and trilinear only")
-    if antialias:
-        raise ArgumentError("interpolate: antialias is not supported")
     lengths, scales = _sizes(input, size, scale_factor, bool(recompute_scale_factor))
     if mode == "area":
         return covering_means(input, [adaptive(*pair) for pair in zip(input.shape[2:], lengths, strict=True)])

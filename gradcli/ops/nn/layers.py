@@ -18,7 +18,7 @@ from gradcli.ops.elementwise.exponential import rsqrt
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.extended import Whole
 from gradcli.ops.linalg.products import matmul
-from gradcli.ops.nn.likelihoods import class_labels
+from gradcli.ops.nn.losses import class_labels
 from gradcli.ops.reductions.sums import mean
 from gradcli.ops.registry import function, is_number, structural
 from gradcli.ops.room import room_for
@@ -46,20 +46,9 @@ def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
     return product if bias is None else product + bias
 
 
-@function(torch="input@weight, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse", examples=("embedding([0, 2], w)",))
-def embedding(
-    input: Any,
-    weight: Any,
-    *,
-    padding_idx: int | None = None,
-    max_norm: float | None = None,
-    norm_type: float = 2.0,
-    scale_grad_by_freq: bool = False,
-    sparse: bool = False,
-) -> Any:
+@function(torch="input@weight, weight, padding_idx", examples=("embedding([0, 2], w)",))
+def embedding(input: Any, weight: Any, *, padding_idx: int | None = None) -> Any:
     """The rows of the weight at indices; the row padding_idx has no gradient."""
-    if max_norm is not None or scale_grad_by_freq:
-        raise ArgumentError("embedding: max_norm and scale_grad_by_freq are not supported")
     if len(weight.shape) != 2:
         input, weight = weight, input
     if len(weight.shape) != 2:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
+from gradcli.ops.arrays.repeating_and_padding import repeat_interleave
 from gradcli.ops.arrays.reshaping import expand_dims
 from gradcli.ops.arrays.shapes import broadcast_to, part_of, reshape, swapaxes, transpose
 from gradcli.ops.elementwise.arithmetic import abs_, chain, sign
@@ -172,15 +173,6 @@ def log_softmax(x: Any, *, axis: Any = None) -> Any:
     return x - logsumexp(x, axis=axis, keepdims=True)
 
 
-def _repeated(x: Any, times: int) -> Any:
-    """Each head, the axis before the last two, several times."""
-    if times == 1:
-        return x
-    *lead, heads, rows, columns = x.shape
-    spread = broadcast_to(reshape(x, shape=(*lead, heads, 1, rows, columns)), shape=(*lead, heads, times, rows, columns))
-    return reshape(spread, shape=(*lead, heads * times, rows, columns))
-
-
 def _masked_softmax(scores: Any) -> Any:
     """Return where everything is masked, no value is attended to: the result is 0, as in PyTorch."""
     nothing = equal(sum_(where(equal(scores, -math.inf), 0.0, 1.0), axis=-1, keepdims=True), 0)
@@ -214,7 +206,7 @@ def scaled_dot_product_attention(
         heads, shared = query.shape[-3], (key.shape[-3], value.shape[-3])
         if any(heads % s for s in shared):
             raise ShapeError(f"{name}: {heads} heads of queries do not share {shared[0]} of keys and {shared[1]} of values")
-        key, value = (_repeated(a, heads // s) for a, s in zip((key, value), shared, strict=True))
+        key, value = (repeat_interleave(a, repeats=heads // s, axis=-3) for a, s in zip((key, value), shared, strict=True))
     rows, columns = query.shape[-2], key.shape[-2]
     factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
     scores = matmul(query * factor, swapaxes(key, axis1=-1, axis2=-2))
