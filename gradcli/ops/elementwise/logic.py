@@ -111,7 +111,21 @@ def _simpler_where(out: Any, condition: Any, x: Any, y: Any) -> Any:
         return x if decided else y
     if number_of(x) == 0 and (condition.op is isnan or _guards_zero(condition, y)):
         return y
-    return x if x is y else None
+    if x is y:
+        return x
+    held, failed = _assuming(condition, True, x), _assuming(condition, False, y)
+    return None if held is x and failed is y else where(condition, held, failed)
+
+
+def _assuming(condition: Any, holds: bool, node: Any, depth: int = 6) -> Any:
+    """Return a node where a condition is known to hold, or not to: choices by it within, entry by entry, are taken."""
+    if not depth or node is None or node.op is None or not node.op.elementwise:
+        return node
+    if node.op is where and node.operands[0] is condition:
+        return _assuming(condition, holds, node.operands[1 if holds else 2], depth - 1)
+    operands = [_assuming(condition, holds, operand, depth - 1) for operand in node.operands]
+    same = all(a is b for a, b in zip(operands, node.operands, strict=True))
+    return node if same else node.op(*operands, **node.static)
 
 
 def _guards_zero(condition: Any, product: Any) -> bool:

@@ -8,9 +8,8 @@ from typing import Any
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.shapes import reshape, swapaxes
 from gradcli.ops.arrays.windows import add_up, each, extent, inner, nested, read, small_image, strided
-from gradcli.ops.facts import Function
 from gradcli.ops.linalg.products import matmul
-from gradcli.ops.registry import composite
+from gradcli.ops.registry import function
 
 
 def _batch(name: str, x: Any, weight: Any, n: int, channels: int) -> Any:
@@ -50,11 +49,17 @@ def _around(name: str, padding: Any, sizes: tuple[int, ...], steps: tuple[int, .
     return [(t // 2, t - t // 2) for t in total]
 
 
-def _convolution(n: int) -> Function:
-    name = f"conv{n}d"
+def _convolutions(n: int) -> None:
+    """Register the functions for n dimensions."""
+    name, transposed = f"conv{n}d", f"conv_transpose{n}d"
+    example = f"{small_image(n)}, {nested('w', n + 1)}"
 
-    def body(x: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
-        images = _batch(name, x, weight, n, weight.shape[1] * groups if len(weight.shape) > 1 else 0)
+    @function(name, backward="Convolution", examples=(f"F.{name}({example})",))
+    def convolution(
+        input: Any, weight: Any, bias: Any = None, *, stride: Any = 1, padding: Any = None, dilation: Any = 1, groups: int = 1
+    ) -> Any:
+        """The cross-correlation of images with filters, as layers of networks compute it."""
+        images = _batch(name, input, weight, n, weight.shape[1] * groups if len(weight.shape) > 1 else 0)
         filters, per_group = _grouped(name, groups, weight.shape[0]), weight.shape[1]
         sizes = tuple(weight.shape[2:])
         steps, gaps = each(name, "stride", stride, n, 1), each(name, "dilation", dilation, n, 1)
@@ -64,37 +69,34 @@ def _convolution(n: int) -> Function:
         ):
             count = extent(length + before + after, size, step, 0, gap)
             if count < 1:
-                raise ShapeError(f"{name}: filters of size {sizes} do not fit into images of shape {tuple(x.shape)}")
+                raise ShapeError(f"{name}: filters of size {sizes} do not fit into images of shape {tuple(input.shape)}")
             tables.append(strided(length, count, size, step, before, gap))
         columns = read(images, tables, 0.0)
         places, windows = math.prod(sizes), tuple(columns.shape[n + 2 :])
         rows = reshape(columns, shape=(images.shape[0], groups, per_group * places, math.prod(windows)))
         products = matmul(reshape(weight, shape=(groups, filters, per_group * places)), rows)
         result = reshape(products, shape=(images.shape[0], weight.shape[0], *windows))
-        return _finished(name, result, bias, n, len(x.shape) == n + 2)
+        return _finished(name, result, bias, n, len(input.shape) == n + 2)
 
-    return body
-
-
-def _transposed(n: int) -> Function:
-    name = f"conv_transpose{n}d"
-
-    def body(
-        x: Any, weight: Any, bias: Any, stride: Any, padding: Any, output_padding: Any, groups: int, dilation: Any
-    ) -> Any:
-        images = _batch(name, x, weight, n, weight.shape[0] if weight.shape else 0)
-        per_group, channels = _grouped(name, groups, weight.shape[0]), groups * weight.shape[1]
+    @function(transposed, backward="Convolution", examples=(f"F.{transposed}({example})",))
+    def transpose(
+        input: Any, weight: Any, bias: Any = None, *, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: int = 1,
+        dilation: Any = 1,
+    ) -> Any:  # fmt: skip
+        """The transpose of a convolution by its images: it adds multiples of the filters up."""
+        images = _batch(transposed, input, weight, n, weight.shape[0] if weight.shape else 0)
+        per_group, channels = _grouped(transposed, groups, weight.shape[0]), groups * weight.shape[1]
         sizes, windows = tuple(weight.shape[2:]), tuple(images.shape[2:])
-        steps, gaps = each(name, "stride", stride, n, 1), each(name, "dilation", dilation, n, 1)
-        around, further = each(name, "padding", padding, n), each(name, "output_padding", output_padding, n)
+        steps, gaps = each(transposed, "stride", stride, n, 1), each(transposed, "dilation", dilation, n, 1)
+        around, further = each(transposed, "padding", padding, n), each(transposed, "output_padding", output_padding, n)
         if any(f >= max(step, gap) for f, step, gap in zip(further, steps, gaps, strict=True)):
-            raise ArgumentError(f"{name}: output_padding must be smaller than the stride or the dilation")
+            raise ArgumentError(f"{transposed}: output_padding must be smaller than the stride or the dilation")
         padded = tuple(
             (count - 1) * step + gap * (size - 1) + 1 + f
             for count, step, gap, size, f in zip(windows, steps, gaps, sizes, further, strict=True)
         )
         if any(length <= 2 * p for length, p in zip(padded, around, strict=True)):
-            raise ShapeError(f"{name}: nothing is left of the axes {padded} without a padding of {around}")
+            raise ShapeError(f"{transposed}: nothing is left of the axes {padded} without a padding of {around}")
         rows = reshape(images, shape=(images.shape[0], groups, per_group, math.prod(windows)))
         filters = swapaxes(reshape(weight, shape=(groups, per_group, -1)), axis1=1, axis2=2)
         columns = reshape(matmul(filters, rows), shape=(images.shape[0], channels, *sizes, *windows))
@@ -102,21 +104,8 @@ def _transposed(n: int) -> Function:
             strided(length, count, size, step, 0, gap)
             for length, count, size, step, gap in zip(padded, windows, sizes, steps, gaps, strict=True)
         ]
-        return _finished(name, inner(add_up(columns, tables, padded), around), bias, n, len(x.shape) == n + 2)
-
-    return body
+        return _finished(transposed, inner(add_up(columns, tables, padded), around), bias, n, len(input.shape) == n + 2)
 
 
 for _n in (1, 2, 3):
-    composite(
-        f"conv{_n}d", "input weight bias?", _convolution(_n), backward="Convolution",
-        static={"stride": 1, "padding": None, "dilation": 1, "groups": 1},
-        doc=f"The cross-correlation of images of {_n} dimension(s) with filters, as layers of networks compute it.",
-        examples=(f"F.conv{_n}d({small_image(_n)}, {nested('w', _n + 1)})",),
-    )  # fmt: skip
-    composite(
-        f"conv_transpose{_n}d", "input weight bias?", _transposed(_n), backward="Convolution",
-        static={"stride": 1, "padding": 0, "output_padding": 0, "groups": 1, "dilation": 1},
-        doc=f"The transpose of conv{_n}d by its images: it adds multiples of the filters up.",
-        examples=(f"F.conv_transpose{_n}d({small_image(_n)}, {nested('w', _n + 1)})",),
-    )  # fmt: skip
+    _convolutions(_n)

@@ -16,13 +16,11 @@ from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.arithmetic import abs_, floor, rint
 from gradcli.ops.elementwise.logic import equal, greater_equal, less_equal, logical_and, where
-from gradcli.ops.facts import Function
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.nn.pooling import covering_means
 from gradcli.ops.reductions.sums import sum_
-from gradcli.ops.registry import composite, function
+from gradcli.ops.registry import function
 from gradcli.ops.room import room_for
-from gradcli.ops.spec import REQUIRED
 from gradcli.ops.structure import to_int
 
 _AXES = {"linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3}
@@ -57,30 +55,19 @@ def _linear(length: int, size: int, scale: float | None, corners: bool) -> Taps:
     return np.stack([below, np.minimum(below + 1, length - 1)], axis=1), np.stack([1 - weight, weight], axis=1)
 
 
-def _keys(t: np.ndarray, a: float) -> np.ndarray:
-    """Keys' kernel of cubic convolution, at distances t."""
-    far = np.where(t < 2, ((a * t - 5 * a) * t + 8 * a) * t - 4 * a, 0)
-    return np.where(t < 1, ((a + 2) * t - (a + 3)) * t * t + 1, far)
+def _cubic_weights(t: Any) -> list[Any]:
+    """Keys' weights with a = -3/4 of the four neighbours, at t of the way between the inner two."""
+    a, u = -0.75, 1 - t
+    far = [((a * d - 5 * a) * d + 8 * a) * d - 4 * a for d in (t + 1, u + 1)]
+    near = [((a + 2) * d - (a + 3)) * d * d + 1 for d in (t, u)]
+    return [far[0], near[0], near[1], far[1]]
 
 
 def _cubic(length: int, size: int, scale: float | None, corners: bool) -> Taps:
     at = _sources(length, size, scale, corners)
-    places = np.floor(at).astype(np.int64)[:, None] + np.arange(-1, 3)
-    return np.clip(places, 0, length - 1), _keys(np.abs(places - at[:, None]), -0.75)
-
-
-def _smooth(length: int, size: int, scale: float | None, corners: bool, cubic: bool) -> Taps:
-    """Weights of a triangle or of Keys' kernel with a = -1/2, as wide as the result is coarse (antialias)."""
-    step = _step(length, size, scale, corners)
-    width = max(step, 1.0)
-    centres, support = (np.arange(size) + 0.5) * step, (2 if cubic else 1) * width
-    first = np.maximum((centres - support + 0.5).astype(np.int64), 0)
-    last = np.minimum((centres + support + 0.5).astype(np.int64), length)
-    room_for(6, size, int((last - first).max()))
-    places = first[:, None] + np.arange((last - first).max())
-    t = np.abs((places - centres[:, None] + 0.5) / width)
-    weights = np.where(places < last[:, None], _keys(t, -0.5) if cubic else np.maximum(1 - t, 0), 0)
-    return np.minimum(places, last[:, None] - 1), weights / weights.sum(axis=1, keepdims=True)
+    below = np.floor(at)
+    places = below.astype(np.int64)[:, None] + np.arange(-1, 3)
+    return np.clip(places, 0, length - 1), np.stack(_cubic_weights(at - below), axis=1)
 
 
 def _resampled(x: Any, axis: int, taps: Taps) -> Any:
@@ -110,9 +97,6 @@ def _sizes(x: Any, size: Any, scale_factor: Any, recompute: bool) -> tuple[tuple
     return lengths, (None,) * n if recompute else factors
 
 
-_SIZE = {"size": None, "scale_factor": None}
-_MODE = {"mode": "nearest", "align_corners": None}
-
 
 @function(examples=("F.interpolate([[x]], 5, mode='linear')",))
 def interpolate(
@@ -123,7 +107,6 @@ def interpolate(
     mode: str = "nearest",
     align_corners: bool | None = None,
     recompute_scale_factor: bool | None = None,
-    antialias: bool = False,
 ) -> Any:
     """Images in another size: by the nearest entries, linear or cubic interpolation, or means of areas."""
     if mode not in _MODES:
@@ -133,8 +116,6 @@ def interpolate(
         raise ShapeError(f"interpolate: mode {mode!r} does not take an array of shape {tuple(input.shape)}")
     if mode not in _AXES and align_corners is not None:
         raise ArgumentError("interpolate: align_corners goes with the modes linear, bilinear, bicubic and trilinear only")
-    if antialias and mode not in ("bilinear", "bicubic"):
-        raise ArgumentError("interpolate: antialias goes with the modes bilinear and bicubic only")
     lengths, scales = _sizes(input, size, scale_factor, bool(recompute_scale_factor))
     if mode == "area":
         return covering_means(input, [adaptive(*pair) for pair in zip(input.shape[2:], lengths, strict=True)])
@@ -142,8 +123,6 @@ def interpolate(
         room_for(4, wanted)
         if mode in ("nearest", "nearest-exact"):
             taps = _nearest(length, wanted, scale, 0.5 if mode == "nearest-exact" else 0.0)
-        elif antialias:
-            taps = _smooth(length, wanted, scale, bool(align_corners), mode == "bicubic")
         else:
             taps = (_cubic if mode == "bicubic" else _linear)(length, wanted, scale, bool(align_corners))
         input = _resampled(input, i + 2, taps)
@@ -237,15 +216,12 @@ def _entries(x: Any, places: list[Any]) -> Any:
     return where(reshape(inside, shape=(images, 1, points)), found, 0.0)
 
 
-def _cubic_weights(t: Any) -> list[Any]:
-    """Keys' weights with a = -3/4 of the four neighbours, at t of the way between the inner two."""
-    a, u = -0.75, 1 - t
-    far = [((a * d - 5 * a) * d + 8 * a) * d - 4 * a for d in (t + 1, u + 1)]
-    near = [((a + 2) * d - (a + 3)) * d * d + 1 for d in (t, u)]
-    return [far[0], near[0], near[1], far[1]]
-
-
-def _grid_sample(x: Any, grid: Any, mode: str, padding_mode: str, align_corners: bool | None) -> Any:
+@function(examples=("F.grid_sample([[[x, y]]], [[[[0.2, 0.1]]]])",))
+def grid_sample(
+    input: Any, grid: Any, *, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
+) -> Any:
+    """Images read at the places that a grid gives, from -1 to 1 along every axis, the last one first."""
+    x = input
     n = len(x.shape) - 2
     if n not in (2, 3) or len(grid.shape) != n + 2 or grid.shape[-1] != n or grid.shape[0] != x.shape[0] or not all(x.shape[1:]):
         raise ShapeError(f"grid_sample: an array of shape {tuple(x.shape)} and a grid of shape {tuple(grid.shape)} do not fit")
@@ -278,32 +254,6 @@ def _grid_sample(x: Any, grid: Any, mode: str, padding_mode: str, align_corners:
     return reshape(total, shape=(*x.shape[:2], *grid.shape[1:-1]))
 
 
-def _unpooled(n: int) -> Function:
-    name = f"max_unpool{n}d"
-
-    def body(x: Any, indices: Any, kernel_size: Any, stride: Any, padding: Any, output_size: Any) -> Any:
-        if len(x.shape) not in (n + 1, n + 2) or tuple(indices.shape) != tuple(x.shape):
-            raise ShapeError(f"{name}: an array of shape {tuple(x.shape)} and indices of shape {tuple(indices.shape)} do not fit")
-        sizes, around = each(name, "kernel_size", kernel_size, n, 1), each(name, "padding", padding, n)
-        steps = sizes if stride in (None, ()) else each(name, "stride", stride, n, 1)
-        lead, windows = tuple(x.shape[:-n]), tuple(x.shape[-n:])
-        lengths = tuple((w - 1) * s + k - 2 * p for w, s, k, p in zip(windows, steps, sizes, around, strict=True))
-        if output_size is not None:
-            lengths = each(name, "output_size", output_size[-n:] if isinstance(output_size, tuple) else output_size, n, 1)
-        flat = (*lead, math.prod(windows))
-        put = add_along(reshape(x, shape=flat), reshape(indices, shape=flat), axis=-1, shape=(*lead, math.prod(lengths)))
-        return reshape(put, shape=(*lead, *lengths))
-
-    return body
-
-
-grid_sample = composite(
-    "grid_sample", "input grid", _grid_sample, static={"mode": "bilinear", "padding_mode": "zeros", "align_corners": None},
-    doc="Images read at the places that a grid gives, from -1 to 1 along every axis, the last one first.",
-    examples=("F.grid_sample([[[x, y]]], [[[[0.2, 0.1]]]])",),
-)  # fmt: skip
-
-
 @function(backward="AffineGridGenerator", examples=("F.affine_grid([[x, y]], (1, 1, 2, 2))",))
 def affine_grid(theta: Any, *, size: Any, align_corners: bool | None = None) -> Any:
     """The grid for grid_sample that an affine map gives."""
@@ -316,29 +266,31 @@ def affine_grid(theta: Any, *, size: Any, align_corners: bool | None = None) -> 
     return reshape(matmul(base, swapaxes(theta, axis1=1, axis2=2)), shape=(size[0], *size[2:], n))
 
 
-def _by_number(x: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Any:
-    if interpolation_mode not in range(3) or padding_mode not in range(3):
-        raise ArgumentError("grid_sampler: the modes are numbers from 0 to 2")
-    return _grid_sample(x, grid, _SAMPLING_MODES[interpolation_mode], _PADDINGS[padding_mode], align_corners)
+def _unpooling(n: int) -> None:
+    """Register the function for n dimensions."""
+    name = f"max_unpool{n}d"
 
-
-for _n in (2, 3):
-    composite(
-        f"grid_sampler_{_n}d", "input grid", _by_number, public=False,
-        static={"interpolation_mode": REQUIRED, "padding_mode": REQUIRED, "align_corners": REQUIRED},
-        doc="torch.grid_sampler: grid_sample with numbers for its modes.",
+    @function(
+        name, indices=frozenset({"indices"}),
+        examples=(f"F.{name}({nested('x', n)}, {nested('[0, 2, 4]', n)}, {(1, 1, 2)[-n:] if n > 1 else 2})",),
     )  # fmt: skip
-declare(
-    TORCH,
-    **{
-        name: signature(f"grid_sampler_{n}d", "input, grid, interpolation_mode, padding_mode, align_corners")
-        for name, n in (("grid_sampler", 2), ("grid_sampler_2d", 2), ("grid_sampler_3d", 3))
-    },
-)
+    def max_unpool(
+        input: Any, indices: Any, *, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
+    ) -> Any:
+        """Zeros with entries at the places where max pooling found them."""
+        shape = tuple(input.shape)
+        if len(shape) not in (n + 1, n + 2) or tuple(indices.shape) != shape:
+            raise ShapeError(f"{name}: an array of shape {shape} and indices of shape {tuple(indices.shape)} do not fit")
+        sizes, around = each(name, "kernel_size", kernel_size, n, 1), each(name, "padding", padding, n)
+        steps = sizes if stride in (None, ()) else each(name, "stride", stride, n, 1)
+        lead, windows = shape[:-n], shape[-n:]
+        lengths = tuple((w - 1) * s + k - 2 * p for w, s, k, p in zip(windows, steps, sizes, around, strict=True))
+        if output_size is not None:
+            lengths = each(name, "output_size", output_size[-n:] if isinstance(output_size, tuple) else output_size, n, 1)
+        flat = (*lead, math.prod(windows))
+        put = add_along(reshape(input, shape=flat), reshape(indices, shape=flat), axis=-1, shape=(*lead, math.prod(lengths)))
+        return reshape(put, shape=(*lead, *lengths))
+
+
 for _n in (1, 2, 3):
-    composite(
-        f"max_unpool{_n}d", "input indices", _unpooled(_n), indices=frozenset({"indices"}),
-        static={"kernel_size": REQUIRED, "stride": None, "padding": 0, "output_size": None},
-        doc=f"Zeros with entries at the places where max_pool{_n}d found them.",
-        examples=(f"F.max_unpool{_n}d({nested('x', _n)}, {nested('[0, 2, 4]', _n)}, {(1, 1, 2)[-_n:] if _n > 1 else 2})",),
-    )  # fmt: skip
+    _unpooling(_n)

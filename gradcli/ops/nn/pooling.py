@@ -15,11 +15,10 @@ from gradcli.ops.arrays.windows import Table, adaptive, each, extent, outer, rea
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.logic import equal, where
-from gradcli.ops.facts import Function, noted
+from gradcli.ops.facts import noted
 from gradcli.ops.reductions.order import argmax
 from gradcli.ops.reductions.sums import sum_
-from gradcli.ops.registry import composite
-from gradcli.ops.spec import REQUIRED
+from gradcli.ops.registry import function
 from gradcli.ops.structure import to_int
 
 
@@ -58,19 +57,6 @@ def _inside(tables: Sequence[Table]) -> list[np.ndarray]:
     return [(table >= 0).sum(axis=1) for table in tables]
 
 
-def _average(n: int) -> Function:
-    def body(
-        x: Any, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool, count_include_pad: bool, divisor_override: Any = None
-    ) -> Any:
-        tables, counts = _windows(f"avg_pool{n}d", x, n, kernel_size, stride, padding, 1, ceil_mode)
-        if divisor_override == 0:
-            raise ArgumentError(f"avg_pool{n}d: divisor_override must not be 0")
-        whole = outer(counts if count_include_pad else _inside(tables), np.multiply)
-        return _summed(x, tables) / (whole.astype(float) if divisor_override is None else float(divisor_override))
-
-    return body
-
-
 def _largest(x: Any, tables: Sequence[Table]) -> tuple[Any, Any]:
     """The largest entry of each window, and its place among all entries of these axes."""
     n, lead = len(tables), tuple(x.shape[: -len(tables)])
@@ -85,17 +71,6 @@ def _largest(x: Any, tables: Sequence[Table]) -> tuple[Any, Any]:
     return reshape(take_along(entries, first, axis=len(lead)), shape=result), to_int(reshape(index, shape=result))
 
 
-def _maximum(n: int) -> Function:
-    def body(
-        x: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool, return_indices: bool
-    ) -> Any:
-        tables, _ = _windows(f"max_pool{n}d", x, n, kernel_size, stride, padding, dilation, ceil_mode)
-        values, places = _largest(x, tables)
-        return (values, places) if return_indices else values
-
-    return body
-
-
 def _covering(name: str, x: Any, n: int, output_size: Any) -> list[Table]:
     lengths = _checked(name, x, n)
     wanted = tuple(output_size) if isinstance(output_size, tuple) else (output_size,) * n
@@ -104,75 +79,76 @@ def _covering(name: str, x: Any, n: int, output_size: Any) -> list[Table]:
     return [adaptive(*pair) for pair in zip(lengths, each(name, "output_size", wanted, n), strict=True)]
 
 
-def _adaptive_average(n: int) -> Function:
-    def body(x: Any, output_size: Any) -> Any:
-        return covering_means(x, _covering(f"adaptive_avg_pool{n}d", x, n, output_size))
-
-    return body
-
-
 def covering_means(x: Any, tables: Sequence[Table]) -> Any:
     return _summed(x, tables) / outer(_inside(tables), np.multiply).astype(float)
 
 
-def _adaptive_maximum(n: int) -> Function:
-    def body(x: Any, output_size: Any, return_indices: bool) -> Any:
-        values, places = _largest(x, _covering(f"adaptive_max_pool{n}d", x, n, output_size))
+_FIRST = (noted("equal largest entries", "the whole gradient to the first of them"),)
+
+
+def _pooling(n: int) -> None:
+    """Register the functions for n dimensions."""
+    size = {1: "2", 2: "2", 3: "(1, 2, 2)"}[n]
+
+    def example(name: str) -> tuple[str]:
+        return (f"F.{name}({small_image(n)}, {'2, ' if name[0] == 'l' else ''}{size})",)
+
+    average, largest, norms = f"avg_pool{n}d", f"max_pool{n}d", f"lp_pool{n}d"
+    averaged = "input, kernel_size, stride, padding, ceil_mode, count_include_pad" + ", divisor_override" * (n > 1)
+
+    @function(average, torch=averaged, examples=example(average))
+    def means(
+        input: Any, *, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False, count_include_pad: bool = True,
+        divisor_override: Any = None,
+    ) -> Any:  # fmt: skip
+        """The means of windows over the last axes."""
+        tables, counts = _windows(average, input, n, kernel_size, stride, padding, 1, ceil_mode)
+        if divisor_override == 0:
+            raise ArgumentError(f"{average}: divisor_override must not be 0")
+        whole = outer(counts if count_include_pad else _inside(tables), np.multiply)
+        return _summed(input, tables) / (whole.astype(float) if divisor_override is None else float(divisor_override))
+
+    @function(largest, kinks=_FIRST, backward=f"MaxPool{n}DWithIndices", examples=example(largest))
+    def extremes(
+        input: Any, *, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
+        return_indices: bool = False,
+    ) -> Any:  # fmt: skip
+        """The largest entries of windows over the last axes; with return_indices, also their places."""
+        values, places = _largest(input, _windows(largest, input, n, kernel_size, stride, padding, dilation, ceil_mode)[0])
         return (values, places) if return_indices else values
 
-    return body
+    @function(f"adaptive_{average}", examples=example(f"adaptive_{average}"))
+    def covering(input: Any, *, output_size: Any) -> Any:
+        """The means of windows over the last axes, so many that the result has output_size."""
+        return covering_means(input, _covering(f"adaptive_{average}", input, n, output_size))
 
+    @function(f"adaptive_{largest}", kinks=_FIRST, examples=example(f"adaptive_{largest}"))
+    def covering_extremes(input: Any, *, output_size: Any, return_indices: bool = False) -> Any:
+        """The largest entries of windows over the last axes, so many that the result has output_size; with return_indices, also their
+        places.
+        """
+        values, places = _largest(input, _covering(f"adaptive_{largest}", input, n, output_size))
+        return (values, places) if return_indices else values
 
-def _norms(n: int) -> Function:
-    def body(x: Any, norm_type: float, kernel_size: Any, stride: Any, ceil_mode: bool) -> Any:
-        tables, counts = _windows(f"lp_pool{n}d", x, n, kernel_size, stride, 0, 1, ceil_mode)
+    @function(norms, examples=example(norms))
+    def powers(input: Any, *, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Any:
+        """The norms of order norm_type of windows over the last axes; the gradient of a norm of 0 is 0."""
+        tables, counts = _windows(norms, input, n, kernel_size, stride, 0, 1, ceil_mode)
         # PyTorch's: the mean of the powers times the whole kernel's size, also where a window reaches beyond the end
         whole = math.prod(table.shape[1] for table in tables) / outer(counts, np.multiply)
-        powers = _summed(x ** float(norm_type), tables) * whole
+        powers = _summed(input ** float(norm_type), tables) * whole
         nothing = equal(powers, 0)
         return where(nothing, 0.0, where(nothing, 1.0, powers) ** (1.0 / norm_type))
 
-    return body
+    placed = "input, kernel_size, stride, padding, dilation, ceil_mode"
+    declare(
+        TORCH,
+        **{
+            f"{largest}_with_indices": signature(largest, placed, return_indices=True),
+            f"adaptive_{largest}_with_indices": signature(f"adaptive_{largest}", "input, output_size", return_indices=True),
+        },
+    )
 
 
-_FIRST = (noted("equal largest entries", "the whole gradient to the first of them"),)
-_PLACED = {"kernel_size": REQUIRED, "stride": None}
 for _n in (1, 2, 3):
-    _image, _size = small_image(_n), {1: "2", 2: "2", 3: "(1, 2, 2)"}[_n]
-    _of = f"of windows over the last {_n} axes" if _n > 1 else "of windows over the last axis"
-    composite(
-        f"avg_pool{_n}d", "input", _average(_n), doc=f"The means {_of}.",
-        static={**_PLACED, "padding": 0, "ceil_mode": False, "count_include_pad": True, **({"divisor_override": None} if _n > 1 else {})},
-        examples=(f"F.avg_pool{_n}d({_image}, {_size})",),
-    )  # fmt: skip
-    composite(
-        f"max_pool{_n}d", "input", _maximum(_n), doc=f"The largest entries {_of}; with return_indices, also their places.",
-        static={**_PLACED, "padding": 0, "dilation": 1, "ceil_mode": False, "return_indices": False}, kinks=_FIRST,
-        backward=f"MaxPool{_n}DWithIndices",
-        examples=(f"F.max_pool{_n}d({_image}, {_size})",),
-    )  # fmt: skip
-    composite(
-        f"adaptive_avg_pool{_n}d", "input", _adaptive_average(_n), static={"output_size": REQUIRED},
-        doc=f"The means {_of}, so many that the result has output_size.",
-        examples=(f"F.adaptive_avg_pool{_n}d({_image}, {_size})",),
-    )  # fmt: skip
-    composite(
-        f"adaptive_max_pool{_n}d", "input", _adaptive_maximum(_n), static={"output_size": REQUIRED, "return_indices": False},
-        kinks=_FIRST,
-        doc=f"The largest entries {_of}, so many that the result has output_size; with return_indices, also their places.",
-        examples=(f"F.adaptive_max_pool{_n}d({_image}, {_size})",),
-    )  # fmt: skip
-    composite(
-        f"lp_pool{_n}d", "input", _norms(_n), static={"norm_type": REQUIRED, **_PLACED, "ceil_mode": False},
-        doc=f"The norms of order norm_type {_of}; the gradient of a norm of 0 is 0.",
-        examples=(f"F.lp_pool{_n}d({_image}, 2, {_size})",),
-    )  # fmt: skip
-_WITH = "input, kernel_size, stride, padding, dilation, ceil_mode"
-declare(
-    TORCH,
-    **{f"max_pool{n}d_with_indices": signature(f"max_pool{n}d", _WITH, return_indices=True) for n in (1, 2, 3)},
-    **{
-        f"adaptive_max_pool{n}d_with_indices": signature(f"adaptive_max_pool{n}d", "input, output_size", return_indices=True)
-        for n in (1, 2, 3)
-    },
-)
+    _pooling(_n)

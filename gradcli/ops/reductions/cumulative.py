@@ -182,7 +182,7 @@ def _along(old: Shape, axis: int) -> Shape:
 )  # fmt: skip
 def logcumsumexp(x: Any, *, axis: int) -> Any:
     """log(cumsum(exp(x))) along an axis, without overflow."""
-    return log(cumsum(exp(x), axis=axis))
+    return log(cumsum(exp(x), axis=axis)) if x.shape else x
 
 
 def _in_place(op: Op, x: Any, axis: int) -> Any:
