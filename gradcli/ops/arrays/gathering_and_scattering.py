@@ -12,7 +12,7 @@ from gradcli.ops.arrays.addressing import add_along, extreme_along, take_along
 from gradcli.ops.arrays.joining_and_splitting import flat_join, mixed
 from gradcli.ops.arrays.repeating_and_padding import enlarged, rows_of
 from gradcli.ops.arrays.reshaping import at_least_1d, common_shape, inverse, one_number, permuted
-from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, indexed_shape, reshape, scatter_add
+from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, indexed_shape, part_of, reshape, scatter_add
 from gradcli.ops.axes import numbered, numpy_index
 from gradcli.ops.calling.prefixes import NUMPY
 from gradcli.ops.calling.signatures import declare, signature
@@ -86,10 +86,7 @@ def take_along_dim(x: Any, index: Any, *, axis: int | None = None) -> Any:
     if not x.shape:
         return gather(x, index, axis=axis)
     place = one_axis(axis, len(x.shape))
-    try:
-        common = np.broadcast_shapes(*((*v.shape[:place], 1, *v.shape[place + 1 :]) for v in (x, index)))
-    except ValueError:
-        raise ShapeError(f"take_along_dim: shapes {tuple(x.shape)} and {tuple(index.shape)} do not fit along axis {axis}") from None
+    common = common_shape(*(part_of(v, place, 0, 1) for v in (x, index)))
     values, indices = (broadcast_to(v, shape=(*common[:place], v.shape[place], *common[place + 1 :])) for v in (x, index))
     return take_along(values, indices, axis=place)
 
@@ -277,12 +274,8 @@ def index_reduce(x: Any, index: Any, source: Any, *, axis: int, reduce: str, inc
 @function(numpy="x, axis, index, value", indices=INDEX)
 def index_fill(x: Any, index: Any, value: Any, *, axis: int) -> Any:
     """x with one value in the rows at indices along an axis."""
-    rows = at_least_1d(x)
-    place = one_axis(axis, len(rows.shape))
-    index = reshape(index, shape=(-1,))
-    hit = greater(add_along(np.ones(index.shape), index, axis=0, shape=(rows.shape[place],)), 0)
-    along = reshape(hit, shape=tuple(-1 if a == place else 1 for a in range(len(rows.shape))))
-    return reshape(where(along, one_number("index_fill", value), rows), shape=tuple(x.shape))
+    rows = spread_index(index, at_least_1d(x).shape, one_axis(axis, len(x.shape)))
+    return index_copy(x, index, broadcast_to(one_number("index_fill", value), shape=rows.shape), axis=axis)
 
 
 @function(numpy="x, index, source, accumulate", indices=INDEX)

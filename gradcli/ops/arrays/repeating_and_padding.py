@@ -49,8 +49,6 @@ def tile(x: Any, *, reps: Any) -> Any:
     reps = _counts(reps)
     n = max(len(reps), len(x.shape))
     reps, shape = (1,) * (n - len(reps)) + reps, (1,) * (n - len(x.shape)) + tuple(x.shape)
-    if all(r == 1 for r in reps):
-        return reshape(x, shape=shape)
     apart = reshape(x, shape=tuple(k for extent in shape for k in (1, extent)))
     spread = broadcast_to(apart, shape=tuple(k for pair in zip(reps, shape, strict=True) for k in pair))
     return reshape(spread, shape=tuple(r * s for r, s in zip(reps, shape, strict=True)))
@@ -305,25 +303,25 @@ def torch_pad(x: Any, *, pad: Any, mode: str = "constant", value: float | None =
         raise ArgumentError(f"pad: the mode must be constant, reflect, replicate, circular, not {mode!r}")
     if mode != "constant" and value is not None and not (is_number(value) and not value):
         raise ArgumentError(f"pad: the mode {mode!r} takes no value")
-    widths = [(0, 0)] * (len(x.shape) - len(ends) // 2) + list(zip(ends[::2], ends[1::2], strict=True))[::-1]
-    grown = tuple((max(0, before), max(0, after)) for before, after in widths)
+    widths = [(0, 0)] * (len(x.shape) - len(ends) // 2) + [*zip(ends[::2], ends[1::2], strict=True)][::-1]
     for axis, (before, after) in enumerate(widths):
-        n, longest, kept = x.shape[axis], max(before, after), slice(max(0, -before), x.shape[axis] - max(0, -after))
-        if kept.start > kept.stop:
-            raise ShapeError(f"pad: the widths {before} and {after} leave nothing of {n} entries")
+        n, start, stop = x.shape[axis], max(0, -before), x.shape[axis] - max(0, -after)
+        most = {"reflect": n - 1, "circular": n, "replicate": math.inf if n else 0}.get(mode, math.inf)
+        if start > stop or max(before, after) > max(0, most):
+            raise ShapeError(f"pad: widths of {before} and {after} do not fit an axis of {n} entries in the mode {mode!r}")
         if mode == "constant":
-            x = part_of(x, axis, kept.start, kept.stop) if min(before, after) < 0 else x
+            x = x if stop - start == n else part_of(x, axis, start, stop)
         elif before or after:
-            if not n or (longest > n - (mode == "reflect") and mode != "replicate"):
-                raise ShapeError(f"pad: in the mode {mode!r} an axis of {n} entries is not made longer by {longest}")
-            room_for(2, max(0, n + before + after))
-            if mode == "circular":
-                places = np.pad(np.arange(n)[kept], grown[axis], mode="wrap")
+            room_for(2, n + before + after)
+            places = np.arange(-before, n + after)
+            if mode == "reflect":
+                places = n - 1 - np.abs(n - 1 - np.abs(places))
             else:
-                every = np.pad(np.arange(n), grown[axis], mode="reflect" if mode == "reflect" else "edge")
-                places = every[kept.start : len(every) - max(0, -after)]
+                places = np.clip(places, 0, n - 1) if mode == "replicate" else start + (places - start) % max(1, stop - start)
             x = rows_of(x, places, axis)
-    return enlarged(x, grown, 0.0 if value is None else value) if mode == "constant" else x
+    if mode != "constant":
+        return x
+    return enlarged(x, tuple((max(0, before), max(0, after)) for before, after in widths), 0.0 if value is None else value)
 
 
 declare(NUMPY, constant_pad_nd=signature("torch_pad", "x, pad, value", mode="constant"))

@@ -141,11 +141,10 @@ def unflatten(x: Any, *, axis: int, shape: Shape) -> Any:
     """One axis as several; one extent may be -1."""
     place = one_axis(axis, len(x.shape))
     n, known = (x.shape or (1,))[place], math.prod(k for k in shape if k != -1)
-    if shape.count(-1) == 1 and known and n % known == 0:
-        shape = tuple(n // known if k == -1 else k for k in shape)
-    if not shape or math.prod(shape) != n or min(shape) < 0:
+    whole = tuple(n // max(1, known) if k == -1 else k for k in shape)
+    if not shape or math.prod(whole) != n or min(whole) < 0:
         raise ShapeError(f"unflatten: an axis of {n} entries cannot have the shape {shape}")
-    return reshape(x, shape=(*x.shape[:place], *shape, *x.shape[place + 1 :]))
+    return reshape(x, shape=(*x.shape[:place], *whole, *x.shape[place + 1 :]))
 
 
 @function(public=False)
@@ -248,15 +247,9 @@ declare(
 def _roll(x: Any, shift: Any, axis: Any) -> Any:
     if isinstance(shift, tuple) and axis is None and len(shift) != 1:
         raise ShapeError(f"roll: shifts {shift} need an axis each")
+    for place in np.atleast_1d(() if axis is None else axis).tolist():
+        axes_of(place, np.ndim(x))
     return x if axis is not None and not np.ndim(x) else np.roll(x, shift, None if axis == () else axis)
-
-
-def _roll_shape(old: Shape, shift: Any, axis: Any) -> Shape:
-    axes = axis if isinstance(axis, tuple) else (axis,)
-    for a in axes if axis is not None else ():
-        axes_of(a, len(old))
-    shape_by_example(_roll)(tuple(min(n, 1) for n in old), shift=shift, axis=axis)  # whether shifts and axes fit
-    return old
 
 
 def _roll_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, shift: Any, axis: Any) -> tuple[Any]:
@@ -264,7 +257,7 @@ def _roll_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, shift: Any, axis: A
 
 
 @function(
-    vjp=_roll_vjp, forward=_roll, shape=_roll_shape,
+    vjp=_roll_vjp, forward=_roll, shape=shape_by_example(_roll),
     moves=True, result="same", parts=None, across=cutting.moved, examples=("roll(x, 1)",),
     numpy=lambda shapes, shift, axis: f"np.roll({{0}}, {shift!r}, {axis!r})",
 )  # fmt: skip
