@@ -161,7 +161,7 @@ _TIES = (Kink(lambda *_: False, "several largest or smallest entries", "shared e
 
 def _part(x: Any, shape: Shape) -> Any:
     """The leading part of an array."""
-    return x if tuple(x.shape) == shape else getitem(x, index=tuple((0, n, None) for n in shape))
+    return x if x.shape == shape else getitem(x, index=tuple((0, n, None) for n in shape))
 
 
 def _at_entries(put: Function, x: Any, index: Any, source: Any, axis: int, **static: Any) -> Any:
@@ -175,7 +175,7 @@ def _at_entries(put: Function, x: Any, index: Any, source: Any, axis: int, **sta
     for a, (n, i, s) in enumerate(zip(rows.shape, places.shape, given.shape, strict=True)):
         if i > s or (a != place and i > n):
             raise ShapeError(f"the index reaches beyond x or the source: shapes {shapes}")
-    return reshape(put(rows, places, _part(given, tuple(places.shape)), place, **static), shape=tuple(x.shape))
+    return reshape(put(rows, places, _part(given, places.shape), place, **static), shape=tuple(x.shape))
 
 
 def _at_rows(name: str, put: Function, x: Any, index: Any, source: Any, axis: int, **static: Any) -> Any:
@@ -185,7 +185,7 @@ def _at_rows(name: str, put: Function, x: Any, index: Any, source: Any, axis: in
     if len(index.shape) > 1:
         raise ShapeError(f"{name}: the index must be a vector, not of shape {tuple(index.shape)}")
     places = spread_index(index, rows.shape, place)
-    if tuple(given.shape) != tuple(places.shape):
+    if given.shape != places.shape:
         raise ShapeError(f"{name}: the source has the shape {tuple(source.shape)}, not {tuple(places.shape)}")
     return reshape(put(rows, places, given, place, **static), shape=tuple(x.shape))
 
@@ -299,7 +299,7 @@ def index_put(x: Any, values: Any, *, indices: Any, accumulate: bool = False) ->
     """x with values put to (or added at) x[indices]."""
     parts = indices if isinstance(indices, tuple) else (indices,)
     index = tuple(StaticArray(np.array(part)) if isinstance(part, tuple) else part for part in parts)
-    given = broadcast_to(values, shape=indexed_shape(tuple(x.shape), index=index))
+    given = broadcast_to(values, shape=indexed_shape(x.shape, index=index))
     if accumulate:
         return x + scatter_add(given, index=index, shape=tuple(x.shape))
     return replace_at(x, given, index)

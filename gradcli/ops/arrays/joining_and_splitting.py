@@ -58,7 +58,7 @@ def joined(*arrays: Any, axis: int | None) -> Any:
         return concatenate(*(reshape(x, shape=(-1,)) for x in arrays), axis=0)
     if any(len(x.shape) != 1 for x in arrays):
         # PyTorch joins empty vectors with anything
-        arrays = tuple(x for x in arrays if tuple(x.shape) != (0,))
+        arrays = tuple(x for x in arrays if x.shape != (0,))
     return concatenate(*arrays, axis=axis)
 
 

@@ -59,8 +59,8 @@ def masked_scatter(x: Any, mask: Any, source: Any) -> Any:
 
 def _replaced(name: str, x: Any, source: Any, index: tuple[Any, ...]) -> Any:
     """x with a source of the shape of x[index] there."""
-    wanted = indexed_shape(tuple(x.shape), index=index)
-    if wanted != tuple(source.shape):
+    wanted = indexed_shape(x.shape, index=index)
+    if wanted != source.shape:
         raise ShapeError(f"{name}: the source has the shape {tuple(source.shape)}, not {wanted}")
     return replace_at(x, source, index)
 

@@ -133,7 +133,7 @@ def common_shape(*arrays: Any) -> Shape:
 def broadcast_tensors(*arrays: Any) -> tuple[Any, ...]:
     """A tuple of the arrays in their common shape."""
     shape = common_shape(*arrays)
-    return tuple(x if tuple(x.shape) == shape else broadcast_to(x, shape=shape) for x in arrays)
+    return tuple(x if x.shape == shape else broadcast_to(x, shape=shape) for x in arrays)
 
 
 @function(numpy="x, axis, shape|sizes+", examples=("unflatten(x, 0, (2, -1))",))
@@ -339,7 +339,7 @@ def _triangle(part: Any) -> Function:
 
 def _below(x: Any, k: int) -> np.ndarray:
     """Return whether entries of matrices are on the k-th diagonal or below; of a vector's, the matrix whose rows it is."""
-    rows, columns = (tuple(x.shape) * 2)[-2:]
+    rows, columns = (x.shape * 2)[-2:]
     return np.tri(rows, columns, k, bool)
 
 

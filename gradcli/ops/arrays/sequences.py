@@ -99,7 +99,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, *, per
     """
     if period is not None:
         raise ArgumentError("interp: a period is not supported", help="reduce x to one period with % first")
-    if len(xp.shape) != 1 or tuple(xp.shape) != tuple(fp.shape) or not xp.shape[0]:
+    if len(xp.shape) != 1 or xp.shape != fp.shape or not xp.shape[0]:
         raise ShapeError(f"interp needs as many points as values, not the shapes {tuple(xp.shape)} and {tuple(fp.shape)}")
     n = xp.shape[0]
     low, high = (getitem(fp, index=(i,)) for i in (0, -1))
@@ -158,7 +158,7 @@ def _slopes(f: Any, spacing: Any, place: int, edge_order: int) -> Any:
     n = f.shape[place]
     if n < edge_order + 1:
         raise ShapeError(f"gradient needs at least {edge_order + 1} entries along an axis, not {n}")
-    if spacing.shape and tuple(spacing.shape) != (n,):
+    if spacing.shape and spacing.shape != (n,):
         raise ShapeError(f"gradient: coordinates of shape {tuple(spacing.shape)} for {n} entries along an axis")
     at = _along(spacing, place, len(f.shape)) if spacing.shape else None
 
