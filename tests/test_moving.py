@@ -103,7 +103,7 @@ REFUSED = [
     ("index_add(x, 0, [0], v)", "index_add: the source has the shape (3,), not (1, 3)"),
     ("masked_fill(x, x > 1, v)", "masked_fill takes one number, not an array of shape (3,)"),
     ("masked_scatter(x, [True, False], x)", "shapes (2, 3) and (2,) do not broadcast together"),
-    ("slice_scatter(x, x, 0, 1, 2)", "slice_scatter: the source has the shape (2, 3), not (1, 3)"),
+    ("slice_scatter(x, x, 0, 1, 2)", "the source has the shape (2, 3), not (1, 3)"),
     ("torch.nn.functional.pad(x, (3, 0), 'reflect')", "pad: widths of 3 and 0 do not fit an axis of 3 entries in the mode 'reflect'"),
     ("torch.nn.functional.pad(x, (1, 2, 3))", "pad: 3 widths do not fit an array of 2 axes, two for each from the last on"),
     ("pad(x, -1)", "pad: widths are whole numbers of at least 0, not -1"),

@@ -289,6 +289,9 @@ def put(x: Any, index: Any, source: Any, *, accumulate: bool = False) -> Any:
 
 def replace_at(x: Any, source: Any, index: tuple[Any, ...]) -> Any:
     """x with a source of the shape of x[index] there."""
+    wanted = indexed_shape(x.shape, index=index)
+    if wanted != source.shape:
+        raise ShapeError(f"the source has the shape {tuple(source.shape)}, not {wanted}")
     places = numbered(x.shape)
     places[numpy_index(index)] = numbered(source.shape, places.size)
     return mixed(x, source, places)

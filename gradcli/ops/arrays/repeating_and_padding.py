@@ -10,7 +10,7 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError, UnreadArgumentError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
-from gradcli.ops.arrays.reshaping import at_least_1d, inverse, permuted
+from gradcli.ops.arrays.reshaping import at_least_1d, atleast_2d, inverse, permuted
 from gradcli.ops.arrays.shapes import ALL, StaticArray, broadcast_to, getitem, part_of, reshape, scatter_add, stack
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
@@ -197,10 +197,9 @@ def enlarged(x: Any, widths: Widths, fill: Any) -> Any:
 
 def _constant(x: Any, widths: Widths, values: Any) -> Any:
     ends = _pairs("constant_values", values, len(x.shape))
-    if all(is_number(v) for pair in ends for v in pair):
-        if len({v for pair in ends for v in pair}) <= 1:
-            return enlarged(x, widths, float(ends[0][0]) if ends else 0.0)
-        return enlarged(x, widths, np.pad(np.zeros(x.shape), widths, constant_values=ends))
+    first = ends[0][0] if ends else 0
+    if all(is_number(v) and v == first for pair in ends for v in pair):
+        return enlarged(x, widths, float(first))
     for axis, (width, pair) in enumerate(zip(widths, ends, strict=True)):  # as np.pad does, axis by axis
         if any(width):
             x = _between(x, axis, width, *pair)
@@ -326,3 +325,16 @@ def torch_pad(x: Any, *, pad: Any, mode: str = "constant", value: float | None =
 
 declare(NUMPY, constant_pad_nd=signature("torch_pad", "x, pad, value", mode="constant"))
 declare(TORCH, pad=signature("torch_pad", "x, pad, mode, value"))
+
+
+@function(numpy="**arrays|tensors", examples=("block_diag(x, y)",))
+def block_diag(*arrays: Any) -> Any:
+    """A matrix with matrices along its diagonal and zeros elsewhere."""
+    if any(len(x.shape) > 2 for x in arrays):
+        raise ShapeError("block_diag needs matrices")
+    blocks = [atleast_2d(x) for x in arrays]
+    width = sum(b.shape[1] for b in blocks)
+    room_for(sum(b.shape[0] for b in blocks), width)
+    ends = [*itertools.accumulate(b.shape[1] for b in blocks)]
+    rows = [enlarged(b, ((0, 0), (end - b.shape[1], width - end)), 0.0) for b, end in zip(blocks, ends, strict=True)]
+    return concatenate(*rows, axis=0)

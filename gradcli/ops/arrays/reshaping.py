@@ -104,8 +104,6 @@ def expand(x: Any, *, shape: Shape) -> Any:
     lead = len(shape) - len(x.shape)
     if lead < 0:
         raise ShapeError(f"expand: the shape {shape} has fewer axes than the array of shape {tuple(x.shape)}")
-    if -1 in shape[:lead]:
-        raise ShapeError("expand: -1 stands for an extent of the array, not for a new one")
     return broadcast_to(x, shape=(*shape[:lead], *(old if n == -1 else n for n, old in zip(shape[lead:], x.shape, strict=True))))
 
 
@@ -277,14 +275,10 @@ def rot90(x: Any, *, k: int = 1, axes: Any = (0, 1)) -> Any:
     if not isinstance(axes, tuple) or len(axes) != 2:
         raise ArgumentError(f"rot90: two axes are wanted, not {axes!r}")
     first, second = axes_of(axes, len(x.shape))
-    turns = k % 4
-    if turns == 0:
+    if k % 4 == 0:
         return x
-    if turns == 2:
-        return flip(x, axis=(first, second))
-    if turns == 1:
-        return swapaxes(flip(x, axis=second), axis1=first, axis2=second)
-    return flip(swapaxes(x, axis1=first, axis2=second), axis=second)
+    turned = swapaxes(x, axis1=first, axis2=second) if k % 2 else x
+    return flip(turned, axis={1: first, 2: (first, second), 3: second}[k % 4])
 
 
 @function(public=False, copied=True)

@@ -108,9 +108,8 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, *, per
         inside = low + 0 * flat
     else:
         known = sum_(where(greater_equal(reshape(flat, shape=(-1, 1)), xp), 1.0, 0.0), axis=1)
-        below = to_int(rint(clip(known - 1, 0, n - 2)))
-        x0, f0 = take_along(xp, below, axis=0), take_along(fp, below, axis=0)
-        x1, f1 = take_along(part_of(xp, 0, 1, None), below, axis=0), take_along(part_of(fp, 0, 1, None), below, axis=0)
+        below, above = (to_int(rint(clip(known - back, 1 - back, n - 1 - back))) for back in (1, 0))
+        x0, f0, x1, f1 = (take_along(values, place, axis=0) for place in (below, above) for values in (xp, fp))
         inside = f0 + (flat - x0) * ((f1 - f0) / (x1 - x0))
     first, last = (getitem(xp, index=(i,)) for i in (0, -1))
     bounded = where(greater(flat, last), high if right is None else right, inside)

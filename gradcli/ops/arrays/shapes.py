@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from typing import Any
@@ -79,8 +78,8 @@ def _reshape_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, shape: Any) -> t
 
 
 reshape: Op = structural(
-    "reshape", "x", _reshape, witness("moving.reshape"), vjp=_reshape_vjp, shape=shape_by_example(_reshape), static={"shape": -1}, moves=True,
-    result="same", doc="The same entries in another shape; one extent may be -1.",
+    "reshape", "x", _reshape, witness("moving.reshape"), vjp=_reshape_vjp, shape=shape_by_example(_reshape), static={"shape": -1},
+    moves=True, result="same", doc="The same entries in another shape; one extent may be -1.",
     examples=("reshape(x, (2, -1))",), backward="View", shares="view",
     written="reshape({x}, {shape})", reshapes=True, simpler=same_shape,
     axes=axes.reshaped, across=cutting.regrouped, batched=lambda lead, x, shape: reshape(x, shape=(*lead, *shape)),
