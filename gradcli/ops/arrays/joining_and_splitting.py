@@ -16,7 +16,7 @@ from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.looping import listed
 from gradcli.ops.registry import function, structural
-from gradcli.ops.room import nodes_for, room_for
+from gradcli.ops.room import nodes_for
 from gradcli.ops.writing import one_axis, shape_by_example, witness
 
 # -- Arrays in a row, along an axis that they have -------------------------------------------------
@@ -58,7 +58,7 @@ def joined(*arrays: Any, axis: int | None) -> Any:
         return concatenate(*(reshape(x, shape=(-1,)) for x in arrays), axis=0)
     if any(len(x.shape) != 1 for x in arrays):
         # PyTorch joins empty vectors with anything
-        arrays = tuple(x for x in arrays if tuple(x.shape) != (0,))
+        arrays = tuple(x for x in arrays if x.shape != (0,))
     return concatenate(*arrays, axis=axis)
 
 
@@ -88,23 +88,6 @@ def dstack(*arrays: Any) -> Any:
 def column_stack(*arrays: Any) -> Any:
     """Arrays joined along the second axis, vectors as columns."""
     return concatenate(*(x if len(x.shape) > 1 else reshape(x, shape=(-1, 1)) for x in arrays), axis=1)
-
-
-@function(numpy="**arrays|tensors", examples=("block_diag(x, y)",))
-def block_diag(*arrays: Any) -> Any:
-    """A matrix with matrices along its diagonal and zeros elsewhere."""
-    if any(len(x.shape) > 2 for x in arrays):
-        raise ShapeError("block_diag needs matrices")
-    blocks = [atleast_2d(x) for x in arrays]
-    width = sum(b.shape[1] for b in blocks)
-    room_for(sum(b.shape[0] for b in blocks), width)
-    rows, before = [], 0
-    for block in blocks:
-        height, columns = block.shape
-        sides = np.zeros((height, before)), block, np.zeros((height, width - before - columns))
-        rows.append(concatenate(*(side for side in sides if side is block or side.shape[1]), axis=1))
-        before += columns
-    return concatenate(*rows, axis=0)
 
 
 @function(numpy="x|arr, y|values, axis")

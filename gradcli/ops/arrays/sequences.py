@@ -99,7 +99,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, *, per
     """
     if period is not None:
         raise ArgumentError("interp: a period is not supported", help="reduce x to one period with % first")
-    if len(xp.shape) != 1 or tuple(xp.shape) != tuple(fp.shape) or not xp.shape[0]:
+    if len(xp.shape) != 1 or xp.shape != fp.shape or not xp.shape[0]:
         raise ShapeError(f"interp needs as many points as values, not the shapes {tuple(xp.shape)} and {tuple(fp.shape)}")
     n = xp.shape[0]
     low, high = (getitem(fp, index=(i,)) for i in (0, -1))
@@ -108,9 +108,8 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, *, per
         inside = low + 0 * flat
     else:
         known = sum_(where(greater_equal(reshape(flat, shape=(-1, 1)), xp), 1.0, 0.0), axis=1)
-        below = to_int(rint(clip(known - 1, 0, n - 2)))
-        x0, f0 = take_along(xp, below, axis=0), take_along(fp, below, axis=0)
-        x1, f1 = take_along(part_of(xp, 0, 1, None), below, axis=0), take_along(part_of(fp, 0, 1, None), below, axis=0)
+        below, above = (to_int(rint(clip(known - back, 1 - back, n - 1 - back))) for back in (1, 0))
+        x0, f0, x1, f1 = (take_along(values, place, axis=0) for place in (below, above) for values in (xp, fp))
         inside = f0 + (flat - x0) * ((f1 - f0) / (x1 - x0))
     first, last = (getitem(xp, index=(i,)) for i in (0, -1))
     bounded = where(greater(flat, last), high if right is None else right, inside)
@@ -158,7 +157,7 @@ def _slopes(f: Any, spacing: Any, place: int, edge_order: int) -> Any:
     n = f.shape[place]
     if n < edge_order + 1:
         raise ShapeError(f"gradient needs at least {edge_order + 1} entries along an axis, not {n}")
-    if spacing.shape and tuple(spacing.shape) != (n,):
+    if spacing.shape and spacing.shape != (n,):
         raise ShapeError(f"gradient: coordinates of shape {tuple(spacing.shape)} for {n} entries along an axis")
     at = _along(spacing, place, len(f.shape)) if spacing.shape else None
 

@@ -63,7 +63,7 @@ def _entries(shape: Shape, **region: Any) -> tuple[StaticArray]:
 
 def _as_strided_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, **region: Any) -> tuple[Any]:
     n = math.prod(x.shape)
-    sums = scatter_add(cotangent, index=_entries(tuple(x.shape), **region), shape=(n + 1,))
+    sums = scatter_add(cotangent, index=_entries(x.shape, **region), shape=(n + 1,))
     return (reshape(getitem(sums, index=((0, n, None),)), shape=tuple(x.shape)),)
 
 
@@ -72,7 +72,7 @@ def as_strided(x: Any, *, size: Shape = (), stride: Strides = (), offset: int = 
     """A region of the memory that x is laid out in."""
     n = math.prod(x.shape)
     filled = scatter_add(reshape(x, shape=(-1,)), index=((0, n, None),), shape=(n + 1,))
-    return getitem(filled, index=_entries(tuple(x.shape), size=size, stride=stride, offset=offset, source=source))
+    return getitem(filled, index=_entries(x.shape, size=size, stride=stride, offset=offset, source=source))
 
 
 def _sources(shape: Shape, size: Shape, **region: Any) -> np.ndarray:
@@ -83,7 +83,7 @@ def _sources(shape: Shape, size: Shape, **region: Any) -> np.ndarray:
 
 
 def _scatter_vjp(wanted: Any, cotangent: Any, out: Any, base: Any, new: Any, **region: Any) -> tuple[Any, Any]:
-    kept = _sources(tuple(base.shape), **region) < math.prod(base.shape)
+    kept = _sources(base.shape, **region) < math.prod(base.shape)
     return where(kept, cotangent, 0.0), as_strided(cotangent, **region) if wanted[1] else None
 
 
@@ -92,5 +92,5 @@ def as_strided_scatter(
     base: Any, new: Any, *, size: Shape = (), stride: Strides = (), offset: int = 0, source: Strides = ()
 ) -> Any:
     """The base with new entries in a region of the memory that it is laid out in."""
-    places = _sources(tuple(base.shape), size, stride=stride, offset=offset, source=source)
+    places = _sources(base.shape, size, stride=stride, offset=offset, source=source)
     return mixed(base, broadcast_to(new, shape=size), places)
