@@ -25,7 +25,8 @@ def _factor(slope: Function, n: int, k: int = 0) -> Any:
     """What n derivatives by one parameter and k by another multiply exp(f) by; those of f are ``slope(i, j)``."""
     if n:
         return sum(
-            math.comb(n - 1, p) * math.comb(k, q) * _factor(slope, n - 1 - p, k - q) * slope(p + 1, q) for p in range(n) for q in range(k + 1)
+            math.comb(n - 1, p) * math.comb(k, q) * _factor(slope, n - 1 - p, k - q) * slope(p + 1, q)
+            for p in range(n) for q in range(k + 1)
         )
     return sum(math.comb(k - 1, q) * _factor(slope, 0, k - 1 - q) * slope(0, q + 1) for q in range(k)) if k else 1.0
 
@@ -232,7 +233,8 @@ betainc_slope: Op = elementwise(
     "betainc_slope", "a b x", _betainc, _betainc_reference,
     lambda out, a, b, x, n, k: betainc_slope(a, b, x, n=n + 1, k=k), lambda out, a, b, x, n, k: betainc_slope(a, b, x, n=n, k=k + 1),
     lambda out, a, b, x, n, k: beta_density(a, b, x, n, k),
-    symbolic=in_sympy("betainc", _betainc_reference, _beta_in_sympy), static={"n": 1, "k": 0}, saves=("a", "b", "x"), public=False, ulps=4000,
+    symbolic=in_sympy("betainc", _betainc_reference, _beta_in_sympy), static={"n": 1, "k": 0}, saves=("a", "b", "x"), public=False,
+    ulps=4000,
     domain=_OF_BETA, doc="The derivative of betainc(a, b, x) by a and b, n and k times.",
 )
 betainc: Op = elementwise(
