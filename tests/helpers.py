@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import pairwise
 from typing import Any
 
 import mpmath
 import numpy as np
+import pytest
+from _pytest.mark import ParameterSet
 
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr
@@ -21,6 +23,12 @@ from gradcli.ops.elementwise.exponential import pow_
 from gradcli.ops.spec import Carrier, Op
 
 Arrays = Mapping[str, Any]
+
+
+def thinned(cases: Iterable[Any], every: int = 3) -> list[Any]:
+    """Cases of a long table, of which the README's command takes one of every so many; .ci/run takes all."""
+    found = [case if isinstance(case, ParameterSet) else pytest.param(case) for case in cases]
+    return [case if i % every == 0 else case._replace(marks=[*case.marks, pytest.mark.ci]) for i, case in enumerate(found)]
 
 
 def lowered(text: str, bindings: Arrays) -> tuple[Scope, Expr]:

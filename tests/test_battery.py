@@ -43,6 +43,7 @@ def outcome(row: Row) -> Outcome:
     return found
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("row", [pytest.param(row, id=row.title) for row in ROWS])
 def test_verdict(row: Row) -> None:
     found = outcome(row)

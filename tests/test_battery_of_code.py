@@ -11,6 +11,8 @@ from battery.code.entries import FINE, OPEN, WRONG
 from gradcli.report.verdicts import Check
 from gradcli.testing import check_gradient
 
+pytestmark = pytest.mark.ci
+
 ENTRIES = [(f"{theme}-{entry.title}", entry) for theme in THEMES["numpy"] for entry in entries_of("numpy", theme)]
 
 

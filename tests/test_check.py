@@ -688,9 +688,9 @@ BY = {
 
 
 @pytest.mark.parametrize(("gradient", "options", "code", "text"), BY.values(), ids=BY)
-def test_what_a_gradient_is_by(run_cli, files, gradient, options, code, text):
+def test_what_a_gradient_is_by(call_cli, files, gradient, options, code, text):
     files(mine__py=MODULE)
-    done = run_cli("check", "--function", "mine:loss", "--gradient", f"mine:{gradient}", *AT, *options)
+    done = call_cli("check", "--function", "mine:loss", "--gradient", f"mine:{gradient}", *AT, *options)
     assert done.returncode == code
     assert text in done.stdout + done.stderr
 
@@ -935,6 +935,7 @@ def test_no_progress_without_a_terminal_that_could_show_it(cli_environment, file
     assert shown == "" or time.monotonic() - begin > 1  # over before it would be shown, unless the machine is busy
 
 
+@pytest.mark.ci
 def test_memory_does_not_grow_with_the_number_of_records(monkeypatch, tmp_path):
     def peak(count):
         (tmp_path / "cases.jsonl").write_text("".join(f'{{"id": "case {i}", "expr": "1"}}\n' for i in range(count)))

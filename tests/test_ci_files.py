@@ -21,6 +21,7 @@ ROOT = Path(__file__).parents[1]
 ACTION, TEMPLATE, HOOKS = ROOT / "action.yml", ROOT / "templates" / "gradcli.yml", ROOT / ".pre-commit-hooks.yaml"
 DATA = Path(__file__).parent / "data"
 pytestmark = [
+    pytest.mark.ci,
     pytest.mark.skipif(not ACTION.exists(), reason="the files for CI stand in a checkout only"),
     pytest.mark.skipif(os.name == "nt", reason="their steps are scripts of a shell"),
 ]

@@ -82,6 +82,7 @@ def test_entries_go_from_chunk_to_chunk(monkeypatch, expression, small):
         np.testing.assert_allclose(found[name], gradient, rtol=1e-10, atol=1e-13, err_msg=name)
 
 
+@pytest.mark.ci
 def test_what_no_chunk_has_is_not_cut():
     """An array that all chunks have in common stays whole where entries of it are chosen, of which there may be fewer than chunks."""
     table = np.linspace(0, 1, 5000)
@@ -262,6 +263,7 @@ def ended(*arguments, cwd):
     )
 
 
+@pytest.mark.ci
 def test_a_cluster_computes_what_only_its_workers_hold(lasting_cluster, tmp_path):
     """And the results are those of one machine, to the bit where the chunks are the same."""
     np.save(tmp_path / "x.npy", X)
@@ -277,6 +279,7 @@ def test_a_cluster_computes_what_only_its_workers_hold(lasting_cluster, tmp_path
     assert (missing.returncode, "there is no file 'none.npy'" in missing.stderr) == (2, True)
 
 
+@pytest.mark.ci
 def test_a_worker_that_dies_loses_nothing(cluster, tmp_path):
     y = np.random.default_rng(0).normal(size=4_000_000)
     np.save(tmp_path / "y.npy", y)
@@ -296,6 +299,7 @@ def test_a_worker_that_dies_loses_nothing(cluster, tmp_path):
     np.testing.assert_allclose(np.load(tmp_path / "g.npy"), np.exp(-(y**2)) * (np.cos(y) - 2 * y * np.sin(y)), rtol=1e-10, atol=1e-15)
 
 
+@pytest.mark.ci
 def test_a_scheduler_that_is_gone_is_said(cluster, tmp_path):
     np.save(tmp_path / "y.npy", np.random.default_rng(0).normal(size=8_000_000))
     command = [*COMMAND, "eval", "sum(softmax(y)*sin(y))", "y=@y.npy", "--save", "y=g.npy", "--limit", "memory=128M"]

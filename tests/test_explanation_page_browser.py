@@ -21,7 +21,7 @@ from gradcli.report.page.assembly import page as page_of
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 BROWSER = next((found for found in map(shutil.which, BROWSERS) if found), None)
 driver = pytest.importorskip("playwright.sync_api", reason="playwright, which drives the browser, is not installed")
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="there is no Chromium")
+pytestmark = [pytest.mark.ci, pytest.mark.skipif(BROWSER is None, reason="there is no Chromium")]
 
 Open = Callable[..., Any]
 

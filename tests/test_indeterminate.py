@@ -166,6 +166,7 @@ def program(random: np.random.Generator, depth: int = 3) -> str:
     return str(random.choice(BINARY)).format(program(random, depth - 1), program(random, depth - 1))
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("number", "size"), [*itertools.product(range(12), [300]), *itertools.product(range(100, 112), [20_000])])
 def test_random_array_programs(number: int, size: int) -> None:
     random = np.random.default_rng([7, number])

@@ -63,6 +63,7 @@ def judged(text: str, values: dict[str, Any], change: Callable[[dict[str, Any]],
     return changed.check, changed
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("text", "values"), PROGRAMS, ids=[text for text, _ in PROGRAMS])
 def test_every_program_agrees_and_one_wrong_entry_of_it_is_found(text: str, values: dict[str, Any]) -> None:
     check, _ = judged(text, values)

@@ -14,7 +14,7 @@ import pytest
 DEEP = 50_000  # more than the stack of C holds of the smallest frames
 SOME = 10_000  # as deep as matters, where the road is the same
 NESTED = 5_000  # levels of brackets that there may be
-LINES = 5_000  # one walk to the end for each would be a thousand times as many calls
+LINES = 2_500  # one walk to the end for each would be a thousand times as many calls
 FEW = 300  # calls for each character, at the most: twice what is needed, and a hundredth of what one walk for each would take
 JSONL = ("--no-check", "--format", "jsonl")
 

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from battery.code import misbehaving
 
+pytestmark = pytest.mark.ci
+
 
 @pytest.mark.parametrize("case", misbehaving.CASES, ids=lambda case: f"{case.function}-{case.gradient}")
 def test_what_is_told(run_cli: Any, call_cli: Any, tmp_path: Path, case: misbehaving.Misbehaviour) -> None:

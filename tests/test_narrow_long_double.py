@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.ci
+
 # In a process of its own, as whoever computes in long double asks for it when imported.
 NARROW = """
 import json, sys

@@ -47,6 +47,8 @@ from gradcli.ops.registry import find, registry
 from gradcli.ops.spec import Op
 from gradcli.ops.special.gamma import sigmoid
 
+pytestmark = pytest.mark.ci
+
 inf, nan = math.inf, math.nan
 
 

@@ -34,6 +34,7 @@ def explained(check: Check) -> float:
     return float(found[1]) / 100
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("kind", KINDS)
 def test_right_gradients_are_never_called_wrong(kind: str) -> None:
     verdicts = {name: checked(case, kind).verdict.word for name, case in CASES.items()}
@@ -49,6 +50,7 @@ def test_a_thousandth_is_found_in_float32(name: str) -> None:
     assert explained(check) < 1e-4
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", CASES)
 def test_a_few_times_what_rounding_explains_is_found(name: str, kind: str) -> None:

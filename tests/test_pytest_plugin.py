@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
+import tempfile
 import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
 from conftest import plain_environment
+
+import gradcli
 
 MODEL = """\
 f(t) = t**2*k
@@ -46,10 +50,28 @@ OUTCOMES = {
 
 
 def run(folder, *arguments, **variables):
-    """A run of pytest, without hypothesis' plugin, which no file here needs and which takes two thirds of the time."""
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:hypothesispytest", *arguments]
+    """A run of pytest, forked from this process, which has imported what a new one would import for a second or two.
+
+    Without hypothesis' plugin, which no file here needs.
+    """
+    gradcli.evaluate("sin(x)*x", at={"x": 1.0})
+    arguments = ["-p", "no:cacheprovider", "-p", "no:hypothesispytest", *arguments]
     environment = plain_environment() | {"GRADCLI_CACHE_DIR": str(folder / "verdicts")} | variables
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        if not (child := os.fork()):
+            for stream, number in ((out, 1), (err, 2)):
+                os.dup2(stream.fileno(), number)
+            sys.stdout, sys.stderr = (open(number, "w", encoding="utf-8", closefd=False) for number in (1, 2))  # noqa: SIM115
+            os.chdir(folder)
+            os.environ.clear()
+            os.environ.update(environment)
+            code = pytest.main(arguments)
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code)
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        shown = [(stream.seek(0), stream.read().decode())[1] for stream in (out, err)]
+    return subprocess.CompletedProcess(arguments, code, *shown)
 
 
 def outcomes(path):
@@ -279,9 +301,14 @@ def test_nothing_heavy_is_imported_without_such_a_file(tmp_path):
         "    found = {m.split('.')[0] for m in sys.modules} & {'numpy', 'scipy', 'sympy', 'mpmath', 'rich', 'typer'}\n"
         "    assert not found\n    assert not [m for m in sys.modules if m.startswith(('gradcli.ops', 'gradcli.language'))]\n"
     )
-    done = run(tmp_path, "-p", "no:zarr")  # other people's plugins, which import what they like
+
+    def cold(*options):
+        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:hypothesispytest", *options]
+        return subprocess.run(command, cwd=tmp_path, env=plain_environment(), capture_output=True, text=True, check=False)
+
+    done = cold("-p", "no:zarr")  # other people's plugins, which import what they like
     assert done.returncode == 0, done.stdout
-    done = run(tmp_path, "-p", "no:gradcli", "-p", "no:zarr")
+    done = cold("-p", "no:gradcli", "-p", "no:zarr")
     assert done.returncode == 1
 
 

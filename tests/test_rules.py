@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from cases import EVERY as CASES
 from cases.case import Case
-from helpers import applied, complex_step, differences, exact, lowered, number, swept
+from helpers import applied, complex_step, differences, exact, lowered, number, swept, thinned
 
 import gradcli.query.evaluate
 from gradcli.graph import transforms
@@ -21,9 +21,8 @@ from gradcli.graph.interpret import forward
 from gradcli.ops.registry import registry
 from gradcli.ops.spec import Op
 
-over_cases = pytest.mark.parametrize(
-    "case", [pytest.param(c, id=f"{c.text} {[np.shape(v) for v in c.values.values()]} {c.reason}".strip()) for c in CASES]
-)
+PARAMETERS = [pytest.param(c, id=f"{c.text} {[np.shape(v) for v in c.values.values()]} {c.reason}".strip()) for c in CASES]
+over_cases = pytest.mark.parametrize("case", PARAMETERS)
 
 
 def direction(like: Any) -> np.ndarray:
@@ -61,7 +60,7 @@ def test_transpose_identity(case: Case) -> None:
     assert back == pytest.approx(exactly, rel=1e-10, abs=1e-11)
 
 
-@over_cases
+@pytest.mark.parametrize("case", thinned(PARAMETERS))
 def test_second_order(case: Case) -> None:
     """The Hessian of sum(u * y * y): symmetric, and the derivative of the gradient of each name by each."""
     scope, root = lowered(case.text, case.values)
@@ -92,7 +91,7 @@ ONE_BY_ONE = [
 ]
 
 
-@pytest.mark.parametrize("op", ONE_BY_ONE, ids=lambda op: op.name)
+@pytest.mark.parametrize("op", thinned(pytest.param(op, id=op.name) for op in ONE_BY_ONE))
 def test_elementwise_gradient_and_hessian(op: Op) -> None:
     """First and second derivatives by the sweep against differences of the multi-precision forward."""
     points = [tuple(np.roll([0.37, 1.83, -0.61, 2.9, 0.83], -k)[: len(op.operands)]) for k in range(5)]

@@ -119,8 +119,8 @@ def test_a_sample_and_its_output_go_together(found):
 
 
 @sample
-def test_output(path):
-    done = run(path)
+def test_output(call_cli, path):
+    done = call_cli(*arguments(path), cwd=ROOT, together=True)
     wanted = path.with_suffix(".out").read_text("utf-8")
     for found, expected in zip_longest(done.stdout.split("\n\n"), wanted.split("\n\n"), fillvalue=""):
         assert skeleton(found) == skeleton(expected)

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.ci
+
 SCRIPTS = sorted((Path(__file__).parent / "scripts").glob("*.py"))
 
 

@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 from conftest import COMMAND
 
+pytestmark = pytest.mark.ci
+
 RESULTS = """
 import json, sys
 import numpy as np

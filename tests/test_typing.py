@@ -18,6 +18,8 @@ import pytest
 
 import gradcli
 
+pytestmark = pytest.mark.ci
+
 HERE = Path(__file__).parent
 PACKAGE = Path(gradcli.__file__).parent
 CHECKOUT = PACKAGE.parent == HERE.parent

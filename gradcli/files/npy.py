@@ -118,18 +118,8 @@ def read_within(stream: BinaryIO | io.BufferedIOBase, name: str, limits: Limits,
 
 MAGIC = b"\x93NUMPY"
 CUT_OFF = "it ends before the array does, as a file that was cut off"
-_LONGEST = 1 << 16  # bytes of a header; NumPy writes 128 and reads 10,000
+_LONGEST = 10_000  # bytes of a header; NumPy writes 128
 MAPPED = 1 << 26  # bytes from which a file is mapped: a smaller one is read, and may change or go while it is in use
-
-_TYPE = re.compile(r"[<>|=]?(?:[?biufcmMOSUVa]|[hlqpBHILQPefdgFDG])[0-9]{0,9}(?:\[\w{1,9}\])?", re.ASCII)
-_ITEM = re.compile(
-    r"""\s*+(?:'(?P<name>\w+)'|"(?P<named>\w+)")\s*+:\s*+"""
-    r"""(?:'(?P<word>[^'\\]*+)'|"(?P<quoted>[^"\\]*+)"|(?P<flag>True|False)|\((?P<extents>[0-9L,\s]*+)\)|(?P<other>[\[(]))""",
-    re.ASCII,
-)
-_NEXT = re.compile(r"\s*+(,?)\s*+(}\s*+\Z)?", re.ASCII)
-_EXTENTS = re.compile(r"\s*+(?:[0-9]{1,20}L?\s*+,\s*+)*+(?:[0-9]{1,20}L?\s*+)?+", re.ASCII)
-
 
 @dataclass(frozen=True, eq=False)
 class Header:
@@ -161,54 +151,23 @@ def header_of(stream: io.BufferedIOBase, name: str) -> Header:
     text = stream.read(count)
     if len(length) < (4 if wide else 2) or len(text) < count:
         raise InputError(f"cannot read '{name}': {CUT_OFF}")
-    dtype, shape, by_columns = _read(text.decode("latin-1"), name)
+    read = np.lib.format.read_array_header_2_0 if wide else np.lib.format.read_array_header_1_0
+    try:
+        shape, by_columns, dtype = read(io.BytesIO(length + text), _LONGEST)
+    except Exception:  # of a damaged one, Python's readers of literals and tokens raise all sorts
+        raise _broken(name) from None
+    if any(type(extent) is not int or extent < 0 for extent in shape):
+        raise _broken(name)
+    if dtype.hasobject:
+        raise InputError(f"cannot read '{name}': it holds Python objects, not numbers")
+    if dtype.kind not in "fiub":
+        kind = "structured" if dtype.fields else dtype
+        raise InputError(f"'{name}' holds {kind} data, not real numbers")
     return Header(dtype, shape, by_columns, 8 + len(length) + count)
 
 
 def _broken(name: str) -> InputError:
     return InputError(f"cannot read '{name}': its header is none that NumPy writes")
-
-
-def _read(text: str, name: str) -> tuple[np.dtype, tuple[int, ...], bool]:
-    """Type, shape and order from the text of a header, which is a dictionary as Python writes it."""
-    items: dict[str, re.Match[str]] = {}
-    at, done = text.find("{") + 1, False
-    if text[:at].strip() != "{":
-        raise _broken(name)
-    while not done:
-        item = _ITEM.match(text, at)
-        key = item and (item["name"] or item["named"])
-        if item is None or key is None or key in items:
-            raise _broken(name)
-        if key == "descr" and item["other"]:
-            raise InputError(f"'{name}' holds structured data, not real numbers")
-        items[key] = item
-        after = _NEXT.match(text, item.end())
-        assert after is not None  # it matches nothing, too
-        at, done = after.end(), after[2] is not None
-        if not (done or after[1]):
-            raise _broken(name)
-    if items.keys() != {"descr", "fortran_order", "shape"}:
-        raise _broken(name)
-    extents, flag = items["shape"]["extents"], items["fortran_order"]["flag"]
-    if extents is None or flag is None or not _EXTENTS.fullmatch(extents) or (extents.strip() and "," not in extents):
-        raise _broken(name)
-    shape = tuple(int(part.strip(" \t\r\n\f\v").rstrip("L")) for part in extents.split(",") if part.strip())
-    return _dtype(items["descr"]["word"] or items["descr"]["quoted"] or "", name), shape, flag == "True"
-
-
-def _dtype(word: str, name: str) -> np.dtype:
-    if not _TYPE.fullmatch(word):
-        raise _broken(name)
-    if word.lstrip("<>|=")[0] == "O":
-        raise InputError(f"cannot read '{name}': it holds Python objects, not numbers")
-    try:
-        dtype = np.dtype(word.replace("a", "S"))
-    except (TypeError, ValueError):
-        raise _broken(name) from None
-    if dtype.kind not in "fiub":
-        raise InputError(f"'{name}' holds {dtype} data, not real numbers")
-    return dtype
 
 
 def mapped(file: io.BufferedIOBase, header: Header) -> np.ndarray | None:
