@@ -17,7 +17,7 @@ from gradcli.ops.elementwise.logic import equal, where
 from gradcli.ops.facts import Function, Kink
 from gradcli.ops.registry import elementwise, function, is_number
 from gradcli.ops.spec import Op
-from gradcli.ops.writing import scipy_special
+from gradcli.ops.writing import OfSciPy
 
 
 def _far(x: Any, v: float) -> tuple[Any, Any]:
@@ -38,7 +38,7 @@ def _far(x: Any, v: float) -> tuple[Any, Any]:
 
 
 def _oscillating(name: str, place: int) -> Function:
-    near = scipy_special(name)
+    near = OfSciPy(name)
 
     def forward(x: Any, v: float) -> Any:
         x = np.asarray(x)
@@ -65,7 +65,7 @@ def _bessel(name: str, forward: Function, word: str, slope: Callable[[Op, Any, f
         return forward(x, v)
 
     op = elementwise(
-        name, "x", of_one_order, lambda m, x, v: getattr(m, word)(v, x), partial, static={"v": 0}, saves=("x",), aliases=(word,),
+        name, "x", of_one_order, lambda m, x, v: getattr(m, word)(v, x), partial, static={"v": 0}, aliases=(word,),
         doc=f"{doc} In a program the order comes first: {name}(1, x).", examples=(f"{name}(1, x)",),
         written=f"{name}({{v}}, {{x}})", latex=rf"{name[0].upper()}_{{{{{{v}}}}}}\left({{x}}\right)", **record,
     )  # fmt: skip
@@ -92,7 +92,7 @@ yv = _bessel(
     jax="",
 )
 iv = _bessel(
-    "iv", lambda x, v: scipy_special("iv")(v, x), "besseli",
+    "iv", lambda x, v: OfSciPy("iv")(v, x), "besseli",
     lambda op, x, v: op(x, v=1) if v == 0 else (op(x, v=v - 1) + op(x, v=v + 1)) / 2,
     "The modified Bessel function of the first kind and of order v.", domain=of(x="[0, inf)") | of(v="integers"), ulps=16,
     between=(0.0,),
@@ -101,7 +101,7 @@ iv = _bessel(
     jax=lambda shapes, v: "_bessel_i2({0})" if v == 2 else "",
 )
 kv = _bessel(
-    "kv", lambda x, v: scipy_special("kve")(v, x) * np.exp(-x), "besselk",
+    "kv", lambda x, v: OfSciPy("kve")(v, x) * np.exp(-x), "besselk",
     lambda op, x, v: -op(x, v=1) if v == 0 else -(op(x, v=v - 1) + op(x, v=v + 1)) / 2,
     "The modified Bessel function of the second kind and of order v.", domain=of(x="(0, inf)"), ulps=40,
     between=(0.0,),
@@ -148,16 +148,14 @@ def k1(x: Any) -> Any:
 
 
 i0 = elementwise(
-    "i0", "x", scipy_special("i0"), lambda m, x: m.besseli(0, x), lambda out, x: i1(x), saves=("x",), ulps=6,
+    "i0", "x", OfSciPy("i0"), lambda m, x: m.besseli(0, x), lambda out, x: i1(x), ulps=6,
     aliases=("modified_bessel_i0",), sign="I_{0}", doc="The modified Bessel function iv(0, x).",
     between=(0.0,),
-    numpy="special.i0({0})",
 )
 i1: Op = elementwise(
-    "i1", "x", scipy_special("i1"), lambda m, x: m.besseli(1, x), lambda out, x: (i0(x) + iv(x, v=2)) / 2, saves=("x",), ulps=16,
+    "i1", "x", OfSciPy("i1"), lambda m, x: m.besseli(1, x), lambda out, x: (i0(x) + iv(x, v=2)) / 2, ulps=16,
     aliases=("modified_bessel_i1",), sign="I_{1}", doc="The modified Bessel function iv(1, x).", backward="SpecialI1",
     between=(),
-    numpy="special.i1({0})",
 )
 
 
@@ -174,7 +172,7 @@ def _fall(x: Any, n: int) -> Any:
 
 i0e_slope: Op = elementwise(
     "i0e_slope", "x", _fall, lambda m, x, n: m.hyp1f1(n + m.mpf(1) / 2, n + 1, -2 * x),
-    lambda out, x, n: -(2 * n + 1) / (n + 1) * i0e_slope(x, n=n + 1), static={"n": 1}, saves=("x",), public=False, ulps=100,
+    lambda out, x, n: -(2 * n + 1) / (n + 1) * i0e_slope(x, n=n + 1), static={"n": 1}, public=False, ulps=100,
     symbolic=lambda s, x, n: s.diff(s.exp(-x) * s.besseli(0, x), x, n) * (-1) ** n * s.factorial(n) / s.rf(s.Rational(1, 2), n) / 2**n,
     written={(1,): "(i0e({x}) - i1e({x}))"},
     latex={(1,): r"\left(\operatorname{{i0e}}\left({x}\right) - \operatorname{{i1e}}\left({x}\right)\right)"},
@@ -185,18 +183,16 @@ i0e_slope: Op = elementwise(
     jax=lambda shapes, n: "(special.i0e({0}) - special.i1e({0}))" if n == 1 else "",
 )
 i0e = elementwise(
-    "i0e", "x", scipy_special("i0e"), lambda m, x: m.besseli(0, x) * m.exp(-abs(x)),
-    lambda out, x: -sign(x) * i0e_slope(abs_(x), n=1), symbolic=lambda s, x: s.besseli(0, x) * s.exp(-s.Abs(x)), saves=("x",),
+    "i0e", "x", OfSciPy("i0e"), lambda m, x: m.besseli(0, x) * m.exp(-abs(x)),
+    lambda out, x: -sign(x) * i0e_slope(abs_(x), n=1), symbolic=lambda s, x: s.besseli(0, x) * s.exp(-s.Abs(x)),
     kinks=(Kink(lambda x: x == 0, "x = 0", "0"),), doc="exp(-abs(x))*i0(x), without overflow.", backward="SpecialI0E", ulps=12,
     between=(0.0,),
-    numpy="special.i0e({0})",
 )
 i1e = elementwise(
-    "i1e", "x", scipy_special("i1e"), lambda m, x: m.besseli(1, x) * m.exp(-abs(x)),
+    "i1e", "x", OfSciPy("i1e"), lambda m, x: m.besseli(1, x) * m.exp(-abs(x)),
     lambda out, x: where(equal(x, 0), 0.5, i0e_slope(abs_(x), n=1) - out / x), backward="SpecialI1E",
     symbolic=lambda s, x: s.besseli(1, x) * s.exp(-s.Abs(x)), saves=("x", "out"), doc="exp(-abs(x))*i1(x), without overflow.", ulps=16,
     between=(-1.5451371173815606, 1.5451371173815606),
-    numpy="special.i1e({0})",
 )
 
 for _op in (jv, yv, iv, kv):
