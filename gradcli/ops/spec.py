@@ -17,7 +17,6 @@ from typing import Any, Literal
 import numpy as np
 
 from gradcli.ops.costs import Cost
-from gradcli.ops.domains import EVERYWHERE, Domain
 from gradcli.ops.extended import Rule
 from gradcli.ops.facts import Accuracy, Facts, Function, Kink, Rewriting
 from gradcli.ops.fixed import Fixed
@@ -109,7 +108,7 @@ class Op:
     definition  what it is, made of other operations, where it is no primitive
     wider       the same function made of operations, for calls that give more than the operation takes: operands of its own
                 (``where``), or an operand in the place of a parameter (``alpha``)
-    domain      where it is defined (domains.py); messages and documentation print it
+    domain      where it is defined, in words (domains.py); everywhere, if it says nothing
     text        how it is written, in each language that it can be written in
     facts       what holds of it as mathematics, beside its rules
     rewriting   what formulas and plans make of it
@@ -142,7 +141,7 @@ class Op:
     outputs: int = 1
     core_dims: tuple[int, ...] | None = None
     batched: Function | None = None
-    domain: Domain = EVERYWHERE
+    domain: str = ""
     kinks: tuple[Kink, ...] = ()
     text: Text = _TEXT
     facts: Facts = _FACTS
@@ -225,7 +224,7 @@ class Composite:
     indices: frozenset[str] = frozenset()
     results: tuple[str, ...] = ()
     torch: Torch = USUAL
-    domain: Domain = EVERYWHERE
+    domain: str = ""
     kinks: tuple[Kink, ...] = ()
     uncertified: str = ""
     aliases: tuple[str, ...] = ()

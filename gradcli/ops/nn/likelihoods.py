@@ -12,7 +12,6 @@ from gradcli.ops.arrays.addressing import take_along
 from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.reshaping import expand_dims
 from gradcli.ops.arrays.shapes import broadcast_to, getitem, part_of, reshape, stack
-from gradcli.ops.domains import of
 from gradcli.ops.elementwise.bounds import maximum, minimum
 from gradcli.ops.elementwise.exponential import exp, log, log1p
 from gradcli.ops.elementwise.logic import equal, less, logical_and, not_equal, where
@@ -49,7 +48,7 @@ def _bernoulli_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y
 
 bernoulli_nll = structural(
     "bernoulli_nll", "input target", _bernoulli, witness("products.bernoulli_nll"), vjp=_bernoulli_vjp, shape=_same_shape,
-    saves=("input", "target"), ulps=4, backward="BinaryCrossEntropy", domain=of(input="[0, 1]"), extended=Whole("running.BERNOULLI"),
+    saves=("input", "target"), ulps=4, backward="BinaryCrossEntropy", domain="0 <= input <= 1", extended=Whole("running.BERNOULLI"),
     doc="-(y*log(x) + (1 - y)*log(1 - x)) of probabilities x and targets y. As in PyTorch, a logarithm is at least -100, and the "
     "denominator of the slope (x - y)/(x*(1 - x)) at least 1e-12. The slope by y is that of the limited logarithms (PyTorch's is infinite "
     "at 0 and 1).",
@@ -60,7 +59,7 @@ binary_cross_entropy = loss(
     "binary_cross_entropy", "input target weight?",
     lambda x, y, weight, reduction: total(bernoulli_nll(x, y) if weight is None else bernoulli_nll(x, y) * weight, reduction),
     "input, target, weight, size_average, reduce, reduction",
-    domain=of(input="[0, 1]"),
+    domain="0 <= input <= 1",
     doc=bernoulli_nll.doc, examples=("binary_cross_entropy([0.2, 0.7], [0, 1])",),
 )  # fmt: skip
 

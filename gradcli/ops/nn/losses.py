@@ -9,7 +9,6 @@ from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.shapes import reshape
 from gradcli.ops.calling.prefixes import SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
-from gradcli.ops.domains import of
 from gradcli.ops.elementwise.arithmetic import abs_, square
 from gradcli.ops.elementwise.bounds import maximum
 from gradcli.ops.elementwise.exponential import exp, log, xlogy
@@ -120,7 +119,7 @@ kl_div = loss(
 )  # fmt: skip
 
 
-@function(public=False, domain=of(x="(0, inf)", y="(0, inf)").within())
+@function(public=False, domain="x > 0 and y > 0")
 def scipy_kl_div(x: Any, y: Any) -> Any:
     """scipy.special.kl_div: x*log(x/y) - x + y, entry by entry; y where x is 0."""
     none = equal(x, 0)

@@ -10,7 +10,6 @@ import numpy as np
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.carrying import joined_rounds
-from gradcli.ops.domains import EVERYWHERE, Lattice, at
 from gradcli.ops.elementwise import extended
 from gradcli.ops.elementwise.exponential import exp2
 from gradcli.ops.facts import Kink
@@ -58,7 +57,7 @@ polygamma: Op = elementwise(
     symbolic=lambda s, x, n: s.polygamma(n, x),
     static={"n": 1},
     saves=("x",),
-    domain=EVERYWHERE - at(x=Lattice(0, -1, one_way=True)),
+    domain="x is not 0, -1, -2, ...",
     written="polygamma({n}, {x})",
     latex=r"\psi^{{({n})}}\left({x}\right)",
     doc="The n-th derivative of digamma, called polygamma(n, x) or polygamma(x, n): n is the one that is a whole number.",
@@ -77,7 +76,7 @@ digamma = elementwise(
     lambda out, x: polygamma(x, n=1),
     aliases=("psi",),
     saves=("x",),
-    domain=EVERYWHERE - at(x=Lattice(0, -1, one_way=True)),
+    domain="x is not 0, -1, -2, ...",
     sign=r"\psi",
     doc="The derivative of lgamma.",
     ulps=200,
@@ -92,7 +91,7 @@ gamma = elementwise(
     lambda m, x: m.gamma(x),
     lambda out, x: out * digamma(x),
     saves=("x", "out"),
-    domain=EVERYWHERE - at(x=Lattice(0, -1, one_way=True)),
+    domain="x is not 0, -1, -2, ...",
     sign=r"\Gamma",
     doc="The gamma function.",
     examples=("gamma(x)",),
@@ -133,7 +132,7 @@ lgamma = elementwise(
     symbolic=lambda s, x: s.loggamma(x),
     aliases=("gammaln", "loggamma"),
     saves=("x",),
-    domain=EVERYWHERE - at(x=Lattice(0, -1, one_way=True)),
+    domain="x is not 0, -1, -2, ...",
     doc="The logarithm of the absolute value of gamma(x).",
     ulps=40,
     between=(0.0, 1.4616321449683622),
