@@ -12,7 +12,7 @@ import pytest
 from domain_words import BEYOND, OF_MATRICES, borders, contains
 from helpers import lowered
 
-from gradcli.check.passes import Reals
+from gradcli.check.judge import Reals
 from gradcli.check.sampling import in_domains
 from gradcli.errors import GradcliError
 from gradcli.graph.nodes import reachable

@@ -291,7 +291,7 @@ _ALIKE: dict[str, tuple[str, frozenset[str], frozenset[str]]] = {
         ("torch_vdot", "vdot", "", ""), ("torch_norm", "numpy_norm", "ord", "axis"),
         ("torch_solve", "solve", "left", ""), ("old_qr", "numpy_qr", "some", ""), ("ravel", "numpy_ravel", "", ""),
         ("reshape", "numpy_reshape", "", ""), ("swapdims", "swapaxes", "", ""),
-        ("torch_binary_cross_entropy_with_logits", "binary_cross_entropy_with_logits", "", ""), ("chain_matmul", "multi_dot", "", ""),
+        ("chain_matmul", "multi_dot", "", ""),
         *((torch, numpy, "", "") for numpy, torch in _SHAPES_ALIKE.items()),
     )
 }  # fmt: skip
