@@ -26,7 +26,7 @@ add = elementwise(
     "add", "x y", np.add, lambda m, x, y: x + y,
     lambda out, x, y: 1, lambda out, x, y: 1,
     kind="piecewise", doc="x + y", linear=True, integral=True, exact=True,
-    extended=Entrywise((lambda x, y: 1, lambda x, y: 1), value=operator.add), on_scalars=operator.add, commutes=True, operator="add",
+    extended=Entrywise((lambda x, y: 1, lambda x, y: 1), value=operator.add), on_scalars=operator.add, operator="add",
     numbers="wide", infix="+", latex=Form("{x:sum} + {y:sum}", SUM), on_floats="{} + {}", algebra="sum",
     c="({0} + {1})",
 )
@@ -44,7 +44,7 @@ mul = elementwise(
     "mul", "x y", np.multiply, lambda m, x, y: x * y,
     lambda out, x, y: y, lambda out, x, y: x,
     kind="piecewise", aliases=("multiply",), doc="x * y", saves={"x": ("y",), "y": ("x",)}, integral=True, exact=True,
-    extended=Entrywise((lambda x, y: y, lambda x, y: x), value=operator.mul), on_scalars=operator.mul, commutes=True, operator="mul",
+    extended=Entrywise((lambda x, y: y, lambda x, y: x), value=operator.mul), on_scalars=operator.mul, operator="mul",
     numbers="wide", infix="*", latex=product_in_latex, on_floats="{} * {}", algebra="product",
     carries=product,
     c="({0} * {1})",
@@ -60,7 +60,7 @@ def _inverse(y: Any) -> Any:
 div = elementwise(
     "div", "x y", np.divide, lambda m, x, y: x / y,
     lambda out, x, y: _inverse(y), lambda out, x, y: -(x / y) / y,
-    kind="piecewise", aliases=("divide", "true_divide"), doc="x / y", saves={"x": ("y",), "y": ("x", "y")}, algebraic=True,
+    kind="piecewise", aliases=("divide", "true_divide"), doc="x / y", saves={"x": ("y",), "y": ("x", "y")},
     extended=Entrywise((lambda x, y: 1 / y, lambda x, y: -x / y / y), value=operator.truediv), domain="y is not 0",
     on_scalars=operator.truediv, operator="truediv", numbers="wide", infix="/",
     latex=Form(r"\frac{{{x}}}{{{y}}}", POWER),
@@ -209,7 +209,7 @@ square = elementwise(
 )
 reciprocal = elementwise(
     "reciprocal", "x", np.reciprocal, lambda m, x: 1 / x, lambda out, x: -out * out,
-    kind="piecewise", saves=("out",), power=-1, domain="x is not 0", doc="1 / x", algebraic=True,
+    kind="piecewise", saves=("out",), power=-1, domain="x is not 0", doc="1 / x",
     extended=Entrywise((lambda x: -1 / x / x,)), on_floats="1.0 / {}", algebra="reciprocal",
     carries=lambda m, out, x, e: quotient(m, out, 1.0, x, 0.0, e),
     c="(1 / {0})",

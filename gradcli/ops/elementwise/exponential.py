@@ -87,7 +87,7 @@ pow_ = elementwise(
 )
 sqrt = elementwise(
     "sqrt", "x", np.sqrt, lambda m, x: m.sqrt(x), lambda out, x: 1 / (2 * out), saves=("out",), power=0.5,
-    algebraic=True, inverse=True, domain="x >= 0",
+    inverse=True, domain="x >= 0",
     called="square root", doc="The square root; the derivative at 0 is infinite.", examples=("sqrt(x)",),
     latex=r"\sqrt{{{x}}}", on_floats="sqrt({})", means=lambda x: x**0.5, bare="({})^2", mark="√",
     carries=root,
@@ -95,7 +95,7 @@ sqrt = elementwise(
 )
 rsqrt = elementwise(
     "rsqrt", "x", lambda x: 1 / np.sqrt(x), lambda m, x: 1 / m.sqrt(x), lambda out, x: -out / (2 * x),
-    saves=("x", "out"), power=-0.5, algebraic=True, inverse=True, domain="x > 0", doc="1 / sqrt(x)", ulps=2,
+    saves=("x", "out"), power=-0.5, inverse=True, domain="x > 0", doc="1 / sqrt(x)", ulps=2,
     means=lambda x: x**-0.5,
     between=(0.0,),
     c="(1 / g_sqrt({0}))",
@@ -103,7 +103,7 @@ rsqrt = elementwise(
 )
 cbrt = elementwise(
     "cbrt", "x", np.cbrt, lambda m, x: m.sign(x) * m.cbrt(abs(x)), lambda out, x: 1 / (3 * out * out),
-    symbolic=lambda s, x: s.sign(x) * s.Abs(x) ** s.Rational(1, 3), saves=("out",), power=1 / 3, algebraic=True,
+    symbolic=lambda s, x: s.sign(x) * s.Abs(x) ** s.Rational(1, 3), saves=("out",), power=1 / 3,
     called="cube root", doc="The real cube root, also of negative numbers; the derivative at 0 is infinite.", ulps=4, mark="∛",
     between=(),
     c="g_cbrt({0})",

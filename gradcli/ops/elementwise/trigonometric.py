@@ -122,7 +122,7 @@ atan2 = elementwise(
 )
 radius: Op = elementwise(
     "radius", "x y", np.hypot, lambda m, x, y: m.sqrt(x * x + y * y), lambda out, x, y: x / out, lambda out, x, y: y / out,
-    saves={"x": ("x", "out"), "y": ("y", "out")}, public=False, ulps=3, algebraic=True, branches=True, commutes=True,
+    saves={"x": ("x", "out"), "y": ("y", "out")}, public=False, ulps=3, branches=True,
     means=lambda x, y: sqrt(x**2 + y**2), carries=lambda m, out, x, y, e, f: m.hypot(e, f),
     doc="sqrt(x**2 + y**2) in rules: without overflow, and a square root in formulas.",
     written="sqrt({x:atom}**2 + {y:atom}**2)", latex=r"\sqrt{{{x:atom}^{{2}} + {y:atom}^{{2}}}}",
@@ -140,7 +140,7 @@ hypot = elementwise(
     lambda out, x, y: x / out, lambda out, x, y: y / out, saves={"x": ("x", "out"), "y": ("y", "out")},
     kinks=(Kink(lambda x, y: x == 0 and y == 0, "the origin", "NaN for both (0/0)", Choice("1/2 for both", _HYPOT_IN_JAX)),),
     doc="sqrt(x**2 + y**2), without overflow.", examples=("hypot(3*x, 4)",), ulps=3,
-    algebraic=True, branches=True, commutes=True,
+    branches=True,
     carries=lambda m, out, x, y, e, f: m.hypot(e, f),
     c="g_hypot({0}, {1})",
     moderate=True,

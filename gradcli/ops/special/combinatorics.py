@@ -191,7 +191,7 @@ betaln = elementwise(
     lambda out, x, y: -psi_rise(x, y), lambda out, x, y: -psi_rise(y, x),
     symbolic=lambda s, x, y: s.loggamma(x) + s.loggamma(y) - s.loggamma(x + y), saves=("x", "y"), ulps=40,
     domain="x > 0 and y > 0",
-    doc="The logarithm of beta(x, y), without overflow.", rounding="operands", commutes=True,
+    doc="The logarithm of beta(x, y), without overflow.", rounding="operands",
     between=((0.0,), (0.0,)), above=0.0,
     numpy="special.betaln({0}, {1})",
     torch="",

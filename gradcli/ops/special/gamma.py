@@ -184,7 +184,6 @@ logaddexp = elementwise(
     rounds=joined_rounds,
     doc="log(exp(x) + exp(y)), without overflow.",
     ulps=8,
-    commutes=True,
     between=((), ()),
     c="g_logaddexp({0}, {1})",
     moderate=True,
@@ -201,7 +200,6 @@ logaddexp2 = elementwise(
     rounds=joined_rounds,
     doc="log2(2**x + 2**y), without overflow.",
     ulps=8,
-    commutes=True,
     between=((), ()),
     c="g_logaddexp2({0}, {1})",
 )

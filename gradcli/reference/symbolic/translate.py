@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property
 from typing import Any
 
-import mpmath
 import numpy as np
 import sympy
 
@@ -67,6 +66,8 @@ _IN_MPMATH = {sympy.ceiling: "ceil", sympy.Abs: "fabs"}  # of functions that are
 
 def _in_mpmath(function: Any) -> str | None:
     """Return what mpmath calls a function of sympy, if it has it."""
+    import mpmath
+
     name = _IN_MPMATH.get(function) or function.__name__.lower()
     return name if function.__module__.startswith("sympy.") and callable(getattr(mpmath.mp, name, None)) else None
 
