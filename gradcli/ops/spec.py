@@ -16,7 +16,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gradcli.ops.costs import Cost
 from gradcli.ops.extended import Rule
 from gradcli.ops.facts import Accuracy, Facts, Function, Kink, Rewriting
 from gradcli.ops.fixed import Fixed
@@ -47,16 +46,14 @@ GROUPS: dict[str, type[Fixed]] = {
     "accuracy": Accuracy,
     "torch": Torch,
     "loops": Loops,
-    "cost": Cost,
 }
 _GROUP_OF = {field_: name for name, group in GROUPS.items() for field_ in group._fields}
-_TEXT, _FACTS, _REWRITING, _ACCURACY, _LOOPS, _COST = (
+_TEXT, _FACTS, _REWRITING, _ACCURACY, _LOOPS = (
     Text(),
     Facts(),
     Rewriting(),
     Accuracy(),
     Loops(),
-    Cost(),
 )  # of operations that say nothing of these
 
 
@@ -115,7 +112,6 @@ class Op:
     accuracy    what is known of the floats that it computes
     torch       what PyTorch makes of it
     loops       what loops over entries make of it, where it is not one on entries
-    cost        what memory and time it takes beyond what its result says
     """
 
     name: str
@@ -149,7 +145,6 @@ class Op:
     accuracy: Accuracy = _ACCURACY
     torch: Torch = USUAL
     loops: Loops = _LOOPS
-    cost: Cost = _COST
     aliases: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()
     public: bool = True
@@ -168,7 +163,7 @@ class Op:
     @cached_property
     def is_costly(self) -> bool:
         """Return whether it may take more memory or time than the sizes of its arrays say."""
-        return self.cost is not _COST or self.facts.work is not None or self.core_dims is not None
+        return self.facts.work is not None or self.core_dims is not None
 
     @property
     def body(self) -> Function | None:

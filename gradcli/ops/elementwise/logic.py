@@ -44,7 +44,6 @@ greater_equal = _comparison("greater_equal", ">=", "\\ge", np.greater_equal, ope
 
 
 def _truth(name: str, operands: str, forward: Function, reference: Function, doc: str, **record: Any) -> Op:
-    pair = operands == "x y"
     return elementwise(name, operands, forward, reference, kind="flat", result="bool", doc=doc, ulps=0, **record)
 
 
