@@ -221,3 +221,17 @@ def enclosed_matrices(m: Any, name: str, arrays: tuple[np.ndarray, ...]) -> tupl
     enclosed = getattr(m, "matrices", None)
     found: tuple[np.ndarray, ...] | None = None if enclosed is None else enclosed(name, arrays)
     return found
+
+
+class Step:
+    """A function of scalars, some of which have a history, under its name."""
+
+    name: str
+
+    def read(self, place: int, arguments: Sequence[Any]) -> Sequence[Any]:
+        """The arguments that the derivative by one of them depends on."""
+        return arguments
+
+    def partial(self, tape: Any, place: int, arguments: Sequence[Any], traced: bool) -> Any:
+        """The derivative by one argument, of plain numbers or of scalars that are traced."""
+        raise NotImplementedError(f"{self.name} is differentiated as a whole")

@@ -14,8 +14,8 @@ import numpy as np
 from gradcli.graph.nodes import Expr
 from gradcli.graph.transforms import Derivation, definition_order
 from gradcli.ops.structure import derivative
-from gradcli.reference.algebra import Algebra
-from gradcli.reference.scalars import Event, Step, Traced, plain
+from gradcli.reference.algebra import Algebra, Step
+from gradcli.reference.scalars import Event, Traced, plain
 from gradcli.reference.tape import Array, ReferenceTape, exact_array
 
 # -- Limits of derivatives and values from one side of a point, as samples nearer and nearer to it

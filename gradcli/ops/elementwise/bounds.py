@@ -34,7 +34,6 @@ maximum = elementwise(
     doc="The larger of two values; NaN if either is.",
     examples=("maximum(0, 1 - x)",),
     ulps=0,
-    commutes=True,
     between=((), ()),
     c="g_maximum({0}, {1})",
 )
@@ -56,7 +55,6 @@ minimum = elementwise(
     doc="The smaller of two values; NaN if either is.",
     examples=("minimum(x, 1)",),
     ulps=0,
-    commutes=True,
     between=((), ()),
     c="g_minimum({0}, {1})",
 )

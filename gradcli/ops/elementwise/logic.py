@@ -29,7 +29,7 @@ def _comparison(
 
     return elementwise(
         name, "x y", forward, reference, kind="flat", result="bool", ulps=0, aliases=aliases, turns=_EQUAL, operator=aliases[0],
-        commutes=symbol in ("==", "!="), on_scalars=on_scalars, doc=f"Whether x {symbol} y, entry by entry. Not differentiated.",
+        on_scalars=on_scalars, doc=f"Whether x {symbol} y, entry by entry. Not differentiated.",
         algebra="comparison", simpler=simpler, infix=symbol, latex=Form(f"{{x}} {latex} {{y}}", SUM), on_floats=f"{{}} {symbol} {{}}",
         c=f"({{0}} {symbol} {{1}})",
     )
@@ -44,8 +44,7 @@ greater_equal = _comparison("greater_equal", ">=", "\\ge", np.greater_equal, ope
 
 
 def _truth(name: str, operands: str, forward: Function, reference: Function, doc: str, **record: Any) -> Op:
-    pair = operands == "x y"
-    return elementwise(name, operands, forward, reference, kind="flat", result="bool", doc=doc, ulps=0, commutes=pair, **record)
+    return elementwise(name, operands, forward, reference, kind="flat", result="bool", doc=doc, ulps=0, **record)
 
 
 def _simpler_and(out: Any, x: Any, y: Any) -> Any:
@@ -157,7 +156,6 @@ where = elementwise(
     result="same",
     symbolic=lambda s, c, x, y: s.Piecewise((x, c), (y, True)),
     saves=("condition",),
-    algebraic=True,
     selects=True,
     sees_nan=True,
     extended=Entrywise((None, lambda c, x, y: np.where(c, LONG_DOUBLE(1), 0), lambda c, x, y: np.where(c, LONG_DOUBLE(0), 1))),

@@ -15,7 +15,6 @@ from gradcli.ops.arrays.reshaping import expand_dims
 from gradcli.ops.arrays.shapes import broadcast_to, getitem, part_of, reshape, stack
 from gradcli.ops.calling.prefixes import SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
-from gradcli.ops.domains import of
 from gradcli.ops.elementwise.arithmetic import abs_, square
 from gradcli.ops.elementwise.bounds import clip, maximum, minimum
 from gradcli.ops.elementwise.exponential import exp, log, log1p, sqrt, xlogy
@@ -131,7 +130,7 @@ def kl_div(input: Any, target: Any, *, log_target: bool = False, reduction: str 
     return sum_(losses) / input.shape[0] if input.shape else losses
 
 
-@function(public=False, domain=of(x="(0, inf)", y="(0, inf)").within())
+@function(public=False, domain="x > 0 and y > 0")
 def scipy_kl_div(x: Any, y: Any) -> Any:
     """scipy.special.kl_div: x*log(x/y) - x + y, entry by entry; y where x is 0."""
     none = equal(x, 0)

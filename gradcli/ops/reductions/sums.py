@@ -171,7 +171,7 @@ def _mean_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims
 
 
 @function(
-    vjp=_mean_vjp, forward=_mean, shape=reduced, linear=True, algebraic=True, adds="entries",
+    vjp=_mean_vjp, forward=_mean, shape=reduced, linear=True, adds="entries",
     examples=("mean(x, axis=1)",), rounding="terms", ulps=4, wider=_wider("mean", "x where?", partial(_average, "mean")),
     refuses=pytorch.only_floats("mean"),
 )  # fmt: skip
