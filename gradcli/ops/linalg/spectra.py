@@ -265,10 +265,6 @@ def _pinv_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, rtol: Any, atol: An
     if hermitian:
         x = read(x, mirrored=True)
     g, pt = transposed(cotangent), transposed(out)
-    if x.shape[-2] <= x.shape[-1]:
-        k = matmul(g, out)
-        kp = matmul(k, pt)
-        return (kp - matmul(matmul(x, out), kp) - transposed(matmul(out, k)) + matmul(matmul(pt, out), g - matmul(k, x)),)
     k = matmul(out, g)
     pk = matmul(pt, k)
     return (pk - matmul(pk, matmul(out, x)) - transposed(matmul(k, out)) + matmul(matmul(g - matmul(x, k), out), pt),)
