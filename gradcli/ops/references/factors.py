@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.references.products import array, entries, matmul, size_of, total, whole
+from gradcli.ops.references.products import array, entries, lined, matmul, total
 from gradcli.ops.references.scalar_algorithms import (
     GUARD,
     Matrix,
@@ -220,28 +220,28 @@ lu = over_batches(_lu, lambda x, pivot: [(x[0], x[0]), (x[0], min(x)), (min(x), 
 
 def exchanges(m: Any, p: Any, count: int) -> Any:
     """The row, counting from 1, that each row has to be exchanged with to bring every row to its place, one after the other."""
-    n = np.shape(p)[-1]
-    flat, found = entries(p), []
-    for start in range(0, len(flat), n * n) if n else ():
-        at = list(range(n))
+
+    def change(wanted: list[int]) -> list[int]:
+        at, found = list(range(len(wanted))), []
         for column in range(count):
-            wanted = next(row for row in range(n) if flat[start + row * n + column] == 1)
-            place = at.index(wanted)
+            place = at.index(wanted[column])
             at[column], at[place] = at[place], at[column]
             found.append(place + 1)
-    return array(found, (*np.shape(p)[:-2], count))
+        return found
+
+    return lined(lined(p, -2, lambda column: [column.index(1)])[..., 0, :], -1, change)
 
 
 def permutation(m: Any, pivots: Any, n: int) -> Any:
     """Return where a matrix of ones has them, once its rows have been exchanged."""
-    lead, k = np.shape(pivots)[:-1], np.shape(pivots)[-1]
-    numbers, found = whole(pivots), []
-    for batch in range(size_of(lead)):
-        rows = list(range(n))
-        for i, j in enumerate(numbers[batch * k : (batch + 1) * k]):
-            rows[i], rows[j - 1] = rows[j - 1], rows[i]
-        found += [rows[column] == row for row in range(n) for column in range(n)]
-    return array(found, (*lead, n, n))
+
+    def order(row: list[Any]) -> list[int]:
+        at = list(range(n))
+        for i, j in enumerate(map(int, row)):
+            at[i], at[j - 1] = at[j - 1], at[i]
+        return at
+
+    return lined(pivots, -1, order)[..., None, :] == np.arange(n)[:, None]
 
 
 def _cholesky(m: Any, x: Matrix, upper: bool) -> Matrix:
@@ -347,19 +347,15 @@ def _svd_shapes(x: Any, full_matrices: bool) -> Any:
 svd = over_batches(_svd, _svd_shapes)
 
 
-def pinv(m: Any, x: Any, rtol: Any, atol: Any, hermitian: bool) -> Any:
-    """Matrix by matrix, each with tolerances of its own."""
-    batch, (n, columns) = x.shape[:-2], x.shape[-2:]
-    unit = max(n, columns) * float(np.finfo(m.precision).eps)
-    out = np.empty((*batch, columns, n), dtype=object)
-    for place in np.ndindex(batch):
-        absolute = 0.0 if atol is None else float(np.broadcast_to(atol, batch)[place])
-        relative = (0.0 if absolute > 0 else unit) if rtol is None else float(np.broadcast_to(rtol, batch)[place])
-        given = valued(m, x[place], one_triangle(m, x[place], False, True)) if hermitian else x[place]
-        tall = given.shape[0] >= given.shape[1]
-        found = pseudoinverse(m, given if tall else given.T, relative, absolute)
-        out[place] = found if tall else found.T
-    return out
+def _pinv(m: Any, x: Matrix, rtol: Any, atol: Any, hermitian: bool) -> Matrix:
+    relative = (0.0 if atol else max(x.shape) * float(np.finfo(m.precision).eps)) if rtol is None else float(rtol)
+    given = valued(m, x, one_triangle(m, x, False, True)) if hermitian else x
+    tall = given.shape[0] >= given.shape[1]
+    found = pseudoinverse(m, given if tall else given.T, relative, float(atol or 0))
+    return found if tall else found.T
+
+
+pinv = over_batches(_pinv, lambda x, **_: x[::-1])
 
 
 def pseudoinverse(m: Any, x: Matrix, rtol: float, atol: float) -> Matrix:
