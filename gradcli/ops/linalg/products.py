@@ -70,19 +70,17 @@ def _none(out: Shape, x: Shape, y: Shape) -> int:
 
 def _matmul_on_batch(lead: Shape, x: Any, y: Any) -> Any:
     """Vectors as matrices of one row or column, which the result then lacks; many vectors times one matrix as a matrix."""
-    left, right = x.shape[len(lead) :], y.shape[len(lead) :]
-    if len(left) == 2 and len(right) == 1 and math.prod(x.shape[: len(lead)]) == 1:
-        return matmul(y, transposed(reshape(x, shape=left)))
-    if len(left) == 1 and len(right) == 2 and math.prod(y.shape[: len(lead)]) == 1:
-        return matmul(x, reshape(y, shape=right))
-    rank = max(len(left), len(right), 2)
-    a, b = (left if len(left) > 1 else (1, *left)), (right if len(right) > 1 else (*right, 1))
-    padded = [reshape(z, shape=(*z.shape[: len(lead)], *(1,) * (rank - len(shape)), *shape)) for z, shape in ((x, a), (y, b))]
-    product = matmul(*padded)
-    if len(left) > 1 and len(right) > 1:
-        return product
-    kept = (*product.shape[:-2], *(product.shape[-2:-1] if len(left) > 1 else ()), *(product.shape[-1:] if len(right) > 1 else ()))
-    return reshape(product, shape=kept)
+    is_row, is_column = (len(z.shape) == len(lead) + 1 for z in (x, y))
+    if is_column and len(x.shape) == len(lead) + 2 and math.prod(x.shape[: len(lead)]) == 1:
+        return matmul(y, transposed(reshape(x, shape=x.shape[len(lead) :])))
+    if is_row and len(y.shape) == len(lead) + 2 and math.prod(y.shape[: len(lead)]) == 1:
+        return matmul(x, reshape(y, shape=y.shape[len(lead) :]))
+    x, y = as_row(x) if is_row else x, as_column(y) if is_column else y
+    rank = max(len(x.shape), len(y.shape))
+    at = len(lead)
+    product = matmul(*(reshape(z, shape=(*z.shape[:at], *(1,) * (rank - len(z.shape)), *z.shape[at:])) for z in (x, y)))
+    shape = product.shape
+    return reshape(product, shape=(*shape[:-2], *shape[-2:-1] * (not is_row), *shape[-1:] * (not is_column)))
 
 
 matmul: Op = structural(
