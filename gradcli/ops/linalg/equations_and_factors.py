@@ -169,11 +169,9 @@ def _cholesky_solve_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, y: A
     back = cholesky_solve(cotangent, x, upper=upper)
     by_x = None
     if wanted[1]:
-        factor = read(x, upper=upper)
-        if upper:
-            by_x = -(matmul(matmul(factor, back), transposed(out)) + matmul(matmul(factor, out), transposed(back)))
-        else:
-            by_x = -(matmul(back, matmul(transposed(out), factor)) + matmul(out, matmul(transposed(back), factor)))
+        factor = transposed(read(x, upper=True)) if upper else read(x)
+        by_factor = -(matmul(back, matmul(transposed(out), factor)) + matmul(out, matmul(transposed(back), factor)))
+        by_x = transposed(by_factor) if upper else by_factor
     return back, by_x
 
 
@@ -353,29 +351,18 @@ def _qr_shape(x: Shape) -> tuple[Shape, Shape]:
 
 def _qr_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any) -> tuple[Any]:
     q, r = output(out, place=0), output(out, place=1)
-    by_q, by_r = cotangent
-    n = r.shape[-2]
-    if n == r.shape[-1] or by_r is None:
-        first = _square_slope(q, column_range(r, None, n), by_q, by_r)
-        return (first if n == r.shape[-1] else concatenate(first, zeros((*x.shape[:-1], r.shape[-1] - n), x), axis=-1),)
-    # x = [x1, x2] with x1 = q @ r1 and r2 = q.T @ x2
-    by_r2 = column_range(by_r, n, None)
-    through = matmul(q, matmul(column_range(r, n, None), transposed(by_r2)))
-    by_q = through if by_q is None else by_q + through
-    first = _square_slope(q, column_range(r, None, n), by_q, column_range(by_r, None, n))
-    return (concatenate(first, matmul(q, by_r2), axis=-1),)
-
-
-def _square_slope(q: Any, r: Any, by_q: Any, by_r: Any) -> Any:
-    """The gradient of a matrix with no more columns than rows, r being square."""
-    inner = None if by_r is None else matmul(by_r, transposed(r))
-    if by_q is not None:
-        turned = matmul(transposed(q), by_q)
-        inner = -turned if inner is None else inner - turned
-    slope = matmul(q, upper_part(inner) + transposed(upper_part(inner, 1)))
-    if by_q is not None:
-        slope = slope + by_q
-    return transposed(solve_triangular(r, transposed(slope), upper=True))
+    by_q, by_r = (zeros(part.shape, x) if by is None else by for part, by in zip((q, r), cotangent, strict=True))
+    n, rest = r.shape[-2], ()
+    if n < r.shape[-1]:
+        # x = [x1, x2] with x1 = q @ r1 and r2 = q.T @ x2
+        by_r2 = column_range(by_r, n, None)
+        rest = (matmul(q, by_r2),)
+        by_q = by_q + matmul(q, matmul(column_range(r, n, None), transposed(by_r2)))
+        r, by_r = column_range(r, None, n), column_range(by_r, None, n)
+    inner = matmul(by_r, transposed(r)) - matmul(transposed(q), by_q)
+    slope = matmul(q, upper_part(inner) + transposed(upper_part(inner, 1))) + by_q
+    first = transposed(solve_triangular(r, transposed(slope), upper=True))
+    return (concatenate(first, *rest, axis=-1) if rest else first,)
 
 
 qr: Op = structural(

@@ -239,10 +239,11 @@ def _pinv_shape(x: Shape, hermitian: bool = False, **_: Any) -> Shape:
     return (*batch, m, n)
 
 
-def _tolerances(shape: Shape, rtol: Any, atol: Any, epsilon: float) -> tuple[Any, Any]:
+def _tolerances(shape: Shape, rtol: float | None, atol: float | None, epsilon: float) -> tuple[float, float]:
     """How far singular values, relative to the largest and absolutely, count as zero."""
-    atol = np.asarray(0.0 if atol is None else atol)
-    return np.where(atol > 0, 0.0, max(shape[-2:]) * epsilon) if rtol is None else np.asarray(rtol), atol
+    if rtol is None:
+        rtol = 0.0 if atol else max(shape[-2:]) * epsilon
+    return rtol, atol or 0.0
 
 
 def _pinv(x: Any, rtol: Any, atol: Any, hermitian: bool) -> Any:
@@ -252,7 +253,7 @@ def _pinv(x: Any, rtol: Any, atol: Any, hermitian: bool) -> Any:
         raise EvaluationError("the matrix has entries that are not finite: it has no pseudoinverse")
     u, s, vh = np.linalg.svd(read(x, mirrored=True) if hermitian else x, full_matrices=False)
     rtol, atol = _tolerances(x.shape, rtol, atol, float(np.finfo(x.dtype).eps))
-    kept = s > np.maximum(atol, rtol * s[..., 0])[..., None]
+    kept = s > np.maximum(atol, rtol * s[..., :1])
     inverse = np.where(kept, 1 / np.where(kept, s, 1), 0).astype(x.dtype)
     return np.swapaxes(vh, -1, -2) * inverse[..., None, :] @ np.swapaxes(u, -1, -2)
 
@@ -261,10 +262,6 @@ def _pinv_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, rtol: Any, atol: An
     if hermitian:
         x = read(x, mirrored=True)
     g, pt = transposed(cotangent), transposed(out)
-    if x.shape[-2] <= x.shape[-1]:
-        k = matmul(g, out)
-        kp = matmul(k, pt)
-        return (kp - matmul(matmul(x, out), kp) - transposed(matmul(out, k)) + matmul(matmul(pt, out), g - matmul(k, x)),)
     k = matmul(out, g)
     pk = matmul(pt, k)
     return (pk - matmul(pk, matmul(out, x)) - transposed(matmul(k, out)) + matmul(matmul(g - matmul(x, k), out), pt),)

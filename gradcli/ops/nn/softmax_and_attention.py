@@ -15,7 +15,6 @@ from gradcli.ops.elementwise.arithmetic import abs_, chain, sign
 from gradcli.ops.elementwise.bounds import minimum
 from gradcli.ops.elementwise.exponential import exp, expm1, log, log1p
 from gradcli.ops.elementwise.logic import equal, isfinite, where
-from gradcli.ops.extended import Whole
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.carried import reduced
 from gradcli.ops.reductions.sums import is_truth, max_, mean, reduction, spread, sum_
@@ -115,7 +114,6 @@ def _softmax_of_entries(x: Any, axis: Any) -> Any:
     vjp=_softmax_vjp,
     forward=_softmax,
     shape=_softmax_shape,
-    extended=Whole("running.SOFTMAX"),
     saves=("out",),
     stated="axis",
     ulps=6,
@@ -163,7 +161,6 @@ def _log_softmax_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any) -
     shape=_softmax_shape,
     saves=("out",),
     ulps=12,
-    extended=Whole("running.LOG_SOFTMAX"),
     parts=_log_softmax_of_entries,
     raised=_log_softmax_raised,
     stated="axis",
