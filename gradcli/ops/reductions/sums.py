@@ -135,7 +135,7 @@ AXES = {"axis": None, "keepdims": False}
 
 def spread(reduction: Any, shape: Shape, axis: Any) -> Any:
     """A reduction's result (or its cotangent), reshaped so that it broadcasts against the operand."""
-    if not reduction.shape or reduction.shape == shape:
+    if not reduction.shape or len(reduction.shape) == len(shape):  # its axes were kept
         return reduction
     return reshape(reduction, shape=reduced(shape, axis, True))
 
@@ -163,7 +163,7 @@ sum_ = reduction(
 
 
 def _mean(x: Any, axis: Any, keepdims: bool) -> Any:
-    return np.sum(x, axis=axis, keepdims=keepdims) / count(np.shape(x), axis)
+    return np.add.reduce(x, axis=axis, keepdims=keepdims) / count(np.shape(x), axis)
 
 
 def _mean_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:
