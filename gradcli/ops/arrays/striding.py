@@ -21,18 +21,6 @@ from gradcli.ops.writing import Shape
 Strides = tuple[int, ...]
 
 
-def overlaps(size: Shape, stride: Strides) -> bool:
-    """Return whether several places of a region may be one entry of memory."""
-    if 0 in size:
-        return False
-    reached = 0
-    for step, n in sorted((s, n) for s, n in zip(stride, size, strict=True) if n > 1):
-        if step <= reached:
-            return True
-        reached += step * (n - 1)
-    return False
-
-
 def last_place(size: Shape, stride: Strides) -> int:
     """How far a region's last entry is from its first; -1 if it has none."""
     return -1 if 0 in size else sum(s * (n - 1) for s, n in zip(stride, size, strict=True))
@@ -44,6 +32,12 @@ def _places(size: Shape, stride: Strides, offset: int) -> np.ndarray:
     for n, step in zip(size, stride, strict=True):
         places = np.add.outer(places, np.arange(n) * step)
     return places
+
+
+def overlaps(size: Shape, stride: Strides) -> bool:
+    """Return whether several places of a region are one entry of memory."""
+    places = _places(size, stride, 0)
+    return np.unique(places).size < places.size
 
 
 def _memory(shape: Shape, size: Shape, stride: Strides, offset: int, source: Strides) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
