@@ -26,9 +26,9 @@ def last_place(size: Shape, stride: Strides) -> int:
     return -1 if 0 in size else sum(s * (n - 1) for s, n in zip(stride, size, strict=True))
 
 
-def _places(size: Shape, stride: Strides, offset: int) -> np.ndarray:
+def _places(size: Shape, stride: Strides, offset: int) -> Any:
     """The places in memory of the entries of a region."""
-    places: Any = np.array(offset)
+    places = np.array(offset)
     for n, step in zip(size, stride, strict=True):
         places = np.add.outer(places, np.arange(n) * step)
     return places
@@ -69,7 +69,7 @@ def as_strided(x: Any, *, size: Shape = (), stride: Strides = (), offset: int = 
     return getitem(filled, index=_entries(x.shape, size=size, stride=stride, offset=offset, source=source))
 
 
-def _sources(shape: Shape, size: Shape, **region: Any) -> np.ndarray:
+def _sources(shape: Shape, size: Shape, **region: Any) -> Any:
     """Of each entry of an array into whose memory another is written, its number among those of both."""
     memory, own, places = _memory(shape, size, **region)
     memory[places] = numbered(size, math.prod(shape))
