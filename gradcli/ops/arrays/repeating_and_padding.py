@@ -10,7 +10,7 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError, UnreadArgumentError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
-from gradcli.ops.arrays.reshaping import at_least_1d, atleast_2d, inverse, one_number, permuted
+from gradcli.ops.arrays.reshaping import at_least_1d, atleast_2d, inverse, permuted
 from gradcli.ops.arrays.shapes import ALL, StaticArray, broadcast_to, getitem, part_of, reshape, scatter_add, stack
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
@@ -161,13 +161,23 @@ Widths = tuple[tuple[int, int], ...]
 
 def _pairs(name: str, value: Any, ndim: int) -> tuple[tuple[Any, Any], ...]:
     """An argument of np.pad by axes and ends: a number, a pair for all axes, or a pair (or number) for each."""
-    if isinstance(value, Carrier):
-        return ((one_number(f"pad: {name}", value),) * 2,) * ndim
     try:
-        spread = np.broadcast_to(np.array(value), (ndim, 2)).tolist()
+        spread = np.broadcast_to(_objects(value), (ndim, 2)).tolist()
     except ValueError:
         raise ShapeError(f"pad: {name} {value} does not fit an array of {ndim} axes") from None
     return tuple((before, after) for before, after in spread)
+
+
+def _objects(value: Any) -> np.ndarray:
+    """Numbers and what stands for them, by axes and ends."""
+    if not isinstance(value, Carrier):
+        return np.array(value)
+    shape = getattr(value, "shape", ())
+    if shape:
+        return np.stack([_objects(getitem(value, index=(i,))) for i in range(shape[0])])
+    cell = np.empty((), object)
+    cell[()] = value
+    return cell
 
 
 def enlarged(x: Any, widths: Widths, fill: Any) -> Any:
