@@ -170,14 +170,14 @@ def _pairs(name: str, value: Any, ndim: int) -> tuple[tuple[Any, Any], ...]:
 
 def _objects(value: Any) -> np.ndarray:
     """Numbers and what stands for them, by axes and ends."""
-    if isinstance(value, Carrier):
-        shape = getattr(value, "shape", ())
-        if shape:
-            return np.stack([_objects(getitem(value, index=(i,))) for i in range(shape[0])])
-        cell = np.empty((), object)
-        cell[()] = value
-        return cell
-    return np.array(value)
+    if not isinstance(value, Carrier):
+        return np.array(value)
+    shape = getattr(value, "shape", ())
+    if shape:
+        return np.stack([_objects(getitem(value, index=(i,))) for i in range(shape[0])])
+    cell = np.empty((), object)
+    cell[()] = value
+    return cell
 
 
 def enlarged(x: Any, widths: Widths, fill: Any) -> Any:
