@@ -35,7 +35,7 @@ from gradcli.ops.linalg.matrices import (
     zeros,
 )
 from gradcli.ops.linalg.products import matmul
-from gradcli.ops.registry import composite, function, structural
+from gradcli.ops.registry import function, structural
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import output
 from gradcli.ops.writing import Shape, axes_of, witness
@@ -128,20 +128,12 @@ def scipy_solve_triangular(
     return solve_triangular(x, y, upper=above, unitriangular=unit_diagonal)
 
 
-def _triangular_solve(y: Any, x: Any, upper: bool, transpose: bool, unitriangular: bool) -> tuple[Any, Any]:
-    batch = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+@function(copied=True, results=("solution", "cloned_coefficient"), examples=("triangular_solve(b, A)[0]",))
+def triangular_solve(y: Any, x: Any, *, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
+    """The z with x @ z = y, x being triangular, and x itself."""
     factor, above = (transposed(x), not upper) if transpose else (x, upper)
-    return (
-        solve_triangular(factor, y, upper=above, unitriangular=unitriangular),
-        broadcast_to(x, shape=(*batch, *x.shape[-2:])),
-    )
-
-
-triangular_solve = composite(
-    "triangular_solve", "y x", _triangular_solve, copied=True, static={"upper": True, "transpose": False, "unitriangular": False},
-    results=("solution", "cloned_coefficient"),
-    doc="The z with x @ z = y, x being triangular, and x itself.", examples=("triangular_solve(b, A)[0]",),
-)  # fmt: skip
+    solution = solve_triangular(factor, y, upper=above, unitriangular=unitriangular)
+    return solution, broadcast_to(x, shape=(*solution.shape[:-2], *x.shape[-2:]))
 
 
 def _half(x: Any, upper: bool) -> Any:
@@ -243,13 +235,10 @@ solve: Op = structural(
 )  # fmt: skip
 
 
-def _is_vector(x: Any, y: Any) -> bool:
-    """Return whether PyTorch takes a right side as vectors: one of them, or one for each matrix."""
-    return len(y.shape) == 1 or (len(x.shape) - 1 == len(y.shape) and tuple(y.shape) == tuple(x.shape[:-1]))
-
-
-def _torch_solve(x: Any, y: Any, left: bool) -> Any:
-    if _is_vector(x, y):
+@function(public=False, backward="LinalgSolveEx")
+def torch_solve(x: Any, y: Any, *, left: bool = True) -> Any:
+    """torch.linalg.solve: the z with x @ z = y, or z @ x = y; a vector, or one for each matrix, is a vector."""
+    if len(y.shape) == 1 or tuple(y.shape) == tuple(x.shape[:-1]):
         if not left:
             raise ShapeError("solve with left=False needs matrices on the right side")
         found = solve(x, as_column(y))
@@ -257,16 +246,10 @@ def _torch_solve(x: Any, y: Any, left: bool) -> Any:
     return solve(x, y) if left else transposed(solve(transposed(x), transposed(y)))
 
 
-torch_solve = composite(
-    "torch_solve", "x y", _torch_solve, static={"left": True}, public=False, backward="LinalgSolveEx",
-    doc="torch.linalg.solve: the z with x @ z = y, or z @ x = y; a vector, or one for each matrix, is a vector.",
-)  # fmt: skip
-
-
 @function(results=("result", "info"), aside={1: "int32"}, backward="LinalgSolveEx")
 def solve_ex(x: Any, y: Any, *, left: Any = True, check_errors: Any = False) -> Any:
     """The z with x @ z = y, or z @ x = y, and zeros."""
-    return (_torch_solve(x, y, left), no_info(x))
+    return (torch_solve(x, y, left=left), no_info(x))
 
 
 @function(public=False)
