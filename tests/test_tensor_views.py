@@ -16,7 +16,7 @@ import pytest
 
 import gradcli as torch
 from gradcli.autograd import gradcheck, gradgradcheck
-from gradcli.ops.arrays.striding import as_strided, as_strided_scatter, overlaps, strided_sum
+from gradcli.ops.arrays.striding import as_strided, as_strided_scatter, overlaps
 
 DOUBLE = torch.float64
 

@@ -71,7 +71,7 @@ def has_form(op: Op) -> bool:
 
 
 # which have no form, and are held along random directions
-BY_DIRECTIONS = {"adjugate", "adjugate_jvp", "complement", "exclusive_products", "matrix_exp", "matrix_exp_jvp", "reversed_horner"}
+BY_DIRECTIONS = {"adjugate", "adjugate_jvp", "complement", "matrix_exp", "matrix_exp_jvp", "reversed_horner"}
 
 
 @functools.cache

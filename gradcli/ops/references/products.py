@@ -170,20 +170,6 @@ def matmul(m: Any, x: Any, y: Any) -> Any:
 # -- References of single functions that take more than a line -------------------------------------
 
 
-def gelu(m: Any, x: Any, approximate: str) -> Any:
-    """x*P(X < x) of a standard normal X, or x*(1 + tanh(sqrt(2/pi)*(x + 0.044715*x**3)))/2 (D. Hendrycks, K. Gimpel, 2016)."""
-    if approximate == "none":
-        return x * m.erfc(-x / m.sqrt(2)) / 2
-    inner = x + x * x * x * 8943 / 200000
-    return x / (1 + m.exp(-2 * m.sqrt(2 / m.pi) * inner))
-
-
-def selu(m: Any, x: Any) -> Any:
-    """With the alpha and lambda at which mean 0 and variance 1 are a fixed point (G. Klambauer et al., 2017), as floats."""
-    scale = 1.0507009873554805
-    return x * scale if x > 0 else m.expm1(x) * (1.6732632423543772 * scale)
-
-
 def machine_epsilon(m: Any, x: Any) -> Array:
     digits = {"float64": 53, "float32": 24}[m.precision]
     return number(m.one / 2 ** (digits - 1))

@@ -161,17 +161,6 @@ def cumprod(m: Any, x: Any, axis: int | None) -> Array:
     return _running(x, axis, products_so_far)
 
 
-def exclusive_products(m: Any, x: Any, axis: Any) -> Array:
-    """The products of the entries before each one and of those behind it."""
-
-    def change(row: list[Any]) -> list[Any]:
-        before = list(accumulate(row[:-1], operator.mul, initial=m.one))
-        behind = list(accumulate(row[:0:-1], operator.mul, initial=m.one))
-        return [v * w for v, w in zip(before, reversed(behind), strict=True)] if row else []
-
-    return lined(x, axis, change)
-
-
 def reversed_horner(m: Any, c: Any, x: Any, axis: int) -> Array:
     """S[i] = c[i] + x[i + 1]*S[i + 1], by pairs."""
     c, x = np.broadcast_arrays(np.asarray(c, dtype=object), np.asarray(x, dtype=object))
