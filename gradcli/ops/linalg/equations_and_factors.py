@@ -339,18 +339,24 @@ def _qr_shape(x: Shape) -> tuple[Shape, Shape]:
 
 def _qr_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any) -> tuple[Any]:
     q, r = output(out, place=0), output(out, place=1)
-    by_q, by_r = (zeros(part.shape, x) if by is None else by for part, by in zip((q, r), cotangent, strict=True))
-    n, rest = r.shape[-2], ()
+    by_q, by_r = cotangent
+    n, rest = r.shape[-2], None
     if n < r.shape[-1]:
         # x = [x1, x2] with x1 = q @ r1 and r2 = q.T @ x2
-        by_r2 = column_range(by_r, n, None)
-        rest = (matmul(q, by_r2),)
-        by_q = by_q + matmul(q, matmul(column_range(r, n, None), transposed(by_r2)))
-        r, by_r = column_range(r, None, n), column_range(by_r, None, n)
-    inner = matmul(by_r, transposed(r)) - matmul(transposed(q), by_q)
-    slope = matmul(q, upper_part(inner) + transposed(upper_part(inner, 1))) + by_q
+        rest = zeros((*x.shape[:-1], r.shape[-1] - n), x)
+        if by_r is not None:
+            by_r2 = column_range(by_r, n, None)
+            rest, through = matmul(q, by_r2), matmul(q, matmul(column_range(r, n, None), transposed(by_r2)))
+            by_q, by_r = through if by_q is None else by_q + through, column_range(by_r, None, n)
+        r = column_range(r, None, n)
+    inner = 0.0 if by_r is None else matmul(by_r, transposed(r))
+    if by_q is not None:
+        inner = inner - matmul(transposed(q), by_q)
+    slope = matmul(q, upper_part(inner) + transposed(upper_part(inner, 1)))
+    if by_q is not None:
+        slope = slope + by_q
     first = transposed(solve_triangular(r, transposed(slope), upper=True))
-    return (concatenate(first, *rest, axis=-1) if rest else first,)
+    return (first if rest is None else concatenate(first, rest, axis=-1),)
 
 
 qr: Op = structural(

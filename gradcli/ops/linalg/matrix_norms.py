@@ -6,7 +6,8 @@ import math
 from typing import Any
 
 from gradcli.errors import ArgumentError, MistypedArgumentError, ShapeError
-from gradcli.ops.arrays.shapes import reshape, transpose
+from gradcli.ops.arrays.reshaping import movedim
+from gradcli.ops.arrays.shapes import reshape
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.domains import given
@@ -54,7 +55,7 @@ def matrix_norm(x: Any, *, ord: Any = "fro", axis: Any = _LAST, keepdims: bool =
     if 0 in (x.shape[axes[0]], x.shape[axes[1]]):
         return sum_(x, axis=axes, keepdims=keepdims)
     kept = reduced(x.shape, axes, True)
-    x = transpose(x, axes=(*(i for i in range(len(x.shape)) if i not in axes), *axes))
+    x = movedim(x, source=axes, destination=_LAST)
     sizes = svdvals(x) if ord in (2, -2, "nuc") else sum_(abs_(x), axis=-2 if ord in (1, -1) else -1)
     choose = sum_ if ord == "nuc" else max_ if ord > 0 else min_
     found = choose(sizes, axis=-1)
