@@ -317,7 +317,21 @@ def _in_space(x: Any, y: Any) -> Any:
     return concatenate(x, np.zeros((*x.shape[:-1], 1)), axis=-1)
 
 
-def _along(x: Any, y: Any, axis: int | None) -> Any:
+@function(numpy="x|a, y|b, axisa, axisb, axisc, axis", examples=("cross(x, y)",))
+def cross(x: Any, y: Any, *, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
+    """The vector product along an axis; of two vectors of the plane, its third entry."""
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    x, y = movedim(x, source=axisa, destination=-1), movedim(y, source=axisb, destination=-1)
+    result = vector_product(_in_space(x, y), _in_space(y, x))
+    if x.shape[-1] == y.shape[-1] == 2:
+        return getitem(result, index=(..., 2))
+    return movedim(result, source=-1, destination=axisc)
+
+
+@function(public=False, backward="LinalgCross")
+def torch_cross(x: Any, y: Any, *, axis: int | None = None) -> Any:
+    """torch.cross: the vector product along the first axis of 3 entries, or along dim."""
     if len(x.shape) != len(y.shape):
         raise ShapeError("linalg.cross: inputs must have the same number of dimensions.")
     if axis is None:
@@ -331,24 +345,7 @@ def _along(x: Any, y: Any, axis: int | None) -> Any:
     return cross(x, y, axis=place)
 
 
-@function(numpy="x|a, y|b, axisa, axisb, axisc, axis", examples=("cross(x, y)",))
-def cross(x: Any, y: Any, *, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
-    """The vector product along an axis; of two vectors of the plane, its third entry."""
-    if axis is not None:
-        axisa = axisb = axisc = axis
-    x, y = movedim(x, source=axisa, destination=-1), movedim(y, source=axisb, destination=-1)
-    result = vector_product(_in_space(x, y), _in_space(y, x))
-    if x.shape[-1] == y.shape[-1] == 2:
-        return getitem(result, index=(..., 2))
-    return movedim(result, source=-1, destination=axisc)
-
-
-torch_cross = composite(
-    "torch_cross", "x y", _along, static={"axis": None}, public=False, backward="LinalgCross",
-    doc="torch.cross: the vector product along the first axis of 3 entries, or along dim.",
-)  # fmt: skip
-linalg_cross = composite(
-    "linalg_cross", "x y", _along, static={"axis": -1}, public=False,
-    doc="torch.linalg.cross: the vector product along the last axis, or along dim.",
-)  # fmt: skip
-declare(TORCH, **{"cross": signature("torch_cross", "x, y|other, axis"), "linalg.cross": signature("linalg_cross", "x, y|other, *, axis")})
+declare(
+    TORCH,
+    **{"cross": signature("torch_cross", "x, y|other, axis"), "linalg.cross": signature("torch_cross", "x, y|other, *, axis", axis=-1)},
+)
