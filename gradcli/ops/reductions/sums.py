@@ -252,33 +252,25 @@ def _shared(cotangent: Any, chosen: Any, axis: Any) -> Any:
     return where(chosen, cotangent / sum_(where(chosen, 1.0, 0.0), axis=axis, keepdims=True), 0.0)
 
 
-def _extreme(forward: Function) -> Function:
+def _extreme(name: str, word: str, forward: Function, rule: Any, unit: float, pair: Op, **record: Any) -> Op:
     def checked(x: Any, axis: Any, keepdims: bool) -> Any:
         if not np.size(x) and not count(np.shape(x), axis):
             raise EvaluationError("the largest or smallest of no entries does not exist")
         return forward(x, axis=axis, keepdims=keepdims)
 
-    return checked
+    made: Op = reduction(
+        name, checked, witness(f"reducing.{name}_"), equal_to_result_vjp, saves=("x", "out"), aliases=(f"a{name}",), ulps=0, integral=True,
+        kinks=(noted(f"several {word}est entries", "shared evenly among them", SAME),), sign=rf"\{name}",
+        doc=f"The {word}est entry. {name}(x, y) of two values is the {word}er one, as in Python.", axes=axes.Reduction(rule),
+        wider=_wider(name, "x where? initial?", lambda *call, **static: _extreme_of(made, unit, pair, *call, **static)),
+        between=(), among=entries, numpy=lambda shapes, axis, keepdims: reduced_text(f"np.a{name}", shapes, axis, keepdims),
+        **record,
+    )  # fmt: skip
+    return made
 
 
-max_ = reduction(
-    "max", _extreme(np.max), witness("reducing.max_"), equal_to_result_vjp, saves=("x", "out"), aliases=("amax",), ulps=0, integral=True,
-    extended=extended.MAX, kinks=(noted("several largest entries", "shared evenly among them", SAME),),
-    doc="The largest entry. max(x, y) of two values is the larger one, as in Python.", examples=("max(abs(x))",), sign=r"\max",
-    axes=axes.Reduction(axes.LARGEST),
-    wider=_wider("max", "x where? initial?", lambda *call, **axes: _extreme_of(max_, -math.inf, maximum, *call, **axes)),
-    between=(), among=entries,
-    numpy=lambda shapes, axis, keepdims: reduced_text("np.amax", shapes, axis, keepdims),
-)
-min_ = reduction(
-    "min", _extreme(np.min), witness("reducing.min_"), equal_to_result_vjp, saves=("x", "out"), aliases=("amin",), ulps=0, integral=True,
-    extended=extended.MIN, kinks=(noted("several smallest entries", "shared evenly among them", SAME),),
-    doc="The smallest entry. min(x, y) of two values is the smaller one, as in Python.", sign=r"\min",
-    axes=axes.Reduction(axes.SMALLEST),
-    wider=_wider("min", "x where? initial?", lambda *call, **axes: _extreme_of(min_, math.inf, minimum, *call, **axes)),
-    between=(), among=entries,
-    numpy=lambda shapes, axis, keepdims: reduced_text("np.amin", shapes, axis, keepdims),
-)
+max_ = _extreme("max", "larg", np.max, axes.LARGEST, -math.inf, maximum, extended=extended.MAX, examples=("max(abs(x))",))
+min_ = _extreme("min", "small", np.min, axes.SMALLEST, math.inf, minimum, extended=extended.MIN)
 
 
 def _norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
