@@ -40,7 +40,7 @@ def _cumsum_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: int | None)
     return (back if back.shape == x.shape else reshape(back, shape=x.shape),)
 
 
-def _rows(x: Any, axes: tuple[int, ...]) -> Any:
+def rows_along(x: Any, axes: tuple[int, ...]) -> Any:
     """An array with the entries along axes in one axis, the last."""
     order = (*(a for a in range(len(x.shape)) if a not in axes), *axes)
     moved = transpose(x, axes=order) if len(order) > 1 else x
@@ -62,7 +62,7 @@ def _running_composed(reduce: str, unit: float) -> Function:
         if axis is None or not x.shape:
             x, axis = reshape(x, shape=(-1,)), 0
         axes = (axis % len(x.shape),)
-        rows = _rows(x, axes)
+        rows = rows_along(x, axes)
         *lead, n = rows.shape
         count = x.graph.constant(np.arange(float(n)))
         up_to = where(greater_equal(reshape(count, shape=(n, 1)), count), reshape(rows, shape=(*lead, 1, n)), unit)
@@ -82,7 +82,7 @@ cumsum = structural(
 def exclusive_products(x: Any, axis: Any) -> Any:
     """Each entry's product of all the others along axes, by running products from both ends, so that zeros do no harm."""
     axes = axes_of(axis, len(x.shape))
-    rows = _rows(x, axes)
+    rows = rows_along(x, axes)
     if not rows.shape[-1]:
         return x
     one = part_of(rows, -1, 0, 1) ** 0

@@ -282,16 +282,9 @@ def _norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
         top = np.where(np.isfinite(top) & (top > 0), top, 1)
         total = np.sqrt(np.sum(np.square(x / top), axis=axis, keepdims=True)) * top
         return np.reshape(total, reduced(np.shape(x), axis, keepdims))[()]
-    size = np.abs(x)
-    if ord == math.inf:
-        return np.max(size, axis=axis, keepdims=keepdims)
-    if ord == -math.inf:
-        return np.min(size, axis=axis, keepdims=keepdims)
     if ord == 0:
-        return np.sum(size != 0, axis=axis, keepdims=keepdims).astype(np.result_type(x))
-    if ord == 1:
-        return np.sum(size, axis=axis, keepdims=keepdims)
-    return np.power(np.sum(np.power(size, ord), axis=axis, keepdims=keepdims), 1 / ord)
+        return np.sum(x != 0, axis=axis, keepdims=keepdims).astype(np.result_type(x))
+    return _norm_of_entries(x, ord, axis, keepdims)
 
 
 def _norm_of_entries(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
@@ -299,6 +292,8 @@ def _norm_of_entries(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
         return (max_ if ord > 0 else min_)(abs_(x), axis=axis, keepdims=keepdims)
     if ord == 0:
         return sum_(where(equal(x, 0), 0.0, 1.0), axis=axis, keepdims=keepdims)
+    if ord == 1:
+        return sum_(abs_(x), axis=axis, keepdims=keepdims)
     if ord not in (None, 2):
         return sum_(abs_(x) ** ord, axis=axis, keepdims=keepdims) ** (1 / ord)
     top = max_(abs_(x), axis=axis, keepdims=True)
