@@ -44,18 +44,21 @@ def is_truth(mask: Any) -> bool:
     return bool(np.asarray(array).dtype.kind == "b")
 
 
+def _fits(x: Any, part: Any) -> bool:
+    """Return whether an array broadcasts to the shape of x."""
+    try:
+        return np.broadcast_shapes(tuple(x.shape), tuple(part.shape)) == tuple(x.shape)
+    except ValueError:
+        return False
+
+
 def mask_for(name: str, x: Any, mask: Any) -> Any:
     """A mask in the shape of x."""
     if not is_truth(mask):
         raise TypeMismatchError(f"{name}: where must be booleans, such as x > 0")
-    shape = tuple(x.shape)
-    try:
-        fits = np.broadcast_shapes(shape, tuple(mask.shape)) == shape
-    except ValueError:
-        fits = False
-    if not fits:
-        raise ShapeError(f"{name}: a mask of shape {tuple(mask.shape)} does not fit an array of shape {shape}")
-    return broadcast_to(mask, shape=shape) if tuple(mask.shape) != shape else mask
+    if not _fits(x, mask):
+        raise ShapeError(f"{name}: a mask of shape {tuple(mask.shape)} does not fit an array of shape {tuple(x.shape)}")
+    return broadcast_to(mask, shape=tuple(x.shape)) if tuple(mask.shape) != tuple(x.shape) else mask
 
 
 def _chosen(name: str, x: Any, mask: Any, without_nan: bool = False) -> Any:
@@ -107,27 +110,18 @@ def variation(
     name: str, root: bool, x: Any, mask: Any, mean: Any, axis: Any, keepdims: bool, ddof: float, without_nan: bool = False
 ) -> Any:
     """The variance (or its root) of the chosen entries, around their mean or one that is given."""
-    chosen = _chosen(name, x, mask, without_nan)
-    kept, n = _kept(x, chosen, 0.0), _how_many(x, chosen, axis, True)
-    centre = sum_(kept, axis=axis, keepdims=True) / n if mean is None else _centre(name, x, mean)
-    apart = _kept(kept - centre, chosen, 0.0)
-    result = norm(apart, axis=axis, keepdims=keepdims) if root else sum_(square(apart), axis=axis, keepdims=keepdims)
-    left = n - ddof if chosen is None else reshape(n - ddof, shape=tuple(result.shape))
-    left = where(less_equal(left, 0), math.nan if without_nan else 0.0, left)
-    return result / (sqrt(left) if root else left)
-
-
-def _centre(name: str, x: Any, mean: Any) -> Any:
-    try:
-        fits = np.broadcast_shapes(tuple(x.shape), tuple(mean.shape)) == tuple(x.shape)
-    except ValueError:
-        fits = False
-    if not fits:
+    if mean is not None and not _fits(x, mean):
         raise ShapeError(
             f"{name}: a mean of shape {tuple(mean.shape)} does not fit an array of shape {tuple(x.shape)}",
             help="mean(..., keepdims=True) keeps its axes",
         )
-    return mean
+    chosen = _chosen(name, x, mask, without_nan)
+    kept, n = _kept(x, chosen, 0.0), _how_many(x, chosen, axis, True)
+    apart = _kept(kept - (sum_(kept, axis=axis, keepdims=True) / n if mean is None else mean), chosen, 0.0)
+    result = norm(apart, axis=axis, keepdims=keepdims) if root else sum_(square(apart), axis=axis, keepdims=keepdims)
+    left = n - ddof if chosen is None else reshape(n - ddof, shape=tuple(result.shape))
+    left = where(less_equal(left, 0), math.nan if without_nan else 0.0, left)
+    return result / (sqrt(left) if root else left)
 
 
 AXES = {"axis": None, "keepdims": False}
@@ -318,7 +312,6 @@ def _norm_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, ord: Any, axis: Any
 
 norm = reduction(
     "norm", _norm, witness("reducing.norm"), _norm_vjp, static={"ord": None}, saves=("x", "out"), ulps=4, extended=extended.NORM,
-    carries=carried.norm, rounds=carried.norm_rounds, among=lambda x, ord, **_: abs_(x) if ord in (math.inf, -math.inf) else None,
     kinks=(Kink(lambda out: out == 0, "x = 0", "0"),),
     doc="The vector norm of the entries along axes: Euclidean by default, ord any number, inf or -inf. "
     "Of a matrix without ord, the Frobenius norm.",
