@@ -55,26 +55,18 @@ def _std(x: Any, axes: Axes, static: Static) -> Slopes:
 
 
 def _norm(x: Any, axes: Axes, static: Static) -> Slopes:
-    order, size = static["ord"], np.abs(x)
-    sign = np.sign(x)
+    order, size = 2 if static["ord"] is None else static["ord"], np.abs(x)
     if order == 0:
         return (x != 0).sum(axis=axes, keepdims=True).astype(LONG_DOUBLE), 0 * size
-    if order == 1:
-        return size.sum(axis=axes, keepdims=True), sign
     if order in (math.inf, -math.inf):
         best = (np.max if order > 0 else np.min)(size, axis=axes, keepdims=True)
         chosen = (size == best).astype(LONG_DOUBLE)
-        share = chosen / chosen.sum(axis=axes, keepdims=True)
-        return best, sign * share
-    if order in (None, 2):
-        norm = np.sqrt((x * x).sum(axis=axes, keepdims=True))
-        share = np.where(norm == 0, 0, x / np.where(norm == 0, 1, norm))
-        return norm, share
+        return best, np.sign(x) * chosen / chosen.sum(axis=axes, keepdims=True)
     power = LONG_DOUBLE(order)
-    norm = (size**power).sum(axis=axes, keepdims=True) ** (1 / power)
+    norm = (size * size if order == 2 else size**power).sum(axis=axes, keepdims=True) ** (1 / power)
     ratio = np.where(size == 0, 1, size) / np.where(norm == 0, 1, norm)
-    share = np.where((size == 0) | (norm == 0), 0, ratio ** (power - 1))
-    return norm, sign * share
+    share = np.where((size == 0) | (norm == 0), 0, ratio if order == 2 else ratio ** (power - 1))
+    return norm, np.sign(x) * share
 
 
 def _prod(x: Any, axes: Axes, static: Static) -> Slopes:

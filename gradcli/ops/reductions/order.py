@@ -24,6 +24,7 @@ from gradcli.ops.facts import Function, noted
 from gradcli.ops.looping import reduced_text
 from gradcli.ops.reductions import carried, extended
 from gradcli.ops.reductions.carried import count, reduced
+from gradcli.ops.reductions.cumulative import rows_along
 from gradcli.ops.reductions.sums import AXES, equal_to_result_vjp, max_, min_, sum_
 from gradcli.ops.registry import function, structural
 from gradcli.ops.spec import REQUIRED, Op
@@ -88,13 +89,9 @@ def _argcummax(x: Any, axis: int) -> Any:
     x = np.asarray(x)
     if not x.ndim:
         return np.int64(0)
-    moved = np.moveaxis(x, axis, 0)
-    out = np.zeros(moved.shape, np.int64)
-    for i in range(1, len(moved)):
-        best = np.take_along_axis(moved, out[i - 1][None], 0)[0]
-        with np.errstate(invalid="ignore"):
-            out[i] = np.where((moved[i] >= best) | np.isnan(moved[i]), i, out[i - 1])
-    return np.moveaxis(out, 0, axis)
+    best = (x == np.maximum.accumulate(x, axis=axis)) | np.isnan(x)
+    place = np.expand_dims(np.arange(x.shape[axis]), tuple(range(1, x.ndim - axis % x.ndim)))
+    return np.maximum.accumulate(np.where(best, place, 0), axis=axis)
 
 
 argcummax = structural(
@@ -307,32 +304,26 @@ def _quantile(x: Any, q: Any, axis: Any, keepdims: bool, interpolation: str, ign
         raise ArgumentError(f"quantile: the interpolation must be one of {', '.join(METHODS)}, not {interpolation!r}")
     if len(q.shape) > 1:
         raise ArgumentError("quantile: q must be a number or an array of one axis")
-    axes = axes_of(axis, len(x.shape))
-    kept = tuple(a for a in range(len(x.shape)) if a not in axes)
-    lead = tuple(x.shape[a] for a in kept)
-    n = count(x.shape, axis)
+    rows = rows_along(x, axes_of(axis, len(x.shape)))
+    *lead, n = rows.shape
     if not n:
         raise EvaluationError("the quantile of no entries does not exist")
-    rows = reshape(transpose(x, axes=(*kept, *axes)) if x.shape else x, shape=(*lead, n))
     ordered = sort(rows, axis=-1)
     valid = _valid(rows, -1)
     ranks = (reshape(q, shape=(-1,)) if q.shape else q) * (
         where(less(valid, 1), math.nan, valid - 1) if ignore_nan else where(less(valid, n), math.nan, n - 1.0)
     )
-    below, above = _ranked(ordered, floor(ranks)), _ranked(ordered, ceil(ranks))
-    if interpolation == "linear":  # at an entry the slope by q is that to the next one; of infinite ones only what is between counts
-        after = where(less(floor(ranks), n - 1.0), floor(ranks) + 1, ranks)
-        above = _ranked(ordered, where(isfinite(_ranked(ordered, after)), after, ceil(ranks)))
-    if interpolation == "lower":
-        found = below
-    elif interpolation == "higher":
-        found = above
-    elif interpolation == "nearest":
-        found = _ranked(ordered, rint(ranks))
+    rounded = {"lower": floor, "higher": ceil, "nearest": rint}.get(interpolation)
+    if rounded is not None:
+        found = _ranked(ordered, rounded(ranks))
     else:
-        weight = 0.5 if interpolation == "midpoint" else ranks - floor(ranks)
-        found = below + (above - below) * weight
-    shape = tuple(1 if a in axes else s for a, s in enumerate(x.shape)) if keepdims else lead
+        whole, upper = floor(ranks), ceil(ranks)
+        if interpolation == "linear":  # at an entry the slope by q is that to the next one; of infinite ones only what is between counts
+            after = where(less(whole, n - 1.0), whole + 1, ranks)
+            upper = where(isfinite(_ranked(ordered, after)), after, upper)
+        below = _ranked(ordered, whole)
+        found = below + (_ranked(ordered, upper) - below) * (0.5 if interpolation == "midpoint" else ranks - whole)
+    shape = reduced(x.shape, axis, keepdims)
     if not q.shape:
         return reshape(found, shape=shape)
     order = (len(lead), *range(len(lead)))

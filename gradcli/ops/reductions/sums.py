@@ -44,18 +44,21 @@ def is_truth(mask: Any) -> bool:
     return bool(np.asarray(array).dtype.kind == "b")
 
 
+def _fits(x: Any, part: Any) -> bool:
+    """Return whether an array broadcasts to the shape of x."""
+    try:
+        return np.broadcast_shapes(tuple(x.shape), tuple(part.shape)) == tuple(x.shape)
+    except ValueError:
+        return False
+
+
 def mask_for(name: str, x: Any, mask: Any) -> Any:
     """A mask in the shape of x."""
     if not is_truth(mask):
         raise TypeMismatchError(f"{name}: where must be booleans, such as x > 0")
-    shape = tuple(x.shape)
-    try:
-        fits = np.broadcast_shapes(shape, tuple(mask.shape)) == shape
-    except ValueError:
-        fits = False
-    if not fits:
-        raise ShapeError(f"{name}: a mask of shape {tuple(mask.shape)} does not fit an array of shape {shape}")
-    return broadcast_to(mask, shape=shape) if tuple(mask.shape) != shape else mask
+    if not _fits(x, mask):
+        raise ShapeError(f"{name}: a mask of shape {tuple(mask.shape)} does not fit an array of shape {tuple(x.shape)}")
+    return broadcast_to(mask, shape=tuple(x.shape)) if tuple(mask.shape) != tuple(x.shape) else mask
 
 
 def _chosen(name: str, x: Any, mask: Any, without_nan: bool = False) -> Any:
@@ -107,27 +110,18 @@ def variation(
     name: str, root: bool, x: Any, mask: Any, mean: Any, axis: Any, keepdims: bool, ddof: float, without_nan: bool = False
 ) -> Any:
     """The variance (or its root) of the chosen entries, around their mean or one that is given."""
-    chosen = _chosen(name, x, mask, without_nan)
-    kept, n = _kept(x, chosen, 0.0), _how_many(x, chosen, axis, True)
-    centre = sum_(kept, axis=axis, keepdims=True) / n if mean is None else _centre(name, x, mean)
-    apart = _kept(kept - centre, chosen, 0.0)
-    result = norm(apart, axis=axis, keepdims=keepdims) if root else sum_(square(apart), axis=axis, keepdims=keepdims)
-    left = n - ddof if chosen is None else reshape(n - ddof, shape=tuple(result.shape))
-    left = where(less_equal(left, 0), math.nan if without_nan else 0.0, left)
-    return result / (sqrt(left) if root else left)
-
-
-def _centre(name: str, x: Any, mean: Any) -> Any:
-    try:
-        fits = np.broadcast_shapes(tuple(x.shape), tuple(mean.shape)) == tuple(x.shape)
-    except ValueError:
-        fits = False
-    if not fits:
+    if mean is not None and not _fits(x, mean):
         raise ShapeError(
             f"{name}: a mean of shape {tuple(mean.shape)} does not fit an array of shape {tuple(x.shape)}",
             help="mean(..., keepdims=True) keeps its axes",
         )
-    return mean
+    chosen = _chosen(name, x, mask, without_nan)
+    kept, n = _kept(x, chosen, 0.0), _how_many(x, chosen, axis, True)
+    apart = _kept(kept - (sum_(kept, axis=axis, keepdims=True) / n if mean is None else mean), chosen, 0.0)
+    result = norm(apart, axis=axis, keepdims=keepdims) if root else sum_(square(apart), axis=axis, keepdims=keepdims)
+    left = n - ddof if chosen is None else reshape(n - ddof, shape=tuple(result.shape))
+    left = where(less_equal(left, 0), math.nan if without_nan else 0.0, left)
+    return result / (sqrt(left) if root else left)
 
 
 AXES = {"axis": None, "keepdims": False}
@@ -252,33 +246,25 @@ def _shared(cotangent: Any, chosen: Any, axis: Any) -> Any:
     return where(chosen, cotangent / sum_(where(chosen, 1.0, 0.0), axis=axis, keepdims=True), 0.0)
 
 
-def _extreme(forward: Function) -> Function:
+def _extreme(name: str, word: str, forward: Function, rule: Any, unit: float, pair: Op, **record: Any) -> Op:
     def checked(x: Any, axis: Any, keepdims: bool) -> Any:
         if not np.size(x) and not count(np.shape(x), axis):
             raise EvaluationError("the largest or smallest of no entries does not exist")
         return forward(x, axis=axis, keepdims=keepdims)
 
-    return checked
+    made: Op = reduction(
+        name, checked, witness(f"reducing.{name}_"), equal_to_result_vjp, saves=("x", "out"), aliases=(f"a{name}",), ulps=0, integral=True,
+        kinks=(noted(f"several {word}est entries", "shared evenly among them", SAME),), sign=rf"\{name}",
+        doc=f"The {word}est entry. {name}(x, y) of two values is the {word}er one, as in Python.", axes=axes.Reduction(rule),
+        wider=_wider(name, "x where? initial?", lambda *call, **static: _extreme_of(made, unit, pair, *call, **static)),
+        between=(), among=entries, numpy=lambda shapes, axis, keepdims: reduced_text(f"np.a{name}", shapes, axis, keepdims),
+        **record,
+    )  # fmt: skip
+    return made
 
 
-max_ = reduction(
-    "max", _extreme(np.max), witness("reducing.max_"), equal_to_result_vjp, saves=("x", "out"), aliases=("amax",), ulps=0, integral=True,
-    extended=extended.MAX, kinks=(noted("several largest entries", "shared evenly among them", SAME),),
-    doc="The largest entry. max(x, y) of two values is the larger one, as in Python.", examples=("max(abs(x))",), sign=r"\max",
-    axes=axes.Reduction(axes.LARGEST),
-    wider=_wider("max", "x where? initial?", lambda *call, **axes: _extreme_of(max_, -math.inf, maximum, *call, **axes)),
-    between=(), among=entries,
-    numpy=lambda shapes, axis, keepdims: reduced_text("np.amax", shapes, axis, keepdims),
-)
-min_ = reduction(
-    "min", _extreme(np.min), witness("reducing.min_"), equal_to_result_vjp, saves=("x", "out"), aliases=("amin",), ulps=0, integral=True,
-    extended=extended.MIN, kinks=(noted("several smallest entries", "shared evenly among them", SAME),),
-    doc="The smallest entry. min(x, y) of two values is the smaller one, as in Python.", sign=r"\min",
-    axes=axes.Reduction(axes.SMALLEST),
-    wider=_wider("min", "x where? initial?", lambda *call, **axes: _extreme_of(min_, math.inf, minimum, *call, **axes)),
-    between=(), among=entries,
-    numpy=lambda shapes, axis, keepdims: reduced_text("np.amin", shapes, axis, keepdims),
-)
+max_ = _extreme("max", "larg", np.max, axes.LARGEST, -math.inf, maximum, extended=extended.MAX, examples=("max(abs(x))",))
+min_ = _extreme("min", "small", np.min, axes.SMALLEST, math.inf, minimum, extended=extended.MIN)
 
 
 def _norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
@@ -290,16 +276,9 @@ def _norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
         top = np.where(np.isfinite(top) & (top > 0), top, 1)
         total = np.sqrt(np.sum(np.square(x / top), axis=axis, keepdims=True)) * top
         return np.reshape(total, reduced(np.shape(x), axis, keepdims))[()]
-    size = np.abs(x)
-    if ord == math.inf:
-        return np.max(size, axis=axis, keepdims=keepdims)
-    if ord == -math.inf:
-        return np.min(size, axis=axis, keepdims=keepdims)
     if ord == 0:
-        return np.sum(size != 0, axis=axis, keepdims=keepdims).astype(np.result_type(x))
-    if ord == 1:
-        return np.sum(size, axis=axis, keepdims=keepdims)
-    return np.power(np.sum(np.power(size, ord), axis=axis, keepdims=keepdims), 1 / ord)
+        return np.sum(x != 0, axis=axis, keepdims=keepdims).astype(np.result_type(x))
+    return _norm_of_entries(x, ord, axis, keepdims)
 
 
 def _norm_of_entries(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
@@ -307,6 +286,8 @@ def _norm_of_entries(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
         return (max_ if ord > 0 else min_)(abs_(x), axis=axis, keepdims=keepdims)
     if ord == 0:
         return sum_(where(equal(x, 0), 0.0, 1.0), axis=axis, keepdims=keepdims)
+    if ord == 1:
+        return sum_(abs_(x), axis=axis, keepdims=keepdims)
     if ord not in (None, 2):
         return sum_(abs_(x) ** ord, axis=axis, keepdims=keepdims) ** (1 / ord)
     top = max_(abs_(x), axis=axis, keepdims=True)
@@ -331,7 +312,6 @@ def _norm_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, ord: Any, axis: Any
 
 norm = reduction(
     "norm", _norm, witness("reducing.norm"), _norm_vjp, static={"ord": None}, saves=("x", "out"), ulps=4, extended=extended.NORM,
-    carries=carried.norm, rounds=carried.norm_rounds, among=lambda x, ord, **_: abs_(x) if ord in (math.inf, -math.inf) else None,
     kinks=(Kink(lambda out: out == 0, "x = 0", "0"),),
     doc="The vector norm of the entries along axes: Euclidean by default, ord any number, inf or -inf. "
     "Of a matrix without ord, the Frobenius norm.",

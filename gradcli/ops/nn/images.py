@@ -1,9 +1,14 @@
-"""Images in other sizes: each entry of the result is a weighted sum of a few neighbours along every axis."""
+"""Images: convolutions, pooling, and images in other sizes or read at other places.
+
+Convolutions are products of filters with windows, pooling takes means, largest entries and norms of windows over the last axes, and an
+entry of an image in another size is a weighted sum of a few neighbours along every axis.
+"""
 
 from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,17 +16,248 @@ import numpy as np
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.addressing import add_along, take_along
 from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, reshape, swapaxes, transpose
-from gradcli.ops.arrays.windows import adaptive, each, nested
+from gradcli.ops.arrays.windows import Table, adaptive, add_up, each, extent, inner, nested, outer, read, small_image, strided
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.arithmetic import abs_, floor, rint
 from gradcli.ops.elementwise.logic import equal, greater_equal, less_equal, logical_and, where
+from gradcli.ops.facts import noted
 from gradcli.ops.linalg.products import matmul
-from gradcli.ops.nn.pooling import covering_means
+from gradcli.ops.reductions.order import argmax
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import function
 from gradcli.ops.room import room_for
 from gradcli.ops.structure import to_int
+
+
+def _batch(name: str, x: Any, weight: Any, n: int, channels: int) -> Any:
+    """Images with their batch axis, their channels fitting the filters'."""
+    if len(x.shape) not in (n + 1, n + 2) or len(weight.shape) != n + 2:
+        shapes = f"{tuple(x.shape)} and {tuple(weight.shape)}"
+        raise ShapeError(f"{name} needs images of {n + 1} or {n + 2} axes and filters of {n + 2}, not the shapes {shapes}")
+    if x.shape[-n - 1] != channels:
+        raise ShapeError(f"{name}: images of {x.shape[-n - 1]} channels do not fit filters for {channels}")
+    return x if len(x.shape) == n + 2 else reshape(x, shape=(1, *x.shape))
+
+
+def _finished(name: str, result: Any, bias: Any, n: int, batched: bool) -> Any:
+    if bias is not None:
+        if tuple(bias.shape) != (result.shape[1],):
+            raise ShapeError(f"{name}: a bias of shape {tuple(bias.shape)} for {result.shape[1]} channels")
+        result = result + reshape(bias, shape=(-1, *(1,) * n))
+    return result if batched else reshape(result, shape=result.shape[1:])
+
+
+def _grouped(name: str, groups: int, channels: int) -> int:
+    """How many channels each group has."""
+    if groups < 1 or channels % groups:
+        raise ArgumentError(f"{name}: {channels} channels do not fall into {groups} groups")
+    return channels // groups
+
+
+def _around(name: str, padding: Any, sizes: tuple[int, ...], steps: tuple[int, ...], gaps: tuple[int, ...]) -> list[tuple[int, int]]:
+    """The padding before and after each axis."""
+    if not isinstance(padding, str):
+        return [(p, p) for p in each(name, "padding", padding or 0, len(sizes))]
+    if padding not in ("same", "valid"):
+        raise ArgumentError(f"{name}: padding must be 'same', 'valid' or numbers, not {padding!r}")
+    if padding == "same" and any(step != 1 for step in steps):
+        raise ArgumentError(f"{name}: padding='same' needs a stride of 1")
+    total = [gap * (size - 1) if padding == "same" else 0 for size, gap in zip(sizes, gaps, strict=True)]
+    return [(t // 2, t - t // 2) for t in total]
+
+
+def _convolutions(n: int) -> None:
+    """Register the functions for n dimensions."""
+    name, transposed = f"conv{n}d", f"conv_transpose{n}d"
+    example = f"{small_image(n)}, {nested('w', n + 1)}"
+
+    @function(name, backward="Convolution", examples=(f"F.{name}({example})",))
+    def convolution(
+        input: Any, weight: Any, bias: Any = None, *, stride: Any = 1, padding: Any = None, dilation: Any = 1, groups: int = 1
+    ) -> Any:
+        """The cross-correlation of images with filters, as layers of networks compute it."""
+        images = _batch(name, input, weight, n, weight.shape[1] * groups if len(weight.shape) > 1 else 0)
+        filters, per_group = _grouped(name, groups, weight.shape[0]), weight.shape[1]
+        sizes = tuple(weight.shape[2:])
+        steps, gaps = each(name, "stride", stride, n, 1), each(name, "dilation", dilation, n, 1)
+        tables = []
+        for size, step, gap, (before, after), length in zip(
+            sizes, steps, gaps, _around(name, padding, sizes, steps, gaps), images.shape[2:], strict=True
+        ):
+            count = extent(length + before + after, size, step, 0, gap)
+            if count < 1:
+                raise ShapeError(f"{name}: filters of size {sizes} do not fit into images of shape {tuple(input.shape)}")
+            tables.append(strided(length, count, size, step, before, gap))
+        columns = read(images, tables, 0.0)
+        places, windows = math.prod(sizes), tuple(columns.shape[n + 2 :])
+        rows = reshape(columns, shape=(images.shape[0], groups, per_group * places, math.prod(windows)))
+        products = matmul(reshape(weight, shape=(groups, filters, per_group * places)), rows)
+        result = reshape(products, shape=(images.shape[0], weight.shape[0], *windows))
+        return _finished(name, result, bias, n, len(input.shape) == n + 2)
+
+    @function(transposed, backward="Convolution", examples=(f"F.{transposed}({example})",))
+    def transpose(
+        input: Any, weight: Any, bias: Any = None, *, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: int = 1,
+        dilation: Any = 1,
+    ) -> Any:  # fmt: skip
+        """The transpose of a convolution by its images: it adds multiples of the filters up."""
+        images = _batch(transposed, input, weight, n, weight.shape[0] if weight.shape else 0)
+        per_group, channels = _grouped(transposed, groups, weight.shape[0]), groups * weight.shape[1]
+        sizes, windows = tuple(weight.shape[2:]), tuple(images.shape[2:])
+        steps, gaps = each(transposed, "stride", stride, n, 1), each(transposed, "dilation", dilation, n, 1)
+        around, further = each(transposed, "padding", padding, n), each(transposed, "output_padding", output_padding, n)
+        if any(f >= max(step, gap) for f, step, gap in zip(further, steps, gaps, strict=True)):
+            raise ArgumentError(f"{transposed}: output_padding must be smaller than the stride or the dilation")
+        padded = tuple(
+            (count - 1) * step + gap * (size - 1) + 1 + f
+            for count, step, gap, size, f in zip(windows, steps, gaps, sizes, further, strict=True)
+        )
+        if any(length <= 2 * p for length, p in zip(padded, around, strict=True)):
+            raise ShapeError(f"{transposed}: nothing is left of the axes {padded} without a padding of {around}")
+        rows = reshape(images, shape=(images.shape[0], groups, per_group, math.prod(windows)))
+        filters = swapaxes(reshape(weight, shape=(groups, per_group, -1)), axis1=1, axis2=2)
+        columns = reshape(matmul(filters, rows), shape=(images.shape[0], channels, *sizes, *windows))
+        tables = [
+            strided(length, count, size, step, 0, gap)
+            for length, count, size, step, gap in zip(padded, windows, sizes, steps, gaps, strict=True)
+        ]
+        return _finished(transposed, inner(add_up(columns, tables, padded), around), bias, n, len(input.shape) == n + 2)
+
+
+# -- Pooling -----------------------------------------------------------------------------------------
+
+
+def _checked(name: str, x: Any, n: int) -> tuple[int, ...]:
+    if len(x.shape) not in (n + 1, n + 2):
+        raise ShapeError(f"{name} needs an array of {n + 1} or {n + 2} axes, not the shape {tuple(x.shape)}")
+    return tuple(x.shape[-n:])
+
+
+def _windows(name: str, x: Any, n: int, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool) -> Any:
+    """Tables of pooling windows, and how many places each has within the padded axes."""
+    lengths = _checked(name, x, n)
+    sizes = each(name, "kernel_size", kernel_size, n, 1)
+    steps = sizes if stride in (None, ()) else each(name, "stride", stride, n, 1)
+    around, gaps = each(name, "padding", padding, n), each(name, "dilation", dilation, n, 1)
+    tables, counts = [], []
+    for length, size, step, pad, gap in zip(lengths, sizes, steps, around, gaps, strict=True):
+        if 2 * pad > size:
+            raise ArgumentError(f"{name}: the padding may be at most half of the kernel_size, not {pad} of {size}")
+        windows = extent(length, size, step, pad, gap, ceil_mode)
+        if windows < 1:
+            raise ShapeError(f"{name}: no window of size {sizes} fits into the axes {lengths}")
+        tables.append(strided(length, windows, size, step, pad, gap))
+        starts = np.arange(windows) * step - pad
+        counts.append(np.minimum(starts + size, length + pad) - starts)
+    return tables, counts
+
+
+def _summed(x: Any, tables: Sequence[Table]) -> Any:
+    n = len(tables)
+    return sum_(read(x, tables, 0.0), axis=tuple(range(-2 * n, -n)))
+
+
+def _inside(tables: Sequence[Table]) -> list[np.ndarray]:
+    """How many entries windows have along each axis."""
+    return [(table >= 0).sum(axis=1) for table in tables]
+
+
+def _largest(x: Any, tables: Sequence[Table]) -> tuple[Any, Any]:
+    """The largest entry of each window, and its place among all entries of these axes."""
+    n, lead = len(tables), tuple(x.shape[: -len(tables)])
+    windows = tuple(len(table) for table in tables)
+    shape = (*lead, math.prod(table.shape[1] for table in tables), *windows)
+    entries = reshape(read(x, tables, -math.inf), shape=shape)
+    first = argmax(entries, axis=len(lead), keepdims=True)
+    strides = [math.prod(x.shape[len(x.shape) - n + i + 1 :]) for i in range(n)]
+    places = outer([table.T * stride for table, stride in zip(tables, strides, strict=True)], np.add).reshape(shape[len(lead) :])
+    index = take_along(np.broadcast_to(places, shape), first, axis=len(lead))
+    result = (*lead, *windows)
+    return reshape(take_along(entries, first, axis=len(lead)), shape=result), to_int(reshape(index, shape=result))
+
+
+def _covering(name: str, x: Any, n: int, output_size: Any) -> list[Table]:
+    lengths = _checked(name, x, n)
+    wanted = tuple(output_size) if isinstance(output_size, tuple) else (output_size,) * n
+    if len(wanted) == n:
+        wanted = tuple(length if w is None else w for w, length in zip(wanted, lengths, strict=True))
+    return [adaptive(*pair) for pair in zip(lengths, each(name, "output_size", wanted, n), strict=True)]
+
+
+def covering_means(x: Any, tables: Sequence[Table]) -> Any:
+    return _summed(x, tables) / outer(_inside(tables), np.multiply).astype(float)
+
+
+_FIRST = (noted("equal largest entries", "the whole gradient to the first of them"),)
+
+
+def _pooling(n: int) -> None:
+    """Register the functions for n dimensions."""
+    size = {1: "2", 2: "2", 3: "(1, 2, 2)"}[n]
+
+    def example(name: str) -> tuple[str]:
+        return (f"F.{name}({small_image(n)}, {'2, ' if name[0] == 'l' else ''}{size})",)
+
+    average, largest, norms = f"avg_pool{n}d", f"max_pool{n}d", f"lp_pool{n}d"
+    averaged = "input, kernel_size, stride, padding, ceil_mode, count_include_pad" + ", divisor_override" * (n > 1)
+
+    @function(average, torch=averaged, examples=example(average))
+    def means(
+        input: Any, *, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False, count_include_pad: bool = True,
+        divisor_override: Any = None,
+    ) -> Any:  # fmt: skip
+        """The means of windows over the last axes."""
+        tables, counts = _windows(average, input, n, kernel_size, stride, padding, 1, ceil_mode)
+        if divisor_override == 0:
+            raise ArgumentError(f"{average}: divisor_override must not be 0")
+        whole = outer(counts if count_include_pad else _inside(tables), np.multiply)
+        return _summed(input, tables) / (whole.astype(float) if divisor_override is None else float(divisor_override))
+
+    @function(largest, kinks=_FIRST, backward=f"MaxPool{n}DWithIndices", examples=example(largest))
+    def extremes(
+        input: Any, *, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
+        return_indices: bool = False,
+    ) -> Any:  # fmt: skip
+        """The largest entries of windows over the last axes; with return_indices, also their places."""
+        values, places = _largest(input, _windows(largest, input, n, kernel_size, stride, padding, dilation, ceil_mode)[0])
+        return (values, places) if return_indices else values
+
+    @function(f"adaptive_{average}", examples=example(f"adaptive_{average}"))
+    def covering(input: Any, *, output_size: Any) -> Any:
+        """The means of windows over the last axes, so many that the result has output_size."""
+        return covering_means(input, _covering(f"adaptive_{average}", input, n, output_size))
+
+    @function(f"adaptive_{largest}", kinks=_FIRST, examples=example(f"adaptive_{largest}"))
+    def covering_extremes(input: Any, *, output_size: Any, return_indices: bool = False) -> Any:
+        """The largest entries of windows over the last axes, so many that the result has output_size; with return_indices, also their
+        places.
+        """
+        values, places = _largest(input, _covering(f"adaptive_{largest}", input, n, output_size))
+        return (values, places) if return_indices else values
+
+    @function(norms, examples=example(norms))
+    def powers(input: Any, *, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Any:
+        """The norms of order norm_type of windows over the last axes; the gradient of a norm of 0 is 0."""
+        tables, counts = _windows(norms, input, n, kernel_size, stride, 0, 1, ceil_mode)
+        # PyTorch's: the mean of the powers times the whole kernel's size, also where a window reaches beyond the end
+        whole = math.prod(table.shape[1] for table in tables) / outer(counts, np.multiply)
+        powers = _summed(input ** float(norm_type), tables) * whole
+        nothing = equal(powers, 0)
+        return where(nothing, 0.0, where(nothing, 1.0, powers) ** (1.0 / norm_type))
+
+    placed = "input, kernel_size, stride, padding, dilation, ceil_mode"
+    declare(
+        TORCH,
+        **{
+            f"{largest}_with_indices": signature(largest, placed, return_indices=True),
+            f"adaptive_{largest}_with_indices": signature(f"adaptive_{largest}", "input, output_size", return_indices=True),
+        },
+    )
+
+
+# -- Images in other sizes ---------------------------------------------------------------------------
+
 
 _AXES = {"linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3}
 _MODES = ("nearest", "nearest-exact", "area", *_AXES)
@@ -293,4 +529,6 @@ def _unpooling(n: int) -> None:
 
 
 for _n in (1, 2, 3):
+    _convolutions(_n)
+    _pooling(_n)
     _unpooling(_n)
