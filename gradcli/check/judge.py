@@ -327,7 +327,8 @@ class Judge:
         Raises Unsupported where an operation has no reference, and Undecidable in balls that are too wide.
         """
         tape, inner = ReferenceTape(m, self.leaves, self.precision, self.zeros), has_inner(self.root)
-        y, chosen = tape.run(self.root, self.nodes), {}
+        y = tape.run(self.root, self.nodes)
+        chosen: Mapping[int, Sides] = {}
         if inner:
             table = forward_exact(m, self.root, self.own_leaves, self.precision, self.zeros)
         else:
@@ -418,8 +419,8 @@ class Judge:
             symbolic = self._whole.evaluate(m, self.leaves)
             if _confirmed(m, symbolic, reference):
                 source, reference = "symbolic", symbolic
-        columns = (reference, found.engine[:-1], floats[:-1], sides, tape.troubles(found.y, self.nodes))
-        comparisons = [Comparison(m, right, rules, *given, *rest) for right, rules, given, *rest in zip(*columns, strict=True)]
+        columns = zip(reference, found.engine[:-1], floats[:-1], sides, tape.troubles(found.y, self.nodes), strict=True)
+        comparisons = [Comparison(m, right, rules, *given, side, trouble) for right, rules, given, side, trouble in columns]
         for x, comparison in zip(self.nodes, comparisons, strict=True):
             comparison.excuse([i for i, entry in enumerate(np.ravel(tape.table[x])) if not m.isfinite(plain(entry))])
         return source, [*comparisons, Comparison(m, value, found.engine[-1], *floats[-1], found.chosen)]
