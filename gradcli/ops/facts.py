@@ -48,6 +48,11 @@ class Kink(Fixed):
     jax: Choice | None = None
 
 
+def noted(place: str, convention: str, jax: Choice | None = None) -> Kink:
+    """Return a kink that the reference, or the operations of a body, note themselves."""
+    return Kink(lambda *_, **__: False, place, convention, jax)
+
+
 class Facts(Fixed):
     """What holds of an operation as mathematics, beside its rules.
 

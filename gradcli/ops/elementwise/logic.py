@@ -11,12 +11,12 @@ import numpy as np
 from gradcli.ops.carrying import chosen, no_number
 from gradcli.ops.constants import number_of, unrepeated
 from gradcli.ops.extended import LONG_DOUBLE, Entrywise
-from gradcli.ops.facts import Function, Kink
+from gradcli.ops.facts import SAME, Function, Kink
 from gradcli.ops.registry import elementwise, function
 from gradcli.ops.spec import Op
 from gradcli.ops.text import SUM, Form
 
-_EQUAL = Kink(lambda x, y: x == y, "a branch switch", "the branch that the condition selects")
+_EQUAL = Kink(lambda x, y: x == y, "a branch switch", "the branch that the condition selects", SAME)
 
 
 def _comparison(

@@ -21,10 +21,9 @@ from gradcli.ops.nn.losses import check_reduction, loss, total
 from gradcli.ops.nn.softmax_and_attention import log_softmax
 from gradcli.ops.reductions.cumulative import cumsum
 from gradcli.ops.reductions.sums import mean, sum_
-from gradcli.ops.registry import composite, elementwise, function, is_number, structural
+from gradcli.ops.registry import elementwise, function, is_number, structural
 from gradcli.ops.room import room_for
-from gradcli.ops.spec import REQUIRED
-from gradcli.ops.special.gamma import logaddexp, sigmoid, softplus
+from gradcli.ops.special.gamma import logaddexp, softplus
 from gradcli.ops.structure import detach, to_float, to_int
 from gradcli.ops.writing import Shape, witness
 
@@ -56,89 +55,38 @@ bernoulli_nll = structural(
     examples=("bernoulli_nll([0.2, 0.7], [0, 1])",),
     composed=lambda x, y: -(y * maximum(log(x), _LOWEST) + (1 - y) * maximum(log1p(-x), _LOWEST)),
 )  # fmt: skip
-binary_cross_entropy = loss(
-    "binary_cross_entropy", "input target weight?",
-    lambda x, y, weight, reduction: total(bernoulli_nll(x, y) if weight is None else bernoulli_nll(x, y) * weight, reduction),
-    "input, target, weight, size_average, reduce, reduction",
-    domain=of(input="[0, 1]"),
-    doc=bernoulli_nll.doc, examples=("binary_cross_entropy([0.2, 0.7], [0, 1])",),
+
+
+@loss(
+    "input, target, weight, size_average, reduce, reduction", domain=of(input="[0, 1]"),
+    examples=("binary_cross_entropy([0.2, 0.7], [0, 1])",),
 )  # fmt: skip
+def binary_cross_entropy(input: Any, target: Any, weight: Any = None) -> Any:
+    """-(y*log(x) + (1 - y)*log(1 - x)) of probabilities x and targets y, its logarithms and slopes limited as bernoulli_nll's."""
+    losses = bernoulli_nll(input, target)
+    return losses if weight is None else losses * weight
 
 
-def _reduce(losses: Any, reduction: str) -> Any:
-    check_reduction(reduction)
-    return losses if reduction == "none" else np.sum(losses) / (1 if reduction == "sum" else np.asarray(losses.size, losses.dtype))
-
-
-def _bce(x: Any, y: Any, weight: Any, pos_weight: Any, *, reduction: str) -> Any:
-    slack = np.maximum(-x, 0) + np.log1p(np.exp(-np.abs(x)))  # softplus(-x)
-    positive = y if pos_weight is None else y * pos_weight
-    losses = (1 - y) * x + (1 - y + positive) * slack
-    return _reduce(losses if weight is None else losses * weight, reduction)
-
-
-def _bce_vjp(
-    wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any, weight: Any, pos_weight: Any, *, reduction: str
-) -> tuple[Any, ...]:
-    scale = cotangent
-    if reduction == "mean":
-        shape = np.broadcast_shapes(*(v.shape for v in (x, y, weight, pos_weight) if v is not None))
-        scale = cotangent / max(1, int(np.prod(shape)))
-    unweighted = scale
-    scale = scale if weight is None else scale * weight
-    positive = y if pos_weight is None else y * pos_weight
-    by_x = by_y = by_weight = by_positive = None
-    if wanted[0]:
-        # sigmoid(x) - y without its cancellation: 1 - sigmoid(x) is sigmoid(-x)
-        by_x = scale * (sigmoid(x) * (1 - y) - sigmoid(-x) * positive)
-    if wanted[1]:
-        by_y = scale * (-x if pos_weight is None else softplus(-x) * pos_weight - softplus(x))
-    if len(wanted) > 2 and wanted[2]:
-        by_weight = unweighted * (softplus(-x) * positive + softplus(x) * (1 - y))
-    if len(wanted) > 3 and wanted[3]:
-        by_positive = scale * y * softplus(-x)
-    return by_x, by_y, by_weight, by_positive
-
-
-def _bce_shape(x: Shape, y: Shape, weight: Shape | None, pos_weight: Shape | None, *, reduction: str) -> Shape:
-    check_reduction(reduction)
-    full = np.broadcast_shapes(*(s for s in (_same_shape(x, y), weight, pos_weight) if s is not None))
-    return full if reduction == "none" else ()
-
-
-@function(
-    "binary_cross_entropy_with_logits", vjp=_bce_vjp, forward=_bce, shape=_bce_shape, saves=("input", "target", "weight", "pos_weight"),
-    ulps=8, examples=("binary_cross_entropy_with_logits(x, y)",),
+@loss(
+    "input, target, weight, size_average, reduce, reduction, pos_weight", backward="BinaryCrossEntropyWithLogits",
+    examples=("binary_cross_entropy_with_logits(x, y)",),
 )  # fmt: skip
-def bce_with_logits(input: Any, target: Any, weight: Any = None, pos_weight: Any = None, *, reduction: str = "mean") -> Any:
+def binary_cross_entropy_with_logits(input: Any, target: Any, weight: Any = None, pos_weight: Any = None) -> Any:
     """-(y*log(sigmoid(x)) + (1 - y)*log(1 - sigmoid(x))) of logits x and targets y, stable for logits of any size; averaged, summed or
     not, by reduction.
     """
+    _same_shape(input.shape, target.shape)
     positive = target if pos_weight is None else target * pos_weight
     losses = positive * softplus(-input) + (1 - target) * softplus(input)
-    losses = losses if weight is None else losses * weight
-    count = int(np.prod(losses.shape)) if reduction == "mean" else 1
-    return losses if reduction == "none" else sum_(losses) / count
+    return losses if weight is None else losses * weight
 
 
-torch_bce_with_logits = loss(
-    "torch_binary_cross_entropy_with_logits", "input target weight? pos_weight?", bce_with_logits,
-    "input, target, weight, size_average, reduce, reduction, pos_weight", public=False,
-    doc=bce_with_logits.doc,
-)
-
-
-def _multilabel_soft_margin(x: Any, y: Any, weight: Any, reduction: str) -> Any:
-    losses = bce_with_logits(x, y, weight, None, reduction="none")
-    axis = len(x.shape) - 1  # of the classes, which a weight may have more axes than
-    return total(sum_(losses, axis=axis) / x.shape[axis], reduction) if x.shape else total(losses, reduction)
-
-
-multilabel_soft_margin_loss = loss(
-    "multilabel_soft_margin_loss", "input target weight?", _multilabel_soft_margin,
-    "input, target, weight, size_average, reduce, reduction",
-    doc="binary_cross_entropy_with_logits, averaged over the last axis.",
-)
+@loss("input, target, weight, size_average, reduce, reduction")
+def multilabel_soft_margin_loss(input: Any, target: Any, weight: Any = None) -> Any:
+    """binary_cross_entropy_with_logits, averaged over the last axis."""
+    losses = binary_cross_entropy_with_logits(input, target, weight, reduction="none")
+    axis = len(input.shape) - 1  # of the classes, which a weight may have more axes than
+    return sum_(losses, axis=axis) / input.shape[axis] if input.shape else losses
 
 
 def _class_labels(x: Any, classes: int, ignored: int | None) -> Any:
@@ -198,51 +146,44 @@ def _nll(x: Any, target: Any, weight: Any, ignore_index: int, reduction: str, sm
     return sum_(losses) / sum_(where(ignored, 0.0, masses))
 
 
-nll_loss = loss(
-    "nll_loss", "input target weight?", _nll, "input, target, weight, size_average, ignore_index, reduce, reduction",
-    static={"ignore_index": -100}, indices=frozenset({"target"}),
-    doc="-input at the labels, the input being log-probabilities with the classes along the second axis; the mean is weighted by "
-    "the classes' weights, and leaves out the label ignore_index.",
+@loss("input, target, weight, size_average, ignore_index, reduce, reduction", indices=frozenset({"target"}))
+def nll_loss(input: Any, target: Any, weight: Any = None, *, ignore_index: int = -100, reduction: str = "mean") -> Any:
+    """-input at the labels, the input being log-probabilities with the classes along the second axis; the mean is weighted by the
+    classes' weights, and leaves out the label ignore_index.
+    """
+    return _nll(input, target, weight, ignore_index, reduction)
+
+
+@loss(
+    "input, target, weight, size_average, ignore_index, reduce, reduction, label_smoothing", scalars="label_smoothing",
+    backward="NllLoss", examples=("cross_entropy([1.5, -0.3, 0.2], 0)",),
 )  # fmt: skip
-
-
-def _cross_entropy(x: Any, target: Any, weight: Any, ignore_index: int, reduction: str, label_smoothing: float) -> Any:
+def cross_entropy(
+    input: Any, target: Any, weight: Any = None, *, ignore_index: int = -100, reduction: str = "mean", label_smoothing: Any = 0.0
+) -> Any:
+    """nll_loss of log_softmax(input): the target holds labels, or, in the input's shape, probabilities of all classes. label_smoothing is
+    shared evenly by all classes.
+    """
     if is_number(label_smoothing) and not 0 <= label_smoothing <= 1:
         raise ArgumentError(f"cross_entropy: label_smoothing must be from 0 to 1, not {label_smoothing}")
-    if not x.shape:
+    if not input.shape:
         raise ShapeError("cross_entropy: an input with an axis of classes is wanted")
-    axis = min(1, len(x.shape) - 1)
-    scores = log_softmax(x, axis=axis)
-    if target.shape != x.shape:
+    axis = min(1, len(input.shape) - 1)
+    scores = log_softmax(input, axis=axis)
+    if target.shape != input.shape:
         return _nll(scores, target, weight, ignore_index, reduction, label_smoothing)
     if not (is_number(label_smoothing) and not label_smoothing):
-        target = target * (1 - label_smoothing) + label_smoothing / x.shape[axis]
-    weighted = scores if weight is None else scores * _along(axis, weight, x)
-    losses = -sum_(target * weighted, axis=axis)
-    return total(losses, reduction)
+        target = target * (1 - label_smoothing) + label_smoothing / input.shape[axis]
+    weighted = scores if weight is None else scores * _along(axis, weight, input)
+    return total(-sum_(target * weighted, axis=axis), reduction)
 
 
-cross_entropy = loss(
-    "cross_entropy", "input target weight?", _cross_entropy,
-    "input, target, weight, size_average, ignore_index, reduce, reduction, label_smoothing",
-    static={"ignore_index": -100, "label_smoothing": 0.0}, scalars="label_smoothing",
-    backward="NllLoss",
-    doc="nll_loss of log_softmax(input): the target holds labels, or, in the input's shape, probabilities of all classes. "
-    "label_smoothing is shared evenly by all classes.",
-    examples=("cross_entropy([1.5, -0.3, 0.2], 0)",),
-)  # fmt: skip
-
-
-def _one_hot(x: Any, num_classes: int) -> Any:
+@function(indices=frozenset({"x"}), examples=("one_hot([2, 0], 3)",))
+def one_hot(x: Any, *, num_classes: int) -> Any:
+    """1 at the label and 0 at the other classes, along a new last axis."""
     room_for(*x.shape, num_classes)
     labels = expand_dims(class_labels(x, classes=num_classes, ignored=None), axis=-1)
     return where(equal(labels, np.arange(num_classes)), 1.0, 0.0)
-
-
-one_hot = composite(
-    "one_hot", "x", _one_hot, static={"num_classes": REQUIRED}, indices=frozenset({"x"}),
-    doc="1 at the label and 0 at the other classes, along a new last axis.", examples=("one_hot([2, 0], 3)",),
-)  # fmt: skip
 
 
 # -- Connectionist temporal classification: the likelihood of a labelling, summed over its
@@ -297,9 +238,17 @@ def _log_likelihood(log_probs: Any, targets: Any, input_lengths: Any, target_len
     return reshape(ends, shape=(batch,))
 
 
-def _ctc(
-    log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: int, reduction: str, zero_infinity: bool
-) -> Any:
+@loss(
+    "log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity, size_average, reduce",
+    indices=frozenset({"targets", "input_lengths", "target_lengths"}),
+)  # fmt: skip
+def ctc_loss(
+    log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, *, blank: int = 0, zero_infinity: bool = False,
+    reduction: str = "mean",
+) -> Any:  # fmt: skip
+    """Minus the logarithm of the probability of the labels, over all their alignments to the sequence; the mean is over losses by the
+    number of labels. As in PyTorch the gradient takes log_probs to come from log_softmax: exp(log_probs) is added to it.
+    """
     check_reduction(reduction)
     if len(log_probs.shape) not in (2, 3) or len(targets.shape) not in (1, 2) or not log_probs.shape[0]:
         raise ShapeError("ctc_loss: log_probs of the shape (T, N, C) or (T, C) are wanted, and targets (N, S) or joined in one row")
@@ -319,12 +268,3 @@ def _ctc(
     if reduction == "mean":
         return mean(losses / maximum(target_lengths, 1.0))
     return reshape(losses, shape=()) if alone and reduction == "none" else total(losses, reduction)
-
-
-ctc_loss = loss(
-    "ctc_loss", "log_probs targets input_lengths target_lengths", _ctc,
-    "log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity, size_average, reduce",
-    static={"blank": 0, "zero_infinity": False}, indices=frozenset({"targets", "input_lengths", "target_lengths"}),
-    doc="Minus the logarithm of the probability of the labels, over all their alignments to the sequence; the mean is over losses "
-    "by the number of labels. As in PyTorch the gradient takes log_probs to come from log_softmax: exp(log_probs) is added to it.",
-)  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from gradcli.errors import ArgumentError, ShapeError
@@ -14,10 +15,9 @@ from gradcli.ops.elementwise.arithmetic import abs_, square
 from gradcli.ops.elementwise.bounds import maximum
 from gradcli.ops.elementwise.exponential import exp, log, xlogy
 from gradcli.ops.elementwise.logic import equal, greater, less, logical_or, where
-from gradcli.ops.facts import Function, Kink
+from gradcli.ops.facts import Function, noted
 from gradcli.ops.reductions.sums import mean, sum_
 from gradcli.ops.registry import composite, function, is_number
-from gradcli.ops.spec import Composite
 from gradcli.ops.structure import detach
 
 REDUCTIONS = ("mean", "sum", "none")
@@ -34,21 +34,33 @@ def total(losses: Any, reduction: str) -> Any:
     return losses if reduction == "none" else sum_(losses) if reduction == "sum" else mean(losses)
 
 
-def loss(name: str, operands: str, body: Function, torch: str, *, static: Any = (), public: bool = True, **record: Any) -> Composite:
-    """Register a loss. Its body takes ``reduction``; ``torch`` is PyTorch's order of all parameters.
+def loss(torch: str, **record: Any) -> Callable[[Function], Any]:
+    """Register a loss by its definition, as `function` does; ``torch`` is PyTorch's order of all parameters.
 
-    PyTorch's older size_average and reduce say what reduction says: mean, or else sum, or else none.
+    The definition gives the loss of every entry, or takes ``reduction`` itself. PyTorch's older size_average and reduce say what
+    reduction says: mean, or else sum, or else none.
     """
 
-    def reducing(*arrays: Any, reduction: str, size_average: bool | None, reduce: bool | None, **rest: Any) -> Any:
-        if size_average is not None or reduce is not None:
-            reduction = "none" if reduce is not None and not reduce else "mean" if size_average is None or size_average else "sum"
-        return body(*arrays, reduction=reduction, **rest)
+    def define(body: Function) -> Any:
+        code, static = body.__code__, body.__kwdefaults__ or {}
+        names = code.co_varnames[: code.co_argcount]
+        needed = len(names) - len(body.__defaults__ or ())
+        reduces = "reduction" in static
 
-    static = {**dict(static), "reduction": "mean", "size_average": None, "reduce": None}
-    made = composite(name, operands, reducing, static=static, public=public, **record)
-    declare(TORCH, **{name.removeprefix("torch_"): signature(name, torch)})
-    return made
+        def reducing(*arrays: Any, reduction: str, size_average: bool | None, reduce: bool | None, **rest: Any) -> Any:
+            if size_average is not None or reduce is not None:
+                reduction = "none" if reduce is not None and not reduce else "mean" if size_average is None or size_average else "sum"
+            return body(*arrays, reduction=reduction, **rest) if reduces else total(body(*arrays, **rest), reduction)
+
+        made = composite(
+            body.__name__, " ".join([*names[:needed], *(f"{name}?" for name in names[needed:])]), reducing,
+            doc=" ".join((body.__doc__ or "").split()), static={**static, "reduction": "mean", "size_average": None, "reduce": None},
+            **record,
+        )
+        declare(TORCH, **{made.name: signature(made.name, torch)})
+        return made
+
+    return define
 
 
 def held_at(x: Any, low: float) -> Any:
@@ -64,60 +76,51 @@ def _weighted(losses: Any, weight: Any, reduction: str) -> Any:
     return sum_(weight * losses) / sum_(weight) if reduction == "mean" else total(weight * losses, reduction)
 
 
-mse_loss = loss(
-    "mse_loss", "input target weight?", lambda x, y, weight, reduction: _weighted(square(x - y), weight, reduction),
-    "input, target, size_average, reduce, reduction, weight", examples=("mse_loss(x, y)",),
-    doc="The squared differences; with a weight, their weighted mean.",
-)
-_TIE = (Kink(lambda *_: False, "input = target", "0"),)
-l1_loss = loss(
-    "l1_loss", "input target weight?", lambda x, y, weight, reduction: _weighted(abs_(x - y), weight, reduction),
-    "input, target, size_average, reduce, reduction, weight", kinks=_TIE,
-    doc="The absolute differences; with a weight, their weighted mean.",
-)
+@loss("input, target, size_average, reduce, reduction, weight", examples=("mse_loss(x, y)",))
+def mse_loss(input: Any, target: Any, weight: Any = None, *, reduction: str = "mean") -> Any:
+    """The squared differences; with a weight, their weighted mean."""
+    return _weighted(square(input - target), weight, reduction)
 
 
-def _smooth_l1(x: Any, y: Any, beta: float, reduction: str) -> Any:
+_TIE = (noted("input = target", "0"),)
+
+
+@loss("input, target, size_average, reduce, reduction, weight", kinks=_TIE)
+def l1_loss(input: Any, target: Any, weight: Any = None, *, reduction: str = "mean") -> Any:
+    """The absolute differences; with a weight, their weighted mean."""
+    return _weighted(abs_(input - target), weight, reduction)
+
+
+@loss("input, target, size_average, reduce, reduction, beta", scalars="beta", kinks=_TIE)
+def smooth_l1_loss(input: Any, target: Any, *, beta: Any = 1.0) -> Any:
+    """d**2/(2*beta) of differences d up to beta, |d| - beta/2 of larger ones."""
     if is_number(beta) and beta < 0:
         raise ArgumentError(f"smooth_l1_loss: beta must be at least 0, not {beta}")
-    size = abs_(x - y)
+    size = abs_(input - target)
     if is_number(beta) and not beta:
-        return total(size, reduction)
-    return total(where(greater(size, beta), size - beta / 2, square(x - y) / (2 * beta)), reduction)
+        return size
+    return where(greater(size, beta), size - beta / 2, square(input - target) / (2 * beta))
 
 
-def _huber(x: Any, y: Any, weight: Any, delta: float, reduction: str) -> Any:
+@loss("input, target, reduction, delta, weight, size_average, reduce", scalars="delta")
+def huber_loss(input: Any, target: Any, weight: Any = None, *, delta: Any = 1.0) -> Any:
+    """d**2/2 of differences d up to delta, delta*(|d| - delta/2) of larger ones."""
     if is_number(delta) and delta <= 0:
         raise ArgumentError(f"huber_loss: delta must be more than 0, not {delta}")
-    size = abs_(x - y)
-    losses = where(greater(size, delta), delta * (size - delta / 2), square(x - y) / 2)
-    return total(losses if weight is None else weight * losses, reduction)
+    size = abs_(input - target)
+    losses = where(greater(size, delta), delta * (size - delta / 2), square(input - target) / 2)
+    return losses if weight is None else weight * losses
 
 
-smooth_l1_loss = loss(
-    "smooth_l1_loss", "input target", _smooth_l1, "input, target, size_average, reduce, reduction, beta",
-    static={"beta": 1.0}, scalars="beta", kinks=_TIE,
-    doc="d**2/(2*beta) of differences d up to beta, |d| - beta/2 of larger ones.",
-)
-huber_loss = loss(
-    "huber_loss", "input target weight?", _huber, "input, target, reduction, delta, weight, size_average, reduce",
-    static={"delta": 1.0}, scalars="delta",
-    doc="d**2/2 of differences d up to delta, delta*(|d| - delta/2) of larger ones.",
-)
-
-
-def _kl_div(x: Any, y: Any, log_target: bool, reduction: str) -> Any:
-    losses = exp(y) * (y - x) if log_target else xlogy(y, y) - y * x
+@loss("input, target, size_average, reduce, reduction, log_target")
+def kl_div(input: Any, target: Any, *, log_target: bool = False, reduction: str = "mean") -> Any:
+    """target*(log(target) - input), the input being log-probabilities, the target too if log_target; 'batchmean' divides by the first
+    extent.
+    """
+    losses = exp(target) * (target - input) if log_target else xlogy(target, target) - target * input
     if reduction != "batchmean":
         return total(losses, reduction)
-    return sum_(losses) / x.shape[0] if x.shape else losses
-
-
-kl_div = loss(
-    "kl_div", "input target", _kl_div, "input, target, size_average, reduce, reduction, log_target", static={"log_target": False},
-    doc="target*(log(target) - input), the input being log-probabilities, the target too if log_target; "
-    "'batchmean' divides by the first extent.",
-)  # fmt: skip
+    return sum_(losses) / input.shape[0] if input.shape else losses
 
 
 @function(public=False, domain=of(x="(0, inf)", y="(0, inf)").within())
@@ -131,39 +134,30 @@ def scipy_kl_div(x: Any, y: Any) -> Any:
 declare(SCIPY, kl_div=signature("scipy_kl_div", "x, y, -out"))
 
 
-def _gaussian_nll(x: Any, y: Any, var: Any, full: bool, eps: float, reduction: str) -> Any:
-    if var.shape not in ((), x.shape):
-        if var.shape == x.shape[:-1]:
+@loss("input, target, var, full, eps, reduction, size_average, reduce")
+def gaussian_nll_loss(input: Any, target: Any, var: Any, *, full: bool = False, eps: float = 1e-6) -> Any:
+    """(log(var) + (input - target)**2/var)/2, log(2*pi)/2 more if full. A variance below eps counts as eps, and its gradient is that at
+    eps.
+    """
+    shape = input.shape
+    if var.shape not in ((), shape):
+        if var.shape == shape[:-1]:
             var = reshape(var, shape=(*var.shape, 1))
-        elif len(var.shape) != len(x.shape) or sum(v for n, v in zip(x.shape, var.shape, strict=True) if n != v) != 1:
-            raise ShapeError(f"gaussian_nll_loss: a variance of shape {tuple(var.shape)} does not fit an input of shape {tuple(x.shape)}")
+        elif len(var.shape) != len(shape) or sum(v for n, v in zip(shape, var.shape, strict=True) if n != v) != 1:
+            raise ShapeError(f"gaussian_nll_loss: a variance of shape {tuple(var.shape)} does not fit an input of shape {tuple(shape)}")
     held = held_at(var, eps)
-    losses = 0.5 * (log(held) + square(x - y) / held)
-    return total(losses + 0.5 * math.log(2 * math.pi) if full else losses, reduction)
+    losses = 0.5 * (log(held) + square(input - target) / held)
+    return losses + 0.5 * math.log(2 * math.pi) if full else losses
 
 
-gaussian_nll_loss = loss(
-    "gaussian_nll_loss", "input target var", _gaussian_nll, "input, target, var, full, eps, reduction, size_average, reduce",
-    static={"full": False, "eps": 1e-6},
-    doc="(log(var) + (input - target)**2/var)/2, log(2*pi)/2 more if full. A variance below eps counts as eps, and its gradient "
-    "is that at eps.",
-)
-
-
-def _stirling(y: Any) -> Any:
-    """log(y!) for y > 1, and 0 for smaller y."""
-    safe = where(greater(y, 1), y, 1.0)
-    return where(greater(y, 1), safe * log(safe) - safe + 0.5 * log(2 * math.pi * safe), 0.0)
-
-
-def _poisson_nll(x: Any, y: Any, log_input: bool, full: bool, eps: float, reduction: str) -> Any:
-    losses = exp(x) - y * x if log_input else x - y * log(x + eps)
-    return total(losses + _stirling(y) if full else losses, reduction)
-
-
-poisson_nll_loss = loss(
-    "poisson_nll_loss", "input target", _poisson_nll, "input, target, log_input, full, size_average, eps, reduce, reduction",
-    static={"log_input": True, "full": False, "eps": 1e-8}, scalars="eps",
-    doc="exp(input) - target*input, or input - target*log(input + eps) where the input is no logarithm; if full, Stirling's "
-    "approximation of log(target!) more where the target is above 1.",
-)
+@loss("input, target, log_input, full, size_average, eps, reduce, reduction", scalars="eps")
+def poisson_nll_loss(input: Any, target: Any, *, log_input: bool = True, full: bool = False, eps: Any = 1e-8) -> Any:
+    """exp(input) - target*input, or input - target*log(input + eps) where the input is no logarithm; if full, Stirling's approximation
+    of log(target!) more where the target is above 1.
+    """
+    losses = exp(input) - target * input if log_input else input - target * log(input + eps)
+    if not full:
+        return losses
+    above = greater(target, 1)
+    safe = where(above, target, 1.0)
+    return losses + where(above, safe * log(safe) - safe + 0.5 * log(2 * math.pi * safe), 0.0)

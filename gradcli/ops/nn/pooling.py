@@ -15,7 +15,7 @@ from gradcli.ops.arrays.windows import Table, adaptive, each, extent, outer, rea
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.logic import equal, where
-from gradcli.ops.facts import Function, Kink
+from gradcli.ops.facts import Function, noted
 from gradcli.ops.reductions.order import argmax
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import composite
@@ -135,7 +135,7 @@ def _norms(n: int) -> Function:
     return body
 
 
-_FIRST = (Kink(lambda *_: False, "equal largest entries", "the whole gradient to the first of them"),)
+_FIRST = (noted("equal largest entries", "the whole gradient to the first of them"),)
 _PLACED = {"kernel_size": REQUIRED, "stride": None}
 for _n in (1, 2, 3):
     _image, _size = small_image(_n), {1: "2", 2: "2", 3: "(1, 2, 2)"}[_n]

@@ -20,7 +20,7 @@ from gradcli.ops.carrying import entries
 from gradcli.ops.elementwise.arithmetic import ceil, floor, rint
 from gradcli.ops.elementwise.bounds import maximum, minimum
 from gradcli.ops.elementwise.logic import isfinite, isnan, less, where
-from gradcli.ops.facts import Function, Kink
+from gradcli.ops.facts import Function, noted
 from gradcli.ops.looping import reduced_text
 from gradcli.ops.reductions import carried, extended
 from gradcli.ops.reductions.carried import count, reduced
@@ -30,8 +30,8 @@ from gradcli.ops.spec import REQUIRED, Op
 from gradcli.ops.structure import to_int
 from gradcli.ops.writing import Shape, axes_of, one_axis, witness
 
-TIES = (Kink(lambda *_: False, "equal entries", "the whole gradient to the first of them"),)
-_LAST_TIES = (Kink(lambda *_: False, "equal entries", "the whole gradient to the last of them"),)
+TIES = (noted("equal entries", "the whole gradient to the first of them"),)
+_LAST_TIES = (noted("equal entries", "the whole gradient to the last of them"),)
 
 def _first(forward: Function) -> Function:
     """argmax or argmin: the first NaN, if there is one, else the first extreme."""
@@ -297,7 +297,7 @@ lower_median = structural(
     "lower_median", "x", _lower_median, witness("reducing.median_from_below"), shape=lambda x: (), saves=("x", "out"), ulps=0,
     public=False, integral=True, extended=extended.MEDIAN,
     vjp=lambda wanted, cotangent, out, x: equal_to_result_vjp(wanted, cotangent, out, x, None, False), backward="Median",
-    kinks=(Kink(lambda *_: False, "several entries equal to the median", "shared evenly among them"),),
+    kinks=(noted("several entries equal to the median", "shared evenly among them"),),
     doc="torch.median of all entries: the lower one of two in the middle.",
     between=(), among=entries,
 )  # fmt: skip

@@ -18,7 +18,7 @@ from gradcli.ops.elementwise.arithmetic import abs_, sign, square
 from gradcli.ops.elementwise.bounds import maximum, minimum
 from gradcli.ops.elementwise.exponential import exp, log, sqrt
 from gradcli.ops.elementwise.logic import equal, greater, isfinite, isnan, less, less_equal, logical_and, logical_not, logical_or, where
-from gradcli.ops.facts import SAME, Function, Kink
+from gradcli.ops.facts import SAME, Function, Kink, noted
 from gradcli.ops.looping import product_in_torch, reduced_text
 from gradcli.ops.reductions import carried, extended
 from gradcli.ops.reductions.carried import count, reduced
@@ -312,7 +312,7 @@ def _extreme(forward: Function) -> Function:
 
 max_ = reduction(
     "max", _extreme(np.max), witness("reducing.max_"), equal_to_result_vjp, saves=("x", "out"), aliases=("amax",), ulps=0, integral=True,
-    extended=extended.MAX, kinks=(Kink(lambda *_: False, "several largest entries", "shared evenly among them", SAME),),
+    extended=extended.MAX, kinks=(noted("several largest entries", "shared evenly among them", SAME),),
     doc="The largest entry. max(x, y) of two values is the larger one, as in Python.", examples=("max(abs(x))",), sign=r"\max",
     axes=axes.Reduction(axes.LARGEST),
     wider=_wider("max", "x where? initial?", extreme("max", _late("max_"), -math.inf, maximum)),
@@ -321,7 +321,7 @@ max_ = reduction(
 )
 min_ = reduction(
     "min", _extreme(np.min), witness("reducing.min_"), equal_to_result_vjp, saves=("x", "out"), aliases=("amin",), ulps=0, integral=True,
-    extended=extended.MIN, kinks=(Kink(lambda *_: False, "several smallest entries", "shared evenly among them", SAME),),
+    extended=extended.MIN, kinks=(noted("several smallest entries", "shared evenly among them", SAME),),
     doc="The smallest entry. min(x, y) of two values is the smaller one, as in Python.", sign=r"\min",
     axes=axes.Reduction(axes.SMALLEST),
     wider=_wider("min", "x where? initial?", extreme("min", _late("min_"), math.inf, minimum)),

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.references.products import Array, array, entries, lined, loops, number, product, reduced, rows, total, walk, which
+from gradcli.ops.references.products import Array, array, entries, lined, number, product, reduced, total
 
 
 def sum_(m: Any, x: Any, axis: Any, keepdims: bool) -> Array:
@@ -159,27 +159,6 @@ def cumsum(m: Any, x: Any, axis: int | None) -> Array:
 
 def cumprod(m: Any, x: Any, axis: int | None) -> Array:
     return _running(x, axis, products_so_far)
-
-
-def exclusive_products(m: Any, x: Any, axis: Any) -> Array:
-    """The products of the entries before each one and of those behind it."""
-    lists, _ = rows(x, axis)
-    found = []
-    for row in lists:
-        before, behind = [m.one], [m.one]
-        for value in row[:-1]:
-            before.append(before[-1] * value)
-        for value in row[:0:-1]:
-            behind.append(behind[-1] * value)
-        found.append([v * w for v, w in zip(before, behind[::-1], strict=True)] if row else [])
-    path, out = loops(np.shape(x)), entries(x)
-    inside = which(axis, len(path))
-    starts = walk([loop for a, loop in enumerate(path) if a not in inside])
-    inner = walk([path[a] for a in sorted(inside)])
-    for start, row in zip(starts, found, strict=True):
-        for place, value in zip(inner, row, strict=True):
-            out[start + place] = value
-    return array(out, np.shape(x))
 
 
 def reversed_horner(m: Any, c: Any, x: Any, axis: int) -> Array:
