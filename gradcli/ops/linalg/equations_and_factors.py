@@ -13,16 +13,11 @@ from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.shapes import broadcast_to, reshape, transpose
 from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
-from gradcli.ops.domains import given
 from gradcli.ops.extended import Linear, Whole
 from gradcli.ops.linalg import perturbation
 from gradcli.ops.linalg.matrices import (
     as_column,
     column_range,
-    has_independent_columns,
-    has_nonzero_diagonal,
-    is_positive_definite,
-    is_regular,
     lower_part,
     matrix,
     no_info,
@@ -90,7 +85,7 @@ solve_triangular: Op = structural(
     "solve_triangular", "x y", _substitute, witness("factors.solve_triangular"), vjp=_solve_triangular_vjp,
     shape=lambda x, y, **_: equations_shape(x, y, "solve_triangular"), static={"upper": True, "unitriangular": False},
     saves=("x", "out"), core_dims=(2, 2), ulps=64, extended=Whole("equations.SOLVE_TRIANGULAR"),
-    domain=given(has_nonzero_diagonal, "no zeros on the diagonal"), backward="LinalgSolveTriangular",
+    domain="no zeros on the diagonal", backward="LinalgSolveTriangular",
     doc="The z with x @ z = y, x being triangular: its other triangle (and a diagonal of ones) is not read.",
     examples=("solve_triangular(A, b, lower=True)",),
     carries=perturbation.triangular_solution,
@@ -178,7 +173,7 @@ def _cholesky_solve_shape(y: Shape, x: Shape, upper: bool = False) -> Shape:
 
 @function(
     vjp=_cholesky_solve_vjp, forward=_cholesky_solve, shape=_cholesky_solve_shape, saves=("x", "out"), core_dims=(2, 2), ulps=64,
-    domain=given(has_nonzero_diagonal, "no zeros on the diagonal of x"),
+    domain="no zeros on the diagonal of x",
     examples=("cholesky_solve(b, cholesky(A))",),
 )  # fmt: skip
 def cholesky_solve(y: Any, x: Any, *, upper: bool = False) -> Any:
@@ -228,7 +223,7 @@ def _solve_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: An
 
 solve: Op = structural(
     "solve", "x y", _solve, witness("factors.solve"), vjp=_solve_vjp, shape=_solve_shape, saves=("x", "out"), core_dims=(2, 2),
-    domain=given(is_regular, "a regular matrix x"), backward="LinalgSolveEx",
+    domain="a regular matrix x", backward="LinalgSolveEx",
     doc="The z with x @ z = y.", examples=("solve(A, b)",), ulps=64, extended=Whole("equations.SOLVE"),
     carries=perturbation.solution,
     numpy="np.linalg.solve({0}, {1})",
@@ -313,7 +308,7 @@ def _cholesky_shape(x: Shape, upper: bool = False) -> Shape:
 cholesky = structural(
     "cholesky", "x", _cholesky, witness("factors.cholesky"), vjp=_cholesky_vjp, shape=_cholesky_shape,
     static={"upper": False}, saves=("out",), core_dims=(2,), ulps=64, backward="LinalgCholeskyEx", extended=Whole("factors.CHOLESKY"),
-    domain=given(is_positive_definite, "a symmetric, positive definite matrix").within(), examples=("cholesky(X.T @ X)",),
+    domain="a symmetric, positive definite matrix", examples=("cholesky(X.T @ X)",),
     doc="The lower triangular L with x = L @ L.T; with upper, the U with x = U.T @ U. One triangle is read, and the gradient "
     "is symmetric.",
     carries=perturbation.cholesky_factor,
@@ -363,7 +358,7 @@ qr: Op = structural(
     "qr", "x", _qr, witness("factors.qr"), vjp=_qr_vjp, shape=_qr_shape, outputs=2, saves=("out",), core_dims=(2,),
     ulps=64,
     extended=Whole("factors.QR"),
-    domain=given(has_independent_columns, "independent columns (the first ones, of a wide matrix)").within(), backward="LinalgQr",
+    domain="independent columns (the first ones, of a wide matrix)", backward="LinalgQr",
     doc="Q with orthonormal columns and upper triangular R with x = Q @ R, signs as LAPACK has them: a tuple.",
     examples=("qr(A)[1]",),
     carries=perturbation.orthogonal_factors,

@@ -10,10 +10,9 @@ from gradcli.ops.arrays.reshaping import movedim
 from gradcli.ops.arrays.shapes import reshape
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
-from gradcli.ops.domains import given
 from gradcli.ops.elementwise.arithmetic import abs_
 from gradcli.ops.elementwise.logic import isnan, logical_and, logical_not, where
-from gradcli.ops.linalg.matrices import column_range, is_regular
+from gradcli.ops.linalg.matrices import column_range
 from gradcli.ops.linalg.matrix_functions import inv
 from gradcli.ops.linalg.spectra import EQUAL_SIZES, svdvals
 from gradcli.ops.reductions.carried import reduced
@@ -88,7 +87,7 @@ def torch_norm(x: Any, *, ord: Any = "fro", axis: Any = None, keepdims: bool = F
 
 
 @function(
-    torch="x|A|input, ord|p", numpy="x, ord|p", domain=given(is_regular, "a regular matrix"), examples=("cond(A)",), uncertified=EQUAL_SIZES
+    torch="x|A|input, ord|p", numpy="x, ord|p", domain="a regular matrix", examples=("cond(A)",), uncertified=EQUAL_SIZES
 )
 def cond(x: Any, *, ord: Any = None) -> Any:
     """The condition number: the ratio of the largest to the smallest singular value, or the product of the norms of the

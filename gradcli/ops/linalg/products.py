@@ -64,10 +64,6 @@ def _products_added(out: Shape, x: Shape, y: Shape) -> int:
     return math.prod(out) * (x or (1,))[-1]
 
 
-def _none(out: Shape, x: Shape, y: Shape) -> int:
-    return 0  # BLAS takes parts of the factors
-
-
 def _matmul_on_batch(lead: Shape, x: Any, y: Any) -> Any:
     """Vectors as matrices of one row or column, which the result then lacks; many vectors times one matrix as a matrix."""
     is_row, is_column = (len(z.shape) == len(lead) + 1 for z in (x, y))
@@ -87,7 +83,7 @@ matmul: Op = structural(
     "matmul", "x y", np.matmul, witness("products.matmul"), vjp=_matmul_vjp, shape=_matmul_shape, saves={"x": ("y",), "y": ("x",)},
     core_dims=(2, 2), batched=_matmul_on_batch, doc="x @ y: the matrix product over the last two axes, broadcasting the others.",
     examples=("x @ w + b",), rounding="terms", ulps=8, integral=True, work=_products_added,
-    workspace=_none, extended=Whole("products.MATMUL"), operator="matmul",
+    extended=Whole("products.MATMUL"), operator="matmul",
     backward=pytorch.node_of_matmul, one_dtype=True, infix="@",
     latex=Form("{x:term} {y:power}", TERM), algebra="matrix product", adds="products",
     carries=multilinear, axes=axes.matrix_product,

@@ -10,7 +10,6 @@ from gradcli.errors import ArgumentError, EvaluationError, LinAlgError
 from gradcli.ops.arrays.shapes import reshape
 from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
-from gradcli.ops.domains import given
 from gradcli.ops.elementwise.logic import greater, where
 from gradcli.ops.extended import Whole
 from gradcli.ops.facts import Function, Kink
@@ -21,9 +20,6 @@ from gradcli.ops.linalg.matrices import (
     as_row,
     column_range,
     for_rows,
-    has_full_rank_apart,
-    is_apart,
-    is_symmetric,
     matrix,
     nothing,
     on_diagonal,
@@ -93,7 +89,7 @@ def _eigh_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any, UPLO: s
 eigh: Op = structural(
     "eigh", "x", _eigh, witness("factors.eigh"), vjp=_eigh_vjp, shape=_eigh_shape, static={"UPLO": "L"}, outputs=2,
     saves=("out",), core_dims=(2,), work=for_rows(12), ulps=64, backward="LinalgEigh", extended=Whole("spectra.EIGH"),
-    domain=given(is_apart, "a symmetric matrix; for gradients of vectors, one without repeated eigenvalues").within(),
+    domain="a symmetric matrix; for gradients of vectors, one without repeated eigenvalues",
     doc="The eigenvalues of a symmetric matrix in ascending order, and its eigenvectors, signs as NumPy has them: a "
     "tuple. One triangle is read, and the gradient is symmetric.", examples=("eigh(A)[0]",),
     carries=perturbation.eigenvalues,
@@ -147,7 +143,7 @@ def _beside(u: Any, x: Any) -> Any:
 svd: Op = structural(
     "svd", "x", _svd, witness("factors.svd"), vjp=_svd_vjp, shape=_svd_shape, static={"full_matrices": True}, outputs=3,
     saves=("out",), core_dims=(2,), work=for_rows(12), ulps=64, backward="LinalgSvd", extended=Whole("spectra.SVD"),
-    domain=given(has_full_rank_apart, "for gradients of vectors, a matrix of full rank without repeated singular values").within(),
+    domain="for gradients of vectors, a matrix of full rank without repeated singular values",
     doc="U, the singular values S in descending order, and V transposed, with x = U @ diag(S) @ Vt, signs as NumPy "
     "has them: a tuple. Columns of U and V beyond the singular values count as constants, as in PyTorch.", examples=("svd(A)[1]",),
     carries=perturbation.singular_values,
@@ -168,7 +164,7 @@ def svdvals(x: Any) -> Any:
 @function(
     backward="LinalgEigh",
     kinks=(Kink(lambda *_: False, "equal eigenvalues", "that of LAPACK's eigenvectors"),),
-    domain=given(is_symmetric, "a symmetric matrix"),
+    domain="a symmetric matrix",
     examples=("eigvalsh(A)",),
     uncertified=EQUAL_VALUES,
 )
