@@ -110,7 +110,7 @@ def _in_shape(x: Any, shape: Shape) -> Any:
 
 
 def _multiplied(x: _Named, y: _Named, wanted: Collection[str]) -> _Named:
-    """The sum of products of entries over the letters that are not wanted: a product of matrices where one has letters of its own."""
+    """The sum of products of entries over the letters that are not wanted: a product of matrices where both have some of them."""
     x, y = _summed(x, {*wanted, *y.letters}), _summed(y, {*wanted, *x.letters})
     extents = {**dict(zip(x.letters, x.array.shape, strict=True)), **dict(zip(y.letters, y.array.shape, strict=True))}
     both = [letter for letter in x.letters if letter in y.letters]
@@ -122,17 +122,16 @@ def _multiplied(x: _Named, y: _Named, wanted: Collection[str]) -> _Named:
         sizes = [math.prod(extents[c] for c in group) for group in groups if group or batch]
         return _in_shape(array, (*(extents[c] for c in batch), *sizes))
 
-    if over and (rows or columns):
+    letters = batch + rows + columns
+    if over:
         left = grouped(_arranged(x, batch + rows + over), rows, over)
         right = grouped(_arranged(y, batch + over + columns), over, columns)
-        letters = batch + rows + columns
         return _Named(_in_shape(matmul(left, right), tuple(extents[c] for c in letters)), letters)
-    letters = batch + over + rows + columns
     left, right = (
         _in_shape(_arranged(z, [c for c in letters if c in z.letters]), tuple(extents[c] if c in z.letters else 1 for c in letters))
         for z in (x, y)
     )
-    return _summed(_Named(left * right, letters), wanted)
+    return _Named(left * right, letters)
 
 
 @function(examples=("einsum('i,j->ij', x, y)",))

@@ -166,7 +166,7 @@ def _det_vjp(wanted: Any, cotangent: Any, out: Any, x: Any) -> tuple[Any]:
 
 det = structural(
     "det", "x", np.linalg.det, witness("factors.det"), vjp=_det_vjp, shape=_det_shape, saves=("x",), core_dims=(2,),
-    work=for_rows(0.4, power=2), backward="LinalgDet", extended=Whole("equations.DET"),
+    work=for_rows(0.4, power=2), backward="LinalgDet", extended=Whole("factors.DET"),
     doc="The determinant. Its gradient is the cofactor matrix, at singular matrices too "
     "(PyTorch returns zeros there).",
     sign=r"\det", examples=("log(det(A))",), ulps=64,
@@ -182,7 +182,7 @@ def _slogdet_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any) -> t
 @function(
     vjp=_slogdet_vjp, forward=lambda x: tuple(np.linalg.slogdet(x)), outputs=2, shape=lambda x: (square(x, "slogdet")[:-2], x[:-2]),
     saves=("x",), core_dims=(2,), work=for_rows(0.4, power=2), domain="a regular matrix", backward="LinalgSlogdet",
-    ulps=64, extended=Whole("equations.SLOGDET"), carries=perturbation.log_determinant, numpy="np.linalg.slogdet({0})",
+    ulps=64, extended=Whole("factors.SLOGDET"), carries=perturbation.log_determinant, numpy="np.linalg.slogdet({0})",
 )  # fmt: skip
 def slogdet(x: Any) -> Any:
     """The sign of the determinant and the logarithm of its size, without overflow: slogdet(A)[1]."""

@@ -1,4 +1,4 @@
-"""Linear equations and determinants in long double: LAPACK's results in doubles, corrected by what they leave over.
+"""Linear equations in long double: LAPACK's results in doubles, corrected by what they leave over.
 
 What is left over is told in long double, and what it changes in doubles, which doubles the digits that are right. So do the factors
 (factors.py).
@@ -75,27 +75,6 @@ def _solve_back(c: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
 
 
 SOLVE = Formulas(_solve, _solve_back)
-
-
-def _slogdet(x: Any) -> tuple[Any, Any]:
-    """The sign, which doubles tell, and the logarithm of the size by the pivots of elimination."""
-    from gradcli.ops.wholes.factors import lu
-
-    sign = np.linalg.slogdet(doubles_of(x))[0].astype(LONG_DOUBLE)
-    return sign, np.log(np.abs(np.diagonal(lu(x, True)[2], axis1=-2, axis2=-1))).sum(axis=-1)
-
-
-def _det(x: Any) -> Any:
-    sign, size = _slogdet(x)
-    return sign * np.exp(size)
-
-
-def _by_inverse(c: Any, x: Any) -> tuple[Any]:
-    return (c[..., None, None] * turned(solved(x, one_of(x))),)
-
-
-SLOGDET = Formulas(_slogdet, lambda c, out, x: _by_inverse(c[1], x))
-DET = Formulas(_det, lambda c, out, x: _by_inverse(c * out, x))
 
 
 def part(x: Any, upper: bool, strict: bool = False) -> Any:

@@ -1,4 +1,4 @@
-"""LU, Cholesky and QR factors in long double: LAPACK's, corrected by what they leave over."""
+"""LU, Cholesky and QR factors in long double: LAPACK's, corrected by what they leave over; and determinants by the pivots."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops.extended import LONG_DOUBLE, Formulas, NotCovered
-from gradcli.ops.wholes.equations import doubles_of, inverse_of, part, refined, substituted
+from gradcli.ops.wholes.equations import doubles_of, inverse_of, one_of, part, refined, solved, substituted
 from gradcli.ops.wholes.products import product, turned
 
 
@@ -54,6 +54,25 @@ def _lu_back(c: Any, out: Any, x: Any, pivot: bool) -> tuple[Any]:
 
 
 LU = Formulas(lu, _lu_back)
+
+
+def _slogdet(x: Any) -> tuple[Any, Any]:
+    """The sign, which doubles tell, and the logarithm of the size by the pivots of elimination."""
+    sign = np.linalg.slogdet(doubles_of(x))[0].astype(LONG_DOUBLE)
+    return sign, np.log(np.abs(np.diagonal(lu(x, True)[2], axis1=-2, axis2=-1))).sum(axis=-1)
+
+
+def _det(x: Any) -> Any:
+    sign, size = _slogdet(x)
+    return sign * np.exp(size)
+
+
+def _by_inverse(c: Any, x: Any) -> tuple[Any]:
+    return (c[..., None, None] * turned(solved(x, one_of(x))),)
+
+
+SLOGDET = Formulas(_slogdet, lambda c, out, x: _by_inverse(c[1], x))
+DET = Formulas(_det, lambda c, out, x: _by_inverse(c * out, x))
 
 
 def _cholesky(x: Any, upper: bool) -> Any:

@@ -94,26 +94,22 @@ def _inverse_gaps(gaps: Any) -> Any:
 EIGH = Formulas(_eigh, _eigh_back)
 
 
-def _spectrum_of_both(x: Any) -> tuple[Any, Any, Any]:
-    """[[0, x], [x.T, 0]], its eigenvalues, which are the singular values of x, their negatives and zeros, and its eigenvectors."""
-    doubles = x.astype(np.float64)
-    if not np.isfinite(doubles).all():
-        raise NotCovered("a matrix with entries that are not finite")
-    (n, m), k = x.shape[-2:], min(x.shape[-2:])
-    u, _, vh = np.linalg.svd(doubles)
-    u, v = u.copy(), turned(vh).copy()
-    u[..., :k] /= np.sqrt(2)
-    v[..., :k] /= np.sqrt(2)
-    none = [np.zeros((*x.shape[:-2], *shape)) for shape in ((n, n), (m, m), (n, m - k), (m, n - k))]
-    whole = np.block([[none[0], x], [turned(x), none[1]]])
-    start = np.block([[u[..., :k], u, none[2]], [v[..., :k], -v[..., :k], none[3], v[..., k:]]])
-    return (whole, *symmetric_spectrum(whole, start))
+def _vectors_of_both(u: Any, v: Any, k: int) -> Any:
+    """The eigenvectors of [[0, x], [x.T, 0]], whose eigenvalues are the k singular values of x, their negatives and zeros."""
+    half_u, half_v = (z[..., :k] / np.sqrt(z.dtype.type(2)) for z in (u, v))
+    none = [np.zeros((*u.shape[:-1], v.shape[-1] - k)), np.zeros((*v.shape[:-1], u.shape[-1] - k))]
+    return np.block([[half_u, half_u, u[..., k:], none[0]], [half_v, -half_v, none[1], v[..., k:]]])
 
 
 def singular(x: Any) -> tuple[Any, Any, Any]:
     """All left singular vectors, the values, and all right singular vectors."""
-    n, k, root = x.shape[-2], min(x.shape[-2:]), np.sqrt(LONG_DOUBLE(2))
-    _, values, vectors = _spectrum_of_both(x)
+    doubles = x.astype(np.float64)
+    if not np.isfinite(doubles).all():
+        raise NotCovered("a matrix with entries that are not finite")
+    (n, m), k, root = x.shape[-2:], min(x.shape[-2:]), np.sqrt(LONG_DOUBLE(2))
+    u, _, vh = np.linalg.svd(doubles)
+    none = [np.zeros((*x.shape[:-2], size, size)) for size in (n, m)]
+    values, vectors = symmetric_spectrum(np.block([[none[0], x], [turned(x), none[1]]]), _vectors_of_both(u, turned(vh), k))
     left = np.concatenate([vectors[..., :n, :k] * root, vectors[..., :n, 2 * k : n + k]], axis=-1)
     right = np.concatenate([vectors[..., n:, :k] * root, vectors[..., n:, n + k :]], axis=-1)
     return left, values[..., :k], right
@@ -127,13 +123,26 @@ def _svd(x: Any, full_matrices: bool) -> tuple[Any, Any, Any]:
 
 def _svd_back(c: Any, out: Any, x: Any, full_matrices: bool) -> tuple[Any]:
     """That of the eigenvectors of [[0, x], [x.T, 0]]; vectors beyond the values count as constants."""
-    n, k, root = x.shape[-2], min(x.shape[-2:]), np.sqrt(LONG_DOUBLE(2))
-    whole, values, vectors = _spectrum_of_both(x)
+    (n, m), k, root = x.shape[-2:], out[1].shape[-1], np.sqrt(LONG_DOUBLE(2))
+    u, v = out[0], turned(out[2])
+    if not full_matrices:
+        every = np.linalg.svd(x.astype(np.float64))
+        u, v = _beside(u, every[0][..., k:]), _beside(v, turned(every[2])[..., k:])
+    vectors = _vectors_of_both(u, v, k)
+    values = np.concatenate([out[1], -out[1], np.zeros((*out[1].shape[:-1], n + m - 2 * k))], axis=-1)
     by_values, by_vectors = np.zeros_like(values), np.zeros_like(vectors)
     by_values[..., :k] = c[1]
     by_vectors[..., :n, :k], by_vectors[..., n:, :k] = c[0][..., :k] * root, turned(c[2][..., :k, :]) * root
-    (slope,) = _eigh_back((by_values, by_vectors), (values, vectors), whole, "L")
+    (slope,) = _eigh_back((by_values, by_vectors), (values, vectors), x, "L")
     return (2 * slope[..., :n, n:],)
+
+
+def _beside(u: Any, rest: Any) -> Any:
+    """Orthonormal columns with others behind them, which are orthonormal to the digits of doubles."""
+    for _ in range(2):
+        rest = rest - product(u, product(turned(u), rest.astype(u.dtype)))
+        rest = (3 * rest - product(rest, product(turned(rest), rest))) / 2
+    return np.concatenate([u, rest], axis=-1)
 
 
 SVD = Formulas(_svd, _svd_back)
