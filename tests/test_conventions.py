@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gradcli.check.claims import in_jax
-from gradcli.check.passes import forward_exact, gradients_exact
+from gradcli.check.judge import forward_exact, gradients_exact
 from gradcli.language.run import Program, statements
 from gradcli.language.scope import Scope
 from gradcli.ops.registry import registry

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from helpers import lowered
 
-from gradcli.check.passes import Reals
+from gradcli.check.judge import Reals
 from gradcli.check.sampling import in_domains
 from gradcli.errors import GradcliError
 from gradcli.graph.nodes import reachable

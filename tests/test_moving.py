@@ -104,7 +104,7 @@ REFUSED = [
     ("masked_fill(x, x > 1, v)", "masked_fill takes one number, not an array of shape (3,)"),
     ("masked_scatter(x, [True, False], x)", "shapes (2, 3) and (2,) do not broadcast together"),
     ("slice_scatter(x, x, 0, 1, 2)", "slice_scatter: the source has the shape (2, 3), not (1, 3)"),
-    ("torch.nn.functional.pad(x, (3, 0), 'reflect')", "pad: a reflection of 3 entries is shorter than 3, not 3 long"),
+    ("torch.nn.functional.pad(x, (3, 0), 'reflect')", "pad: in the mode 'reflect' an axis of 3 entries is not made longer by 3"),
     ("torch.nn.functional.pad(x, (1, 2, 3))", "pad: 3 widths do not fit an array of 2 axes, two for each from the last on"),
     ("pad(x, -1)", "pad: widths are whole numbers of at least 0, not -1"),
     ("reshape(x, (3, 2), order='G')", "the order must be 'C' or 'F', not 'G'"),

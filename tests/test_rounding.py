@@ -12,9 +12,8 @@ import pytest
 from cases import EVERY
 from helpers import lowered
 
-from gradcli.check.passes import forward_exact, gradients_exact
-from gradcli.check.rounding import error_bounds
-from gradcli.check.running_error import Arithmetic
+from gradcli.check.judge import forward_exact, gradients_exact
+from gradcli.check.rounding import Arithmetic, error_bounds
 from gradcli.graph.indeterminate import gradients
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, reachable

@@ -11,13 +11,12 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-import mpmath
 import numpy as np
 import pytest
 
 import gradcli as torch
 from gradcli.autograd import gradcheck, gradgradcheck
-from gradcli.ops.arrays.striding import as_strided, as_strided_scatter, overlaps, strided_sum
+from gradcli.ops.arrays.striding import as_strided, as_strided_scatter, overlaps
 
 DOUBLE = torch.float64
 
@@ -49,20 +48,11 @@ def test_regions_of_memory(place: Any, wanted: Any) -> None:
     taken = np.array([0.0 if i is None else x.flat[i] for i in indices.reshape(-1)]).reshape(indices.shape)
     assert as_strided(x, **place).tolist() == taken.tolist()
     new = np.arange(1.0, 1.0 + indices.size).reshape(indices.shape)
-    written, summed = x.copy(), np.zeros((2, 3))
+    written = x.copy()
     for i, value in zip(indices.reshape(-1), new.reshape(-1), strict=True):
         if i is not None:
             written.flat[i] = value
-            summed.flat[i] += value
     assert as_strided_scatter(x, new, **place).tolist() == written.tolist()
-    assert strided_sum(new, shape=(2, 3), **place).tolist() == summed.tolist()
-    for op, operands, static in (
-        (as_strided, (x,), place),
-        (as_strided_scatter, (x, new), place),
-        (strided_sum, (new,), {**place, "shape": (2, 3)}),
-    ):
-        told = op.reference(mpmath.mp, *(o.astype(object) for o in operands), **static)
-        assert np.array(told, float).tolist() == op(*operands, **static).tolist(), op.name
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -10,21 +12,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradcli.check.crosscheck import cross_check
-from gradcli.check.ordering import order_of, turned
-from gradcli.check.proofs import Given
-from gradcli.errors import ShapeError
-from gradcli.graph.interpret import forward
-from gradcli.graph.nodes import Expr
+from gradcli.check.formula_claims import Given
+from gradcli.errors import GradcliError, ShapeError
+from gradcli.graph.interpret import forward, rebuild
+from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.transforms import definition_order
 from gradcli.language.run import Lowered, Sides
 from gradcli.language.scope import Quantity, Scope
+from gradcli.ops.elementwise import arithmetic
+from gradcli.reference.algebra import Algebra, Unsupported
+from gradcli.reference.contexts import Undecidable, context, has_flint
 from gradcli.reference.deadline import REACHED, OutOfTime, deadline
+from gradcli.reference.digits import by_balls
+from gradcli.reference.scalars import plain
+from gradcli.reference.tape import ReferenceTape
 from gradcli.report.records import Asserted, Record
-from gradcli.report.verdicts import Check, Claim, Verdict, Worst
+from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict, Worst
 
 if TYPE_CHECKING:
     from gradcli.reference.ranges.proofs import Outcome
-
 
 # -- The relations of an assert between computed floats, entry by entry ----------------------------
 
@@ -175,7 +181,7 @@ _MOST_ENTRIES = 64  # of arrays, each with a proof of its own
 def decide_over(scope: Scope, lowered: Lowered, proving: bool, timeout: float | None = None) -> tuple[list[Asserted], Check]:
     """Return what becomes of each relation of an assert over its box. Without ``proving``, a few points are tried and nothing else."""
     with deadline(timeout):
-        relations = [_decided(scope, lowered, sides, proving) for sides in lowered.relations]
+        relations = [_relation_over(scope, lowered, sides, proving) for sides in lowered.relations]
     claims = [_claim(told) for told in relations]
     return relations, Check(max(claim.verdict for claim in claims), claims=claims)
 
@@ -185,7 +191,7 @@ def _claim(told: Asserted) -> Claim:
     return Claim("assert", "assert", verdict, turned(told.worst), told.open_box or None, relation=told.relation, text=told.text or None)
 
 
-def _decided(scope: Scope, lowered: Lowered, sides: Sides, proving: bool) -> Asserted:
+def _relation_over(scope: Scope, lowered: Lowered, sides: Sides, proving: bool) -> Asserted:
     ranges = {name: q for name, q in lowered.ranges.items() if q.leaf in set(definition_order(sides.left, [sides.right]))}
     over = {name: (q.low, q.high) for name, q in lowered.ranges.items()}
     told = _told(lowered, sides, holds=None, left=None, right=None, over=over)
@@ -274,3 +280,131 @@ def _outcomes(scope: Scope, sides: Sides, floats: Floats) -> Iterator[Outcome]:
     for place in np.ndindex(left.shape):
         proof = Proof(region, partial(floats.refute, place=place))
         yield proof.of(left[place], sides.relation.symbol, right[place], float(floats.within or 0.0))
+
+
+_DIGITS, _APART = (50, 400, 1_200), 400  # of both sides; digits beyond which they cannot be told apart
+_MOST = 256  # entries that are looked at in many digits
+_UNKNOWN = 2
+_REACHED = (Verdict.AGREE, Verdict.ILL_CONDITIONED)
+_WITHOUT_REFERENCE = (GradcliError, Unsupported, ArithmeticError, ValueError)
+
+
+def order_of(scope: Scope, sides: Sides, told: Asserted, timeout: float | None, remembering: bool) -> Claim:
+    """The verdict on ``!=``, ``<``, ``<=``, ``>`` or ``>=`` between two sides that have been computed."""
+    claim = Claim("assert", "assert", Verdict.AGREE if told.holds else Verdict.MISMATCH, turned(told.worst))
+    if sides.left.kind != "float" or sides.right.kind != "float":
+        return claim  # booleans are what they are
+    off = np.asarray(told.left, float) - np.asarray(told.right, float)
+    difference: Expr = arithmetic.sub(sides.left, sides.right)
+    shown = Record("", value=off.astype(scope.precision)[()], grad={}, seed=np.ones(difference.shape)[()])
+    part = cross_check(scope, difference, {}, shown, timeout, remembering=remembering).value
+    if part is not None and part.verdict is Verdict.UNDEFINED:
+        return Claim("assert", "assert", Verdict.UNDEFINED, turned(told.worst), part.reason)
+    if part is not None and part.verdict is Verdict.KINK:
+        verdict = Verdict.KINK if told.holds else Verdict.MISMATCH  # of the value that was chosen there
+        return Claim("assert", "assert", verdict, turned(told.worst), part.reason)
+    signs = _signs(scope, sides, told, off, part)
+    fine, known = _decided(told, signs)
+    if not fine.all():
+        wrong = np.flatnonzero(~fine & known) if (~fine & known).any() else np.flatnonzero(~fine)
+        place = np.unravel_index(int(wrong[np.argmax(np.abs(off).ravel()[wrong])]), off.shape)
+        left, right = (np.asarray(side, float)[place] for side in (told.left, told.right))
+        told.worst = Worst(tuple(int(i) for i in place), float(left), float(right))
+        claim.worst = turned(told.worst)
+        claim.wrong = (int(wrong.size), off.size)
+    if (~fine & known).any():
+        claim.verdict = Verdict.MISMATCH
+    elif not fine.all():
+        claim.verdict, claim.reason = Verdict.UNDETERMINED, _why(part)
+    else:
+        claim.verdict, claim.worst = Verdict.AGREE, None
+    return claim
+
+
+def turned(worst: Worst | None) -> Worst | None:
+    """The right side is the claim."""
+    return None if worst is None else Worst(worst.index, worst.reference, worst.engine, worst.at)
+
+
+def _why(part: VariableCheck | None) -> str:
+    if part is not None and part.verdict is Verdict.UNDETERMINED and part.reason:
+        return part.reason
+    return f"the sides are equal to {_APART} digits, or nearer to each other than rounding"
+
+
+def _decided(told: Asserted, signs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return where the relation holds for certain, and where it is known whether it does."""
+    allowed: dict[str, Sequence[int]] = {"!=": (1,), "<": (-1,), "<=": (-1, 0), ">": (1,), ">=": (0, 1)}
+    return np.isin(signs, allowed[told.relation]), signs != _UNKNOWN
+
+
+def _signs(scope: Scope, sides: Sides, told: Asserted, off: np.ndarray, part: VariableCheck | None) -> np.ndarray:
+    """The sign of left - right, with the tolerance taken in, for each entry: -1, 0, 1, or unknown."""
+    room = told.within
+    shift = {"<": -room, "<=": -room, ">": room, ">=": room}.get(told.relation, 0.0)
+
+    def edge(x: Any) -> Any:
+        """The number whose sign counts, of a difference."""
+        return abs(x) - room if told.relation == "!=" else x + shift
+
+    signs = np.full(off.size, _UNKNOWN)
+    apart = off.ravel()
+    if part is not None and part.verdict in _REACHED and part.max_abs_error is not None and math.isfinite(part.max_abs_error):
+        with np.errstate(all="ignore"):
+            error = 2 * part.max_abs_error + 4 * float(np.finfo(float).eps) * np.maximum(np.abs(apart), room)
+            clear = np.isfinite(apart) & (np.abs(edge(apart)) > error)
+        signs[clear] = np.sign(edge(apart))[clear]
+    if sides.left.op is None and sides.right.op is None and not room and not np.isnan(apart).any():
+        signs[:] = np.sign(edge(apart))  # floats as they are: the sign of a difference is never rounded
+    if (signs == _UNKNOWN).any() and signs.size <= _MOST:
+        with suppress(*_WITHOUT_REFERENCE):
+            _by_digits(scope, sides, off.shape, signs, edge)
+    return signs.reshape(off.shape)
+
+
+def _by_digits(scope: Scope, sides: Sides, shape: tuple[int, ...], signs: np.ndarray, edge: Callable[[Any], Any]) -> None:
+    """Fill in what the reference tells: enclosures that end at more digits, or zeros that are exact; then digits, then algebra."""
+    leaves = {node: scope.values[node] for node in reachable([sides.left, sides.right]) if node.is_leaf}
+
+    def values(m: Any) -> list[np.ndarray]:
+        tape = ReferenceTape(m, leaves, scope.precision)
+        return [np.broadcast_to(Algebra.map(plain, tape.run(side)), shape).ravel() for side in (sides.left, sides.right)]
+
+    def enclosed(balls: Any) -> list[int]:
+        left, right = values(balls)
+        found = [_sign_of(edge(x - y).ball) for x, y in zip(left, right, strict=True)]
+        if _UNKNOWN in found and balls.dps < _DIGITS[-1]:
+            raise Undecidable
+        return found
+
+    found = by_balls(_DIGITS, enclosed)
+    m = context()
+    m.dps = _DIGITS[-1]
+    for place, (x, y) in enumerate(zip(*values(m), strict=True)):
+        if signs[place] != _UNKNOWN:
+            continue
+        if found is not None and m.isfinite(x) and m.isfinite(y):
+            signs[place] = found[place]
+        elif not (m.isfinite(x) and m.isfinite(y)):
+            if not (m.isnan(x) or m.isnan(y)):
+                signs[place] = 0 if x == y else np.sign(edge(math.inf if x > y else -math.inf))
+        elif abs(exact := edge(x - y)) > m.mpf(10) ** -_APART * max(abs(x), abs(y)):
+            signs[place] = int(m.sign(exact))
+    if not edge(0.0) and (signs == _UNKNOWN).any() and _are_equal(scope, sides, leaves):
+        signs[signs == _UNKNOWN] = 0
+
+
+def _sign_of(ball: Any) -> int:
+    return 1 if ball > 0 else -1 if ball < 0 else 0 if ball == 0 else _UNKNOWN
+
+
+def _are_equal(scope: Scope, sides: Sides, leaves: Mapping[Expr, Any]) -> bool:
+    """Return whether algebra proves that the sides are the same number."""
+    from gradcli.reference.fields.identity import Decision, Question, decide
+
+    if not has_flint():
+        return False
+    numbers = {leaf: scope.graph.constant(value) for leaf, value in leaves.items()}
+    left, right = rebuild([sides.left, sides.right], numbers, scope.graph)
+    return decide(Question(left, None, right, 1.0, {}, scope.precision)) is Decision.SAME
+

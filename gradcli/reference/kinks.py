@@ -15,7 +15,7 @@ from gradcli.graph.nodes import Expr
 from gradcli.graph.transforms import Derivation, definition_order
 from gradcli.ops.structure import derivative
 from gradcli.reference.algebra import Algebra
-from gradcli.reference.scalars import Event, Traced, plain
+from gradcli.reference.scalars import Event, Step, Traced, plain
 from gradcli.reference.tape import Array, ReferenceTape, exact_array
 
 # -- Limits of derivatives and values from one side of a point, as samples nearer and nearer to it
@@ -401,17 +401,14 @@ class Choosing(ReferenceTape):
                 flat[i] = flat[i] + (chosen - plain(flat[i]))  # the slope stays that of the definition
             else:
                 behind = tuple(v for v in np.ravel(table[node.static["of"].x]) if type(v) is Traced)
-                flat[i] = Traced(self.scalars, chosen, Limit("the derivative"), behind)
+                flat[i] = Traced(self.scalars, chosen, Limit(), behind)
         return found
 
 
-class Limit(NamedTuple):
+class Limit(Step):
     """A value that its formula does not have at a point, but beside it; the slope there is asked beside the point, too."""
 
-    name: str
-
-    def read(self, place: int, arguments: Sequence[Any]) -> Sequence[Any]:
-        return arguments
+    name = "the derivative"
 
     def partial(self, tape: Any, place: int, arguments: Sequence[Any], traced: bool) -> Any:
         return tape.nan

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 
 from gradcli.reference.algebra import Algebra, Numbers, enclosed_matrices
+from gradcli.reference.contexts import Undecidable
+from gradcli.reference.scalars import Step, Traced
 
 Array = np.ndarray
 
@@ -24,28 +26,22 @@ class Cotangents(dict[tuple[int, int], Any]):
         return self
 
 
-class Entry:
+class Entry(Step):
     """One entry of a result of a step."""
 
     def __init__(self, name: str, place: tuple[int, int]) -> None:
         self.name, self.place = name, place
 
-    def read(self, place: int, arguments: Sequence[Any]) -> Sequence[Any]:
-        return arguments
-
     def pulled(self, tape: Any, node: Any, cotangent: Any, traced: bool) -> Iterator[tuple[int, Any]]:
         yield node.arguments[0].serial, Cotangents({self.place: cotangent})
 
-    def partial(self, tape: Any, place: int, arguments: Sequence[Any], traced: bool) -> Any:
-        raise NotImplementedError(f"{self.name} is differentiated as a whole")
-
 
 class Whole(Entry):
-    """A function of matrices: what it was applied to, and its results. ``kind`` is the class of scalars that have a history."""
+    """A function of matrices: what it was applied to, and its results."""
 
-    def __init__(self, name: str, kind: Any, arrays: Sequence[Array]) -> None:
+    def __init__(self, name: str, arrays: Sequence[Array]) -> None:
         super().__init__(name, (0, 0))
-        self.kind, self.arrays, self.results = kind, arrays, list[Array]()
+        self.arrays, self.results = arrays, list[Array]()
 
     def pulled(self, tape: Any, node: Any, cotangent: Any, traced: bool) -> Iterator[tuple[int, Any]]:
         algebra: Algebra = tape if traced else Numbers(tape.m, tape.precision)
@@ -58,24 +54,21 @@ class Whole(Entry):
         parts = PULLS[self.name](algebra, arrays, results, [c.reshape(x.shape) for c, x in zip(back, results, strict=True)])
         for array, part in zip(self.arrays, parts, strict=True):
             for argument, slope in zip(array.ravel(), part.ravel(), strict=True):
-                if type(argument) is self.kind:
+                if type(argument) is Traced:
                     yield argument.serial, slope
 
 
-def recorded(tape: Any, kind: Any, name: str, arrays: tuple[Array, ...]) -> tuple[Array, ...] | None:
-    """The results of a function of matrices, with the step that made them; None where the context does not enclose it.
-
-    kind  the class of the tape's scalars, of their tape, value, step and arguments
-    """
-    arguments = tuple(v for x in arrays for v in x.ravel() if type(v) is kind)
+def recorded(tape: Any, name: str, arrays: tuple[Array, ...]) -> tuple[Array, ...] | None:
+    """The results of a function of matrices, with the step that made them; None where the context does not enclose it."""
+    arguments = tuple(v for x in arrays for v in x.ravel() if type(v) is Traced)
     values = enclosed_matrices(tape.m, name, tuple(Algebra.map(tape.plain, x) for x in arrays))
     if values is None or not arguments:
         return values
-    whole = Whole(name, kind, arrays)
-    step = kind(tape, tape.zero, whole, arguments)
+    whole = Whole(name, arrays)
+    step = Traced(tape, tape.zero, whole, arguments)
     for i, x in enumerate(values):
         entries = np.empty(x.size, dtype=object)
-        entries[:] = [kind(tape, v, Entry(name, (i, k)), (step,)) for k, v in enumerate(x.ravel())]
+        entries[:] = [Traced(tape, v, Entry(name, (i, k)), (step,)) for k, v in enumerate(x.ravel())]
         whole.results.append(entries.reshape(x.shape))
     return tuple(whole.results)
 
@@ -85,10 +78,9 @@ def _times(m: Algebra, x: Array, y: Array) -> Array:
     return x @ y if found is None else found[0]
 
 
-def _solved(m: Algebra, x: Array, y: Array) -> Array:
-    from gradcli.reference.contexts import Undecidable
-
-    found = m.of_matrices("solution", x, y)
+def _enclosed(m: Algebra, name: str, *arrays: Array) -> Array:
+    """The one result of a function of matrices. Raises Undecidable where none is certain."""
+    found = m.of_matrices(name, *arrays)
     if found is None:
         raise Undecidable
     return found[0]
@@ -109,25 +101,20 @@ def _matmul(m: Algebra, arrays: Given, results: Given, back: Given) -> Given:
 
 
 def _solve(m: Algebra, arrays: Given, results: Given, back: Given) -> Given:
-    by_right = _solved(m, arrays[0].T, back[0])
+    by_right = _enclosed(m, "solution", arrays[0].T, back[0])
     return -_times(m, by_right, results[0].T), by_right
 
 
 def _det(m: Algebra, arrays: Given, results: Given, back: Given) -> Given:
     (x,) = arrays
-    return (_solved(m, x.T, _identity(m, len(x))) * (back[0][()] * results[0][()]),)
+    return (_enclosed(m, "solution", x.T, _identity(m, len(x))) * (back[0][()] * results[0][()]),)
 
 
 def _exp(m: Algebra, arrays: Given, results: Given, back: Given) -> Given:
-    from gradcli.reference.contexts import Undecidable
-
     n, turned = len(arrays[0]), arrays[0].T
     block = np.full((2 * n, 2 * n), m.zero, dtype=object)
     block[:n, :n], block[:n, n:], block[n:, n:] = turned, back[0], turned
-    found = m.of_matrices("exponential", block)
-    if found is None:
-        raise Undecidable
-    return (found[0][:n, n:],)
+    return (_enclosed(m, "exponential", block)[:n, n:],)
 
 
 def _eigh(m: Algebra, arrays: Given, results: Given, back: Given) -> Given:

@@ -378,31 +378,21 @@ def meaning(call: Call, library: str) -> object:
     return None if given is None else _canonical(found, given)
 
 
-def _given(call: Call, signature: Signature) -> dict[str, tuple[int | str, ...]] | None:
-    """The places of arguments by the parameters that take them; None if there are others than the signature reads."""
-    left = list(range(len(call.listed)))
-    given: dict[str, tuple[int | str, ...]] = {}
-    for parameter in signature.parameters:
-        if not left or parameter.by_name:
-            break
-        if parameter.many and (parameter.each or not call.listed[left[0]]):
-            taken, left = tuple(left), []
-        else:
-            taken = (left.pop(0),)
-        if parameter.ignored:
-            return None  # what is written is read by somebody
-        given[parameter.name] = taken
-    if left:
+def _given(call: Call, signature: Signature) -> dict[str, Any] | None:
+    """The places of arguments, and keywords, by the parameters that take them; None if there are others than the signature reads."""
+    taken, left = signature.taken(range(len(call.listed)), call.listed.__getitem__)
+    if left or any(parameter.ignored for parameter, _ in taken):  # what is written is read by somebody
         return None
+    given = {parameter.name: places[0] if isinstance(places, tuple) and len(places) == 1 else places for parameter, places in taken}
     for keyword in call.keywords:
         found = next((p for p in signature.parameters if keyword in p.spellings), None)
         if found is None or found.name in given:
             return None
-        given["-" + found.name if found.ignored else found.name] = (keyword,)
+        given["-" + found.name if found.ignored else found.name] = keyword
     return given
 
 
-def _canonical(signature: Signature, given: dict[str, tuple[int | str, ...]]) -> object:
+def _canonical(signature: Signature, given: dict[str, Any]) -> object:
     target = signature.target
     defaults = tuple((name, value) for name, value in signature.defaults if name not in given)
     try:
@@ -427,8 +417,4 @@ def _canonical(signature: Signature, given: dict[str, tuple[int | str, ...]]) ->
                 names, own = (*names, "axis1", "axis2"), (*own, "dim0", "dim1")
             swap = dict(zip(own, names, strict=False))
             given = {swap.get(name, name): places for name, places in given.items()}
-    return target, frozenset((name, _plain(taken)) for name, taken in given.items()), defaults
-
-
-def _plain(taken: tuple[int | str, ...]) -> object:
-    return taken[0] if len(taken) == 1 else taken
+    return target, frozenset(given.items()), defaults

@@ -34,7 +34,6 @@ from gradcli.ops.linalg.matrices import (
     with_unit_diagonal,
     zeros,
 )
-from gradcli.ops.linalg.matrix_functions import inv
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.registry import composite, function, structural
 from gradcli.ops.spec import Op
@@ -291,25 +290,12 @@ def tensorsolve(x: Any, y: Any, *, axes: Any = None) -> Any:
     return reshape(solve(reshape(x, shape=(n, n)), reshape(y, shape=(n,))), shape=rest)
 
 
-@function(examples=("tensorinv(A, ind=1)",))
-def tensorinv(x: Any, *, ind: int = 2) -> Any:
-    """The inverse of x as a map from its axes behind the first ``ind`` to these."""
-    if ind <= 0:
-        raise ArgumentError(f"tensorinv: ind must be at least 1, not {ind}")
-    first, rest = x.shape[:ind], x.shape[ind:]
-    n = math.prod(first)
-    if n != math.prod(rest):
-        raise ShapeError(f"tensorinv: the axes before and after the {ind}th of the shape {tuple(x.shape)} have different sizes")
-    return reshape(inv(reshape(x, shape=(n, n))), shape=(*rest, *first))
-
-
 _A, _B = "x|A|input", "y|B|other"
 declare(
     TORCH,
     solve=signature("torch_solve", f"{_A}, {_B}, *, left"),
     solve_ex=signature("solve_ex", f"{_A}, {_B}, *, left, check_errors"),
     tensorsolve=signature("tensorsolve", f"{_A}, {_B}, axes"),
-    tensorinv=signature("tensorinv", f"{_A}, ind"),
 )
 declare(NUMPY, solve=signature("solve", "x, y|b"))
 declare(

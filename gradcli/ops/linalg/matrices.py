@@ -152,14 +152,13 @@ def has_nonzero_diagonal(x: Any, **_: Any) -> bool:
 def has_independent_columns(x: Any, **_: Any) -> bool:
     """As many of the first columns as there are rows at most."""
     first = np.asarray(x)[..., : np.shape(x)[-2]]
-    return bool(np.all(np.linalg.matrix_rank(first) == first.shape[-1]))
+    return not first.size or bool(np.all(np.linalg.matrix_rank(first) == first.shape[-1]))
 
 
 def has_independent_columns_but_one(x: Any, **_: Any) -> bool:
     """Those that are eliminated: of a square or wide matrix, one fewer than it has rows."""
     rows, columns = np.shape(x)[-2:]
-    first = np.asarray(x)[..., : min(columns, rows - 1)] if columns >= rows else np.asarray(x)
-    return bool(np.all(np.linalg.matrix_rank(first) == first.shape[-1])) if first.size else True
+    return has_independent_columns(np.asarray(x)[..., : columns if columns < rows else rows - 1])
 
 
 def _apart(values: Any) -> bool:

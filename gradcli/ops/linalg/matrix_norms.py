@@ -12,7 +12,6 @@ from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.domains import given
 from gradcli.ops.elementwise.arithmetic import abs_
 from gradcli.ops.elementwise.logic import isnan, logical_and, logical_not, where
-from gradcli.ops.facts import Function
 from gradcli.ops.linalg.matrices import column_range, is_regular
 from gradcli.ops.linalg.matrix_functions import inv
 from gradcli.ops.linalg.spectra import EQUAL_SIZES, svdvals_of
@@ -23,6 +22,7 @@ from gradcli.ops.spec import REQUIRED
 from gradcli.ops.writing import axes_of
 
 _LAST = (-2, -1)
+_ORDERS = (1, -1, 2, -2, math.inf, -math.inf, "nuc")  # of matrices, beside that of Frobenius
 
 
 def vector_norm_of(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
@@ -36,33 +36,6 @@ def vector_norm_of(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = F
     return norm(x, ord=ord, axis=axis, keepdims=keepdims)
 
 
-def _extreme_sum(along: int, choose: Function) -> Function:
-    """The largest or smallest sum of sizes along rows or columns."""
-
-    def reduce(x: Any, rows: int, columns: int) -> Any:
-        first, second = (rows, columns) if along == 0 else (columns, rows)
-        return choose(sum_(abs_(x), axis=first, keepdims=True), axis=second, keepdims=True)
-
-    return reduce
-
-
-def _spectral(choose: Function) -> Function:
-    """A reduction of the singular values."""
-
-    def reduce(x: Any, rows: int, columns: int) -> Any:
-        rest = tuple(i for i in range(len(x.shape)) if i not in (rows, columns))
-        found = choose(svdvals_of(transpose(x, axes=(*rest, rows, columns))), axis=-1)
-        return reshape(found, shape=reduced(x.shape, (rows, columns), True))
-
-    return reduce
-
-
-_MATRIX_NORMS = {
-    1: _extreme_sum(0, max_), -1: _extreme_sum(0, min_), math.inf: _extreme_sum(1, max_), -math.inf: _extreme_sum(1, min_),
-    2: _spectral(max_), -2: _spectral(min_), "nuc": _spectral(sum_),
-}  # fmt: skip
-
-
 def matrix_norm_of(x: Any, ord: Any = "fro", axis: Any = _LAST, keepdims: bool = False) -> Any:
     """A norm of the matrices along two axes; 0 of matrices without entries."""
     if len(x.shape) < 2:
@@ -72,12 +45,16 @@ def matrix_norm_of(x: Any, ord: Any = "fro", axis: Any = _LAST, keepdims: bool =
         raise ShapeError(f"a norm of matrices needs two axes, not {axis}")
     if ord in (None, "fro"):
         return norm(x, axis=axes, keepdims=keepdims)
-    if ord not in _MATRIX_NORMS:
+    if ord not in _ORDERS:
         raise ArgumentError(f"a norm of matrices has the order 'fro', 'nuc', inf, -inf, 1, -1, 2 or -2, not {ord!r}")
     if 0 in (x.shape[axes[0]], x.shape[axes[1]]):
         return sum_(x, axis=axes, keepdims=keepdims)
-    found = _MATRIX_NORMS[ord](x, *axes)
-    return found if keepdims else reshape(found, shape=reduced(x.shape, axes))
+    kept = reduced(x.shape, axes, True)
+    x = transpose(x, axes=(*(i for i in range(len(x.shape)) if i not in axes), *axes))
+    sizes = svdvals_of(x) if ord in (2, -2, "nuc") else sum_(abs_(x), axis=-2 if ord in (1, -1) else -1)
+    choose = sum_ if ord == "nuc" else max_ if ord > 0 else min_
+    found = choose(sizes, axis=-1)
+    return reshape(found, shape=kept) if keepdims else found
 
 
 def _norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:

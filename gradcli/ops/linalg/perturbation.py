@@ -74,11 +74,9 @@ def _relative_determinant(x: Any, off: Any) -> Any:
 def _by_rows(x: Any, off: Any) -> Any:
     """Hadamard's bound: how far a determinant can move whose rows are so long."""
     long, more = np.sqrt(np.sum(np.square(x), axis=-1)), np.sqrt(np.sum(np.square(off), axis=-1))
-    # telescoped: one row moves after the other, those before it already have
-    total: Any = 0.0
-    for i in range(np.shape(x)[-1]):
-        total = total + np.prod(long[..., :i] + more[..., :i], axis=-1) * more[..., i] * np.prod(long[..., i + 1 :], axis=-1)
-    return total
+    whole = long + more
+    share = np.divide(more, whole, out=np.zeros(whole.shape), where=whole > 0)
+    return np.prod(whole, axis=-1) * -np.expm1(np.sum(np.log1p(-share), axis=-1))
 
 
 def determinant(m: Any, out: Any, x: Any, e: Any) -> Any:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
 import numpy as np
 
-from gradcli.errors import ArgumentError, ShapeError
+from gradcli.errors import ShapeError
 from gradcli.ops import axes, pytorch
 from gradcli.ops.arrays.joining_and_splitting import concatenate
-from gradcli.ops.arrays.reshaping import diagonal, matrices_last, on_diagonal
+from gradcli.ops.arrays.reshaping import diagonal
 from gradcli.ops.arrays.shapes import getitem, reshape, stack, swapaxes, transpose
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
@@ -107,60 +108,17 @@ matmul: Op = structural(
 )  # fmt: skip
 
 
-def _dot_shape(x: Shape, y: Shape) -> Shape:
-    if not x or not y:
-        return x or y
-    if x[-1] != y[max(len(y) - 2, 0)]:
-        raise ShapeError(f"dot: shapes {x} and {y} do not fit")
-    return (*x[:-1], *y[:-2], *(y[-1:] if len(y) > 1 else ()))
-
-
-def _dot_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
-    if not x.shape or not y.shape:
-        return cotangent * y if wanted[0] else None, cotangent * x if wanted[1] else None
-    # Flattened to matrices: x (rows, n), y moved to (n, columns).
-    n = x.shape[-1]
-    order = (len(y.shape) - 2, *range(len(y.shape) - 2), len(y.shape) - 1) if len(y.shape) > 1 else (0,)
-    moved = tuple(y.shape[axis] for axis in order)
-    rows, columns = math.prod(x.shape[:-1]), math.prod(moved[1:])
-    c = reshape(cotangent, shape=(rows, columns))
-    by_x = by_y = None
-    if wanted[0]:
-        by_x = reshape(matmul(c, _t(reshape(transpose(y, axes=order), shape=(n, columns)))), shape=x.shape)
-    if wanted[1]:
-        by_moved = reshape(matmul(_t(reshape(x, shape=(rows, n))), c), shape=moved)
-        by_y = transpose(by_moved, axes=tuple(np.argsort(order).tolist()))
-    return by_x, by_y
-
-
-def _dot_by_matrices(x: Any, y: Any) -> Any:
-    """The last axis of x, and the last but one of y, are added up."""
+@function()
+def dot(x: Any, y: Any) -> Any:
+    """NumPy's dot: the inner product of vectors, the matrix product, or a product with a number."""
     if not x.shape or not y.shape:
         return x * y
-    columns = y if len(y.shape) < 3 else reshape(moved(y, -2, 0), shape=(y.shape[-2], -1))
-    return reshape(matmul(x, columns), shape=_dot_shape(x.shape, y.shape))
-
-
-def _dot_on_batch(lead: Shape, x: Any, y: Any) -> Any:
-    ranks = [len(z.shape) - len(lead) for z in (x, y)]
-    if ranks[0] > 2 or ranks[1] > 2:
-        return None
-    if 0 not in ranks:
-        return _matmul_on_batch(lead, x, y)
-    shape = tuple(x.shape[len(lead) :]) or tuple(y.shape[len(lead) :])
-    return reshape(x, shape=(*lead, *(1,) * (len(shape) - ranks[0]), *x.shape[len(lead) :])) * reshape(
-        y, shape=(*lead, *(1,) * (len(shape) - ranks[1]), *y.shape[len(lead) :])
-    )
-
-
-dot = structural(
-    "dot", "x y", np.dot, witness("products.dot"), vjp=_dot_vjp, shape=_dot_shape, saves={"x": ("y",), "y": ("x",)}, adds="products",
-    doc="NumPy's dot: the inner product of vectors, the matrix product, or a product with a number.", rounding="terms", ulps=8,
-    integral=True, work=_products_added, definition=_dot_by_matrices,
-    carries=multilinear, axes=axes.dot, batched=_dot_on_batch,
-    numpy="np.dot({0}, {1})",
-    torch=lambda shapes: "({0:term} @ {1:power})" if all(shapes) and len(shapes[1]) < 3 else "",
-)  # fmt: skip
+    if x.shape[-1] != y.shape[max(len(y.shape) - 2, 0)]:
+        raise ShapeError(f"dot: shapes {tuple(x.shape)} and {tuple(y.shape)} do not fit")
+    if len(y.shape) < 3:
+        return matmul(x, y)
+    columns = reshape(moved(y, -2, 0), shape=(y.shape[-2], -1))
+    return reshape(matmul(x, columns), shape=(*x.shape[:-1], *y.shape[:-2], y.shape[-1]))
 
 
 def _outer_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
@@ -208,14 +166,9 @@ def _trace(x: Any, offset: int, axis1: int, axis2: int) -> Any:
     return np.trace(x, offset=offset, axis1=axis1, axis2=axis2)
 
 
-def _sum_of_diagonal(m: Any, x: Any, offset: int, axis1: int, axis2: int) -> Any:
-    matrices = m.arranged(x, matrices_last(len(x.shape), axis1, axis2))
-    return m.folded(m.chosen(matrices, on_diagonal(matrices.shape, offset)), axes.SUM, -1, False)
-
-
 @function(
     vjp=_trace_vjp, forward=_trace, shape=_trace_shape, linear=True, integral=True, rounding="terms", ulps=4,
-    axes=_sum_of_diagonal, examples=("trace([x, y])",),
+    examples=("trace([x, y])",),
     numpy=lambda shapes, offset, axis1, axis2: f"np.trace({{0}}, {offset}, {axis1}, {axis2})",
     torch=lambda shapes, offset, axis1, axis2: f"torch.diagonal({{0}}, {offset}, {axis1}, {axis2}).sum(-1)",
 )  # fmt: skip
@@ -244,28 +197,6 @@ for _name, _function, _ranks in (
     _ranked(_name, _function, *_ranks)
 
 
-def _inner(x: Any, y: Any) -> Any:
-    return tensordot(x, y, axes=(-1, -1)) if x.shape and y.shape else x * y
-
-
-def _contracted(x: Any, y: Any, axes: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The axes of x and of y that a tensordot sums over."""
-    if isinstance(axes, int):
-        if not 0 <= axes <= min(len(x.shape), len(y.shape)):
-            raise ShapeError(f"tensordot: there are no {axes} axes in both shapes {tuple(x.shape)} and {tuple(y.shape)}")
-        return tuple(range(len(x.shape) - axes, len(x.shape))), tuple(range(axes))
-    if not isinstance(axes, tuple) or len(axes) != 2:
-        raise ArgumentError("tensordot: axes must be a number or a pair", help="write axes=([1, 0], [0, 1]) or axes=2")
-    return axes_of(axes[0], len(x.shape)), axes_of(axes[1], len(y.shape))
-
-
-def _chain(*matrices: Any) -> Any:
-    product = matrices[0]
-    for matrix in matrices[1:]:
-        product = matmul(product, matrix)
-    return product
-
-
 @function()
 def vdot(x: Any, y: Any) -> Any:
     """The inner product of all entries, in order."""
@@ -280,36 +211,6 @@ def vecdot(x: Any, y: Any, *, axis: int = -1) -> Any:
     return sum_(x * y, axis=axis)
 
 
-inner = composite("inner", "x y", _inner, doc="The inner products over the last axis of both; a product with a number.")
-
-
-@function(numpy="x|a, y|b, axes|dims", examples=("tensordot(x, y, axes=1)",))
-def tensordot(x: Any, y: Any, *, axes: Any = 2) -> Any:
-    """The sum of products over axes of both: the last of x with the first of y if axes is a number, or a pair of lists."""
-    over_x, over_y = _contracted(x, y, axes)
-    extents = tuple(x.shape[a] for a in over_x)
-    if extents != tuple(y.shape[a] for a in over_y):
-        raise ShapeError(f"tensordot: shapes {tuple(x.shape)} and {tuple(y.shape)} do not fit along {axes}")
-    kept_x = tuple(a for a in range(len(x.shape)) if a not in over_x)
-    kept_y = tuple(a for a in range(len(y.shape)) if a not in over_y)
-    rows, columns = tuple(x.shape[a] for a in kept_x), tuple(y.shape[a] for a in kept_y)
-    left = reshape(transpose(x, axes=(*kept_x, *over_x)), shape=(math.prod(rows), math.prod(extents)))
-    right = reshape(transpose(y, axes=(*over_y, *kept_y)), shape=(math.prod(extents), math.prod(columns)))
-    return reshape(matmul(left, right), shape=(*rows, *columns))
-
-
-@function(public=False)
-def torch_tensordot(x: Any, y: Any, *, axes: Any = 2) -> Any:
-    """torch.tensordot: as tensordot, and one entry along an axis goes with any number of them."""
-    # one entry along an axis meets the sum of the other's
-    over = list(zip(*_contracted(x, y, axes), strict=True))
-    lone_x = tuple(a for a, b in over if x.shape[a] != 1 == y.shape[b])
-    lone_y = tuple(b for a, b in over if x.shape[a] == 1 != y.shape[b])
-    x = sum_(x, axis=lone_x, keepdims=True) if lone_x else x
-    y = sum_(y, axis=lone_y, keepdims=True) if lone_y else y
-    return tensordot(x, y, axes=axes)
-
-
 @function(examples=("kron(x, y)",))
 def kron(x: Any, y: Any) -> Any:
     """The Kronecker product: the blocks x[i, j]*y."""
@@ -320,9 +221,10 @@ def kron(x: Any, y: Any) -> Any:
     return reshape(spread_x * spread_y, shape=tuple(i * j for i, j in zip(a, b, strict=True)))
 
 
-chain_matmul = composite(
-    "chain_matmul", "*matrices", _chain, doc="The product of several matrices.", examples=("chain_matmul([x, y], [[1], [2], [3]])",),
-)
+@function(examples=("chain_matmul([x, y], [[1], [2], [3]])",))
+def chain_matmul(*matrices: Any) -> Any:
+    """The product of several matrices."""
+    return functools.reduce(matmul, matrices)
 
 
 @function(examples=("matvec([[1, 2, 3], [4, 5, 6]], x)",))
@@ -343,12 +245,11 @@ declare(
     **{name: signature(f"torch_{name}", _TWO) for name in ("mm", "mv", "bmm", "dot", "vdot")},
     ger=signature("outer", _TWO),
     outer=signature("outer", _TWO),
-    tensordot=signature("torch_tensordot", "x|a|input, y|b|other, axes|dims"),
     trace=signature("trace", "x"),
 )
 declare(
     NUMPY,
-    **{name: signature(name, "x|x1|a|input, y|x2|b|other, -out") for name in ("dot", "vdot", "inner", "kron", "matmul", "outer")},
+    **{name: signature(name, "x|x1|a|input, y|x2|b|other, -out") for name in ("dot", "vdot", "kron", "matmul", "outer")},
     trace=signature("trace", "x, offset, axis1, axis2, -dtype, -out"),
     **{"linalg.trace": signature("trace", "x, offset, -dtype", axis1=-2, axis2=-1)},
     chain_matmul=signature("chain_matmul", "***matrices"),

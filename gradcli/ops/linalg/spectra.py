@@ -284,15 +284,17 @@ pinv: Op = structural(
 )  # fmt: skip
 
 
-def _least_squares(x: Any, y: Any, rtol: float | None) -> tuple[Any, Any, Any, Any]:
+def _least_squares(x: Any, y: Any, rtol: float | None, vector: bool) -> tuple[Any, Any, Any, Any]:
     """Solution, sums of squared residuals (if there are more rows than columns), rank and singular values."""
-    solution = matmul(pinv(x, rtol=rtol), y)
+    right = as_column(y) if vector else y
+    solution = matmul(pinv(x, rtol=rtol), right)
     *_, n, m = x.shape
-    missed = matmul(x, solution) - y
+    missed = matmul(x, solution) - right
     sizes = svdvals_of(x)
     cutoff = (max(n, m) * _EPSILON if rtol is None else rtol) * column_range(sizes, None, 1)
     rank = to_int(sum_(where(greater(sizes, cutoff), 1.0, 0.0), axis=-1))
-    return solution, sum_(missed * missed, axis=-2) if n > m else None, rank, sizes
+    found = reshape(solution, shape=solution.shape[:-1]) if vector else solution
+    return found, sum_(missed * missed, axis=-2) if n > m else nothing(x), rank, sizes
 
 
 @function(public=False, uncertified=OF_LOW_RANK)
@@ -313,12 +315,10 @@ def torch_lstsq(x: Any, y: Any, *, rcond: float | None = None, driver: str | Non
     if driver not in ("gels", "gelsy", "gelsd", "gelss"):
         raise ArgumentError(f"lstsq: driver must be 'gels', 'gelsy', 'gelsd' or 'gelss', not {driver!r}")
     vector = len(y.shape) == len(x.shape) - 1 and tuple(y.shape) == tuple(x.shape[:-1])
-    right = as_column(y) if vector else y
-    solution, residuals, rank, sizes = _least_squares(x, right, rcond if driver != "gels" else None)
-    found = reshape(solution, shape=solution.shape[:-1]) if vector else solution
+    solution, residuals, rank, sizes = _least_squares(x, y, rcond if driver != "gels" else None, vector)
     return (
-        found,
-        nothing(x) if driver == "gelsy" or residuals is None else residuals,
+        solution,
+        nothing(x) if driver == "gelsy" else residuals,
         nothing(x) if driver == "gels" else rank,
         detach(sizes if driver in ("gelsd", "gelss") else nothing(x)),
     )
@@ -335,10 +335,7 @@ def lstsq(x: Any, y: Any, *, rcond: float | None = None) -> tuple[Any, Any, Any,
     """The z of least norm with the least norm of x @ z - y; the sums of squared residuals (none unless x has more rows than
     columns), the rank of x and its singular values.
     """
-    vector = len(y.shape) == 1
-    solution, residuals, rank, sizes = _least_squares(x, as_column(y) if vector else y, rcond)
-    found = reshape(solution, shape=solution.shape[:-1]) if vector else solution
-    return found, nothing(x) if residuals is None else residuals, rank, sizes
+    return _least_squares(x, y, rcond, len(y.shape) == 1)
 
 
 _A, _B = "x|A|input", "y|B|b"

@@ -375,27 +375,10 @@ def _adjugate_jvp(m: Any, x: Matrix, h: Matrix) -> Matrix:
 adjugate_jvp = over_batches(_adjugate_jvp, _same)
 
 
-def _inv(m: Any, x: Matrix, check_errors: bool) -> Matrix:
-    if not check_errors and m.plain(size := berkowitz(m, x)) == 0:
-        return array([quotient(m, v, size) for v in entries(cofactors(m, x))], x.shape)
-    return eliminate(m, x, identity(m, len(x)))
-
-
-inv = over_batches(_inv, _same)
 det = over_batches(berkowitz, lambda x: ())
 
 
 matrix_exp = over_batches(exponential, _same)
-
-
-def _matrix_exp_jvp(m: Any, x: Matrix, h: Matrix) -> Matrix:
-    """The upper right block of the exponential of [[x, h], [0, x]] (R. Mathias, 1996)."""
-    n = len(x)
-    both = [x[i % n, j % n] if (i < n) == (j < n) else h[i, j - n] if i < n else m.zero for i in range(2 * n) for j in range(2 * n)]
-    return exponential(m, array(both, (2 * n, 2 * n)))[:n, n:]
-
-
-matrix_exp_jvp = over_batches(_matrix_exp_jvp, _same)
 
 
 def _eigh(m: Any, x: Matrix, UPLO: Any) -> tuple[Matrix, Matrix]:

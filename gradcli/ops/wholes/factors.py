@@ -90,12 +90,3 @@ def _qr_back(c: Any, out: Any, x: Any) -> tuple[Any]:
 
 
 QR = Formulas(_qr, _qr_back)
-
-
-def beside(q: Any, start: Any) -> Any:
-    """An orthonormal basis of what is orthogonal to the columns of q, near one that has the digits of doubles."""
-    found = start.astype(LONG_DOUBLE)
-    for _ in range(2):
-        found = found - product(q, product(turned(q), found))
-        found = (3 * found - product(found, product(turned(found), found))) / 2
-    return found

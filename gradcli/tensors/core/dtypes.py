@@ -264,7 +264,9 @@ def is_half(kind: np.dtype[Any]) -> bool:
 
 def holds_halves(kinds: Any) -> bool:
     """Return whether a result is of such floats, or one of several."""
-    return any(map(is_half, kinds)) if isinstance(kinds, tuple) else is_half(kinds)
+    if isinstance(kinds, tuple):
+        return any(map(is_half, kinds))
+    return kinds.itemsize == 2 and kinds.kind in FLOATS
 
 
 def widened(value: Any) -> Any:

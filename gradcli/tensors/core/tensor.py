@@ -11,9 +11,8 @@ import numpy as np
 
 from gradcli.tensors.core.dtypes import FLOATS
 from gradcli.tensors.core.entries import Entries, legacy
-from gradcli.tensors.core.hooks import RemovableHandle
 from gradcli.tensors.core.modes import check_untransformed, state, warn
-from gradcli.tensors.core.node import AccumulateGrad, Node
+from gradcli.tensors.core.node import AccumulateGrad, Node, RemovableHandle
 from gradcli.tensors.core.views import View, regenerate
 
 if TYPE_CHECKING:  # what stands on rooms above this one, and every function of the catalogue: torch/methods.py attaches it

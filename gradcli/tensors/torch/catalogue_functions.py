@@ -11,7 +11,7 @@ import numpy as np
 
 from gradcli.ops.calling.meanings import names, qualified
 from gradcli.ops.calling.prefixes import TORCH
-from gradcli.ops.registry import find, public_names
+from gradcli.ops.registry import find, named, public_names
 from gradcli.ops.spec import Composite
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.casts import as_tensor, clone_of
@@ -89,7 +89,7 @@ def einsum(equation: Any, *operands: Any) -> Any:
     tensors = [as_tensor(o) for o in operands]
     if len(tensors) == 1 and tensors[0].array.dtype.kind in "iub" and _sums(equation):
         tensors = [tensors[0].to(dtypes.int64)]  # as sums of whole numbers are
-    return apply(find("einsum"), tensors, {"subscripts": equation})
+    return named("einsum")(*tensors, subscripts=equation)
 
 
 def _sums(equation: str) -> bool:

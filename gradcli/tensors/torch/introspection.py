@@ -121,16 +121,17 @@ def _bucketize(x: Any, boundaries: Tensor, *, out_int32: bool = False, right: bo
     return _searchsorted(boundaries, x, out_int32=out_int32, right=right)
 
 
-def _matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
+def _matrix_rank(
+    A: Tensor, tol: float | None = None, hermitian: bool = False, *, atol: float | None = None, rtol: float | None = None
+) -> Tensor:
     """How many singular values are above atol and above rtol times the largest."""
     if A.array.ndim < 2:
         raise RuntimeError("torch.linalg.matrix_rank: the input must have at least 2 dimensions.")
     values = np.linalg.svd(A.array, compute_uv=False, hermitian=hermitian)
-    absolute = array(0.0 if tol is None and atol is None else atol if tol is None else tol)
+    absolute = tol or atol or 0.0
     if rtol is None:
-        eps = np.finfo(values.dtype).eps * max(A.array.shape[-2:])
-        rtol = 0.0 if tol is not None or (absolute > 0).all() else eps
-    bound = np.maximum(absolute, array(rtol) * values.max(-1, initial=0))
+        rtol = 0.0 if absolute or tol is not None else np.finfo(values.dtype).eps * max(A.array.shape[-2:])
+    bound = np.maximum(absolute, rtol * values.max(-1, initial=0))
     return Tensor(np.asarray((values > bound[..., None]).sum(-1)))
 
 

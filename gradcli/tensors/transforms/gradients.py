@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import functools
+import itertools
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from gradcli.graph.nodes import reachable
-from gradcli.ops.arrays.shapes import broadcast_to, reshape, stack
+from gradcli.ops.arrays.shapes import broadcast_to, reshape
 from gradcli.tensors.core.backward import grad as tape_gradient
-from gradcli.tensors.core.levels import Batched, batched_in, spread
+from gradcli.tensors.core.levels import Batched, spread
 from gradcli.tensors.core.modes import Transforming, enable_grad, state
 from gradcli.tensors.core.node import AccumulateGrad, Node
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.core.views import writable
 from gradcli.tensors.transforms.vectorizing import Spec, flatten, mapped, vmap
 
 # -- What a transformation makes of a function's arguments: inputs of their own, which derivatives
@@ -280,13 +281,12 @@ def jacrev(
         if not isinstance(value, (tuple, list)) and not ys:
             raise RuntimeError("jacrev: Expected f to be a function that has non-empty output")
         xs, spec = flatten(tree)
-        rows = _rows(pull, ys, structure, chunk_size)
-        blocks, start = [], 0
+        rows, start = _rows(pull, ys, structure, chunk_size), 0
+        blocks = []
         for y in ys:
-            size = int(np.prod(y.shape, dtype=np.int64))
-            whole = [row[start : start + size] for row in rows]
-            blocks.append(spec.unflatten([reshape(w, shape=(*y.shape, *x.shape)) for w, x in zip(whole, xs, strict=True)]))
-            start += size
+            stop = start + math.prod(y.shape)
+            blocks.append(spec.unflatten([reshape(row[start:stop], shape=(*y.shape, *x.shape)) for row, x in zip(rows, xs, strict=True)]))
+            start = stop
         found = structure.unflatten(blocks)
         return (found, *aux) if has_aux else found
 
@@ -295,59 +295,15 @@ def jacrev(
 
 def _rows(pull: Callable[..., Any], ys: list[Tensor], structure: Spec, chunk_size: int | None) -> list[Tensor]:
     """The products of all unit vectors of the results with the Jacobian, one after the other along a first axis, for each input."""
-    sizes = [int(np.prod(y.shape, dtype=np.int64)) for y in ys]
-    total = sum(sizes)
-    if not total:
-        found = flatten(pull(structure.unflatten(ys)))[0]
-        return [Tensor(np.zeros((0, *part.shape), part.dtype.numpy)) for part in found]
-    parts = np.split(np.eye(total), np.cumsum(sizes)[:-1], axis=1)
-    seeds = [Tensor(p.reshape(total, *y.shape).astype(y.dtype.numpy)) for p, y in zip(parts, ys, strict=True)]
-    if chunk_size != 1:
+    seeds, starts = units(ys)
+    if starts[-1]:
         return flatten(vmap(pull, chunk_size=chunk_size)(structure.unflatten(seeds)))[0]
-    rows = [flatten(pull(structure.unflatten([seed[i] for seed in seeds])))[0] for i in range(total)]
-    return [stack(*column, axis=0) for column in zip(*rows, strict=True)]
+    found = flatten(pull(structure.unflatten(ys)))[0]
+    return [Tensor(np.zeros((0, *part.shape), part.dtype.numpy)) for part in found]
 
 
-# -- A function of tensors run several times as if it ran once: what it has written of its
-# arguments is put back before it runs again.
-
-
-_FIELDS = ("array", "node", "_requires_grad", "_tangents", "_view")
-
-
-class Written:
-    """The arguments that are written to inside of a block, as they were before.
-
-    Tensors are told apart by their memory, whose version counter all that show it share. What is written to else was made inside.
-    """
-
-    def __init__(self, *arguments: Any) -> None:
-        self._arguments = [x._version_counter for x in batched_in(arguments)]
-        self._kept: list[tuple[Tensor, dict[str, Any], np.ndarray]] = []
-
-    def __enter__(self) -> Written:
-        self._outer = state.before_writing
-        self._before = state.change(before_writing=self._note)
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        state.change(**self._before)
-
-    def _note(self, x: Tensor) -> None:
-        if self._outer is not None:
-            self._outer(x)
-        bare = x.physical if isinstance(x, Batched) else x
-        counter = bare._version_counter
-        if any(counter is other for other in self._arguments):
-            for part in (bare,) if bare._view is None else (bare, bare._view.base):  # whose history goes through what is written
-                self._kept.append((part, {name: getattr(part, name) for name in _FIELDS}, part.array.copy()))
-
-    def put_back(self) -> None:
-        """Make the arguments so again, the last one that was written to first."""
-        while self._kept:
-            x, fields, entries = self._kept.pop()
-            for name, value in fields.items():
-                setattr(x, name, value)
-            if writable(x.array):  # what could not be is only arranged in another way
-                x.array[...] = entries
-            x._version_counter[0] += 1
+def units(tensors: Sequence[Tensor]) -> tuple[list[Tensor], list[int]]:
+    """Return all unit vectors of several tensors, along a first axis, and where each tensor's begin; at the end, how many there are."""
+    starts = [0, *itertools.accumulate(math.prod(x.shape) for x in tensors)]
+    parts = np.split(np.eye(starts[-1]), starts[1:-1], axis=1)
+    return [Tensor(part.reshape(starts[-1], *x.shape).astype(x.dtype.numpy)) for part, x in zip(parts, tensors, strict=True)], starts

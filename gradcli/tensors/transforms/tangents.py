@@ -8,20 +8,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.ops.arrays.shapes import broadcast_to, reshape, stack
-from gradcli.ops.structure import clone
-from gradcli.tensors.core.levels import Batched, Entered, ForwardLevel, NotBatchedError, check_tangent, moving_by, set_tangent, tangent_of
+from gradcli.ops.arrays.shapes import broadcast_to, reshape
+from gradcli.tensors.core.levels import Batched, Entered, ForwardLevel, check_tangent, moving_by, set_tangent, tangent_of
 from gradcli.tensors.core.modes import Mode, Transforming, state
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.transforms.gradients import (
     Argnums,
-    Written,
     and_aux,
     detached,
     jacrev,
     of_some,
     selected,
     tensors_of,
+    units,
     vjp,
     writable_in,
 )
@@ -102,32 +101,20 @@ def jacfwd(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
         for x in xs:
             if not isinstance(x, Tensor):
                 raise RuntimeError(f"jacfwd: Expected all inputs to be tensors, got {type(x)}")
-        sizes = [int(np.prod(x.shape, dtype=np.int64)) for x in xs]
-        units = np.split(np.eye(sum(sizes)), np.cumsum(sizes)[:-1], axis=1)
-        basis = spec.unflatten([Tensor(u.reshape(sum(sizes), *x.shape).astype(x.dtype.numpy)) for u, x in zip(units, xs, strict=True)])
+        basis, starts = units(xs)
 
         def push(tangents: Any) -> Any:
             _, *found = jvp(alone, parts, tangents, has_aux=has_aux)
             return tuple(found)
 
-        written = Written(*flatten((arguments, keywords))[0])
-        try:
-            with written:
-                results = vmap(push, chunk_size=chunk_size)(basis)
-        except NotBatchedError:
-            results = None
-        if results is None:
-            written.put_back()
-            results = _one_after_the_other(push, basis, written)
-        columns, *aux = results
+        columns, *aux = vmap(push, chunk_size=chunk_size)(spec.unflatten(basis))
         ys, structure = flatten(columns)
-        places = np.cumsum([0, *sizes])
         blocks = []
         for y in ys:
             last = moved(y, 0, -1)
             rows = [
-                reshape(last[..., int(start) : int(stop)], shape=(*last.shape[:-1], *x.shape))
-                for start, stop, x in zip(places[:-1], places[1:], xs, strict=True)
+                reshape(last[..., start:stop], shape=(*last.shape[:-1], *x.shape))
+                for start, stop, x in zip(starts[:-1], starts[1:], xs, strict=True)
             ]
             whole = spec.unflatten(rows)
             blocks.append(whole[0] if isinstance(argnums, int) else whole)
@@ -135,18 +122,6 @@ def jacfwd(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
         return (found, mapped(lambda part: part[0], aux[0])) if has_aux else found
 
     return run
-
-
-def _one_after_the_other(push: Callable[..., Any], basis: Any, written: Written) -> Any:
-    """Return what `vmap` would give, where a function decides by entries or writes to what all columns share."""
-    ends, spec = flatten(basis)
-    found: list[Any] = []
-    for i in range(len(ends[0].array)):
-        written.put_back()
-        with Mode(columns=True), written:
-            found.append(mapped(clone, push(spec.unflatten([clone(end[i]) for end in ends]))))
-    structure = flatten(found[0])[1]
-    return structure.unflatten([stack(*column, axis=0) for column in zip(*[flatten(part)[0] for part in found], strict=True)])
 
 
 def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:

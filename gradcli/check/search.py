@@ -17,7 +17,7 @@ from typing import Any
 import flint
 import numpy as np
 
-from gradcli.check.rewrites.normal import NO_NUMBER, Inexact, Normal, Standard, apply_identities, kind_of, number, role
+from gradcli.check.identities import NO_NUMBER, Inexact, Normal, Standard, apply_identities, kind_of, number, role
 from gradcli.errors import GradcliError
 from gradcli.formulas.printing import tree_size
 from gradcli.formulas.textbook import Textbook
