@@ -175,7 +175,6 @@ _THRESHOLDS = {
         "interpolate": "rounded down afterwards",
     "inv": "divided by: any number makes infinity", "jv": "two formulas", "lgamma": "two formulas", "lp_pool1d": "of norms of 0",
     "lp_pool2d": "of norms of 0", "lp_pool3d": "of norms of 0", "matrix_exp": "how often a matrix is halved",
-        "nan_to_num": "the slope of what is replaced",
     "polygamma": "two formulas", "exprel": "two formulas",
     "gammainc_slope": "two formulas", "betainc_slope": "two formulas", "log1mexp": "two formulas", "beta_sf": "two formulas",
     "nanmax": "counts entries", "nanmin": "counts entries", "polyder": "ends a range", "polyint": "ends a range",

@@ -104,7 +104,7 @@ leaky_relu = elementwise(
         lambda out, x, negative_slope: None if negative_slope else logical_not(greater(x, 0)),
         lambda out, x, negative_slope: where(greater(x, 0), 1.0, negative_slope),
     ),
-    kind="piecewise", static={"negative_slope": 0.01}, saves=("x",), algebraic=True, extended=extended.LEAKY,
+    kind="piecewise", static={"negative_slope": 0.01}, saves=("x",), extended=extended.LEAKY,
     kinks=(
         Kink(
             lambda x, **_: x == 0, "x = 0", "negative_slope",

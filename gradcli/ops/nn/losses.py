@@ -15,7 +15,6 @@ from gradcli.ops.arrays.reshaping import expand_dims
 from gradcli.ops.arrays.shapes import broadcast_to, getitem, part_of, reshape, stack
 from gradcli.ops.calling.prefixes import SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
-from gradcli.ops.domains import of
 from gradcli.ops.elementwise.arithmetic import abs_, square
 from gradcli.ops.elementwise.bounds import clip, maximum, minimum
 from gradcli.ops.elementwise.exponential import exp, log, log1p, sqrt, xlogy
@@ -131,7 +130,7 @@ def kl_div(input: Any, target: Any, *, log_target: bool = False, reduction: str 
     return sum_(losses) / input.shape[0] if input.shape else losses
 
 
-@function(public=False, domain=of(x="(0, inf)", y="(0, inf)").within())
+@function(public=False, domain="x > 0 and y > 0")
 def scipy_kl_div(x: Any, y: Any) -> Any:
     """scipy.special.kl_div: x*log(x/y) - x + y, entry by entry; y where x is 0."""
     none = equal(x, 0)
@@ -195,7 +194,7 @@ def _bernoulli_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y
 
 bernoulli_nll = structural(
     "bernoulli_nll", "input target", _bernoulli, witness("products.bernoulli_nll"), vjp=_bernoulli_vjp, shape=_same_shape,
-    saves=("input", "target"), ulps=4, backward="BinaryCrossEntropy", domain=of(input="[0, 1]"), extended=Whole("running.BERNOULLI"),
+    saves=("input", "target"), ulps=4, backward="BinaryCrossEntropy", domain="0 <= input <= 1", extended=Whole("running.BERNOULLI"),
     doc="-(y*log(x) + (1 - y)*log(1 - x)) of probabilities x and targets y. As in PyTorch, a logarithm is at least -100, and the "
     "denominator of the slope (x - y)/(x*(1 - x)) at least 1e-12. The slope by y is that of the limited logarithms (PyTorch's is infinite "
     "at 0 and 1).",
@@ -205,7 +204,7 @@ bernoulli_nll = structural(
 
 
 @loss(
-    "input, target, weight, size_average, reduce, reduction", domain=of(input="[0, 1]"),
+    "input, target, weight, size_average, reduce, reduction", domain="0 <= input <= 1",
     examples=("binary_cross_entropy([0.2, 0.7], [0, 1])",),
 )  # fmt: skip
 def binary_cross_entropy(input: Any, target: Any, weight: Any = None) -> Any:

@@ -15,7 +15,6 @@ from gradcli.ops.elementwise.arithmetic import abs_, chain, sign
 from gradcli.ops.elementwise.bounds import minimum
 from gradcli.ops.elementwise.exponential import exp, expm1, log, log1p
 from gradcli.ops.elementwise.logic import equal, isfinite, where
-from gradcli.ops.extended import Whole
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.carried import reduced
 from gradcli.ops.reductions.sums import is_truth, max_, mean, reduction, spread, sum_
@@ -29,9 +28,9 @@ from gradcli.ops.writing import Shape, axes_of, witness
 
 
 def _logsumexp(x: Any, axis: Any, keepdims: bool) -> Any:
-    top = np.max(x, axis=axis, keepdims=True, initial=-np.inf)
+    top = np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf)
     top = np.where(np.isfinite(top), top, 0)
-    total = np.log(np.sum(np.exp(x - top), axis=axis, keepdims=True)) + top
+    total = np.log(np.add.reduce(np.exp(x - top), axis=axis, keepdims=True)) + top
     return np.reshape(total, reduced(np.shape(x), axis, keepdims))[()]
 
 
@@ -98,8 +97,8 @@ def _softmax_shape(shape: Shape, axis: Any) -> Shape:
 
 
 def _softmax(x: Any, axis: Any) -> Any:
-    small = np.exp(x - np.max(x, axis=axis, keepdims=True, initial=-np.inf))
-    return small / np.sum(small, axis=axis, keepdims=True)
+    small = np.exp(x - np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf))
+    return small / np.add.reduce(small, axis=axis, keepdims=True)
 
 
 def _softmax_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any) -> tuple[Any]:
@@ -115,7 +114,6 @@ def _softmax_of_entries(x: Any, axis: Any) -> Any:
     vjp=_softmax_vjp,
     forward=_softmax,
     shape=_softmax_shape,
-    extended=Whole("running.SOFTMAX"),
     saves=("out",),
     stated="axis",
     ulps=6,
@@ -127,10 +125,10 @@ def softmax(x: Any, *, axis: Any = None) -> Any:
 
 
 def _log_softmax(x: Any, axis: Any) -> Any:
-    apart = x - np.max(x, axis=axis, keepdims=True, initial=-np.inf)
+    apart = x - np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf)
     # the largest entry is the 1 of log1p, so that its own logarithm keeps all digits however near to 0 it is
-    others = np.sum(np.where(apart == 0, 0, np.exp(apart)), axis=axis, keepdims=True)
-    return apart - np.log1p(others + (np.sum(apart == 0, axis=axis, keepdims=True, dtype=others.dtype) - 1))
+    others = np.add.reduce(np.where(apart == 0, 0, np.exp(apart)), axis=axis, keepdims=True)
+    return apart - np.log1p(others + (np.add.reduce(apart == 0, axis=axis, keepdims=True, dtype=others.dtype) - 1))
 
 
 def _apart(x: Any, axis: Any) -> tuple[Any, Any]:
@@ -163,7 +161,6 @@ def _log_softmax_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any) -
     shape=_softmax_shape,
     saves=("out",),
     ulps=12,
-    extended=Whole("running.LOG_SOFTMAX"),
     parts=_log_softmax_of_entries,
     raised=_log_softmax_raised,
     stated="axis",

@@ -129,7 +129,7 @@ AXES = {"axis": None, "keepdims": False}
 
 def spread(reduction: Any, shape: Shape, axis: Any) -> Any:
     """A reduction's result (or its cotangent), reshaped so that it broadcasts against the operand."""
-    if not reduction.shape or reduction.shape == shape:
+    if not reduction.shape or len(reduction.shape) == len(shape):  # its axes were kept
         return reduction
     return reshape(reduction, shape=reduced(shape, axis, True))
 
@@ -157,7 +157,7 @@ sum_: Op = reduction(
 
 
 def _mean(x: Any, axis: Any, keepdims: bool) -> Any:
-    return np.sum(x, axis=axis, keepdims=keepdims) / count(np.shape(x), axis)
+    return np.add.reduce(x, axis=axis, keepdims=keepdims) / count(np.shape(x), axis)
 
 
 def _mean_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:
@@ -165,7 +165,7 @@ def _mean_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims
 
 
 @function(
-    vjp=_mean_vjp, forward=_mean, shape=reduced, linear=True, algebraic=True, adds="entries",
+    vjp=_mean_vjp, forward=_mean, shape=reduced, linear=True, adds="entries",
     examples=("mean(x, axis=1)",), rounding="terms", ulps=4, wider=_wider("mean", "x where?", partial(_average, "mean")),
     refuses=pytorch.only_floats("mean"),
 )  # fmt: skip
