@@ -121,6 +121,7 @@ CUT_OFF = "it ends before the array does, as a file that was cut off"
 _LONGEST = 10_000  # bytes of a header; NumPy writes 128
 MAPPED = 1 << 26  # bytes from which a file is mapped: a smaller one is read, and may change or go while it is in use
 
+
 @dataclass(frozen=True, eq=False)
 class Header:
     """What stands before the entries of an array."""

@@ -9,14 +9,14 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.addressing import take_along
-from gradcli.ops.arrays.shapes import broadcast_to, reshape, swapaxes
+from gradcli.ops.arrays.reshaping import expand_dims
+from gradcli.ops.arrays.shapes import broadcast_to, reshape, swapaxes, transpose
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.arithmetic import square
 from gradcli.ops.elementwise.exponential import rsqrt
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.extended import Whole
-from gradcli.ops.linalg.contraction import einsum
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.nn.losses import class_labels
 from gradcli.ops.reductions.sums import mean
@@ -37,10 +37,12 @@ def linear(x: Any, weight: Any, bias: Any = None) -> Any:
 @function(torch="input1, input2, weight, bias", examples=("bilinear(x, y, w)",))
 def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
     """input1 @ weight[k] @ input2 for each k, plus bias."""
-    _, rows, columns = weight.shape if len(weight.shape) == 3 else (0, 0, 0)
+    outputs, rows, columns = weight.shape if len(weight.shape) == 3 else (0, 0, 0)
     if input1.shape[-1:] != (rows,) or input2.shape[-1:] != (columns,) or input1.shape[:-1] != input2.shape[:-1]:
         raise ShapeError(f"bilinear: shapes {tuple(input1.shape)}, {tuple(input2.shape)} and {tuple(weight.shape)} do not fit")
-    product = einsum(input1, weight, input2, subscripts="...i,kij,...j->...k")
+    flat = reshape(transpose(weight, axes=(1, 0, 2)), shape=(rows, outputs * columns))
+    half = reshape(matmul(input1, flat), shape=(*input1.shape[:-1], outputs, columns))
+    product = reshape(matmul(half, expand_dims(input2, axis=-1)), shape=(*input1.shape[:-1], outputs))
     return product if bias is None else product + bias
 
 

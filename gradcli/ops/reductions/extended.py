@@ -43,7 +43,7 @@ def _lower_median(x: Any, ignore_nan: bool, **_: Any) -> Any:
     return numbers[(numbers.size - 1) // 2] if numbers.size and whole else LONG_DOUBLE(np.nan)
 
 
-MAX, MIN, MEDIAN = map(_equal_to, (np.max, np.min, _lower_median))
+MAX, MIN, MEDIAN = _equal_to(np.max), _equal_to(np.min), _equal_to(_lower_median)
 
 
 def _std(x: Any, axes: Axes, static: Static) -> Slopes:

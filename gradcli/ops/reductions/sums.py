@@ -147,7 +147,7 @@ def _sum_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
     return (broadcast_to(spread(cotangent, x.shape, axis), shape=x.shape),)
 
 
-sum_ = reduction(
+sum_: Op = reduction(
     "sum", np.add.reduce, witness("reducing.sum_"), _sum_vjp, linear=True, integral=True,
     doc="The sum of the entries.", examples=("sum(x**2, axis=0)",), rounding="terms", ulps=4, algebra="total", adds="entries",
     axes=axes.Reduction(axes.SUM),
@@ -222,7 +222,7 @@ def _prod_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims
     return (spread(cotangent, x.shape, axis) * exclusive_products(x, axis=axis),)
 
 
-prod = reduction(
+prod: Op = reduction(
     "prod", np.prod, witness("reducing.prod"), _prod_vjp,
     saves=("x",), doc="The product of the entries; its gradient is right with zeros among them.", ulps=8,
     carries=carried.product_of_entries, rounds=carried.product_rounds,
