@@ -123,7 +123,7 @@ DECIDED = {
     "not one yet": ("tanh(x) < 1", ("x=30",), "agree"),
     "too near for anybody": ("tanh(x) < 1", ("x=3000",), "undetermined"),
     "lost in powers": ("1 + x**100 > 1", ("x=1e-20",), "undetermined"),
-    "an identity that touches": ("sin(x)**2 + cos(x)**2 <= 1", ("x=0.3",), "undetermined"),
+    "an identity that touches": ("sin(x)**2 + cos(x)**2 <= 1", ("x=0.3",), "agree"),
     "a root squared": ("sqrt(x)**2 <= x", ("x=2",), "agree"),
     "a root squared is not less": ("sqrt(x)**2 < x", ("x=2",), "mismatch"),
     "touched by numbers": ("x <= 2", ("x=2",), "agree"),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import gradcli
-from gradcli.check.rewrites.normal import IDENTITIES, WIDER, Identity, rules
+from gradcli.check.identities import IDENTITIES, WIDER, Identity, rules
 
 SCALARS = [(0.3, 0.2, 0.7), (1.7, 1.2, 2.5), (-0.4, 0.3, 1.5), (-0.6, -0.2, 2.0), (2.3, -0.3, 0.4), (-1.9, -1.4, 3.0), (0.6, 1.9, 2.0)]
 VECTORS = [(np.array([0.3, 1.2, 0.1]),) * 3]

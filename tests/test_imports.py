@@ -256,7 +256,7 @@ FORBIDDEN = [
     ("errors", "from gradcli import limits", 1, 0),
     ("ops", "from gradcli.graph.nodes import Expr", 1, 0),
     ("ops", "def f():\n    from gradcli.engine import graph", 1, 0),
-    ("graph", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import gradcli.check.passes", 1, 0),
+    ("graph", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import gradcli.check.judge", 1, 0),
     ("check", "from gradcli.report.lines import text_of", 1, 0),
     ("check", "from gradcli.report.records import Record", 0, 0),
     ("report", "from gradcli.language import run, names", 2, 0),

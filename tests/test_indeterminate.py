@@ -219,7 +219,7 @@ def limited(monkeypatch: pytest.MonkeyPatch, work: int) -> list[Budget]:
 @pytest.fixture
 def without_balls(monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a machine that has no FLINT."""
-    monkeypatch.setattr(judge, "enclosed", lambda *_: None)
+    monkeypatch.setattr(judge.Judge, "_by_balls", lambda *_: None)
 
 
 def wrong_sine(way: str) -> Any:

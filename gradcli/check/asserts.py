@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -10,21 +12,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradcli.check.crosscheck import cross_check
-from gradcli.check.ordering import order_of, turned
-from gradcli.check.proofs import Given
-from gradcli.errors import ShapeError
-from gradcli.graph.interpret import forward
-from gradcli.graph.nodes import Expr
+from gradcli.check.formula_claims import Given
+from gradcli.errors import GradcliError, ShapeError
+from gradcli.graph.interpret import forward, rebuild
+from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.transforms import definition_order
 from gradcli.language.run import Lowered, Sides
 from gradcli.language.scope import Quantity, Scope
+from gradcli.ops.elementwise import arithmetic
+from gradcli.reference.algebra import Algebra, Unsupported
+from gradcli.reference.contexts import Undecidable, context, has_flint
 from gradcli.reference.deadline import REACHED, OutOfTime, deadline
+from gradcli.reference.digits import by_balls
+from gradcli.reference.scalars import plain
+from gradcli.reference.tape import ReferenceTape
 from gradcli.report.records import Asserted, Record
-from gradcli.report.verdicts import Check, Claim, Verdict, Worst
+from gradcli.report.verdicts import Check, Claim, VariableCheck, Verdict, Worst
 
 if TYPE_CHECKING:
     from gradcli.reference.ranges.proofs import Outcome
-
 
 # -- The relations of an assert between computed floats, entry by entry ----------------------------
 
@@ -43,32 +49,7 @@ def compared(scope: Scope, lowered: Lowered) -> list[Asserted]:
     ``==`` holds to rounding. The others compare floats as they are, and none of them holds of NaN. A tolerance is absolute:
     it widens ``==``, ``<`` and the like, and ``!=`` asks for more than it between the sides.
     """
-    nodes = [side for sides in lowered.relations for side in (sides.left, sides.right)]
-    values = forward(nodes, scope.values, scope.precision)
-    return [_compared(scope, lowered, sides, values) for sides in lowered.relations]
-
-
-def _compared(scope: Scope, lowered: Lowered, sides: Sides, values: Any) -> Asserted:
-    left, right = np.asarray(values[sides.left], float), np.asarray(values[sides.right], float)
-    shape = _shape_of(lowered, sides, left.shape, right.shape)
-    left, right = np.broadcast_to(left, shape), np.broadcast_to(right, shape)
-    fine, off = holds(sides.relation.symbol, left, right, lowered.within, rounding_of(scope))
-    worst = None if fine.all() else _furthest(fine, off, left, right)
-    return _told(lowered, sides, holds=bool(fine.all()), left=left[()], right=right[()], worst=worst)
-
-
-def _furthest(fine: np.ndarray, off: np.ndarray, left: np.ndarray, right: np.ndarray, at: dict[str, float] | None = None) -> Worst:
-    """The sides where they are furthest from a relation that does not hold."""
-    place = np.unravel_index(int(np.argmax(np.where(fine, -1.0, np.where(np.isnan(off), np.inf, off)))), off.shape)
-    return Worst(tuple(int(i) for i in place), float(left[place]), float(right[place]), at)
-
-
-def _shape_of(lowered: Lowered, sides: Sides, left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, ...]:
-    try:
-        return np.broadcast_shapes(left, right)
-    except ValueError:
-        error = ShapeError(f"an assert of shapes {left} and {right}, which do not broadcast")
-        raise error.at(sides.relation.span, lowered.statement.source) from None
+    return [_told(lowered, sides, **Floats(scope, lowered, sides, {}).outcome()) for sides in lowered.relations]
 
 
 def _told(lowered: Lowered, sides: Sides, **found: Any) -> Asserted:
@@ -76,6 +57,41 @@ def _told(lowered: Lowered, sides: Sides, **found: Any) -> Asserted:
     span, several = sides.relation.span, len(lowered.relations) > 1
     text = lowered.statement.source.text[span.start : span.end] if several else ""
     return Asserted(within=float(lowered.within or 0.0), relation=sides.relation.symbol, text=text, **found)
+
+
+class Floats:
+    """The sides of a relation as floats: at the bound values, and at points of a box of some of them."""
+
+    def __init__(self, scope: Scope, lowered: Lowered, sides: Sides, ranges: Mapping[str, Quantity]) -> None:
+        self.scope, self.within, self.sides, self.ranges = scope, lowered.within, sides, ranges
+        try:
+            self.shape = np.broadcast_shapes(sides.left.shape, sides.right.shape)
+        except ValueError:
+            error = ShapeError(f"an assert of shapes {sides.left.shape} and {sides.right.shape}, which do not broadcast")
+            raise error.at(sides.relation.span, lowered.statement.source) from None
+
+    def at(self, point: Sequence[float]) -> tuple[Any, ...]:
+        """Return both sides at a point, where the relation holds of them, and how far they are apart."""
+        given = {q.leaf: np.float64(x) for q, x in zip(self.ranges.values(), point, strict=True)}
+        sides = self.sides.left, self.sides.right
+        found = forward(sides, {**self.scope.values, **given}, self.scope.precision)
+        left, right = (np.broadcast_to(np.asarray(found[side], float), self.shape) for side in sides)
+        return left, right, *holds(self.sides.relation.symbol, left, right, self.within, rounding_of(self.scope))
+
+    def refute(self, point: Sequence[float], place: tuple[int, ...] = ()) -> bool:
+        """Return whether the relation does not hold at a point, of all entries or of one."""
+        *_, fine, _ = self.at(point)
+        return not np.all(fine[place])
+
+    def outcome(self, point: Sequence[float] = ()) -> dict[str, Any]:
+        """Return the sides at a point, whether the relation holds, and the entry that is furthest from it."""
+        left, right, fine, off = self.at(point)
+        worst = None
+        if not fine.all():
+            place = np.unravel_index(int(np.argmax(np.where(fine, -1.0, np.where(np.isnan(off), np.inf, off)))), off.shape)
+            where = dict(zip(self.ranges, map(float, point), strict=True)) or None
+            worst = Worst(tuple(int(i) for i in place), float(left[place]), float(right[place]), where)
+        return {"holds": bool(fine.all()), "left": left[()], "right": right[()], "worst": worst}
 
 
 def holds(symbol: str, left: np.ndarray, right: np.ndarray, within: float | None, rounding: float) -> tuple[np.ndarray, np.ndarray]:
@@ -175,7 +191,7 @@ _MOST_ENTRIES = 64  # of arrays, each with a proof of its own
 def decide_over(scope: Scope, lowered: Lowered, proving: bool, timeout: float | None = None) -> tuple[list[Asserted], Check]:
     """Return what becomes of each relation of an assert over its box. Without ``proving``, a few points are tried and nothing else."""
     with deadline(timeout):
-        relations = [_decided(scope, lowered, sides, proving) for sides in lowered.relations]
+        relations = [_relation_over(scope, lowered, sides, proving) for sides in lowered.relations]
     claims = [_claim(told) for told in relations]
     return relations, Check(max(claim.verdict for claim in claims), claims=claims)
 
@@ -185,44 +201,16 @@ def _claim(told: Asserted) -> Claim:
     return Claim("assert", "assert", verdict, turned(told.worst), told.open_box or None, relation=told.relation, text=told.text or None)
 
 
-def _decided(scope: Scope, lowered: Lowered, sides: Sides, proving: bool) -> Asserted:
+def _relation_over(scope: Scope, lowered: Lowered, sides: Sides, proving: bool) -> Asserted:
     ranges = {name: q for name, q in lowered.ranges.items() if q.leaf in set(definition_order(sides.left, [sides.right]))}
     over = {name: (q.low, q.high) for name, q in lowered.ranges.items()}
     told = _told(lowered, sides, holds=None, left=None, right=None, over=over)
-    shape = _shape_of(lowered, sides, sides.left.shape, sides.right.shape)
-    floats = Floats(scope, lowered, sides, ranges, shape)
+    floats = Floats(scope, lowered, sides, ranges)
     if not ranges or not proving:
         _by_points(told, floats, bool(ranges))
         return told
     _prove(scope, told, sides, floats)
     return told
-
-
-class Floats:
-    """The sides of a relation as floats, at points of the box."""
-
-    def __init__(self, scope: Scope, lowered: Lowered, sides: Sides, ranges: dict[str, Quantity], shape: tuple[int, ...]) -> None:
-        self.scope, self.within, self.sides, self.ranges, self.shape = scope, lowered.within, sides, ranges, shape
-
-    def at(self, point: Sequence[float]) -> tuple[Any, Any]:
-        given = {q.leaf: np.float64(x) for q, x in zip(self.ranges.values(), point, strict=True)}
-        found = forward([self.sides.left, self.sides.right], {**self.scope.values, **given}, self.scope.precision)
-        left, right = (np.broadcast_to(np.asarray(found[side], float), self.shape) for side in (self.sides.left, self.sides.right))
-        return left, right
-
-    def refute(self, point: Sequence[float], place: tuple[int, ...] | None = None) -> bool:
-        """Return whether the relation does not hold at a point, of all entries or of one."""
-
-        left, right = self.at(point)
-        fine, _ = holds(self.sides.relation.symbol, left, right, self.within, rounding_of(self.scope))
-        return not (fine.all() if place is None else fine[place])
-
-    def first(self, point: Sequence[float]) -> Worst:
-        """The sides at a point that refutes the relation, of the entry that is furthest from it."""
-
-        left, right = self.at(point)
-        fine, off = holds(self.sides.relation.symbol, left, right, self.within, rounding_of(self.scope))
-        return _furthest(fine, off, left, right, dict(zip(self.ranges, map(float, point), strict=True)))
 
 
 def _by_points(told: Asserted, floats: Floats, ranged: bool) -> None:
@@ -238,8 +226,8 @@ def _by_points(told: Asserted, floats: Floats, ranged: bool) -> None:
 
 
 def _refuted(told: Asserted, floats: Floats, point: Sequence[float]) -> None:
-    told.holds, told.worst = False, floats.first(point)
-    told.left, told.right = (side[()] if side.ndim else float(side) for side in map(np.asarray, floats.at(point)))
+    for name, found in floats.outcome(point).items():
+        setattr(told, name, found)
 
 
 def _prove(scope: Scope, told: Asserted, sides: Sides, floats: Floats) -> None:
@@ -274,3 +262,131 @@ def _outcomes(scope: Scope, sides: Sides, floats: Floats) -> Iterator[Outcome]:
     for place in np.ndindex(left.shape):
         proof = Proof(region, partial(floats.refute, place=place))
         yield proof.of(left[place], sides.relation.symbol, right[place], float(floats.within or 0.0))
+
+
+_DIGITS, _APART = (50, 400, 1_200), 400  # of both sides; digits beyond which they cannot be told apart
+_MOST = 256  # entries that are looked at in many digits
+_UNKNOWN = 2
+_REACHED = (Verdict.AGREE, Verdict.ILL_CONDITIONED)
+_WITHOUT_REFERENCE = (GradcliError, Unsupported, ArithmeticError, ValueError)
+
+
+def order_of(scope: Scope, sides: Sides, told: Asserted, timeout: float | None, remembering: bool) -> Claim:
+    """The verdict on ``!=``, ``<``, ``<=``, ``>`` or ``>=`` between two sides that have been computed."""
+    claim = Claim("assert", "assert", Verdict.AGREE if told.holds else Verdict.MISMATCH, turned(told.worst))
+    if sides.left.kind != "float" or sides.right.kind != "float":
+        return claim  # booleans are what they are
+    off = np.asarray(told.left, float) - np.asarray(told.right, float)
+    difference: Expr = arithmetic.sub(sides.left, sides.right)
+    shown = Record("", value=off.astype(scope.precision)[()], grad={}, seed=np.ones(difference.shape)[()])
+    part = cross_check(scope, difference, {}, shown, timeout, remembering=remembering).value
+    if part is not None and part.verdict is Verdict.UNDEFINED:
+        return Claim("assert", "assert", Verdict.UNDEFINED, turned(told.worst), part.reason)
+    if part is not None and part.verdict is Verdict.KINK:
+        verdict = Verdict.KINK if told.holds else Verdict.MISMATCH  # of the value that was chosen there
+        return Claim("assert", "assert", verdict, turned(told.worst), part.reason)
+    signs = _signs(scope, sides, told, off, part)
+    fine, known = _decided(told, signs)
+    if not fine.all():
+        wrong = np.flatnonzero(~fine & known) if (~fine & known).any() else np.flatnonzero(~fine)
+        place = np.unravel_index(int(wrong[np.argmax(np.abs(off).ravel()[wrong])]), off.shape)
+        left, right = (np.asarray(side, float)[place] for side in (told.left, told.right))
+        told.worst = Worst(tuple(int(i) for i in place), float(left), float(right))
+        claim.worst = turned(told.worst)
+        claim.wrong = (int(wrong.size), off.size)
+    if (~fine & known).any():
+        claim.verdict = Verdict.MISMATCH
+    elif not fine.all():
+        claim.verdict, claim.reason = Verdict.UNDETERMINED, _why(part)
+    else:
+        claim.verdict, claim.worst = Verdict.AGREE, None
+    return claim
+
+
+def turned(worst: Worst | None) -> Worst | None:
+    """The right side is the claim."""
+    return None if worst is None else Worst(worst.index, worst.reference, worst.engine, worst.at)
+
+
+def _why(part: VariableCheck | None) -> str:
+    if part is not None and part.verdict is Verdict.UNDETERMINED and part.reason:
+        return part.reason
+    return f"the sides are equal to {_APART} digits, or nearer to each other than rounding"
+
+
+def _decided(told: Asserted, signs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return where the relation holds for certain, and where it is known whether it does."""
+    allowed: dict[str, Sequence[int]] = {"!=": (1,), "<": (-1,), "<=": (-1, 0), ">": (1,), ">=": (0, 1)}
+    return np.isin(signs, allowed[told.relation]), signs != _UNKNOWN
+
+
+def _signs(scope: Scope, sides: Sides, told: Asserted, off: np.ndarray, part: VariableCheck | None) -> np.ndarray:
+    """The sign of left - right, with the tolerance taken in, for each entry: -1, 0, 1, or unknown."""
+    room = told.within
+    shift = {"<": -room, "<=": -room, ">": room, ">=": room}.get(told.relation, 0.0)
+
+    def edge(x: Any) -> Any:
+        """The number whose sign counts, of a difference."""
+        return abs(x) - room if told.relation == "!=" else x + shift
+
+    signs = np.full(off.size, _UNKNOWN)
+    apart = off.ravel()
+    if part is not None and part.verdict in _REACHED and part.max_abs_error is not None and math.isfinite(part.max_abs_error):
+        with np.errstate(all="ignore"):
+            error = 2 * part.max_abs_error + 4 * float(np.finfo(float).eps) * np.maximum(np.abs(apart), room)
+            clear = np.isfinite(apart) & (np.abs(edge(apart)) > error)
+        signs[clear] = np.sign(edge(apart))[clear]
+    if sides.left.op is None and sides.right.op is None and not room and not np.isnan(apart).any():
+        signs[:] = np.sign(edge(apart))  # floats as they are: the sign of a difference is never rounded
+    if (signs == _UNKNOWN).any() and signs.size <= _MOST:
+        with suppress(*_WITHOUT_REFERENCE):
+            _by_digits(scope, sides, off.shape, signs, edge)
+    return signs.reshape(off.shape)
+
+
+def _by_digits(scope: Scope, sides: Sides, shape: tuple[int, ...], signs: np.ndarray, edge: Callable[[Any], Any]) -> None:
+    """Fill in what the reference tells: enclosures that end at more digits, or zeros that are exact; then digits, then algebra."""
+    leaves = {node: scope.values[node] for node in reachable([sides.left, sides.right]) if node.is_leaf}
+
+    def values(m: Any) -> list[np.ndarray]:
+        tape = ReferenceTape(m, leaves, scope.precision)
+        return [np.broadcast_to(Algebra.map(plain, tape.run(side)), shape).ravel() for side in (sides.left, sides.right)]
+
+    def enclosed(balls: Any) -> list[int]:
+        left, right = values(balls)
+        found = [_sign_of(edge(x - y).ball) for x, y in zip(left, right, strict=True)]
+        if _UNKNOWN in found and balls.dps < _DIGITS[-1]:
+            raise Undecidable
+        return found
+
+    found = by_balls(_DIGITS, enclosed)
+    m = context()
+    m.dps = _DIGITS[-1]
+    for place, (x, y) in enumerate(zip(*values(m), strict=True)):
+        if signs[place] != _UNKNOWN:
+            continue
+        if found is not None and m.isfinite(x) and m.isfinite(y):
+            signs[place] = found[place]
+        elif not (m.isfinite(x) and m.isfinite(y)):
+            if not (m.isnan(x) or m.isnan(y)):
+                signs[place] = 0 if x == y else np.sign(edge(math.inf if x > y else -math.inf))
+        elif abs(exact := edge(x - y)) > m.mpf(10) ** -_APART * max(abs(x), abs(y)):
+            signs[place] = int(m.sign(exact))
+    if not edge(0.0) and (signs == _UNKNOWN).any() and _are_equal(scope, sides, leaves):
+        signs[signs == _UNKNOWN] = 0
+
+
+def _sign_of(ball: Any) -> int:
+    return 1 if ball > 0 else -1 if ball < 0 else 0 if ball == 0 else _UNKNOWN
+
+
+def _are_equal(scope: Scope, sides: Sides, leaves: Mapping[Expr, Any]) -> bool:
+    """Return whether algebra proves that the sides are the same number."""
+    from gradcli.reference.fields.identity import Decision, Question, decide
+
+    if not has_flint():
+        return False
+    numbers = {leaf: scope.graph.constant(value) for leaf, value in leaves.items()}
+    left, right = rebuild([sides.left, sides.right], numbers, scope.graph)
+    return decide(Question(left, None, right, 1.0, {}, scope.precision)) is Decision.SAME
+

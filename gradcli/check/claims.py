@@ -14,12 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.check.branches import Branches
-from gradcli.check.comparison import Comparison, mask_of
-from gradcli.check.formula_claims import check_formula, relative_error
-from gradcli.check.judge import Judge
-from gradcli.check.passes import forward_exact, gradients_exact
-from gradcli.check.proofs import Given
+from gradcli.check.comparison import Comparison, compare_arrays, mask_of
+from gradcli.check.formula_claims import Given, check_formula, relative_error
+from gradcli.check.judge import Judge, forward_exact, gradients_exact
+from gradcli.check.rounding import Branches
 from gradcli.graph import transforms
 from gradcli.graph.interpret import Rebuilding, interpret
 from gradcli.graph.nodes import Expr, reachable
@@ -144,7 +142,6 @@ def decide(judge: Judge, given: Sequence[Given], conventions: Conventions | None
 
 def _wide(judge: Judge, claim: Given) -> Claim:
     """A claim about an array of many entries, at the bound values: all entries at once, against long doubles."""
-    from gradcli.check.large import Compared
     from gradcli.reference.long_double import value
 
     right, bounds = judge.wide[claim.of]
@@ -161,7 +158,7 @@ def _wide(judge: Judge, claim: Given) -> Claim:
         return Claim(claim.of, claim.kind, Verdict.MISMATCH, reason=f"the claim has the shape {said.shape}, the gradient {shape}")
     rtol = _FORMULA if claim.formula is not None else claim.rtol if claim.rtol is not None else RTOL.get(str(said.dtype), 1e-6)
     room = rtol * np.abs(right) + claim.atol + np.asarray(bounds) / 32
-    checked = Compared(right, said, room if claim.room is None else room + claim.room, 0.0).result("")
+    checked = compare_arrays("", right, said, room if claim.room is None else room + claim.room, 0.0)
     verdict = Verdict.AGREE if checked.verdict is Verdict.ILL_CONDITIONED else checked.verdict
     result = Claim(claim.of, claim.kind, verdict, checked.worst if verdict is Verdict.MISMATCH else None)
     result.wrong = (checked.wrong, said.size) if checked.wrong else None

@@ -10,6 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.ops.extended import LONG_DOUBLE
+from gradcli.reference.algebra import Algebra
+from gradcli.reference.contexts import context
 from gradcli.reference.deadline import in_time
 from gradcli.reference.kinks import Sides
 from gradcli.reference.tape import Troubles
@@ -68,8 +71,9 @@ class Comparison:
         self.open = any(not radius <= self._allowed(i) for i, radius in enumerate(radii))  # too wide to tell
 
     @property
-    def mismatched(self) -> bool:
-        return Verdict.MISMATCH in self.verdicts
+    def mismatches(self) -> list[int]:
+        """The entries that are wrong."""
+        return [i for i, verdict in enumerate(self.verdicts) if verdict is Verdict.MISMATCH]
 
     def excuse(self, infinite: Sequence[int]) -> None:
         """Call no entry wrong whose argument is not finite: there is at most a limit, which nothing is obliged to give."""
@@ -258,7 +262,7 @@ class Comparison:
     @property
     def mask(self) -> np.ndarray | None:
         """Which entries are wrong, if any."""
-        return mask_of([v is Verdict.MISMATCH for v in self.verdicts], self.shape) if self.mismatched else None
+        return mask_of([v is Verdict.MISMATCH for v in self.verdicts], self.shape) if self.mismatches else None
 
     @cached_property
     def largest(self) -> float:
@@ -293,11 +297,43 @@ class Comparison:
 
 def loosest(bounds: Any, sizes: Any) -> float | None:
     """The largest bound relative to its entry, if it is large enough to hide something; what is truly zero has no size."""
-    allowed, size = np.asarray(bounds, float), np.asarray(sizes, float)
     with np.errstate(all="ignore"):
+        allowed, size = np.asarray(bounds, float), np.asarray(sizes, float)
         relative = np.where(size > 1e-20 * allowed, allowed / size, 0.0)
     found = float(np.max(relative, initial=0.0))
     return None if math.isnan(found) or found <= SHOWN else found
+
+
+def compare_arrays(source: str, right: Any, computed: np.ndarray, bound: Any, own: Any) -> VariableCheck:
+    """Return the verdict on an array of many entries: those are compared one by one that are the worst in some way.
+
+    right  the reference in long double
+    bound  what rounding explains
+    own    how far the reference may be from the truth
+    """
+    shape, found = np.shape(computed), np.ravel(computed)
+    if not found.size:
+        return VariableCheck(Verdict.AGREE, source, entries=(0, 0))
+    right = np.broadcast_to(np.asarray(right, LONG_DOUBLE), shape).ravel()
+    bound, own = (np.nan_to_num(np.ravel(np.broadcast_to(x, shape)).astype(float), nan=np.inf, posinf=np.inf) for x in (bound, own))
+    with np.errstate(all="ignore"):
+        allowed, off, finite = bound + own, np.abs(found - right), np.isfinite(right)
+        size = np.where((np.abs(right) <= own) & (off <= allowed) & np.isfinite(off), 0, np.abs(right))
+        wrong = finite & (found != right.astype(found.dtype)) & ~(off <= allowed)
+        zero = finite & ~wrong & (size <= 1e-20 * allowed) & (found != 0)
+        relative = np.where(off == 0, 0, np.nan_to_num(off / size, nan=np.inf, posinf=np.inf))
+    errors = np.where(finite & np.isfinite(off), off, 0)
+    ranks = [~finite, np.where(wrong, relative, -1), np.where(finite & ~zero, relative, -1), zero, errors]
+    places = list(dict.fromkeys(int(np.argmax(rank)) for rank in ranks))
+    m = context()
+    m.dps = 2 * _RULE
+    exact = Algebra.map(lambda x: m.mpf(str(x)), np.where(size == 0, 0, right)[places])
+    check = Comparison(m, exact, exact, found[places], allowed[places], None).result(source, found.size)
+    check.lost, check.wrong, check.bound = None, int(wrong.sum()), loosest(allowed, np.where(finite, size, 0))
+    check.mask = wrong.reshape(shape) if check.wrong else None
+    if check.worst is not None:
+        check.worst.index = tuple(map(int, np.unravel_index(places[check.worst.index[0]], shape)))
+    return check
 
 
 def _listed(array: Any) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
@@ -9,19 +10,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.check.claims import Conventions, decide
+from gradcli.check.formula_claims import Given
 from gradcli.check.judge import Judge
-from gradcli.check.proofs import Given
 from gradcli.errors import GradcliError, LimitError
 from gradcli.graph import transforms
 from gradcli.graph.interpret import forward
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.sweep import backward
 from gradcli.language.scope import Scope
-from gradcli.reference.algebra import Unsupported
-from gradcli.reference.contexts import has_flint
+from gradcli.ops.structure import derivative
+from gradcli.reference.algebra import Algebra, Unsupported
+from gradcli.reference.contexts import context, has_flint
 from gradcli.reference.deadline import REACHED, OutOfTime, Undecided, deadline
+from gradcli.reference.scalars import plain
+from gradcli.reference.tape import ReferenceTape, exact_array
 from gradcli.report.records import Record
-from gradcli.report.verdicts import Check, VariableCheck, Verdict, honest
+from gradcli.report.verdicts import Check, Departure, VariableCheck, Verdict, honest
 
 NOBODY: Mapping[str, str] = {}
 _LACKING = (Verdict.UNDEFINED, Verdict.ILL_CONDITIONED, Verdict.MISMATCH)
@@ -105,21 +109,25 @@ def _decided(asked: _Asked, timeout: float | None) -> Check:
             check, judge = _judged(asked)
             finite = all(np.isfinite(scope.values[node]).all() for node in reachable([asked.root]) if node.is_leaf)
             if finite and not scope.in_passing and (check.loses or check.verdict in _LACKING):
-                _repair(check, judge or _judge(asked))
+                seed = np.ones(asked.root.shape)[()] if record.seed is None else record.seed
+                _repair(check, judge or Judge.of(scope, asked.root, asked.wrt, seed))
     except OutOfTime as passed:
         if passed is not limit:
             raise
-        return _undetermined(asked.wrt, REACHED, record)
-    except Undecided as reason:
-        return _undetermined(asked.wrt, str(reason), record)
+        reason = REACHED
+    except Undecided as undecided:
+        reason = str(undecided)
     except LimitError as error:
-        return _undetermined(asked.wrt, error.message, record)
+        reason = error.message
     except _WITHOUT_REFERENCE as error:
-        return _undetermined(asked.wrt, f"the reference has no value{_words_of(error)}", record)
-    check.verdict = check.worst
-    for part in [*check.variables.values(), *([] if check.value is None else [check.value])]:
-        honest(part, scope.precision)
-    return check
+        reason = f"the reference has no value{_words_of(error)}"
+    else:
+        check.verdict = check.worst
+        for part in [*check.variables.values(), *([] if check.value is None else [check.value])]:
+            honest(part, scope.precision)
+        return check
+    variables = {name: VariableCheck(Verdict.UNDETERMINED, reason=reason) for name in _keys(asked.wrt, record.mode)}
+    return Check(Verdict.UNDETERMINED, variables, reason=reason)
 
 
 def _words_of(error: Exception) -> str:
@@ -143,8 +151,6 @@ def _judged(asked: _Asked) -> tuple[Check, Judge | None]:
     if check.verdict is Verdict.MISMATCH:
         check.overflows = judge.overflows
     if any(part.verdict is Verdict.MISMATCH for part in check.variables.values()):
-        from gradcli.check.locating import departure
-
         check.departs = departure(judge)
     check.claims = decide(judge, asked.claims, None if asked.convention is None else Conventions(judge, asked.convention))
     return check, judge
@@ -171,21 +177,6 @@ def _repair(check: Check, judge: Judge) -> None:
 
     with suppress(Undecided, *_WITHOUT_REFERENCE):
         repair(check, judge)
-
-
-def _judge(asked: _Asked) -> Judge:
-    """The judge of a gradient, where another derivative was asked for."""
-    scope, root, wrt = asked.scope, asked.root, asked.wrt
-    seed = np.ones(root.shape)[()] if asked.record.seed is None else asked.record.seed
-    values = forward([root], scope.values, scope.precision)
-    with np.errstate(all="ignore"):
-        found = backward(reachable([root]), {root: seed}, list(wrt.values()), values.__getitem__)
-    return Judge(scope, root, wrt, seed, {name: np.broadcast_to(np.asarray(found.get(x, 0.0)), x.shape) for name, x in wrt.items()})
-
-
-def _undetermined(wrt: dict[str, Expr], reason: str, record: Record) -> Check:
-    variables = {name: VariableCheck(Verdict.UNDETERMINED, reason=reason) for name in _keys(wrt, record.mode)}
-    return Check(Verdict.UNDETERMINED, variables, reason=reason)
 
 
 def _keys(wrt: dict[str, Expr], mode: str) -> list[str]:
@@ -251,3 +242,70 @@ def _gravest(checks: list[VariableCheck]) -> VariableCheck:
     worst.wrong = sum(c.wrong for c in checks)
     worst.kinks = [k for c in checks for k in c.kinks]
     return worst
+
+
+_LARGEST = 20_000  # scalar operations of an expression that is searched
+_DEPARTS = 1e-5
+
+
+def departure(judge: Judge) -> Departure | None:
+    """The first node whose adjoint is not the reference's, and the operation that made it; None if none was found."""
+    order = reachable([judge.root])
+    if judge.size > _LARGEST or any(node.op is derivative for node in order):
+        return None
+    nodes = [node for node in order if node.kind == "float" and (node.op is None or node.op.outputs == 1) and not node.is_constant]
+    m = context()
+    m.dps = 50
+    try:
+        tape = ReferenceTape(m, judge.leaves, judge.precision)
+        y = tape.run(judge.root, nodes)
+        right = tape.slopes(y, exact_array(m, judge.seed, "float"), nodes)
+    except (Unsupported, GradcliError, ValueError, ArithmeticError):
+        return None
+    with np.errstate(all="ignore"):
+        values = forward([judge.root], judge.scope.values, judge.precision)
+        found = backward(order, {judge.root: judge.seed}, nodes, values.__getitem__)
+    truth = dict(zip(nodes, right, strict=True))
+    for node in reversed(nodes):
+        wrong = _first_wrong(found.get(node), truth[node], m)
+        if wrong is not None and node is not judge.root:
+            consumers = [other for other in reversed(order) if node in other.operands and other in found] or [judge.root]
+            index, said, true, beyond = wrong
+            made_by = "' or '".join(dict.fromkeys(_text(judge, consumer) for consumer in consumers[:3]))
+            return Departure(_text(judge, node), made_by, index, said, true, _place(judge, consumers[0]), beyond)
+    return None
+
+
+def _first_wrong(found: Any, truth: np.ndarray, m: Any) -> tuple[tuple[int, ...], float, float, str | None] | None:
+    said = np.zeros(truth.shape) if found is None else np.broadcast_to(np.asarray(found, float), truth.shape)
+    exact = Algebra.map(plain, truth)
+    largest = max((abs(float(v)) for v in exact.ravel() if m.isfinite(v)), default=0.0)
+    for i, (s, t) in enumerate(zip(said.ravel().tolist(), exact.ravel(), strict=True)):
+        if not m.isfinite(t):
+            continue
+        if not math.isfinite(s) or abs(s - float(t)) > _DEPARTS * max(abs(float(t)), 1e-6 * largest):
+            index = tuple(int(p) for p in np.unravel_index(i, truth.shape)) if truth.shape else ()
+            return index, s, float(t), f"{m.nstr(t, 6)}, too large for floats" if math.isinf(float(t)) else None
+    return None
+
+
+def _text(judge: Judge, node: Expr) -> str:
+    spans: Sequence[Any] = judge.scope.spans(node)
+    if spans:
+        source, span = spans[0]
+        text = " ".join(source.text[span.start : span.end].split())
+        if len(text) <= 60:
+            return text
+    if node.is_leaf:
+        return str(node.payload.name)
+    return f"the result of {node.op.name}" if node.op is not None else "a constant"
+
+
+def _place(judge: Judge, node: Expr) -> tuple[int, int, int] | None:
+    """Line, column and end column of a node in the text."""
+    spans = judge.scope.spans(node)
+    if not spans:
+        return None
+    source, span = spans[0]
+    line, column = source.position(span.start)
+    return line, column, column + max(1, span.end - span.start)

@@ -1,30 +1,35 @@
 """Claims that are formulas.
 
-A formula is held to the exact derivative at the bound values. Elsewhere algebra decides, if it can (proofs.py): that is a proof for all
+A formula is held to the exact derivative at the bound values. Elsewhere algebra decides, if it can: that is a proof for all
 values. Else it is held to the derivative at points around; where the function or the formula has branches, at points on all sides.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from contextlib import suppress
-from itertools import chain, islice
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradcli.check.comparison import Comparison
-from gradcli.check.discrepancy import discrepancy
 from gradcli.check.judge import Judge, numbers
-from gradcli.check.proofs import Given, decision
 from gradcli.check.sampling import Point, around, moderate
+from gradcli.check.verdict_cache import content, line
 from gradcli.errors import GradcliError
-from gradcli.graph.interpret import forward
-from gradcli.graph.nodes import Expr
+from gradcli.formulas.printing import formula
+from gradcli.formulas.textbook import textbook
+from gradcli.graph import transforms
+from gradcli.graph.interpret import forward, rebuild
+from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.transforms import definition_order
+from gradcli.ops.arrays.shapes import broadcast_to
+from gradcli.ops.elementwise.arithmetic import chain, mul
 from gradcli.reference.algebra import Algebra, Unsupported, settled
-from gradcli.reference.contexts import context
+from gradcli.reference.contexts import context, has_flint
 from gradcli.reference.fields.identity import Decision
 from gradcli.reference.scalars import plain
 from gradcli.reference.tape import ReferenceTape, exact_array
@@ -149,7 +154,7 @@ class _Formula:
         """
         m = context()
         m.dps = _DIGITS
-        for point in islice(filter(self._is_without_value, self._points()), _SUSPECTS):
+        for point in itertools.islice(filter(self._is_without_value, self._points()), _SUSPECTS):
             with suppress(*_FAILURES):
                 self._difference(m, point)
             if self.outside:
@@ -161,8 +166,8 @@ class _Formula:
             return iter(())
         points = around(self.leaves, self.movable, self.order, self.claim.around)
         if self.truth.largest < _FADED:
-            points = chain(moderate(self.leaves, self.movable, self.claim.around), points)
-        return islice(points, max(2, _WORK // max(1, self.judge.size)))
+            points = itertools.chain(moderate(self.leaves, self.movable, self.claim.around), points)
+        return itertools.islice(points, max(2, _WORK // max(1, self.judge.size)))
 
     def _smaller_domain(self) -> str | None:
         return smaller_domain(self._words(self.outside[0]), self.claim.about) if self.outside else None
@@ -253,3 +258,114 @@ def relative_error(said: float, truth: float) -> float:
     if not math.isfinite(said) or not math.isfinite(truth):
         return math.inf
     return abs(said - truth) / (abs(truth) or 1e-300)
+
+
+# -- What somebody says that a value or a gradient is, as it was given -----------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """A claim as it was given: of a name, or of the "value"; a formula as a node, or numbers."""
+
+    of: str
+    formula: Expr | None = None
+    numbers: Any = None  # an array
+    rtol: float | None = None
+    atol: float = 0.0
+    room: Any = None  # of numbers: how far off each may be, by what the precision explains that they were computed in
+    precision: str | None = None  # of numbers, if it is not that of the result
+    around: int | None = 0  # of a formula: which points around the bound values it is tried at, too; None for none
+
+    @property
+    def kind(self) -> str:
+        return "value" if self.of == "value" else "formula" if self.formula is not None else "numbers"
+
+    @property
+    def about(self) -> str:
+        return "value" if self.of == "value" else "derivative"
+
+
+_REMEMBERED = 512
+_decisions: dict[Hashable, Decision] = {}
+
+
+def decision(judge: Judge, claim: Given) -> Decision:
+    """Return whether a formula is what it is claimed to be for all values for which both have one; open without FLINT."""
+    from gradcli.reference.fields.identity import Question, decide, entries_alike
+
+    assert claim.formula is not None
+    leaves = judge.every_leaf(claim.formula)
+    by_leaf = judge.seed_leaf is not None and judge.seed_leaf in leaves
+    wrt = None if claim.of == "value" else judge.wrt[claim.of]
+    question = Question(judge.root, wrt, claim.formula, judge.seed_leaf if by_leaf else judge.seed, leaves, judge.precision)
+    if not has_flint():
+        return Decision.OPEN
+    alike = entries_alike(question)
+    key = _structure(question, alike)
+    if key not in _decisions:
+        if len(_decisions) >= _REMEMBERED:
+            _decisions.clear()
+        _decisions[key] = decide(question)
+    return _decisions[key]
+
+
+def _structure(question: Any, alike: bool) -> Hashable:
+    """Return what the decision depends on: the function and the formula, without the values of names."""
+    order = definition_order(question.root, [question.formula, *([] if question.wrt is None else [question.wrt])])
+    places: dict[Any, int] = {node: i for i, node in enumerate(order)}
+
+    def structure(node: Expr) -> Hashable:
+        if node.is_leaf and node.kind == "float":
+            return "leaf", () if alike else node.shape
+        return line(node, places, question.leaves)
+
+    seed = question.seed
+    if isinstance(seed, Expr):
+        weights: Hashable = places.get(seed, -1)
+    else:
+        numbers = np.asarray(seed, float)
+        weights = content(numbers.ravel()[:1] if alike else numbers)
+    asked = places[question.root], places[question.formula], places.get(question.wrt)
+    return tuple(map(structure, order)), asked, weights, question.precision, alike
+
+
+_LONGEST = 60  # characters
+_MOST_NODES = 400  # of claim and truth
+
+
+def discrepancy(m: Any, judge: Judge, claim: Given, point: Mapping[Expr, Any], place: tuple[int, ...], off: Any) -> str | None:
+    """The claim minus the truth as a formula; None where there is no short one that gives the difference ``off`` at this point."""
+    assert claim.formula is not None
+    try:
+        truth = judge.root if claim.of == "value" else _gradient(judge, claim)
+        said = claim.formula if claim.formula.shape == truth.shape else broadcast_to(claim.formula, shape=truth.shape)
+        difference = said - truth
+        if len(reachable([difference])) > _MOST_NODES:
+            return None
+        simple = textbook(difference)
+        simple = simple.operand if simple.op is broadcast_to else simple
+        text = formula(simple, limit=_LONGEST, taken={*judge.scope.names, *judge.scope.functions})
+        if text is None or len(text) > _LONGEST or not _names_mean(judge, simple):
+            return None
+        (printed,) = rebuild([simple], {}, simple.graph, {chain: mul})
+        leaves = point if judge.seed_leaf is None else {judge.seed_leaf: judge.seed, **point}
+        values = np.broadcast_to(ReferenceTape(m, leaves, judge.precision).run(printed), truth.shape)
+        found = plain(values[place])
+        return text if abs(found - off) <= m.mpf(10) ** -9 * abs(off) else None
+    except (GradcliError, Unsupported, ValueError, ArithmeticError, RecursionError):
+        return None
+
+
+def _gradient(judge: Judge, claim: Given) -> Expr:
+    """The gradient by the engine's rules, with the name ``seed`` in it unless the seed is 1."""
+    ones = judge.seed_leaf is None or bool(np.all(np.asarray(judge.seed) == 1))
+    seed = transforms.ones_like(judge.root) if ones else judge.seed_leaf
+    assert seed is not None
+    (found,) = transforms.vjp(judge.root, [judge.wrt[claim.of]], seed)
+    return found
+
+
+def _names_mean(judge: Judge, node: Expr) -> bool:
+    """Return whether every name still means what it does in the formula (it may have been bound anew)."""
+    names = judge.scope.leaves
+    return all(leaf is judge.seed_leaf or names.get(leaf.payload.name) is leaf for leaf in reachable([node]) if leaf.is_leaf)

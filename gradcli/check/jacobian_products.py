@@ -3,24 +3,129 @@ does, and against differences where it does not."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.check.checked_function import CheckedFunction
 from gradcli.check.extrapolation import Slope, slope
 from gradcli.check.judge import Judge
-from gradcli.check.large import decide_large
 from gradcli.errors import LimitError
+from gradcli.graph.nodes import reachable
 from gradcli.language.scope import Scope
 from gradcli.reference.algebra import Unsupported
 from gradcli.reference.deadline import Undecided
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Verdict
+from gradcli.tensors.core.backward import grad
+from gradcli.tensors.core.dtypes import FLOATS
+from gradcli.tensors.core.modes import Mode, warn
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.core.trace import Trace
-from gradcli.tensors.transforms.tangents import dual_level, make_dual, unpack_dual
+from gradcli.tensors.core.trace import Trace, traced
+from gradcli.tensors.transforms.derivatives import dual_level, make_dual, unpack_dual
+
+_NEARBY = 1e-3  # of an entry: how far points nearby are moved
+
+
+class CheckedFunction:
+    """A function at one point: it runs there once, and what asks for its results finds those."""
+
+    def __init__(self, func: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+        self.func, self.arguments = func, arguments
+        self.chosen = [i for i, x in enumerate(arguments) if isinstance(x, Tensor) and x.requires_grad]
+        self.names = [f"input{i}" for i in self.chosen]
+
+    @property
+    def inputs(self) -> list[Tensor]:
+        return [self.arguments[i] for i in self.chosen]
+
+    @cached_property
+    def _run(self) -> tuple[Any, Trace]:
+        return traced(self.func, self.arguments, self.inputs, self.names)
+
+    @cached_property
+    def floats(self) -> list[Tensor]:
+        """The results that are floats."""
+        return _floats(self._run[0])
+
+    @cached_property
+    def outputs(self) -> list[Tensor]:
+        """The results that require grad."""
+        return differentiable(self._run[0])
+
+    @cached_property
+    def trace(self) -> Trace | None:
+        """What the function does, if its trace says everything: nothing that requires grad comes from nowhere, and its constants are some
+        at the points nearby, too, on either side."""
+        trace = self._run[1]
+        for y in self.outputs:
+            trace.node_of(y)  # a result that came from nowhere makes the trace opaque
+        whole = True
+        for side in (1, -1):
+            result, other = self._nearby(side)
+            if any(y.shape != z.shape or y.dtype != z.dtype for y, z in zip(self.outputs, differentiable(result), strict=False)):
+                raise AssertionError("Expected `func` to return outputs with the same shape and dtype when inputs are perturbed")
+            whole = whole and not trace.opaque and trace.same_steps(other)
+        return trace if whole else None
+
+    def _nearby(self, side: int) -> tuple[Any, Trace]:
+        random = np.random.default_rng(1)
+        noise = [1 + side * _NEARBY * random.uniform(-1, 1, x.array.shape) for x in self.inputs]
+        moved = {i: self.arguments[i].array * factor for i, factor in zip(self.chosen, noise, strict=True)}
+        found: tuple[Any, Trace] = self.at(moved, lambda given: traced(self.func, given, [given[i] for i in self.chosen], self.names))
+        return found
+
+    def at(self, moved: Mapping[int, np.ndarray], run: Callable[[list[Any]], Any]) -> Any:
+        """What comes of a run with other entries in some arguments: in the same tensors, which a function may know by other names, too."""
+        given, kept = list(self.arguments), {}
+        try:
+            for i, entries in moved.items():
+                x = self.arguments[i]
+                if x.is_leaf and x.array.flags.writeable:
+                    kept[i] = x.array.copy()
+                    x.array[...] = entries
+                else:
+                    given[i] = Tensor(np.asarray(entries, x.array.dtype)).requires_grad_()
+            return run(given)
+        finally:
+            for i, entries in kept.items():
+                self.arguments[i].array[...] = entries
+
+    def output_at(self, number: int, i: int, entries: np.ndarray) -> np.ndarray:
+        """The entries of one of the results that require grad, for other entries of one argument, whose memory it may share."""
+        found: np.ndarray = self.at({i: entries}, lambda given: differentiable(self.func(*given))[number].array.copy())
+        return found
+
+    def of_plain(self, arguments: Sequence[Any]) -> list[Tensor]:
+        """The results that are floats, for other arguments."""
+        return _floats(self.func(*arguments))
+
+    @property
+    def plain_arguments(self) -> list[Any]:
+        """The arguments without gradients."""
+        return [a.detach() if isinstance(a, Tensor) else a for a in self.arguments]
+
+    def gradients(self, outputs: Sequence[Tensor], cotangents: Sequence[Tensor], **options: Any) -> tuple[Tensor | None, ...]:
+        """Return the products of cotangents of some results with the Jacobian; the graph is kept.
+
+        A rule may write into its cotangent, which is a copy.
+        """
+        copies = [Tensor(cotangent.array.copy()) for cotangent in cotangents]
+        return grad(outputs, self.inputs, copies, retain_graph=True, allow_unused=True, **options)
+
+
+def _as_tuple(result: Any) -> tuple[Any, ...]:
+    return tuple(result) if isinstance(result, (tuple, list)) else (result,)
+
+
+def differentiable(result: Any) -> list[Tensor]:
+    return [y for y in _as_tuple(result) if isinstance(y, Tensor) and y.requires_grad]
+
+
+def _floats(result: Any) -> list[Tensor]:
+    return [y for y in _as_tuple(result) if isinstance(y, Tensor) and y.array.dtype.kind in FLOATS]
+
 
 # -- Sums of a Jacobian's rows before the references: those of whole arrays first, which are quick,
 # and those of multi-precision.
@@ -68,15 +173,13 @@ def by_reference(function: CheckedFunction, trace: Trace, y: Tensor, weights: np
 def _agrees(judge: Judge) -> bool:
     """Return whether gradients are plainly those of the reference on whole arrays."""
     try:
-        (_, found), settled = decide_large(judge, None)
+        (_, found), settled = judge.decide_large(None)
     except (Unsupported, Undecided, LimitError, ArithmeticError, ValueError, TypeError, IndexError):
         return False
     return settled and all(part.verdict is Verdict.AGREE for part in found.values())
 
 
 _SHOWN = 6  # weights of a sum
-_STEP = 1e-6  # of central differences, where tolerances are given and no step
-_ALIKE, _ROUNDINGS = 1e-9, 1e3  # of a product's terms, and of their units: how far both ways may be apart
 
 
 class Tolerance(NamedTuple):
@@ -143,10 +246,7 @@ class _Rows:
             return irregular
         slopes = self._filled(found)
         wrong = self._wrong(weights, slopes)
-        if not wrong:
-            self.function.right[id(self.y)] = weights, slopes
-            return None
-        if (self.tolerance.absolute or self.tolerance.relative) and self._is_allowed(weights, slopes):
+        if not wrong or self._is_allowed(weights):
             return None
         fault = self._of_sum(wrong, weights) if self.tolerance.sums else self._entry(weights, wrong)
         return f"Jacobian mismatch for output {self.number} with respect to {fault}"
@@ -202,15 +302,16 @@ class _Rows:
     def _of_sum(wrong: str, weights: np.ndarray) -> str:
         return f"{wrong}, in the sum over the output's entries with weights {np.ravel(weights).tolist()[:_SHOWN]}"
 
-    def _by_differences(self, weights: np.ndarray, slopes: Sequence[np.ndarray]) -> str:
-        """Return what is wrong according to extrapolated differences ("" if nothing)."""
+    def _by_differences(self, weights: np.ndarray, slopes: Sequence[np.ndarray], tolerance: Tolerance | None = None) -> str:
+        """Return what is wrong according to extrapolated differences ("" if nothing, or nothing that a tolerance does not allow)."""
         function = self.function
         for i, claimed in zip(function.chosen, slopes, strict=True):
             x = function.arguments[i].array.copy()
             for index in np.ndindex(x.shape):
                 found = _difference(self._along(i, x, index, weights), float(x[index]), x.dtype, self.tolerance.step)
                 said = float(claimed[index])
-                if not _is_near(said, found):
+                allowed = tolerance is not None and tolerance.allows(said, found.value, float(np.abs(weights).sum()))
+                if not allowed and not _is_near(said, found):
                     low, high = (found.value, found.value) if found.sides is None else sorted(found.sides)
                     where = (
                         f"{found.value!r} (error about {found.error:.1g})" if low == high else f"{low!r} and {high!r} from the two sides"
@@ -229,43 +330,13 @@ class _Rows:
 
         return along
 
-    def _is_allowed(self, weights: np.ndarray, slopes: Sequence[np.ndarray]) -> bool:
-        """Return whether the caller's tolerance allows what is wrong: in every entry of the Jacobian, or in the sum of rows."""
-        if self.tolerance.sums:
-            right = self._right(weights)
-            weight = float(np.abs(weights).sum())
-            return all(bool(np.all(self.tolerance.allows(s, r, weight))) for s, r in zip(slopes, right, strict=True))
-        for row in np.ndindex(self.y.array.shape):
-            one = _only(np.ones_like(weights), [row])
-            pairs = zip(self._slopes(one), self._right(one), strict=True)
-            if not all(bool(np.all(self.tolerance.allows(s, r))) for s, r in pairs):
-                return False
-        return True
-
-    def _right(self, weights: np.ndarray) -> list[np.ndarray]:
-        """A sum of rows as it is in truth, or by central differences."""
-        if self.trace is not None:
-            judge = _judge_of(self.function, self.trace, self.y, weights, [np.zeros_like(x.array) for x in self.function.inputs])
-            try:
-                judge.decide(None)
-                return [np.array([float(r) for r in c.reference]).reshape(c.shape) for c in judge.comparisons]
-            except (Unsupported, Undecided, LimitError, ArithmeticError, ValueError):
-                pass
-        return [np.tensordot(weights, column, weights.ndim) for column in self._columns]
-
-    @property
-    def _columns(self) -> list[np.ndarray]:
-        """The Jacobian with respect to each input, by central differences."""
-        step = self.tolerance.step or _STEP
-        found = []
-        for i in self.function.chosen:
-            x = self.function.arguments[i].array.copy()
-            jacobian = np.zeros((*self.y.array.shape, *x.shape))
-            for index in np.ndindex(x.shape):
-                along = self._along(i, x, index, np.ones_like(self.y.array))
-                jacobian[(..., *index)] = (along(step) - along(-step)) / (2 * step)
-            found.append(jacobian)
-        return found
+    def _is_allowed(self, weights: np.ndarray) -> bool:
+        """Return whether the caller's tolerance allows what is wrong: in the sum of rows, or in each row by itself."""
+        if not (self.tolerance.absolute or self.tolerance.relative):
+            return False
+        rows = [_only(np.ones_like(weights), [row]) for row in np.ndindex(weights.shape)]
+        sums = [weights] if self.tolerance.sums else rows
+        return not any(self._by_differences(some, self._slopes(some), self.tolerance) for some in sums)
 
 
 def _only(weights: np.ndarray, rows: Sequence[tuple[int, ...]]) -> np.ndarray:
@@ -301,8 +372,6 @@ def forward_fault(function: CheckedFunction, tolerance: Tolerance) -> str | None
         for number, (y, tangent) in enumerate(moving):
             if tolerance.dtypes and tangent is not None and tangent.dtype != y.dtype:
                 return f"Forward AD gradient has dtype mismatch: {tangent.dtype} of a value of {y.dtype}"
-            if tangent is not None and _is_transposed(function, number, tangent.array, i, vector):
-                continue
             weights = random.standard_normal(y.array.shape).astype(y.array.dtype)
 
             def along(step: float, i: int = i, x: np.ndarray = x, vector: Any = vector, number: int = number, w: Any = weights) -> Any:
@@ -320,12 +389,64 @@ def forward_fault(function: CheckedFunction, tolerance: Tolerance) -> str | None
     return None
 
 
-def _is_transposed(function: CheckedFunction, number: int, tangent: np.ndarray, i: int, vector: np.ndarray) -> bool:
-    """Whether a tangent is, along a cotangent, what the gradient of that is along the tangent's direction; the gradient was found right."""
-    known = function.right.get(id(function.floats[number])) if function.right else None
-    if known is None:
-        return False
-    weights, slopes = known
-    ahead, back = tangent * weights, slopes[function.chosen.index(i)] * vector
-    room = max(_ALIKE, _ROUNDINGS * float(np.finfo(tangent.dtype).eps)) * float(np.abs(ahead).sum() + np.abs(back).sum())
-    return bool(abs(float(ahead.sum() - back.sum())) <= room)
+# -- What gradients of a function must be beside right, as ``gradcheck`` asks: zero where nothing comes
+# in. Each check gives what is wrong, or None.
+
+
+_BREAKING = (
+    "Backwards compatibility: New undefined gradient support checking feature is enabled by default, but it may break existing callers of "
+    'this function. If this is true for you, you can call this function with "check_undefined_grad=False" to disable the feature'
+)
+_UNDEFINED = "Expected backward function to handle undefined output grads"
+_NOT_ZERO = "Expected all input grads to be undefined or zero when all output grads are undefined or zero"
+
+
+def fault_of_zeros(function: CheckedFunction, roughly: bool) -> str | None:
+    """Return whether zeros as cotangents give zeros as gradients.
+
+    roughly  to rounding
+    """
+    for found in _of_zeros(function, function.outputs):
+        if found is not None and not (np.allclose(found.array, 0) if roughly else not found.array.any()):
+            return f"backward not multiplied by grad_output: {_largest(found)!r} of a cotangent of zeros"
+    return None
+
+
+def _of_zeros(function: CheckedFunction, outputs: Sequence[Tensor]) -> tuple[Tensor | None, ...]:
+    return function.gradients(outputs, [Tensor(np.zeros_like(y.array)) for y in outputs]) if outputs else ()
+
+
+def _largest(found: Tensor) -> float:
+    return float(np.max(np.abs(found.array)))
+
+
+def fault_of_nothing(function: CheckedFunction) -> str | None:
+    """Return whether rules and hooks of the user's take gradients that are not there for zeros: all of them, and those of one result."""
+    outputs = function.outputs
+    checks: list[Callable[[], Sequence[Any]]] = [lambda: _answers_to_nothing(outputs)]
+    if len(outputs) > 1:
+        checks += [partial(_of_zeros, function, [*outputs[:i], *outputs[i + 1 :]]) for i in range(len(outputs))]
+    for check in checks:
+        try:
+            found = check()
+        except RuntimeError as error:
+            warn(_BREAKING)
+            return f"{_UNDEFINED}: {error}"
+        wrong = next((part for part in found if part is not None and part.array.any()), None)
+        if wrong is not None:
+            warn(_BREAKING)
+            return f"{_NOT_ZERO}: {_largest(wrong)!r}"
+    return None
+
+
+def _answers_to_nothing(outputs: Sequence[Tensor]) -> list[Any]:
+    """Return what the user's own say to gradients that are not there: hooks, and functions, which are all that is asked."""
+    found: list[Any] = []
+    with Mode(recording=False):
+        for node in reachable([y.gradient_node() for y in outputs]):
+            if node.watch is not None:
+                found += [hook(None) for hook in list(node.watch.hooks.values())]
+            if node.op is not None and "call" in node.static:
+                parts = node(*[None] * node.op.outputs)
+                found += parts if isinstance(parts, tuple) else (parts,)
+    return found

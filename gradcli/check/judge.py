@@ -1,7 +1,7 @@
 """The judge of one gradient: the reference, the rules without rounding and the floats, at as many digits as it takes.
 
-E-infinity against R decides whether the rules are right, with no rounding in the way; E against E-infinity is
-rounding, or a fault of the fast path. Precision is raised until the two exact numbers agree; only what still
+E-infinity, the engine's own rules without rounding, against R, the reference, decides whether the rules are right; E, the floats,
+against E-infinity is rounding, or a fault of the fast path. Precision is raised until the two exact numbers agree; only what still
 differs at the highest precision is a mismatch.
 """
 
@@ -10,53 +10,149 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gradcli.check.branches import Branches, branches
-from gradcli.check.comparison import Comparison
-from gradcli.check.passes import Pass, Passes, are_finite
-from gradcli.check.rounding import error_bounds, overflows
-from gradcli.graph.interpret import forward
+from gradcli.check.comparison import Comparison, compare_arrays
+from gradcli.check.rounding import Branches, branches, error_bounds
+from gradcli.errors import GradcliError
+from gradcli.graph.demand import bytes_of, held_by, swept
+from gradcli.graph.indeterminate import gradients
+from gradcli.graph.interpret import forward, interpret
 from gradcli.graph.nodes import Expr, reachable
 from gradcli.graph.transforms import definition_order
 from gradcli.language.scope import Scope
-from gradcli.reference.algebra import Algebra, Unsupported, settled
+from gradcli.ops.constants import Constant
+from gradcli.ops.operands import Operand
+from gradcli.ops.spec import Op
+from gradcli.reference.algebra import Algebra, Numbers, Unsupported, settled, surely_zero
 from gradcli.reference.contexts import Undecidable, context, has_flint
 from gradcli.reference.deadline import LARGEST, Budget, Undecided, in_time
 from gradcli.reference.digits import by_balls
-from gradcli.reference.kinks import Prober, active_kinks, has_inner
+from gradcli.reference.kinks import InnerKinks, Prober, Sides, active_kinks, has_inner, with_inner_choices
 from gradcli.reference.scalars import Event, plain
-from gradcli.reference.tape import SignedZeros
+from gradcli.reference.tape import ReferenceTape, SignedZeros, exact_array
 from gradcli.report.verdicts import VariableCheck, Verdict
 
 if TYPE_CHECKING:
     from gradcli.reference.ball import Ball
-    from gradcli.reference.balls import Balls
-    from gradcli.report.verdicts import VariableCheck
+
+# -- E-infinity: the engine's own rules, run by the engine's own sweep on multi-precision numbers.
+# Values are those of the reference, but for derivatives inside of an expression, which the engine
+# has expanded by its rules.
 
 
-# -- The judge on balls: the reference and the rules enclosed, with more digits until nothing is
-# open.
-#
-# Where both enclosures are narrow and overlap, the derivative is proved; where they are disjoint,
-# so is the mistake. What balls leave to others: kinks, values that are not finite, functions of
-# which FLINT has no bounds. Those are decided in plain multi-precision.
+class Reals(Operand):
+    """An array of multi-precision numbers that rules compute with."""
+
+    __slots__ = ("algebra", "array")
+    __array_ufunc__ = None  # NumPy scalars and arrays leave mixed operators to the carrier
+
+    def __init__(self, algebra: Numbers, array: np.ndarray) -> None:
+        self.algebra, self.array = algebra, array
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.array.shape
+
+    @property
+    def ndim(self) -> int:
+        return self.array.ndim
+
+    def is_zero(self) -> bool:
+        return all(map(surely_zero, self.array.ravel()))
+
+    def apply_op(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
+        arrays = [None if o is None else self._array(o) for o in operands]
+        result = self.algebra.apply(op, static, arrays)
+        if isinstance(result, tuple):
+            return tuple(Reals(self.algebra, part) for part in result)
+        return Reals(self.algebra, result)
+
+    def _array(self, operand: Any) -> np.ndarray:
+        if isinstance(operand, Reals):
+            return operand.array
+        m = self.algebra.m
+        if isinstance(operand, Constant):
+            out = np.empty((), dtype=object)
+            out[()] = operand.reference(m)
+            return out
+        kind = "bool" if np.asarray(operand).dtype == np.bool_ else "float"
+        return exact_array(m, operand, kind)
+
+
+class _Expanded(ReferenceTape):
+    """The function with what the engine has expanded derivatives inside of it to."""
+
+    def derivative(self, node: Expr, table: Mapping[Expr, Any]) -> Any:
+        return table[node.operand]
+
+
+def forward_exact(m: Any, root: Expr, leaves: Mapping[Expr, Any], precision: str, zeros: SignedZeros | None = None) -> dict[Expr, Any]:
+    """Return the engine's forward pass in multi-precision: a table for the sweep."""
+    tape = _Expanded(m, leaves, precision, zeros)
+    return _as_reals(m, precision, interpret(reachable([root]), tape, tape.table))
+
+
+def _as_reals(m: Any, precision: str, table: Mapping[Expr, Any]) -> dict[Expr, Any]:
+    """Return the values of a tape without their history."""
+    algebra = Numbers(m, precision)
+
+    def reals(value: Any) -> Any:
+        return tuple(map(reals, value)) if isinstance(value, tuple) else Reals(algebra, Algebra.map(plain, value))
+
+    return {node: reals(value) for node, value in table.items()}
+
+
+def gradients_exact(m: Any, table: Mapping[Expr, Any], root: Expr, wrt: Sequence[Expr], seed: Any) -> list[np.ndarray]:
+    """Return the gradients of the engine's rules without rounding; the table is that of `forward_exact`."""
+    start = Reals(table[root].algebra, exact_array(m, seed, "float"))
+    found = gradients(reachable([root]), {root: start}, wrt, table.__getitem__)
+    return [found[x].array if found.get(x) is not None else exact_array(m, np.zeros(x.shape), "float") for x in wrt]
+
+
+class Pass(NamedTuple):
+    """The function at one precision, by the reference and by the engine's rules without rounding.
+
+    y          the value with its history on the tape
+    chosen     the entries of the value that depend on choices at kinks
+    reference  R: the gradients, and the value at last
+    engine     E-infinity: the same
+    """
+
+    tape: ReferenceTape
+    y: np.ndarray
+    chosen: Mapping[int, Sides]
+    reference: list[np.ndarray]
+    engine: list[np.ndarray]
+
+
+def are_finite(m: Any, arrays: Sequence[np.ndarray]) -> bool:
+    """Return whether all numbers of some arrays of scalars are finite."""
+    return all(isinstance(x, bool) or m.isfinite(x) for array in arrays for x in np.ravel(array))
+
+
+# -- Numbers enclosed in balls: the digits are raised until they are narrow.
 
 
 _AT_ONCE = 1024  # entries between two looks at the time
-_SHARE = 4  # how many times as fast as plain multi-precision numbers balls are, at least
+_DIGITS = (40, 100, 400, 1600)
+_NARROW = 30  # digits that an enclosure has
+_NOTHING = -400  # the power of ten below which an enclosure of zero is taken for zero: floats end before
 
 
 class Enclosed(NamedTuple):
-    """What enclosures have decided: every entry of the gradients, and of the value at last."""
+    """Comparisons that enclosures have decided, of every entry of the gradients, and of the value at last.
 
-    comparisons: list[Comparison]
+    by_mpmath  the functions that FLINT lacks: with any of them, nothing is proved
+    """
+
     source: str
-    enclosures: list[np.ndarray]  # in balls
-    by_mpmath: tuple[str, ...]  # the functions that FLINT lacks: with any of them, nothing is proved
+    comparisons: list[Comparison]
+    enclosures: list[np.ndarray]
+    by_mpmath: list[str]
 
     def mark(self, checks: Sequence[VariableCheck | None]) -> None:
         """Write into verdicts whether they are proved, and the enclosure of the worst entry of each."""
@@ -65,70 +161,11 @@ class Enclosed(NamedTuple):
         for check, balls in zip(checks, self.enclosures, strict=True):
             if check is None:
                 continue
-            check.certified, check.by_mpmath = not self.by_mpmath, list(self.by_mpmath)
+            check.certified, check.by_mpmath = not self.by_mpmath, self.by_mpmath
             check.within = width([ball for ball in np.ravel(balls) if not isinstance(ball, bool)])
             if check.worst is not None:
                 worst: Any = balls[check.worst.index]
                 check.enclosure = None if isinstance(worst, bool) else ends(worst)
-
-
-def enclosed(passes: Passes, m: Any, computed: Computed, digits: Sequence[int]) -> Enclosed | None:
-    """The verdict by balls; None where they leave something open. ``m`` is a context of mpmath, for what is compared afterwards."""
-    if not all(np.isfinite(value).all() for value in passes.own_leaves.values()):
-        return None  # a limit is no value that could be proved
-
-    def evaluate(balls: Balls) -> Enclosed | None:
-        work, m.dps = passes.judge.size // _SHARE, balls.dps
-        if not passes.judge.budget.allows(work):
-            return None
-        passes.judge.budget.spend(work)
-        return _pass(passes, balls, m, computed)
-
-    return by_balls(digits, evaluate)
-
-
-def _pass(passes: Passes, balls: Balls, m: Any, computed: Computed) -> Enclosed | None:
-    """One precision's enclosures; None where kinks or values that are not finite leave it to others. Raises Undecidable."""
-    found = passes.at(balls, probing=False)
-    if not _is_regular(found, passes):
-        return None
-    source, reference = _with_symbolic(passes, balls, m, found.reference)
-    rows = zip(
-        [*reference, found.value], [*found.engine, found.engine_value], [*computed.gradients, computed.value],
-        [*computed.bounds, computed.value_bound], strict=True,
-    )  # fmt: skip
-    comparisons = [_compared(m, *row) for row in rows]
-    if any(comparison.open or comparison.unsettled for comparison in comparisons):
-        raise Undecidable
-    return Enclosed(comparisons, source, [*reference, found.value], tuple(sorted(balls.uncertified)))
-
-
-class Computed(NamedTuple):
-    """What the engine computed, and how far rounding may have taken it."""
-
-    value: np.ndarray
-    value_bound: np.ndarray
-    gradients: list[np.ndarray]
-    bounds: list[np.ndarray]
-
-
-def _is_regular(found: Pass, passes: Passes) -> bool:
-    """Return whether everything is finite, and no kink is near."""
-    tape = found.run.tape
-    balls = tape.m
-    if not are_finite(balls, [found.engine_value, *found.engine]):  # the reference is, or the pass has ended
-        return False
-    inner = tape.scalars.events and has_inner(passes.judge.root)
-    return not inner and not any(active_kinks(tape, list(passes.nodes)).values())
-
-
-def _with_symbolic(passes: Passes, balls: Balls, m: Any, composed: list[np.ndarray]) -> tuple[str, list[np.ndarray]]:
-    """The enclosures by sympy's derivative, narrowed by the composed ones which must overlap them; else these alone."""
-    if (found := passes.symbolic(balls, m)) is not None:
-        pairs = list(zip(map(np.ravel, found), map(np.ravel, composed), strict=True))
-        if all(balls.isfinite(x) and x.ball.overlaps(y.ball) for xs, ys in pairs for x, y in zip(xs, ys, strict=True)):
-            return "symbolic", [_narrower(x, y) for x, y in zip(found, composed, strict=True)]
-    return "composed", composed
 
 
 def _narrower(x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -151,15 +188,6 @@ def _midpoint(m: Any, x: Ball | bool) -> Any:
 
 def _radius(m: Any, x: Ball | bool) -> Any:
     return m.zero if isinstance(x, bool) else m.ldexp(*map(int, x.ball.rad().man_exp()))
-
-
-# -- Numbers at a point by balls that are narrow: the digits are raised until they are, so that two
-# of them can be told apart.
-
-
-_DIGITS = (40, 100, 400, 1600)
-_NARROW = 30  # digits that an enclosure has
-_NOTHING = -400  # the power of ten below which an enclosure of zero is taken for zero: floats end before
 
 
 def numbers(m: Any, evaluate: Callable[[Any], Sequence[np.ndarray] | None]) -> list[np.ndarray] | None:
@@ -188,69 +216,20 @@ def _narrow(x: Any) -> bool:
     return bool(x.ball.rel_accuracy_bits() > _NARROW * 3.33 or abs(x.ball) < arb(10) ** _NOTHING)
 
 
-# -- Differences from one precision to the next: what stands at two of them is a mismatch, whatever
-# else is open.
-
-
-_STABLE, _STABLE_LIMIT = 30, 12  # digits that stay; of limits from both sides
-_ALL_FLOATS = 400  # digits at which nothing that floats can tell from zero cancels
-_FAR = 40  # digits by which a number may be smaller than the largest, and not be what cancellation left
-
-Seen = dict[int, tuple[Any, Any]]  # of the entries that differ: the reference and the engine without rounding
-
-
-class Trail:
-    """The entries that differed at the precisions so far."""
-
-    def __init__(self) -> None:
-        self._before: list[Seen] = []
-        self._now: list[Seen] = []
-        self._digits = 0
-
-    def ended(self, digits: int, comparisons: Sequence[Comparison]) -> bool:
-        """Return whether more digits would tell nothing new: no entry differs, or all that do have stayed the same."""
-        self._digits = digits
-        self._before = self._now or [{} for _ in comparisons]
-        self._now = [
-            {i: (c.reference[i], c.engine[i]) for i, verdict in enumerate(c.verdicts) if verdict is Verdict.MISMATCH} for c in comparisons
-        ]
-        return (digits >= _ALL_FLOATS and self._all_stand(comparisons)) or not any(self._now)
-
-    def close(self, comparisons: Sequence[Comparison]) -> None:
-        """What differs, and was not seen to stay so, is undetermined."""
-        for place, comparison in enumerate(comparisons):
-            for i in self._now[place]:
-                if not self._stands(place, comparison, i):
-                    comparison.verdicts[i] = Verdict.UNDETERMINED
-                    comparison.reasons[i] = f"a difference that was seen at {self._digits} digits only: the limit of the cross-check"
-
-    def _all_stand(self, comparisons: Sequence[Comparison]) -> bool:
-        return all(self._stands(place, c, i) for place, c in enumerate(comparisons) for i in self._now[place])
-
-    def _stands(self, place: int, comparison: Comparison, i: int) -> bool:
-        before = self._before[place].get(i)
-        if before is None:
-            return False
-        m, now = comparison.m, self._now[place][i]
-        digits = _STABLE if i not in comparison.sides else _STABLE_LIMIT
-        same = all(_same(m, x, y, digits) for x, y in zip(before, now, strict=True))
-        sizes = [abs(v) for v in now if not isinstance(v, bool) and m.isfinite(v)]
-        small = not any(size > m.mpf(10) ** -_FAR * (1 + comparison.largest) for size in sizes)
-        return same and (self._digits >= _ALL_FLOATS or not small)
-
-
-def _same(m: Any, x: Any, y: Any, digits: int) -> bool:
-    if isinstance(x, bool) or not m.isfinite(x) or not m.isfinite(y):
-        return bool(x == y) or (x != x and y != y)
-    return bool(abs(x - y) <= m.mpf(10) ** -digits * abs(y))
-
-
 DIGITS = (50, 100, 400, 1000)
 _LARGEST_SYMBOLIC = 300  # scalar operations of an expression that sympy differentiates as a whole
 _MOST_SYMBOLS = 40
 _MANY = 30_000  # scalar operations from which on arrays are judged as wholes
 _RULES = 20  # digits to which rules must be right, for a mismatch to be one of floats
 _PASSES = 4  # about how many times the reference and the rules go through all operations at one precision
+_SHARE = 4  # how many times as fast as plain multi-precision numbers balls are, at least
+_STABLE, _STABLE_LIMIT = 30, 12  # digits that stay; of limits from both sides
+_ALL_FLOATS = 400  # digits at which nothing that floats can tell from zero cancels
+_FAR = 40  # digits by which a number may be smaller than the largest, and not be what cancellation left
+_TIMES = 2  # as long as doubles are those of the reference for large arrays
+_ADJOINTS = 3  # arrays that stand for an adjoint there: the slope, its error, and where it lives
+
+Decision = tuple[VariableCheck | None, dict[str, VariableCheck]]  # on the value and on each gradient
 
 
 class Judge:
@@ -258,9 +237,9 @@ class Judge:
 
     def __init__(self, scope: Scope, root: Expr, wrt: dict[str, Expr], seed: Any, gradients: Mapping[str, Any]) -> None:
         self.scope, self.root, self.wrt, self.seed = scope, root, wrt, seed
-        self.precision = scope.precision
+        self.precision, self.nodes = scope.precision, list(wrt.values())
         self.gradients = [np.asarray(gradients[name]) for name in wrt]
-        order = definition_order(root, list(wrt.values()))
+        order = definition_order(root, self.nodes)
         self.leaves = {node: scope.values[node] for node in order if node.is_leaf}
         self.size = scalar_operations(order) + scalar_operations(reachable([root]))
         self.entries = sum(math.prod(x.shape) for x in self.leaves)
@@ -274,11 +253,15 @@ class Judge:
         self.missing = ""  # what the reference for large arrays lacks
         self.wide: dict[str, tuple[Any, Any]] = {}  # reference and bounds of large arrays, for claims
         self._branches: dict[str, Branches | None] = {}
+        self._overflown = False  # whether something on the way is not finite, though what it is made of is
 
-    @property
-    def fits_sympy(self) -> bool:
-        """Return whether sympy differentiates the whole function in reasonable time; at one of several trial points will do."""
-        return self.size <= _LARGEST_SYMBOLIC and self.entries <= _MOST_SYMBOLS and not self.scope.in_passing
+    @classmethod
+    def of(cls, scope: Scope, root: Expr, wrt: dict[str, Expr], seed: Any) -> Judge:
+        """Return the judge of what the engine computes for a root."""
+        values = forward([root], scope.values, scope.precision)
+        with np.errstate(all="ignore"):
+            found = gradients(reachable([root]), {root: seed}, list(wrt.values()), values.__getitem__)
+        return cls(scope, root, wrt, seed, {name: np.broadcast_to(np.asarray(found.get(x, 0.0)), x.shape) for name, x in wrt.items()})
 
     @property
     def rules_hold(self) -> bool:
@@ -293,16 +276,13 @@ class Judge:
     @property
     def overflows(self) -> bool:
         """Return True if floats are wrong where the rules are right, and something on the way is too large for floats."""
-        if not self.decided or not self.rules_hold:
-            return False
-        return overflows(self.root, list(self.wrt.values()), self.own_leaves, self.seed, self.precision)
+        return self.decided and self._overflown and self.rules_hold
 
     def branches(self, precision: str | None = None) -> Branches | None:
         """The ways between which rounding decides, in the precision that is judged or in another; None where it decides nothing."""
         precision = precision or self.precision
         if precision not in self._branches:
-            found = branches(self.root, list(self.wrt.values()), self.own_leaves, self.seed, precision)
-            self._branches[precision] = found
+            self._branches[precision] = branches(self.root, self.nodes, self.own_leaves, self.seed, precision)
         return self._branches[precision]
 
     @property
@@ -315,27 +295,24 @@ class Judge:
         order = definition_order(other)
         return {**self.leaves, **{node: self.scope.values[node] for node in order if node.is_leaf}}
 
-    def decide(self, value: Any) -> tuple[VariableCheck | None, dict[str, VariableCheck]]:
-        if self.size > _MANY and has_flint() and (found := self._decide_large(value)) is not None:
+    def decide(self, value: Any) -> Decision:
+        """Return the verdicts on the value, unless it is None, and on each gradient."""
+        if self.size > _MANY and has_flint() and (found := self._decide_arrays(value)) is not None:
             return found
         return self._decide_scalars(value)
 
-    def _decide_scalars(self, value: Any) -> tuple[VariableCheck | None, dict[str, VariableCheck]]:
-        """Each entry a number of any precision."""
+    # -- Each entry a number of any precision ------------------------------------------------------------------
+
+    def _decide_scalars(self, value: Any) -> Decision:
         if self.size > LARGEST:
             raise Undecided(f"the limit of {LARGEST:,} scalar operations of the cross-check (this has about {self.size:,}){self.missing}")
         m = _context()
         self.zeros = SignedZeros(self.root, self.scope.values, self.precision)
         reached = forward([self.root], self.scope.values, self.precision)[self.root] if value is None else value
-        own_leaves = self.own_leaves
-        value_bound, bounds = error_bounds(self.root, list(self.wrt.values()), own_leaves, self.seed, self.precision)
-        passes = Passes(self, own_leaves)
-        computed = Computed(np.asarray(reached), value_bound, self.gradients, bounds)
-        proof = enclosed(passes, m, computed, DIGITS)
-        if proof is None:
-            source, self.comparisons, self.value_comparison = self._in_numbers(passes, m, computed)
-        else:
-            source, (*self.comparisons, self.value_comparison) = proof.source, proof.comparisons
+        value_bound, bounds, self._overflown = error_bounds(self.root, self.nodes, self.own_leaves, self.seed, self.precision)
+        floats = list(zip([*self.gradients, np.asarray(reached)], [*bounds, value_bound], strict=True))
+        proof = self._by_balls(m, floats)
+        source, (*self.comparisons, self.value_comparison) = self._by_numbers(m, floats) if proof is None else proof[:2]
         self.decided = True
         results = {name: c.result(source, math.prod(x.shape)) for (name, x), c in zip(self.wrt.items(), self.comparisons, strict=True)}
         checked = self.value_comparison.result(source, 0) if value is not None else None
@@ -343,46 +320,122 @@ class Judge:
             proof.mark([*results.values(), checked])
         return checked, results
 
-    def _in_numbers(self, passes: Passes, m: Any, computed: Computed) -> tuple[str, list[Comparison], Comparison]:
-        """The source of the reference, and what was compared with it, in plain multi-precision: more digits until all stays the same."""
-        trail = Trail()
-        for m.dps in DIGITS:
-            self.budget.spend(_PASSES * self.size)
-            found = passes.at(m)
-            source, compared = self._compared(passes, m, found, computed)
-            settled = not any(comparison.unsettled for comparison in compared)
-            if (trail.ended(m.dps, compared) and settled) or not self.budget.allows(_PASSES * self.size):
-                break
-        trail.close(compared)
-        self.events = found.run.tape.scalars.events
-        return source, compared[:-1], compared[-1]
+    def _pass(self, m: Any, probing: bool = True) -> Pass:
+        """Return a pass in a context.
 
-    def _compared(self, passes: Passes, m: Any, found: Pass, computed: Computed) -> tuple[str, list[Comparison]]:
-        """The source of the reference, and the comparisons with it: of the gradients, and of the value at last."""
-        tape, reference = found.run.tape, found.reference
-        prober = Prober(self, tape, found.value, active_kinks(tape, list(passes.nodes)))
-        sides = [prober.of(x, slopes) for x, slopes in zip(passes.nodes, reference, strict=True)]
-        source = "composed"
-        regular = not tape.scalars.events and are_finite(m, reference)
-        if regular and (symbolic := passes.symbolic(m, m)) is not None and _confirmed(m, symbolic, reference):
-            source, reference = "symbolic", symbolic
-        columns = (reference, found.engine, self.gradients, computed.bounds, sides, tape.troubles(found.run.y, passes.nodes))
-        comparisons = [Comparison(m, *column) for column in zip(*columns, strict=True)]
-        for x, comparison in zip(passes.nodes, comparisons, strict=True):
-            comparison.excuse([i for i, entry in enumerate(np.ravel(tape.table[x])) if not m.isfinite(plain(entry))])
-        value = Comparison(m, found.value, found.engine_value, computed.value, computed.value_bound, found.run.chosen)
-        return source, [*comparisons, value]
+        probing  whether to go on where values are not finite, and to look at kinks of inner derivatives from all sides
+        Raises Unsupported where an operation has no reference, and Undecidable in balls that are too wide.
+        """
+        tape, inner = ReferenceTape(m, self.leaves, self.precision, self.zeros), has_inner(self.root)
+        y = tape.run(self.root, self.nodes)
+        chosen: Mapping[int, Sides] = {}
+        if inner:
+            table = forward_exact(m, self.root, self.own_leaves, self.precision, self.zeros)
+        else:
+            table = _as_reals(m, self.precision, tape.table)
+        if probing and inner and (tape.scalars.events or not are_finite(m, [Algebra.map(plain, y)])):
+            kinks = InnerKinks(m, self.leaves, self.precision, self.size)
+            tape, y, chosen = with_inner_choices(kinks, self.root, self.nodes, table)
+        reference = [*tape.slopes(y, exact_array(m, self.seed, "float"), self.nodes), Algebra.map(plain, y)]
+        if not probing and not are_finite(m, reference):
+            raise Unsupported("values that are not finite")
+        engine = [*gradients_exact(m, table, self.root, self.nodes, self.seed), table[self.root].array]
+        return Pass(tape, y, chosen, reference, engine)
 
-    def _decide_large(self, value: Any) -> tuple[VariableCheck | None, dict[str, VariableCheck]] | None:
-        """Whole arrays in long double, every entry; None where scalars have to decide, and can."""
-        from gradcli.check.large import decide_large
+    @cached_property
+    def _whole(self) -> Any:
+        """sympy's derivative of the whole function; None where there is none in reasonable time. At one of several trial points will do."""
+        if self.size > _LARGEST_SYMBOLIC or self.entries > _MOST_SYMBOLS or self.scope.in_passing:
+            return None
+        from gradcli.reference.symbolic.derivative import WholeDerivative
 
         try:
-            found, settled = decide_large(self, value)
+            return WholeDerivative(_context(), self.root, self.nodes, self.leaves, self.seed, self.precision)
+        except (Unsupported, GradcliError, RecursionError, TypeError, ArithmeticError):
+            return None
+
+    def _by_balls(self, m: Any, floats: Sequence[tuple[np.ndarray, np.ndarray]]) -> Enclosed | None:
+        """Return what enclosures decide; None where they leave something open: kinks, values that are not finite, functions without bounds.
+
+        Where both enclosures are narrow and overlap, the derivative is proved; where they are disjoint, so is the mistake.
+        """
+        if not all(np.isfinite(value).all() for value in self.own_leaves.values()):
+            return None  # a limit is no value that could be proved
+        work = self.size // _SHARE
+
+        def evaluate(balls: Any) -> Enclosed | None:
+            m.dps = balls.dps
+            if not self.budget.allows(work):
+                return None
+            self.budget.spend(work)
+            found = self._pass(balls, probing=False)
+            inner = found.tape.scalars.events and has_inner(self.root)
+            if not are_finite(balls, found.engine) or inner or any(active_kinks(found.tape, self.nodes).values()):
+                return None
+            source, reference = self._with_symbolic(balls, found.reference)
+            rows = zip(reference, found.engine, floats, strict=True)
+            comparisons = [_compared(m, right, rules, *floats) for right, rules, floats in rows]
+            if any(comparison.open or comparison.unsettled for comparison in comparisons):
+                raise Undecidable
+            return Enclosed(source, comparisons, reference, sorted(balls.uncertified))
+
+        return by_balls(DIGITS, evaluate)
+
+    def _with_symbolic(self, balls: Any, composed: list[np.ndarray]) -> tuple[str, list[np.ndarray]]:
+        """Return the enclosures by sympy's derivative, narrowed by the composed ones which must overlap them; else these alone."""
+        if self._whole is not None:
+            found, (*slopes, value) = self._whole.evaluate(balls, self.leaves), composed
+            pairs = [pair for two in zip(found, slopes, strict=True) for pair in zip(*map(np.ravel, two), strict=True)]
+            if all(balls.isfinite(x) and x.ball.overlaps(y.ball) for x, y in pairs):
+                return "symbolic", [*(_narrower(x, y) for x, y in zip(found, slopes, strict=True)), value]
+        return "composed", composed
+
+    def _by_numbers(self, m: Any, floats: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[str, list[Comparison]]:
+        """Return the comparisons in plain multi-precision: more digits until nothing differs, or what does stays the same."""
+        before: list[Comparison | None] = [None] * len(floats)
+        for m.dps in DIGITS:
+            self.budget.spend(_PASSES * self.size)
+            found = self._pass(m)
+            source, compared = self._compared(m, found, floats)
+            moving = [[i for i in now.mismatches if not _stands(i, then, now)] for then, now in zip(before, compared, strict=True)]
+            ended = not any(c.mismatches for c in compared) or (m.dps >= _ALL_FLOATS and not any(moving))
+            if (ended and not any(c.unsettled for c in compared)) or not self.budget.allows(_PASSES * self.size):
+                break
+            before = [*compared]
+        for comparison, places in zip(compared, moving, strict=True):
+            for i in places:
+                comparison.verdicts[i] = Verdict.UNDETERMINED
+                comparison.reasons[i] = f"a difference that was seen at {m.dps} digits only: the limit of the cross-check"
+        self.events = found.tape.scalars.events
+        return source, compared
+
+    def _compared(self, m: Any, found: Pass, floats: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[str, list[Comparison]]:
+        """Return the source of the reference, and the comparisons with it."""
+        tape, (*reference, value) = found.tape, found.reference
+        prober = Prober(self, tape, value, active_kinks(tape, self.nodes))
+        sides = [prober.of(x, slopes) for x, slopes in zip(self.nodes, reference, strict=True)]
+        source = "composed"
+        if not tape.scalars.events and are_finite(m, reference) and self._whole is not None:
+            symbolic = self._whole.evaluate(m, self.leaves)
+            if _confirmed(m, symbolic, reference):
+                source, reference = "symbolic", symbolic
+        columns = zip(reference, found.engine[:-1], floats[:-1], sides, tape.troubles(found.y, self.nodes), strict=True)
+        comparisons = [Comparison(m, right, rules, *given, side, trouble) for right, rules, given, side, trouble in columns]
+        for x, comparison in zip(self.nodes, comparisons, strict=True):
+            comparison.excuse([i for i, entry in enumerate(np.ravel(tape.table[x])) if not m.isfinite(plain(entry))])
+        return source, [*comparisons, Comparison(m, value, found.engine[-1], *floats[-1], found.chosen)]
+
+    # -- Arrays that are too large for scalars: every entry against a reference in long double, which may be off by its own share of the
+    # rounding of doubles, by the same analysis, and by the rounding of its slopes -----------------------------
+
+    def _decide_arrays(self, value: Any) -> Decision | None:
+        """Return the verdicts on whole arrays; None where scalars have to decide, and can."""
+        try:
+            found, is_all = self.decide_large(value)
         except Unsupported as missing:
             self.missing = f", and {missing}"
             return None
-        if settled or self.size > LARGEST:
+        if is_all or self.size > LARGEST:
             return found
         large, self.wide = self.wide, {}
         with suppress(Undecided):
@@ -391,6 +444,62 @@ class Judge:
                 return checked, results
         self.wide = large
         return found
+
+    def decide_large(self, value: Any) -> tuple[Decision, bool]:
+        """Return the verdicts by long doubles, and whether that is all there is to say: else scalars may tell more, as of kinks.
+
+        Raises LimitError where the reference, whose arrays are held all, needs more memory than the limits allow.
+        """
+        from gradcli.reference.long_double import hold_derivatives, reference
+        from gradcli.reference.stand_ins import StandIns
+
+        held, order = StandIns(), reachable([self.root])
+        hold_derivatives(self.root, self.leaves, self.precision, held)
+        value_bound, bounds, _ = error_bounds(self.root, self.nodes, self.leaves, self.seed, self.precision)
+        arrays = sum(bytes_of(node) for node in order) + _ADJOINTS * swept(order, self.nodes)
+        self.root.graph.limits.check_memory(_TIMES * arrays + held_by(self.leaves.values()), "the reference in long double")
+        found = reference(self.root, self.nodes, self.leaves, self.seed, self.precision, held)
+        results = {}
+        for name, right, error, computed, bound in zip(self.wrt, found.slopes, found.errors, self.gradients, bounds, strict=True):
+            own = found.share * bound + 4 * error
+            results[name] = part = compare_arrays(found.source, right, computed, bound, own)
+            self.wide[name] = right, bound + own
+            part.directions = held.directions or None
+            if held.entries is not None and part.entries is not None:
+                part.entries = min(held.entries, part.entries[1]), part.entries[1]
+            if held.wrong_value or held.wrong:
+                part.verdict, part.reason = Verdict.MISMATCH, held.wrong_value or held.wrong
+            elif held.doubt and part.verdict < Verdict.UNDETERMINED:
+                part.verdict, part.reason = Verdict.UNDETERMINED, held.doubt
+        self.wide["value"] = found.value, (1 + found.share) * value_bound
+        checked = None
+        if value is not None:
+            checked = compare_arrays(found.source, found.value, np.asarray(value), value_bound, found.share * value_bound)
+            checked.entries = None
+            if held.wrong_value:
+                checked.verdict, checked.reason = Verdict.MISMATCH, held.wrong_value
+        verdicts = [part.verdict for part in [*results.values(), checked] if part is not None]
+        smooth = not any(node.op is not None and (node.op.kinks or node.op.facts.turns) for node in order)
+        certain = smooth and any(part.verdict is Verdict.MISMATCH for part in results.values())
+        return (checked, results), certain or all(verdict in (Verdict.AGREE, Verdict.ILL_CONDITIONED) for verdict in verdicts)
+
+
+def _stands(i: int, before: Comparison | None, now: Comparison) -> bool:
+    """Return whether an entry has differed at the digits before by the same numbers, so that it is a mismatch, whatever else is open."""
+    if before is None or before.verdicts[i] is not Verdict.MISMATCH:
+        return False
+    m, numbers = now.m, (now.reference[i], now.engine[i])
+    digits = _STABLE if i not in now.sides else _STABLE_LIMIT
+    same = all(_same(m, x, y, digits) for x, y in zip((before.reference[i], before.engine[i]), numbers, strict=True))
+    sizes = [abs(v) for v in numbers if not isinstance(v, bool) and m.isfinite(v)]
+    small = not any(size > m.mpf(10) ** -_FAR * (1 + now.largest) for size in sizes)
+    return same and (m.dps >= _ALL_FLOATS or not small)
+
+
+def _same(m: Any, x: Any, y: Any, digits: int) -> bool:
+    if isinstance(x, bool) or not m.isfinite(x) or not m.isfinite(y):
+        return bool(x == y) or (x != x and y != y)
+    return bool(abs(x - y) <= m.mpf(10) ** -digits * abs(y))
 
 
 def _confirmed(m: Any, symbolic: list[np.ndarray], composed: list[np.ndarray]) -> bool:

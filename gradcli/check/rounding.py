@@ -1,22 +1,460 @@
-"""How far rounding may take the engine: a bound on the error of every value and adjoint, carried through the engine's own rules.
+"""How far rounding may take the engine: running error analysis, through the engine's own rules.
 
-The forward pass and the sweep are run once more on `Bounded` values. The bounds hold for whatever order sums are taken in, for
-blocks, threads and native code: they depend on the rules and on the point only.
+An operation's result is off by what its operands' errors make of it, and by its own rounding (J. H. Wilkinson; N. J. Higham,
+Accuracy and Stability of Numerical Algorithms, chapter 3). Both are facts of its record (`Accuracy`). The forward pass and the sweep
+are run once more on values with errors.
+
+A value with an error encloses the truth and what any way to compute it in the precision that is judged may give: sums in
+whatever order, on one thread or several, in blocks or in native code.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from gradcli.check.running_error import Arithmetic, Bounded
-from gradcli.graph.interpret import Domain, interpret
+from gradcli.errors import GradcliError
+from gradcli.formulas.printing import formula
+from gradcli.graph.interpret import Domain, interpret, rebuild
 from gradcli.graph.nodes import Expr, constant_value, reachable
 from gradcli.graph.sweep import backward
+from gradcli.graph.transforms import vjp
 from gradcli.ops.constants import Constant
+from gradcli.ops.elementwise.arithmetic import chain, mul
+from gradcli.ops.operands import Operand
+from gradcli.ops.reductions.carried import additions
 from gradcli.ops.spec import Op
+from gradcli.reference.deadline import check as still_in_time
+
+UNIT = 2.0**-53  # the rounding error of the arrays that bounds are computed in
+ELEMENTARY = 4  # ulps beyond which an operation is as good as its operands, near its zeros
+_A_FEW = 64
+
+
+class Carried(Operand):
+    """A value that rules compute with, and the arithmetic that carries something along with it."""
+
+    __slots__ = ("arithmetic", "value")
+    __array_ufunc__ = None  # NumPy scalars and arrays leave mixed operators to the carrier
+    value: Any
+    arithmetic: Any
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return getattr(self.value, "shape", ())
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    def apply_op(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
+        return self.arithmetic.apply(op, operands, static)
+
+
+class Bounded(Carried):
+    """A value, and how far its entries may be from the truth.
+
+    among  the entries one of which this is, if it was chosen among some; else None
+    error  a bound for each entry; None where all are exact. Of truths, which may be either; of indices, marks of those that are not certain
+    """
+
+    __slots__ = ("among", "error")
+    arithmetic: Arithmetic
+
+    def __init__(self, value: Any, error: Any, arithmetic: Arithmetic) -> None:
+        self.value, self.error, self.arithmetic = value, error, arithmetic
+        self.among: Any = None
+
+    def is_zero(self) -> bool:
+        return self.error is None and not np.any(self.value)
+
+
+class Names:
+    """NumPy's functions, and the operation that a rule is asked about."""
+
+    def __init__(self, arithmetic: Arithmetic, op: Op, static: Mapping[str, Any]) -> None:
+        self.at = partial(op.forward, **static)
+        self.unit, self.unit_of_arrays, self.smallest = arithmetic.unit, UNIT, arithmetic.smallest
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(np, name)
+
+    @staticmethod
+    def filled(error: Any, x: Any) -> Any:
+        return error if np.shape(error) == np.shape(x) else np.broadcast_to(error, np.shape(x))
+
+
+class Arithmetic:
+    """Float64 arrays and bounds on their errors. What is whole numbers is not rounded, and what is zero carries no error.
+
+    unit       the rounding error of the precision that is judged, relative to a number
+    total      that of this precision and of the values here: how far they may be apart after one rounding
+    overflown  whether a result so far is not finite, though what it was made of is
+    """
+
+    overflown = False
+
+    def __init__(self, precision: str) -> None:
+        info = np.finfo(np.dtype(precision))
+        self.dtype, self.unit = np.dtype(precision), float(info.eps) / 2
+        self.total = self.unit + UNIT
+        self.smallest, self.smallest_normal = float(info.smallest_subnormal), float(info.smallest_normal)
+
+    def allowed(self, part: Bounded) -> Any:
+        """How far what is judged may be from the truth, both of which are no farther from the value here than its error.
+
+        A unit in the last place is for numbers of the program that plans put together.
+        """
+        size = np.abs(part.value) * (2 * self.unit) + 4 * self.smallest
+        return size if part.error is None else part.error * (2 * (1 + 1e-9)) + size
+
+    def error_of(self, operand: Any) -> Any:
+        """The error of what a rule hands over: a value with its own, or a number of the program."""
+        if isinstance(operand, Bounded):
+            return operand.error
+        if isinstance(operand, Constant):
+            return self.unit * abs(float(operand))
+        inexact = isinstance(operand, float) and self.unit > UNIT and float(self.dtype.type(operand)) != operand
+        return self.unit * abs(operand) if inexact else None
+
+    def apply(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
+        """An operation on values with errors, or on numbers of the program: its result with a bound on its error."""
+        still_in_time()
+        values = [o.value if isinstance(o, Bounded) else o for o in operands]
+        errors = [self.error_of(o) for o in operands]
+        body = None if _says(op) else op.body
+        if body is not None and np.size(values[0]):
+            opened = body(*operands, **static)
+            if not np.isnan(opened.value).any():
+                return opened
+        if op.outputs > 1:
+            out = op.forward(*values, **static)
+            found = self._several(op, out, values, errors, static)
+            return tuple(self._bounded(part, error) for part, error in zip(out, found, strict=True))
+        result = self._bounded(*self._result(op, values, errors, static))
+        if op.accuracy.among is not None:
+            result.among = op.accuracy.among(*values, **static)
+        elif (op.rewriting.reshapes or op.rewriting.unchanged) and isinstance(operands[0], Bounded):
+            result.among = operands[0].among
+        if op.rewriting.algebra == "comparison" and result.error is not None:
+            result.error = self._told_apart(operands, values, result.error)
+        return result
+
+    def _result(self, op: Op, values: list[Any], errors: list[Any], static: Mapping[str, Any]) -> tuple[Any, Any]:
+        out = op.forward(*values, **static)
+        error = plus(self._propagated(op, out, values, errors, static), self.rounding(op, out, values, static))
+        if is_float(out) and not np.isfinite(out).all():
+            self.overflown = self.overflown or all(np.isfinite(x).all() for x in values if is_float(x))
+            if error is not None:
+                error = self._of_infinities(op, out, values, errors, static, error)
+        return out, error
+
+    def _bounded(self, value: Any, error: Any) -> Bounded:
+        """A value with its error, None where that is nothing."""
+        return Bounded(value, None if error is None or not np.any(error) else error, self)
+
+    @staticmethod
+    def _told_apart(operands: Sequence[Any], values: Sequence[Any], unsure: Any) -> Any:
+        """Which entries equal one of themselves is certain, where no other is as near."""
+        for x, best in zip(values, operands[::-1], strict=True):
+            if isinstance(best, Bounded) and best.among is not None and np.array_equal(best.among, x):
+                shape = (1,) * (np.ndim(unsure) - best.ndim) + best.shape
+                near = np.sum(unsure, axis=tuple(i for i, n in enumerate(shape) if n == 1), keepdims=True)
+                return unsure & (near > 1)
+        return unsure
+
+    def _of_infinities(self, op: Op, out: Any, values: Sequence[Any], errors: Sequence[Any], static: Mapping[str, Any], error: Any) -> Any:
+        """What has overflown has no error, since that is no rounding; what is infinite at a pole that errors may have led to has any."""
+        led: Any = any(np.any(np.isinf(e)) for e in errors if is_float(e))
+        if op.elementwise:
+            led = False
+            for sign in (-1.0, 1.0):
+                moved = [x + sign * outwards(x, e) if is_float(e) else x for x, e in zip(values, errors, strict=True)]
+                led = led | (_distance(op.forward(*moved, **static), out) > 0)
+        certain = np.asarray(np.isfinite(error)) & ~np.isnan(out)
+        return np.where(np.isfinite(out), error, np.where(certain | ~np.asarray(led), 0.0, np.inf))
+
+    # -- What errors of operands make of a result
+
+    def _propagated(self, op: Op, out: Any, values: list[Any], errors: list[Any], static: Mapping[str, Any]) -> Any:
+        if _is_backward_stable(op):
+            # right for operands that are off: by a unit in their last place, or by rounding relative to a matrix's size
+            errors = [e if not is_float(x) else plus(e, self._backward(op, x)) for x, e in zip(values, errors, strict=True)]
+        if all(e is None for e in errors):
+            return None
+        kind = np.asarray(out).dtype.kind
+        given = [0.0 if e is None else e for e in errors]
+        found = self.by_facts(op, out, values, given, static)
+        if found is None:
+            if kind == "b":
+                return _uncertain(out, values, errors)
+            if kind in "iu":
+                return np.full(np.shape(out), -1)
+            if not all(e is None or is_float(x) for x, e in zip(values, errors, strict=True)):
+                return np.full(np.shape(out), np.inf)  # which entry is meant is not certain
+            (found,) = first_order(op, (out,), values, given, static)
+        if kind != "f" or np.isfinite(found).all():
+            return found
+        if math.isfinite(op.accuracy.above):
+            found = np.where(np.isnan(found), first_order(op, (out,), values, given, static)[0], found)
+        found = np.where(np.isnan(found), np.inf, found)
+        if not op.elementwise:
+            return found
+        # entries all of whose operands are exact are, whatever else is infinite
+        return np.where(np.any(np.broadcast_arrays(*[np.not_equal(e, 0) for e in given]), axis=0), found, 0.0)
+
+    def _backward(self, op: Op, x: Any) -> Any:
+        if op.core_dims is None:
+            return self.total * np.abs(x)
+        return 4 * sum(np.shape(x)[-2:]) * self.total * np.max(np.abs(x), initial=0.0)
+
+    def by_facts(self, op: Op, out: Any, values: Sequence[Any], errors: Sequence[Any], static: Mapping[str, Any]) -> Any:
+        """Return the error that operands' errors make in a result, as the record says; None, or NaN in some entries, where it says nothing.
+
+        values, errors  of the operands; errors are 0.0 of those that are exact, which are not all
+        """
+        m, points = Names(self, op, static), op.accuracy.between
+        if op.facts.linear:
+            if op.elementwise:
+                return sum(errors[1:], errors[0])
+            return m.at(*[x if x is None else m.filled(e, x) for x, e in zip(values, errors, strict=True)])
+        if op.accuracy.carries is not None:
+            return op.accuracy.carries(m, out, *values, *errors, **static)
+        if op.rewriting.algebra == "comparison":
+            x, y = values
+            off = sum(errors[1:], errors[0])
+            return ~np.greater(np.abs(x - y), off) & np.greater(off, 0.0)  # NaN may be either
+        if points is None:
+            return None
+        points = points if points and isinstance(points[0], tuple) else (points,) * len(values)
+        found = _at_ends(m, out, values, errors, points)
+        for x, e in zip(values, errors, strict=True) if math.isfinite(op.accuracy.above) else ():
+            found = np.where(np.greater(x - e, op.accuracy.above), found, math.nan)
+        return found
+
+    def _several(self, op: Op, out: tuple[Any, ...], values: list[Any], errors: list[Any], static: Mapping[str, Any]) -> Sequence[Any]:
+        if op.core_dims is not None:
+            errors = [plus(e, self._backward(op, x)) for x, e in zip(values, errors, strict=True)]
+        given = [0.0 if e is None else e for e in errors]
+        rule, found = op.accuracy.carries, None
+        if rule is not None:
+            found = rule(Names(self, op, static), out, *values, *given, **static)
+        if found is None:
+            found = first_order(op, out, values, given, static)
+        own = [8 * self.total * np.abs(part) if is_float(part) else None for part in out]
+        return [plus(np.where(np.isnan(e), np.inf, e), more) for e, more in zip(found, own, strict=True)]
+
+    # -- An operation's own rounding
+
+    def rounding(self, op: Op, out: Any, values: list[Any], static: Mapping[str, Any]) -> Any:
+        """Return the error of an operation's own rounding; None where nothing is rounded."""
+        if not (op.accuracy.ulps or op.accuracy.rounds) or not is_float(out) or self._is_exact(op, out, values):
+            return None
+        found = self.own(op, out, values, static, partial(_additions, op, out, values, static))
+        return found if found is None or op.facts.linear else found + self.underflow(op, out, values)
+
+    def own(self, op: Op, out: Any, values: Sequence[Any], static: Mapping[str, Any], additions: Callable[[], float]) -> Any:
+        """The same beside underflow.
+
+        additions  how many roundings of partial sums an entry of the result may have gone through
+        """
+        accuracy, m = op.accuracy, Names(self, op, static)
+        # of the result that is judged and of the value here; and of those at the ends, where it is computed there
+        both = self.total + (0.0 if accuracy.between is None else 2 * UNIT)
+        if accuracy.rounds is not None:
+            return both * accuracy.rounds(m, out, *values, **static)
+        if not accuracy.ulps:
+            return None
+        ulps = 1.0 if accuracy.ulps == 1 else 2 * accuracy.ulps  # of IEEE arithmetic half a unit in the last place is all
+        match accuracy.rounding:
+            case "terms":
+                return both * (additions() + len(values)) * m.at(*[np.abs(x) if is_float(x) else x for x in values])
+            case "partial sums":
+                return both * m.at(np.abs(out))
+            case "operands":
+                sizes = sum(np.abs(x) if op.elementwise else np.max(np.abs(x)) for x in values if x is not None)
+                return both * ulps * (np.abs(out) + sizes)
+        if self.unit > UNIT and any(isinstance(v, float) for v in static.values()):
+            ulps += 1  # parameters are rounded, too
+        return (both * ulps) * np.abs(out)
+
+    def underflow(self, op: Op, out: Any, values: Sequence[Any]) -> Any:
+        """What is lost beneath the normal numbers, though no operand is infinite, nor zero unless others are multiplied; sums lose none."""
+        lost = np.abs(out) < self.smallest_normal
+        if not np.any(lost):
+            return 0.0
+        factor: Any = 1.0  # of a product within the operation, such as that of silu
+        for value in values:
+            if is_float(value):
+                inside = np.isfinite(value) & ((value != 0) | (op.accuracy.rounds is not None))
+                lost = lost & (inside if op.elementwise else np.any(inside))
+                factor = np.maximum(factor, np.abs(value)) if op.elementwise else max(factor, np.size(value) / max(1, np.size(out)))
+        return np.where(lost, 4 * self.smallest * np.where(np.isfinite(factor), factor, 1.0), 0.0)
+
+    def _is_exact(self, op: Op, out: Any, values: list[Any]) -> bool:
+        """Return whether arithmetic has not been rounded, such as the 2 - 1 of an exponent."""
+        adds = op.facts.integral and (op.accuracy.compounds or op.accuracy.rounding in ("terms", "partial sums")) and len(values) == 1
+        if not op.accuracy.exact and not adds and op is not chain:
+            return False
+        if np.size(out) <= _A_FEW and op in (mul, chain):
+            return bool(np.all(_is_product(out, *values) & (np.frexp(out)[0] % (2 * self.unit) == 0)))
+        # where the first entries are no whole numbers, there is no need to look at the others
+        if not all(_are_whole(np.ravel(v)[:1]) for v in values) or not all(_are_whole(v) for v in [*values, out]):
+            return False
+        if op.accuracy.compounds:
+            most = np.prod(np.maximum(np.abs(values[0]), 1.0))
+        else:
+            most = np.sum(np.abs(values[0])) if adds else np.max(np.abs(out), initial=0.0)
+        return bool(most < 1 / self.unit)
+
+
+def _says(op: Op) -> bool:
+    """Return whether a record says how errors are propagated; else that follows from what the operation is made of."""
+    return op.accuracy.carries is not None or op.accuracy.between is not None or op.facts.linear
+
+
+def _is_backward_stable(op: Op) -> bool:
+    says = op.accuracy.ulps > ELEMENTARY and op.accuracy.rounding == "result" and op.accuracy.rounds is None
+    return says and (op.elementwise or op.core_dims is not None)
+
+
+def outwards(x: Any, error: Any) -> Any:
+    """An error that is no smaller after x plus it has been rounded; 0 where x is exact."""
+    return np.where(np.greater(error, 0.0), (error + UNIT * np.abs(x)) * (1 + 4 * UNIT), error)
+
+
+def _at_ends(m: Names, out: Any, values: Sequence[Any], errors: Sequence[Any], points: Sequence[Any]) -> Any:
+    """Return the largest change, within intervals, of a function that rises or falls between some points."""
+    choices = []
+    for x, e, turns in zip(values, errors, points, strict=True):
+        if x is None or (type(e) is float and e == 0):
+            choices.append([x])
+            continue
+        off = outwards(x, e)
+        low, high = x - off, x + off
+        choices.append([low, high, *(np.maximum(np.minimum(high, turn), low) for turn in turns)])
+    found: Any = 0.0
+    for ends in itertools.product(*choices):
+        found = np.maximum(found, _distance(m.at(*ends), out))
+    return found
+
+
+def _distance(x: Any, y: Any) -> Any:
+    """Return the distance of values; infinite where one of them is NaN, and 0 where both are the same."""
+    off = np.abs(np.subtract(x, y, dtype=float))
+    if np.isnan(off).any():
+        off = np.where(np.equal(x, y) | np.isnan(y), 0.0, np.where(np.isnan(off), np.inf, off))
+    return off
+
+
+def _is_product(out: Any, x: Any, y: Any) -> Any:
+    """Return which numbers are products, unrounded: what the halves of two factors leave beside them is 0 (T. J. Dekker)."""
+    (high, low), (head, tail) = _halves(x), _halves(y)
+    left = ((high * head - out) + high * tail + low * head) + low * tail
+    return (left == 0) & ((np.abs(out) > 2.0**-900) | (np.equal(x, 0) | np.equal(y, 0)))
+
+
+def _halves(x: Any) -> tuple[Any, Any]:
+    scaled = 134217729.0 * np.asarray(x, float)
+    high = scaled - (scaled - x)
+    return high, x - high
+
+
+def _are_whole(value: Any) -> bool:
+    return bool(np.all(value == np.rint(value)))
+
+
+def plus(x: Any, y: Any) -> Any:
+    """Return a sum of errors, each None where there is none."""
+    return y if x is None else x if y is None else x + y
+
+
+def is_float(value: Any) -> bool:
+    return value is not None and np.asarray(value).dtype.kind == "f"
+
+
+def _uncertain(out: Any, values: Sequence[Any], errors: Sequence[Any]) -> Any:
+    """Truths of uncertain operands: of truths, if these are; of numbers, if they may have another sign."""
+    found: Any = False
+    for value, error in zip(values, errors, strict=True):
+        if error is not None:
+            kind = np.asarray(value).dtype.kind
+            found = found | (np.asarray(error, bool) if kind == "b" else np.abs(value) <= error if kind == "f" else np.not_equal(error, 0))
+    return np.broadcast_to(found, np.shape(out))
+
+
+def _additions(op: Op, out: Any, values: Sequence[Any], static: Mapping[str, Any]) -> float:
+    """How many roundings of partial sums an entry of a result may have gone through."""
+    if len(values) == 1 and np.size(values[0]) >= np.size(out):
+        terms = np.size(values[0]) / max(1, np.size(out))
+        return additions(values[0], terms, whole=np.size(out) == 1)
+    if len(values) == 2 and all(is_float(v) for v in values) and not op.variadic:
+        return float(np.shape(values[0])[-1] if np.ndim(values[0]) else 1)
+    counted = op.forward(*[np.ones(np.shape(v)) if is_float(v) else v for v in values], **static)
+    return float(np.max(counted, initial=1.0))
+
+
+# -- What errors of operands make of results, by the operation's own derivative: where its record
+# does not say more.
+#
+# Of what is entry by entry, the bound is twice that of the first order. It is held against results for
+# operands moved to the ends of their errors; where one of these is off by more, as beside a pole,
+# nothing is known, and the bound is infinite. Of whole arrays it is a multiple of the farthest that
+# such operands take any entry, which is an estimate.
+
+
+_TWICE = 2.0
+_DIRECTIONS = 3
+_ESTIMATED = 16.0
+_OF_THESE = 2.0**-46  # how far the rounding of two results may take them apart, relative to the largest entry
+
+
+def first_order(op: Op, out: tuple[Any, ...], values: Sequence[Any], errors: Sequence[Any], static: Mapping[str, Any]) -> list[Any]:
+    """Return a bound for each result."""
+    errors = [np.broadcast_to(e, np.shape(x)) if x is not None else e for x, e in zip(values, errors, strict=True)]
+    reached = [op.forward(*moved, **static) for moved in _moved(values, errors)]
+    if op.elementwise:
+        bound, rounded = _by_partials(op, out[0], values, errors, static), _OF_THESE * np.max(np.abs(out[0]), initial=0.0)
+        for part in reached:
+            bound = np.where(_distance(part, out[0]) > bound + rounded, np.inf, bound)
+        return [bound]
+    several = [some if isinstance(some, tuple) else (some,) for some in reached]
+    columns = zip(out, zip(*several, strict=True), strict=True)
+    farthest = [max(float(np.max(_distance(part, still), initial=0.0)) for part in parts) for still, parts in columns]
+    return [np.full(np.shape(still), _ESTIMATED * far) for still, far in zip(out, farthest, strict=True)]
+
+
+def _moved(values: Sequence[Any], errors: Sequence[Any]) -> Any:
+    """Operands at the ends of their errors: all up, all down, and some at random, the same at any time."""
+    random = np.random.default_rng(20)
+    signs: list[Any] = [lambda x: 1.0, lambda x: -1.0]
+    signs += [lambda x: random.choice([-1.0, 1.0], np.shape(x))] * _DIRECTIONS
+    for sign in signs:
+        yield [x if x is None or not np.any(e) else x + sign(x) * e for x, e in zip(values, errors, strict=True)]
+
+
+def _by_partials(op: Op, out: Any, values: Sequence[Any], errors: Sequence[Any], static: Mapping[str, Any]) -> Any:
+    """Return the error by the steepest of the partials at the ends of the intervals."""
+    choices = [[x] if not np.any(e) else [x - e, x, x + e] for x, e in zip(values, errors, strict=True)]
+    total: Any = np.zeros(np.shape(out))
+    for slope_of, error in zip(op.partials or [None] * len(errors), errors, strict=True):
+        if not np.any(error):
+            continue
+        if slope_of is None:
+            return np.full(np.shape(out), np.inf)
+        slopes = [np.abs(slope_of(op.forward(*ends, **static), *ends, **static)) for ends in itertools.product(*choices)]
+        steepest = np.max([np.where(np.isnan(slope), np.inf, slope) + np.zeros(np.shape(out)) for slope in slopes], axis=0)
+        total = total + _TWICE * np.where(np.equal(error, 0), 0.0, steepest * error)
+    return total
+
+
+# -- The bounds of a function and its gradients.
 
 
 class Bounds(Domain[Bounded]):
@@ -38,32 +476,26 @@ class Bounds(Domain[Bounded]):
         return self.arithmetic.apply(op, operands, node.static)
 
 
+def _interpreted(nodes: Sequence[Expr], leaves: Mapping[Expr, Any], precision: str) -> dict[Expr, Any]:
+    """Return what nodes are made of, each with a bound on its error."""
+    with np.errstate(all="ignore"):
+        return interpret(reachable(nodes), Bounds(leaves, precision))
+
+
 def error_bounds(
     root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: Any, precision: str
-) -> tuple[np.ndarray, list[np.ndarray]]:
-    """How far rounding explains the value, and each gradient, to be from the truth; infinite where it may be anything."""
-    with np.errstate(all="ignore"):
-        top, *parts = _swept(root, wrt, leaves, seed, precision)
-        bounds = [allowed(part, x.shape, top.arithmetic) for part, x in zip([top, *parts], [root, *wrt], strict=True)]
-    return bounds[0], bounds[1:]
+) -> tuple[np.ndarray, list[np.ndarray], bool]:
+    """Return how far rounding explains the value, and each gradient, to be from the truth; infinite where it may be anything.
 
-
-def overflows(root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: Any, precision: str) -> bool:
-    """Return True if something on the way to the value or a gradient is not finite, though what it is made of is."""
-    with np.errstate(all="ignore"):
-        return bool(_swept(root, wrt, leaves, seed, precision)[0].arithmetic.overflown)
-
-
-def _swept(
-    root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: Any, precision: str
-) -> tuple[Bounded, *tuple[Bounded | None, ...]]:
-    """The value and the gradients with bounds on their errors; None for a gradient that is zero."""
-    order = reachable([root])
-    table = interpret(order, Bounds(leaves, precision))
+    The last is whether something on the way to these is not finite, though what it is made of is.
+    """
+    table = _interpreted([root], leaves, precision)
     top = table[root]
     start = Bounded(np.asarray(seed, np.float64)[()], None, top.arithmetic)
-    found = backward(order, {root: start}, wrt, table.__getitem__)
-    return (top, *(found.get(x) for x in wrt))
+    with np.errstate(all="ignore"):
+        found = backward(reachable([root]), {root: start}, wrt, table.__getitem__)
+        value, *bounds = [allowed(part, x.shape, top.arithmetic) for part, x in zip([top, *map(found.get, wrt)], [root, *wrt], strict=True)]
+    return value, bounds, top.arithmetic.overflown
 
 
 def allowed(part: Bounded | None, shape: tuple[int, ...], arithmetic: Arithmetic) -> np.ndarray:
@@ -72,3 +504,110 @@ def allowed(part: Bounded | None, shape: tuple[int, ...], arithmetic: Arithmetic
         return np.zeros(shape)
     bound = arithmetic.allowed(part)
     return np.broadcast_to(np.where(np.isnan(bound), np.inf, bound), shape)
+
+
+# -- Branches that rounding decides: comparisons whose sides are within rounding of each other, and the
+# derivatives either way.
+
+
+_ALL_WAYS = 4  # comparisons of which every combination is tried
+DECIDES = "{}: rounding decides the branch"
+_LONGEST = 60  # letters of a comparison in words
+
+
+@dataclass(frozen=True, eq=False)
+class Branches:
+    """The ways that a function may take where rounding decides.
+
+    text  the comparison that it decides
+    ways  of each way, value and gradients in their order, each with how far rounding takes it
+    """
+
+    text: str
+    ways: list[list[tuple[np.ndarray, np.ndarray]]]
+
+    def __str__(self) -> str:
+        return DECIDES.format(self.text)
+
+    def results(self, place: int) -> list[np.ndarray]:
+        """Return a result's entries on each way."""
+        return [np.ravel(way[place][0]) for way in self.ways]
+
+    def bounds(self, place: int) -> np.ndarray:
+        """Return how far rounding takes a result's entries, once the branch is decided."""
+        found: np.ndarray = np.max([np.ravel(way[place][1]) for way in self.ways], axis=0)
+        return found
+
+    def differ(self, place: int) -> bool:
+        """Return True if the branch makes more of a difference to a result than rounding."""
+        found = self.results(place)
+        return bool(np.any(np.ptp(found, axis=0) > self.bounds(place)))
+
+
+def branches(root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: Any, precision: str) -> Branches | None:
+    """Return the ways between which rounding in a precision decides; None where it decides nothing."""
+    graph = root.graph
+    mark = graph.mark()
+    try:
+        results = [root, *vjp(root, wrt, graph.constant(np.broadcast_to(seed, root.shape)[()]))]
+        table = _interpreted(results, leaves, precision)
+        unsure = _unsure(table)
+        if not 0 < len(unsure) <= _ALL_WAYS:  # more are such as those of an iteration, which no branch explains
+            return None
+        ways = [_way(results, _decided(unsure, flips, table), leaves, precision) for flips in _flips(len(unsure))]
+        return Branches(_words(unsure[0]), ways)
+    except GradcliError:
+        return None
+    finally:
+        graph.forget_since(mark)
+
+
+def roots_each_way(root: Expr, leaves: Mapping[Expr, Any], precision: str) -> list[Expr]:
+    """Return the function once for every way between which rounding decides, each with its conditions as constants."""
+    if not any(map(_compares, reachable([root]))):
+        return [root]
+    table = _interpreted([root], leaves, precision)
+    unsure = _unsure(table)
+    if len(unsure) > _ALL_WAYS:  # such as those of an iteration, which no single branch explains
+        return [root]
+    return [rebuild([root], _decided(unsure, flips, table), root.graph)[0] for flips in _flips(len(unsure))]
+
+
+def is_unsure(condition: Expr, leaves: Mapping[Expr, Any], precision: str) -> bool:
+    """Return True if rounding in a precision decides a condition, or an entry of it."""
+    return bool(np.any(_interpreted([condition], leaves, precision)[condition].error))
+
+
+def _unsure(table: Mapping[Expr, Any]) -> list[Expr]:
+    """Return the comparisons that rounding may turn, those of rules for the derivative among them."""
+    found = (node for node in table if _compares(node) and np.any(table[node].error))
+    return sorted(found, key=lambda node: node.index)
+
+
+def _compares(node: Expr) -> bool:
+    return node.op is not None and node.op.rewriting.algebra == "comparison"
+
+
+def _flips(count: int) -> list[tuple[bool, ...]]:
+    return list(itertools.product((False, True), repeat=count))
+
+
+def _decided(unsure: Sequence[Expr], flips: Sequence[bool], table: Mapping[Expr, Any]) -> dict[Expr, Expr]:
+    """Return constants in the place of comparisons, with what is not certain turned where that is wanted."""
+    found = {}
+    for node, flip in zip(unsure, flips, strict=True):
+        turned = np.asarray(table[node].error, bool) & flip
+        found[node] = node.graph.constant(np.broadcast_to(np.asarray(table[node].value, bool) ^ turned, node.shape)[()])
+    return found
+
+
+def _way(results: Sequence[Expr], decided: Mapping[Expr, Expr], leaves: Mapping[Expr, Any], precision: str) -> list[tuple[Any, Any]]:
+    rebuilt = rebuild(results, decided, results[0].graph)
+    table = _interpreted(rebuilt, leaves, precision)
+    return [(np.asarray(table[node].value), allowed(table[node], node.shape, table[node].arithmetic)) for node in rebuilt]
+
+
+def _words(node: Expr) -> str:
+    copies = (part for part in reachable([node]) if part.op is not None and part.op.rewriting.unchanged and part.operand.is_leaf)
+    text = formula(node, names={part: part.operand.payload.name for part in copies})
+    return "a comparison" if text is None or len(text) > _LONGEST else text

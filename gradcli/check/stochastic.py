@@ -17,12 +17,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.check.running_error import Arithmetic, Carried, Names, is_float, plus
+from gradcli.check.rounding import Arithmetic, Carried, Names, is_float, plus
 from gradcli.graph.interpret import Domain, interpret
 from gradcli.graph.nodes import Expr, constant_value, reachable
 from gradcli.graph.sweep import contributions, depending, guarded, sweep
 from gradcli.ops.constants import Constant
-from gradcli.ops.elementwise.arithmetic import add, div, mul, sub
 from gradcli.ops.spec import Op
 
 PASSES = 16
@@ -109,14 +108,12 @@ class Stochastic(Arithmetic):
         return np.where(np.abs(out) < self.smallest_normal, self.smallest, 0.0) if self.narrow else super().underflow(op, out, values)
 
     def apply(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
-        values = [o.value if isinstance(o, Moved) else o for o in operands]
-        out, noise = self._unmoved(op, values, static)
+        out, noise = self._unmoved(op, [o.value if isinstance(o, Moved) else o for o in operands], static)
+        decides = not isinstance(out, tuple) and np.asarray(out).dtype.kind != "f"  # what is near a limit may be decided otherwise
+        there = op.forward(*map(self._apart if decides else self._moved, operands), **static)
         if isinstance(out, tuple):
-            there = op.forward(*[self._moved(o) for o in operands], **static)
-            return tuple(self._rounded(part, to, e) for part, to, e in zip(out, there, noise, strict=True))
-        if np.asarray(out).dtype.kind != "f":  # what is near a limit may be decided otherwise
-            return Moved(out, op.forward(*[self._apart(o) for o in operands], **static), self)
-        return self._rounded(out, op.forward(*[self._moved(o) for o in operands], **static), noise)
+            return tuple(map(self._rounded, out, there, noise))
+        return self._rounded(out, there, noise)
 
     def _unmoved(self, op: Op, values: list[Any], static: Mapping[str, Any]) -> tuple[Any, Any]:
         """A result without rounding, and how far it is rounded: computed in the first pass."""
@@ -231,7 +228,7 @@ def reaches(
             for name, x in wrt.items():
                 if x in found:
                     farthest[name] = np.maximum(farthest[name], _distance(found[x]))
-        terms = _terms(root, order, needed, wrt, {node: _unrounded(x) for node, x in table.items()})
+        terms = _terms(steps, wrt, {node: _unrounded(x) for node, x in table.items()})
     rooms = dict(farthest)
     for name, x in wrt.items():
         if x in found:
@@ -258,29 +255,19 @@ def _distance(x: Moved) -> Any:
     return np.where(np.isnan(far), np.inf, far)
 
 
-def _terms(
-    root: Expr, order: Sequence[Expr], needed: set[Expr], wrt: Mapping[str, Expr], values: Mapping[Expr, Any]
-) -> dict[str, np.ndarray]:
+def _terms(steps: Sequence[_Step], wrt: Mapping[str, Expr], values: Mapping[Expr, Any]) -> dict[str, np.ndarray]:
     """The sizes of what the entries of gradients are sums of: the root of the mean square, where all terms have signs at random."""
-    squares, targets = {name: np.zeros(x.shape) for name, x in wrt.items()}, set(wrt.values())
+    squares = {name: np.zeros(x.shape) for name, x in wrt.items()}
     for number in range(PASSES):
         random = np.random.default_rng(number)
-        found: dict[Expr, Any] = {}
 
-        def pull(node: Expr, cotangent: Any, found: dict[Expr, Any] = found, random: Any = random) -> Sequence[Any]:
-            if node in targets:
-                found[node] = cotangent
-            wanted = tuple([operand in needed for operand in node.operands])
-            if True not in wanted:
-                return ()
-            given = [values.get(node), *(None if x is None else values.get(x) for x in node.operands)]
-            parts = contributions(node, wanted, cotangent, given, guarded)
-            return [_signed_at_random(x, random) for x in parts]
+        def parts_of(step: _Step, wanted: tuple[bool, ...], cotangent: Any, random: Any = random) -> Sequence[Any]:
+            given = [values.get(step.node), *(None if x is None else values.get(x) for x in step.node.operands)]
+            return [_signed_at_random(x, random) for x in contributions(step, wanted, cotangent, given, guarded)]
 
-        sweep(order, {root: np.float64(1)}, pull)
+        found = _swept(steps, set(wrt.values()), np.float64(1), parts_of)
         for name, x in wrt.items():
-            if x in found:
-                squares[name] += np.square(found[x])
+            squares[name] += np.square(found.get(x, 0.0))
     return {name: np.sqrt(square / PASSES) for name, square in squares.items()}
 
 
@@ -338,58 +325,53 @@ def _unshared(order: Sequence[Expr], needed: set[Expr], targets: set[Expr]) -> l
 
 
 def _gradients(steps: Sequence[_Step], targets: set[Expr], forwards: Sequence[_Forward], arithmetic: Stochastic) -> dict[Expr, Any]:
-    """One sweep backwards, of which each rule reads one of the forward passes.
+    """Return the gradients of one sweep backwards, of which each rule reads one of the forward passes.
 
     What a rule reads need not be what went on: kernels go on with more bits than they keep, as PyTorch's normalisations do with the mean,
     and gradients that people write make it anew. A sum that is no larger than its rounding may be nothing, which code leaves out that knows
     it: the derivative of a variance by the mean is.
     """
-    found: dict[Expr, Any] = {}
 
-    def pull(step: _Step, cotangent: Any) -> Sequence[Any]:
-        node = step.node
-        if node in targets:
-            found[node] = cotangent
-        wanted = tuple([operand is not None for operand in step.operands])
-        if True not in wanted:
-            return ()
+    def parts_of(step: _Step, wanted: tuple[bool, ...], cotangent: Any) -> Sequence[Any]:
         if step.is_summed and isinstance(cotangent, Moved) and arithmetic.random.integers(2):
             cotangent = cotangent.without_nothing()
-        kind = arithmetic.at(node)
+        node, kind = step.node, arithmetic.at(step.node)
         read = forwards[int(arithmetic.random.integers(len(forwards)))].of
         parts = contributions(step, wanted, cotangent, [read(node), *map(read, node.operands)], guarded)
-        if not arithmetic.formats:
-            return parts
         kinds = [arithmetic.formats.get(x, arithmetic.kind) if x is not None else kind for x in node.operands]
         return [arithmetic.cast(part, kind, wanted) for part, wanted in zip(parts, kinds, strict=False)]
 
-    sweep(steps, {step: Moved(np.float64(1), np.float64(1), arithmetic) for step in steps[-1:]}, pull)
+    return _swept(steps, targets, Moved(np.float64(1), np.float64(1), arithmetic), parts_of)
+
+
+def _swept(steps: Sequence[_Step], targets: set[Expr], seed: Any, parts_of: Callable[..., Sequence[Any]]) -> dict[Expr, Any]:
+    """Return what reaches some nodes in a sweep from the last step, by what steps hand to their operands."""
+    found: dict[Expr, Any] = {}
+
+    def pull(step: _Step, cotangent: Any) -> Sequence[Any]:
+        if step.node in targets:
+            found[step.node] = cotangent
+        wanted = tuple([operand is not None for operand in step.operands])
+        return parts_of(step, wanted, cotangent) if True in wanted else ()
+
+    sweep(steps, dict.fromkeys(steps[-1:], seed), pull)
     return found
 
 
 def _read_back(order: Sequence[Expr], needed: set[Expr], table: Mapping[Expr, Any]) -> dict[Expr, Any]:
-    """How far values are moved that code takes from what was made of them and rounded: 1 - y*y from y = tanh(x), s*(1 - s) from a sigmoid.
-
-    A sigmoid may be written as one, or with the sum and the quotient that it is made of.
-    """
+    """How far values are moved that code takes from what was made of them and rounded: 1 - y*y from y = tanh(x)."""
     shifts: dict[Expr, Any] = {}
     for node in reversed(order):
         op = node.op
-        if op is None or op.partials is None or node not in needed:
+        if op is None or not op.accuracy.by_result or op.partials is None or node not in needed or table[node].own is None:
             continue
-        moving = [i for i, operand in enumerate(node.operands) if operand in needed]
-        if len(moving) != 1 or not (op.accuracy.by_result or op in (add, sub, mul, div)):
-            continue
-        (place,) = moving
-        operand, partial, made = node.operands[place], op.partials[place], table[node]
-        off = plus(made.own, shifts.get(node))
-        if operand is None or operand.shape != node.shape or partial is None or off is None:
-            continue
-        slope = partial(made.value, *[None if o is None else table[o].value for o in node.operands], **node.static)
-        shift = np.where(np.equal(slope, 0), 0.0, off / np.where(np.equal(slope, 0), 1.0, slope))
-        if op.accuracy.by_result:  # whose derivatives fall like exponentials, and the error of 1 - y*y is linear in that of y
-            shift = np.sign(shift) * np.log1p(np.abs(shift))
-        shifts[operand] = plus(shifts.get(operand), np.where(np.isfinite(shift), shift, 0.0))
+        x, made = node.operand, table[node]
+        assert op.partials[0] is not None
+        slope = op.partials[0](made.value, table[x].value, **node.static)
+        shift = np.where(np.equal(slope, 0), 0.0, made.own / np.where(np.equal(slope, 0), 1.0, slope))
+        # derivatives fall like exponentials, and the error of 1 - y*y is linear in that of y
+        shift = np.sign(shift) * np.log1p(np.abs(shift))
+        shifts[x] = plus(shifts.get(x), np.where(np.isfinite(shift), shift, 0.0))
     return shifts
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.check.branches import roots_each_way
+from gradcli.check.rounding import roots_each_way
 from gradcli.check.stochastic import Format, Reach, reaches, spreads
 from gradcli.functions.arguments import Floats, Subject
 from gradcli.graph.nodes import Expr

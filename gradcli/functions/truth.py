@@ -9,8 +9,8 @@ from typing import Protocol
 
 import numpy as np
 
-from gradcli.check.branches import DECIDES
 from gradcli.check.claims import RTOL
+from gradcli.check.rounding import DECIDES
 from gradcli.functions.arguments import Floats, Seeds, Subject
 from gradcli.functions.differences import TOLD, by_differences, is_of_symmetric, symmetrized, symmetrizing, taylor_order
 from gradcli.functions.implicit import ADJOINT, by_units

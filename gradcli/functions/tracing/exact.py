@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.check.branches import is_unsure, roots_each_way
 from gradcli.check.crosscheck import cross_check
-from gradcli.check.proofs import Given
+from gradcli.check.formula_claims import Given
+from gradcli.check.rounding import is_unsure, roots_each_way
 from gradcli.errors import GradcliError
 from gradcli.functions.arguments import OUTSIDE, Floats, Seeds, Subject
 from gradcli.functions.precision import Narrow, Room, bounded_in, epsilon_of, exact_numbers, room_at_zeros, room_of, rounding_of
