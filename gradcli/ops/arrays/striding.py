@@ -37,7 +37,7 @@ def _places(size: Shape, stride: Strides, offset: int) -> Any:
 def overlaps(size: Shape, stride: Strides) -> bool:
     """Return whether several places of a region are one entry of memory."""
     places = _places(size, stride, 0)
-    return np.unique(places).size < places.size
+    return bool(np.unique(places).size < places.size)
 
 
 def _memory(shape: Shape, size: Shape, stride: Strides, offset: int, source: Strides) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
