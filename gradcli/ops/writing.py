@@ -36,11 +36,11 @@ def witness(place: str) -> Function:
 
 def shape_by_example(forward: Function) -> Function:
     """Shape rule for operations that only move entries: run them on entries of no bytes, which take neither memory nor time."""
-    entry = np.empty((), np.dtype([]))
+    nothing = np.dtype([])
 
     def shape(*shapes: Shape, **static: Any) -> Shape:
         try:
-            result = forward(*[np.broadcast_to(entry, s) for s in shapes], **static)
+            result = forward(*[np.empty(s, nothing) for s in shapes], **static)
         except (ValueError, IndexError, TypeError) as error:
             raise ShapeError(str(error)) from None
         return np.shape(result)

@@ -11,7 +11,6 @@ import numpy as np
 from gradcli.errors import ArgumentError
 from gradcli.ops.calling.prefixes import NUMPY
 from gradcli.ops.calling.signatures import declare, signature
-from gradcli.ops.domains import of
 from gradcli.ops.elementwise.arithmetic import abs_, sign
 from gradcli.ops.elementwise.logic import equal, where
 from gradcli.ops.facts import Kink
@@ -53,16 +52,16 @@ def _out_of_phase(m: Any, out: Any, x: Any, v: float) -> Any:
 jv = _bessel(
     "jv", "besselj", _falling, "The Bessel function of the first kind and of order v.", ulps=1500, rounds=_out_of_phase,
     carries=lambda m, out, x, e, v: e * 1.0 if v == int(v) else None,
-    domain=of(x="[0, inf)") | of(v="integers"),
+    domain="x >= 0, or v an integer",
 )
 yv = _bessel(
     "yv", "bessely", _falling, "The Bessel function of the second kind and of order v.", ulps=1500, rounds=_out_of_phase,
-    domain=of(x="(0, inf)"),
+    domain="x > 0",
 )
 iv = _bessel(
     "iv", "besseli",
     lambda op, x, v: op(x, v=1) if v == 0 else (op(x, v=v - 1) + op(x, v=v + 1)) / 2,
-    "The modified Bessel function of the first kind and of order v.", domain=of(x="[0, inf)") | of(v="integers"), ulps=16,
+    "The modified Bessel function of the first kind and of order v.", domain="x >= 0, or v an integer", ulps=16,
     between=(0.0,),
     torch=lambda shapes, v: "_bessel_i2({0})" if v == 2 else "",
     jax=lambda shapes, v: "_bessel_i2({0})" if v == 2 else "",
@@ -70,7 +69,7 @@ iv = _bessel(
 kv = _bessel(
     "kv", "besselk",
     lambda op, x, v: -op(x, v=1) if v == 0 else -(op(x, v=v - 1) + op(x, v=v + 1)) / 2,
-    "The modified Bessel function of the second kind and of order v.", domain=of(x="(0, inf)"), ulps=40,
+    "The modified Bessel function of the second kind and of order v.", domain="x > 0", ulps=40,
     between=(0.0,),
 )
 
@@ -87,25 +86,25 @@ def j1(x: Any) -> Any:
     return jv(x, v=1)
 
 
-@function(aliases=("bessel_y0",), domain=of(x="(0, inf)"))
+@function(aliases=("bessel_y0",), domain="x > 0")
 def y0(x: Any) -> Any:
     """The Bessel function yv(0, x)."""
     return yv(x, v=0)
 
 
-@function(aliases=("bessel_y1",), domain=of(x="(0, inf)"))
+@function(aliases=("bessel_y1",), domain="x > 0")
 def y1(x: Any) -> Any:
     """The Bessel function yv(1, x)."""
     return yv(x, v=1)
 
 
-@function(aliases=("modified_bessel_k0",), domain=of(x="(0, inf)"))
+@function(aliases=("modified_bessel_k0",), domain="x > 0")
 def k0(x: Any) -> Any:
     """kv(0, x)."""
     return kv(x, v=0)
 
 
-@function(aliases=("modified_bessel_k1",), domain=of(x="(0, inf)"))
+@function(aliases=("modified_bessel_k1",), domain="x > 0")
 def k1(x: Any) -> Any:
     """kv(1, x)."""
     return kv(x, v=1)

@@ -9,7 +9,6 @@ import numpy as np
 from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.constants import HALF_SQRT_PI, SQRT_2, SQRT_2_BY_PI, SQRT_TWO_PI, TWO_BY_SQRT_PI
-from gradcli.ops.domains import of
 from gradcli.ops.elementwise import extended
 from gradcli.ops.elementwise.bounds import clip, minimum
 from gradcli.ops.elementwise.exponential import exp_square, log
@@ -109,7 +108,7 @@ erfcx = elementwise(
 )
 erfinv = elementwise(
     "erfinv", "x", OfSciPy("erfinv"), lambda m, x: m.erfinv(x), lambda out, x: exp_square(out, c=1.0) * HALF_SQRT_PI,
-    saves=("out",), domain=of(x="[-1, 1]"), doc="The inverse of erf; infinite at -1 and 1, and so is its derivative.", ulps=4,
+    saves=("out",), domain="-1 <= x <= 1", doc="The inverse of erf; infinite at -1 and 1, and so is its derivative.", ulps=4,
     between=(-1.0, 1.0),
 )
 
@@ -121,7 +120,7 @@ def _erfcinv(m: Any, x: Any) -> Any:
 
 erfcinv = elementwise(
     "erfcinv", "x", OfSciPy("erfcinv"), _erfcinv, lambda out, x: -exp_square(out, c=1.0) * HALF_SQRT_PI,
-    symbolic=lambda s, x: s.erfinv(1 - x), saves=("out",), domain=of(x="[0, 2]"),
+    symbolic=lambda s, x: s.erfinv(1 - x), saves=("out",), domain="0 <= x <= 2",
     doc="The inverse of erfc, accurate near 0.", ulps=8,
     between=(0.0, 2.0),
     torch="(-0.7071067811865476 * special.ndtri({0:atom} / 2.0))",
@@ -182,13 +181,13 @@ def _ndtri(m: Any, x: Any) -> Any:
 
 ndtri = elementwise(
     "ndtri", "x", OfSciPy("ndtri"), _ndtri, lambda out, x: exp_square(out, c=0.5) * SQRT_TWO_PI,
-    symbolic=lambda s, x: s.sqrt(2) * s.erfinv(2 * x - 1), saves=("out",), domain=of(x="[0, 1]"), backward="SpecialNdtri",
+    symbolic=lambda s, x: s.sqrt(2) * s.erfinv(2 * x - 1), saves=("out",), domain="0 <= x <= 1", backward="SpecialNdtri",
     doc="The inverse of ndtr: the quantile of the standard normal distribution.", ulps=4,
     between=(0.0, 1.0),
 )
 logit = elementwise(
     "logit", "x", OfSciPy("logit"), lambda m, x: m.log(x / (1 - x)),
-    lambda out, x: where(isnan(out), out, 1 / (x * (1 - x))), saves=("x", "out"), domain=of(x="[0, 1]"), ulps=4,
+    lambda out, x: where(isnan(out), out, 1 / (x * (1 - x))), saves=("x", "out"), domain="0 <= x <= 1", ulps=4,
     doc="The inverse of sigmoid, log(x/(1 - x)); infinite at 0 and 1, and so is its derivative.",
     between=(0.0, 1.0),
     c="g_logit({0})",
@@ -207,7 +206,7 @@ def _entr_reference(m: Any, x: Any) -> Any:
 
 entr = elementwise(
     "entr", "x", OfSciPy("entr"), _entr_reference, lambda out, x: where(less(x, 0), float("nan"), -log(x) - 1),
-    symbolic=lambda s, x: -x * s.log(x), domain=of(x="[0, inf)"), backward="SpecialEntr",
+    symbolic=lambda s, x: -x * s.log(x), domain="x >= 0", backward="SpecialEntr",
     extended=extended.ENTROPY,
     doc="-x*log(x), and 0 at x = 0, where the derivative is infinite.", ulps=3,
     between=(0.0, 0.36787944117144233),

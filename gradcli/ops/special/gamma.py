@@ -11,7 +11,6 @@ from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.carrying import joined_rounds
 from gradcli.ops.constants import LN2
-from gradcli.ops.domains import EVERYWHERE, Lattice, at
 from gradcli.ops.elementwise import extended
 from gradcli.ops.facts import Kink
 from gradcli.ops.registry import composition, elementwise, function
@@ -57,7 +56,7 @@ polygamma: Op = elementwise(
     lambda out, x, n: polygamma(x, n=n + 1),
     symbolic=lambda s, x, n: s.polygamma(n, x),
     static={"n": 1},
-    domain=EVERYWHERE - at(x=Lattice(0, -1, one_way=True)),
+    domain="x is not 0, -1, -2, ...",
     written="polygamma({n}, {x})",
     latex=r"\psi^{{({n})}}\left({x}\right)",
     doc="The n-th derivative of digamma, called polygamma(n, x) or polygamma(x, n): n is the one that is a whole number.",
@@ -75,7 +74,7 @@ digamma = elementwise(
     lambda m, x: m.digamma(x),
     lambda out, x: polygamma(x, n=1),
     aliases=("psi",),
-    domain=EVERYWHERE - at(x=Lattice(0, -1, one_way=True)),
+    domain="x is not 0, -1, -2, ...",
     sign=r"\psi",
     doc="The derivative of lgamma.",
     ulps=200,
@@ -89,7 +88,7 @@ gamma = elementwise(
     lambda m, x: m.gamma(x),
     lambda out, x: out * digamma(x),
     saves=("x", "out"),
-    domain=EVERYWHERE - at(x=Lattice(0, -1, one_way=True)),
+    domain="x is not 0, -1, -2, ...",
     sign=r"\Gamma",
     doc="The gamma function.",
     examples=("gamma(x)",),
@@ -128,7 +127,7 @@ lgamma = elementwise(
     lambda out, x: digamma(x),
     symbolic=lambda s, x: s.loggamma(x),
     aliases=("gammaln", "loggamma"),
-    domain=EVERYWHERE - at(x=Lattice(0, -1, one_way=True)),
+    domain="x is not 0, -1, -2, ...",
     doc="The logarithm of the absolute value of gamma(x).",
     ulps=40,
     between=(0.0, 1.4616321449683622),
@@ -179,7 +178,6 @@ logaddexp = elementwise(
     rounds=joined_rounds,
     doc="log(exp(x) + exp(y)), without overflow.",
     ulps=8,
-    commutes=True,
     between=((), ()),
     c="g_logaddexp({0}, {1})",
     moderate=True,

@@ -9,7 +9,6 @@ import numpy as np
 
 from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
-from gradcli.ops.domains import of
 from gradcli.ops.elementwise.exponential import exp, log, log1p, xlog1py, xlogy
 from gradcli.ops.facts import Function
 from gradcli.ops.registry import elementwise
@@ -125,17 +124,16 @@ def gamma_density(a: Any, x: Any, n: int = 0) -> Any:
     return density * _factor(_gamma_slope(a, log(x)), n) if n else density
 
 
-_OF_GAMMA = of(a="(0, inf)", x="[0, inf)")
 gammainc_slope: Op = elementwise(
     "gammainc_slope", "a x", _gammainc, _gammainc_reference,
     lambda out, a, x, n: gammainc_slope(a, x, n=n + 1), lambda out, a, x, n: gamma_density(a, x, n),
     symbolic=in_sympy("gammainc", _gammainc_reference, _density_in_sympy(1)), static={"n": 1}, public=False, ulps=4000,
-    domain=_OF_GAMMA, doc="The n-th derivative of gammainc(a, x) by a.",
+    domain="a > 0 and x >= 0", doc="The n-th derivative of gammainc(a, x) by a.",
 )
 gammainc: Op = elementwise(
     "gammainc", "a x", OfSciPy("gammainc"), _gammainc_reference,
     lambda out, a, x: gammainc_slope(a, x, n=1), lambda out, a, x: gamma_density(a, x),
-    symbolic=in_sympy("gammainc", _gammainc_reference, _density_in_sympy(1)), ulps=200, domain=_OF_GAMMA,
+    symbolic=in_sympy("gammainc", _gammainc_reference, _density_in_sympy(1)), ulps=200, domain="a > 0 and x >= 0",
     doc="The regularized lower incomplete gamma function: the integral of t**(a - 1)*exp(-t)/gamma(a) from 0 to x.",
     examples=("gammainc(a, x)",),
     between=((0.0,), (0.0,)),
@@ -145,7 +143,7 @@ gammainc: Op = elementwise(
 gammaincc: Op = elementwise(
     "gammaincc", "a x", OfSciPy("gammaincc"), _gammaincc_reference,
     lambda out, a, x: -gammainc_slope(a, x, n=1), lambda out, a, x: -gamma_density(a, x),
-    symbolic=in_sympy("gammaincc", _gammaincc_reference, _density_in_sympy(-1)), ulps=400, domain=_OF_GAMMA,
+    symbolic=in_sympy("gammaincc", _gammaincc_reference, _density_in_sympy(-1)), ulps=400, domain="a > 0 and x >= 0",
     doc="The regularized upper incomplete gamma function, 1 - gammainc(a, x).", examples=("gammaincc(a, x)",),
     between=((0.0,), (0.0,)),
 )
@@ -218,14 +216,13 @@ def beta_density(a: Any, b: Any, x: Any, n: int = 0, k: int = 0) -> Any:
     return density * _factor(_beta_slope(a, b, log(x), log1p(-x)), n, k) if n or k else density
 
 
-_OF_BETA = of(a="(0, inf)", b="(0, inf)", x="[0, 1]")
 betainc_slope: Op = elementwise(
     "betainc_slope", "a b x", _betainc, _betainc_reference,
     lambda out, a, b, x, n, k: betainc_slope(a, b, x, n=n + 1, k=k), lambda out, a, b, x, n, k: betainc_slope(a, b, x, n=n, k=k + 1),
     lambda out, a, b, x, n, k: beta_density(a, b, x, n, k),
     symbolic=in_sympy("betainc", _betainc_reference, _beta_in_sympy), static={"n": 1, "k": 0}, public=False,
     ulps=4000,
-    domain=_OF_BETA, doc="The derivative of betainc(a, b, x) by a and b, n and k times.",
+    domain="a > 0 and b > 0 and 0 <= x <= 1", doc="The derivative of betainc(a, b, x) by a and b, n and k times.",
 )
 betainc: Op = elementwise(
     "betainc", "a b x", OfSciPy("betainc"), _betainc_reference,
@@ -233,7 +230,8 @@ betainc: Op = elementwise(
     lambda out, a, b, x: beta_density(a, b, x),
     symbolic=in_sympy("betainc", _betainc_reference, _beta_in_sympy),
         ulps=400,
-    domain=_OF_BETA, doc="The regularized incomplete beta function: the integral of t**(a - 1)*(1 - t)**(b - 1)/beta(a, b) from 0 to x.",
+    domain="a > 0 and b > 0 and 0 <= x <= 1",
+    doc="The regularized incomplete beta function: the integral of t**(a - 1)*(1 - t)**(b - 1)/beta(a, b) from 0 to x.",
     examples=("betainc(a, b, x)",),
     between=((0.0,), (0.0,), (0.0, 1.0)),
     torch="",

@@ -13,7 +13,6 @@ from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.carrying import logarithm, steady
 from gradcli.ops.constants import PI
-from gradcli.ops.domains import EVERYWHERE, at, of
 from gradcli.ops.elementwise import extended
 from gradcli.ops.elementwise.arithmetic import abs_, square
 from gradcli.ops.elementwise.exponential import exp, expm1, log, log1p, sqrt, xlogy
@@ -81,7 +80,7 @@ lambertw: Op = elementwise(
     static={"k": 0},
     saves=("out",),
     ulps=64,
-    domain=of(x="(-0.36787944117144233, inf)").within(),
+    domain="x > -0.367879",
     doc="Lambert's function: the w with w*exp(w) = x, of branch 0 or -1, where it is real.",
     between=(-0.36787944117144233, 0.0),
     numpy=lambda shapes, k: f"special.lambertw({{0}}, {k}).real",
@@ -180,7 +179,7 @@ ellipk: Op = elementwise(
     lambda out, m, n: ellipk(m, n=n + 1),
     symbolic=lambda s, m, n: by_order(s, "ellipk", _elliptic_reference(1))(m, n),
     static={"n": 0},
-    domain=of(m="(-inf, 1)"),
+    domain="m < 1",
     ulps=2000,
     doc="The complete elliptic integral of the first kind of the parameter m (the modulus squared); with n, its n-th derivative.",
     between=(1.0,),
@@ -196,7 +195,7 @@ ellipe: Op = elementwise(
     lambda out, m, n: ellipe(m, n=n + 1),
     symbolic=lambda s, m, n: by_order(s, "ellipe", _elliptic_reference(-1))(m, n),
     static={"n": 0},
-    domain=of(m="(-inf, 1]"),
+    domain="m <= 1",
     ulps=2000,
     doc="The complete elliptic integral of the second kind of the parameter m (the modulus squared); with n, its n-th derivative.",
     between=(1.0,),
@@ -209,7 +208,7 @@ ellipe: Op = elementwise(
 # Made of others
 
 
-@function(domain=of(x="(0, inf)", y="(0, inf)").within())
+@function(domain="x > 0 and y > 0")
 def rel_entr(x: Any, y: Any) -> Any:
     """x*log(x/y), 0 where x is 0, and infinite beyond."""
     beyond = logical_or(logical_or(less(x, 0), less(y, 0)), logical_and(equal(y, 0), greater(x, 0)))
@@ -222,13 +221,13 @@ def log_expit(x: Any) -> Any:
     return -softplus(-x)
 
 
-@function(domain=of(x="(0, inf)").within())
+@function(domain="x > 0")
 def boxcox(x: Any, lmbda: Any) -> Any:
     """The transformation of Box and Cox, (x**lmbda - 1)/lmbda, and log(x) for lmbda = 0."""
     return log(x) * exprel(lmbda * log(x))
 
 
-@function(domain=of(x="(-1, inf)").within())
+@function(domain="x > -1")
 def boxcox1p(x: Any, lmbda: Any) -> Any:
     """boxcox(1 + x, lmbda)."""
     return log1p(x) * exprel(lmbda * log1p(x))
@@ -277,7 +276,7 @@ def cosm1(x: Any) -> Any:
     return -2 * square(sin(x / 2))
 
 
-@function(domain=of(x="(0, inf)").within())
+@function(domain="x > 0")
 def powm1(x: Any, y: Any) -> Any:
     """x**y - 1, without its cancellation."""
     return expm1(xlogy(y, x))
@@ -289,13 +288,13 @@ def rgamma(x: Any) -> Any:
     return 1 / gamma(x)
 
 
-@function(domain=of(z="(0, inf)", m="[0, inf)").within())
+@function(domain="z > 0 and m >= 0")
 def poch(z: Any, m: Any) -> Any:
     """Pochhammer's symbol, gamma(z + m)/gamma(z)."""
     return exp(lgamma(z + m) - lgamma(z))
 
 
-@function(domain=of(a="(0, inf)", b="(0, inf)", x="[0, 1]"))
+@function(domain="a > 0 and b > 0 and 0 <= x <= 1")
 def betaincc(a: Any, b: Any, x: Any) -> Any:
     """1 - betainc(a, b, x)."""
     return betainc(b, a, 1 - x)
@@ -438,7 +437,7 @@ si = elementwise(
 )
 ci = elementwise(
     "Ci", "x", lambda x: np.where(np.less(x, 0), np.nan, OfSciPy("sici")(x)[1])[()], lambda m, x: m.ci(x),
-    lambda out, x: cos(x) / x, symbolic=lambda s, x: s.Ci(x), domain=of(x="(0, inf)"),
+    lambda out, x: cos(x) / x, symbolic=lambda s, x: s.Ci(x), domain="x > 0",
     doc="The cosine integral, of cos(t)/t from infinity to x.", ulps=400,
     carries=logarithm,
     numpy="special.sici({0})[1]",
@@ -455,7 +454,7 @@ shi = elementwise(
 )
 chi = elementwise(
     "Chi", "x", lambda x: np.where(np.less(x, 0), np.nan, OfSciPy("shichi")(x)[1])[()], lambda m, x: m.chi(x),
-    lambda out, x: cosh(x) / x, symbolic=lambda s, x: s.Chi(x), domain=of(x="(0, inf)"),
+    lambda out, x: cosh(x) / x, symbolic=lambda s, x: s.Chi(x), domain="x > 0",
     doc="The hyperbolic cosine integral, euler + log(x) + the integral of (cosh(t) - 1)/t from 0 to x.", ulps=16,
     between=(0.0,),
     numpy="special.shichi({0})[1]",
@@ -465,13 +464,13 @@ chi = elementwise(
 ei = elementwise(
     "Ei", "x", OfSciPy("expi"), lambda m, x: m.ei(x), lambda out, x: exp(x) / x, symbolic=lambda s, x: s.Ei(x),
     aliases=("expi",),
-    domain=EVERYWHERE - at(x=0), doc="The exponential integral, of exp(t)/t from -infinity to x.", ulps=100,
+    domain="x is not 0", doc="The exponential integral, of exp(t)/t from -infinity to x.", ulps=100,
     between=(0.0,),
     torch="",
 )
 li = elementwise(
     "li", "x", lambda x: OfSciPy("expi")(np.log(x)), lambda m, x: m.li(x), lambda out, x: 1 / log(x),
-    symbolic=lambda s, x: s.li(x), domain=(of(x="[0, inf)") - at(x=1)).told("x > 0, x is not 1"),
+    symbolic=lambda s, x: s.li(x), domain="x > 0, x is not 1",
     doc="The logarithmic integral, of 1/log(t) from 0 to x.", ulps=400,
     between=(0.0, 1.0),
     numpy="special.expi(np.log({0}))",
@@ -489,7 +488,7 @@ def _expn(x: Any, n: int) -> Any:
 expn: Op = elementwise(
     "expn", "x", _expn, lambda m, x, n: m.expint(n, x),
     lambda out, x, n: -expn(x, n=n - 1) if n else -out * (1 + 1 / x), symbolic=lambda s, x, n: s.expint(n, x),
-    static={"n": 1}, saves=("x", "out"), domain=of(x="(0, inf)"), ulps=24, examples=("expn(2, x)",),
+    static={"n": 1}, saves=("x", "out"), domain="x > 0", ulps=24, examples=("expn(2, x)",),
     written="expn({n}, {x})", latex=r"E_{{{n}}}\left({x}\right)",
     doc="The exponential integral of order n, of exp(-x*t)/t**n from 1 to infinity. In a program the order comes first.",
     between=(0.0,),
@@ -504,7 +503,7 @@ def spherical_bessel_j0(x: Any) -> Any:
     return sine_quotient(x, n=0)
 
 
-@function(name="E1", aliases=("exp1",), domain=of(x="(0, inf)"))
+@function(name="E1", aliases=("exp1",), domain="x > 0")
 def e1(x: Any) -> Any:
     """The exponential integral expn(1, x)."""
     return expn(x, n=1)
