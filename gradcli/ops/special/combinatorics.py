@@ -50,7 +50,10 @@ def by_order(s: Any, name: str, reference: Any, factor: Any = 1, formula: Any = 
 
 
 def in_sympy(name: str, reference: Any, slope: Any) -> Any:
-    """A function that sympy does not have: its derivative by the last argument, and by parameters one order more."""
+    """A function that sympy does not have: its derivative by the last argument, and by parameters one order more.
+
+    The static parameters are these orders, which are 0 where there are none.
+    """
 
     def symbolic(s: Any, *arguments: Any, **static: int) -> Any:
         parameters = len(arguments) - 1
@@ -66,7 +69,7 @@ def in_sympy(name: str, reference: Any, slope: Any) -> Any:
             return reference(m, *given[: parameters + 1], *[int(n) for n in given[parameters + 1 :]])
 
         made = type(name, (s.Function,), {"fdiff": fdiff, **by_mpmath(value)})
-        return made(*arguments, *static.values())
+        return made(*arguments, *(static.values() or (0,) * parameters))
 
     return symbolic
 

@@ -10,10 +10,10 @@ import numpy as np
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.carrying import joined_rounds
+from gradcli.ops.constants import LN2
 from gradcli.ops.elementwise import extended
-from gradcli.ops.elementwise.exponential import exp2
 from gradcli.ops.facts import Kink
-from gradcli.ops.registry import composition, elementwise
+from gradcli.ops.registry import composition, elementwise, function
 from gradcli.ops.spec import REQUIRED, Op
 from gradcli.ops.text import number_in_c
 from gradcli.ops.writing import OfSciPy, witness
@@ -182,20 +182,12 @@ logaddexp = elementwise(
     c="g_logaddexp({0}, {1})",
     moderate=True,
 )
-logaddexp2 = elementwise(
-    "logaddexp2",
-    "x y",
-    np.logaddexp2,
-    lambda m, x, y: _larger(m, x, y) + m.log1p(m.power(2, -abs(x - y))) / m.log(2),
-    lambda out, x, y: 1 / (1 + exp2(y - x)),
-    lambda out, x, y: 1 / (1 + exp2(x - y)),
-    symbolic=lambda s, x, y: s.log(2**x + 2**y) / s.log(2),
-    rounds=joined_rounds,
-    doc="log2(2**x + 2**y), without overflow.",
-    ulps=8,
-    between=((), ()),
-    c="g_logaddexp2({0}, {1})",
-)
+
+
+@function()
+def logaddexp2(x: Any, y: Any) -> Any:
+    """log2(2**x + 2**y), without overflow."""
+    return logaddexp(x * LN2, y * LN2) / LN2
 
 
 def _softplus(x: Any, beta: float, threshold: float) -> Any:

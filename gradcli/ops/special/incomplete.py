@@ -90,29 +90,23 @@ def _differentiated(name: str, function: Any, orders: Any) -> Any:
     return at
 
 
-def _gammainc_reference(m: Any, a: Any, x: Any, n: int = 0) -> Any:
-    if a <= 0 or x < 0:
-        return m.nan
-    if x == 0 or x == m.inf:
-        return m.one if not n and x else m.zero
-    return _smaller(m, a, x, n, 1)
+def _regularized(sign: int) -> Function:
+    """The reference of P(a, x) (sign 1) or Q(a, x), and of its n-th derivative by a: by the smaller of the two."""
+
+    def reference(m: Any, a: Any, x: Any, n: int = 0) -> Any:
+        if a <= 0 or x < 0:
+            return m.nan
+        if x == 0 or x == m.inf:
+            return m.one if not n and (x > 0) == (sign > 0) else m.zero
+        is_far = bool(x > a + 1)
+        name, start = ("gammaincc", ()) if is_far else ("gammainc", (0,))
+        found = _differentiated(name, lambda m, a, x: m.gammainc(a, *start, x, regularized=True), (n,))(m, a, x)
+        return found if is_far == (sign < 0) else -found if n else 1 - found
+
+    return reference
 
 
-def _smaller(m: Any, a: Any, x: Any, n: int, sign: int) -> Any:
-    """P(a, x) (sign 1) or Q(a, x), or its n-th derivative by a, by the smaller of the two."""
-    if x > a + 1:
-        found = _differentiated("gammaincc", lambda m, a, x: m.gammainc(a, x, regularized=True), (n,))(m, a, x)
-        return found if sign < 0 else -found if n else 1 - found
-    found = _differentiated("gammainc", lambda m, a, x: m.gammainc(a, 0, x, regularized=True), (n,))(m, a, x)
-    return found if sign > 0 else -found if n else 1 - found
-
-
-def _gammaincc_reference(m: Any, a: Any, x: Any, n: int = 0) -> Any:
-    if a <= 0 or x < 0:
-        return m.nan
-    if x == 0 or x == m.inf:
-        return m.zero if n or x else m.one
-    return _smaller(m, a, x, n, -1)
+_gammainc_reference, _gammaincc_reference = _regularized(1), _regularized(-1)
 
 
 def _density_in_sympy(sign: int) -> Any:
@@ -139,8 +133,7 @@ gammainc_slope: Op = elementwise(
 gammainc: Op = elementwise(
     "gammainc", "a x", OfSciPy("gammainc"), _gammainc_reference,
     lambda out, a, x: gammainc_slope(a, x, n=1), lambda out, a, x: gamma_density(a, x),
-    symbolic=lambda s, a, x: in_sympy("gammainc", _gammainc_reference, _density_in_sympy(1))(s, a, x, n=0), ulps=200,
-        domain="a > 0 and x >= 0",
+    symbolic=in_sympy("gammainc", _gammainc_reference, _density_in_sympy(1)), ulps=200, domain="a > 0 and x >= 0",
     doc="The regularized lower incomplete gamma function: the integral of t**(a - 1)*exp(-t)/gamma(a) from 0 to x.",
     examples=("gammainc(a, x)",),
     between=((0.0,), (0.0,)),
@@ -150,8 +143,7 @@ gammainc: Op = elementwise(
 gammaincc: Op = elementwise(
     "gammaincc", "a x", OfSciPy("gammaincc"), _gammaincc_reference,
     lambda out, a, x: -gammainc_slope(a, x, n=1), lambda out, a, x: -gamma_density(a, x),
-    symbolic=lambda s, a, x: in_sympy("gammaincc", _gammaincc_reference, _density_in_sympy(-1))(s, a, x, n=0), ulps=400,
-        domain="a > 0 and x >= 0",
+    symbolic=in_sympy("gammaincc", _gammaincc_reference, _density_in_sympy(-1)), ulps=400, domain="a > 0 and x >= 0",
     doc="The regularized upper incomplete gamma function, 1 - gammainc(a, x).", examples=("gammaincc(a, x)",),
     between=((0.0,), (0.0,)),
 )
@@ -236,7 +228,7 @@ betainc: Op = elementwise(
     "betainc", "a b x", OfSciPy("betainc"), _betainc_reference,
     lambda out, a, b, x: betainc_slope(a, b, x, n=1, k=0), lambda out, a, b, x: betainc_slope(a, b, x, n=0, k=1),
     lambda out, a, b, x: beta_density(a, b, x),
-    symbolic=lambda s, a, b, x: in_sympy("betainc", _betainc_reference, _beta_in_sympy)(s, a, b, x, n=0, k=0),
+    symbolic=in_sympy("betainc", _betainc_reference, _beta_in_sympy),
         ulps=400,
     domain="a > 0 and b > 0 and 0 <= x <= 1",
     doc="The regularized incomplete beta function: the integral of t**(a - 1)*(1 - t)**(b - 1)/beta(a, b) from 0 to x.",

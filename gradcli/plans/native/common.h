@@ -50,8 +50,6 @@ G_INLINE real g_chain(real c, real p) {
 G_INLINE real g_nan_to_num(real x, real nan, real high, real low) {
   return g_choose(x != x, nan, g_choose(x > g_largest(), high, g_choose(x < -g_largest(), low, x)));
 }
-G_INLINE real g_lerp(real x, real end, real weight) { return x + weight * (end - x); }
-G_INLINE real g_angle(real x) { return g_choose(x != x, x, g_choose(x < 0, (real)0x1.921fb54442d18p+1, 0)); }
 G_INLINE real g_leaky(real x, real slope) { return g_choose(x > 0, x, x * slope); }
 G_INLINE real g_softsign(real x) { return x / (1 + g_fabs(x)); }
 /* The size of x, at most a limit; NaN stays. */

@@ -9,9 +9,6 @@ G_INLINE real g_softplus(real x) { return g_choose(x < 0, 0, x) + g_log1p_of_uni
 G_INLINE real g_logaddexp(real x, real y) {
   return g_choose(x == y, x + (real)0x1.62e42fefa39efp-1, g_choose(x > y, x, y) + g_log1p_of_unit(g_decay(x - y)));
 }
-G_INLINE real g_logaddexp2(real x, real y) {
-  return g_choose(x == y, x + 1, g_choose(x > y, x, y) + g_log1p_of_unit(g_exp2(-g_fabs(x - y))) * (real)0x1.71547652b82fep+0);
-}
 G_INLINE real g_xlogy(real x, real y) { return g_choose((x == 0) & (y == y), 0, x * g_log(y)); }
 G_INLINE real g_xlog1py(real x, real y) { return g_choose((x == 0) & (y == y), 0, x * g_log1p(y)); }
 G_INLINE real g_entr(real x) {
