@@ -196,9 +196,10 @@ def _element(functions: Functions, root: Cell, opaque: dict[int, Cell] | None = 
             known = getattr(functions, {"e": "E"}.get(cell.name, cell.name) if cell.function is None else cell.function.__name__)
             found[cell] = known if cell.function is None else known(*[found[a] for a in cell.args])
         else:
-            found[cell] = field.symbol(cell, partial(Generator, "variable"))
+            place = field.place(cell, partial(Generator, "variable"))
+            found[cell] = Element(field, field.symbols[place])
             if opaque is not None:
-                opaque[field.place(cell, Generator)] = cell
+                opaque[place] = cell
     return functions.of(found[root])
 
 
