@@ -14,6 +14,7 @@ import pytest
 from adversary import evaluated, trials
 from call_graph import reached
 from cases import EVERY as CASES
+from domain_words import contains
 from flint import acb, arb
 from helpers import lowered
 
@@ -57,7 +58,7 @@ _POINTS = (0.37, 2.9, -0.61)
 def points(op: Op) -> list[tuple[float, ...]]:
     """Some at which an operation is defined."""
     tried = itertools.product(_POINTS, repeat=len(op.operands))
-    return [at for at in tried if op.domain.contains({**dict(zip(op.operands, at, strict=True)), **_static(op)})][:2]
+    return [at for at in tried if contains(op, {**dict(zip(op.operands, at, strict=True)), **_static(op)})][:2]
 
 
 def _static(op: Op) -> dict[str, Any]:

@@ -18,25 +18,10 @@ import numpy as np
 from gradcli.ops.facts import Kink
 from gradcli.ops.registry import find
 from gradcli.ops.spec import Op
-from gradcli.reference.algebra import Algebra, Scalar, number, real, surely_zero
+from gradcli.reference.algebra import Algebra, Scalar, Step, number, real, surely_zero
 from gradcli.reference.deadline import check as still_in_time
 
-# -- What made a scalar of others. The operators of Python on scalars have derivatives that are known
-# to everybody.
-
-
-class Step:
-    """A function of scalars, some of which have a history, under its name."""
-
-    name: str
-
-    def read(self, place: int, arguments: Sequence[Any]) -> Sequence[Any]:
-        """The arguments that the derivative by one of them depends on."""
-        return arguments
-
-    def partial(self, tape: Any, place: int, arguments: Sequence[Any], traced: bool) -> Any:
-        """The derivative by one argument, of plain numbers or of scalars that are traced."""
-        raise NotImplementedError(f"{self.name} is differentiated as a whole")
+# -- The operators of Python on scalars, whose derivatives are known to everybody ------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -355,7 +340,7 @@ class Tracing(Algebra):
     def of_matrices(self, name: str, *arrays: np.ndarray) -> tuple[np.ndarray, ...] | None:
         from gradcli.reference.matrix_steps import recorded
 
-        return recorded(self, name, arrays)
+        return recorded(self, Traced, name, arrays)
 
     def extreme(self, which: str, row: list[Scalar]) -> Scalar:
         best = super().extreme(which, row)

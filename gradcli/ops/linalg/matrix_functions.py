@@ -15,7 +15,6 @@ from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.shapes import broadcast_to, reshape, stack
 from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
-from gradcli.ops.domains import given
 from gradcli.ops.elementwise.arithmetic import abs_, sign
 from gradcli.ops.elementwise.exponential import log
 from gradcli.ops.elementwise.logic import less, where
@@ -27,8 +26,6 @@ from gradcli.ops.linalg.matrices import (
     as_row,
     column_range,
     for_rows,
-    has_positive_determinant,
-    is_regular,
     lower_part,
     matrix,
     no_info,
@@ -78,7 +75,7 @@ def _inv_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, check_errors: bool) 
 
 @function(
     vjp=_inv_vjp, forward=_inv, shape=_inv_shape, saves=("out",), core_dims=(2,), aliases=("inverse",),
-    domain=given(is_regular, "a regular matrix"), backward="LinalgInvEx", latex=Form("{x:atom}^{{-1}}", POWER), examples=("inv(X.T @ X)",),
+    domain="a regular matrix", backward="LinalgInvEx", latex=Form("{x:atom}^{{-1}}", POWER), examples=("inv(X.T @ X)",),
     ulps=64, extended=Whole("equations.INV"), carries=perturbation.inverse, numpy=lambda shapes, check_errors: "np.linalg.inv({0})",
 )  # fmt: skip
 def inv(x: Any, *, check_errors: bool = True) -> Any:
@@ -184,7 +181,7 @@ def _slogdet_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any) -> t
 
 @function(
     vjp=_slogdet_vjp, forward=lambda x: tuple(np.linalg.slogdet(x)), outputs=2, shape=lambda x: (square(x, "slogdet")[:-2], x[:-2]),
-    saves=("x",), core_dims=(2,), work=for_rows(0.4, power=2), domain=given(is_regular, "a regular matrix"), backward="LinalgSlogdet",
+    saves=("x",), core_dims=(2,), work=for_rows(0.4, power=2), domain="a regular matrix", backward="LinalgSlogdet",
     ulps=64, extended=Whole("equations.SLOGDET"), carries=perturbation.log_determinant, numpy="np.linalg.slogdet({0})",
 )  # fmt: skip
 def slogdet(x: Any) -> Any:
@@ -193,7 +190,7 @@ def slogdet(x: Any) -> Any:
     return sign(size), log(abs_(size))
 
 
-@function(domain=given(has_positive_determinant, "a matrix with a positive determinant"), examples=("logdet(X.T @ X)",))
+@function(domain="a matrix with a positive determinant", examples=("logdet(X.T @ X)",))
 def logdet(x: Any) -> Any:
     """The logarithm of the determinant, without overflow: NaN (and no gradient) if it is negative, -inf if it is 0."""
     sign, size = parts_of(slogdet, x)
