@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from math import comb
@@ -36,25 +37,34 @@ class TooSmall(Exception):
     """More generators than the field has room for."""
 
 
+By = Callable[["Element"], "Element"]
+
+
+@dataclass(eq=False)
 class Generator:
     """A symbol of the ring.
 
-    relation     ``(n, value)``: the generator to the power n is this polynomial in earlier ones
+    kind         "variable", "constant", "exp", "log", "power", "abs", "cos", "sin", or the name of a function of sympy's
     parts        the elements that it was made of
-    rationalized whether denominators are freed of it by its relation: what the power is has the generator's zeros
+    slope        its derivative, from itself as an element and what differentiates its parts; None for what depends on nothing
+    exponent     of a power
+    relation     ``(n, value)``: the generator to the power n is this polynomial in earlier ones
     real         whether it is real wherever the expression is that it was made for
     positive     whether it is not negative there
     """
 
+    kind: str
+    parts: tuple[Element, ...] = ()
+    slope: Callable[[Element, By], Element] | None = None
+    exponent: Fraction = Fraction(1)
     relation: tuple[int, Polynomial] | None = None
-    parts: tuple[Any, ...] = ()
-    rationalized = False
-    real = True
-    positive = False
+    real: bool = True
+    positive: bool = False
 
-    def derivative(self, own: Any, by: Any) -> Any:
-        """Its derivative, where ``own`` is the generator as an element and ``by`` differentiates what it was made of."""
-        raise NotImplementedError
+    @property
+    def rationalized(self) -> bool:
+        """Return whether denominators are freed of it by its relation: what the power is has the generator's zeros."""
+        return self.relation is not None and self.positive
 
 
 class Field:
@@ -82,17 +92,19 @@ class Field:
 
     def place(self, description: Hashable, make: Callable[[], Generator]) -> int:
         """The place of a generator, a new one if it has not been described before. Raises TooSmall."""
-        known = self._places.get(description)
-        if known is None:
-            made = make()
-            known = len(self.generators)
-            if known == len(self.symbols):
+        if description not in self._places:
+            if len(self.generators) == len(self.symbols):
                 raise TooSmall
-            self.generators.append(made)
-            self._places[description] = known
+            made = make()
+            self._places[description] = len(self.generators)
             if made.relation is not None:
-                self.related.append(known)
-        return known
+                self.related.append(len(self.generators))
+            self.generators.append(made)
+        return self._places[description]
+
+    def symbol(self, description: Hashable, make: Callable[[], Generator]) -> Element:
+        """A generator as an element."""
+        return Element(self, self.symbols[self.place(description, make)])
 
     def used(self, p: Polynomial) -> list[int]:
         """The places of the generators of a polynomial."""
@@ -155,34 +167,25 @@ class Field:
     def factored(self, p: Polynomial) -> tuple[Any, list[tuple[str, int]]]:
         """A rational factor, and the keys of others with their exponents, as far apart as they can be taken cheaply."""
         key = str(p)
-        found = self._factored.get(key)
-        if found is None:
-            found = self._factored[key] = self._taken_apart(p)
-        return found
-
-    def _taken_apart(self, p: Polynomial) -> tuple[Any, list[tuple[str, int]]]:
-        factors: list[tuple[Polynomial, int]] = []
-        least = [min(column) for column in zip(*p.monoms(), strict=True)]
-        for i, exponent in enumerate(least):
-            if exponent:
-                factors.append((self.symbols[i], exponent))
-        if any(least):
-            p = p / self.ring.from_dict({tuple(least): 1})
-        constant = p.leading_coefficient()
-        if len(p) > 1:
-            self.spend(_DEAR * len(p))
-            if len(p) <= _FACTORED and p.total_degree() <= _DEGREE:
-                constant, more = p.factor()
+        if key not in self._factored:
+            least = [min(column) for column in zip(*p.monoms(), strict=True)]
+            factors = [(self.symbols[i], exponent) for i, exponent in enumerate(least) if exponent]
+            rest = p / self.ring.from_dict({tuple(least): 1})
+            constant: Any = 1
+            if len(rest) > 1:
+                self.spend(_DEAR * len(rest))
+            if len(rest) <= _FACTORED and rest.total_degree() <= _DEGREE:
+                constant, more = rest.factor()
                 factors += more
             else:
-                constant = 1
-                factors.append((p, 1))
-        found = []
-        for factor, exponent in factors:
-            scale, primitive = self.primitive(factor)
-            constant = constant * scale ** int(exponent)
-            found.append((self.key(primitive), int(exponent)))
-        return constant, found
+                factors.append((rest, 1))
+            found = []
+            for factor, exponent in factors:
+                scale, primitive = self.primitive(factor)
+                constant = constant * scale ** int(exponent)
+                found.append((self.key(primitive), int(exponent)))
+            self._factored[key] = constant, found
+        return self._factored[key]
 
     def primitive(self, p: Polynomial) -> tuple[Any, Polynomial]:
         """A rational number and the polynomial over it: of whole coefficients without a common factor, the first one positive."""
@@ -205,6 +208,15 @@ class Field:
 
 
 _NOTHING: Mapping[str, int] = {}
+
+
+def _binary(combine: Callable[[Element, Element], Element]) -> Callable[[Element, Any], Element]:
+    """An operator of an element and another, or a number. NumPy takes the scalar into its own loop over arrays."""
+
+    def combined(x: Element, y: Any) -> Element:
+        return NotImplemented if isinstance(y, np.ndarray) else combine(x, x.of(y))
+
+    return combined
 
 
 class Element:
@@ -289,34 +301,29 @@ class Element:
                 p = field.product(p, field.power(field.factors[key], more))
         return p
 
-    def _plus(self, other: Element, sign: int) -> Element:
+    @_binary
+    def __add__(self, other: Element) -> Element:
         if self.is_zero or other.is_zero:
-            return other._scaled(sign) if self.is_zero else self
+            return other if self.is_zero else self
         below = dict(self.below)
         for key, exponent in other.below.items():
             below[key] = max(exponent, below.get(key, 0))
         p, q = self._raised(below), other._raised(below)
         self.field.spend(len(p) + len(q))
-        return Element(self.field, p + q if sign > 0 else p - q, below)
-
-    def _scaled(self, sign: int) -> Element:
-        return self if sign > 0 else Element(self.field, -self.p, self.below)
-
-    def __add__(self, other: Any) -> Element:
-        return NotImplemented if isinstance(other, np.ndarray) else self._plus(self.of(other), 1)
+        return Element(self.field, p + q, below)
 
     __radd__ = __add__
 
-    def __sub__(self, other: Any) -> Element:
-        return NotImplemented if isinstance(other, np.ndarray) else self._plus(self.of(other), -1)
+    @_binary
+    def __sub__(self, other: Element) -> Element:
+        return self + -other
 
-    def __rsub__(self, other: Any) -> Element:
-        return NotImplemented if isinstance(other, np.ndarray) else self.of(other)._plus(self, -1)
+    @_binary
+    def __rsub__(self, other: Element) -> Element:
+        return other + -self
 
-    def __mul__(self, other: Any) -> Element:
-        if isinstance(other, np.ndarray):
-            return NotImplemented  # NumPy takes the scalar into its own loop
-        other = self.of(other)
+    @_binary
+    def __mul__(self, other: Element) -> Element:
         p, others = self._cancelled(self.p, other.below)
         q, own = self._cancelled(other.p, self.below)
         below = dict(own)
@@ -327,7 +334,7 @@ class Element:
     __rmul__ = __mul__
 
     def __neg__(self) -> Element:
-        return self._scaled(-1)
+        return Element(self.field, -self.p, self.below)
 
     def __pos__(self) -> Element:
         return self
@@ -358,15 +365,16 @@ class Element:
             result = result * Element(field, field.power(field.factors[key], exponent))
         return result
 
-    def __truediv__(self, other: Any) -> Element:
-        return NotImplemented if isinstance(other, np.ndarray) else self * self.of(other).inverse()
+    @_binary
+    def __truediv__(self, other: Element) -> Element:
+        return self * other.inverse()
 
-    def __rtruediv__(self, other: Any) -> Element:
-        return NotImplemented if isinstance(other, np.ndarray) else self.of(other) * self.inverse()
+    @_binary
+    def __rtruediv__(self, other: Element) -> Element:
+        return other * self.inverse()
 
     def __abs__(self) -> Element:
-        magnitude: Element = self.field.functions.magnitude(self)
-        return magnitude
+        return self.field.functions.magnitude(self)  # type: ignore[no-any-return]
 
     def __rpow__(self, base: Any) -> Element:
         return self.of(base) ** self
@@ -374,36 +382,32 @@ class Element:
     def __pow__(self, exponent: Any) -> Element:
         exact = self.of(exponent).rational
         if exact is None or exact.denominator != 1:
-            power: Element = self.field.functions.Pow(self, exponent)
-            return power
+            return self.field.functions.Pow(self, exponent)  # type: ignore[no-any-return]
         n = int(exact)
         if n < 0:
             return self.inverse() ** -n
         return Element(self.field, self.field.power(self.p, n), {key: n * e for key, e in self.below.items()} if n else _NOTHING)
 
-    def _compared(self, other: Any) -> tuple[Fraction, Fraction]:
-        difference = (self - other).rational
+    def _apart(self, other: Any) -> Fraction:
+        difference: Fraction | None = (self - other).rational
         if difference is None:
             raise Unsupported("a comparison of what varies")
-        return difference, Fraction(0)
+        return difference
 
     def __eq__(self, other: object) -> bool:
-        x, y = self._compared(other)
-        return x == y
+        return self._apart(other) == 0
 
     def __lt__(self, other: Any) -> bool:
-        x, y = self._compared(other)
-        return x < y
+        return self._apart(other) < 0
 
     def __le__(self, other: Any) -> bool:
-        x, y = self._compared(other)
-        return x <= y
+        return self._apart(other) <= 0
 
     def __gt__(self, other: Any) -> bool:
-        return not self <= other
+        return self._apart(other) > 0
 
     def __ge__(self, other: Any) -> bool:
-        return not self < other
+        return self._apart(other) >= 0
 
     __hash__ = object.__hash__
 
@@ -414,6 +418,37 @@ def fraction(x: Any) -> Fraction:
 
     x = fmpq(x)
     return Fraction(int(x.p), int(x.q))
+
+
+# -- derivatives
+
+
+class Differentiation:
+    """The derivative by one generator, a variable: of other generators by their slopes, of quotients by their rule."""
+
+    def __init__(self, field: Field, place: int) -> None:
+        self.field = field
+        self._slopes: dict[int, Element] = {place: Element.number(field, 1)}
+
+    def __call__(self, x: Element) -> Element:
+        total = self._of(x.p) * Element(self.field, self.field.one, x.below)
+        for key, exponent in x.below.items():
+            inner = self._of(self.field.factors[key])
+            if not inner.is_zero:
+                total = total - x * exponent * inner * Element(self.field, self.field.one, {key: 1})
+        return total
+
+    def _of(self, p: Polynomial) -> Element:
+        total = Element.number(self.field, 0)
+        for i in self.field.used(p):
+            if i not in self._slopes:
+                slope = self.field.generators[i].slope
+                self._slopes[i] = (
+                    Element.number(self.field, 0) if slope is None else slope(Element(self.field, self.field.symbols[i]), self)
+                )
+            if not self._slopes[i].is_zero:
+                total = total + Element(self.field, self.field.lowered(p.derivative(i))) * self._slopes[i]
+        return total
 
 
 # -- sympy's derivatives of single functions, as elements of a field -------------------------------
@@ -447,12 +482,7 @@ def slope(functions: Any, name: str, place: int, arguments: Sequence[Element]) -
     """The derivative of a function by one of its arguments. Raises Unsupported where sympy has none."""
     numbers = tuple(None if x.rational is None or x.rational.denominator != 1 else int(x.rational) for x in arguments)
     expression, symbols = _slope(name, place, numbers)
-    return element(functions, expression, dict(zip(symbols, arguments, strict=True)))
-
-
-def element(functions: Any, expression: Any, known: dict[Any, Element]) -> Element:
-    """An expression of sympy's as an element, from elements for its symbols."""
-    done: dict[Any, Element] = dict(known)
+    done: dict[Any, Element] = dict(zip(symbols, arguments, strict=True))
     for node in sympy.postorder_traversal(expression):
         if node not in done:
             done[node] = _of(functions, node, [done[a] for a in node.args])

@@ -8,7 +8,7 @@ from math import floor, lcm
 from typing import Any, NamedTuple
 
 from gradcli.reference.algebra import Unsupported
-from gradcli.reference.fields.element import Element, Field, Generator, Polynomial, fraction
+from gradcli.reference.fields.element import By, Element, Field, Generator, Polynomial, fraction, is_function, is_odd, slope
 
 # -- What is known of an expression before it is read: the units of its exponents and angles, the
 # orders of its roots, the signs of its parts.
@@ -76,128 +76,6 @@ class Known:
         return new
 
 
-# -- What generators of a field stand for, and their derivatives -----------------------------------
-
-
-class Variable(Generator):
-    """An entry of a leaf."""
-
-    def derivative(self, own: Element, by: Any) -> Element:
-        return Element.number(own.field, 0)  # but for the one by which is differentiated
-
-
-class Constant(Variable):
-    """A positive number that is not rational, such as pi."""
-
-    positive = True
-
-
-class Exponential(Generator):
-    """exp of a term."""
-
-    def __init__(self, exponent: Element, real: bool) -> None:
-        self.exponent, self.parts = exponent, (exponent,)
-        self.real = self.positive = real
-
-    def derivative(self, own: Element, by: Any) -> Element:
-        product: Element = own * by(self.exponent)
-        return product
-
-
-class Logarithm(Generator):
-    """The principal logarithm: of a base that may be negative where it only serves powers."""
-
-    def __init__(self, base: Element, real: bool) -> None:
-        self.base, self.real, self.parts = base, real, (base,)
-
-    def derivative(self, own: Element, by: Any) -> Element:
-        quotient: Element = by(self.base) / self.base
-        return quotient
-
-
-class Root(Generator):
-    """The root of a base that is not negative where it has a value."""
-
-    positive = rationalized = True
-
-    def __init__(self, base: Element, order: int) -> None:
-        self.base, self.order, self.parts = base, order, (base,)
-        self.relation = order, base.p
-
-    def derivative(self, own: Element, by: Any) -> Element:
-        slope: Element = own * by(self.base) / (self.base * self.order)
-        return slope
-
-
-class Power(Generator):
-    """A base that is not negative, to a power between 0 and 1 of so large a denominator that it has no relation."""
-
-    positive = True
-
-    def __init__(self, base: Element, exponent: Fraction) -> None:
-        self.base, self.exponent, self.parts = base, exponent, (base,)
-
-    def derivative(self, own: Element, by: Any) -> Element:
-        slope: Element = own * self.exponent * by(self.base) / self.base
-        return slope
-
-
-class Magnitude(Generator):
-    """The absolute value of what is real."""
-
-    positive = rationalized = True
-
-    def __init__(self, base: Element) -> None:
-        self.base, self.parts = base, (base,)
-        self.relation = 2, base.field.power(base.p, 2)
-
-    def derivative(self, own: Element, by: Any) -> Element:
-        slope: Element = own * by(self.base) / self.base
-        return slope
-
-
-class Cosine(Generator):
-    """The cosine of a term; the sine comes after it."""
-
-    def __init__(self, angle: Element) -> None:
-        self.angle, self.parts = angle, (angle,)
-        self.sine: Element
-
-    def derivative(self, own: Element, by: Any) -> Element:
-        slope: Element = -self.sine * by(self.angle)
-        return slope
-
-
-class Sine(Generator):
-    """The sine of a term: its square is 1 less that of the cosine."""
-
-    def __init__(self, angle: Element, cosine: Element) -> None:
-        self.angle, self.cosine, self.parts = angle, cosine, (angle,)
-        self.relation = 2, cosine.field.one - cosine.p**2
-
-    def derivative(self, own: Element, by: Any) -> Element:
-        slope: Element = self.cosine * by(self.angle)
-        return slope
-
-
-class Call(Generator):
-    """Any other function that sympy can differentiate, by its name there."""
-
-    def __init__(self, name: str, arguments: tuple[Element, ...], functions: Any) -> None:
-        self.name, self.arguments, self.functions = name, arguments, functions
-        self.parts = arguments
-
-    def derivative(self, own: Element, by: Any) -> Element:
-        from gradcli.reference.fields.element import slope
-
-        total = Element.number(own.field, 0)
-        for i, argument in enumerate(self.arguments):
-            inner = by(argument)
-            if not inner.is_zero:
-                total = total + slope(self.functions, self.name, i, self.arguments) * inner
-        return total
-
-
 # -- Powers, logarithms and absolute values in a field: a product is taken apart only where that
 # holds wherever it has a real value.
 #
@@ -223,8 +101,12 @@ class Product(NamedTuple):
     rest: Element | None
 
 
-class Powers:
-    """Powers in a field."""
+_ANGLES = 4  # terms of a sum whose sine is expanded
+_EXPONENTS = 12  # terms of a sum whose exponential is a product
+
+
+class Functions:
+    """What stands for sympy, or for mpmath's context, where references are evaluated on elements."""
 
     def __init__(self, field: Field, known: Known) -> None:
         self.field, self.known = field, known
@@ -232,9 +114,6 @@ class Powers:
 
     def number(self, x: Any) -> Element:
         return Element.number(self.field, x)
-
-    def exp(self, x: Any) -> Element:
-        raise NotImplementedError
 
     def sign_of(self, p: Polynomial) -> int:
         """1 for what is never negative where the expression has a value, -1 for what is never positive, 0 for what is not known."""
@@ -272,12 +151,10 @@ class Powers:
             place = field.single(p)
             generator = None if place is None else field.generators[place]
             known = self.sign_of(p)
-            if isinstance(generator, Exponential) and generator.real:
-                exponent = exponent + generator.exponent * times
-            elif isinstance(generator, Root):
-                bases.append((generator.base, Fraction(times, generator.order)))
-            elif isinstance(generator, Power):
-                bases.append((generator.base, times * generator.exponent))
+            if generator is not None and generator.kind == "exp" and generator.real:
+                exponent = exponent + generator.parts[0] * times
+            elif generator is not None and generator.kind == "power":
+                bases.append((generator.parts[0], times * generator.exponent))
             elif known:
                 bases.append((Element(field, p if known > 0 else -p), Fraction(times)))
                 sign *= known if times % 2 else 1
@@ -296,8 +173,7 @@ class Powers:
     def _with(self, rest: Element | None, factor: Element | None) -> Element:
         if factor is None:
             raise Unsupported("a quotient of unknown sign")
-        product: Element = factor if rest is None else rest * factor
-        return product
+        return factor if rest is None else rest * factor
 
     def _primes(self, x: Fraction) -> list[tuple[Element, Fraction]]:
         from flint import fmpz
@@ -311,8 +187,12 @@ class Powers:
         return found
 
     def _magnitude(self, p: Polynomial) -> Element:
-        field = self.field
-        return Element(field, field.symbols[field.place(("abs", str(p)), lambda: Magnitude(Element(field, p)))])
+        field, base = self.field, Element(self.field, p)
+
+        def make() -> Generator:
+            return Generator("abs", (base,), lambda own, by: own * by(base) / base, relation=(2, field.power(p, 2)), positive=True)
+
+        return field.symbol(("abs", str(p)), make)
 
     def magnitude(self, x: Element) -> Element:
         """The absolute value. Raises Unsupported where an element may not be real."""
@@ -356,31 +236,26 @@ class Powers:
         self.known.learn(str(primitive), 1 if scale > 0 else -1)
 
     def _of_base(self, base: Element, exponent: Fraction) -> Element:
-        """A rational power of a polynomial, or a number, that has not to be taken apart."""
+        """A rational power of a polynomial, or a number, that has not to be taken apart: by a root, unless its order is too large."""
         whole = floor(exponent)
         part = exponent - whole
-        result = base**whole
         if not part:
-            return result
-        field = self.field
+            return base**whole
         key = str(base.p)
         order = self.known.order(key, part.denominator)
-        if order is None:
-            place = field.place(("power", key, part), lambda: Power(base, part))
-            return result * Element(field, field.symbols[place])
-        place = field.place(("root", key, order), lambda: Root(base, order))
-        return result * Element(field, field.power(field.symbols[place], int(part * order)))
+        of, relation = (part, None) if order is None else (Fraction(1, order), (order, base.p))
 
-    def log(self, x: Element) -> Element:
+        def make() -> Generator:
+            return Generator("power", (base,), lambda own, by: own * of * by(base) / base, of, relation, positive=True)
+
+        return base**whole * self.field.symbol(("power", key, of), make) ** (part / of)
+
+    def _real_log(self, x: Element) -> Element:
         """The real logarithm: of what is positive where it has a value."""
         parts = self.split(x)
         if parts.rest is not None:
             self._learn(parts.rest)
         return self._sum_of_logarithms(parts)
-
-    def principal_log(self, x: Element) -> Element:
-        """The logarithm by which powers are defined."""
-        return self._sum_of_logarithms(self.split(x))
 
     def _sum_of_logarithms(self, parts: Product) -> Element:
         total = parts.exponent
@@ -389,19 +264,9 @@ class Powers:
         return total if parts.rest is None else total + self._logarithm(parts.rest, False)
 
     def _logarithm(self, base: Element, real: bool) -> Element:
-        field = self.field
         if base.rational is not None and base.rational < 0:
             raise Unsupported("a power of a negative number")
-        place = field.place(("log", str(base.p), real), lambda: Logarithm(base, real))
-        return Element(field, field.symbols[place])
-
-
-_ANGLES = 4  # terms of a sum whose sine is expanded
-_EXPONENTS = 12  # terms of a sum whose exponential is a product
-
-
-class Functions(Powers):
-    """What stands for sympy, or for mpmath's context, where references are evaluated on elements."""
+        return self.field.symbol(("log", str(base.p), real), lambda: Generator("log", (base,), lambda own, by: by(base) / base, real=real))
 
     @property
     def zero(self) -> Element:
@@ -426,7 +291,7 @@ class Functions(Powers):
         return self.exp(1)
 
     def _constant(self, name: str) -> Element:
-        return Element(self.field, self.field.symbols[self.field.place(name, Constant)])
+        return self.field.symbol(name, lambda: Generator("constant", positive=True))
 
     def of(self, x: Any) -> Element:
         return x if isinstance(x, Element) else self.number(x)
@@ -434,8 +299,7 @@ class Functions(Powers):
     mpf = Integer = Float = sympify = of
 
     def Rational(self, p: Any, q: Any = 1) -> Element:
-        quotient: Element = self.of(p) / self.of(q)
-        return quotient
+        return self.of(p) / self.of(q)
 
     # -- exponentials, logarithms, powers
 
@@ -446,8 +310,7 @@ class Functions(Powers):
         if len(x.p) > most:
             scale = fraction(x.p.leading_coefficient())
             return [(scale, x / scale)]
-        single = [(fraction(c), Element(field, field.ring.from_dict({m: 1}), x.below).lowest()) for m, c in sorted(x.p.to_dict().items())]
-        return single
+        return [(fraction(c), Element(field, field.ring.from_dict({m: 1}), x.below).lowest()) for m, c in sorted(x.p.to_dict().items())]
 
     def exp(self, x: Any) -> Element:
         result = self.one
@@ -455,28 +318,28 @@ class Functions(Powers):
             result = result * self._exp_of(multiple, term)
         return result
 
-    def _exp_of(self, multiple: Fraction, term: Element) -> Element:
-        field = self.field
-        place = None if term.below else field.single(term.p)
-        generator = None if place is None else field.generators[place]
-        if isinstance(generator, Logarithm):
-            return self._of_base(generator.base, multiple)
-        key = term.key
-        unit = self.known.unit(("exp", key), multiple)
-        real = all(field.generators[i].real for i in term.used())
-        place = field.place(("exp", key, unit), lambda: Exponential(term * unit, real))
-        result: Element = Element(field, field.symbols[place]) ** (multiple / unit)
-        return result
+    def _generator(self, term: Element) -> Generator | None:
+        """The generator that an element is; None for any other."""
+        place = None if term.below else self.field.single(term.p)
+        return None if place is None else self.field.generators[place]
 
-    def ln(self, x: Any, base: Any = None) -> Element:
-        return self.log(x, base)
+    def _exp_of(self, multiple: Fraction, term: Element) -> Element:
+        generator = self._generator(term)
+        if generator is not None and generator.kind == "log":
+            return self._of_base(generator.parts[0], multiple)
+        unit = self.known.unit(("exp", term.key), multiple)
+        real, exponent = all(self.field.generators[i].real for i in term.used()), term * unit
+
+        def make() -> Generator:
+            return Generator("exp", (exponent,), lambda own, by: own * by(exponent), real=real, positive=real)
+
+        return self.field.symbol(("exp", term.key, unit), make) ** (multiple / unit)
 
     def log(self, x: Any, base: Any = None) -> Element:
-        logarithm = super().log(self.of(x))
-        if base is None:
-            return logarithm
-        quotient: Element = logarithm / super().log(self.of(base))
-        return quotient
+        logarithm = self._real_log(self.of(x))
+        return logarithm if base is None else logarithm / self._real_log(self.of(base))
+
+    ln = log
 
     def sqrt(self, x: Any) -> Element:
         return self.root(self.of(x), Fraction(1, 2))
@@ -489,7 +352,7 @@ class Functions(Powers):
         exponent = y.rational
         if exponent is not None:
             return self.root(x, exponent)
-        return self.exp(y * self.principal_log(x))
+        return self.exp(y * self._sum_of_logarithms(self.split(x)))
 
     power = Pow
 
@@ -507,16 +370,13 @@ class Functions(Powers):
     fabs = Abs
 
     def sign(self, x: Any) -> Element:
-        x = self.of(x)
-        quotient: Element = (self.magnitude(x) / x).lowest()
-        return quotient
+        return (self.Abs(x) / self.of(x)).lowest()
 
     # -- trigonometric functions
 
     def cos_sin(self, x: Any) -> tuple[Element, Element]:
-        x = self.of(x)
         c, s = self.one, self.zero
-        for multiple, term in self._terms(x, _ANGLES):
+        for multiple, term in self._terms(self.of(x), _ANGLES):
             c2, s2 = self._cos_sin_of(multiple, term)
             c, s = c * c2 - s * s2, s * c2 + c * s2
         return c, s
@@ -532,32 +392,30 @@ class Functions(Powers):
 
     def _turned(self, multiple: Fraction, term: Element) -> tuple[int, tuple[Element, Element]]:
         """How often an angle is another one, and the cosine and sine of that."""
-        field = self.field
-        place = None if term.below else field.single(term.p)
-        generator = None if place is None else field.generators[place]
-        if isinstance(generator, Constant) and term.key == self.pi.key:
+        generator = self._generator(term)
+        if generator is not None and term.key == self.pi.key:
             for parts, known in ((2, (self.zero, self.one)), (6, (self.sqrt(3) / 2, self.one / 2)), (4, (self.sqrt(2) / 2,) * 2)):
                 if (multiple * parts).denominator == 1:
                     return int(multiple * parts) % (2 * parts), known
-        if isinstance(generator, Call) and multiple.denominator == 1 and generator.name in ("asin", "atan"):
-            v = generator.arguments[0]
-            if generator.name == "asin":
-                return int(multiple), (self.sqrt(1 - v * v), v)
-            c = 1 / self.sqrt(1 + v * v)
-            return int(multiple), (c, v * c)
-        key = term.key
-        unit = self.known.unit(("angle", key), multiple)
-        return int(multiple / unit), self._angle(key, term * unit, unit)
+        if generator is not None and multiple.denominator == 1 and generator.kind in ("asin", "atan"):
+            (v,) = generator.parts
+            c = self.sqrt(1 - v * v) if generator.kind == "asin" else 1 / self.sqrt(1 + v * v)
+            return int(multiple), (c, v if generator.kind == "asin" else v * c)
+        unit = self.known.unit(("angle", term.key), multiple)
+        return int(multiple / unit), self._angle(term.key, term * unit, unit)
 
     def _angle(self, key: Any, angle: Element, unit: Fraction) -> tuple[Element, Element]:
+        """The cosine and the sine, whose square is 1 less that of the cosine."""
         field = self.field
-        at = field.place(("cos", key, unit), lambda: Cosine(angle))
-        cosine = Element(field, field.symbols[at])
-        sine = Element(field, field.symbols[field.place(("sin", key, unit), lambda: Sine(angle, cosine))])
-        generator = field.generators[at]
-        assert isinstance(generator, Cosine)
-        generator.sine = sine
-        return cosine, sine
+
+        def make_cosine() -> Generator:
+            return Generator("cos", (angle,), lambda own, by: -self._angle(key, angle, unit)[1] * by(angle))
+
+        def make_sine() -> Generator:
+            return Generator("sin", (angle,), lambda own, by: cosine * by(angle), relation=(2, field.one - cosine.p**2))
+
+        cosine = field.symbol(("cos", key, unit), make_cosine)
+        return cosine, field.symbol(("sin", key, unit), make_sine)
 
     def cos(self, x: Any) -> Element:
         return self.cos_sin(x)[0]
@@ -565,28 +423,12 @@ class Functions(Powers):
     def sin(self, x: Any) -> Element:
         return self.cos_sin(x)[1]
 
-    def tan(self, x: Any) -> Any:
+    def tan(self, x: Any) -> Element:
         c, s = self.cos_sin(x)
         return s / c
 
-    def cot(self, x: Any) -> Any:
-        c, s = self.cos_sin(x)
-        return c / s
-
-    def sec(self, x: Any) -> Any:
-        return 1 / self.cos(x)
-
-    def csc(self, x: Any) -> Any:
-        return 1 / self.sin(x)
-
     def acos(self, x: Any) -> Element:
         return self.pi / 2 - self.asin(x)
-
-    def asec(self, x: Any) -> Element:
-        return self.acos(1 / self.of(x))
-
-    def acsc(self, x: Any) -> Element:
-        return self.asin(1 / self.of(x))
 
     # -- hyperbolic functions, by exponentials
 
@@ -602,15 +444,6 @@ class Functions(Powers):
         e = self.exp(2 * self.of(x))
         return (e - 1) / (e + 1)
 
-    def coth(self, x: Any) -> Any:
-        return self.tanh(x).inverse()
-
-    def sech(self, x: Any) -> Any:
-        return self.cosh(x).inverse()
-
-    def csch(self, x: Any) -> Any:
-        return self.sinh(x).inverse()
-
     def asinh(self, x: Any) -> Element:
         x = self.of(x)
         return self.log(x + self.sqrt(x * x + 1))
@@ -622,16 +455,6 @@ class Functions(Powers):
     def atanh(self, x: Any) -> Element:
         x = self.of(x)
         return (self.log(1 + x) - self.log(1 - x)) / 2
-
-    def acoth(self, x: Any) -> Element:
-        x = self.of(x)
-        return self.log((x + 1) / (x - 1)) / 2
-
-    def asech(self, x: Any) -> Element:
-        return self.acosh(1 / self.of(x))
-
-    def acsch(self, x: Any) -> Element:
-        return self.asinh(1 / self.of(x))
 
     # -- others
 
@@ -645,18 +468,29 @@ class Functions(Powers):
         """Any other function of sympy's: nothing is known of it but its derivatives there."""
         if name.startswith("_"):
             raise AttributeError(name)
-        from gradcli.reference.fields.element import is_function
-
+        if name in _RECIPROCALS:
+            return lambda x: 1 / getattr(self, _RECIPROCALS[name])(x)
+        if name in _OF_RECIPROCALS:
+            return lambda x: getattr(self, _OF_RECIPROCALS[name])(1 / self.of(x))
         if not is_function(name):
             raise Unsupported(name)
         return lambda *arguments: self.call(name, *arguments)
 
     def call(self, name: str, *arguments: Any) -> Element:
-        from gradcli.reference.fields.element import is_odd
-
         elements = tuple(self.of(x).lowest() for x in arguments)
         if len(elements) == 1 and not elements[0].is_zero and elements[0].p.leading_coefficient() < 0 and is_odd(name):
             return -self.call(name, -elements[0])
-        field = self.field
-        place = field.place(("call", name, *(x.key for x in elements)), lambda: Call(name, elements, self))
-        return Element(field, field.symbols[place])
+
+        def differentiated(own: Element, by: By) -> Element:
+            total = self.zero
+            for i, argument in enumerate(elements):
+                inner = by(argument)
+                if not inner.is_zero:
+                    total = total + slope(self, name, i, elements) * inner
+            return total
+
+        return self.field.symbol(("call", name, *(x.key for x in elements)), lambda: Generator(name, elements, differentiated))
+
+
+_RECIPROCALS = {"sec": "cos", "csc": "sin", "cot": "tan", "sech": "cosh", "csch": "sinh", "coth": "tanh"}
+_OF_RECIPROCALS = {"asec": "acos", "acsc": "asin", "asech": "acosh", "acsch": "asinh", "acoth": "atanh"}

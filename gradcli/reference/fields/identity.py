@@ -16,7 +16,7 @@ from gradcli.graph.transforms import definition_order
 from gradcli.reference.algebra import Unsupported
 from gradcli.reference.deadline import in_time
 from gradcli.reference.fields.element import Element, Field, TooSmall
-from gradcli.reference.fields.functions import Functions, Known, Refined, Variable
+from gradcli.reference.fields.functions import Functions, Known, Refined
 from gradcli.reference.fields.reading import Reading
 
 # -- What algebra has to say of a formula ----------------------------------------------------------
@@ -111,7 +111,7 @@ def _weights(question: Question, table: Mapping[Expr, Any], functions: Functions
 
 def _in_variables(x: Element) -> bool:
     """Return whether an element is a quotient of polynomials in the variables alone, in which nothing but zero is zero."""
-    return all(type(x.field.generators[i]) is Variable for i in x.used())
+    return all(x.field.generators[i].kind == "variable" for i in x.used())
 
 
 def entries_alike(question: Question) -> bool:

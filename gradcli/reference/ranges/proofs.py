@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
+from math import prod
 from typing import Any
 
 from flint import fmpq
@@ -17,9 +18,9 @@ from flint import fmpq
 from gradcli.errors import GradcliError
 from gradcli.reference.algebra import Unsupported
 from gradcli.reference.deadline import check as still_in_time
-from gradcli.reference.fields.element import Element, Field, TooSmall
-from gradcli.reference.fields.functions import Functions, Known, Refined, Variable
-from gradcli.reference.ranges.cells import UNIT, Call, Cell, Cells, Conditions, Named, Number, Path, Product, Sum
+from gradcli.reference.fields.element import Element, Field, Generator, TooSmall
+from gradcli.reference.fields.functions import Functions, Known, Refined
+from gradcli.reference.ranges.cells import UNIT, Call, Cell, Conditions, Named, Number, Path, Product, Sum
 from gradcli.reference.ranges.functions import (
     DOMAIN,
     POLE,
@@ -163,19 +164,12 @@ class Proof:
 # -- algebra
 
 
-class _Atom(Variable):
-    """A variable, or what is taken for one."""
-
-    def __init__(self, cell: Cell) -> None:
-        self.cell = cell
-
-
 def vanishes(cell: Cell) -> bool:
     """Tell whether a cell is zero wherever it is defined, as algebra tells."""
     known = Known()
     for _ in range(_READINGS):
         try:
-            found = _element(Functions(Field(_ATOMS), known), cell, opaque=False)
+            found = _element(Functions(Field(_ATOMS), known), cell)
         except Refined:
             continue
         except (Unsupported, GradcliError, TooSmall, ValueError, TypeError, ArithmeticError, AttributeError, LookupError):
@@ -185,8 +179,8 @@ def vanishes(cell: Cell) -> bool:
     return False
 
 
-def _element(functions: Functions, root: Cell, opaque: bool) -> Element:
-    """A cell as an element of a field. ``opaque``: functions are variables, too."""
+def _element(functions: Functions, root: Cell, opaque: dict[int, Cell] | None = None) -> Element:
+    """A cell as an element of a field. ``opaque``: the cells taken for variables, by their places there; functions are such, too."""
     field = functions.field
     found: dict[Cell, Any] = {}
     for cell in root.cells.order(root):
@@ -197,51 +191,37 @@ def _element(functions: Functions, root: Cell, opaque: bool) -> Element:
         elif isinstance(cell, Sum):
             found[cell] = sum((found[c] * _fraction(q) for q, c in cell.terms), functions.number(_fraction(cell.constant)))
         elif isinstance(cell, Product):
-            total = functions.one
-            for f in cell.factors:
-                total = total * found[f.base] ** _fraction(f.exponent)
-            found[cell] = total
-        elif isinstance(cell, Call) and not opaque:
-            arguments = [found[a] for a in cell.args]
-            found[cell] = functions.exp(1) if cell.name == "e" else _called(functions, cell, arguments)
+            found[cell] = prod((found[f.base] ** _fraction(f.exponent) for f in cell.factors), start=functions.one)
+        elif isinstance(cell, Call) and opaque is None:
+            known = getattr(functions, {"e": "E"}.get(cell.name, cell.name) if cell.function is None else cell.function.__name__)
+            found[cell] = known if cell.function is None else known(*[found[a] for a in cell.args])
         else:
-            found[cell] = Element(field, field.symbols[field.place(cell, partial(_Atom, cell))])
+            place = field.place(cell, partial(Generator, "variable"))
+            found[cell] = Element(field, field.symbols[place])
+            if opaque is not None:
+                opaque[place] = cell
     return functions.of(found[root])
-
-
-def _called(functions: Functions, cell: Call, arguments: Sequence[Element]) -> Any:
-    if cell.function is None:
-        return getattr(functions, cell.name)
-    return getattr(functions, cell.function.__name__)(*arguments)
 
 
 def without_squares(cell: Cell) -> Cell | None:
     """A cell of the same sign, but for zeros, without the squares that are factors of it; None where there are none."""
-    functions = Functions(Field(_ATOMS), Known())
+    functions, atoms = Functions(Field(_ATOMS), Known()), dict[int, Cell]()
     field = functions.field
     try:
-        found = _element(functions, cell, opaque=True)
-        if not all(isinstance(field.generators[i], _Atom) for i in found.used()):
-            return None
+        found = _element(functions, cell, atoms)
         constant, factors = field.factored(found.p)
     except (Unsupported, TooSmall, Refined, ValueError, ArithmeticError):
         return None
     every = [*factors, *found.below.items()]  # the sign of a quotient is that of the product
-    if not any(power > 1 for _, power in every):
+    if not found.used() <= atoms.keys() or not any(power > 1 for _, power in every):
         return None
-    total = cell.cells.number(UNIT if constant > 0 else -UNIT)
+    total: Cell = cell.cells.number(UNIT if constant > 0 else -UNIT)
     for key, power in every:
         if power % 2:
-            total = total * _as_cell(cell.cells, field, field.factors[key])
+            terms = field.factors[key].terms()
+            products = [(q, cell.cells.product([(atoms[i], fmpq(int(n))) for i, n in enumerate(powers) if n])) for powers, q in terms]
+            total = total * cell.cells.sum([(fmpq(q), product) for q, product in products])
     return total
-
-
-def _as_cell(cells: Cells, field: Field, polynomial: Any) -> Cell:
-    terms = []
-    for powers, coefficient in polynomial.terms():
-        atoms = [(field.generators[i], n) for i, n in enumerate(powers) if n]
-        terms.append((fmpq(coefficient), cells.product([(g.cell, fmpq(int(n))) for g, n in atoms if isinstance(g, _Atom)])))
-    return cells.sum(terms)
 
 
 def _fraction(q: fmpq) -> Fraction:
