@@ -14,6 +14,7 @@ from gradcli.language.scope import Scope
 from gradcli.query.evaluate import run_statement
 from gradcli.query.options import ClaimInput, Options
 from gradcli.reference import long_double
+from gradcli.reference.stand_ins import StandIns
 from gradcli.report.records import Record
 from gradcli.report.verdicts import Verdict
 
@@ -110,7 +111,7 @@ def test_the_reference_uses_none_of_the_engines_rules(monkeypatch: pytest.Monkey
     leaf = scope.bind_value("x", x)
     (statement,) = statements(["sum(exp(sin(x))/(1 + x**2))"])
     root = Program(scope).execute(statement).value
-    (slopes,) = long_double.reference(root, [leaf], {leaf: x}, 1.0, "float64").slopes
+    (slopes,) = long_double.reference(root, [leaf], {leaf: x}, 1.0, "float64", StandIns()).slopes
     h = np.longdouble(1e-6)
     wide_x = x.astype(np.longdouble)
 

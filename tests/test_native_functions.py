@@ -37,7 +37,6 @@ STATIC: dict[str, tuple[dict[str, Any], ...]] = {  # beside the defaults
     "hardtanh": ({"min_val": 0.0, "max_val": 6.0},),
     "leaky_relu": ({"negative_slope": 2.5},),
     "softplus": ({"beta": 3, "threshold": 20.0}, {"beta": 0.5}),
-    "nan_to_num": ({"nan": 2.0, "posinf": 1.0, "neginf": None}, {"nan": None, "posinf": float("inf"), "neginf": float("-inf")}),
 }
 CASES = [
     (op, {**op.static, **given}) for op in registry().values() if op.elementwise and op.text.c for given in ({}, *STATIC.get(op.name, ()))

@@ -52,6 +52,7 @@ RANGES: dict[str, list[tuple[float, float]]] = {
     "psi_rise": [(1e-100, 1e100), (1e-100, 1e100)],
     "hurwitz_zeta": [(0.3, 60.0), (1e-3, 200.0)],
     "zeta_slope": [(0.05, 60.0), (1e-3, 200.0)],
+    **dict.fromkeys(("jv", "yv"), [(-1e14, 1e14)]),  # SciPy's phase has no digits beyond
     "i0e_slope": [(0.0, math.inf)],  # of an absolute value: SciPy does not end for large negative numbers
 }
 # A remainder needs every digit of the quotient.

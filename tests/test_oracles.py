@@ -111,8 +111,7 @@ _NOT_GIVEN = {
         "arange", "array", "eye", "full", "full_like", "geomspace", "identity", "linspace", "logspace", "ones_like", "zeros_like")},
     **{(word, target): "no argument of PyTorch's, taken as those of the other losses" for word in ("reduce", "size_average") for target in (
         "ctc_loss", "gaussian_nll_loss", "huber_loss", "triplet_margin_with_distance_loss")},
-    **{(word, "embedding"): "refused" for word in ("max_norm", "norm_type", "sparse")},
-    **{(word, "multi_head_attention_forward"): "refused, or of one size only" for word in ("static_k", "static_v")},
+    **{(word, "multi_head_attention_forward"): "refused" for word in ("bias_k", "bias_v", "static_k", "static_v")},
     **{("y", target): "given in the place of an axis" for target in ("torch_max", "torch_min")},
     ("check_errors", "inv"): "without effect", ("period", "interp"): "refused", ("pivot", "lu"): "PyTorch's, taken of SciPy's name, too",
     ("distance_function", "triplet_margin_with_distance_loss"): "refused but for None", ("upper", "scipy_solve_triangular"): "PyTorch's",
@@ -176,7 +175,6 @@ _THRESHOLDS = {
         "interpolate": "rounded down afterwards",
     "inv": "divided by: any number makes infinity", "jv": "two formulas", "lgamma": "two formulas", "lp_pool1d": "of norms of 0",
     "lp_pool2d": "of norms of 0", "lp_pool3d": "of norms of 0", "matrix_exp": "how often a matrix is halved",
-        "nan_to_num": "the slope of what is replaced",
     "polygamma": "two formulas", "exprel": "two formulas",
     "gammainc_slope": "two formulas", "betainc_slope": "two formulas", "log1mexp": "two formulas", "beta_sf": "two formulas",
     "nanmax": "counts entries", "nanmin": "counts entries", "polyder": "ends a range", "polyint": "ends a range",
@@ -211,8 +209,7 @@ _UNUSED = {
     "class_labels": "classes", "jv": "v", "yv": "v", "iv": "v", "kv": "v", "i0e_slope": "n", "zeta_slope": "n", "sine_quotient": "n",
         "expn": "n",
     "torch_sort": "stable", "topk": "sorted", "lu_factor_ex": "check_errors", "cholesky_ex": "check_errors", "inv_ex": "check_errors",
-    "solve_ex": "check_errors", "dropout": "p", "embedding": "norm_type sparse",
-        "multi_head_attention_forward": "add_zero_attn dropout_p training",
+    "solve_ex": "check_errors", "dropout": "p", "multi_head_attention_forward": "add_zero_attn dropout_p training",
     "gammainc_slope": "n", "betainc_slope": "n k", "logmeanexp": "keepdims",
     "batch_norm": "momentum training", "instance_norm": "momentum", "ctc_loss": "zero_infinity",
 }  # fmt: skip

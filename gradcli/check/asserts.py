@@ -49,32 +49,7 @@ def compared(scope: Scope, lowered: Lowered) -> list[Asserted]:
     ``==`` holds to rounding. The others compare floats as they are, and none of them holds of NaN. A tolerance is absolute:
     it widens ``==``, ``<`` and the like, and ``!=`` asks for more than it between the sides.
     """
-    nodes = [side for sides in lowered.relations for side in (sides.left, sides.right)]
-    values = forward(nodes, scope.values, scope.precision)
-    return [_compared(scope, lowered, sides, values) for sides in lowered.relations]
-
-
-def _compared(scope: Scope, lowered: Lowered, sides: Sides, values: Any) -> Asserted:
-    left, right = np.asarray(values[sides.left], float), np.asarray(values[sides.right], float)
-    shape = _shape_of(lowered, sides, left.shape, right.shape)
-    left, right = np.broadcast_to(left, shape), np.broadcast_to(right, shape)
-    fine, off = holds(sides.relation.symbol, left, right, lowered.within, rounding_of(scope))
-    worst = None if fine.all() else _furthest(fine, off, left, right)
-    return _told(lowered, sides, holds=bool(fine.all()), left=left[()], right=right[()], worst=worst)
-
-
-def _furthest(fine: np.ndarray, off: np.ndarray, left: np.ndarray, right: np.ndarray, at: dict[str, float] | None = None) -> Worst:
-    """The sides where they are furthest from a relation that does not hold."""
-    place = np.unravel_index(int(np.argmax(np.where(fine, -1.0, np.where(np.isnan(off), np.inf, off)))), off.shape)
-    return Worst(tuple(int(i) for i in place), float(left[place]), float(right[place]), at)
-
-
-def _shape_of(lowered: Lowered, sides: Sides, left: tuple[int, ...], right: tuple[int, ...]) -> tuple[int, ...]:
-    try:
-        return np.broadcast_shapes(left, right)
-    except ValueError:
-        error = ShapeError(f"an assert of shapes {left} and {right}, which do not broadcast")
-        raise error.at(sides.relation.span, lowered.statement.source) from None
+    return [_told(lowered, sides, **Floats(scope, lowered, sides, {}).outcome()) for sides in lowered.relations]
 
 
 def _told(lowered: Lowered, sides: Sides, **found: Any) -> Asserted:
@@ -82,6 +57,41 @@ def _told(lowered: Lowered, sides: Sides, **found: Any) -> Asserted:
     span, several = sides.relation.span, len(lowered.relations) > 1
     text = lowered.statement.source.text[span.start : span.end] if several else ""
     return Asserted(within=float(lowered.within or 0.0), relation=sides.relation.symbol, text=text, **found)
+
+
+class Floats:
+    """The sides of a relation as floats: at the bound values, and at points of a box of some of them."""
+
+    def __init__(self, scope: Scope, lowered: Lowered, sides: Sides, ranges: Mapping[str, Quantity]) -> None:
+        self.scope, self.within, self.sides, self.ranges = scope, lowered.within, sides, ranges
+        try:
+            self.shape = np.broadcast_shapes(sides.left.shape, sides.right.shape)
+        except ValueError:
+            error = ShapeError(f"an assert of shapes {sides.left.shape} and {sides.right.shape}, which do not broadcast")
+            raise error.at(sides.relation.span, lowered.statement.source) from None
+
+    def at(self, point: Sequence[float]) -> tuple[Any, ...]:
+        """Return both sides at a point, where the relation holds of them, and how far they are apart."""
+        given = {q.leaf: np.float64(x) for q, x in zip(self.ranges.values(), point, strict=True)}
+        sides = self.sides.left, self.sides.right
+        found = forward(sides, {**self.scope.values, **given}, self.scope.precision)
+        left, right = (np.broadcast_to(np.asarray(found[side], float), self.shape) for side in sides)
+        return left, right, *holds(self.sides.relation.symbol, left, right, self.within, rounding_of(self.scope))
+
+    def refute(self, point: Sequence[float], place: tuple[int, ...] = ()) -> bool:
+        """Return whether the relation does not hold at a point, of all entries or of one."""
+        *_, fine, _ = self.at(point)
+        return not np.all(fine[place])
+
+    def outcome(self, point: Sequence[float] = ()) -> dict[str, Any]:
+        """Return the sides at a point, whether the relation holds, and the entry that is furthest from it."""
+        left, right, fine, off = self.at(point)
+        worst = None
+        if not fine.all():
+            place = np.unravel_index(int(np.argmax(np.where(fine, -1.0, np.where(np.isnan(off), np.inf, off)))), off.shape)
+            where = dict(zip(self.ranges, map(float, point), strict=True)) or None
+            worst = Worst(tuple(int(i) for i in place), float(left[place]), float(right[place]), where)
+        return {"holds": bool(fine.all()), "left": left[()], "right": right[()], "worst": worst}
 
 
 def holds(symbol: str, left: np.ndarray, right: np.ndarray, within: float | None, rounding: float) -> tuple[np.ndarray, np.ndarray]:
@@ -195,40 +205,12 @@ def _relation_over(scope: Scope, lowered: Lowered, sides: Sides, proving: bool) 
     ranges = {name: q for name, q in lowered.ranges.items() if q.leaf in set(definition_order(sides.left, [sides.right]))}
     over = {name: (q.low, q.high) for name, q in lowered.ranges.items()}
     told = _told(lowered, sides, holds=None, left=None, right=None, over=over)
-    shape = _shape_of(lowered, sides, sides.left.shape, sides.right.shape)
-    floats = Floats(scope, lowered, sides, ranges, shape)
+    floats = Floats(scope, lowered, sides, ranges)
     if not ranges or not proving:
         _by_points(told, floats, bool(ranges))
         return told
     _prove(scope, told, sides, floats)
     return told
-
-
-class Floats:
-    """The sides of a relation as floats, at points of the box."""
-
-    def __init__(self, scope: Scope, lowered: Lowered, sides: Sides, ranges: dict[str, Quantity], shape: tuple[int, ...]) -> None:
-        self.scope, self.within, self.sides, self.ranges, self.shape = scope, lowered.within, sides, ranges, shape
-
-    def at(self, point: Sequence[float]) -> tuple[Any, Any]:
-        given = {q.leaf: np.float64(x) for q, x in zip(self.ranges.values(), point, strict=True)}
-        found = forward([self.sides.left, self.sides.right], {**self.scope.values, **given}, self.scope.precision)
-        left, right = (np.broadcast_to(np.asarray(found[side], float), self.shape) for side in (self.sides.left, self.sides.right))
-        return left, right
-
-    def refute(self, point: Sequence[float], place: tuple[int, ...] | None = None) -> bool:
-        """Return whether the relation does not hold at a point, of all entries or of one."""
-
-        left, right = self.at(point)
-        fine, _ = holds(self.sides.relation.symbol, left, right, self.within, rounding_of(self.scope))
-        return not (fine.all() if place is None else fine[place])
-
-    def first(self, point: Sequence[float]) -> Worst:
-        """The sides at a point that refutes the relation, of the entry that is furthest from it."""
-
-        left, right = self.at(point)
-        fine, off = holds(self.sides.relation.symbol, left, right, self.within, rounding_of(self.scope))
-        return _furthest(fine, off, left, right, dict(zip(self.ranges, map(float, point), strict=True)))
 
 
 def _by_points(told: Asserted, floats: Floats, ranged: bool) -> None:
@@ -244,8 +226,8 @@ def _by_points(told: Asserted, floats: Floats, ranged: bool) -> None:
 
 
 def _refuted(told: Asserted, floats: Floats, point: Sequence[float]) -> None:
-    told.holds, told.worst = False, floats.first(point)
-    told.left, told.right = (side[()] if side.ndim else float(side) for side in map(np.asarray, floats.at(point)))
+    for name, found in floats.outcome(point).items():
+        setattr(told, name, found)
 
 
 def _prove(scope: Scope, told: Asserted, sides: Sides, floats: Floats) -> None:

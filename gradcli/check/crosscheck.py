@@ -114,17 +114,20 @@ def _decided(asked: _Asked, timeout: float | None) -> Check:
     except OutOfTime as passed:
         if passed is not limit:
             raise
-        return _undetermined(asked.wrt, REACHED, record)
-    except Undecided as reason:
-        return _undetermined(asked.wrt, str(reason), record)
+        reason = REACHED
+    except Undecided as undecided:
+        reason = str(undecided)
     except LimitError as error:
-        return _undetermined(asked.wrt, error.message, record)
+        reason = error.message
     except _WITHOUT_REFERENCE as error:
-        return _undetermined(asked.wrt, f"the reference has no value{_words_of(error)}", record)
-    check.verdict = check.worst
-    for part in [*check.variables.values(), *([] if check.value is None else [check.value])]:
-        honest(part, scope.precision)
-    return check
+        reason = f"the reference has no value{_words_of(error)}"
+    else:
+        check.verdict = check.worst
+        for part in [*check.variables.values(), *([] if check.value is None else [check.value])]:
+            honest(part, scope.precision)
+        return check
+    variables = {name: VariableCheck(Verdict.UNDETERMINED, reason=reason) for name in _keys(asked.wrt, record.mode)}
+    return Check(Verdict.UNDETERMINED, variables, reason=reason)
 
 
 def _words_of(error: Exception) -> str:
@@ -174,11 +177,6 @@ def _repair(check: Check, judge: Judge) -> None:
 
     with suppress(Undecided, *_WITHOUT_REFERENCE):
         repair(check, judge)
-
-
-def _undetermined(wrt: dict[str, Expr], reason: str, record: Record) -> Check:
-    variables = {name: VariableCheck(Verdict.UNDETERMINED, reason=reason) for name in _keys(wrt, record.mode)}
-    return Check(Verdict.UNDETERMINED, variables, reason=reason)
 
 
 def _keys(wrt: dict[str, Expr], mode: str) -> list[str]:

@@ -245,29 +245,7 @@ class Standard(Rebuilding):
         alone = len(found.parts) == 1 and found.kind == "product"
         if found.joined or not found.parts or not found.number or alone:
             return found.build()
-        return self._signed(node) if len(node.operands) == 2 and kind != "power" else node
-
-    def _signed(self, node: Expr) -> Expr:
-        """A sum or product of two whose signs stand before it."""
-        kind, x, y = role(node), node.operand, node.operands[1]
-        assert y is not None
-        a, b = opposite(x), opposite(y)
-        result = node
-        if kind_of(node) == "sum":
-            if b is not None:
-                result = x - b if kind == "sum" else x + b
-            elif a is not None and kind == "sum":
-                result = y - a
-            return result
-        sign = (a is None) == (b is None)
-        x, y = x if a is None else a, y if b is None else b
-        if number(y) == 1:
-            result = x
-        elif number(x) == 1 and kind != "quotient":
-            result = y
-        else:
-            result = x / y if kind == "quotient" else x * y
-        return result if sign else -result
+        return node
 
 
 def opposite(node: Expr) -> Expr | None:

@@ -23,7 +23,7 @@ from gradcli.tensors.core.dtypes import FLOATS
 from gradcli.tensors.core.modes import Mode, warn
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.trace import Trace, traced
-from gradcli.tensors.transforms.tangents import dual_level, make_dual, unpack_dual
+from gradcli.tensors.transforms.derivatives import dual_level, make_dual, unpack_dual
 
 _NEARBY = 1e-3  # of an entry: how far points nearby are moved
 
@@ -64,7 +64,8 @@ class CheckedFunction:
         whole = True
         for side in (1, -1):
             result, other = self._nearby(side)
-            self._check_alike(differentiable(result))
+            if any(y.shape != z.shape or y.dtype != z.dtype for y, z in zip(self.outputs, differentiable(result), strict=False)):
+                raise AssertionError("Expected `func` to return outputs with the same shape and dtype when inputs are perturbed")
             whole = whole and not trace.opaque and trace.same_steps(other)
         return trace if whole else None
 
@@ -74,16 +75,6 @@ class CheckedFunction:
         moved = {i: self.arguments[i].array * factor for i, factor in zip(self.chosen, noise, strict=True)}
         found: tuple[Any, Trace] = self.at(moved, lambda given: traced(self.func, given, [given[i] for i in self.chosen], self.names))
         return found
-
-    def _check_alike(self, others: Sequence[Tensor]) -> None:
-        """Raise if results nearby are of other shapes or dtypes."""
-        for y, z in zip(self.outputs, others, strict=False):
-            if y.shape != z.shape or y.dtype != z.dtype:
-                what, here, there = ("shape", y.shape, z.shape) if y.shape != z.shape else ("dtype", y.dtype, z.dtype)
-                raise AssertionError(
-                    f"Expected `func` to return outputs with the same {what} when inputs are perturbed by {_NEARBY} of them, but got: "
-                    f"{what}s {here} and {there}."
-                )
 
     def at(self, moved: Mapping[int, np.ndarray], run: Callable[[list[Any]], Any]) -> Any:
         """What comes of a run with other entries in some arguments: in the same tensors, which a function may know by other names, too."""

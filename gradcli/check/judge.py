@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from gradcli.check.comparison import Comparison, compare_arrays
-from gradcli.check.rounding import Branches, branches, error_bounds, overflows
+from gradcli.check.rounding import Branches, branches, error_bounds
 from gradcli.errors import GradcliError
 from gradcli.graph.demand import bytes_of, held_by, swept
 from gradcli.graph.indeterminate import gradients
@@ -253,6 +253,7 @@ class Judge:
         self.missing = ""  # what the reference for large arrays lacks
         self.wide: dict[str, tuple[Any, Any]] = {}  # reference and bounds of large arrays, for claims
         self._branches: dict[str, Branches | None] = {}
+        self._overflown = False  # whether something on the way is not finite, though what it is made of is
 
     @classmethod
     def of(cls, scope: Scope, root: Expr, wrt: dict[str, Expr], seed: Any) -> Judge:
@@ -275,9 +276,7 @@ class Judge:
     @property
     def overflows(self) -> bool:
         """Return True if floats are wrong where the rules are right, and something on the way is too large for floats."""
-        if not self.decided or not self.rules_hold:
-            return False
-        return overflows(self.root, self.nodes, self.own_leaves, self.seed, self.precision)
+        return self.decided and self._overflown and self.rules_hold
 
     def branches(self, precision: str | None = None) -> Branches | None:
         """The ways between which rounding decides, in the precision that is judged or in another; None where it decides nothing."""
@@ -310,7 +309,7 @@ class Judge:
         m = _context()
         self.zeros = SignedZeros(self.root, self.scope.values, self.precision)
         reached = forward([self.root], self.scope.values, self.precision)[self.root] if value is None else value
-        value_bound, bounds = error_bounds(self.root, self.nodes, self.own_leaves, self.seed, self.precision)
+        value_bound, bounds, self._overflown = error_bounds(self.root, self.nodes, self.own_leaves, self.seed, self.precision)
         floats = list(zip([*self.gradients, np.asarray(reached)], [*bounds, value_bound], strict=True))
         proof = self._by_balls(m, floats)
         source, (*self.comparisons, self.value_comparison) = self._by_numbers(m, floats) if proof is None else proof[:2]
@@ -328,7 +327,8 @@ class Judge:
         Raises Unsupported where an operation has no reference, and Undecidable in balls that are too wide.
         """
         tape, inner = ReferenceTape(m, self.leaves, self.precision, self.zeros), has_inner(self.root)
-        y, chosen = tape.run(self.root, self.nodes), {}
+        y = tape.run(self.root, self.nodes)
+        chosen: Mapping[int, Sides] = {}
         if inner:
             table = forward_exact(m, self.root, self.own_leaves, self.precision, self.zeros)
         else:
@@ -419,8 +419,8 @@ class Judge:
             symbolic = self._whole.evaluate(m, self.leaves)
             if _confirmed(m, symbolic, reference):
                 source, reference = "symbolic", symbolic
-        columns = (reference, found.engine[:-1], floats[:-1], sides, tape.troubles(found.y, self.nodes))
-        comparisons = [Comparison(m, right, rules, *given, *rest) for right, rules, given, *rest in zip(*columns, strict=True)]
+        columns = zip(reference, found.engine[:-1], floats[:-1], sides, tape.troubles(found.y, self.nodes), strict=True)
+        comparisons = [Comparison(m, right, rules, *given, side, trouble) for right, rules, given, side, trouble in columns]
         for x, comparison in zip(self.nodes, comparisons, strict=True):
             comparison.excuse([i for i, entry in enumerate(np.ravel(tape.table[x])) if not m.isfinite(plain(entry))])
         return source, [*comparisons, Comparison(m, value, found.engine[-1], *floats[-1], found.chosen)]
@@ -455,7 +455,7 @@ class Judge:
 
         held, order = StandIns(), reachable([self.root])
         hold_derivatives(self.root, self.leaves, self.precision, held)
-        value_bound, bounds = error_bounds(self.root, self.nodes, self.leaves, self.seed, self.precision)
+        value_bound, bounds, _ = error_bounds(self.root, self.nodes, self.leaves, self.seed, self.precision)
         arrays = sum(bytes_of(node) for node in order) + _ADJOINTS * swept(order, self.nodes)
         self.root.graph.limits.check_memory(_TIMES * arrays + held_by(self.leaves.values()), "the reference in long double")
         found = reference(self.root, self.nodes, self.leaves, self.seed, self.precision, held)

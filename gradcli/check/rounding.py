@@ -476,32 +476,26 @@ class Bounds(Domain[Bounded]):
         return self.arithmetic.apply(op, operands, node.static)
 
 
+def _interpreted(nodes: Sequence[Expr], leaves: Mapping[Expr, Any], precision: str) -> dict[Expr, Any]:
+    """Return what nodes are made of, each with a bound on its error."""
+    with np.errstate(all="ignore"):
+        return interpret(reachable(nodes), Bounds(leaves, precision))
+
+
 def error_bounds(
     root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: Any, precision: str
-) -> tuple[np.ndarray, list[np.ndarray]]:
-    """How far rounding explains the value, and each gradient, to be from the truth; infinite where it may be anything."""
-    with np.errstate(all="ignore"):
-        top, *parts = _swept(root, wrt, leaves, seed, precision)
-        bounds = [allowed(part, x.shape, top.arithmetic) for part, x in zip([top, *parts], [root, *wrt], strict=True)]
-    return bounds[0], bounds[1:]
+) -> tuple[np.ndarray, list[np.ndarray], bool]:
+    """Return how far rounding explains the value, and each gradient, to be from the truth; infinite where it may be anything.
 
-
-def overflows(root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: Any, precision: str) -> bool:
-    """Return True if something on the way to the value or a gradient is not finite, though what it is made of is."""
-    with np.errstate(all="ignore"):
-        return bool(_swept(root, wrt, leaves, seed, precision)[0].arithmetic.overflown)
-
-
-def _swept(
-    root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: Any, precision: str
-) -> tuple[Bounded, *tuple[Bounded | None, ...]]:
-    """The value and the gradients with bounds on their errors; None for a gradient that is zero."""
-    order = reachable([root])
-    table = interpret(order, Bounds(leaves, precision))
+    The last is whether something on the way to these is not finite, though what it is made of is.
+    """
+    table = _interpreted([root], leaves, precision)
     top = table[root]
     start = Bounded(np.asarray(seed, np.float64)[()], None, top.arithmetic)
-    found = backward(order, {root: start}, wrt, table.__getitem__)
-    return (top, *(found.get(x) for x in wrt))
+    with np.errstate(all="ignore"):
+        found = backward(reachable([root]), {root: start}, wrt, table.__getitem__)
+        value, *bounds = [allowed(part, x.shape, top.arithmetic) for part, x in zip([top, *map(found.get, wrt)], [root, *wrt], strict=True)]
+    return value, bounds, top.arithmetic.overflown
 
 
 def allowed(part: Bounded | None, shape: tuple[int, ...], arithmetic: Arithmetic) -> np.ndarray:
@@ -556,12 +550,11 @@ def branches(root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: 
     mark = graph.mark()
     try:
         results = [root, *vjp(root, wrt, graph.constant(np.broadcast_to(seed, root.shape)[()]))]
-        with np.errstate(all="ignore"):
-            table = interpret(reachable(results), Bounds(leaves, precision))
-            unsure = _unsure(table)
-            if not 0 < len(unsure) <= _ALL_WAYS:  # more are such as those of an iteration, which no branch explains
-                return None
-            ways = [_way(results, _decided(unsure, flips, table), leaves, precision) for flips in _flips(len(unsure))]
+        table = _interpreted(results, leaves, precision)
+        unsure = _unsure(table)
+        if not 0 < len(unsure) <= _ALL_WAYS:  # more are such as those of an iteration, which no branch explains
+            return None
+        ways = [_way(results, _decided(unsure, flips, table), leaves, precision) for flips in _flips(len(unsure))]
         return Branches(_words(unsure[0]), ways)
     except GradcliError:
         return None
@@ -573,8 +566,7 @@ def roots_each_way(root: Expr, leaves: Mapping[Expr, Any], precision: str) -> li
     """Return the function once for every way between which rounding decides, each with its conditions as constants."""
     if not any(map(_compares, reachable([root]))):
         return [root]
-    with np.errstate(all="ignore"):
-        table = interpret(reachable([root]), Bounds(leaves, precision))
+    table = _interpreted([root], leaves, precision)
     unsure = _unsure(table)
     if len(unsure) > _ALL_WAYS:  # such as those of an iteration, which no single branch explains
         return [root]
@@ -583,9 +575,7 @@ def roots_each_way(root: Expr, leaves: Mapping[Expr, Any], precision: str) -> li
 
 def is_unsure(condition: Expr, leaves: Mapping[Expr, Any], precision: str) -> bool:
     """Return True if rounding in a precision decides a condition, or an entry of it."""
-    with np.errstate(all="ignore"):
-        table = interpret(reachable([condition]), Bounds(leaves, precision))
-    return bool(np.any(table[condition].error))
+    return bool(np.any(_interpreted([condition], leaves, precision)[condition].error))
 
 
 def _unsure(table: Mapping[Expr, Any]) -> list[Expr]:
@@ -612,10 +602,9 @@ def _decided(unsure: Sequence[Expr], flips: Sequence[bool], table: Mapping[Expr,
 
 
 def _way(results: Sequence[Expr], decided: Mapping[Expr, Expr], leaves: Mapping[Expr, Any], precision: str) -> list[tuple[Any, Any]]:
-    domain = Bounds(leaves, precision)
     rebuilt = rebuild(results, decided, results[0].graph)
-    table = interpret(reachable(rebuilt), domain)
-    return [(np.asarray(table[node].value), allowed(table[node], node.shape, domain.arithmetic)) for node in rebuilt]
+    table = _interpreted(rebuilt, leaves, precision)
+    return [(np.asarray(table[node].value), allowed(table[node], node.shape, table[node].arithmetic)) for node in rebuilt]
 
 
 def _words(node: Expr) -> str:

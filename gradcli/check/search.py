@@ -10,8 +10,6 @@ import heapq
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import partial
-from operator import is_
 from typing import Any
 
 import flint
@@ -97,71 +95,33 @@ class _Series(Domain[Pair]):
         return method(x), self.one
 
 
-def _down_to(root: Expr, ends: Callable[[Expr], bool]) -> list[Expr]:
-    """The nodes that a node is made of, but for what those are made of at which this ends."""
-    seen, stack = {root}, [root]
-    while stack:
-        part = stack.pop()
-        for operand in () if ends(part) else part.operands:
-            if operand is not None and operand not in seen:
-                seen.add(operand)
-                stack.append(operand)
-    return sorted(seen, key=lambda node: node.index)
-
-
 def expand(graph: Graph, node: Expr, value_of: Callable[[Expr], Any]) -> Iterator[Expr]:
-    """A node as a polynomial in the quantity that it is a function of."""
-    if node.op is None or any(part.shape for part in reachable([node])):
-        return
-    for quantity in _quantities(node):
-        size = abs(float(value_of(quantity)))
-        if not 0 < size <= _NEAR:
-            continue
-        before, flint.ctx.cap = flint.ctx.cap, _POWERS
-        try:
-            ring = _Series()
-            order = _down_to(node, partial(is_, quantity))
-            above, below = interpret(order, ring, {quantity: (ring.variable, ring.one)})[node]
-            yield _polynomial(graph, above, below, quantity, size)
-        except _WITHOUT_SERIES:
-            continue
-        finally:
-            flint.ctx.cap = before
-
-
-def _quantities(node: Expr) -> list[Expr]:
-    """The quantity that a node is a function of, if that is one quantity: its only leaf, or a part through which everything goes."""
+    """Yield a node as a polynomial in the only number that it is a function of."""
     order = reachable([node])
     leaves = [part for part in order if part.is_leaf]
-    if len(leaves) == 1:
-        return leaves
-    parts = (part for part in order[:-1] if part.op is not None)
-    return [part for part in parts if not any(n.is_leaf for n in _down_to(node, partial(is_, part)))][:2]
+    if node.op is None or len(leaves) != 1 or any(part.shape for part in order):
+        return
+    size = abs(float(value_of(leaves[0])))
+    if not 0 < size <= _NEAR:
+        return
+    before, flint.ctx.cap = flint.ctx.cap, _POWERS
+    try:
+        ring = _Series()
+        above, below = interpret(order, ring, {leaves[0]: (ring.variable, ring.one)})[node]
+        yield _polynomial(graph, above, below, leaves[0], size)
+    except _WITHOUT_SERIES:
+        return
+    finally:
+        flint.ctx.cap = before
 
 
 def _polynomial(graph: Graph, above: Any, below: Any, quantity: Expr, size: float) -> Expr:
-    """The terms that count of a fraction of series, by Horner's rule."""
+    """The terms that count of a fraction of series."""
     (m, top), (n, bottom) = map(_without_zeros, (above, below))
     coefficients, first = [Fraction(int(c.p), int(c.q)) for c in (top / bottom).coeffs()], m - n
     used = coefficients[: _terms_needed(coefficients, first, size)]
-    step = 2 if not any(used[1::2]) else 1
-    sums = Normal(graph, "sum")
-    for coefficient in reversed(used[::step]):
-        inner = sums
-        sums = Normal(graph, "sum", [(graph.constant(1), coefficient)] if coefficient else [])
-        _put_times(sums, inner, quantity, step)
-    found = Normal(graph, "sum")
-    _put_times(found, sums, quantity, first)
-    return found.build()
-
-
-def _put_times(into: Normal, inner: Normal, quantity: Expr, exponent: int) -> None:
-    """Add a sum times a power."""
-    if inner.parts:
-        power = [(quantity, exponent)] if exponent else []
-        term = Normal(into.graph, "product", power)
-        term.put(inner.build(), Fraction(1))
-        into.put(term.build(), Fraction(1))
+    powers = (Normal(graph, "product", [(quantity, first + i)] if first + i else []).build() for i in range(len(used)))
+    return Normal(graph, "sum", [(power, c) for power, c in zip(powers, used, strict=True) if c]).build()
 
 
 def _without_zeros(series: Any) -> tuple[int, Any]:

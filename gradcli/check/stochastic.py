@@ -22,7 +22,6 @@ from gradcli.graph.interpret import Domain, interpret
 from gradcli.graph.nodes import Expr, constant_value, reachable
 from gradcli.graph.sweep import contributions, depending, guarded, sweep
 from gradcli.ops.constants import Constant
-from gradcli.ops.elementwise.arithmetic import add, div, mul, sub
 from gradcli.ops.spec import Op
 
 PASSES = 16
@@ -360,28 +359,19 @@ def _swept(steps: Sequence[_Step], targets: set[Expr], seed: Any, parts_of: Call
 
 
 def _read_back(order: Sequence[Expr], needed: set[Expr], table: Mapping[Expr, Any]) -> dict[Expr, Any]:
-    """How far values are moved that code takes from what was made of them and rounded: 1 - y*y from y = tanh(x), s*(1 - s) from a sigmoid.
-
-    A sigmoid may be written as one, or with the sum and the quotient that it is made of.
-    """
+    """How far values are moved that code takes from what was made of them and rounded: 1 - y*y from y = tanh(x)."""
     shifts: dict[Expr, Any] = {}
     for node in reversed(order):
         op = node.op
-        if op is None or op.partials is None or node not in needed:
+        if op is None or not op.accuracy.by_result or op.partials is None or node not in needed or table[node].own is None:
             continue
-        moving = [i for i, operand in enumerate(node.operands) if operand in needed]
-        if len(moving) != 1 or not (op.accuracy.by_result or op in (add, sub, mul, div)):
-            continue
-        (place,) = moving
-        operand, partial, made = node.operands[place], op.partials[place], table[node]
-        off = plus(made.own, shifts.get(node))
-        if operand is None or operand.shape != node.shape or partial is None or off is None:
-            continue
-        slope = partial(made.value, *[None if o is None else table[o].value for o in node.operands], **node.static)
-        shift = np.where(np.equal(slope, 0), 0.0, off / np.where(np.equal(slope, 0), 1.0, slope))
-        if op.accuracy.by_result:  # whose derivatives fall like exponentials, and the error of 1 - y*y is linear in that of y
-            shift = np.sign(shift) * np.log1p(np.abs(shift))
-        shifts[operand] = plus(shifts.get(operand), np.where(np.isfinite(shift), shift, 0.0))
+        x, made = node.operand, table[node]
+        assert op.partials[0] is not None
+        slope = op.partials[0](made.value, table[x].value, **node.static)
+        shift = np.where(np.equal(slope, 0), 0.0, made.own / np.where(np.equal(slope, 0), 1.0, slope))
+        # derivatives fall like exponentials, and the error of 1 - y*y is linear in that of y
+        shift = np.sign(shift) * np.log1p(np.abs(shift))
+        shifts[x] = plus(shifts.get(x), np.where(np.isfinite(shift), shift, 0.0))
     return shifts
 
 

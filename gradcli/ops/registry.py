@@ -174,8 +174,11 @@ def elementwise(
     kind: Kind = "smooth",
     **record: Any,
 ) -> Op:
-    """Register an operation that works entry by entry, with one partial for each operand."""
-    op: Op = register(Op(name, tuple(operands.split()), forward, reference, kind, doc, partials=partials or None, **grouped(record)))
+    """Register an operation that works entry by entry, with one partial for each operand; a smooth one commonly needs all operands."""
+    names = tuple(operands.split())
+    if kind == "smooth":
+        record = {"saves": names, **record}
+    op: Op = register(Op(name, names, forward, reference, kind, doc, partials=partials or None, **grouped(record)))
     return op
 
 

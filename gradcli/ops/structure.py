@@ -74,7 +74,7 @@ def _clone(x: Any) -> Any:
 
 clone: Op = structural(
     "clone", "x", _clone, witness("moving.same"), vjp=lambda wanted, cotangent, out, x: (cotangent,), shape=lambda old: old, moves=True,
-    result="same", public=False, unchanged=True, doc="A copy of x.",
+    result="same", public=False, unchanged=True, doc="A copy of x.", numpy="{0}", torch="{0}",
 )  # fmt: skip
 
 

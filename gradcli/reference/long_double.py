@@ -201,7 +201,6 @@ class Reference(NamedTuple):
 
     errors  of the slopes of single operations, where these are computed of terms that cancel
     share   what else the reference may be off by, as a share of what the engine may: rounding goes the same ways, in smaller units
-    held    what stood in for operations without a form
     source  what decided
     """
 
@@ -209,24 +208,14 @@ class Reference(NamedTuple):
     slopes: list[np.ndarray]
     errors: list[np.ndarray]
     share: float
-    held: StandIns
     source: str
 
 
-def reference(
-    root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: Any, precision: str, held: StandIns | None = None
-) -> Reference:
-    """The derivative in long double, or in double where that is no longer or has no such operation. Raises Unsupported.
+def reference(root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: Any, precision: str, held: StandIns) -> Reference:
+    """Return the derivative in long double, or in double where that is no longer or has no such operation. Raises Unsupported.
 
-    A derivative inside of the expression is what the engine has expanded it to: `inner_derivatives` holds that against its definition.
+    A derivative inside of the expression is what the engine has expanded it to: `hold_derivatives` holds that against its definition.
     """
-    try:
-        return _reference(root, wrt, leaves, seed, precision, held or StandIns())
-    except NotCovered as missing:
-        raise Unsupported(str(missing)) from None
-
-
-def _reference(root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed: Any, precision: str, held: StandIns) -> Reference:
     order = reachable([root])
     with np.errstate(all="ignore"):
         table = interpret(order, LongDoubles(leaves, precision, held))
@@ -238,7 +227,6 @@ def _reference(root: Expr, wrt: Sequence[Expr], leaves: Mapping[Expr, Any], seed
         [np.asarray(f[0], LONG_DOUBLE) for f in found],
         [np.asarray(f[1], float) for f in found],
         _share(precision, np.float64 if held.narrow else LONG_DOUBLE),
-        held,
         "long double" if WIDER else "double",
     )
 
@@ -315,26 +303,23 @@ class LongDoubles(Domain[Any]):
         still_in_time()
         try:
             return self._applied(node, op, operands)
-        except Unsupported:
+        except (NotCovered, Unsupported):
             return self.held.value(op, operands, node.static)
 
     def _applied(self, node: Expr, op: Op, operands: list[Any]) -> Any:
         rule = op.extended
-        try:
-            if _is_opened(op):
-                root, _, table = _opened(node, op, operands, self.held)
-                return table[root]
-            if isinstance(rule, Reduced):
-                kept, _ = rule.slopes(*along(node, operands))
-                return np.reshape(kept, node.shape)
-            if rule is not None and rule.value is not None:
-                asked = {"epsilon": float(np.finfo(str(self.dtype)).eps)} if rule.epsilon else {}
-                return rule.value(*operands, **node.static, **asked)
-            if op.elementwise:
-                return on_entries(op, operands, node.static)
-            return op.forward(*operands, **node.static) if rule is not None else _movement(op, operands, node.static)[0]
-        except NotCovered as missing:
-            raise Unsupported(str(missing)) from None
+        if _is_opened(op):
+            root, _, table = _opened(node, op, operands, self.held)
+            return table[root]
+        if isinstance(rule, Reduced):
+            kept, _ = rule.slopes(*along(node, operands))
+            return np.reshape(kept, node.shape)
+        if rule is not None and rule.value is not None:
+            asked = {"epsilon": float(np.finfo(str(self.dtype)).eps)} if rule.epsilon else {}
+            return rule.value(*operands, **node.static, **asked)
+        if op.elementwise:
+            return on_entries(op, operands, node.static)
+        return op.forward(*operands, **node.static) if rule is not None else _movement(op, operands, node.static)[0]
 
 
 def _long(constant: Constant) -> Any:

@@ -12,7 +12,7 @@ from gradcli.ops.arrays.addressing import add_along, extreme_along, take_along
 from gradcli.ops.arrays.joining_and_splitting import flat_join, mixed
 from gradcli.ops.arrays.repeating_and_padding import enlarged, rows_of
 from gradcli.ops.arrays.reshaping import at_least_1d, common_shape, inverse, one_number, permuted
-from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, indexed_shape, reshape, scatter_add
+from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, indexed_shape, part_of, reshape, scatter_add
 from gradcli.ops.axes import numbered, numpy_index
 from gradcli.ops.calling.prefixes import NUMPY
 from gradcli.ops.calling.signatures import declare, signature
@@ -86,10 +86,7 @@ def take_along_dim(x: Any, index: Any, *, axis: int | None = None) -> Any:
     if not x.shape:
         return gather(x, index, axis=axis)
     place = one_axis(axis, len(x.shape))
-    try:
-        common = np.broadcast_shapes(*((*v.shape[:place], 1, *v.shape[place + 1 :]) for v in (x, index)))
-    except ValueError:
-        raise ShapeError(f"take_along_dim: shapes {tuple(x.shape)} and {tuple(index.shape)} do not fit along axis {axis}") from None
+    common = common_shape(*(part_of(v, place, 0, 1) for v in (x, index)))
     values, indices = (broadcast_to(v, shape=(*common[:place], v.shape[place], *common[place + 1 :])) for v in (x, index))
     return take_along(values, indices, axis=place)
 
@@ -164,7 +161,7 @@ _TIES = (Kink(lambda *_: False, "several largest or smallest entries", "shared e
 
 def _part(x: Any, shape: Shape) -> Any:
     """The leading part of an array."""
-    return x if tuple(x.shape) == shape else getitem(x, index=tuple((0, n, None) for n in shape))
+    return x if x.shape == shape else getitem(x, index=tuple((0, n, None) for n in shape))
 
 
 def _at_entries(put: Function, x: Any, index: Any, source: Any, axis: int, **static: Any) -> Any:
@@ -178,7 +175,7 @@ def _at_entries(put: Function, x: Any, index: Any, source: Any, axis: int, **sta
     for a, (n, i, s) in enumerate(zip(rows.shape, places.shape, given.shape, strict=True)):
         if i > s or (a != place and i > n):
             raise ShapeError(f"the index reaches beyond x or the source: shapes {shapes}")
-    return reshape(put(rows, places, _part(given, tuple(places.shape)), place, **static), shape=tuple(x.shape))
+    return reshape(put(rows, places, _part(given, places.shape), place, **static), shape=tuple(x.shape))
 
 
 def _at_rows(name: str, put: Function, x: Any, index: Any, source: Any, axis: int, **static: Any) -> Any:
@@ -188,7 +185,7 @@ def _at_rows(name: str, put: Function, x: Any, index: Any, source: Any, axis: in
     if len(index.shape) > 1:
         raise ShapeError(f"{name}: the index must be a vector, not of shape {tuple(index.shape)}")
     places = spread_index(index, rows.shape, place)
-    if tuple(given.shape) != tuple(places.shape):
+    if given.shape != places.shape:
         raise ShapeError(f"{name}: the source has the shape {tuple(source.shape)}, not {tuple(places.shape)}")
     return reshape(put(rows, places, given, place, **static), shape=tuple(x.shape))
 
@@ -277,12 +274,8 @@ def index_reduce(x: Any, index: Any, source: Any, *, axis: int, reduce: str, inc
 @function(numpy="x, axis, index, value", indices=INDEX)
 def index_fill(x: Any, index: Any, value: Any, *, axis: int) -> Any:
     """x with one value in the rows at indices along an axis."""
-    rows = at_least_1d(x)
-    place = one_axis(axis, len(rows.shape))
-    index = reshape(index, shape=(-1,))
-    hit = greater(add_along(np.ones(index.shape), index, axis=0, shape=(rows.shape[place],)), 0)
-    along = reshape(hit, shape=tuple(-1 if a == place else 1 for a in range(len(rows.shape))))
-    return reshape(where(along, one_number("index_fill", value), rows), shape=tuple(x.shape))
+    rows = spread_index(index, at_least_1d(x).shape, one_axis(axis, len(x.shape)))
+    return index_copy(x, index, broadcast_to(one_number("index_fill", value), shape=rows.shape), axis=axis)
 
 
 @function(numpy="x, index, source, accumulate", indices=INDEX)
@@ -296,6 +289,9 @@ def put(x: Any, index: Any, source: Any, *, accumulate: bool = False) -> Any:
 
 def replace_at(x: Any, source: Any, index: tuple[Any, ...]) -> Any:
     """x with a source of the shape of x[index] there."""
+    wanted = indexed_shape(x.shape, index=index)
+    if wanted != source.shape:
+        raise ShapeError(f"the source has the shape {tuple(source.shape)}, not {wanted}")
     places = numbered(x.shape)
     places[numpy_index(index)] = numbered(source.shape, places.size)
     return mixed(x, source, places)
@@ -306,7 +302,7 @@ def index_put(x: Any, values: Any, *, indices: Any, accumulate: bool = False) ->
     """x with values put to (or added at) x[indices]."""
     parts = indices if isinstance(indices, tuple) else (indices,)
     index = tuple(StaticArray(np.array(part)) if isinstance(part, tuple) else part for part in parts)
-    given = broadcast_to(values, shape=indexed_shape(tuple(x.shape), index=index))
+    given = broadcast_to(values, shape=indexed_shape(x.shape, index=index))
     if accumulate:
         return x + scatter_add(given, index=index, shape=tuple(x.shape))
     return replace_at(x, given, index)

@@ -16,7 +16,7 @@ from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.looping import listed
 from gradcli.ops.registry import function, structural
-from gradcli.ops.room import nodes_for, room_for
+from gradcli.ops.room import nodes_for
 from gradcli.ops.writing import one_axis, shape_by_example, witness
 
 # -- Arrays in a row, along an axis that they have -------------------------------------------------
@@ -58,7 +58,7 @@ def joined(*arrays: Any, axis: int | None) -> Any:
         return concatenate(*(reshape(x, shape=(-1,)) for x in arrays), axis=0)
     if any(len(x.shape) != 1 for x in arrays):
         # PyTorch joins empty vectors with anything
-        arrays = tuple(x for x in arrays if tuple(x.shape) != (0,))
+        arrays = tuple(x for x in arrays if x.shape != (0,))
     return concatenate(*arrays, axis=axis)
 
 
@@ -90,23 +90,6 @@ def column_stack(*arrays: Any) -> Any:
     return concatenate(*(x if len(x.shape) > 1 else reshape(x, shape=(-1, 1)) for x in arrays), axis=1)
 
 
-@function(numpy="**arrays|tensors", examples=("block_diag(x, y)",))
-def block_diag(*arrays: Any) -> Any:
-    """A matrix with matrices along its diagonal and zeros elsewhere."""
-    if any(len(x.shape) > 2 for x in arrays):
-        raise ShapeError("block_diag needs matrices")
-    blocks = [atleast_2d(x) for x in arrays]
-    width = sum(b.shape[1] for b in blocks)
-    room_for(sum(b.shape[0] for b in blocks), width)
-    rows, before = [], 0
-    for block in blocks:
-        height, columns = block.shape
-        sides = np.zeros((height, before)), block, np.zeros((height, width - before - columns))
-        rows.append(concatenate(*(side for side in sides if side is block or side.shape[1]), axis=1))
-        before += columns
-    return concatenate(*rows, axis=0)
-
-
 @function(numpy="x|arr, y|values, axis")
 def append(x: Any, y: Any, *, axis: int | None = None) -> Any:
     """x and y joined along an axis, or all their entries."""
@@ -124,9 +107,10 @@ declare(
 # -- Arrays taken apart: parts along an axis, as tuples --------------------------------------------
 
 
-def _place(name: str, x: Any, axis: int) -> int:
+def place_along(name: str, x: Any, axis: int) -> int:
+    """An axis, counted from the first, of an array that has to have one."""
     if not x.shape:
-        raise ShapeError(f"{name} expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
+        raise ShapeError(f"{name} needs an array of at least one axis, not a number")
     return one_axis(axis, len(x.shape))
 
 
@@ -142,7 +126,7 @@ _SECTIONS = "x|ary, sections|indices_or_sections|indices|tensor_indices_or_secti
 @function(numpy=_SECTIONS, aliases=("array_split",))
 def tensor_split(x: Any, *, sections: Any, axis: int = 0) -> tuple[Any, ...]:
     """A tuple of nearly equal parts along an axis, or of the parts between indices."""
-    place = _place("tensor_split", x, axis)
+    place = place_along("tensor_split", x, axis)
     if isinstance(sections, tuple):
         return tuple(part_of(x, place, start, stop) for start, stop in pairwise((0, *sections, None)))
     if sections < 1:
@@ -155,7 +139,7 @@ def tensor_split(x: Any, *, sections: Any, axis: int = 0) -> tuple[Any, ...]:
 @function(numpy=_SECTIONS, examples=("split(x, [1, 3])[1]",))
 def split(x: Any, *, sections: Any, axis: int = 0) -> tuple[Any, ...]:
     """A tuple of equal parts along an axis, or of the parts between indices (torch.split: parts of a size, or of sizes)."""
-    n = x.shape[_place("split", x, axis)]
+    n = x.shape[place_along("split", x, axis)]
     if not isinstance(sections, tuple) and (sections < 1 or n % sections):
         raise ShapeError(f"split: {n} entries have no {sections} equal parts")
     parts: tuple[Any, ...] = tensor_split(x, sections=sections, axis=axis)
@@ -181,7 +165,7 @@ _split_along("dsplit", 2, 3, "third axis")
 @function(numpy="x, sizes|split_sizes, axis", sealed=True)
 def split_with_sizes(x: Any, *, sizes: Any, axis: int = 0) -> tuple[Any, ...]:
     """A tuple of parts of given sizes along an axis."""
-    place, sizes = _place("split", x, axis), sizes if isinstance(sizes, tuple) else (sizes,)
+    place, sizes = place_along("split", x, axis), sizes if isinstance(sizes, tuple) else (sizes,)
     if min(sizes, default=0) < 0 or sum(sizes) != x.shape[place]:
         raise ShapeError(f"split: the sizes {sizes} are not of {x.shape[place]} entries in all")
     return parts_of(x, place, sizes)
@@ -192,7 +176,7 @@ def torch_split(x: Any, *, sizes: Any, axis: int = 0) -> Any:
     """torch.split: a tuple of parts of a size, or of sizes, along an axis."""
     if isinstance(sizes, tuple):
         return split_with_sizes(x, sizes=sizes, axis=axis)
-    place = _place("split", x, axis)
+    place = place_along("split", x, axis)
     if sizes < 0 or (not sizes and x.shape[place]):
         raise ArgumentError(f"split: parts of {sizes} entries cannot make up {x.shape[place]}")
     return _equal_parts(x, place, sizes or 1)
@@ -201,7 +185,7 @@ def torch_split(x: Any, *, sizes: Any, axis: int = 0) -> Any:
 @function(sealed=True, examples=("chunk(x, 2)[0]",))
 def chunk(x: Any, *, chunks: int, axis: int = 0) -> tuple[Any, ...]:
     """A tuple of at most so many parts of one size along an axis; the last one may be smaller."""
-    place = _place("chunk", x, axis)
+    place = place_along("chunk", x, axis)
     if chunks < 1:
         raise ArgumentError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     n = x.shape[place]
@@ -213,14 +197,14 @@ def chunk(x: Any, *, chunks: int, axis: int = 0) -> tuple[Any, ...]:
 @function(sealed=True, aliases=("unstack",))
 def unbind(x: Any, *, axis: int = 0) -> tuple[Any, ...]:
     """A tuple of the entries along an axis."""
-    place = _place("unbind", x, axis)
+    place = place_along("unbind", x, axis)
     return tuple(getitem(x, index=(*(ALL,) * place, i)) for i in range(x.shape[place]))
 
 
 @function()
 def select(x: Any, *, axis: int, index: int) -> Any:
     """One entry along an axis, without it."""
-    place = _place("select", x, axis)
+    place = place_along("select", x, axis)
     if not -x.shape[place] <= index < x.shape[place]:
         raise PlaceError(f"select: there is no entry {index} along an axis of {x.shape[place]}")
     return getitem(x, index=(*(ALL,) * place, int(index)))
@@ -229,7 +213,7 @@ def select(x: Any, *, axis: int, index: int) -> Any:
 @function()
 def narrow(x: Any, *, axis: int, start: int, length: int) -> Any:
     """So many entries along an axis, from start on."""
-    place = _place("narrow", x, axis)
+    place = place_along("narrow", x, axis)
     n = x.shape[place]
     first = start + n if start < 0 else start
     if not 0 <= first <= n or not 0 <= length <= n - first:

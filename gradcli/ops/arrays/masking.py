@@ -8,7 +8,7 @@ from gradcli.errors import ShapeError
 from gradcli.ops.arrays.addressing import take_along
 from gradcli.ops.arrays.gathering_and_scattering import replace_at
 from gradcli.ops.arrays.reshaping import common_shape, inverse, matrices_last, on_diagonal, one_number, permuted
-from gradcli.ops.arrays.shapes import ALL, broadcast_to, indexed_shape, reshape
+from gradcli.ops.arrays.shapes import ALL, broadcast_to, reshape
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.bounds import maximum
@@ -57,21 +57,13 @@ def masked_scatter(x: Any, mask: Any, source: Any) -> Any:
     return where(chosen, reshape(taken, shape=shape), x)
 
 
-def _replaced(name: str, x: Any, source: Any, index: tuple[Any, ...]) -> Any:
-    """x with a source of the shape of x[index] there."""
-    wanted = indexed_shape(tuple(x.shape), index=index)
-    if wanted != tuple(source.shape):
-        raise ShapeError(f"{name}: the source has the shape {tuple(source.shape)}, not {wanted}")
-    return replace_at(x, source, index)
-
-
 @function(numpy="x, source|src, axis, index")
 def select_scatter(x: Any, source: Any, *, axis: int, index: int) -> Any:
     """x with the entries of source at one place along an axis."""
     place = one_axis(axis, len(x.shape))
     if not x.shape or not -x.shape[place] <= index < x.shape[place]:
         raise ShapeError(f"select_scatter: there is no entry {index} along axis {axis} of the shape {tuple(x.shape)}")
-    return _replaced("select_scatter", x, source, (*(ALL,) * place, index))
+    return replace_at(x, source, (*(ALL,) * place, index))
 
 
 @function(numpy="x, source|src, axis, start, stop|end, step")
@@ -79,7 +71,7 @@ def slice_scatter(x: Any, source: Any, *, axis: int = 0, start: int | None = Non
     """x with the entries of source in a slice along an axis."""
     if not x.shape or step < 1:
         raise ShapeError(f"slice_scatter: no slice of step {step} along axis {axis} of the shape {tuple(x.shape)}")
-    return _replaced("slice_scatter", x, source, (*(ALL,) * one_axis(axis, len(x.shape)), (start, stop, step)))
+    return replace_at(x, source, (*(ALL,) * one_axis(axis, len(x.shape)), (start, stop, step)))
 
 
 @function(numpy="x, source|src, offset, axis1|dim1, axis2|dim2")
@@ -87,7 +79,7 @@ def diagonal_scatter(x: Any, source: Any, *, offset: int = 0, axis1: int = 0, ax
     """x with the entries of source on a diagonal of matrices along two axes."""
     order = matrices_last(len(x.shape), axis1, axis2)
     moved = permuted(x, order)
-    return permuted(_replaced("diagonal_scatter", moved, source, on_diagonal(moved.shape, offset)), inverse(order))
+    return permuted(replace_at(moved, source, on_diagonal(moved.shape, offset)), inverse(order))
 
 
 declare(NUMPY, select=signature("numpy_select", "conditions|condlist, choices|choicelist, default"))

@@ -10,7 +10,7 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError, UnreadArgumentError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
-from gradcli.ops.arrays.reshaping import at_least_1d, inverse, permuted
+from gradcli.ops.arrays.reshaping import at_least_1d, atleast_2d, inverse, permuted
 from gradcli.ops.arrays.shapes import ALL, StaticArray, broadcast_to, getitem, part_of, reshape, scatter_add, stack
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
@@ -49,8 +49,6 @@ def tile(x: Any, *, reps: Any) -> Any:
     reps = _counts(reps)
     n = max(len(reps), len(x.shape))
     reps, shape = (1,) * (n - len(reps)) + reps, (1,) * (n - len(x.shape)) + tuple(x.shape)
-    if all(r == 1 for r in reps):
-        return reshape(x, shape=shape)
     apart = reshape(x, shape=tuple(k for extent in shape for k in (1, extent)))
     spread = broadcast_to(apart, shape=tuple(k for pair in zip(reps, shape, strict=True) for k in pair))
     return reshape(spread, shape=tuple(r * s for r, s in zip(reps, shape, strict=True)))
@@ -172,14 +170,14 @@ def _pairs(name: str, value: Any, ndim: int) -> tuple[tuple[Any, Any], ...]:
 
 def _objects(value: Any) -> np.ndarray:
     """Numbers and what stands for them, by axes and ends."""
-    if isinstance(value, Carrier):
-        shape = getattr(value, "shape", ())
-        if shape:
-            return np.stack([_objects(getitem(value, index=(i,))) for i in range(shape[0])])
-        cell = np.empty((), object)
-        cell[()] = value
-        return cell
-    return np.array(value)
+    if not isinstance(value, Carrier):
+        return np.array(value)
+    shape = getattr(value, "shape", ())
+    if shape:
+        return np.stack([_objects(getitem(value, index=(i,))) for i in range(shape[0])])
+    cell = np.empty((), object)
+    cell[()] = value
+    return cell
 
 
 def enlarged(x: Any, widths: Widths, fill: Any) -> Any:
@@ -199,10 +197,9 @@ def enlarged(x: Any, widths: Widths, fill: Any) -> Any:
 
 def _constant(x: Any, widths: Widths, values: Any) -> Any:
     ends = _pairs("constant_values", values, len(x.shape))
-    if all(is_number(v) for pair in ends for v in pair):
-        if len({v for pair in ends for v in pair}) <= 1:
-            return enlarged(x, widths, float(ends[0][0]) if ends else 0.0)
-        return enlarged(x, widths, np.pad(np.zeros(x.shape), widths, constant_values=ends))
+    first = ends[0][0] if ends else 0
+    if all(is_number(v) and v == first for pair in ends for v in pair):
+        return enlarged(x, widths, float(first))
     for axis, (width, pair) in enumerate(zip(widths, ends, strict=True)):  # as np.pad does, axis by axis
         if any(width):
             x = _between(x, axis, width, *pair)
@@ -305,26 +302,39 @@ def torch_pad(x: Any, *, pad: Any, mode: str = "constant", value: float | None =
         raise ArgumentError(f"pad: the mode must be constant, reflect, replicate, circular, not {mode!r}")
     if mode != "constant" and value is not None and not (is_number(value) and not value):
         raise ArgumentError(f"pad: the mode {mode!r} takes no value")
-    widths = [(0, 0)] * (len(x.shape) - len(ends) // 2) + list(zip(ends[::2], ends[1::2], strict=True))[::-1]
-    grown = tuple((max(0, before), max(0, after)) for before, after in widths)
+    widths = [(0, 0)] * (len(x.shape) - len(ends) // 2) + [*zip(ends[::2], ends[1::2], strict=True)][::-1]
     for axis, (before, after) in enumerate(widths):
-        n, longest, kept = x.shape[axis], max(before, after), slice(max(0, -before), x.shape[axis] - max(0, -after))
-        if kept.start > kept.stop:
-            raise ShapeError(f"pad: the widths {before} and {after} leave nothing of {n} entries")
+        n, start, stop = x.shape[axis], max(0, -before), x.shape[axis] - max(0, -after)
+        most = {"reflect": n - 1, "circular": n, "replicate": math.inf if n else 0}.get(mode, math.inf)
+        if start > stop or max(before, after) > max(0, most):
+            raise ShapeError(f"pad: widths of {before} and {after} do not fit an axis of {n} entries in the mode {mode!r}")
         if mode == "constant":
-            x = part_of(x, axis, kept.start, kept.stop) if min(before, after) < 0 else x
+            x = x if stop - start == n else part_of(x, axis, start, stop)
         elif before or after:
-            if not n or (longest > n - (mode == "reflect") and mode != "replicate"):
-                raise ShapeError(f"pad: in the mode {mode!r} an axis of {n} entries is not made longer by {longest}")
-            room_for(2, max(0, n + before + after))
-            if mode == "circular":
-                places = np.pad(np.arange(n)[kept], grown[axis], mode="wrap")
+            room_for(2, n + before + after)
+            places = np.arange(-before, n + after)
+            if mode == "reflect":
+                places = n - 1 - np.abs(n - 1 - np.abs(places))
             else:
-                every = np.pad(np.arange(n), grown[axis], mode="reflect" if mode == "reflect" else "edge")
-                places = every[kept.start : len(every) - max(0, -after)]
+                places = np.clip(places, 0, n - 1) if mode == "replicate" else start + (places - start) % max(1, stop - start)
             x = rows_of(x, places, axis)
-    return enlarged(x, grown, 0.0 if value is None else value) if mode == "constant" else x
+    if mode != "constant":
+        return x
+    return enlarged(x, tuple((max(0, before), max(0, after)) for before, after in widths), 0.0 if value is None else value)
 
 
 declare(NUMPY, constant_pad_nd=signature("torch_pad", "x, pad, value", mode="constant"))
 declare(TORCH, pad=signature("torch_pad", "x, pad, mode, value"))
+
+
+@function(numpy="**arrays|tensors", examples=("block_diag(x, y)",))
+def block_diag(*arrays: Any) -> Any:
+    """A matrix with matrices along its diagonal and zeros elsewhere."""
+    if any(len(x.shape) > 2 for x in arrays):
+        raise ShapeError("block_diag needs matrices")
+    blocks = [atleast_2d(x) for x in arrays]
+    width = sum(b.shape[1] for b in blocks)
+    room_for(sum(b.shape[0] for b in blocks), width)
+    ends = [*itertools.accumulate(b.shape[1] for b in blocks)]
+    rows = [enlarged(b, ((0, 0), (end - b.shape[1], width - end)), 0.0) for b, end in zip(blocks, ends, strict=True)]
+    return concatenate(*rows, axis=0)

@@ -104,8 +104,6 @@ def expand(x: Any, *, shape: Shape) -> Any:
     lead = len(shape) - len(x.shape)
     if lead < 0:
         raise ShapeError(f"expand: the shape {shape} has fewer axes than the array of shape {tuple(x.shape)}")
-    if -1 in shape[:lead]:
-        raise ShapeError("expand: -1 stands for an extent of the array, not for a new one")
     return broadcast_to(x, shape=(*shape[:lead], *(old if n == -1 else n for n, old in zip(shape[lead:], x.shape, strict=True))))
 
 
@@ -133,7 +131,7 @@ def common_shape(*arrays: Any) -> Shape:
 def broadcast_tensors(*arrays: Any) -> tuple[Any, ...]:
     """A tuple of the arrays in their common shape."""
     shape = common_shape(*arrays)
-    return tuple(x if tuple(x.shape) == shape else broadcast_to(x, shape=shape) for x in arrays)
+    return tuple(x if x.shape == shape else broadcast_to(x, shape=shape) for x in arrays)
 
 
 @function(numpy="x, axis, shape|sizes+", examples=("unflatten(x, 0, (2, -1))",))
@@ -141,11 +139,10 @@ def unflatten(x: Any, *, axis: int, shape: Shape) -> Any:
     """One axis as several; one extent may be -1."""
     place = one_axis(axis, len(x.shape))
     n, known = (x.shape or (1,))[place], math.prod(k for k in shape if k != -1)
-    if shape.count(-1) == 1 and known and n % known == 0:
-        shape = tuple(n // known if k == -1 else k for k in shape)
-    if not shape or math.prod(shape) != n or min(shape) < 0:
+    whole = tuple(n // max(1, known) if k == -1 else k for k in shape)
+    if not shape or math.prod(whole) != n or min(whole) < 0:
         raise ShapeError(f"unflatten: an axis of {n} entries cannot have the shape {shape}")
-    return reshape(x, shape=(*x.shape[:place], *shape, *x.shape[place + 1 :]))
+    return reshape(x, shape=(*x.shape[:place], *whole, *x.shape[place + 1 :]))
 
 
 @function(public=False)
@@ -248,15 +245,9 @@ declare(
 def _roll(x: Any, shift: Any, axis: Any) -> Any:
     if isinstance(shift, tuple) and axis is None and len(shift) != 1:
         raise ShapeError(f"roll: shifts {shift} need an axis each")
+    for place in np.atleast_1d(() if axis is None else axis).tolist():
+        axes_of(place, np.ndim(x))
     return x if axis is not None and not np.ndim(x) else np.roll(x, shift, None if axis == () else axis)
-
-
-def _roll_shape(old: Shape, shift: Any, axis: Any) -> Shape:
-    axes = axis if isinstance(axis, tuple) else (axis,)
-    for a in axes if axis is not None else ():
-        axes_of(a, len(old))
-    shape_by_example(_roll)(tuple(min(n, 1) for n in old), shift=shift, axis=axis)  # whether shifts and axes fit
-    return old
 
 
 def _roll_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, shift: Any, axis: Any) -> tuple[Any]:
@@ -264,7 +255,7 @@ def _roll_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, shift: Any, axis: A
 
 
 @function(
-    vjp=_roll_vjp, forward=_roll, shape=_roll_shape,
+    vjp=_roll_vjp, forward=_roll, shape=shape_by_example(_roll),
     moves=True, result="same", parts=None, across=cutting.moved, examples=("roll(x, 1)",),
     numpy=lambda shapes, shift, axis: f"np.roll({{0}}, {shift!r}, {axis!r})",
 )  # fmt: skip
@@ -284,14 +275,10 @@ def rot90(x: Any, *, k: int = 1, axes: Any = (0, 1)) -> Any:
     if not isinstance(axes, tuple) or len(axes) != 2:
         raise ArgumentError(f"rot90: two axes are wanted, not {axes!r}")
     first, second = axes_of(axes, len(x.shape))
-    turns = k % 4
-    if turns == 0:
+    if k % 4 == 0:
         return x
-    if turns == 2:
-        return flip(x, axis=(first, second))
-    if turns == 1:
-        return swapaxes(flip(x, axis=second), axis1=first, axis2=second)
-    return flip(swapaxes(x, axis1=first, axis2=second), axis=second)
+    turned = swapaxes(x, axis1=first, axis2=second) if k % 2 else x
+    return flip(turned, axis={1: first, 2: (first, second), 3: second}[k % 4])
 
 
 @function(public=False, copied=True)
@@ -346,7 +333,7 @@ def _triangle(part: Any) -> Function:
 
 def _below(x: Any, k: int) -> np.ndarray:
     """Return whether entries of matrices are on the k-th diagonal or below; of a vector's, the matrix whose rows it is."""
-    rows, columns = (tuple(x.shape) * 2)[-2:]
+    rows, columns = (x.shape * 2)[-2:]
     return np.tri(rows, columns, k, bool)
 
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.addressing import take_along
-from gradcli.ops.arrays.joining_and_splitting import concatenate
+from gradcli.ops.arrays.joining_and_splitting import concatenate, place_along
+from gradcli.ops.arrays.reshaping import at_least_1d
 from gradcli.ops.arrays.shapes import broadcast_to, flip, getitem, part_of, reshape
 from gradcli.ops.arrays.striding import as_strided
 from gradcli.ops.calling.prefixes import TORCH
@@ -24,16 +25,12 @@ from gradcli.ops.reductions.sums import max_, min_, prod, sum_
 from gradcli.ops.registry import function
 from gradcli.ops.room import nodes_for, room_for
 from gradcli.ops.structure import detach, to_int
-from gradcli.ops.writing import axes_of, one_axis
+from gradcli.ops.writing import axes_of
 
 # -- Vectors as sampled functions: polynomials, interpolation, sums of shifted products ------------
 
 
 _WINDOWS = 1 << 18  # entries of a table of windows, at most
-
-
-def _vector(x: Any) -> Any:
-    return reshape(x, shape=(1,)) if not x.shape else x
 
 
 def _vectors(name: str, mode: str, *arrays: Any) -> list[Any]:
@@ -42,7 +39,7 @@ def _vectors(name: str, mode: str, *arrays: Any) -> list[Any]:
     for x in arrays:
         if len(x.shape) > 1 or x.shape == (0,):
             raise ShapeError(f"{name} needs vectors of at least one entry, not the shape {tuple(x.shape)}")
-    return [_vector(x) for x in arrays]
+    return [at_least_1d(x) for x in arrays]
 
 
 def _products_at_shifts(a: Any, v: Any, mode: str) -> Any:
@@ -99,7 +96,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, *, per
     """
     if period is not None:
         raise ArgumentError("interp: a period is not supported", help="reduce x to one period with % first")
-    if len(xp.shape) != 1 or tuple(xp.shape) != tuple(fp.shape) or not xp.shape[0]:
+    if len(xp.shape) != 1 or xp.shape != fp.shape or not xp.shape[0]:
         raise ShapeError(f"interp needs as many points as values, not the shapes {tuple(xp.shape)} and {tuple(fp.shape)}")
     n = xp.shape[0]
     low, high = (getitem(fp, index=(i,)) for i in (0, -1))
@@ -108,9 +105,8 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, *, per
         inside = low + 0 * flat
     else:
         known = sum_(where(greater_equal(reshape(flat, shape=(-1, 1)), xp), 1.0, 0.0), axis=1)
-        below = to_int(rint(clip(known - 1, 0, n - 2)))
-        x0, f0 = take_along(xp, below, axis=0), take_along(fp, below, axis=0)
-        x1, f1 = take_along(part_of(xp, 0, 1, None), below, axis=0), take_along(part_of(fp, 0, 1, None), below, axis=0)
+        below, above = (to_int(rint(clip(known - back, 1 - back, n - 1 - back))) for back in (1, 0))
+        x0, f0, x1, f1 = (take_along(values, place, axis=0) for place in (below, above) for values in (xp, fp))
         inside = f0 + (flat - x0) * ((f1 - f0) / (x1 - x0))
     first, last = (getitem(xp, index=(i,)) for i in (0, -1))
     bounded = where(greater(flat, last), high if right is None else right, inside)
@@ -118,12 +114,6 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, *, per
 
 
 # -- Differences, slopes and areas of sampled functions --------------------------------------------
-
-
-def _place(name: str, x: Any, axis: int) -> int:
-    if not x.shape:
-        raise ShapeError(f"{name} needs an array of at least one axis, not a number")
-    return one_axis(axis, len(x.shape))
 
 
 def _steps(x: Any, place: int) -> Any:
@@ -138,7 +128,7 @@ def _attached(part: Any, x: Any, place: int) -> Any:
 @function(numpy="x, n, axis, prepend, append", copied=True, examples=("diff(x)",))
 def diff(x: Any, prepend: Any = None, append: Any = None, *, n: int = 1, axis: int = -1) -> Any:
     """The n-th differences of entries along an axis, with others before and after them if given."""
-    place = _place("diff", x, axis)
+    place = place_along("diff", x, axis)
     if n == 0:
         return x
     parts = [_attached(p, x, place) for p in (prepend, x, append) if p is not None]
@@ -158,7 +148,7 @@ def _slopes(f: Any, spacing: Any, place: int, edge_order: int) -> Any:
     n = f.shape[place]
     if n < edge_order + 1:
         raise ShapeError(f"gradient needs at least {edge_order + 1} entries along an axis, not {n}")
-    if spacing.shape and tuple(spacing.shape) != (n,):
+    if spacing.shape and spacing.shape != (n,):
         raise ShapeError(f"gradient: coordinates of shape {tuple(spacing.shape)} for {n} entries along an axis")
     at = _along(spacing, place, len(f.shape)) if spacing.shape else None
 
@@ -207,7 +197,7 @@ def gradient(f: Any, *spacing: Any, axis: Any = None, edge_order: Any = 1) -> An
 
 def _areas(name: str, y: Any, x: Any, dx: Any, axis: int) -> tuple[Any, int]:
     """The trapezoids between neighbours, and the axis they lie along."""
-    place = _place(name, y, axis)
+    place = place_along(name, y, axis)
     heights = (part_of(y, place, 1, None) + part_of(y, place, None, -1)) / 2
     if x is None:
         return (heights if dx is None else heights * dx), place
@@ -288,12 +278,12 @@ def ediff1d(x: Any) -> Any:
 @function()
 def polymul(a: Any, b: Any) -> Any:
     """The product of two polynomials, the highest coefficients first."""
-    return convolve(_vector(a), _vector(b), mode="full")
+    return convolve(at_least_1d(a), at_least_1d(b), mode="full")
 
 
 def _of_one_length(a: Any, b: Any) -> list[Any]:
     """The coefficients of two polynomials, with zeros before those of the shorter one."""
-    a, b = _vector(a), _vector(b)
+    a, b = at_least_1d(a), at_least_1d(b)
     n = max(a.shape[0], b.shape[0])
     return [v if v.shape[0] == n else concatenate(np.zeros(n - v.shape[0]), v, axis=0) for v in (a, b)]
 

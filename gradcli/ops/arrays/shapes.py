@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from typing import Any
@@ -70,20 +69,8 @@ def _simpler_scatter(out: Any, x: Any, index: Any, shape: Any) -> Any:
 
 def _reshape(x: Any, shape: Any) -> Any:
     if min(shape, default=0) < -1:
-        raise ValueError("negative extents")  # which NumPy takes for the one that follows from the others
+        raise ValueError(f"cannot reshape to the negative extents {shape}")  # which NumPy takes for the one that follows from the others
     return np.reshape(x, shape)
-
-
-def _reshape_shape(old: Shape, shape: Any) -> Shape:
-    wanted = tuple(shape)
-    known = math.prod(n for n in wanted if n != -1)
-    size = math.prod(old)
-    if wanted.count(-1) == 1 and known and size % known == 0:
-        return tuple(size // known if n == -1 else n for n in wanted)
-    if any(n < 0 for n in wanted) or known != size:
-        why = ", because the unspecified dimension size -1 can be any value" if not (known or size) else ""
-        raise ShapeError(f"cannot reshape an array of shape {old} into {wanted}{why}")
-    return wanted
 
 
 def _reshape_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, shape: Any) -> tuple[Any]:
@@ -91,8 +78,8 @@ def _reshape_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, shape: Any) -> t
 
 
 reshape: Op = structural(
-    "reshape", "x", _reshape, witness("moving.reshape"), vjp=_reshape_vjp, shape=_reshape_shape, static={"shape": -1}, moves=True,
-    result="same", doc="The same entries in another shape; one extent may be -1.",
+    "reshape", "x", _reshape, witness("moving.reshape"), vjp=_reshape_vjp, shape=shape_by_example(_reshape), static={"shape": -1},
+    moves=True, result="same", doc="The same entries in another shape; one extent may be -1.",
     examples=("reshape(x, (2, -1))",), backward="View", shares="view",
     written="reshape({x}, {shape})", reshapes=True, simpler=same_shape,
     axes=axes.reshaped, across=cutting.regrouped, batched=lambda lead, x, shape: reshape(x, shape=(*lead, *shape)),

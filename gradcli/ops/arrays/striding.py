@@ -21,29 +21,23 @@ from gradcli.ops.writing import Shape
 Strides = tuple[int, ...]
 
 
-def overlaps(size: Shape, stride: Strides) -> bool:
-    """Return whether several places of a region may be one entry of memory."""
-    if 0 in size:
-        return False
-    reached = 0
-    for step, n in sorted((s, n) for s, n in zip(stride, size, strict=True) if n > 1):
-        if step <= reached:
-            return True
-        reached += step * (n - 1)
-    return False
-
-
 def last_place(size: Shape, stride: Strides) -> int:
     """How far a region's last entry is from its first; -1 if it has none."""
     return -1 if 0 in size else sum(s * (n - 1) for s, n in zip(stride, size, strict=True))
 
 
-def _places(size: Shape, stride: Strides, offset: int) -> np.ndarray:
+def _places(size: Shape, stride: Strides, offset: int) -> Any:
     """The places in memory of the entries of a region."""
-    places: Any = np.array(offset)
+    places = np.array(offset)
     for n, step in zip(size, stride, strict=True):
         places = np.add.outer(places, np.arange(n) * step)
     return places
+
+
+def overlaps(size: Shape, stride: Strides) -> bool:
+    """Return whether several places of a region are one entry of memory."""
+    places = _places(size, stride, 0)
+    return np.unique(places).size < places.size
 
 
 def _memory(shape: Shape, size: Shape, stride: Strides, offset: int, source: Strides) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -63,7 +57,7 @@ def _entries(shape: Shape, **region: Any) -> tuple[StaticArray]:
 
 def _as_strided_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, **region: Any) -> tuple[Any]:
     n = math.prod(x.shape)
-    sums = scatter_add(cotangent, index=_entries(tuple(x.shape), **region), shape=(n + 1,))
+    sums = scatter_add(cotangent, index=_entries(x.shape, **region), shape=(n + 1,))
     return (reshape(getitem(sums, index=((0, n, None),)), shape=tuple(x.shape)),)
 
 
@@ -72,10 +66,10 @@ def as_strided(x: Any, *, size: Shape = (), stride: Strides = (), offset: int = 
     """A region of the memory that x is laid out in."""
     n = math.prod(x.shape)
     filled = scatter_add(reshape(x, shape=(-1,)), index=((0, n, None),), shape=(n + 1,))
-    return getitem(filled, index=_entries(tuple(x.shape), size=size, stride=stride, offset=offset, source=source))
+    return getitem(filled, index=_entries(x.shape, size=size, stride=stride, offset=offset, source=source))
 
 
-def _sources(shape: Shape, size: Shape, **region: Any) -> np.ndarray:
+def _sources(shape: Shape, size: Shape, **region: Any) -> Any:
     """Of each entry of an array into whose memory another is written, its number among those of both."""
     memory, own, places = _memory(shape, size, **region)
     memory[places] = numbered(size, math.prod(shape))
@@ -83,7 +77,7 @@ def _sources(shape: Shape, size: Shape, **region: Any) -> np.ndarray:
 
 
 def _scatter_vjp(wanted: Any, cotangent: Any, out: Any, base: Any, new: Any, **region: Any) -> tuple[Any, Any]:
-    kept = _sources(tuple(base.shape), **region) < math.prod(base.shape)
+    kept = _sources(base.shape, **region) < math.prod(base.shape)
     return where(kept, cotangent, 0.0), as_strided(cotangent, **region) if wanted[1] else None
 
 
@@ -92,5 +86,5 @@ def as_strided_scatter(
     base: Any, new: Any, *, size: Shape = (), stride: Strides = (), offset: int = 0, source: Strides = ()
 ) -> Any:
     """The base with new entries in a region of the memory that it is laid out in."""
-    places = _sources(tuple(base.shape), size, stride=stride, offset=offset, source=source)
+    places = _sources(base.shape, size, stride=stride, offset=offset, source=source)
     return mixed(base, broadcast_to(new, shape=size), places)

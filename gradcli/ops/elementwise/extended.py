@@ -51,7 +51,7 @@ CHAIN = Entrywise((lambda cotangent, partial: partial, lambda cotangent, partial
 REMAINDER = Entrywise((lambda x, y: _ONE, lambda x, y: -np.floor(x / y)))
 FMOD = Entrywise((lambda x, y: _ONE, lambda x, y: -_whole(x / y)))
 COPYSIGN = Entrywise((lambda x, y: np.sign(x) * np.where(np.signbit(y), -_ONE, _ONE), lambda x, y: np.zeros_like(y)))
-NUMBERS = Entrywise((lambda x, **_: _either(np.isfinite(x)),))
+NUMBERS = Entrywise((lambda x: _either(np.isfinite(x)),))
 LERP = Entrywise((lambda x, end, weight: 1 - weight, lambda x, end, weight: weight, lambda x, end, weight: end - x))
 HARDTANH = Entrywise((lambda x, min_val, max_val: _either(~((x <= min_val) | (x >= max_val))),))
 LEAKY = Entrywise((lambda x, negative_slope: _either(x > 0, _ONE, LONG_DOUBLE(negative_slope)),))

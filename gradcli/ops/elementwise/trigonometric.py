@@ -18,7 +18,7 @@ from gradcli.ops.registry import elementwise, function
 from gradcli.ops.spec import Op
 
 sin: Op = elementwise(
-    "sin", "x", np.sin, lambda m, x: m.sin(x), lambda out, x: cos(x), saves=("x",), called="sine", doc="The sine, x in radians.", ulps=5,
+    "sin", "x", np.sin, lambda m, x: m.sin(x), lambda out, x: cos(x), called="sine", doc="The sine, x in radians.", ulps=5,
     parity="odd", squared=lambda x: 1 - cos(x) ** 2, doubled=lambda x: 2 * sin(x) * cos(x),
     quotients=lambda: (sin, cos, tan, cot, csc, sec), sign=r"\sin", math="sin", bare="asin({})",
     carries=lambda m, out, x, e: m.minimum(e, 2.0),
@@ -26,7 +26,7 @@ sin: Op = elementwise(
     moderate=True,
 )
 cos: Op = elementwise(
-    "cos", "x", np.cos, lambda m, x: m.cos(x), lambda out, x: -sin(x), saves=("x",), called="cosine", doc="The cosine.", ulps=5,
+    "cos", "x", np.cos, lambda m, x: m.cos(x), lambda out, x: -sin(x), called="cosine", doc="The cosine.", ulps=5,
     parity="even", squared=lambda x: 1 - sin(x) ** 2, doubled=lambda x: cos(x) ** 2 - sin(x) ** 2,
     quotients=lambda: (sin, cos, tan, cot, csc, sec), sign=r"\cos", math="cos", bare="acos({})",
     carries=lambda m, out, x, e: m.minimum(e, 2.0),
@@ -62,7 +62,7 @@ cot: Op = elementwise(
 )
 asin = elementwise(
     "asin", "x", np.arcsin, lambda m, x: m.asin(x), lambda out, x: 1 / sqrt((1 - x) * (1 + x)), aliases=("arcsin",),
-    saves=("x",), inverse=True, domain="-1 <= x <= 1", doc="The inverse sine; the derivative at -1 and 1 is infinite.", ulps=4,
+    inverse=True, domain="-1 <= x <= 1", doc="The inverse sine; the derivative at -1 and 1 is infinite.", ulps=4,
     parity="odd",
     math="asin", bare="sin({})",
     between=(-1.0, 1.0),
@@ -70,13 +70,13 @@ asin = elementwise(
 )
 acos = elementwise(
     "acos", "x", np.arccos, lambda m, x: m.acos(x), lambda out, x: -1 / sqrt((1 - x) * (1 + x)), aliases=("arccos",),
-    saves=("x",), inverse=True, domain="-1 <= x <= 1", doc="The inverse cosine; the derivative at -1 and 1 is infinite.", ulps=3,
+    inverse=True, domain="-1 <= x <= 1", doc="The inverse cosine; the derivative at -1 and 1 is infinite.", ulps=3,
     math="acos", bare="cos({})",
     between=(-1.0, 1.0),
     c="g_acos({0})",
 )
 atan = elementwise(
-    "atan", "x", np.arctan, lambda m, x: m.atan(x), lambda out, x: 1 / (1 + x**2), aliases=("arctan",), saves=("x",),
+    "atan", "x", np.arctan, lambda m, x: m.atan(x), lambda out, x: 1 / (1 + x**2), aliases=("arctan",),
     math="atan", doc="The inverse tangent.", ulps=3, parity="odd", bare="tan({})",
     between=(),
     c="g_atan({0})",
@@ -85,7 +85,7 @@ atan = elementwise(
 asec = elementwise(
     "asec", "x", lambda x: np.arctan2(np.sqrt(np.abs(x) - 1) * np.sqrt(np.abs(x) + 1), np.sign(x)), lambda m, x: m.asec(x),
     lambda out, x: 1 / (abs_(x) * sqrt((x - 1) * (x + 1))),
-    aliases=("arcsec",), saves=("x",), inverse=True,
+    aliases=("arcsec",), inverse=True,
     domain="abs(x) >= 1", doc="The inverse secant, acos(1/x).", ulps=4, bare="sec({})",
     between=(-1.0, 1.0),
     c="g_asec({0})",
@@ -94,7 +94,7 @@ asec = elementwise(
 acsc = elementwise(
     "acsc", "x", lambda x: np.arctan2(np.sign(x), np.sqrt(np.abs(x) - 1) * np.sqrt(np.abs(x) + 1)), lambda m, x: m.acsc(x),
     lambda out, x: -1 / (abs_(x) * sqrt((x - 1) * (x + 1))),
-    aliases=("arccsc",), saves=("x",), inverse=True,
+    aliases=("arccsc",), inverse=True,
     domain="abs(x) >= 1", doc="The inverse cosecant, asin(1/x).", ulps=5, bare="csc({})",
     between=(-1.0, 1.0),
     c="g_acsc({0})",
@@ -102,7 +102,7 @@ acsc = elementwise(
 )
 acot = elementwise(
     "acot", "x", lambda x: np.arctan(1 / x), lambda m, x: m.atan(1 / x), lambda out, x: -1 / (1 + x**2),
-    symbolic=lambda s, x: s.atan(1 / x), aliases=("arccot",), saves=("x",), domain="x is not 0",
+    symbolic=lambda s, x: s.atan(1 / x), aliases=("arccot",), domain="x is not 0",
     doc="The inverse cotangent, atan(1/x): it jumps at 0.", ulps=4, bare="cot({})",
     definition=lambda x: atan(1 / x),
     c="g_atan(1 / {0})",
@@ -112,7 +112,7 @@ atan2 = elementwise(
     "atan2", "y x", np.arctan2, lambda m, y, x: m.atan2(y, x),
     lambda out, y, x: where(logical_and(equal(x, 0), equal(y, 0)), 0.0, x / radius(x, y) / radius(x, y)),
     lambda out, y, x: where(logical_and(equal(x, 0), equal(y, 0)), 0.0, -y / radius(x, y) / radius(x, y)),
-    symbolic=lambda s, y, x: s.atan2(y, x), aliases=("arctan2",), saves=("y", "x"), ulps=4,
+    symbolic=lambda s, y, x: s.atan2(y, x), aliases=("arctan2",), ulps=4,
     kinks=(Kink(lambda y, x: x == 0 and y == 0, "the origin", "0 for both"),),
     domain="not the origin",
     doc="The angle of the point (x, y), from -pi to pi.", examples=("atan2(y, x)",),
@@ -166,7 +166,7 @@ declare(NUMPY, **{name: signature("atan2", "y|x1|input, x|x2|other") for name in
 
 
 sinh: Op = elementwise(
-    "sinh", "x", np.sinh, lambda m, x: m.sinh(x), lambda out, x: cosh(x), saves=("x",), sign=r"\sinh", math="sinh",
+    "sinh", "x", np.sinh, lambda m, x: m.sinh(x), lambda out, x: cosh(x), sign=r"\sinh", math="sinh",
 
     called="hyperbolic sine",
     doc="The hyperbolic sine.", ulps=3, parity="odd", squared=lambda x: cosh(x) ** 2 - 1, doubled=lambda x: 2 * sinh(x) * cosh(x),
@@ -175,14 +175,14 @@ sinh: Op = elementwise(
     c="g_sinh({0})",
 )
 cosh: Op = elementwise(
-    "cosh", "x", np.cosh, lambda m, x: m.cosh(x), lambda out, x: sinh(x), saves=("x",), sign=r"\cosh", math="cosh",
+    "cosh", "x", np.cosh, lambda m, x: m.cosh(x), lambda out, x: sinh(x), sign=r"\cosh", math="cosh",
     called="hyperbolic cosine", doc="The hyperbolic cosine.", ulps=3, parity="even", squared=lambda x: 1 + sinh(x) ** 2,
     doubled=lambda x: cosh(x) ** 2 + sinh(x) ** 2, quotients=lambda: (sinh, cosh, tanh, coth, csch, sech), bare="acosh({})",
     between=(0.0,),
     c="g_cosh({0})",
 )
 tanh: Op = elementwise(
-    "tanh", "x", np.tanh, lambda m, x: m.tanh(x), lambda out, x: sech(x) ** 2, saves=("x",), ulps=4,
+    "tanh", "x", np.tanh, lambda m, x: m.tanh(x), lambda out, x: sech(x) ** 2, ulps=4,
     sign=r"\tanh", math="tanh", parity="odd", means=lambda x: sinh(x) / cosh(x),
 
     called="hyperbolic tangent",
@@ -225,7 +225,7 @@ csch: Op = elementwise(
     numpy="_csch({0})",
 )
 coth: Op = elementwise(
-    "coth", "x", lambda x: 1 / np.tanh(x), lambda m, x: m.coth(x), lambda out, x: -(csch(x) ** 2), saves=("x",),
+    "coth", "x", lambda x: 1 / np.tanh(x), lambda m, x: m.coth(x), lambda out, x: -(csch(x) ** 2),
     domain="x is not 0", sign=r"\coth", doc="The hyperbolic cotangent, 1/tanh(x).", ulps=4,
     parity="odd", means=lambda x: cosh(x) / sinh(x), bare="acoth({})",
     between=(0.0,),
@@ -234,27 +234,27 @@ coth: Op = elementwise(
 )
 asinh = elementwise(
     "asinh", "x", np.arcsinh, lambda m, x: m.asinh(x), lambda out, x: 1 / radius(x, 1), aliases=("arcsinh",),
-    saves=("x",), math="asinh", doc="The inverse hyperbolic sine.", ulps=3, parity="odd", bare="sinh({})",
+    math="asinh", doc="The inverse hyperbolic sine.", ulps=3, parity="odd", bare="sinh({})",
     between=(),
     c="g_asinh({0})",
     moderate=True,
 )
 acosh = elementwise(
     "acosh", "x", np.arccosh, lambda m, x: m.acosh(x), lambda out, x: 1 / (sqrt(x - 1) * sqrt(x + 1)), aliases=("arccosh",),
-    saves=("x",), inverse=True, domain="x >= 1", doc="The inverse hyperbolic cosine; the derivative at 1 is infinite.", ulps=4,
+    inverse=True, domain="x >= 1", doc="The inverse hyperbolic cosine; the derivative at 1 is infinite.", ulps=4,
     math="acosh", bare="cosh({})",
     between=(1.0,),
     c="g_acosh({0})",
 )
 atanh = elementwise(
     "atanh", "x", np.arctanh, lambda m, x: m.atanh(x), lambda out, x: 1 / ((1 - x) * (1 + x)), aliases=("arctanh",),
-    saves=("x",), domain="-1 < x < 1", math="atanh", doc="The inverse hyperbolic tangent.", ulps=3, bare="tanh({})",
+    domain="-1 < x < 1", math="atanh", doc="The inverse hyperbolic tangent.", ulps=3, bare="tanh({})",
     between=(-1.0, 1.0),
     c="g_atanh({0})",
 )
 asech = elementwise(
     "asech", "x", lambda x: np.log1p((1 - x + np.sqrt((1 - x) * (1 + x))) / x), lambda m, x: m.asech(x),
-    lambda out, x: -1 / (x * sqrt((1 - x) * (1 + x))), aliases=("arcsech",), saves=("x",), domain="0 < x <= 1",
+    lambda out, x: -1 / (x * sqrt((1 - x) * (1 + x))), aliases=("arcsech",), domain="0 < x <= 1",
     doc="The inverse hyperbolic secant, acosh(1/x), accurate near 1.", ulps=4, bare="sech({})",
     between=(0.0, 1.0),
     c="g_asech({0})",
@@ -262,7 +262,7 @@ asech = elementwise(
 )
 acsch = elementwise(
     "acsch", "x", lambda x: np.arcsinh(1 / x), lambda m, x: m.acsch(x),
-    lambda out, x: -1 / (abs_(x) * sqrt(1 + x**2)), aliases=("arccsch",), saves=("x",), domain="x is not 0",
+    lambda out, x: -1 / (abs_(x) * sqrt(1 + x**2)), aliases=("arccsch",), domain="x is not 0",
     doc="The inverse hyperbolic cosecant, asinh(1/x).", ulps=4, bare="csch({})",
     between=(0.0,),
     c="g_asinh(1 / {0})",
@@ -271,7 +271,7 @@ acsch = elementwise(
 acoth = elementwise(
     "acoth", "x", lambda x: np.copysign(np.log1p(2 / (np.abs(x) - 1)) / 2, x), lambda m, x: m.acoth(x),
     lambda out, x: 1 / ((1 - x) * (1 + x)),
-    aliases=("arccoth",), saves=("x",),
+    aliases=("arccoth",),
     domain="abs(x) > 1", doc="The inverse hyperbolic cotangent, atanh(1/x).", ulps=4, bare="coth({})",
     between=(0.0,),
     c="g_acoth({0})",

@@ -28,7 +28,7 @@ from gradcli.ops.linalg.matrices import (
     zeros,
 )
 from gradcli.ops.linalg.products import matmul
-from gradcli.ops.registry import composite, function, structural
+from gradcli.ops.registry import function, structural
 from gradcli.ops.spec import REQUIRED, Op
 from gradcli.ops.structure import output
 from gradcli.ops.writing import Shape, witness
@@ -94,7 +94,7 @@ def _padded(x: Any, n: int) -> Any:
 
 lu: Op = structural(
     "lu", "x", _lu, witness("factors.lu"), vjp=_lu_vjp, shape=_lu_shape, static={"pivot": True}, outputs=3,
-    saves=("out",), core_dims=(2,), ulps=64, backward="LinalgLu", extended=Whole("equations.LU"),
+    saves=("out",), core_dims=(2,), ulps=64, backward="LinalgLu", extended=Whole("factors.LU"),
     domain="independent columns (of a square or wide matrix, one fewer than it has rows)",
     doc="The permutation P, unit lower triangular L and upper triangular U with x = P @ L @ U: a tuple.",
     examples=("lu(A)[2]",),
@@ -150,15 +150,6 @@ def _packed(lower: Any, upper: Any) -> Any:
     return column_range(row_range(_padded(lower_part(lower, -1), n) + _padded(upper, n), None, rows), None, columns)
 
 
-def _lu_factor(x: Any, pivot: bool) -> tuple[Any, Any]:
-    p, lower, upper = parts_of(lu, x, pivot=pivot)
-    return _packed(lower, upper), exchanges(p, count=upper.shape[-2])
-
-
-def _lu_with_info(x: Any, pivot: bool, check_errors: bool = False) -> tuple[Any, Any, Any]:
-    return (*_lu_factor(x, pivot), no_info(x))
-
-
 def _solved(x: Any, p: Any, y: Any, adjoint: bool) -> Any:
     """The z with P @ L @ U @ z = y, or with its transpose in their place."""
     if adjoint:
@@ -169,7 +160,6 @@ def _solved(x: Any, p: Any, y: Any, adjoint: bool) -> Any:
 
 
 _FACTORS = ("LU", "pivots")
-_PIVOT = {"pivot": True}
 _REPORTS = {1: "int32", 2: "int32"}  # LAPACK's whole numbers
 
 
@@ -179,20 +169,23 @@ def torch_linalg_lu(x: Any, *, pivot: Any = True) -> Any:
     return parts_of(lu, x, pivot=pivot)
 
 
+@function(results=_FACTORS, backward="LinalgLuFactorEx", aside=_REPORTS, examples=("lu_factor(A)[0]",))
+def lu_factor(x: Any, *, pivot: bool = True) -> Any:
+    """L and U in one matrix, and LAPACK's pivots, counting from 1."""
+    p, lower, upper = parts_of(lu, x, pivot=pivot)
+    return _packed(lower, upper), exchanges(p, count=upper.shape[-2])
+
+
+@function(results=(*_FACTORS, "info"), backward="LinalgLuFactorEx", aside=_REPORTS)
+def lu_factor_ex(x: Any, *, pivot: bool = True, check_errors: bool = False) -> Any:
+    """L and U in one matrix, LAPACK's pivots, and zeros."""
+    return *lu_factor(x, pivot=pivot), no_info(x)
+
+
 @function(public=False, backward="LinalgLuFactorEx", aside=_REPORTS)
-def torch_lu(x: Any, *, pivot: bool = True, get_infos: bool = False) -> tuple[Any, ...]:
+def torch_lu(x: Any, *, pivot: bool = True, get_infos: bool = False) -> Any:
     """torch.lu: L and U in one matrix, and LAPACK's pivots."""
-    return _lu_with_info(x, pivot) if get_infos else _lu_factor(x, pivot)
-
-
-lu_factor = composite(
-    "lu_factor", "x", _lu_factor, static=_PIVOT, results=_FACTORS, backward="LinalgLuFactorEx", aside=_REPORTS,
-    doc="L and U in one matrix, and LAPACK's pivots, counting from 1.", examples=("lu_factor(A)[0]",),
-)  # fmt: skip
-lu_factor_ex = composite(
-    "lu_factor_ex", "x", _lu_with_info, static={**_PIVOT, "check_errors": False}, results=(*_FACTORS, "info"), aside=_REPORTS,
-    backward="LinalgLuFactorEx", doc="L and U in one matrix, LAPACK's pivots, and zeros.",
-)  # fmt: skip
+    return (lu_factor_ex if get_infos else lu_factor)(x, pivot=pivot)
 
 
 @function(indices=frozenset({"pivots"}), results=("P", "L", "U"))

@@ -30,7 +30,7 @@ from gradcli.ops.linalg.matrices import (
     zeros,
 )
 from gradcli.ops.linalg.products import matmul
-from gradcli.ops.registry import composite, function, structural
+from gradcli.ops.registry import function, structural
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import output
 from gradcli.ops.writing import Shape, axes_of, witness
@@ -123,20 +123,12 @@ def scipy_solve_triangular(
     return solve_triangular(x, y, upper=above, unitriangular=unit_diagonal)
 
 
-def _triangular_solve(y: Any, x: Any, upper: bool, transpose: bool, unitriangular: bool) -> tuple[Any, Any]:
-    batch = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+@function(copied=True, results=("solution", "cloned_coefficient"), examples=("triangular_solve(b, A)[0]",))
+def triangular_solve(y: Any, x: Any, *, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
+    """The z with x @ z = y, x being triangular, and x itself."""
     factor, above = (transposed(x), not upper) if transpose else (x, upper)
-    return (
-        solve_triangular(factor, y, upper=above, unitriangular=unitriangular),
-        broadcast_to(x, shape=(*batch, *x.shape[-2:])),
-    )
-
-
-triangular_solve = composite(
-    "triangular_solve", "y x", _triangular_solve, copied=True, static={"upper": True, "transpose": False, "unitriangular": False},
-    results=("solution", "cloned_coefficient"),
-    doc="The z with x @ z = y, x being triangular, and x itself.", examples=("triangular_solve(b, A)[0]",),
-)  # fmt: skip
+    solution = solve_triangular(factor, y, upper=above, unitriangular=unitriangular)
+    return solution, broadcast_to(x, shape=(*solution.shape[:-2], *x.shape[-2:]))
 
 
 def _half(x: Any, upper: bool) -> Any:
@@ -169,11 +161,9 @@ def _cholesky_solve_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, y: A
     back = cholesky_solve(cotangent, x, upper=upper)
     by_x = None
     if wanted[1]:
-        factor = read(x, upper=upper)
-        if upper:
-            by_x = -(matmul(matmul(factor, back), transposed(out)) + matmul(matmul(factor, out), transposed(back)))
-        else:
-            by_x = -(matmul(back, matmul(transposed(out), factor)) + matmul(out, matmul(transposed(back), factor)))
+        factor = transposed(read(x, upper=True)) if upper else read(x)
+        by_factor = -(matmul(back, matmul(transposed(out), factor)) + matmul(out, matmul(transposed(back), factor)))
+        by_x = transposed(by_factor) if upper else by_factor
     return back, by_x
 
 
@@ -240,13 +230,10 @@ solve: Op = structural(
 )  # fmt: skip
 
 
-def _is_vector(x: Any, y: Any) -> bool:
-    """Return whether PyTorch takes a right side as vectors: one of them, or one for each matrix."""
-    return len(y.shape) == 1 or (len(x.shape) - 1 == len(y.shape) and tuple(y.shape) == tuple(x.shape[:-1]))
-
-
-def _torch_solve(x: Any, y: Any, left: bool) -> Any:
-    if _is_vector(x, y):
+@function(public=False, backward="LinalgSolveEx")
+def torch_solve(x: Any, y: Any, *, left: bool = True) -> Any:
+    """torch.linalg.solve: the z with x @ z = y, or z @ x = y; a vector, or one for each matrix, is a vector."""
+    if len(y.shape) == 1 or tuple(y.shape) == tuple(x.shape[:-1]):
         if not left:
             raise ShapeError("solve with left=False needs matrices on the right side")
         found = solve(x, as_column(y))
@@ -254,16 +241,10 @@ def _torch_solve(x: Any, y: Any, left: bool) -> Any:
     return solve(x, y) if left else transposed(solve(transposed(x), transposed(y)))
 
 
-torch_solve = composite(
-    "torch_solve", "x y", _torch_solve, static={"left": True}, public=False, backward="LinalgSolveEx",
-    doc="torch.linalg.solve: the z with x @ z = y, or z @ x = y; a vector, or one for each matrix, is a vector.",
-)  # fmt: skip
-
-
 @function(results=("result", "info"), aside={1: "int32"}, backward="LinalgSolveEx")
 def solve_ex(x: Any, y: Any, *, left: Any = True, check_errors: Any = False) -> Any:
     """The z with x @ z = y, or z @ x = y, and zeros."""
-    return (_torch_solve(x, y, left), no_info(x))
+    return (torch_solve(x, y, left=left), no_info(x))
 
 
 @function(public=False)
@@ -354,28 +335,23 @@ def _qr_shape(x: Shape) -> tuple[Shape, Shape]:
 def _qr_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any) -> tuple[Any]:
     q, r = output(out, place=0), output(out, place=1)
     by_q, by_r = cotangent
-    n = r.shape[-2]
-    if n == r.shape[-1] or by_r is None:
-        first = _square_slope(q, column_range(r, None, n), by_q, by_r)
-        return (first if n == r.shape[-1] else concatenate(first, zeros((*x.shape[:-1], r.shape[-1] - n), x), axis=-1),)
-    # x = [x1, x2] with x1 = q @ r1 and r2 = q.T @ x2
-    by_r2 = column_range(by_r, n, None)
-    through = matmul(q, matmul(column_range(r, n, None), transposed(by_r2)))
-    by_q = through if by_q is None else by_q + through
-    first = _square_slope(q, column_range(r, None, n), by_q, column_range(by_r, None, n))
-    return (concatenate(first, matmul(q, by_r2), axis=-1),)
-
-
-def _square_slope(q: Any, r: Any, by_q: Any, by_r: Any) -> Any:
-    """The gradient of a matrix with no more columns than rows, r being square."""
-    inner = None if by_r is None else matmul(by_r, transposed(r))
+    n, rest = r.shape[-2], None
+    if n < r.shape[-1]:
+        # x = [x1, x2] with x1 = q @ r1 and r2 = q.T @ x2
+        rest = zeros((*x.shape[:-1], r.shape[-1] - n), x)
+        if by_r is not None:
+            by_r2 = column_range(by_r, n, None)
+            rest, through = matmul(q, by_r2), matmul(q, matmul(column_range(r, n, None), transposed(by_r2)))
+            by_q, by_r = through if by_q is None else by_q + through, column_range(by_r, None, n)
+        r = column_range(r, None, n)
+    inner = 0.0 if by_r is None else matmul(by_r, transposed(r))
     if by_q is not None:
-        turned = matmul(transposed(q), by_q)
-        inner = -turned if inner is None else inner - turned
+        inner = inner - matmul(transposed(q), by_q)
     slope = matmul(q, upper_part(inner) + transposed(upper_part(inner, 1)))
     if by_q is not None:
         slope = slope + by_q
-    return transposed(solve_triangular(r, transposed(slope), upper=True))
+    first = transposed(solve_triangular(r, transposed(slope), upper=True))
+    return (first if rest is None else concatenate(first, rest, axis=-1),)
 
 
 qr: Op = structural(

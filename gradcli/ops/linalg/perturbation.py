@@ -52,15 +52,9 @@ def solution(m: Any, out: Any, x: Any, y: Any, e: Any, f: Any) -> Any:
     return found[..., 0] if vector else found
 
 
-def _triangle(x: Any, upper: bool, *, unit: bool = False) -> Any:
-    kept = np.triu(x, int(unit)) if upper else np.tril(x, -int(unit))
-    return kept + np.eye(np.shape(x)[-1]) if unit else kept
-
-
 def triangular_solution(m: Any, out: Any, x: Any, y: Any, e: Any, f: Any, upper: bool, unitriangular: bool) -> Any:
-    off = m.filled(e, x)
-    off = np.triu(off, int(unitriangular)) if upper else np.tril(off, -int(unitriangular))
-    return _solved(_inverse(_triangle(x, upper, unit=unitriangular)), off, off @ np.abs(out) + f)
+    x, off = ((np.triu if upper else np.tril)(part, int(unitriangular) if upper else -int(unitriangular)) for part in (x, m.filled(e, x)))
+    return _solved(_inverse(x + unitriangular * np.eye(np.shape(x)[-1])), off, off @ np.abs(out) + f)
 
 
 def _relative_determinant(x: Any, off: Any) -> Any:

@@ -11,13 +11,14 @@ import numpy as np
 from gradcli.errors import ShapeError
 from gradcli.ops import axes, pytorch
 from gradcli.ops.arrays.joining_and_splitting import concatenate
-from gradcli.ops.arrays.reshaping import diagonal
-from gradcli.ops.arrays.shapes import getitem, reshape, stack, swapaxes, transpose
+from gradcli.ops.arrays.reshaping import diagonal, movedim
+from gradcli.ops.arrays.shapes import getitem, reshape, stack
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.carrying import multilinear
 from gradcli.ops.extended import Whole
 from gradcli.ops.facts import Function
+from gradcli.ops.linalg.matrices import as_column, as_row, transposed
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import composite, function, is_number, structural
 from gradcli.ops.room import room_for
@@ -38,37 +39,25 @@ def _matmul_shape(x: Shape, y: Shape) -> Shape:
     return (*batch, *x[-2:-1], *(y[-1:] if len(y) > 1 else ()))
 
 
-def _t(x: Any) -> Any:
-    return swapaxes(x, axis1=-1, axis2=-2)
-
-
 def _matmul_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
     if len(x.shape) > 1 and len(y.shape) > 1:
-        return matmul(cotangent, _t(y)) if wanted[0] else None, matmul(_t(x), cotangent) if wanted[1] else None
+        return matmul(cotangent, transposed(y)) if wanted[0] else None, matmul(transposed(x), cotangent) if wanted[1] else None
     if len(x.shape) == len(y.shape) == 1:
         return cotangent * y if wanted[0] else None, cotangent * x if wanted[1] else None
     if len(x.shape) == 1:
         by_x = None
         if wanted[0]:
-            by_x = matmul(y, cotangent) if len(y.shape) == 2 else reshape(matmul(y, _column(cotangent)), shape=y.shape[:-1])
+            by_x = matmul(y, cotangent) if len(y.shape) == 2 else reshape(matmul(y, as_column(cotangent)), shape=y.shape[:-1])
         if not wanted[1]:
             return by_x, None
-        return by_x, outer(x, cotangent) if len(y.shape) == 2 else _column(x) * _row(cotangent)
+        return by_x, outer(x, cotangent) if len(y.shape) == 2 else as_column(x) * as_row(cotangent)
     by_y = None
     if wanted[1]:
         batched = (*cotangent.shape[:-1], x.shape[-1])
-        by_y = matmul(cotangent, x) if len(x.shape) == 2 else reshape(matmul(_row(cotangent), x), shape=batched)
+        by_y = matmul(cotangent, x) if len(x.shape) == 2 else reshape(matmul(as_row(cotangent), x), shape=batched)
     if not wanted[0]:
         return None, by_y
-    return outer(cotangent, y) if len(x.shape) == 2 else _column(cotangent) * y, by_y
-
-
-def _row(vector: Any) -> Any:
-    return reshape(vector, shape=(*vector.shape[:-1], 1, vector.shape[-1]))
-
-
-def _column(vector: Any) -> Any:
-    return reshape(vector, shape=(*vector.shape, 1))
+    return outer(cotangent, y) if len(x.shape) == 2 else as_column(cotangent) * y, by_y
 
 
 def _products_added(out: Shape, x: Shape, y: Shape) -> int:
@@ -77,19 +66,17 @@ def _products_added(out: Shape, x: Shape, y: Shape) -> int:
 
 def _matmul_on_batch(lead: Shape, x: Any, y: Any) -> Any:
     """Vectors as matrices of one row or column, which the result then lacks; many vectors times one matrix as a matrix."""
-    left, right = x.shape[len(lead) :], y.shape[len(lead) :]
-    if len(left) == 2 and len(right) == 1 and math.prod(x.shape[: len(lead)]) == 1:
-        return matmul(y, _t(reshape(x, shape=left)))
-    if len(left) == 1 and len(right) == 2 and math.prod(y.shape[: len(lead)]) == 1:
-        return matmul(x, reshape(y, shape=right))
-    rank = max(len(left), len(right), 2)
-    a, b = (left if len(left) > 1 else (1, *left)), (right if len(right) > 1 else (*right, 1))
-    padded = [reshape(z, shape=(*z.shape[: len(lead)], *(1,) * (rank - len(shape)), *shape)) for z, shape in ((x, a), (y, b))]
-    product = matmul(*padded)
-    if len(left) > 1 and len(right) > 1:
-        return product
-    kept = (*product.shape[:-2], *(product.shape[-2:-1] if len(left) > 1 else ()), *(product.shape[-1:] if len(right) > 1 else ()))
-    return reshape(product, shape=kept)
+    is_row, is_column = (len(z.shape) == len(lead) + 1 for z in (x, y))
+    if is_column and len(x.shape) == len(lead) + 2 and math.prod(x.shape[: len(lead)]) == 1:
+        return matmul(y, transposed(reshape(x, shape=x.shape[len(lead) :])))
+    if is_row and len(y.shape) == len(lead) + 2 and math.prod(y.shape[: len(lead)]) == 1:
+        return matmul(x, reshape(y, shape=y.shape[len(lead) :]))
+    x, y = as_row(x) if is_row else x, as_column(y) if is_column else y
+    rank = max(len(x.shape), len(y.shape))
+    at = len(lead)
+    product = matmul(*(reshape(z, shape=(*z.shape[:at], *(1,) * (rank - len(z.shape)), *z.shape[at:])) for z in (x, y)))
+    shape = product.shape
+    return reshape(product, shape=(*shape[:-2], *shape[-2:-1] * (not is_row), *shape[-1:] * (not is_column)))
 
 
 matmul: Op = structural(
@@ -113,7 +100,7 @@ def dot(x: Any, y: Any) -> Any:
         raise ShapeError(f"dot: shapes {tuple(x.shape)} and {tuple(y.shape)} do not fit")
     if len(y.shape) < 3:
         return matmul(x, y)
-    columns = reshape(moved(y, -2, 0), shape=(y.shape[-2], -1))
+    columns = reshape(movedim(y, source=-2, destination=0), shape=(y.shape[-2], -1))
     return reshape(matmul(x, columns), shape=(*x.shape[:-1], *y.shape[:-2], y.shape[-1]))
 
 
@@ -226,13 +213,13 @@ def chain_matmul(*matrices: Any) -> Any:
 @function(examples=("matvec([[1, 2, 3], [4, 5, 6]], x)",))
 def matvec(x: Any, y: Any) -> Any:
     """The products of matrices with vectors along the last axis."""
-    return reshape(matmul(x, _column(y)), shape=matmul(x, _column(y)).shape[:-1])
+    return reshape(matmul(x, as_column(y)), shape=matmul(x, as_column(y)).shape[:-1])
 
 
 @function(examples=("vecmat(x, [[1], [2], [3]])",))
 def vecmat(x: Any, y: Any) -> Any:
     """The products of vectors along the last axis with matrices."""
-    return matvec(_t(y), x)
+    return matvec(transposed(y), x)
 
 
 _TWO = "x|x1|input|self|vec1|mat1, y|x2|other|tensor|vec2|mat2|vec"
@@ -321,14 +308,6 @@ def vector_product(x: Any, y: Any) -> Any:
     return stack(b * f - c * e, c * d - a * f, a * e - b * d, axis=-1)
 
 
-def moved(x: Any, source: int, target: int) -> Any:
-    """One axis moved to another place, the others in their order."""
-    n = len(x.shape)
-    rest = [a for a in range(n) if a != source % n]
-    rest.insert(target % n, source % n)
-    return transpose(x, axes=tuple(rest))
-
-
 def _in_space(x: Any, y: Any) -> Any:
     """A vector of the plane has 0 as its third entry."""
     if x.shape[-1] == 3:
@@ -338,7 +317,21 @@ def _in_space(x: Any, y: Any) -> Any:
     return concatenate(x, np.zeros((*x.shape[:-1], 1)), axis=-1)
 
 
-def _along(x: Any, y: Any, axis: int | None) -> Any:
+@function(numpy="x|a, y|b, axisa, axisb, axisc, axis", examples=("cross(x, y)",))
+def cross(x: Any, y: Any, *, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
+    """The vector product along an axis; of two vectors of the plane, its third entry."""
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    x, y = movedim(x, source=axisa, destination=-1), movedim(y, source=axisb, destination=-1)
+    result = vector_product(_in_space(x, y), _in_space(y, x))
+    if x.shape[-1] == y.shape[-1] == 2:
+        return getitem(result, index=(..., 2))
+    return movedim(result, source=-1, destination=axisc)
+
+
+@function(public=False, backward="LinalgCross")
+def torch_cross(x: Any, y: Any, *, axis: int | None = None) -> Any:
+    """torch.cross: the vector product along the first axis of 3 entries, or along dim."""
     if len(x.shape) != len(y.shape):
         raise ShapeError("linalg.cross: inputs must have the same number of dimensions.")
     if axis is None:
@@ -349,28 +342,10 @@ def _along(x: Any, y: Any, axis: int | None) -> Any:
     if (x.shape[place], y.shape[place]) != (3, 3):
         found = f"{x.shape[place]} and {y.shape[place]}"
         raise ShapeError(f"linalg.cross: inputs dimension {axis} must have length 3. Got {found}")
-    result = vector_product(moved(x, one_axis(axis, len(x.shape)), -1), moved(y, one_axis(axis, len(y.shape)), -1))
-    return moved(result, -1, axis)
+    return cross(x, y, axis=place)
 
 
-@function(numpy="x|a, y|b, axisa, axisb, axisc, axis", examples=("cross(x, y)",))
-def cross(x: Any, y: Any, *, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
-    """The vector product along an axis; of two vectors of the plane, its third entry."""
-    if axis is not None:
-        axisa = axisb = axisc = axis
-    x, y = moved(x, one_axis(axisa, len(x.shape)), -1), moved(y, one_axis(axisb, len(y.shape)), -1)
-    result = vector_product(_in_space(x, y), _in_space(y, x))
-    if x.shape[-1] == y.shape[-1] == 2:
-        return getitem(result, index=(..., 2))
-    return moved(result, -1, one_axis(axisc, len(result.shape)))
-
-
-torch_cross = composite(
-    "torch_cross", "x y", _along, static={"axis": None}, public=False, backward="LinalgCross",
-    doc="torch.cross: the vector product along the first axis of 3 entries, or along dim.",
-)  # fmt: skip
-linalg_cross = composite(
-    "linalg_cross", "x y", _along, static={"axis": -1}, public=False,
-    doc="torch.linalg.cross: the vector product along the last axis, or along dim.",
-)  # fmt: skip
-declare(TORCH, **{"cross": signature("torch_cross", "x, y|other, axis"), "linalg.cross": signature("linalg_cross", "x, y|other, *, axis")})
+declare(
+    TORCH,
+    **{"cross": signature("torch_cross", "x, y|other, axis"), "linalg.cross": signature("torch_cross", "x, y|other, *, axis", axis=-1)},
+)

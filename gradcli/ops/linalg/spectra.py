@@ -32,7 +32,7 @@ from gradcli.ops.linalg.matrices import (
 )
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.sums import sum_
-from gradcli.ops.registry import composite, function, structural
+from gradcli.ops.registry import function, structural
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import detach, output, to_int
 from gradcli.ops.writing import Shape, witness
@@ -151,8 +151,13 @@ svd: Op = structural(
 )  # fmt: skip
 
 
-def svdvals_of(x: Any) -> Any:
-    """The singular values alone."""
+@function(
+    backward="LinalgSvd", examples=("svdvals(A)",),
+    kinks=(Kink(lambda *_: False, "equal singular values, or singular values of 0", "that of LAPACK's singular vectors"),),
+    uncertified=EQUAL_SIZES,
+)  # fmt: skip
+def svdvals(x: Any) -> Any:
+    """The singular values in descending order."""
     return parts_of(svd, x, full_matrices=False)[1]
 
 
@@ -181,17 +186,10 @@ def scipy_eigh(x: Any, *, lower: bool = True, eigvals_only: bool = False) -> Any
     return values if eigvals_only else (values, vectors)
 
 
-svdvals = composite(
-    "svdvals", "x", svdvals_of, backward="LinalgSvd", doc="The singular values in descending order.", examples=("svdvals(A)",),
-    kinks=(Kink(lambda *_: False, "equal singular values, or singular values of 0", "that of LAPACK's singular vectors"),),
-    uncertified=EQUAL_SIZES,
-)  # fmt: skip
-
-
 @function(public=False, results=("U", "S", "Vh"), backward="LinalgSvd", uncertified=EQUAL_SIZES)
 def named_svd(x: Any, *, full_matrices: bool = True, compute_uv: bool = True) -> Any:
     """svd of NumPy and PyTorch: U, S and V transposed; S alone without compute_uv."""
-    return parts_of(svd, x, full_matrices=full_matrices) if compute_uv else svdvals_of(x)
+    return parts_of(svd, x, full_matrices=full_matrices) if compute_uv else svdvals(x)
 
 
 @function(results=("U", "S", "V"), public=False, uncertified=EQUAL_SIZES)
@@ -239,10 +237,11 @@ def _pinv_shape(x: Shape, hermitian: bool = False, **_: Any) -> Shape:
     return (*batch, m, n)
 
 
-def _tolerances(shape: Shape, rtol: Any, atol: Any, epsilon: float) -> tuple[Any, Any]:
+def _tolerances(shape: Shape, rtol: float | None, atol: float | None, epsilon: float) -> tuple[float, float]:
     """How far singular values, relative to the largest and absolutely, count as zero."""
-    atol = np.asarray(0.0 if atol is None else atol)
-    return np.where(atol > 0, 0.0, max(shape[-2:]) * epsilon) if rtol is None else np.asarray(rtol), atol
+    if rtol is None:
+        rtol = 0.0 if atol else max(shape[-2:]) * epsilon
+    return rtol, atol or 0.0
 
 
 def _pinv(x: Any, rtol: Any, atol: Any, hermitian: bool) -> Any:
@@ -252,7 +251,7 @@ def _pinv(x: Any, rtol: Any, atol: Any, hermitian: bool) -> Any:
         raise EvaluationError("the matrix has entries that are not finite: it has no pseudoinverse")
     u, s, vh = np.linalg.svd(read(x, mirrored=True) if hermitian else x, full_matrices=False)
     rtol, atol = _tolerances(x.shape, rtol, atol, float(np.finfo(x.dtype).eps))
-    kept = s > np.maximum(atol, rtol * s[..., 0])[..., None]
+    kept = s > np.maximum(atol, rtol * s[..., :1])
     inverse = np.where(kept, 1 / np.where(kept, s, 1), 0).astype(x.dtype)
     return np.swapaxes(vh, -1, -2) * inverse[..., None, :] @ np.swapaxes(u, -1, -2)
 
@@ -261,10 +260,6 @@ def _pinv_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, rtol: Any, atol: An
     if hermitian:
         x = read(x, mirrored=True)
     g, pt = transposed(cotangent), transposed(out)
-    if x.shape[-2] <= x.shape[-1]:
-        k = matmul(g, out)
-        kp = matmul(k, pt)
-        return (kp - matmul(matmul(x, out), kp) - transposed(matmul(out, k)) + matmul(matmul(pt, out), g - matmul(k, x)),)
     k = matmul(out, g)
     pk = matmul(pt, k)
     return (pk - matmul(pk, matmul(out, x)) - transposed(matmul(k, out)) + matmul(matmul(g - matmul(x, k), out), pt),)
@@ -286,7 +281,7 @@ def _least_squares(x: Any, y: Any, rtol: float | None, vector: bool) -> tuple[An
     solution = matmul(pinv(x, rtol=rtol), right)
     *_, n, m = x.shape
     missed = matmul(x, solution) - right
-    sizes = svdvals_of(x)
+    sizes = svdvals(x)
     cutoff = (max(n, m) * _EPSILON if rtol is None else rtol) * column_range(sizes, None, 1)
     rank = to_int(sum_(where(greater(sizes, cutoff), 1.0, 0.0), axis=-1))
     found = reshape(solution, shape=solution.shape[:-1]) if vector else solution

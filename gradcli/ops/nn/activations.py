@@ -19,9 +19,9 @@ from gradcli.ops.elementwise.logic import greater, greater_equal, less, less_equ
 from gradcli.ops.elementwise.pieces import Pieces
 from gradcli.ops.elementwise.trigonometric import tanh
 from gradcli.ops.extended import LONG_DOUBLE, Entrywise
-from gradcli.ops.facts import SAME, Choice, Function, Kink, noted
+from gradcli.ops.facts import SAME, Choice, Kink, noted
 from gradcli.ops.nn.softmax_and_attention import log_softmax, softmax
-from gradcli.ops.registry import composite, composition, elementwise, function, is_number
+from gradcli.ops.registry import composition, elementwise, function, is_number
 from gradcli.ops.spec import REQUIRED
 from gradcli.ops.special.error_functions import ndtr
 from gradcli.ops.special.gamma import sigmoid, softplus
@@ -94,7 +94,7 @@ def hardsigmoid(x: Any) -> Any:
 @function(kinks=(noted("x = -3 or x = 3", "0 at -3 and 1 at 3", SAME),))
 def hardswish(x: Any) -> Any:
     """x*hardsigmoid(x)."""
-    return where(less_equal(x, -3), x * 0.0, where(greater_equal(x, 3), x, x * (x + 3) / 6))
+    return where(less_equal(x, -3), x * 0.0, x * hardsigmoid(x))
 
 
 leaky_relu = elementwise(
@@ -165,7 +165,7 @@ def mish(x: Any) -> Any:
     return x * tanh(softplus(x))
 
 
-@function(examples=("gelu(x, approximate='tanh')",))
+@function(torch="x, *, approximate", examples=("gelu(x, approximate='tanh')",))
 def gelu(x: Any, *, approximate: str = "none") -> Any:
     """x times the probability that a standard normal number is below x; with 'tanh', PyTorch's approximation of it."""
     if approximate not in ("none", "tanh"):
@@ -263,28 +263,28 @@ def glu(x: Any, *, axis: int = -1) -> Any:
     return part_of(x, place, 0, half) * sigmoid(part_of(x, place, half, None))
 
 
-def _along(function: Function, sign: int = 1) -> Function:
-    """A softmax along PyTorch's implicit axis where none is given."""
-
-    def body(x: Any, axis: int | None) -> Any:
-        implicit = 0 if len(x.shape) in (0, 1, 3) else 1
-        return function(x if sign > 0 else -x, axis=implicit if axis is None else one_axis(axis, len(x.shape)))
-
-    return body
+def _implicit(x: Any, axis: int | None) -> int:
+    """PyTorch's axis where none is given: the first one of up to 1 or of 3 axes, else the second."""
+    ndim = len(x.shape)
+    return one_axis(axis, ndim) if axis is not None else 0 if ndim in (0, 1, 3) else 1
 
 
-_IMPLICIT = "; by default the first one of up to 1 or of 3 axes, else the second"
-torch_softmax = composite(
-    "torch_softmax", "x", _along(softmax), static={"axis": None}, public=False,
-    doc=f"torch.softmax: exp(x)/sum(exp(x)) along an axis{_IMPLICIT}.",
-)
-torch_log_softmax = composite(
-    "torch_log_softmax", "x", _along(log_softmax), static={"axis": None}, public=False,
-    doc=f"torch.log_softmax: log(softmax(x)) along an axis{_IMPLICIT}.",
-)
-softmin = composite(
-    "softmin", "x", _along(softmax, -1), static={"axis": None}, doc=f"softmax(-x) along an axis{_IMPLICIT}.",
-)
+@function(public=False)
+def torch_softmax(x: Any, *, axis: int | None = None) -> Any:
+    """torch.softmax: exp(x)/sum(exp(x)) along an axis; by default the first one of up to 1 or of 3 axes, else the second."""
+    return softmax(x, axis=_implicit(x, axis))
+
+
+@function(public=False)
+def torch_log_softmax(x: Any, *, axis: int | None = None) -> Any:
+    """torch.log_softmax: log(softmax(x)) along an axis; by default the first one of up to 1 or of 3 axes, else the second."""
+    return log_softmax(x, axis=_implicit(x, axis))
+
+
+@function(torch="x, axis, -_stacklevel, -dtype")
+def softmin(x: Any, *, axis: int | None = None) -> Any:
+    """softmax(-x) along an axis; by default the first one of up to 1 or of 3 axes, else the second."""
+    return softmax(-x, axis=_implicit(x, axis))
 
 
 @function(aliases=("dropout1d", "dropout2d", "dropout3d"))
@@ -312,6 +312,4 @@ declare(
     **{name: signature(f"torch_{name}", "x, axis, -_stacklevel, -dtype") for name in ("softmax", "log_softmax")},
     **{f"{part}.{name}": signature(f"torch_{name}", "x, axis, -dtype", axis=REQUIRED)
        for part in ("torch", "special", "Tensor") for name in ("softmax", "log_softmax")},
-    gelu=signature("gelu", "x, *, approximate"),
-    softmin=signature("softmin", "x, axis, -_stacklevel, -dtype"),
 )  # fmt: skip

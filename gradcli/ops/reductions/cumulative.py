@@ -10,7 +10,7 @@ import numpy as np
 from gradcli.errors import ShapeError
 from gradcli.ops import cutting
 from gradcli.ops.arrays.joining_and_splitting import concatenate
-from gradcli.ops.arrays.shapes import flip, getitem, part_of, reshape, transpose
+from gradcli.ops.arrays.shapes import flip, part_of, reshape, transpose
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.arithmetic import chain
@@ -40,7 +40,7 @@ def _cumsum_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: int | None)
     return (back if back.shape == x.shape else reshape(back, shape=x.shape),)
 
 
-def _rows(x: Any, axes: tuple[int, ...]) -> Any:
+def rows_along(x: Any, axes: tuple[int, ...]) -> Any:
     """An array with the entries along axes in one axis, the last."""
     order = (*(a for a in range(len(x.shape)) if a not in axes), *axes)
     moved = transpose(x, axes=order) if len(order) > 1 else x
@@ -62,7 +62,7 @@ def _running_composed(reduce: str, unit: float) -> Function:
         if axis is None or not x.shape:
             x, axis = reshape(x, shape=(-1,)), 0
         axes = (axis % len(x.shape),)
-        rows = _rows(x, axes)
+        rows = rows_along(x, axes)
         *lead, n = rows.shape
         count = x.graph.constant(np.arange(float(n)))
         up_to = where(greater_equal(reshape(count, shape=(n, 1)), count), reshape(rows, shape=(*lead, 1, n)), unit)
@@ -82,19 +82,23 @@ cumsum = structural(
 def exclusive_products(x: Any, axis: Any) -> Any:
     """Each entry's product of all the others along axes, by running products from both ends, so that zeros do no harm."""
     axes = axes_of(axis, len(x.shape))
-    rows = _rows(x, axes)
-    last, n = len(rows.shape) - 1, rows.shape[-1]
-    if not n:
+    rows = rows_along(x, axes)
+    if not rows.shape[-1]:
         return x
-    one = part_of(rows, last, 0, 1) ** 0
-    before = concatenate(one, cumprod(part_of(rows, last, 0, n - 1), axis=-1), axis=-1)
-    behind = cumprod(flip(part_of(rows, last, 1, n), axis=-1), axis=-1)
+    one = part_of(rows, -1, 0, 1) ** 0
+    before = _delayed(cumprod(rows, axis=-1), -1, one)
+    behind = _delayed(cumprod(flip(rows, axis=-1), axis=-1), -1, one)
     # a copy, which no formula writes out
-    return clone(_put_back(before * flip(concatenate(one, behind, axis=-1), axis=-1), x.shape, axes))
+    return clone(_put_back(before * flip(behind, axis=-1), x.shape, axes))
 
 
 def _cumprod(x: Any, axis: int | None) -> Any:
     return np.cumprod(x, axis=axis)
+
+
+def _delayed(x: Any, axis: int, first: Any) -> Any:
+    """Entries moved by one along an axis, behind a first one."""
+    return concatenate(first, part_of(x, axis, 0, x.shape[axis] - 1), axis=axis)
 
 
 def _cumprod_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: int | None) -> tuple[Any]:
@@ -105,10 +109,7 @@ def _cumprod_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: int | None
         return (reshape(_cumprod_vjp(wanted, cotangent, out, flat, 0)[0], shape=x.shape),)
     if not x.shape[axis]:
         return (cotangent,)
-    lead = ((None, None, None),) * (axis % len(x.shape))
-    first = getitem(x, index=(*lead, (0, 1, None))) * 0.0 + 1.0
-    before = concatenate(first, getitem(out, index=(*lead, (None, -1, None))), axis=axis)
-    return (before * reversed_horner(cotangent, x, axis=axis),)
+    return (_delayed(out, axis, part_of(x, axis, 0, 1) ** 0) * reversed_horner(cotangent, x, axis=axis),)
 
 
 cumprod = structural(
@@ -133,13 +134,9 @@ def _horner(c: Any, x: Any, axis: int) -> Any:
 
 def _horner_vjp(wanted: Any, cotangent: Any, out: Any, c: Any, x: Any, axis: int) -> tuple[Any, Any]:
     # The transpose runs forwards: T_i = t_i + x_i T_{i-1}; dc = T and dx_i = T_{i-1} S_i.
-    back = flip(cotangent, axis=axis)
-    lead = ((None, None, None),) * (axis % len(x.shape))
-    first = getitem(x, index=(*lead, (0, 1, None))) * 0.0
-    delayed = concatenate(first, getitem(flip(x, axis=axis), index=(*lead, (None, -1, None))), axis=axis)
-    forwards = flip(reversed_horner(back, delayed, axis=axis), axis=axis)
-    shifted = concatenate(first, getitem(forwards, index=(*lead, (None, -1, None))), axis=axis)
-    return forwards, shifted * out
+    none = part_of(x, axis, 0, 1) * 0.0
+    forwards = flip(reversed_horner(flip(cotangent, axis=axis), _delayed(flip(x, axis=axis), axis, none), axis=axis), axis=axis)
+    return forwards, _delayed(forwards, axis, none) * out
 
 
 reversed_horner: Op = structural(
@@ -165,8 +162,7 @@ def _logcumsumexp_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: int) 
     # dx_i = exp(x_i - y_i) S_i with S_i = c_i + exp(y_i - y_{i+1}) S_{i+1}: no exponent is positive.
     if not x.shape or not x.shape[axis]:
         return (cotangent,)
-    lead = ((None, None, None),) * (axis % len(x.shape))
-    before = concatenate(getitem(out, index=(*lead, (0, 1, None))), getitem(out, index=(*lead, (None, -1, None))), axis=axis)
+    before = _delayed(out, axis, part_of(out, axis, 0, 1))
     fall = where(equal(before, out), 0.0, before - out)
     return (chain(reversed_horner(cotangent, exp(fall), axis=axis), exp(x - out)),)
 
@@ -182,7 +178,7 @@ def _along(old: Shape, axis: int) -> Shape:
 )  # fmt: skip
 def logcumsumexp(x: Any, *, axis: int) -> Any:
     """log(cumsum(exp(x))) along an axis, without overflow."""
-    return log(cumsum(exp(x), axis=axis))
+    return log(cumsum(exp(x), axis=axis)) if x.shape else x
 
 
 def _in_place(op: Op, x: Any, axis: int) -> Any:

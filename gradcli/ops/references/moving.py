@@ -37,14 +37,10 @@ def transpose(m: Any, x: Any, axes: Any) -> Array:
 
 
 def concatenate(m: Any, *arrays: Any, axis: int) -> Array:
-    """For each place before the axis, the stretches of one array after the other."""
-    shapes = [np.shape(x) for x in arrays]
-    place = axis % len(shapes[0])
-    lead = size_of(shapes[0][:place])
-    lists = [entries(x) for x in arrays]
-    stretch = [size_of(shape[place:]) for shape in shapes]
-    joined = [v for i in range(lead) for flat, n in zip(lists, stretch, strict=True) for v in flat[i * n : (i + 1) * n]]
-    return array(joined, [*shapes[0][:place], sum(shape[place] for shape in shapes), *shapes[0][place + 1 :]])
+    """The entries of one array after those of the other, where the axis comes first."""
+    lined = [np.moveaxis(np.asarray(x, object), axis, 0) for x in arrays]
+    joined = array([v for x in lined for v in entries(x)], [sum(map(len, lined)), *lined[0].shape[1:]])
+    return np.moveaxis(joined, 0, axis)
 
 
 def stack(m: Any, *arrays: Any, axis: int) -> Array:

@@ -121,7 +121,7 @@ def _rise_reference(m: Any, x: Any, y: Any, n: int) -> Any:
 psi_rise: Op = elementwise(
     "psi_rise", "x y", _rise, _rise_reference,
     lambda out, x, y, n: psi_rise(x, y, n=n + 1), lambda out, x, y, n: polygamma(x + y, n=n + 1),
-    symbolic=lambda s, x, y, n: s.polygamma(n, x + y) - s.polygamma(n, x), static={"n": 0}, saves=("x", "y"), public=False, ulps=16,
+    symbolic=lambda s, x, y, n: s.polygamma(n, x + y) - s.polygamma(n, x), static={"n": 0}, public=False, ulps=16,
     written={
         (0,): "(digamma({x} + ({y})) - digamma({x}))", (1,): "(polygamma(1, {x} + ({y})) - polygamma(1, {x}))",
     },
@@ -189,7 +189,7 @@ beta = elementwise(
 betaln = elementwise(
     "betaln", "x y", _betaln, lambda m, x, y: m.log(abs(m.beta(x, y))),
     lambda out, x, y: -psi_rise(x, y), lambda out, x, y: -psi_rise(y, x),
-    symbolic=lambda s, x, y: s.loggamma(x) + s.loggamma(y) - s.loggamma(x + y), saves=("x", "y"), ulps=40,
+    symbolic=lambda s, x, y: s.loggamma(x) + s.loggamma(y) - s.loggamma(x + y), ulps=40,
     domain="x > 0 and y > 0",
     doc="The logarithm of beta(x, y), without overflow.", rounding="operands",
     between=((0.0,), (0.0,)), above=0.0,
@@ -321,13 +321,13 @@ zeta_slope: Op = elementwise(
     "zeta_slope", "x q", _zeta_slope, _zeta_reference,
     lambda out, x, q, n: zeta_slope(x, q, n=n + 1),
     lambda out, x, q, n: -x * zeta_slope(x + 1, q, n=n) - n * (zeta_slope(x + 1, q, n=n - 1) if n > 1 else hurwitz_zeta(x + 1, q)),
-    symbolic=_zeta_symbolic, static={"n": 1}, saves=("x", "q"), public=False, ulps=4,
+    symbolic=_zeta_symbolic, static={"n": 1}, public=False, ulps=4,
     rounds=_zeta_rounds, domain="x > -5 and q > 0", doc="The n-th derivative of the Hurwitz zeta function by x.",
 )
 hurwitz_zeta: Op = elementwise(
     "hurwitz_zeta", "x q", _zeta, _zeta_reference,
     lambda out, x, q: zeta_slope(x, q, n=1), lambda out, x, q: -x * hurwitz_zeta(x + 1, q),
-    symbolic=_zeta_symbolic, saves=("x", "q"), domain="x > -5 and q > 0, or q = 1", ulps=300,
+    symbolic=_zeta_symbolic, domain="x > -5 and q > 0, or q = 1", ulps=300,
     rounds=_zeta_rounds,
     written="zeta({x}, {q})", sign=r"\zeta",
     doc="The Hurwitz zeta function, the sum of (k + q)**-x over k = 0, 1, 2, ...; of q = 1 its continuation.",

@@ -16,7 +16,7 @@ from gradcli.ops.facts import Kink
 from gradcli.ops.registry import composition, elementwise
 from gradcli.ops.spec import REQUIRED, Op
 from gradcli.ops.text import number_in_c
-from gradcli.ops.writing import scipy_special, witness
+from gradcli.ops.writing import OfSciPy, witness
 
 _FAR = -100.0  # beneath, SciPy and mpmath add up as many terms as there are poles on the way, without end
 
@@ -56,7 +56,6 @@ polygamma: Op = elementwise(
     lambda out, x, n: polygamma(x, n=n + 1),
     symbolic=lambda s, x, n: s.polygamma(n, x),
     static={"n": 1},
-    saves=("x",),
     domain="x is not 0, -1, -2, ...",
     written="polygamma({n}, {x})",
     latex=r"\psi^{{({n})}}\left({x}\right)",
@@ -71,23 +70,21 @@ polygamma: Op = elementwise(
 digamma = elementwise(
     "digamma",
     "x",
-    scipy_special("digamma"),
+    OfSciPy("digamma"),
     lambda m, x: m.digamma(x),
     lambda out, x: polygamma(x, n=1),
     aliases=("psi",),
-    saves=("x",),
     domain="x is not 0, -1, -2, ...",
     sign=r"\psi",
     doc="The derivative of lgamma.",
     ulps=200,
     between=(0.0,),
     above=0.0,
-    numpy="special.digamma({0})",
 )
 gamma = elementwise(
     "gamma",
     "x",
-    scipy_special("gamma"),
+    OfSciPy("gamma"),
     lambda m, x: m.gamma(x),
     lambda out, x: out * digamma(x),
     saves=("x", "out"),
@@ -98,7 +95,6 @@ gamma = elementwise(
     ulps=10,
     between=(0.0, 1.4616321449683622),
     above=0.0,
-    numpy="special.gamma({0})",
     torch="_gamma({0})",
     scalar="g_tgamma({0})",
 )
@@ -131,7 +127,6 @@ lgamma = elementwise(
     lambda out, x: digamma(x),
     symbolic=lambda s, x: s.loggamma(x),
     aliases=("gammaln", "loggamma"),
-    saves=("x",),
     domain="x is not 0, -1, -2, ...",
     doc="The logarithm of the absolute value of gamma(x).",
     ulps=40,
@@ -180,7 +175,6 @@ logaddexp = elementwise(
     lambda out, x, y: sigmoid(x - y),
     lambda out, x, y: sigmoid(y - x),
     symbolic=lambda s, x, y: s.log(s.exp(x) + s.exp(y)),
-    saves=("x", "y"),
     rounds=joined_rounds,
     doc="log(exp(x) + exp(y)), without overflow.",
     ulps=8,
@@ -196,7 +190,6 @@ logaddexp2 = elementwise(
     lambda out, x, y: 1 / (1 + exp2(y - x)),
     lambda out, x, y: 1 / (1 + exp2(x - y)),
     symbolic=lambda s, x, y: s.log(2**x + 2**y) / s.log(2),
-    saves=("x", "y"),
     rounds=joined_rounds,
     doc="log2(2**x + 2**y), without overflow.",
     ulps=8,

@@ -15,7 +15,7 @@ from gradcli.ops.registry import elementwise
 from gradcli.ops.spec import Op
 from gradcli.ops.special.combinatorics import betaln, in_sympy
 from gradcli.ops.special.gamma import digamma, lgamma, polygamma
-from gradcli.ops.writing import scipy_special
+from gradcli.ops.writing import OfSciPy
 
 # -- How a value is differentiated by parameters in floats: an integral of the density's derivative.
 
@@ -24,7 +24,8 @@ def _factor(slope: Function, n: int, k: int = 0) -> Any:
     """What n derivatives by one parameter and k by another multiply exp(f) by; those of f are ``slope(i, j)``."""
     if n:
         return sum(
-            math.comb(n - 1, p) * math.comb(k, q) * _factor(slope, n - 1 - p, k - q) * slope(p + 1, q) for p in range(n) for q in range(k + 1)
+            math.comb(n - 1, p) * math.comb(k, q) * _factor(slope, n - 1 - p, k - q) * slope(p + 1, q)
+            for p in range(n) for q in range(k + 1)
         )
     return sum(math.comb(k - 1, q) * _factor(slope, 0, k - 1 - q) * slope(0, q + 1) for q in range(k)) if k else 1.0
 
@@ -132,29 +133,27 @@ def gamma_density(a: Any, x: Any, n: int = 0) -> Any:
 gammainc_slope: Op = elementwise(
     "gammainc_slope", "a x", _gammainc, _gammainc_reference,
     lambda out, a, x, n: gammainc_slope(a, x, n=n + 1), lambda out, a, x, n: gamma_density(a, x, n),
-    symbolic=in_sympy("gammainc", _gammainc_reference, _density_in_sympy(1)), static={"n": 1}, saves=("a", "x"), public=False, ulps=4000,
+    symbolic=in_sympy("gammainc", _gammainc_reference, _density_in_sympy(1)), static={"n": 1}, public=False, ulps=4000,
     domain="a > 0 and x >= 0", doc="The n-th derivative of gammainc(a, x) by a.",
 )
 gammainc: Op = elementwise(
-    "gammainc", "a x", scipy_special("gammainc"), _gammainc_reference,
+    "gammainc", "a x", OfSciPy("gammainc"), _gammainc_reference,
     lambda out, a, x: gammainc_slope(a, x, n=1), lambda out, a, x: gamma_density(a, x),
-    symbolic=lambda s, a, x: in_sympy("gammainc", _gammainc_reference, _density_in_sympy(1))(s, a, x, n=0), saves=("a", "x"), ulps=200,
+    symbolic=lambda s, a, x: in_sympy("gammainc", _gammainc_reference, _density_in_sympy(1))(s, a, x, n=0), ulps=200,
         domain="a > 0 and x >= 0",
     doc="The regularized lower incomplete gamma function: the integral of t**(a - 1)*exp(-t)/gamma(a) from 0 to x.",
     examples=("gammainc(a, x)",),
     between=((0.0,), (0.0,)),
-    numpy="special.gammainc({0}, {1})",
 )
 
 
 gammaincc: Op = elementwise(
-    "gammaincc", "a x", scipy_special("gammaincc"), _gammaincc_reference,
+    "gammaincc", "a x", OfSciPy("gammaincc"), _gammaincc_reference,
     lambda out, a, x: -gammainc_slope(a, x, n=1), lambda out, a, x: -gamma_density(a, x),
-    symbolic=lambda s, a, x: in_sympy("gammaincc", _gammaincc_reference, _density_in_sympy(-1))(s, a, x, n=0), saves=("a", "x"), ulps=400,
+    symbolic=lambda s, a, x: in_sympy("gammaincc", _gammaincc_reference, _density_in_sympy(-1))(s, a, x, n=0), ulps=400,
         domain="a > 0 and x >= 0",
     doc="The regularized upper incomplete gamma function, 1 - gammainc(a, x).", examples=("gammaincc(a, x)",),
     between=((0.0,), (0.0,)),
-    numpy="special.gammaincc({0}, {1})",
 )
 
 
@@ -229,20 +228,20 @@ betainc_slope: Op = elementwise(
     "betainc_slope", "a b x", _betainc, _betainc_reference,
     lambda out, a, b, x, n, k: betainc_slope(a, b, x, n=n + 1, k=k), lambda out, a, b, x, n, k: betainc_slope(a, b, x, n=n, k=k + 1),
     lambda out, a, b, x, n, k: beta_density(a, b, x, n, k),
-    symbolic=in_sympy("betainc", _betainc_reference, _beta_in_sympy), static={"n": 1, "k": 0}, saves=("a", "b", "x"), public=False, ulps=4000,
+    symbolic=in_sympy("betainc", _betainc_reference, _beta_in_sympy), static={"n": 1, "k": 0}, public=False,
+    ulps=4000,
     domain="a > 0 and b > 0 and 0 <= x <= 1", doc="The derivative of betainc(a, b, x) by a and b, n and k times.",
 )
 betainc: Op = elementwise(
-    "betainc", "a b x", scipy_special("betainc"), _betainc_reference,
+    "betainc", "a b x", OfSciPy("betainc"), _betainc_reference,
     lambda out, a, b, x: betainc_slope(a, b, x, n=1, k=0), lambda out, a, b, x: betainc_slope(a, b, x, n=0, k=1),
     lambda out, a, b, x: beta_density(a, b, x),
-    symbolic=lambda s, a, b, x: in_sympy("betainc", _betainc_reference, _beta_in_sympy)(s, a, b, x, n=0, k=0), saves=("a", "b", "x"),
+    symbolic=lambda s, a, b, x: in_sympy("betainc", _betainc_reference, _beta_in_sympy)(s, a, b, x, n=0, k=0),
         ulps=400,
     domain="a > 0 and b > 0 and 0 <= x <= 1",
     doc="The regularized incomplete beta function: the integral of t**(a - 1)*(1 - t)**(b - 1)/beta(a, b) from 0 to x.",
     examples=("betainc(a, b, x)",),
     between=((0.0,), (0.0,), (0.0, 1.0)),
-    numpy="special.betainc({0}, {1}, {2})",
     torch="",
 )
 

@@ -24,7 +24,7 @@ from gradcli.ops.spec import REQUIRED, Op
 from gradcli.ops.special.combinatorics import by_order
 from gradcli.ops.special.gamma import gamma, lgamma, softplus
 from gradcli.ops.special.incomplete import betainc
-from gradcli.ops.writing import scipy_special
+from gradcli.ops.writing import OfSciPy
 
 _FAR = 1000.0
 
@@ -49,7 +49,6 @@ exprel: Op = elementwise(
     lambda out, x, n: exprel(x, n=n + 1),
     symbolic=lambda s, x, n: by_order(s, "exprel", lambda m, x, n: m.hyp1f1(n + 1, n + 2, x) / (n + 1))(x, n),
     static={"n": 0},
-    saves=("x",),
     ulps=200,
     doc="(exp(x) - 1)/x, and 1 at 0; with n, its n-th derivative.",
     between=(),
@@ -128,7 +127,6 @@ dawsn: Op = elementwise(
     lambda out, x, n: dawsn(x, n=n + 1),
     symbolic=_dawson_symbolic,
     static={"n": 0},
-    saves=("x",),
     ulps=2000,
     doc="Dawson's integral exp(-x**2)*(integral of exp(t**2) from 0 to x); with n, its n-th derivative.",
     carries=lambda m, out, x, e, n: None if n else e * 1.0,
@@ -181,7 +179,6 @@ ellipk: Op = elementwise(
     lambda out, m, n: ellipk(m, n=n + 1),
     symbolic=lambda s, m, n: by_order(s, "ellipk", _elliptic_reference(1))(m, n),
     static={"n": 0},
-    saves=("m",),
     domain="m < 1",
     ulps=2000,
     doc="The complete elliptic integral of the first kind of the parameter m (the modulus squared); with n, its n-th derivative.",
@@ -198,7 +195,6 @@ ellipe: Op = elementwise(
     lambda out, m, n: ellipe(m, n=n + 1),
     symbolic=lambda s, m, n: by_order(s, "ellipe", _elliptic_reference(-1))(m, n),
     static={"n": 0},
-    saves=("m",),
     domain="m <= 1",
     ulps=2000,
     doc="The complete elliptic integral of the second kind of the parameter m (the modulus squared); with n, its n-th derivative.",
@@ -407,7 +403,7 @@ def _quotient_symbolic(s: Any, x: Any, n: int, turns: bool) -> Any:
 sine_quotient: Op = elementwise(
     "sine_quotient", "x", _quotient, _quotient_reference,
     lambda out, x, n, turns: sine_quotient(x, n=n + 1, turns=turns) * (PI if turns else 1), symbolic=_quotient_symbolic,
-    static={"n": 0, "turns": False}, saves=("x",), public=False, ulps=8,
+    static={"n": 0, "turns": False}, public=False, ulps=8,
     written={
         (0, False): "sinc({x:atom}/pi)", (1, False): "((cos({x}) - sinc({x:atom}/pi))/{x:atom})",
         (1, True): "((cos(pi*{x:atom}) - sinc({x}))/(pi*{x:atom}))",
@@ -424,7 +420,7 @@ sine_quotient: Op = elementwise(
 sinc = elementwise(
     "sinc", "x", lambda x: _quotient(x, 0, True), lambda m, x: m.sincpi(x), lambda out, x: sine_quotient(x, n=1, turns=True) * PI,
     extended=extended.SINC,
-    symbolic=lambda s, x: _quotient_symbolic(s, x, n=0, turns=True), saves=("x",), ulps=5,
+    symbolic=lambda s, x: _quotient_symbolic(s, x, n=0, turns=True), ulps=5,
     doc="sin(pi*x)/(pi*x), and 1 at x = 0.", examples=("sinc(x)",),
     carries=lambda m, out, x, e: e * (math.pi / 2),
     c="g_sinc({0})",
@@ -432,16 +428,16 @@ sinc = elementwise(
     moderate=True,
 )
 si = elementwise(
-    "Si", "x", lambda x: scipy_special("sici")(x)[0], lambda m, x: m.si(x), lambda out, x: sine_quotient(x, n=0),
-    symbolic=lambda s, x: s.Si(x), saves=("x",), doc="The sine integral, of sin(t)/t from 0 to x.", ulps=4,
+    "Si", "x", lambda x: OfSciPy("sici")(x)[0], lambda m, x: m.si(x), lambda out, x: sine_quotient(x, n=0),
+    symbolic=lambda s, x: s.Si(x), doc="The sine integral, of sin(t)/t from 0 to x.", ulps=4,
     carries=steady,
     numpy="special.sici({0})[0]",
     torch="",
     jax="",
 )
 ci = elementwise(
-    "Ci", "x", lambda x: np.where(np.less(x, 0), np.nan, scipy_special("sici")(x)[1])[()], lambda m, x: m.ci(x),
-    lambda out, x: cos(x) / x, symbolic=lambda s, x: s.Ci(x), saves=("x",), domain="x > 0",
+    "Ci", "x", lambda x: np.where(np.less(x, 0), np.nan, OfSciPy("sici")(x)[1])[()], lambda m, x: m.ci(x),
+    lambda out, x: cos(x) / x, symbolic=lambda s, x: s.Ci(x), domain="x > 0",
     doc="The cosine integral, of cos(t)/t from infinity to x.", ulps=400,
     carries=logarithm,
     numpy="special.sici({0})[1]",
@@ -449,16 +445,16 @@ ci = elementwise(
     jax="",
 )
 shi = elementwise(
-    "Shi", "x", lambda x: scipy_special("shichi")(x)[0], lambda m, x: m.shi(x), lambda out, x: where(equal(x, 0), 1.0, sinh(x) / x),
-    symbolic=lambda s, x: s.Shi(x), saves=("x",), doc="The hyperbolic sine integral, of sinh(t)/t from 0 to x.", ulps=16,
+    "Shi", "x", lambda x: OfSciPy("shichi")(x)[0], lambda m, x: m.shi(x), lambda out, x: where(equal(x, 0), 1.0, sinh(x) / x),
+    symbolic=lambda s, x: s.Shi(x), doc="The hyperbolic sine integral, of sinh(t)/t from 0 to x.", ulps=16,
     between=(),
     numpy="special.shichi({0})[0]",
     torch="",
     jax="",
 )
 chi = elementwise(
-    "Chi", "x", lambda x: np.where(np.less(x, 0), np.nan, scipy_special("shichi")(x)[1])[()], lambda m, x: m.chi(x),
-    lambda out, x: cosh(x) / x, symbolic=lambda s, x: s.Chi(x), saves=("x",), domain="x > 0",
+    "Chi", "x", lambda x: np.where(np.less(x, 0), np.nan, OfSciPy("shichi")(x)[1])[()], lambda m, x: m.chi(x),
+    lambda out, x: cosh(x) / x, symbolic=lambda s, x: s.Chi(x), domain="x > 0",
     doc="The hyperbolic cosine integral, euler + log(x) + the integral of (cosh(t) - 1)/t from 0 to x.", ulps=16,
     between=(0.0,),
     numpy="special.shichi({0})[1]",
@@ -466,16 +462,15 @@ chi = elementwise(
     jax="",
 )
 ei = elementwise(
-    "Ei", "x", scipy_special("expi"), lambda m, x: m.ei(x), lambda out, x: exp(x) / x, symbolic=lambda s, x: s.Ei(x),
-    aliases=("expi",), saves=("x",),
+    "Ei", "x", OfSciPy("expi"), lambda m, x: m.ei(x), lambda out, x: exp(x) / x, symbolic=lambda s, x: s.Ei(x),
+    aliases=("expi",),
     domain="x is not 0", doc="The exponential integral, of exp(t)/t from -infinity to x.", ulps=100,
     between=(0.0,),
-    numpy="special.expi({0})",
     torch="",
 )
 li = elementwise(
-    "li", "x", lambda x: scipy_special("expi")(np.log(x)), lambda m, x: m.li(x), lambda out, x: 1 / log(x),
-    symbolic=lambda s, x: s.li(x), saves=("x",), domain="x > 0, x is not 1",
+    "li", "x", lambda x: OfSciPy("expi")(np.log(x)), lambda m, x: m.li(x), lambda out, x: 1 / log(x),
+    symbolic=lambda s, x: s.li(x), domain="x > 0, x is not 1",
     doc="The logarithmic integral, of 1/log(t) from 0 to x.", ulps=400,
     between=(0.0, 1.0),
     numpy="special.expi(np.log({0}))",

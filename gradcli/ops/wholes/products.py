@@ -11,6 +11,7 @@ from gradcli.ops.extended import LONG_DOUBLE, Formulas
 
 _LOST = 2.0**9  # by how much a term of the second slices must be above the units of doubles, to count in those of long doubles
 _RANGE = 300  # of exponents within which no product of slices is lost beneath the normal numbers, nor too large
+_MANY, _AT_ONCE = 0.25, 1000  # entries that are added up by themselves: of all, and in one step
 _PAIRED = 4  # multiplications in long double that take as long as to take an entry apart, or to put a result together
 
 
@@ -30,19 +31,25 @@ def _in_slices(x: Any, y: Any) -> Any:
     """A product by slices of which the first are multiplied without an error in doubles (K. Ozaki and others, 2012); BLAS does all.
 
     What the others are rounded by is a unit of the smaller ones, which is less than long doubles' own of all terms of a sum, unless a
-    few entries are far above the others: then the result is None.
+    few entries are far above the others: what these leave too little of is added up by itself, or nothing is, and the result is None.
     """
     bits = (53 - math.ceil(math.log2(x.shape[-1]))) // 2 if x.shape[-1] > 1 else 26
     left, right = _sliced(x, -1, bits), _sliced(y, -2, bits)
     if left is None or right is None:
         return None
-    (first_x, rest_x, x, largest_x), (first_y, rest_y, y, largest_y) = left, right
-    sizes = np.abs(x), np.abs(y)
+    (first_x, rest_x, whole_x, largest_x), (first_y, rest_y, whole_y, largest_y) = left, right
+    sizes = np.abs(whole_x), np.abs(whole_y)
     above = sizes[0].sum(axis=-1, keepdims=True) * largest_y + largest_x * sizes[1].sum(axis=-2, keepdims=True)
     terms = np.matmul(*sizes)
-    if np.any((terms * 2.0**bits < _LOST * above) & (terms > 0)):
+    lost = (terms * 2.0**bits < _LOST * above) & (terms > 0)
+    if lost.any() and (lost.ndim > 2 or lost.mean() > _MANY):
         return None
-    return np.matmul(first_x, first_y).astype(LONG_DOUBLE) + (np.matmul(first_x, rest_y) + np.matmul(rest_x, y))
+    found = np.matmul(first_x, first_y).astype(LONG_DOUBLE) + (np.matmul(first_x, rest_y) + np.matmul(rest_x, whole_y))
+    places = np.nonzero(lost)
+    for start in range(0, len(places[0]), _AT_ONCE):
+        i, j = (axis[start : start + _AT_ONCE] for axis in places)
+        found[i, j] = (x[i] * y[:, j].T).sum(axis=-1)
+    return found
 
 
 def _sliced(x: Any, axis: int, bits: int) -> tuple[Any, Any, Any, Any] | None:

@@ -151,9 +151,8 @@ def _pinv(x: Any, rtol: Any, atol: Any, hermitian: bool, epsilon: float) -> Any:
         return turned(x)
     u, s, v = singular(_read(x, hermitian))
     u, v = u[..., : s.shape[-1]], v[..., : s.shape[-1]]
-    absolute = np.zeros(()) if atol is None else np.asarray(atol)
-    relative = np.where(absolute > 0, 0, max(x.shape[-2:]) * epsilon) if rtol is None else np.asarray(rtol)
-    cut = np.maximum(absolute, relative * s[..., 0])[..., None]
+    relative = (0 if atol else max(x.shape[-2:]) * epsilon) if rtol is None else rtol
+    cut = np.maximum(atol or 0, relative * s[..., :1])
     return product(v * np.where(s > cut, 1 / np.where(s > cut, s, 1), 0)[..., None, :], turned(u))
 
 

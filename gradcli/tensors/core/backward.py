@@ -395,11 +395,9 @@ _CYCLE = (
 
 
 def backward(
-    tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None, create_graph: bool = False, grad_variables: Any = None,
-    inputs: Any = None,
-) -> None:  # fmt: skip
+    tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None, create_graph: bool = False, *, inputs: Any = None
+) -> None:
     """Add vector-Jacobian products to the ``grad`` of leaves (or of ``inputs`` only)."""
-    gradients = grad_tensors if grad_variables is None else grad_variables
     outputs = _sequence(tensors)
     if inputs is not None:
         inputs = _sequence(inputs)
@@ -408,7 +406,7 @@ def backward(
         for x in inputs:
             if isinstance(x, Tensor) and x.node is not None:
                 x.retain_grad()
-    seeds = _seeds(outputs, gradients, create_graph)
+    seeds = _seeds(outputs, grad_tensors, create_graph)
     if create_graph:
         _warn_of_cycles()
     targets = None if inputs is None else {x.gradient_node() for x in inputs}

@@ -185,14 +185,6 @@ class Size(tuple[int, ...]):
     def __add__(self, other: Any) -> Any:
         return Size(super().__add__(tuple(other)))
 
-    def __radd__(self, other: Any) -> Any:
-        return Size(tuple(other) + tuple(self))
-
-    def __mul__(self, times: Any) -> Any:
-        return Size(super().__mul__(times))
-
-    __rmul__ = __mul__
-
 
 _RANK = {"b": 0, "u": 1, "i": 1, "f": 2, "V": 2}
 

@@ -39,7 +39,7 @@ class Tensor(CatalogueMethods):
 
     __slots__ = ("__dict__", "__weakref__", "_requires_grad", "_version_counter", "array", "node")
     __array_priority__ = 1000
-    _tangents: dict[Any, Tensor] | None = None  # at levels of forward mode (tangents.py)
+    _tangents: dict[Any, Tensor] | None = None  # at levels of forward mode (transforms/derivatives.py)
     _is_param = False  # whether nn.Parameter made it
     _grad: Tensor | None = None
     _view: View | None = None

@@ -99,13 +99,16 @@ class _Function:
 def _way(step: Step, program: Program) -> Callable[[list[Any], Mapping[str, Any]], Any]:
     """How a step computes with arrays, whose dtypes are known: as the operation itself does, after the same casts."""
     op = step.op
-    forward, scalars, view, new, *_ = traits_of(op)
+    forward, scalars, view, new, _, _, free, _ = traits_of(op)
     if view:
         return lambda arrays, static: viewed(op, arrays[0], static)[0]
     examples = program.examples(step)
     tensors = [Tensor(example) if isinstance(example, np.ndarray) else example for example in examples]
     given, dtype = promoted(op, tensors, [*examples], None)
-    casts = [(place, new) for place, (old, new) in enumerate(zip(examples, given, strict=True)) if new is not old]
+    casts = [(place, after) for place, (before, after) in enumerate(zip(examples, given, strict=True)) if after is not before]
+    moving = {place for place, example in enumerate(examples) if isinstance(example, np.ndarray)}
+    if dtype is not None and moving <= free:  # a choice between numbers
+        casts += [(place, dtype.type(value)) for place, value in enumerate(given) if place not in moving and value is not None]
 
     def run(arrays: list[Any], static: Mapping[str, Any]) -> Any:
         for place, cast in casts:
@@ -113,7 +116,6 @@ def _way(step: Step, program: Program) -> Callable[[list[Any], Mapping[str, Any]
         out = computed(op, forward, scalars, arrays, static, dtype)
         return out if new else in_own_memory(out, arrays)
 
-    moving = {place for place, example in enumerate(examples) if isinstance(example, np.ndarray)}
     return run
 
 

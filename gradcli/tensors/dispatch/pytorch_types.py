@@ -1,4 +1,4 @@
-"""Which arguments PyTorch's functions take: where a number may stand for a tensor, and of which dtypes tensors are refused."""
+"""Arguments of PyTorch's functions: of which dtypes tensors are refused, and which dtypes results of whole numbers have."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from gradcli.errors import AxisError
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.casts import cast
 from gradcli.tensors.core.tensor import Tensor
@@ -180,6 +181,40 @@ def _no_share(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exceptio
     return RuntimeError("quantile: q must be between 0 and 1") if outside else None
 
 
+def _no_places(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
+    kind = getattr(_given(arguments, keywords, 1, "index"), "dtype", None)
+    return None if kind is None or kind.name == "int64" else RuntimeError(f"take: places are int64, not {kind.name}")
+
+
+def _of_a_number(place: int) -> Check:
+    """Refuse axes of a tensor without any, but for 0, along which it has one entry."""
+
+    def check(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
+        axis = _given(arguments, keywords, place, "dim", "axis")
+        if not arguments or getattr(arguments[0], "ndim", None) != 0 or type(axis) is not int or axis in (0, -1):
+            return None
+        return AxisError(axis, 0)
+
+    return check
+
+
+def _other_source(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
+    parts = _given(arguments, keywords, 0, "input"), _given(arguments, keywords, 3, "src")
+    kinds = [getattr(part, "dtype", None) for part in parts]
+    if None in kinds or kinds[0] is kinds[1]:
+        return None
+    return RuntimeError(f"the source of a scatter must have the dtype of the tensor, {kinds[0]}, not {kinds[1]}")
+
+
+def _between_whole_numbers(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
+    """Refuse what PyTorch would round; bytes are pictures, of which the nearest ones are chosen."""
+    x, mode = _given(arguments, keywords, 0, "input"), _given(arguments, keywords, 3, "mode") or "nearest"
+    kind = getattr(x, "dtype", None)
+    if kind is None or kind.is_floating_point or (kind.name == "uint8" and mode.startswith("nearest")):
+        return None
+    return NotImplementedError(f"interpolate has no mode {mode!r} for {kind.name}; x.float() has one")
+
+
 def _labels(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
     """Refuse labels that are not whole numbers; of the input's shape, they are shares of the classes."""
     x, target = _given(arguments, keywords, 0, "input"), _given(arguments, keywords, 1, "target")
@@ -210,6 +245,9 @@ def _negative_variance(arguments: Sequence[Any], keywords: Mapping[str, Any]) ->
 
 _CHECKS: Mapping[str, Check] = {
     **dict.fromkeys(("clamp", "clip"), _no_bounds), "roll": _unpaired, **dict.fromkeys(("cross_entropy", "nll_loss"), _labels),
+    **dict.fromkeys(("sort", "argsort", "argmax", "argmin", "mode", "median", "nanmedian", "flatten"), _of_a_number(1)),
+    **dict.fromkeys(("topk", "kthvalue", "linalg.vector_norm"), _of_a_number(2)), "take": _no_places, "interpolate": _between_whole_numbers,
+    **dict.fromkeys(("scatter", "scatter_add", "scatter_reduce"), _other_source),
     "binary_cross_entropy": _no_chances, **dict.fromkeys(("quantile", "nanquantile"), _no_share), "gaussian_nll_loss": _negative_variance,
 }  # fmt: skip
 

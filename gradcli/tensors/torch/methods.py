@@ -31,10 +31,9 @@ from gradcli.tensors.dispatch.checked_calls import checked
 from gradcli.tensors.dispatch.interpreter import interpret
 from gradcli.tensors.dispatch.library_calls import caller, known
 from gradcli.tensors.torch import creation
-from gradcli.tensors.torch.cast_methods import BIT_OPERATORS, BITS, CASTS, MEMORY, rearranged
 from gradcli.tensors.torch.catalogue_functions import where_of
 from gradcli.tensors.torch.display import shown
-from gradcli.tensors.torch.introspection import METHODS, PLAIN_METHODS
+from gradcli.tensors.torch.own_methods import BIT_OPERATORS, BITS, CASTS, MEMORY, METHODS, PLAIN_METHODS, rearranged
 from gradcli.tensors.torch.random_fills import RANDOM, RANDOM_IN_PLACE
 from gradcli.tensors.torch.scipy_functions import function_on_tensors, ufunc_on_tensors
 
