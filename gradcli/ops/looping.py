@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from gradcli.ops.facts import Function
 from gradcli.ops.fixed import Fixed
+from gradcli.ops.text import index_part
 from gradcli.ops.writing import Shape, axes_of
 
 
@@ -54,13 +53,9 @@ def reduced_text(function: str, shapes: Sequence[Any], axis: Any, keepdims: bool
 def product_in_torch(shapes: Sequence[Any], axis: Any, keepdims: bool) -> str:
     """PyTorch's product is along all axes or along one."""
     axes = axes_of(axis, len(shapes[0]))
-    if len(axes) == 1 or not keepdims:
-        return (
-            "torch.prod({0})"
-            if len(axes) == len(shapes[0]) and not keepdims
-            else (f"torch.prod({{0}}, {axes[0]}, {keepdims})" if len(axes) == 1 else "")
-        )
-    return ""
+    if len(axes) == len(shapes[0]) and not keepdims:
+        return "torch.prod({0})"
+    return f"torch.prod({{0}}, {axes[0]}, {keepdims})" if len(axes) == 1 else ""
 
 
 def summed_text(shape: Shape, wanted: Shape) -> str:
@@ -87,14 +82,8 @@ def subscript_text(index: Sequence[Any]) -> str:
 
 
 def _part(part: Any) -> str:
-    if isinstance(part, tuple):  # a slice
-        start, stop, step = ("" if p is None else str(p) for p in part)
-        return f"{start}:{stop}" + (f":{step}" if step else "")
-    if part is ...:
-        return "..."
-    if part is None or (isinstance(part, (int, np.integer)) and not isinstance(part, bool)):
-        return "None" if part is None else str(int(part))
-    return f"np.array({part.array.tolist()!r})"
+    array = getattr(part, "array", None)
+    return index_part(part) if array is None else f"np.array({array.tolist()!r})"
 
 
 def fits_along(shapes: Sequence[Any], axis: int) -> bool:

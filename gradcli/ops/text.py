@@ -155,14 +155,15 @@ def product_in_latex(x: Piece, y: Piece) -> tuple[str, int]:
 def _index(index: tuple[Any, ...]) -> str:
     if not index:
         raise Unprintable
-    parts = []
-    for part in index:
-        if isinstance(part, tuple):  # a slice
-            start, stop, step = ("" if p is None else str(p) for p in part)
-            parts.append(f"{start}:{stop}" + (f":{step}" if step else ""))
-        else:
-            parts.append("..." if part is ... else str(part))
-    return ", ".join(parts)
+    return ", ".join(map(index_part, index))
+
+
+def index_part(part: Any) -> str:
+    """A part of an index: a slice, an ellipsis, a new axis or a whole number."""
+    if isinstance(part, tuple):
+        start, stop, step = ("" if p is None else str(p) for p in part)
+        return f"{start}:{stop}" + (f":{step}" if step else "")
+    return "..." if part is ... else str(part)
 
 
 def indexed(x: Piece, index: tuple[Any, ...]) -> tuple[str, int]:

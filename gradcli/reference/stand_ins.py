@@ -167,7 +167,7 @@ class StandIns:
             if not np.isfinite(weight):
                 continue
             along = partial(_along, op, static, cotangent, operands, directions)
-            found, _ = _in_widest(lambda dtype, along=along: differences(along(dtype), STEPS[dtype is LONG_DOUBLE and WIDER]), op.name)
+            found, _ = _in_widest(partial(_slope, along), op.name)
             if np.isfinite(found.slope) and found.error <= _CONCLUSIVE * weight:
                 conclusive = True
                 if not abs(found.slope - sum(term.sum() for term in terms)) <= SAFETY * found.error + TOLERANCE * weight:
@@ -194,6 +194,10 @@ def _in_widest(run: Callable[[Any], Any], what: str) -> tuple[Any, Any]:
         except _FAILURES as error:
             failure = error
     raise Unsupported(f"{what} of so many entries: {failure}")
+
+
+def _slope(along: Callable[[Any], Callable[[float], Any]], dtype: Any) -> Estimate:
+    return differences(along(dtype), STEPS[dtype is LONG_DOUBLE and WIDER])
 
 
 def _derivative(op: Op, rule: Callable[..., Any], operands: Sequence[Any], static: Mapping[str, Any]) -> Any:

@@ -307,10 +307,6 @@ class Host(Protocol):
     def call_op(self, op: Op, operands: list[Any], static: dict[str, Any]) -> Any: ...
 
 
-class VaryingParameterError(TypeError):
-    """Raised by a host for a parameter that is no operand, and has a derivative that would be lost."""
-
-
 def bind(host: Host, name: str, signature: Signature, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments by the parameter names of our own records."""
     given: dict[str, Any] = {}
@@ -399,7 +395,7 @@ def prepared(
     operands = _variadic(host, record, name, rest) if record.variadic else _operands(host, record, name, rest)
     scalars = record.scalars if isinstance(record, Composite) else frozenset()
     varying = {key: rest.pop(key) for key in scalars if key in rest and host.varies(rest[key])}
-    fixed = {key: _said(signature, key, _static(host, value, (record, name, key))) for key, value in rest.items()}
+    fixed = {key: _said(signature, key, host.static(value, (record, name, key))) for key, value in rest.items()}
     static = static_parameters(record, fixed)
     static.update((key, _varying(host, name, key, value)) for key, value in varying.items())
     for key, value in static.items():
@@ -435,14 +431,6 @@ def _said(signature: Signature, key: str, value: Any) -> Any:
     """Return what a library's value of a parameter is here."""
     table = signature.values.get(key) if signature.values else None
     return value if table is None or not isinstance(value, (bool, int, str)) else table.get(value, value)
-
-
-def _static(host: Host, value: Any, of: Use) -> Any:
-    try:
-        return host.static(value, of)
-    except VaryingParameterError:
-        _, name, key = of
-        raise TypeError(f"{name}(): argument '{key}' must be Number, not Tensor: it requires grad, which would be lost here") from None
 
 
 def applied(host: Host, record: Op | Composite, name: str, signature: Signature, operands: list[Any], static: dict[str, Any]) -> Any:

@@ -74,7 +74,7 @@ def _number(x: Any) -> Any:
 
 def _written(node: Traced, expressions: list[Any]) -> Any:
     """The expression of a step of the tape, of those of its arguments."""
-    step = node.function
+    step: Any = node.function
     if isinstance(step, Arithmetic):
         return step.value(*expressions)
     if isinstance(step, Stated):
@@ -88,7 +88,7 @@ def _written(node: Traced, expressions: list[Any]) -> Any:
         raise Unsupported(step.name)
     # sympy looks for other forms of sizes and signs, by expanding whatever stands in them, which takes for ever where they are nested: on
     # its side of zero, a size is x or -x, and a sign a number
-    table = {}
+    table: dict[Any, Any] = {}
     for symbol, expression, argument in zip(smooth.symbols, expressions, node.arguments, strict=True):
         sign = (plain(argument) > 0) - (plain(argument) < 0)
         table |= {symbol: expression, sympy.Abs(symbol): -expression if sign < 0 else expression, sympy.sign(symbol): sympy.Integer(sign)}

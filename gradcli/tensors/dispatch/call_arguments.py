@@ -62,10 +62,11 @@ class Host:
     def static(argument: Any, of: binding.Use | None = None) -> Any:
         if isinstance(argument, Tensor):
             if requires_grad(argument):
-                raise binding.VaryingParameterError
+                name, key = ("", "") if of is None else of[1:]
+                raise TypeError(f"{name}(): argument '{key}' must be Number, not Tensor: it requires grad, which would be lost here")
             return argument.item() if not argument.array.ndim else argument.array
         if isinstance(argument, (tuple, list)):
-            return type(argument)(Host.static(part) for part in argument) if type(argument) in (tuple, list) else tuple(argument)
+            return type(argument)(Host.static(part, of) for part in argument) if type(argument) in (tuple, list) else tuple(argument)
         return argument.item() if isinstance(argument, np.generic) else argument
 
     @staticmethod
