@@ -389,4 +389,3 @@ def _are_equal(scope: Scope, sides: Sides, leaves: Mapping[Expr, Any]) -> bool:
     numbers = {leaf: scope.graph.constant(value) for leaf, value in leaves.items()}
     left, right = rebuild([sides.left, sides.right], numbers, scope.graph)
     return decide(Question(left, None, right, 1.0, {}, scope.precision)) is Decision.SAME
-
