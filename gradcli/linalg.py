@@ -3,8 +3,8 @@
 from typing import Any
 
 from gradcli.tensors.torch.catalogue_functions import function, function_names
-from gradcli.tensors.torch.introspection import OF_MATRICES
 from gradcli.tensors.torch.namespace import without
+from gradcli.tensors.torch.own_methods import OF_MATRICES
 
 
 def __getattr__(name: str) -> Any:

@@ -38,7 +38,6 @@ USES: list[tuple[str, Sequence[tuple[int, ...]], dict[str, Any]]] = [
     ("overwrite", [(3, 4), (4,)], {"index": ((0, 2, None),)}),
     ("as_strided", [(3, 4)], STRIDES),
     ("as_strided_scatter", [(3, 4), (2, 3)], STRIDES),
-    ("strided_sum", [(2, 3)], {"shape": (3, 4), **STRIDES}),
 ]
 IDS = [f"{name}-{i}" for i, (name, _, _) in enumerate(USES)]
 

@@ -63,17 +63,6 @@ def test_tensors_are_on_the_cpu() -> None:
     assert gradcli.nn.init.eye_ is torch.nn.init.eye_
 
 
-def test_alpha_dropout_is_differentiated() -> None:
-    x = torch.ones(8, dtype=torch.float64, requires_grad=True)
-    torch.manual_seed(0)
-    y = torch.nn.functional.alpha_dropout(x, 0.5, True)
-    (gradient,) = torch.autograd.grad(y.sum(), x)
-    kept = y > y.min()
-    scale = 1 / np.sqrt((1.7580993408473766**2 * 0.5 + 1) * 0.5)  # Klambauer et al., Self-Normalizing Neural Networks, 2017
-    assert 0 < kept.sum() < 8
-    np.testing.assert_allclose(gradient.numpy(), np.where(kept.numpy(), scale, 0.0), rtol=1e-15)
-
-
 # What is drawn, as a tensor of many numbers, with its mean and its standard deviation; NaN where it has none.
 _DRAWN: list[tuple[str, float, float]] = [
     ("torch.poisson(torch.full((8000,), 7.0))", 7.0, 7.0**0.5),
@@ -88,7 +77,6 @@ _DRAWN: list[tuple[str, float, float]] = [
     ("F.dropout(torch.ones(8000), 0.2)", 1.0, 0.5),
     ("F.dropout2d(torch.ones(80, 100, 2), 0.2)[..., 0]", 1.0, 0.5),
     ("F.gumbel_softmax(torch.zeros(8000, 2), hard=True)[:, 0]", 0.5, 0.5),
-    ("F.alpha_dropout(torch.randn(8000), 0.2, True)", 0.0, 1.0),
 ]  # fmt: skip
 
 

@@ -76,7 +76,7 @@ MISUSED: list[tuple[str, Any, str]] = [
     ("F.batch_norm(x, None, None, training=True)", SCORES,
      "batch_norm: more than one value per channel is wanted when training, not the shape (1, 3)"),
     ("F.embedding([3], x)", [[1.0], [2.0]], "the label 3 is none of the 2 classes, which are counted from 0"),
-    ("F.embedding([1], x, max_norm=1)", [[1.0], [2.0]], "embedding: max_norm and scale_grad_by_freq are not supported"),
+    ("F.embedding([1], x, max_norm=1)", [[1.0], [2.0]], "embedding has no argument 'max_norm'"),
 ]  # fmt: skip
 
 

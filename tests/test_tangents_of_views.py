@@ -237,14 +237,6 @@ def test_columns_have_graphs_of_their_own() -> None:
         assert second(POINT).numpy() == pytest.approx(wanted)
 
 
-def test_random_numbers_of_columns() -> None:
-    def function(x: Any) -> Any:
-        return (x if x.sum() > 0 else -x) * torch.rand(2)
-
-    with pytest.raises(RuntimeError, match="vmap: called random operation while in a function of examples"):
-        jacfwd(function)(torch.ones(2))
-
-
 def test_sums_of_products_nest() -> None:
     x = torch.tensor([[[1.0, 2.0], [3.0, 5.0]]])
     found = vmap(jacrev(lambda x: torch.einsum("ij,ik->jk", x, x)))(x)

@@ -111,6 +111,26 @@ def test_a_rule_that_reads_what_is_not_kept_fails() -> None:
     assert repr(NOT_KEPT) == "NOT_KEPT"
 
 
+def test_a_function_is_one_node_until_its_steps_are_asked_for() -> None:
+    """The first call is recorded step by step; those that follow are nodes of functions, which are opened for a second derivative."""
+    slopes, seconds = [], []
+    for _ in range(3):
+        x = torch.tensor([[0.5, 2.0, -1.0]], dtype=torch.float64, requires_grad=True)
+        y = torch.nn.functional.layer_norm(x, (3,))
+        (slope,) = torch.autograd.grad((y**3).sum(), x, retain_graph=True)
+        (again,) = torch.autograd.grad((y**3).sum(), x, create_graph=True)
+        (second,) = torch.autograd.grad((again**2).sum(), x)
+        assert torch.equal(slope, again)
+        slopes.append(slope.tolist())
+        seconds.append(second.tolist())
+    assert slopes[0] == slopes[1] == slopes[2]
+    assert seconds[0] == seconds[1] == seconds[2]
+    with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time"):
+        y.sum().backward()
+    y = torch.nn.functional.layer_norm(x, (3,))
+    assert y.grad_fn is not None and y.grad_fn.next_functions[0][0].next_functions  # the steps
+
+
 def test_names_are_looked_up_once() -> None:
     assert torch.sinh is torch.sinh
     assert "sinh" in vars(torch)

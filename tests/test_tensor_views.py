@@ -11,13 +11,12 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-import mpmath
 import numpy as np
 import pytest
 
 import gradcli as torch
 from gradcli.autograd import gradcheck, gradgradcheck
-from gradcli.ops.arrays.striding import as_strided, as_strided_scatter, overlaps, strided_sum
+from gradcli.ops.arrays.striding import as_strided, as_strided_scatter, overlaps
 
 DOUBLE = torch.float64
 
@@ -49,20 +48,11 @@ def test_regions_of_memory(place: Any, wanted: Any) -> None:
     taken = np.array([0.0 if i is None else x.flat[i] for i in indices.reshape(-1)]).reshape(indices.shape)
     assert as_strided(x, **place).tolist() == taken.tolist()
     new = np.arange(1.0, 1.0 + indices.size).reshape(indices.shape)
-    written, summed = x.copy(), np.zeros((2, 3))
+    written = x.copy()
     for i, value in zip(indices.reshape(-1), new.reshape(-1), strict=True):
         if i is not None:
             written.flat[i] = value
-            summed.flat[i] += value
     assert as_strided_scatter(x, new, **place).tolist() == written.tolist()
-    assert strided_sum(new, shape=(2, 3), **place).tolist() == summed.tolist()
-    for op, operands, static in (
-        (as_strided, (x,), place),
-        (as_strided_scatter, (x, new), place),
-        (strided_sum, (new,), {**place, "shape": (2, 3)}),
-    ):
-        told = op.reference(mpmath.mp, *(o.astype(object) for o in operands), **static)
-        assert np.array(told, float).tolist() == op(*operands, **static).tolist(), op.name
 
 
 @pytest.mark.parametrize(
@@ -246,7 +236,7 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: torch.zeros(4).__setitem__([0, 1], torch.ones(3)), RuntimeError, r"shape mismatch: value tensor of shape \[3\] cannot be"),
     (lambda: torch.zeros(2).copy_(torch.ones(1, 2)), RuntimeError, r"output with shape \[2\] doesn't match the broadcast shape \[1, 2\]"),
     (lambda: torch.zeros(2).fill_(torch.ones(2)), RuntimeError, "fill_ only supports 0-dimension value tensor"),
-    (lambda: torch.zeros(2).view(3), RuntimeError, r"cannot reshape an array of shape \(2,\) into \(3,\)"),
+    (lambda: torch.zeros(2).view(3), RuntimeError, r"cannot reshape array of size 2 into shape \(3,\)"),
     (lambda: torch.zeros(2, 3).t().view(6), RuntimeError, "view size is not compatible with input tensor's size and stride"),
     (lambda: torch.zeros(2)[torch.tensor([1], dtype=torch.int16)], IndexError, "tensors used as indices must be long, int, byte or bool"),
     (lambda: torch.zeros(2, 2)[[0, 1], [0, 1, 2]], IndexError, r"could not be broadcast together with shapes"),
@@ -260,8 +250,8 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: torch.zeros(2).diagonal(), IndexError, "axis 1 is out of bounds for an array of 1 axes"),
     (lambda: torch.zeros(2).split(-1), RuntimeError, "split: parts of -1 entries cannot make up 2"),
     (lambda: torch.zeros(2).split([1, 3]), RuntimeError, r"split: the sizes \(1, 3\) are not of 2 entries in all"),
-    (lambda: torch.tensor(1.0).unbind(), RuntimeError, "unbind expected at least a 1-dimensional tensor, but got a tensor with 0 dims"),
-    (lambda: torch.tensor(1.0).chunk(2), RuntimeError, "chunk expected at least a 1-dimensional tensor, but got a tensor with 0 dims"),
+    (lambda: torch.tensor(1.0).unbind(), RuntimeError, "unbind needs an array of at least one axis, not a number"),
+    (lambda: torch.tensor(1.0).chunk(2), RuntimeError, "chunk needs an array of at least one axis, not a number"),
     (lambda: torch.zeros(2, 3).permute(0, 0), RuntimeError, "repeated axis in transpose"),
     (lambda: torch.zeros(2, 3).permute(0), RuntimeError, "axes don't match array"),
     (lambda: torch.zeros(2, 3).movedim((0, 0), (0, 1)), RuntimeError, r"axis \(0, 0\) names an axis twice"),

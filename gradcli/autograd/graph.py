@@ -3,10 +3,9 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gradcli.tensors.core.hooks import RemovableHandle, RemovableHandles
 from gradcli.tensors.core.in_place import increment_version
 from gradcli.tensors.core.modes import state
-from gradcli.tensors.core.node import Node
+from gradcli.tensors.core.node import Node, RemovableHandle, RemovableHandles
 from gradcli.tensors.core.tensor import Tensor
 
 __all__ = ["Node", "increment_version", "register_multi_grad_hook"]

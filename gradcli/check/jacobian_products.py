@@ -23,7 +23,7 @@ from gradcli.tensors.core.dtypes import FLOATS
 from gradcli.tensors.core.modes import Mode, warn
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.trace import Trace, traced
-from gradcli.tensors.transforms.tangents import dual_level, make_dual, unpack_dual
+from gradcli.tensors.transforms.derivatives import dual_level, make_dual, unpack_dual
 
 _NEARBY = 1e-3  # of an entry: how far points nearby are moved
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.graph.nodes import Expr
-from gradcli.ops.domains import Interval
+from gradcli.ops.domains import ranges
 from gradcli.ops.spec import Op
 
 Point = dict[Expr, Any]
@@ -120,25 +120,22 @@ def _coordinates(names: int, count: int, state: int) -> list[list[np.float64]]:
 def in_domains(order: Sequence[Expr], leaves: Sequence[Expr], count: int, state: int = 0) -> Iterator[Point]:
     """Points at which each name is in the domains of all operations that it is an operand of."""
     random = np.random.default_rng(state)
-    nodes = [node for node in order if node.op is not None and node.op.domain.boxes]
+    nodes = [(dict(zip(node.op.operands, node.operands, strict=False)), ranges(node.op.domain)) for node in order if node.op is not None]
     for _ in range(count):
-        ranges = dict.fromkeys(leaves, Interval())
-        for node in nodes:
-            assert node.op is not None
-            box = node.op.domain.boxes[random.integers(len(node.op.domain.boxes))]
-            for operand, name in zip(node.operands, node.op.operands, strict=False):
-                part = box.get(name)
-                if operand in ranges and isinstance(part, Interval):
-                    ranges[operand] &= part
-        yield {leaf: np.float64(_within(part, random)) for leaf, part in ranges.items()}
+        within = dict.fromkeys(leaves, (-math.inf, math.inf))
+        for operands, choices in nodes:
+            for name, (low, high) in choices[random.integers(len(choices))].items() if choices else ():
+                if (leaf := operands.get(name)) in within:
+                    within[leaf] = max(low, within[leaf][0]), min(high, within[leaf][1])
+        yield {leaf: np.float64(_within(low, high, random)) for leaf, (low, high) in within.items()}
 
 
-def _within(part: Interval, random: np.random.Generator) -> float:
-    """A number of an interval, of moderate size if that has no end."""
-    if math.isfinite(part.low) and math.isfinite(part.high):
-        return float(random.uniform(part.low, part.high)) if part.low <= part.high else part.low
+def _within(low: float, high: float, random: np.random.Generator) -> float:
+    """A number between two others, of moderate size if one is not finite."""
+    if math.isfinite(low) and math.isfinite(high):
+        return float(random.uniform(low, high)) if low <= high else low
     size = float(np.exp(random.uniform(-2, 2)))
-    return part.low + size if math.isfinite(part.low) else part.high - size if math.isfinite(part.high) else float(random.uniform(-4, 4))
+    return low + size if math.isfinite(low) else high - size if math.isfinite(high) else float(random.uniform(-4, 4))
 
 
 def _anything(shape: tuple[int, ...], random: np.random.Generator) -> np.ndarray:

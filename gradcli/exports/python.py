@@ -24,6 +24,7 @@ from gradcli.inert import printable
 from gradcli.ops.calling.inputs import BOOL, FLOAT, INT
 from gradcli.ops.spec import Op
 from gradcli.ops.text import ATOM, BINDING, SUM, UNARY, Exported, Piece
+from gradcli.ops.writing import OfSciPy
 
 # -- A graph as statements of a language of expressions: text as one more domain in which a graph
 # is interpreted.
@@ -288,8 +289,9 @@ class ArrayTarget:
     def _form(op: Op) -> Exported:
         if op.text.numpy is not None:
             return op.text.numpy
-        if isinstance(op.forward, np.ufunc):
-            return f"np.{op.forward.__name__}({', '.join(f'{{{place}}}' for place in range(len(op.operands)))})"
+        if isinstance(op.forward, (np.ufunc, OfSciPy)):
+            module = "special" if isinstance(op.forward, OfSciPy) else "np"
+            return f"{module}.{op.forward.__name__}({', '.join(f'{{{place}}}' for place in range(len(op.operands)))})"
         return ""
 
     def library(self, text: str) -> str:

@@ -15,7 +15,6 @@ from gradcli.graph.interpret import Rebuilding, interpret
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.inert import clipped
 from gradcli.ops.calling.inputs import FLOAT
-from gradcli.ops.domains import EVERYWHERE
 from gradcli.ops.elementwise import arithmetic, logic
 from gradcli.ops.spec import Op
 from gradcli.plans.folding import Folder, constant_of
@@ -207,7 +206,7 @@ def _keeps_size(op: Op, node: Expr) -> bool:
         return op.facts.moderate or (exponent is not None and exponent >= 0 and float(exponent).is_integer())
     if op.kind == "structural":
         return op.rewriting.reshapes or op.rewriting.repeats or op.facts.linear
-    return op.kind == "flat" or op.domain is EVERYWHERE
+    return op.kind == "flat" or not op.domain
 
 
 def _is_nonzero(node: Expr) -> bool:

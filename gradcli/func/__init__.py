@@ -1,7 +1,16 @@
 """PyTorch's ``torch.func``: derivatives of functions of tensors, and functions of batches."""
 
-from gradcli.tensors.transforms.gradients import grad, grad_and_value, jacrev, value_and_grad, vjp
-from gradcli.tensors.transforms.tangents import hessian, jacfwd, jvp, linearize
+from gradcli.tensors.transforms.derivatives import (
+    grad,
+    grad_and_value,
+    hessian,
+    jacfwd,
+    jacrev,
+    jvp,
+    linearize,
+    value_and_grad,
+    vjp,
+)  # fmt: skip
 from gradcli.tensors.transforms.vectorizing import vmap
 
 __all__ = [ "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize",

@@ -56,12 +56,12 @@ def _in_file(array: Any) -> bool:
 
 def operations(node: Expr) -> int:
     """How many scalar operations it takes to compute a node of its operands."""
-    return 0 if node.op is None or node.op is output else operations_of(node.op, node.shape, shapes_of(node), node.static)
+    return 0 if node.op is None or node.op is output else operations_of(node.op, node.shape, shapes_of(node))
 
 
 def scratch_of(node: Expr) -> int:
     """The bytes that are needed beside operands and result to compute a node, or to carry its adjoint back."""
-    return 0 if node.op is None or node.op is output else ITEM * workspace_of(node.op, node.shape, shapes_of(node), node.static)
+    return 0 if node.op is None or node.op is output else ITEM * workspace_of(node.op, node.shape, shapes_of(node))
 
 
 def shapes_of(node: Expr) -> list[Any]:

@@ -230,7 +230,7 @@ class Graph:
                 raise ShapeError(f"{op.name}: a size or a step is 0") from None
             except (ValueError, TypeError, IndexError) as error:
                 raise ShapeError(f"{op.name}: {error}") from None
-            self._hold(op, shape, shapes_, static)
+            self._hold(op, shape, shapes_)
             return shape
         present = [s for s in shapes_ if s is not None]
         first = present[0]
@@ -244,14 +244,14 @@ class Graph:
         except ValueError:
             listed = " and ".join(str(s) for s in dict.fromkeys(present))
             raise ShapeError(f"shapes {listed} do not broadcast together") from None
-        self._hold(op, shape, shapes_, static)
+        self._hold(op, shape, shapes_)
         return shape
 
-    def _hold(self, op: Op, shape: Any, operands: list[Any], static: Mapping[str, Any]) -> None:
+    def _hold(self, op: Op, shape: Any, operands: list[Any]) -> None:
         """Hold a node that is about to be made to the limits."""
         entries = self.limits.check_shape(shape) if op.outputs == 1 else max(map(self.limits.check_shape, shape))
         if op.is_costly:
-            self.is_heavy |= hold(self.limits, op, shape, operands, static)
+            self.is_heavy |= hold(self.limits, op, shape, operands)
         elif entries > LIGHT:
             self.is_heavy = True
 

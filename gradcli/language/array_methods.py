@@ -22,7 +22,7 @@ from gradcli.language.indexing import index_of
 from gradcli.language.names import Thing
 from gradcli.language.scope import Builder, Routine, routines
 from gradcli.ops.arrays import shapes
-from gradcli.ops.arrays.gathering_and_scattering import mixed
+from gradcli.ops.arrays.joining_and_splitting import mixed
 from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, reshape, scatter_add
 from gradcli.ops.axes import numbered, numpy_index
 from gradcli.ops.calling.prefixes import NUMPY, TORCH, DType

@@ -22,7 +22,7 @@ from gradcli.ops.calling.textbook import SPELLINGS
 from gradcli.ops.elementwise import bounds, logic
 from gradcli.ops.elementwise.arithmetic import abs_, sign
 from gradcli.ops.elementwise.exponential import exp, log
-from gradcli.ops.registry import find
+from gradcli.ops.registry import find, named
 
 _MANY = 2.0**63  # entries: no limit allows as many
 _WHOLE = frozenset(name for name in DTYPES if name.startswith(("int", "long")))
@@ -332,11 +332,11 @@ def einsum(builder: Builder, arguments: Any) -> Any:
         from gradcli.language.einsum_labels import labelled
 
         first, rest = labelled(builder, [first, *rest])
-        return builder.call_op(find("einsum"), [builder.value(o) for o in rest], {"subscripts": first})
+        return named("einsum")(*map(builder.value, rest), subscripts=first)
     operands = [o for r in rest for o in (r if isinstance(r, (list, tuple)) and len(rest) == 1 else [r])]
     if not isinstance(first, str) or not operands:
         raise ArgumentError("einsum needs its subscripts as a string, and operands", help="write einsum('ij,jk->ik', a, b)")
-    return builder.call_op(find("einsum"), [builder.value(o) for o in operands], {"subscripts": first})
+    return named("einsum")(*map(builder.value, operands), subscripts=first)
 
 
 def length(builder: Builder, x: Any) -> Any:

@@ -148,7 +148,7 @@ def _holding(builder: Builder, x: Any, axis: Any, keepdims: Any, where: Any, cou
     ones = logic.where(holds, counted, 1.0 - counted)
     if where is not None:
         ones = logic.where(as_boolean(builder.value(where)), ones, 0.0)
-    static = static_parameters(sum_, [ones], {"axis": builder.static(axis, "an axis"), "keepdims": builder.static(keepdims, "a flag")})
+    static = static_parameters(sum_, {"axis": builder.static(axis, "an axis"), "keepdims": builder.static(keepdims, "a flag")})
     made: Expr = sum_(ones, **static)
     return made
 

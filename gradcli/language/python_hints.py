@@ -448,7 +448,7 @@ def is_of_python(path: str) -> bool:
 
 def unknown_module(path: str) -> UnknownNameError:
     """The error of a module that is none of the known libraries'."""
-    close = suggestion(path, [*MODULES], cutoff=0.8)
+    close = suggestion(path, sorted(MODULES), cutoff=0.8)
     library = path.partition(".")[0]
     said = f"{library} has no module '{path}' here" if library in LIBRARIES else f"the module '{path}' is not known here"
     return UnknownNameError(said, help=f"did you mean '{close}'?" if close else _HELP)

@@ -103,15 +103,6 @@ def matrix_product(m: Any, x: Any, y: Any) -> Any:
     return m.arranged(found, [*range(batch), *([batch] if rows else []), *([batch + 1] if columns else [])])
 
 
-def dot(m: Any, x: Any, y: Any) -> Any:
-    """NumPy's dot where it is a matrix product, or a product with a number."""
-    if not x.shape or not y.shape:
-        return m.product(x, y)
-    if len(y.shape) > 2:
-        raise NoLoop
-    return matrix_product(m, x, y)
-
-
 # -- Whole arrays, and the way back ----------------------------------------------------------------
 
 

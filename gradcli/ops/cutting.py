@@ -244,15 +244,3 @@ def stacked(out: Shape, shapes: Shapes, cuts: Cuts, axis: int) -> Found:
     """Of arrays along a new axis."""
     cut = _same([cut for cut in cuts if cut is not None], "stack")
     return Found(cut + (cut >= axis % len(out)))
-
-
-def contracted(out: Shape, shapes: Shapes, cuts: Cuts, subscripts: str) -> Found:
-    """Of Einstein's sums: the cut runs along a letter."""
-    left, right = subscripts.replace(" ", "").split("->")
-    letters = {term[cut] for term, cut in zip(left.split(","), cuts, strict=True) if cut is not None}
-    if len(letters) > 1 or "." in left:
-        raise Uncut("einsum meets arrays that are cut along different axes, or has an ellipsis")
-    (letter,) = letters
-    if any(term.count(letter) > 1 for term in left.split(",")):
-        raise Uncut("einsum takes a diagonal of the axis that is cut")
-    return Found(right.index(letter)) if letter in right else Found(None, "add")

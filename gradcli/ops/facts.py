@@ -48,6 +48,11 @@ class Kink(Fixed):
     jax: Choice | None = None
 
 
+def noted(place: str, convention: str, jax: Choice | None = None) -> Kink:
+    """Return a kink that the reference, or the operations of a body, note themselves."""
+    return Kink(lambda *_, **__: False, place, convention, jax)
+
+
 class Facts(Fixed):
     """What holds of an operation as mathematics, beside its rules.
 
@@ -55,7 +60,6 @@ class Facts(Fixed):
     signed     operands whose zeros count by their sign: 0.0 and -0.0 give different results
     moves      whether each entry of the result is one of the operands', or zero, and values do not decide which: it is linear and exact
     integral   whether whole numbers as operands give whole numbers: of powers, where the exponent is not negative
-    algebraic  whether algebraic numbers give algebraic numbers, where rational constants stand for ``exponents``; what is integral does
     exponents  operands that are exponents
     inverse    whether it undoes a function that is not one to one, so that of an expression it is a choice, as sqrt(x**2) is
     branches   whether it is such a choice of plain operands, too
@@ -64,7 +68,6 @@ class Facts(Fixed):
     sees_nan   whether the result may be a number although an operand is NaN
     moderate   whether a smooth function is of moderate size wherever its operands are: a zero times it is zero
     constant   ``constant(*operands)``, None for those that vary: whether the others are such that the result does not
-    commutes   whether its two operands may change places
     parity     "odd" or "even": of -x it is the opposite of that of x, or the same
     uncertified
                where the reference, evaluated in balls, is no enclosure of the true value, in words; empty where it always is one
@@ -76,7 +79,6 @@ class Facts(Fixed):
     signed: frozenset[str] = frozenset()
     integral: bool = False
     moves: bool = False
-    algebraic: bool = False
     exponents: frozenset[str] = frozenset()
     inverse: bool = False
     branches: bool = False
@@ -85,7 +87,6 @@ class Facts(Fixed):
     sees_nan: bool = False
     moderate: bool = False
     constant: Function | None = None
-    commutes: bool = False
     parity: str = ""
     uncertified: str = ""
     work: Function | None = None

@@ -97,13 +97,6 @@ def _part(part: Any) -> str:
     return f"np.array({part.array.tolist()!r})"
 
 
-def labels_text(subscripts: str) -> str:
-    """Subscripts of einsum in the letters that all libraries have."""
-    free = iter(letter for letter in "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ" if letter not in subscripts)
-    spelled = {letter: next(free) for letter in dict.fromkeys(subscripts) if not letter.isascii()}
-    return "".join(spelled.get(letter, letter) for letter in subscripts)
-
-
 def fits_along(shapes: Sequence[Any], axis: int) -> bool:
     """Return whether an array and what addresses it along an axis are alike along the others."""
     if not shapes[0]:

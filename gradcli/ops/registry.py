@@ -115,7 +115,7 @@ def function(name: str = "", scalars: str = "", vjp: Function | None = None, **r
 
     name     its name in the language, where it is not that of the definition (without an underscore at the end)
     scalars  the static parameters that are numbers of the formula
-    vjp      a derivative of its own. Then it is one node of graphs, which the judge opens
+    vjp      a derivative of its own. Then it is one node of graphs, which the judge opens; its forward pass is the definition by default
     record   other fields of `Composite`, or, with a derivative of its own, of `Op`; and for each library that calls it otherwise, by
              its name, the signature there
     """
@@ -137,7 +137,7 @@ def function(name: str = "", scalars: str = "", vjp: Function | None = None, **r
         if vjp is not None:
             fields |= {"reference": partial(_opened, body), "definition": body, "kind": "structural", "vjp": vjp}
             parts = {} if "axes" in record else {"parts": body}
-            return register(Op(called, operands, **fields, **grouped({**parts, **record})))
+            return register(Op(called, operands, **fields, **grouped({"forward": body, **parts, **record})))
         fields |= {"rest": rest if names else "", "scalars": frozenset(scalars.split())}
         return register(Composite(called, operands, body, **fields, **grouped(record, "torch")))
 
@@ -174,8 +174,11 @@ def elementwise(
     kind: Kind = "smooth",
     **record: Any,
 ) -> Op:
-    """Register an operation that works entry by entry, with one partial for each operand."""
-    op: Op = register(Op(name, tuple(operands.split()), forward, reference, kind, doc, partials=partials or None, **grouped(record)))
+    """Register an operation that works entry by entry, with one partial for each operand; a smooth one commonly needs all operands."""
+    names = tuple(operands.split())
+    if kind == "smooth":
+        record = {"saves": names, **record}
+    op: Op = register(Op(name, names, forward, reference, kind, doc, partials=partials or None, **grouped(record)))
     return op
 
 

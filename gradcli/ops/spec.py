@@ -16,8 +16,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gradcli.ops.costs import Cost
-from gradcli.ops.domains import EVERYWHERE, Domain
 from gradcli.ops.extended import Rule
 from gradcli.ops.facts import Accuracy, Facts, Function, Kink, Rewriting
 from gradcli.ops.fixed import Fixed
@@ -48,16 +46,14 @@ GROUPS: dict[str, type[Fixed]] = {
     "accuracy": Accuracy,
     "torch": Torch,
     "loops": Loops,
-    "cost": Cost,
 }
 _GROUP_OF = {field_: name for name, group in GROUPS.items() for field_ in group._fields}
-_TEXT, _FACTS, _REWRITING, _ACCURACY, _LOOPS, _COST = (
+_TEXT, _FACTS, _REWRITING, _ACCURACY, _LOOPS = (
     Text(),
     Facts(),
     Rewriting(),
     Accuracy(),
     Loops(),
-    Cost(),
 )  # of operations that say nothing of these
 
 
@@ -109,14 +105,13 @@ class Op:
     definition  what it is, made of other operations, where it is no primitive
     wider       the same function made of operations, for calls that give more than the operation takes: operands of its own
                 (``where``), or an operand in the place of a parameter (``alpha``)
-    domain      where it is defined (domains.py); messages and documentation print it
+    domain      where it is defined, in words (domains.py); everywhere, if it says nothing
     text        how it is written, in each language that it can be written in
     facts       what holds of it as mathematics, beside its rules
     rewriting   what formulas and plans make of it
     accuracy    what is known of the floats that it computes
     torch       what PyTorch makes of it
     loops       what loops over entries make of it, where it is not one on entries
-    cost        what memory and time it takes beyond what its result says
     """
 
     name: str
@@ -142,7 +137,7 @@ class Op:
     outputs: int = 1
     core_dims: tuple[int, ...] | None = None
     batched: Function | None = None
-    domain: Domain = EVERYWHERE
+    domain: str = ""
     kinks: tuple[Kink, ...] = ()
     text: Text = _TEXT
     facts: Facts = _FACTS
@@ -150,7 +145,6 @@ class Op:
     accuracy: Accuracy = _ACCURACY
     torch: Torch = USUAL
     loops: Loops = _LOOPS
-    cost: Cost = _COST
     aliases: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()
     public: bool = True
@@ -169,7 +163,7 @@ class Op:
     @cached_property
     def is_costly(self) -> bool:
         """Return whether it may take more memory or time than the sizes of its arrays say."""
-        return self.cost is not _COST or self.facts.work is not None or self.core_dims is not None
+        return self.facts.work is not None or self.core_dims is not None
 
     @property
     def body(self) -> Function | None:
@@ -225,7 +219,7 @@ class Composite:
     indices: frozenset[str] = frozenset()
     results: tuple[str, ...] = ()
     torch: Torch = USUAL
-    domain: Domain = EVERYWHERE
+    domain: str = ""
     kinks: tuple[Kink, ...] = ()
     uncertified: str = ""
     aliases: tuple[str, ...] = ()

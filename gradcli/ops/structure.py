@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import EvaluationError
-from gradcli.ops.arrays.shapes import behind, getitem, reshape
+from gradcli.ops.arrays.shapes import behind, getitem, indexed_shape, reshape
 from gradcli.ops.axes import numpy_index
 from gradcli.ops.carrying import steady
 from gradcli.ops.constants import number_of
@@ -74,7 +74,7 @@ def _clone(x: Any) -> Any:
 
 clone: Op = structural(
     "clone", "x", _clone, witness("moving.same"), vjp=lambda wanted, cotangent, out, x: (cotangent,), shape=lambda old: old, moves=True,
-    result="same", public=False, unchanged=True, doc="A copy of x.",
+    result="same", public=False, unchanged=True, doc="A copy of x.", numpy="{0}", torch="{0}",
 )  # fmt: skip
 
 
@@ -92,7 +92,7 @@ def _overwrite_on_batch(lead: Any, base: Any, new: Any, index: Any) -> Any:
     place = behind(lead, index)
     if place is None:
         return None
-    region = getitem.shape(tuple(base.shape), index=place)  # type: ignore[misc]  # it has one
+    region = indexed_shape(tuple(base.shape), index=place)
     own = tuple(new.shape[len(lead) :])
     filled = reshape(new, shape=(*lead, *(1,) * (len(region) - len(lead) - len(own)), *own))
     return overwrite(base, filled, index=place)

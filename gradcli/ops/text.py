@@ -102,7 +102,8 @@ class Text(Fixed):
     scalar       the same in exported code alone, where there is no ``c``: it may call functions that only some languages have
     numpy        in exported Python, of NumPy's arrays (``np``, ``special`` and ``linalg`` of SciPy, and functions of exports/library): a
                  template of the operands by their places, or one for each tuple of which are given, or a function of the operands'
-                 shapes and the static parameters that gives one. By default the call of the ufunc that ``forward`` is; empty: none
+                 shapes and the static parameters that gives one. By default the call of the ufunc, or of SciPy's function, that
+                 ``forward`` is; empty: none
     torch, jax   the same for these libraries; by default NumPy's under their names
     composed     ``composed(*operands, **static)``: the same made of other operations, for exports where it has no text of its own
     """

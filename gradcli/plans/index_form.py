@@ -18,7 +18,7 @@ from gradcli.graph.nodes import Expr, Graph
 from gradcli.ops.axes import SUM, Fold, NoLoop
 from gradcli.ops.calling.inputs import FLOAT
 from gradcli.ops.elementwise import arithmetic, exponential
-from gradcli.ops.nn.likelihoods import class_labels
+from gradcli.ops.nn.losses import class_labels
 from gradcli.ops.reductions.carried import reduced
 from gradcli.ops.spec import Op
 from gradcli.ops.writing import Shape, axes_of

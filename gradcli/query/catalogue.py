@@ -134,7 +134,7 @@ def entry(record: Function, example: bool = True) -> Entry:
         doc=" ".join(record.doc.split()),
         aliases=list(record.aliases),
         derivative=derivative,
-        domain=str(record.domain),
+        domain=record.domain,
         kinks=[
             {"place": kink.place, "convention": kink.convention} | ({} if kink.jax is None else {"jax": kink.jax.words})
             for kink in record.kinks

@@ -8,6 +8,7 @@ only NaN.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partialmethod
 from typing import Any
 
 import numpy as np
@@ -72,26 +73,12 @@ class Algebra:
         op = find(name)
         return self.scalar(op, {**op.static, **static}, *arguments)
 
-    def exp(self, x: Scalar) -> Scalar:
-        return self.scalar(find("exp"), {}, x)
-
-    def log(self, x: Scalar) -> Scalar:
-        return self.scalar(find("log"), {}, x)
-
-    def expm1(self, x: Scalar) -> Scalar:
-        return self.scalar(find("expm1"), {}, x)
-
-    def log1p(self, x: Scalar) -> Scalar:
-        return self.scalar(find("log1p"), {}, x)
-
-    def sqrt(self, x: Scalar) -> Scalar:
-        return self.scalar(find("sqrt"), {}, x)
+    exp, log = partialmethod(function, "exp"), partialmethod(function, "log")
+    expm1, log1p = partialmethod(function, "expm1"), partialmethod(function, "log1p")
+    sqrt, magnitude = partialmethod(function, "sqrt"), partialmethod(function, "abs")
 
     def power(self, x: Scalar, y: Scalar) -> Scalar:
-        return self.scalar(find("pow"), {}, x, self.m.mpf(y) if isinstance(y, (int, float)) else y)
-
-    def magnitude(self, x: Scalar) -> Scalar:
-        return self.scalar(find("abs"), {}, x)
+        return self.function("pow", x, self.m.mpf(y) if isinstance(y, (int, float)) else y)
 
     def floor(self, x: Scalar) -> Any:
         return self.m.floor(self.plain(x))
@@ -221,3 +208,17 @@ def enclosed_matrices(m: Any, name: str, arrays: tuple[np.ndarray, ...]) -> tupl
     enclosed = getattr(m, "matrices", None)
     found: tuple[np.ndarray, ...] | None = None if enclosed is None else enclosed(name, arrays)
     return found
+
+
+class Step:
+    """A function of scalars, some of which have a history, under its name."""
+
+    name: str
+
+    def read(self, place: int, arguments: Sequence[Any]) -> Sequence[Any]:
+        """The arguments that the derivative by one of them depends on."""
+        return arguments
+
+    def partial(self, tape: Any, place: int, arguments: Sequence[Any], traced: bool) -> Any:
+        """The derivative by one argument, of plain numbers or of scalars that are traced."""
+        raise NotImplementedError(f"{self.name} is differentiated as a whole")

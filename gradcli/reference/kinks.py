@@ -14,7 +14,7 @@ import numpy as np
 from gradcli.graph.nodes import Expr
 from gradcli.graph.transforms import Derivation, definition_order
 from gradcli.ops.structure import derivative
-from gradcli.reference.algebra import Algebra
+from gradcli.reference.algebra import Algebra, Step
 from gradcli.reference.scalars import Event, Traced, plain
 from gradcli.reference.tape import Array, ReferenceTape, exact_array
 
@@ -162,6 +162,18 @@ class Sides:
         return bool(self.left == self.left and self.right == self.right) or (not self.probed and len(self.others) > 0)
 
 
+def _beside(m: Any, leaves: Mapping[Expr, Any], precision: str, zeros: Any = None) -> ReferenceTape:
+    """A tape at a point beside the given one, whose numbers differ in digits that the program does not have."""
+    tape = ReferenceTape(m, leaves, precision, zeros)
+    tape.scalars.splits = True
+    return tape
+
+
+def _unseen(m: Any, event: Event, **more: Any) -> Sides:
+    """Sides of a kink that nobody has looked at."""
+    return Sides(m.nan, m.nan, None, False, event.kink.place, event.kink.convention, **more)
+
+
 def active_kinks(tape: ReferenceTape, wrt: list[Expr]) -> dict[Expr, dict[int, Event]]:
     """The entries of the variables that reach an operation on its kink."""
     reached: dict[int, Event] = {}
@@ -198,8 +210,7 @@ class Prober:
         finite = all(m.isfinite(v) for v in np.ravel(self.value) if not isinstance(v, bool))
         for i, entry in enumerate(np.ravel(self.tape.table[x])):
             if i in events and not (finite and m.isfinite(plain(entry))):  # infinity has no sides
-                kink = events.pop(i).kink
-                sides[i] = Sides(m.nan, m.nan, None, False, kink.place, kink.convention)
+                sides[i] = _unseen(m, events.pop(i))
         if not finite:
             return sides
         around = self._around(x, [i for i, event in events.items() if event.tie])
@@ -217,8 +228,7 @@ class Prober:
                 continue
             if not room:
                 if event is not None:
-                    kink = event.kink
-                    sides[i] = Sides(m.nan, m.nan, None, False, kink.place, kink.convention, probed=False, others=around.get(i, ()))
+                    sides[i] = _unseen(m, event, probed=False, others=around.get(i, ()))
                 continue
             self.left -= 1
             budget.spend(self.cost)
@@ -299,9 +309,7 @@ class Prober:
         flat = moved.reshape(-1)
         for i, move in moves.items():
             flat[i] = flat[i] + move
-        leaves[x] = moved
-        other = ReferenceTape(m, leaves, asked.precision, asked.zeros)
-        other.scalars.splits = True
+        other = _beside(m, {**leaves, x: moved}, asked.precision, asked.zeros)
         y = other.run(asked.root, [x])
         slope = other.gradient(y, exact_array(m, asked.seed, "float"), other.table[x])
         return Algebra.map(plain, np.ravel(slope)), self._weighted(Algebra.map(plain, y))
@@ -365,12 +373,8 @@ def _sides(m: Any, left: Any, right: Any, gap: str, event: Event | None) -> Side
         place, convention = "the derivatives from both sides differ", "what the chain rule gives"
     middle = (left + right) / 2
     limit = None if not equal or gap else middle if abs(middle) > m.mpf(10) ** (STEPS[0] - 1) else m.zero
-    return Sides(left, right, limit, finite, place, convention, least=_least(m, left, right), gap=gap)
-
-
-def _least(m: Any, left: Any, right: Any) -> Any:
-    low, high = (left, right) if left <= right else (right, left)
-    return m.zero if low <= 0 <= high else low if low > 0 else high
+    least = m.zero if not left * right > 0 else min(left, right, key=abs)
+    return Sides(left, right, limit, finite, place, convention, least=least, gap=gap)
 
 
 # -- Kinks of what is differentiated inside of an expression, as in ``grad(abs(x), x)`` at 0, whose
@@ -401,17 +405,14 @@ class Choosing(ReferenceTape):
                 flat[i] = flat[i] + (chosen - plain(flat[i]))  # the slope stays that of the definition
             else:
                 behind = tuple(v for v in np.ravel(table[node.static["of"].x]) if type(v) is Traced)
-                flat[i] = Traced(self.scalars, chosen, Limit("the derivative"), behind)
+                flat[i] = Traced(self.scalars, chosen, Limit(), behind)
         return found
 
 
-class Limit(NamedTuple):
+class Limit(Step):
     """A value that its formula does not have at a point, but beside it; the slope there is asked beside the point, too."""
 
-    name: str
-
-    def read(self, place: int, arguments: Sequence[Any]) -> Sequence[Any]:
-        return arguments
+    name = "the derivative"
 
     def partial(self, tape: Any, place: int, arguments: Sequence[Any], traced: bool) -> Any:
         return tape.nan
@@ -464,8 +465,7 @@ class InnerKinks:
         """Entries of a derivative, and the value of what is differentiated, at a point beside the given one."""
         of: Derivation = node.static["of"]
         moved = Algebra.map(plain, tape.table[of.x]) + move
-        other = ReferenceTape(self.m, {**self.leaves, of.x: moved}, self.precision)
-        other.scalars.splits = True
+        other = _beside(self.m, {**self.leaves, of.x: moved}, self.precision)
         slopes = other.run(node)
         return Algebra.map(plain, np.ravel(slopes)[wanted]), Algebra.map(plain, other.table[of.y])
 

@@ -350,7 +350,7 @@ def hold_derivatives(root: Expr, leaves: Mapping[Expr, Any], precision: str, hel
         return
     if len(order) > _LARGEST:
         raise Undecided(f"the limit of {_LARGEST:,} operations of derivatives inside of an expression (these have {len(order):,})")
-    held.note(narrow=False)
+    held.directions = DIRECTIONS
     with np.errstate(all="ignore"):
         for _ in range(DIRECTIONS):
             moved = {leaf: _moved(held, leaf, value) for leaf, value in leaves.items()}

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.reference.algebra import Algebra, Numbers, enclosed_matrices
+from gradcli.reference.algebra import Algebra, Numbers, Step, enclosed_matrices
+from gradcli.reference.contexts import Undecidable
 
 Array = np.ndarray
 
@@ -24,20 +25,14 @@ class Cotangents(dict[tuple[int, int], Any]):
         return self
 
 
-class Entry:
+class Entry(Step):
     """One entry of a result of a step."""
 
     def __init__(self, name: str, place: tuple[int, int]) -> None:
         self.name, self.place = name, place
 
-    def read(self, place: int, arguments: Sequence[Any]) -> Sequence[Any]:
-        return arguments
-
     def pulled(self, tape: Any, node: Any, cotangent: Any, traced: bool) -> Iterator[tuple[int, Any]]:
         yield node.arguments[0].serial, Cotangents({self.place: cotangent})
-
-    def partial(self, tape: Any, place: int, arguments: Sequence[Any], traced: bool) -> Any:
-        raise NotImplementedError(f"{self.name} is differentiated as a whole")
 
 
 class Whole(Entry):
@@ -85,10 +80,9 @@ def _times(m: Algebra, x: Array, y: Array) -> Array:
     return x @ y if found is None else found[0]
 
 
-def _solved(m: Algebra, x: Array, y: Array) -> Array:
-    from gradcli.reference.contexts import Undecidable
-
-    found = m.of_matrices("solution", x, y)
+def _enclosed(m: Algebra, name: str, *arrays: Array) -> Array:
+    """The one result of a function of matrices. Raises Undecidable where none is certain."""
+    found = m.of_matrices(name, *arrays)
     if found is None:
         raise Undecidable
     return found[0]
@@ -109,25 +103,20 @@ def _matmul(m: Algebra, arrays: Given, results: Given, back: Given) -> Given:
 
 
 def _solve(m: Algebra, arrays: Given, results: Given, back: Given) -> Given:
-    by_right = _solved(m, arrays[0].T, back[0])
+    by_right = _enclosed(m, "solution", arrays[0].T, back[0])
     return -_times(m, by_right, results[0].T), by_right
 
 
 def _det(m: Algebra, arrays: Given, results: Given, back: Given) -> Given:
     (x,) = arrays
-    return (_solved(m, x.T, _identity(m, len(x))) * (back[0][()] * results[0][()]),)
+    return (_enclosed(m, "solution", x.T, _identity(m, len(x))) * (back[0][()] * results[0][()]),)
 
 
 def _exp(m: Algebra, arrays: Given, results: Given, back: Given) -> Given:
-    from gradcli.reference.contexts import Undecidable
-
     n, turned = len(arrays[0]), arrays[0].T
     block = np.full((2 * n, 2 * n), m.zero, dtype=object)
     block[:n, :n], block[:n, n:], block[n:, n:] = turned, back[0], turned
-    found = m.of_matrices("exponential", block)
-    if found is None:
-        raise Undecidable
-    return (found[0][:n, n:],)
+    return (_enclosed(m, "exponential", block)[:n, n:],)
 
 
 def _eigh(m: Algebra, arrays: Given, results: Given, back: Given) -> Given:

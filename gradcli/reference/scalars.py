@@ -18,14 +18,14 @@ import numpy as np
 from gradcli.ops.facts import Kink
 from gradcli.ops.registry import find
 from gradcli.ops.spec import Op
-from gradcli.reference.algebra import Algebra, Scalar, number, real, surely_zero
+from gradcli.reference.algebra import Algebra, Scalar, Step, number, real, surely_zero
 from gradcli.reference.deadline import check as still_in_time
 
 # -- The operators of Python on scalars, whose derivatives are known to everybody ------------------
 
 
 @dataclass(frozen=True, eq=False)
-class Arithmetic:
+class Arithmetic(Step):
     """An operator; on plain numbers or traced ones alike.
 
     partials  for each argument, the derivative by it
@@ -40,7 +40,6 @@ class Arithmetic:
     absorbs: bool = False
 
     def read(self, place: int, arguments: Sequence[Any]) -> Sequence[Any]:
-        """The arguments that the derivative by one of them depends on."""
         return [arguments[i] for i in self.reads[place]]
 
     def partial(self, tape: Any, place: int, arguments: Sequence[Any], traced: bool) -> Any:
@@ -181,37 +180,27 @@ def _unmoving(x: Any) -> Any:
     return x.value if type(x) is Traced and x.settled else x
 
 
-Step = Any  # what made a scalar of others: its name, what its partials read, and the partials, of plain arguments or of traced ones
-
-
-class Differentiated(NamedTuple):
+class Differentiated(Step):
     """A smooth function, by sympy."""
 
-    name: str
-    smooth: Any
-
-    def read(self, place: int, arguments: Sequence[Any]) -> Sequence[Any]:
-        return arguments
+    def __init__(self, name: str, smooth: Any) -> None:
+        self.name, self.smooth = name, smooth
 
     def partial(self, tape: Tracing, place: int, arguments: Sequence[Any], traced: bool) -> Any:
         slope = self.smooth.partial(place)
-        if not traced:
-            return slope.value(tape.m, arguments)
-        value = slope.value(tape.m, tuple(plain(a) for a in arguments))
-        return Traced(tape, value, Differentiated(f"the derivative of {self.name}", slope), tuple(arguments))
+        value = slope.value(tape.m, tuple(map(plain, arguments)))
+        return Traced(tape, value, Differentiated(f"the derivative of {self.name}", slope), tuple(arguments)) if traced else value
 
 
-class Stated(NamedTuple):
+class Stated(Step):
     """An operation whose record has the reference's derivatives, with their limits at the edges of its domain."""
 
-    name: str
-    slopes: Sequence[Callable[..., Any]]
-
-    def read(self, place: int, arguments: Sequence[Any]) -> Sequence[Any]:
-        return arguments
+    def __init__(self, op: Op) -> None:
+        self.op, self.name = op, op.name
 
     def partial(self, tape: Tracing, place: int, arguments: Sequence[Any], traced: bool) -> Any:
-        return self.slopes[place](tape, *arguments)
+        assert self.op.slopes is not None
+        return self.op.slopes[place](tape, *arguments)
 
 
 _BESIDE = (1 + 2.0**-10, 1 - 2.0**-10)  # of a number, where something that is made of it is the same or not
@@ -343,7 +332,7 @@ class Tracing(Algebra):
 
     def _step(self, op: Op, static: Mapping[str, Any], operands: int) -> Step:
         if op.slopes is not None:
-            return Stated(op.name, op.slopes)
+            return Stated(op)
         from gradcli.reference.symbolic.translate import smooth_function
 
         return Differentiated(op.name, smooth_function(op, operands, static))

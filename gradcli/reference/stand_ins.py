@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcli.graph.sweep import Parts
+from gradcli.ops.axes import summed
 from gradcli.ops.extended import LONG_DOUBLE, WIDER
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Unsupported
@@ -62,32 +63,19 @@ class StandIns:
         self.narrow = False
         self.wrong_value = self.wrong = self.doubt = ""
 
-    def note(self, *, narrow: bool) -> None:
-        """Note that a rule stands in."""
-        self.directions = DIRECTIONS
-        self.narrow = self.narrow or narrow
-
     def contradicted(self, derivative_of: str) -> None:
         self.wrong = self.wrong or f"the derivative of {derivative_of} is wrong: differences of the function contradict it"
 
     def value(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
         """The forward pass, in long double where it has one, else in double."""
         self.narrow = True
-        if not op.elementwise:
-            self.note(narrow=True)
-        for dtype in (LONG_DOUBLE, np.float64):
-            try:
-                result = op.forward(*_cast(operands, dtype), **static)
-            except _FAILURES as error:
-                failure = error
-                continue
-            parts = result if isinstance(result, tuple) else (result,)
-            if dtype is np.float64 or all(np.asarray(p).dtype == dtype for p in parts if np.asarray(p).dtype.kind == "f"):
-                wide = tuple(_wide(p) for p in parts)
-                if op.elementwise:
-                    self._hold_value(op, static, operands, wide[0])
-                return wide if isinstance(result, tuple) else wide[0]
-        raise Unsupported(f"{op.name} of so many entries: {failure}")
+        result, _ = _in_widest(lambda dtype: op.forward(*_cast(operands, dtype), **static), op.name)
+        wide = tuple(map(_wide, result)) if isinstance(result, tuple) else _wide(result)
+        if op.elementwise:
+            self._hold_value(op, static, operands, wide)
+        else:
+            self.directions = DIRECTIONS
+        return wide
 
     def _hold_value(self, op: Op, static: Mapping[str, Any], operands: Sequence[Any], value: Any) -> None:
         """Some entries of a value against the reference in balls."""
@@ -113,8 +101,8 @@ class StandIns:
 
     def pulled(self, op: Op, static: Mapping[str, Any], adjoint: Any, out: Any, operands: list[Any]) -> list[Part | None]:
         """Return what the rule passes back to each operand."""
-        self.note(narrow=True)
-        wanted = tuple(_is_float(o) for o in operands)
+        self.directions, self.narrow = DIRECTIONS, True
+        wanted = tuple(map(_is_float, operands))
         if op.kind == "flat" or not any(wanted):
             return [None] * len(operands)
         if op.elementwise:
@@ -126,20 +114,10 @@ class StandIns:
         else:
             cotangent = np.asarray(adjoint[0])
         assert op.vjp is not None
-        parts = self._in_widest(op, partial(op.vjp, wanted), [cotangent, out, *operands], static)
-        slopes = [None if p is None or not w else _summed(_wide(p), np.shape(o)) for p, w, o in zip(parts, wanted, operands, strict=True)]
+        parts = _derivative(op, partial(op.vjp, wanted), [cotangent, out, *operands], static)
+        slopes = [None if p is None or not w else summed(_wide(p), np.shape(o)) for p, w, o in zip(parts, wanted, operands, strict=True)]
         self._hold(op, static, cotangent, operands, slopes)
         return [None if s is None else (s, np.zeros(np.shape(s)), np.ones(np.shape(s))) for s in slopes]
-
-    def _in_widest(self, op: Op, rule: Callable[..., Any], operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
-        """A rule of an operation, in the widest floats that it takes."""
-        failure: Exception | None = None
-        for dtype in (LONG_DOUBLE, np.float64):
-            try:
-                return rule(*_cast(operands, dtype), **static)
-            except _FAILURES as error:
-                failure = error
-        raise Unsupported(f"the derivative of {op.name} of so many entries: {failure}")
 
     def _entrywise(
         self, op: Op, static: Mapping[str, Any], adjoint: Part, out: Any, operands: list[Any], wanted: tuple[bool, ...]
@@ -150,7 +128,7 @@ class StandIns:
             if rule is None or not wanted[place]:
                 found.append(None)
                 continue
-            slope = _wide(self._in_widest(op, rule, [out, *operands], static))
+            slope = _wide(_derivative(op, rule, [out, *operands], static))
             self._hold_entries(op, static, operands, place, slope)
             flows = live * np.ones(np.shape(slope))
             found.append((cotangent * slope, np.abs(error * slope).astype(float), flows))
@@ -184,22 +162,16 @@ class StandIns:
             directions = [None if s is None else self.direction(np.asarray(o)) for s, o in zip(slopes, operands, strict=True)]
             if not count:  # all terms of one sign, so that none hides behind the others
                 directions = [None if d is None else np.where(s < 0, -1, 1) * np.abs(d) for s, d in zip(slopes, directions, strict=True)]
-            pairs = [(s, d) for s, d in zip(slopes, directions, strict=True) if s is not None]
-            told = sum((s * d).sum() for s, d in pairs)
-            weight = sum(np.abs(s * d).sum() for s, d in pairs)
+            terms = [s * d for s, d in zip(slopes, directions, strict=True) if s is not None]
+            weight = sum(np.abs(term).sum() for term in terms)
             if not np.isfinite(weight):
                 continue
-            for dtype in (LONG_DOUBLE, np.float64):
-                try:
-                    found = differences(_along(op, static, cotangent, operands, directions, dtype), STEPS[dtype is LONG_DOUBLE and WIDER])
-                except _FAILURES:
-                    continue
-                room = SAFETY * found.error + TOLERANCE * weight
-                if np.isfinite(found.slope) and found.error <= _CONCLUSIVE * weight:
-                    conclusive = True
-                    if not abs(found.slope - told) <= room:
-                        self.contradicted(op.name)
-                break
+            along = partial(_along, op, static, cotangent, operands, directions)
+            found, _ = _in_widest(lambda dtype, along=along: differences(along(dtype), STEPS[dtype is LONG_DOUBLE and WIDER]), op.name)
+            if np.isfinite(found.slope) and found.error <= _CONCLUSIVE * weight:
+                conclusive = True
+                if not abs(found.slope - sum(term.sum() for term in terms)) <= SAFETY * found.error + TOLERANCE * weight:
+                    self.contradicted(op.name)
             conclusive = conclusive or weight == 0
         if not conclusive:
             self.doubt = self.doubt or f"the derivative of {op.name} could not be held against the function along any direction"
@@ -211,6 +183,22 @@ class StandIns:
         largest = finite.max(initial=0) or 1.0
         size = np.where(np.isfinite(size), np.maximum(size, largest * 2.0**-10), 0)
         return size * self.random.choice((-1.0, 1.0), x.shape) * self.random.uniform(0.5, 1.0, x.shape)
+
+
+def _in_widest(run: Callable[[Any], Any], what: str) -> tuple[Any, Any]:
+    """What runs in long double, else in double, and the floats that it took. Raises Unsupported where it runs in neither."""
+    failure: Exception | None = None
+    for dtype in (LONG_DOUBLE, np.float64):
+        try:
+            return run(dtype), dtype
+        except _FAILURES as error:
+            failure = error
+    raise Unsupported(f"{what} of so many entries: {failure}")
+
+
+def _derivative(op: Op, rule: Callable[..., Any], operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
+    """Return what a rule of an operation gives, in the widest floats that it takes."""
+    return _in_widest(lambda dtype: rule(*_cast(operands, dtype), **static), f"the derivative of {op.name}")[0]
 
 
 def _vouched(op: Op, static: Mapping[str, Any], operands: Sequence[Any], place: int, slope: Any) -> bool:
@@ -269,12 +257,3 @@ def _cast_one(x: Any, dtype: Any) -> Any:
 
 def _wide(x: Any) -> Any:
     return np.asarray(x).astype(LONG_DOUBLE) if _is_float(x) else np.asarray(x)
-
-
-def _summed(part: Any, shape: tuple[int, ...]) -> Any:
-    """Summed to the shape that broadcasting started from, or spread to it."""
-    lead = part.ndim - len(shape)
-    if lead < 0 or part.shape == shape:
-        return np.broadcast_to(part, shape)
-    axes = tuple(range(lead)) + tuple(lead + i for i, n in enumerate(shape) if n == 1 and part.shape[lead + i] != 1)
-    return part.sum(axis=axes).reshape(shape)

@@ -13,12 +13,11 @@ from gradcli.ops.calling.meanings import Class, class_of
 from gradcli.ops.calling.prefixes import TORCH
 
 WRITTEN = Path(__file__).parent / "modules.txt"
-_RANDOM = ("AlphaDropout", "FeatureAlphaDropout")
 
 
 def lines(torch: Any) -> list[str]:
     found = []
-    for name in sorted(n for n in dir(torch.nn) if isinstance(class_of(n, TORCH), Class) or n in _RANDOM):
+    for name in sorted(n for n in dir(torch.nn) if isinstance(class_of(n, TORCH), Class)):
         cls = getattr(torch.nn, name)
         plain = cls.__init__ is torch.nn.Module.__init__
         parameters = [p for p in inspect.signature(cls).parameters.values() if p.name not in ("device", "dtype") and not plain]

@@ -276,13 +276,13 @@ def functions_by_name() -> dict[str, str]:
 
 def names_below(prefix: str) -> set[str]:
     """The functions that a library has below a prefix such as "np." or "F."."""
-    from gradcli.ops.calling.prefixes import MODULES, canonical, has
+    from gradcli.ops.calling.prefixes import canonical, has, owner
 
     try:
         path = canonical(prefix.removesuffix("."))
     except KeyError:
         return set()
-    found = library_names().get(MODULES.get(path, ""), set())
+    found = library_names().get(owner(path), set())
     if path == "numpy.linalg":
         return {name for name in found if hasattr(np.linalg, name)}
     return {name for name in found if has(path, name)}

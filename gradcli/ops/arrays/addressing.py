@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -66,21 +65,6 @@ add_along: Op = structural(
 )  # fmt: skip
 
 
-def _sources_along(index: Any, axis: int, shape: Shape) -> Any:
-    places = np.arange(math.prod(shape)).reshape(shape)
-    places[_places(np.asarray(index), axis)] = places.size + np.arange(np.size(index)).reshape(np.shape(index))
-    return places
-
-
-sources_along: Op = structural(
-    "sources_along", "index", _sources_along, witness("moving.sources_along"),
-    shape=lambda index, axis, shape: shape, static={"axis": -1, "shape": ()}, indices=frozenset({"index"}), result="int", ulps=0,
-    public=False,
-    doc="Where the entries come from when others are put to indices along an axis: their numbers among all those "
-    "of the array and then all those put; of several put to one place, the last.",
-)  # fmt: skip
-
-
 def _extreme_along(x: Any, source: Any, index: Any, axis: int, largest: bool, include_self: bool) -> Any:
     out, places = np.array(x), _places(np.asarray(index), axis)
     if not include_self:
@@ -109,7 +93,7 @@ extreme_along: Op = structural(
     "extreme_along", "x source index", _extreme_along, witness("moving.extreme_along"), vjp=_extreme_along_vjp,
     shape=lambda x, source, index, axis, largest, include_self: x,
     static={"axis": -1, "largest": True, "include_self": True}, indices=frozenset({"index"}), saves=("x", "source", "index", "out"),
-    extended=Whole("running.EXTREME_ALONG"), carries=extreme,
+    extended=Whole("running.EXTREME_ALONG"), carries=extreme, result="same",
     ulps=0, public=False, kinks=(Kink(lambda out: False, "several largest or smallest entries", "shared evenly among them"),),
     doc="The largest or smallest of an entry (if it is included) and of those put to its place along an axis.",
 )  # fmt: skip

@@ -9,25 +9,16 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, AxisError, ShapeError
 from gradcli.ops import cutting
-from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, flip, getitem, reshape, scatter_add, sum_to, swapaxes, transpose
+from gradcli.ops.arrays.shapes import ALL, StaticArray, broadcast_to, flip, getitem, reshape, scatter_add, sum_to, swapaxes, transpose
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.facts import Function
-from gradcli.ops.registry import composite, function
+from gradcli.ops.registry import function
 from gradcli.ops.spec import REQUIRED, Op
 from gradcli.ops.writing import Shape, axes_of, one_axis, shape_by_example
 
-
-def _squeeze(x: Any, axis: Any) -> Any:
-    axes = axes_of(axis, len(x.shape))
-    return reshape(x, shape=tuple(n for i, n in enumerate(x.shape) if i not in axes or n != 1))
-
-
-def _t(x: Any) -> Any:
-    if len(x.shape) > 2:
-        raise ShapeError(f"t() expects at most 2 axes, not {len(x.shape)}")
-    return transpose(x, axes=None) if len(x.shape) == 2 else x
+# -- Axes removed, added, joined and taken apart ---------------------------------------------------
 
 
 @function()
@@ -49,10 +40,11 @@ def ravel(x: Any) -> Any:
     return reshape(x, shape=(-1,))
 
 
-t = composite(
-    "t", "x", _t, shares="view",
-    doc="The transpose of a matrix; vectors and numbers as they are.",
-)  # fmt: skip
+@function(public=False)
+def torch_squeeze(x: Any, *, axis: Any = None) -> Any:
+    """Axes removed that have one entry."""
+    axes = axes_of(axis, len(x.shape))
+    return reshape(x, shape=tuple(n for i, n in enumerate(x.shape) if i not in axes or n != 1))
 
 
 @function()
@@ -60,12 +52,7 @@ def squeeze(x: Any, *, axis: Any = None) -> Any:
     """Axes of one entry removed."""
     if axis is not None and any(x.shape[a] != 1 for a in axes_of(axis, len(x.shape))):
         raise ShapeError(f"cannot squeeze an axis of more than one entry from the shape {tuple(x.shape)}")
-    return _squeeze(x, axis)
-
-
-torch_squeeze = composite(
-    "torch_squeeze", "x", _squeeze, static={"axis": None}, public=False, doc="Axes removed that have one entry.",
-)
+    return torch_squeeze(x, axis=axis)
 
 
 @function(aliases=("unsqueeze",), backward="Unsqueeze", examples=("expand_dims(x, 0)",))
@@ -77,46 +64,38 @@ def expand_dims(x: Any, *, axis: Any) -> Any:
     return reshape(x, shape=tuple(1 if i in axes else next(rest) for i in range(len(x.shape) + count)))
 
 
-declare(TORCH, squeeze=signature("torch_squeeze", "x, axis+"))
-
-
-def permuted(x: Any, order: tuple[int, ...]) -> Any:
-    """The axes in an order, unless they are in it already."""
-    return x if order == tuple(range(len(order))) else transpose(x, axes=order)
-
-
-def inverse(order: tuple[int, ...]) -> tuple[int, ...]:
-    """The order of axes that undoes an order of axes."""
-    return tuple(np.argsort(order).tolist())
-
-
-def _each(function: Function) -> Function:
-    """A function of one array, or of several in a tuple."""
-    return lambda *arrays: function(arrays[0]) if len(arrays) == 1 else tuple(map(function, arrays))
-
-
-def _at_least_2d(x: Any) -> Any:
-    return x if len(x.shape) > 1 else reshape(x, shape=(1, math.prod(x.shape)))
-
-
-def _at_least_3d(x: Any) -> Any:
-    if len(x.shape) > 2:
-        return x
-    return expand_dims(x, axis=-1) if len(x.shape) == 2 else reshape(x, shape=(1, math.prod(x.shape), 1))
+def one_number(name: str, value: Any) -> Any:
+    """A value that has to be one number."""
+    if value.shape:
+        raise ShapeError(f"{name} takes one number, not an array of shape {tuple(value.shape)}")
+    return value
 
 
 def at_least_1d(x: Any) -> Any:
     return x if x.shape else reshape(x, shape=(1,))
 
 
-atleast_1d = composite("atleast_1d", "*arrays", _each(at_least_1d), doc="Numbers as arrays of one entry.")
-atleast_2d = composite(
-    "atleast_2d", "*arrays", _each(_at_least_2d), doc="Numbers and vectors as matrices of one row.",
-)  # fmt: skip
-atleast_3d = composite(
-    "atleast_3d", "*arrays", _each(_at_least_3d),
-    doc="Numbers, vectors and matrices with three axes: (1, n, 1) of a vector, (m, n, 1) of a matrix.",
-)  # fmt: skip
+def _each(function: Function, arrays: tuple[Any, ...]) -> Any:
+    """Of one array, or of several in a tuple."""
+    return function(arrays[0]) if len(arrays) == 1 else tuple(map(function, arrays))
+
+
+@function(numpy="***arrays", torch="**arrays|tensors")
+def atleast_1d(*arrays: Any) -> Any:
+    """Numbers as arrays of one entry."""
+    return _each(at_least_1d, arrays)
+
+
+@function(numpy="***arrays", torch="**arrays|tensors")
+def atleast_2d(*arrays: Any) -> Any:
+    """Numbers and vectors as matrices of one row."""
+    return _each(lambda x: x if len(x.shape) > 1 else reshape(x, shape=(*(1,) * (2 - len(x.shape)), *x.shape)), arrays)
+
+
+@function(numpy="***arrays", torch="**arrays|tensors")
+def atleast_3d(*arrays: Any) -> Any:
+    """Numbers, vectors and matrices with three axes: (1, n, 1) of a vector, (m, n, 1) of a matrix."""
+    return _each(lambda x: x if len(x.shape) > 2 else reshape(x, shape=(*(1,) * (2 - len(x.shape)), *x.shape, 1)), arrays)
 
 
 @function(numpy="x, shape|size+, -implicit", examples=("x.expand(2, -1)",))
@@ -125,8 +104,6 @@ def expand(x: Any, *, shape: Shape) -> Any:
     lead = len(shape) - len(x.shape)
     if lead < 0:
         raise ShapeError(f"expand: the shape {shape} has fewer axes than the array of shape {tuple(x.shape)}")
-    if -1 in shape[:lead]:
-        raise ShapeError("expand: -1 stands for an extent of the array, not for a new one")
     return broadcast_to(x, shape=(*shape[:lead], *(old if n == -1 else n for n, old in zip(shape[lead:], x.shape, strict=True))))
 
 
@@ -150,11 +127,11 @@ def common_shape(*arrays: Any) -> Shape:
         raise ShapeError(f"shapes {' and '.join(str(tuple(x.shape)) for x in arrays)} do not broadcast together") from None
 
 
-@function()
+@function(torch="**arrays|tensors")
 def broadcast_tensors(*arrays: Any) -> tuple[Any, ...]:
     """A tuple of the arrays in their common shape."""
     shape = common_shape(*arrays)
-    return tuple(x if tuple(x.shape) == shape else broadcast_to(x, shape=shape) for x in arrays)
+    return tuple(x if x.shape == shape else broadcast_to(x, shape=shape) for x in arrays)
 
 
 @function(numpy="x, axis, shape|sizes+", examples=("unflatten(x, 0, (2, -1))",))
@@ -162,53 +139,57 @@ def unflatten(x: Any, *, axis: int, shape: Shape) -> Any:
     """One axis as several; one extent may be -1."""
     place = one_axis(axis, len(x.shape))
     n, known = (x.shape or (1,))[place], math.prod(k for k in shape if k != -1)
-    if shape.count(-1) == 1 and known and n % known == 0:
-        shape = tuple(n // known if k == -1 else k for k in shape)
-    if not shape or math.prod(shape) != n or min(shape) < 0:
+    whole = tuple(n // max(1, known) if k == -1 else k for k in shape)
+    if not shape or math.prod(whole) != n or min(whole) < 0:
         raise ShapeError(f"unflatten: an axis of {n} entries cannot have the shape {shape}")
-    return reshape(x, shape=(*x.shape[:place], *shape, *x.shape[place + 1 :]))
+    return reshape(x, shape=(*x.shape[:place], *whole, *x.shape[place + 1 :]))
 
 
-def _in_order(function: Function) -> Function:
-    """A function of the entries row by row, or column by column (order='F')."""
-
-    def body(x: Any, *arguments: Any, order: str = "C", **static: Any) -> Any:
-        if order not in ("C", "F", "A", "K"):
-            raise ArgumentError(f"the order must be 'C' or 'F', not {order!r}")
-        return function(x, order == "F", **static)
-
-    return body
-
-
-def _reshape(x: Any, by_columns: bool, shape: Shape) -> Any:
-    if not by_columns:
+@function(public=False)
+def numpy_reshape(x: Any, *, shape: Any, order: str = "C") -> Any:
+    """np.reshape: the same entries in another shape, row by row or by columns (order='F')."""
+    if order not in ("C", "F", "A", "K"):
+        raise ArgumentError(f"the order must be 'C' or 'F', not {order!r}")
+    if order != "F":
         return reshape(x, shape=shape)
     return transpose(reshape(transpose(x, axes=None), shape=shape[::-1]), axes=None)
 
 
-composite(
-    "numpy_reshape", "x", _in_order(_reshape), static={"shape": REQUIRED, "order": "C"}, public=False,
-    doc="np.reshape: the same entries in another shape, row by row or by columns (order='F').",
-)  # fmt: skip
-composite(
-    "numpy_ravel", "x", _in_order(lambda x, by_columns: _reshape(x, by_columns, (-1,))), static={"order": "C"}, public=False,
-    doc="np.ravel: all entries along one axis, row by row or by columns (order='F').",
-)  # fmt: skip
+@function(public=False)
+def numpy_ravel(x: Any, *, order: str = "C") -> Any:
+    """np.ravel: all entries along one axis, row by row or by columns (order='F')."""
+    return numpy_reshape(x, shape=(-1,), order=order)
 
 
-def _movedim(x: Any, source: Any, destination: Any) -> Any:
+# -- Axes in another order -------------------------------------------------------------------------
+
+
+def permuted(x: Any, order: tuple[int, ...]) -> Any:
+    """The axes in an order, unless they are in it already."""
+    return x if order == tuple(range(len(order))) else transpose(x, axes=order)
+
+
+def inverse(order: tuple[int, ...]) -> tuple[int, ...]:
+    """The order of axes that undoes an order of axes."""
+    return tuple(np.argsort(order).tolist())
+
+
+@function(shares="view")
+def t(x: Any) -> Any:
+    """The transpose of a matrix; vectors and numbers as they are."""
+    if len(x.shape) > 2:
+        raise ShapeError(f"t() expects at most 2 axes, not {len(x.shape)}")
+    return transpose(x, axes=None) if len(x.shape) == 2 else x
+
+
+@function(shares="view", aliases=("moveaxis",), examples=("movedim(x, 0, -1)",))
+def movedim(x: Any, *, source: Any, destination: Any) -> Any:
+    """Axes moved from source to destination, the others in their order."""
     taken, places = axes_of(source, len(x.shape)), axes_of(destination, len(x.shape))
     if len(taken) != len(places):
         raise ShapeError("movedim: source and destination must name equally many axes")
     rest = iter(a for a in range(len(x.shape)) if a not in taken)
     return permuted(x, tuple(taken[places.index(a)] if a in places else next(rest) for a in range(len(x.shape))))
-
-
-movedim = composite(
-    "movedim", "x", _movedim, static={"source": REQUIRED, "destination": REQUIRED}, shares="view",
-    aliases=("moveaxis",),
-    doc="Axes moved from source to destination, the others in their order.", examples=("movedim(x, 0, -1)",),
-)  # fmt: skip
 
 
 @function()
@@ -218,10 +199,13 @@ def rollaxis(x: Any, *, axis: int, start: int = 0) -> Any:
     if not -n <= start <= n:
         raise ShapeError(f"rollaxis: start {start} is out of bounds for an array of {n} axes")
     before = start % n if start < 0 else start
-    return _movedim(x, place, before - 1 if place < before else before)
+    return movedim(x, source=place, destination=before - 1 if place < before else before)
 
 
-@function(backward="Transpose", shares="view")
+_SWAPPED = "x, dim0|axis0, dim1|axis1"
+
+
+@function(torch=_SWAPPED, backward="Transpose", shares="view")
 def swapdims(x: Any, *, dim0: int, dim1: int) -> Any:
     """Two axes exchanged."""
     first, second = one_axis(dim0, len(x.shape)), one_axis(dim1, len(x.shape))
@@ -234,15 +218,6 @@ def matrix_transpose(x: Any) -> Any:
     return swapaxes(x, axis1=-1, axis2=-2)
 
 
-def _fill(x: Any, value: Any) -> Any:
-    if value.shape:
-        raise ShapeError(f"fill takes one number, not an array of shape {tuple(value.shape)}")
-    return where(np.zeros(x.shape, bool), x, value)
-
-
-composite(
-    "fill", "x value", _fill, doc="An array of the shape of x filled with one value.",
-)  # fmt: skip
 declare(
     NUMPY,
     reshape=signature("numpy_reshape", "x, shape|newshape+, order, -copy"),
@@ -252,15 +227,13 @@ declare(
     sum_to_size=signature(sum_to.name, "x, shape|size+", shape=REQUIRED),
     **dict.fromkeys(("clone", "copy", "resolve_conj", "resolve_neg"), signature("clone", "x, -memory_format")),
     permute_dims=signature("transpose", "x, axes+"),
-    **{name: signature(name, "***arrays") for name in ("atleast_1d", "atleast_2d", "atleast_3d")},
 )
-_SWAPPED = signature("swapdims", "x, dim0|axis0, dim1|axis1")
 declare(
     TORCH,
+    squeeze=signature("torch_squeeze", "x, axis+"),
     reshape=signature("reshape", "x, shape|size+", shape=REQUIRED),
     ravel=signature(ravel.name, "x"),
-    **{name: signature(name, "**arrays|tensors") for name in ("atleast_1d", "atleast_2d", "atleast_3d", "broadcast_tensors")},
-    **dict.fromkeys(("swapaxes", "swapdims", "transpose"), _SWAPPED),
+    **dict.fromkeys(("swapaxes", "transpose"), signature("swapdims", _SWAPPED)),
     permute=signature("transpose", "x, axes+", axes=REQUIRED),
     broadcast_to=signature("expand", "x, shape|size+"),
 )
@@ -272,15 +245,9 @@ declare(
 def _roll(x: Any, shift: Any, axis: Any) -> Any:
     if isinstance(shift, tuple) and axis is None and len(shift) != 1:
         raise ShapeError(f"roll: shifts {shift} need an axis each")
+    for place in np.atleast_1d(() if axis is None else axis).tolist():
+        axes_of(place, np.ndim(x))
     return x if axis is not None and not np.ndim(x) else np.roll(x, shift, None if axis == () else axis)
-
-
-def _roll_shape(old: Shape, shift: Any, axis: Any) -> Shape:
-    axes = axis if isinstance(axis, tuple) else (axis,)
-    for a in axes if axis is not None else ():
-        axes_of(a, len(old))
-    shape_by_example(_roll)(tuple(min(n, 1) for n in old), shift=shift, axis=axis)  # whether shifts and axes fit
-    return old
 
 
 def _roll_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, shift: Any, axis: Any) -> tuple[Any]:
@@ -288,7 +255,7 @@ def _roll_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, shift: Any, axis: A
 
 
 @function(
-    vjp=_roll_vjp, forward=_roll, shape=_roll_shape,
+    vjp=_roll_vjp, forward=_roll, shape=shape_by_example(_roll),
     moves=True, result="same", parts=None, across=cutting.moved, examples=("roll(x, 1)",),
     numpy=lambda shapes, shift, axis: f"np.roll({{0}}, {shift!r}, {axis!r})",
 )  # fmt: skip
@@ -298,17 +265,8 @@ def roll(x: Any, *, shift: Any, axis: Any = None) -> Any:
         return reshape(roll(reshape(x, shape=(-1,)), shift=shift, axis=0), shape=tuple(x.shape))
     for step, place in np.broadcast(shift, axis) if x.shape else ():
         n = x.shape[place]
-        x = getitem(x, index=(*((None, None, None),) * (place % len(x.shape)), StaticArray((np.arange(n) - step) % max(n, 1))))
+        x = getitem(x, index=(*(ALL,) * (place % len(x.shape)), StaticArray((np.arange(n) - step) % max(n, 1))))
     return x
-
-
-def _flipped(name: str, axis: int, doc: str) -> None:
-    def body(x: Any) -> Any:
-        if len(x.shape) <= axis:
-            raise ShapeError(f"{name} needs an array of at least {axis + 1} axes, not of shape {tuple(x.shape)}")
-        return flip(x, axis=axis)
-
-    composite(name, "x", body, doc=doc)
 
 
 @function(numpy="x|m, k, axes|dims", copied=True, examples=("rot90(x)",))
@@ -317,14 +275,10 @@ def rot90(x: Any, *, k: int = 1, axes: Any = (0, 1)) -> Any:
     if not isinstance(axes, tuple) or len(axes) != 2:
         raise ArgumentError(f"rot90: two axes are wanted, not {axes!r}")
     first, second = axes_of(axes, len(x.shape))
-    turns = k % 4
-    if turns == 0:
+    if k % 4 == 0:
         return x
-    if turns == 2:
-        return flip(x, axis=(first, second))
-    if turns == 1:
-        return swapaxes(flip(x, axis=second), axis1=first, axis2=second)
-    return flip(swapaxes(x, axis1=first, axis2=second), axis=second)
+    turned = swapaxes(x, axis1=first, axis2=second) if k % 2 else x
+    return flip(turned, axis={1: first, 2: (first, second), 3: second}[k % 4])
 
 
 @function(public=False, copied=True)
@@ -334,8 +288,20 @@ def torch_flip(x: Any, *, axis: Any) -> Any:
     return flip(x, axis=axes) if x.shape and axes else x
 
 
-_flipped("fliplr", 1, "The columns in reverse order.")
-_flipped("flipud", 0, "The rows in reverse order.")
+@function(numpy="x|m")
+def fliplr(x: Any) -> Any:
+    """The columns in reverse order."""
+    if len(x.shape) < 2:
+        raise ShapeError(f"fliplr needs an array of at least 2 axes, not of shape {tuple(x.shape)}")
+    return flip(x, axis=1)
+
+
+@function(numpy="x|m")
+def flipud(x: Any) -> Any:
+    """The rows in reverse order."""
+    if not x.shape:
+        raise ShapeError("flipud needs an array of at least 1 axes, not of shape ()")
+    return flip(x, axis=0)
 
 
 def _triangle(part: Any) -> Function:
@@ -348,16 +314,17 @@ def _triangle(part: Any) -> Function:
         return part(x, k)
 
     def shape(old: Shape, k: int) -> Shape:
-        fitting: Shape = shape_by_example(checked)((1,) * len(old), k=k)
-        return old if len(old) > 1 else (old[0], old[0]) if old else fitting
+        checked(np.zeros((1,) * len(old)), k)
+        return old if len(old) > 1 else old * 2
+
+    def text(function: str) -> Function:
+        return lambda shapes, k: f"{function}({{0}}, {k})" if len(shapes[0]) > 1 else ""
 
     def define(body: Function) -> Op:
         op: Op = function(
             vjp=lambda wanted, cotangent, out, x, k: (op(cotangent, k=k),), forward=checked, shape=shape, moves=True, result="same",
             batched=lambda lead, x, k: op(x, k=k) if len(x.shape) > len(lead) + 1 else None, examples=(f"{name}(x)",),
-            numpy=lambda shapes, k: f"np.{name}({{0}}, {k})",
-            torch=lambda shapes, k: f"torch.{name}({{0}}, {k})" if len(shapes[0]) > 1 else "",
-            jax=lambda shapes, k: f"jnp.{name}({{0}}, {k})" if len(shapes[0]) > 1 else "",
+            numpy=lambda shapes, k: f"np.{name}({{0}}, {k})", torch=text(f"torch.{name}"), jax=text(f"jnp.{name}"),
         )(body)  # fmt: skip
         return op
 
@@ -366,7 +333,7 @@ def _triangle(part: Any) -> Function:
 
 def _below(x: Any, k: int) -> np.ndarray:
     """Return whether entries of matrices are on the k-th diagonal or below; of a vector's, the matrix whose rows it is."""
-    rows, columns = (tuple(x.shape) * 2)[-2:]
+    rows, columns = (x.shape * 2)[-2:]
     return np.tri(rows, columns, k, bool)
 
 
@@ -385,8 +352,7 @@ def triu(x: Any, *, k: int = 0) -> Any:
 def on_diagonal(shape: Shape, offset: int) -> tuple[Any, ...]:
     """The index of a diagonal of matrices along the last two axes."""
     rows, columns = shape[-2:]
-    n = max(0, min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns))
-    places = np.arange(n)
+    places = np.arange(max(0, min(rows + min(offset, 0), columns - max(offset, 0))))
     return (..., StaticArray(places + max(-offset, 0)), StaticArray(places + max(offset, 0)))
 
 
@@ -398,12 +364,19 @@ def matrices_last(ndim: int, axis1: int, axis2: int) -> tuple[int, ...]:
     return (*(a for a in range(ndim) if a not in (first, second)), first, second)
 
 
-def _diagonal(x: Any, offset: int, axis1: int, axis2: int) -> Any:
+_DIAGONAL = "x|A, offset, axis1|dim1, axis2|dim2"
+
+
+@function(numpy=_DIAGONAL, region=np.diagonal, examples=("diagonal(x, 1)",))
+def diagonal(x: Any, *, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """The entries on a diagonal of matrices along two axes, along a new last axis."""
     moved = permuted(x, matrices_last(len(x.shape), axis1, axis2))
     return getitem(moved, index=on_diagonal(moved.shape, offset))
 
 
-def _diag_embed(x: Any, offset: int, axis1: int, axis2: int) -> Any:
+@function(numpy=_DIAGONAL)
+def diag_embed(x: Any, *, offset: int = 0, axis1: int = -2, axis2: int = -1) -> Any:
+    """Matrices along two new axes, with the last axis of x on a diagonal and zeros elsewhere."""
     if not x.shape:
         raise ShapeError("diag_embed needs at least one axis, not a number")
     n = x.shape[-1] + abs(offset)
@@ -411,45 +384,33 @@ def _diag_embed(x: Any, offset: int, axis1: int, axis2: int) -> Any:
     return permuted(matrices, inverse(matrices_last(len(x.shape) + 1, axis1, axis2)))
 
 
-def _diag(x: Any, k: int) -> Any:
+@function(numpy="x|v, k|diagonal", examples=("diag(x)",))
+def diag(x: Any, *, k: int = 0) -> Any:
+    """The k-th diagonal of a matrix, or the matrix with a vector on it and zeros elsewhere."""
     if len(x.shape) not in (1, 2):
         raise ShapeError(f"diag needs a vector or a matrix, not an array of shape {tuple(x.shape)}")
-    return _diag_embed(x, k, 0, 1) if len(x.shape) == 1 else _diagonal(x, k, 0, 1)
-
-
-diagonal = composite(
-    "diagonal", "x", _diagonal, static={"offset": 0, "axis1": 0, "axis2": 1}, region=np.diagonal,
-    doc="The entries on a diagonal of matrices along two axes, along a new last axis.", examples=("diagonal(x, 1)",),
-)  # fmt: skip
-diag_embed = composite(
-    "diag_embed", "x", _diag_embed, static={"offset": 0, "axis1": -2, "axis2": -1},
-    doc="Matrices along two new axes, with the last axis of x on a diagonal and zeros elsewhere.",
-)  # fmt: skip
-diag = composite(
-    "diag", "x", _diag, static={"k": 0}, examples=("diag(x)",),
-    doc="The k-th diagonal of a matrix, or the matrix with a vector on it and zeros elsewhere.",
-)  # fmt: skip
+    return diag_embed(x, offset=k) if len(x.shape) == 1 else diagonal(x, offset=k)
 
 
 @function(numpy="x|v, k|offset", backward="DiagEmbed")
-def diagflat(x: Any, *, k: Any = 0) -> Any:
+def diagflat(x: Any, *, k: int = 0) -> Any:
     """The matrix with all entries of x on its k-th diagonal and zeros elsewhere."""
-    return _diag(reshape(x, shape=(-1,)), k)
+    return diag(reshape(x, shape=(-1,)), k=k)
 
 
-_DIAGONAL = "x|A, offset, axis1|dim1, axis2|dim2"
+@function()
+def fill(x: Any, value: Any) -> Any:
+    """An array of the shape of x filled with one value."""
+    return where(np.zeros(x.shape, bool), x, one_number("fill", value))
+
+
 _LAST = {"axis1": -2, "axis2": -1}
 declare(
     NUMPY,
     roll=signature("roll", "x, shift|shifts, axis|dims"),
     flip=signature("flip", "x|m, axis"),
-    fliplr=signature("fliplr", "x|m"),
-    flipud=signature("flipud", "x|m"),
-    diag=signature("diag", "x|v, k|diagonal"),
     tril=signature("tril", "x|m, k|diagonal"),
     triu=signature("triu", "x|m, k|diagonal"),
-    diagonal=signature("diagonal", _DIAGONAL),
-    diag_embed=signature("diag_embed", _DIAGONAL),
     **{"linalg.diagonal": signature("diagonal", _DIAGONAL, **_LAST)},
 )
 declare(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -19,50 +19,6 @@ from gradcli.ops.registry import function, structural
 from gradcli.ops.spec import REQUIRED, Op
 from gradcli.ops.text import LARGEST_ARRAY, POWER, Form, Unprintable, indexed, indexed_in_latex
 from gradcli.ops.writing import Shape, axes_of, shape_by_example, witness
-
-# -- The shape that an index gives, told from shapes: NumPy, asked for it, would take the entries,
-# which may be more than fit into memory.
-
-
-def indexed_shape(old: Shape, index: Sequence[Any]) -> Shape:
-    """The shape of ``x[index]`` for arrays of whole numbers, numbers, slices, None and an ellipsis in the index.
-
-    Raises IndexError as NumPy does, ValueError for arrays that do not broadcast.
-    """
-    taken = sum(part is not None and part is not ... for part in index)
-    if taken > len(old):
-        raise IndexError(f"too many indices for array: array is {len(old)}-dimensional, but {taken} were indexed")
-    filled = list(index) if ... in [part for part in index if not isinstance(part, np.ndarray)] else [*index, ...]
-    shape: list[int] = []
-    at: list[int] = []  # places in the index of arrays and numbers
-    first = axis = 0  # of the result's axes, that before which the arrays' stand
-    for place, part in enumerate(filled):
-        if part is ...:
-            rest = len(old) - taken
-            shape += old[axis : axis + rest]
-            axis += rest
-        elif part is None:
-            shape.append(1)
-        elif isinstance(part, slice):
-            shape.append(len(range(*part.indices(old[axis]))))
-            axis += 1
-        else:
-            _within(part, axis, old[axis])
-            if not at:
-                first = len(shape)
-            at.append(place)
-            axis += 1
-    common = np.broadcast_shapes(*(np.shape(filled[place]) for place in at))
-    if at and at[-1] - at[0] + 1 != len(at):
-        first = 0  # arrays that stand apart: their axes come first
-    return (*shape[:first], *common, *shape[first:])
-
-
-def _within(part: Any, axis: int, extent: int) -> None:
-    if np.size(part):
-        for place in (int(np.min(part)), int(np.max(part))):
-            if not -extent <= place < extent:
-                raise IndexError(f"index {place} is out of bounds for axis {axis} with size {extent}")
 
 
 class StaticArray:
@@ -90,7 +46,7 @@ class StaticArray:
 
 
 Index = tuple[Any, ...]
-ASKED = 1 << 16  # entries of a result up to which NumPy is asked for its shape: it makes one
+ALL = (None, None, None)  # the slice of a whole axis
 
 
 def _simpler_transpose(out: Any, x: Any, axes: Any) -> Any:
@@ -113,20 +69,8 @@ def _simpler_scatter(out: Any, x: Any, index: Any, shape: Any) -> Any:
 
 def _reshape(x: Any, shape: Any) -> Any:
     if min(shape, default=0) < -1:
-        raise ValueError("negative extents")  # which NumPy takes for the one that follows from the others
+        raise ValueError(f"cannot reshape to the negative extents {shape}")  # which NumPy takes for the one that follows from the others
     return np.reshape(x, shape)
-
-
-def _reshape_shape(old: Shape, shape: Any) -> Shape:
-    wanted = tuple(shape)
-    known = math.prod(n for n in wanted if n != -1)
-    size = math.prod(old)
-    if wanted.count(-1) == 1 and known and size % known == 0:
-        return tuple(size // known if n == -1 else n for n in wanted)
-    if any(n < 0 for n in wanted) or known != size:
-        why = ", because the unspecified dimension size -1 can be any value" if not (known or size) else ""
-        raise ShapeError(f"cannot reshape an array of shape {old} into {wanted}{why}")
-    return wanted
 
 
 def _reshape_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, shape: Any) -> tuple[Any]:
@@ -134,8 +78,8 @@ def _reshape_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, shape: Any) -> t
 
 
 reshape: Op = structural(
-    "reshape", "x", _reshape, witness("moving.reshape"), vjp=_reshape_vjp, shape=_reshape_shape, static={"shape": -1}, moves=True,
-    result="same", doc="The same entries in another shape; one extent may be -1.",
+    "reshape", "x", _reshape, witness("moving.reshape"), vjp=_reshape_vjp, shape=shape_by_example(_reshape), static={"shape": -1},
+    moves=True, result="same", doc="The same entries in another shape; one extent may be -1.",
     examples=("reshape(x, (2, -1))",), backward="View", shares="view",
     written="reshape({x}, {shape})", reshapes=True, simpler=same_shape,
     axes=axes.reshaped, across=cutting.regrouped, batched=lambda lead, x, shape: reshape(x, shape=(*lead, *shape)),
@@ -269,18 +213,7 @@ def _simpler_getitem(out: Any, x: Any, index: Index) -> Any:
     return number_inside(out, x)
 
 
-_getitem_by_example = shape_by_example(_getitem)
-
-
-def _getitem_shape(old: Shape, index: Index) -> Shape:
-    """NumPy is asked, but where it would take many entries to tell."""
-    arrays = [part.array for part in index if isinstance(part, StaticArray)]
-    if math.prod(old) * sum(array.size for array in arrays) > ASKED and not any(array.dtype == np.bool_ for array in arrays):
-        known = indexed_shape(old, numpy_index(index))
-        if math.prod(known) > ASKED:
-            return known
-    shape: Shape = _getitem_by_example(old, index=index)
-    return shape
+indexed_shape = shape_by_example(_getitem)
 
 
 def _getitem_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, index: Index) -> tuple[Any]:
@@ -293,7 +226,7 @@ def behind(lead: Shape, index: Index) -> Index | None:
     places = [i for i, part in enumerate(index) if isinstance(part, StaticArray) or (arrays and type(part) is int)]
     if places and places[-1] - places[0] >= len(places):
         return None
-    return (*((None, None, None),) * len(lead), *index)
+    return (*(ALL,) * len(lead), *index)
 
 
 def _getitem_on_batch(lead: Shape, x: Any, index: Index) -> Any:
@@ -302,7 +235,7 @@ def _getitem_on_batch(lead: Shape, x: Any, index: Index) -> Any:
 
 
 getitem: Op = structural(
-    "getitem", "x", _getitem, witness("moving.getitem"), vjp=_getitem_vjp, shape=_getitem_shape, static={"index": ()},
+    "getitem", "x", _getitem, witness("moving.getitem"), vjp=_getitem_vjp, shape=indexed_shape, static={"index": ()},
     moves=True, result="same", public=False, doc="x[index], as in NumPy.",
     backward=pytorch.node_of_getitem, shares="view", written=indexed, latex=indexed_in_latex, simpler=_simpler_getitem,
     axes=lambda m, x, index: m.chosen(x, index), across=cutting.sliced, batched=_getitem_on_batch,
@@ -344,7 +277,7 @@ def _stack(*arrays: Any, axis: int) -> Any:
 
 
 def _stack_vjp(wanted: Sequence[bool], cotangent: Any, out: Any, *arrays: Any, axis: int) -> tuple[Any, ...]:
-    lead = ((None, None, None),) * (axis % cotangent.ndim)
+    lead = (ALL,) * (axis % cotangent.ndim)
     return tuple(getitem(cotangent, index=(*lead, i)) if want else None for i, want in enumerate(wanted))
 
 
@@ -386,7 +319,12 @@ def flip(x: Any, *, axis: Any = None) -> Any:
 
 def part_of(x: Any, axis: int, start: int | None, stop: int | None, step: int | None = None) -> Any:
     """A slice along one axis."""
-    return getitem(x, index=(*((None, None, None),) * (axis % len(x.shape)), (start, stop, step)))
+    return getitem(x, index=(*(ALL,) * (axis % len(x.shape)), (start, stop, step)))
+
+
+def parts_of(x: Any, axis: int, sizes: Sequence[int]) -> tuple[Any, ...]:
+    """Parts of these sizes along an axis, in order."""
+    return tuple(part_of(x, axis, start, stop) for start, stop in pairwise(accumulate(sizes, initial=0)))
 
 
 declare(

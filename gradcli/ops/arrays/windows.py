@@ -14,16 +14,12 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
-from gradcli.ops.arrays.shapes import StaticArray, getitem, reshape, scatter_add, transpose
+from gradcli.ops.arrays.shapes import ALL, StaticArray, getitem, reshape, scatter_add, transpose
 from gradcli.ops.elementwise.logic import where
-from gradcli.ops.registry import composite, function
+from gradcli.ops.registry import function
 from gradcli.ops.room import room_for
-from gradcli.ops.spec import REQUIRED
 
 Table = np.ndarray  # of shape (windows, places)
-
-_EVERY = (None, None, None)
-
 
 def each(name: str, what: str, value: Any, n: int, least: int = 0) -> tuple[int, ...]:
     """A number for each of n axes, from one for all of them or one each."""
@@ -72,7 +68,7 @@ def read(x: Any, tables: Sequence[Table], outside: float) -> Any:
     """The entries in windows over the last axes: axes of places, then axes of windows, in place of these."""
     n, lead = len(tables), len(x.shape) - len(tables)
     for i, table in enumerate(tables):
-        x = getitem(x, index=(*(_EVERY,) * (lead + 2 * i), StaticArray(np.maximum(table.T, 0))))
+        x = getitem(x, index=(*(ALL,) * (lead + 2 * i), StaticArray(np.maximum(table.T, 0))))
     order = (*range(lead), *range(lead, lead + 2 * n, 2), *range(lead + 1, lead + 2 * n, 2))
     x = transpose(x, axes=order) if n > 1 else x
     inside = outer([table.T >= 0 for table in tables], np.logical_and)
@@ -87,7 +83,7 @@ def add_up(places: Any, tables: Sequence[Table], shape: tuple[int, ...]) -> Any:
     x = transpose(places, axes=order) if n > 1 else places
     for i in reversed(range(n)):
         kept = x.shape[: lead + 2 * i]
-        index = (*(_EVERY,) * len(kept), StaticArray(tables[i].T))
+        index = (*(ALL,) * len(kept), StaticArray(tables[i].T))
         x = scatter_add(x, index=index, shape=(*kept, shape[i], *x.shape[len(kept) + 2 :]))
     return x
 
@@ -102,40 +98,25 @@ def small_image(n: int) -> str:
     return nested("x" if n == 1 else "x, y", n)
 
 
-def _sliding(name: str, lengths: Sequence[int], sizes: Any, dilation: Any, padding: Any, stride: Any) -> tuple[list[Table], list[int]]:
-    """Tables of windows over two padded axes, and the padding; positions count from the padding."""
-    sizes, steps = each(name, "kernel_size", sizes, 2, 1), each(name, "stride", stride, 2, 1)
-    gaps, around = each(name, "dilation", dilation, 2, 1), list(each(name, "padding", padding, 2))
-    tables = []
-    for length, size, step, gap, pad in zip(lengths, sizes, steps, gaps, around, strict=True):
-        windows = extent(length, size, step, pad, gap)
-        if windows < 1:
-            raise ShapeError(f"{name}: no window of size {sizes} fits into the axes {tuple(lengths)}")
-        tables.append(strided(length + 2 * pad, windows, size, step, 0, gap))
-    return tables, around
-
-
-def _fold(x: Any, output_size: Any, kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> Any:
-    lengths = each("fold", "output_size", output_size, 2, 1)
-    tables, around = _sliding("fold", lengths, kernel_size, dilation, padding, stride)
-    places, windows = (tuple(t.shape[i] for t in tables) for i in (1, 0))
-    if len(x.shape) not in (2, 3) or x.shape[-2] % math.prod(places) or x.shape[-1] != math.prod(windows):
-        raise ShapeError(f"fold: an array of shape {tuple(x.shape)} does not hold {math.prod(windows)} windows of {places}")
-    lead = (*x.shape[:-2], x.shape[-2] // math.prod(places))
-    padded = tuple(n + 2 * p for n, p in zip(lengths, around, strict=True))
-    whole = add_up(reshape(x, shape=(*lead, *places, *windows)), tables, padded)
-    return inner(whole, around)
-
-
 def inner(x: Any, around: Sequence[int]) -> Any:
     """The last axes without their padding."""
     if not any(around):
         return x
     cut = tuple((p, n - p, None) for p, n in zip(around, x.shape[-len(around) :], strict=True))
-    return getitem(x, index=(*(_EVERY,) * (len(x.shape) - len(around)), *cut))
+    return getitem(x, index=(*(ALL,) * (len(x.shape) - len(around)), *cut))
 
 
-_PLACED = {"dilation": 1, "padding": 0, "stride": 1}
+def _sliding(name: str, lengths: Sequence[int], sizes: Any, dilation: Any, padding: Any, stride: Any) -> list[Table]:
+    """Tables of windows over two padded axes."""
+    sizes, steps = each(name, "kernel_size", sizes, 2, 1), each(name, "stride", stride, 2, 1)
+    gaps, around = each(name, "dilation", dilation, 2, 1), each(name, "padding", padding, 2)
+    tables = []
+    for length, size, step, gap, pad in zip(lengths, sizes, steps, gaps, around, strict=True):
+        windows = extent(length, size, step, pad, gap)
+        if windows < 1:
+            raise ShapeError(f"{name}: no window of size {sizes} fits into the axes {tuple(lengths)}")
+        tables.append(strided(length, windows, size, step, pad, gap))
+    return tables
 
 
 @function(torch="x, kernel_size, dilation, padding, stride", backward="Im2Col", examples=("F.unfold([[x, y]], 2)",))
@@ -143,15 +124,20 @@ def unfold(x: Any, *, kernel_size: Any, dilation: Any = 1, padding: Any = 0, str
     """The entries in each window of images, one window a column."""
     if len(x.shape) not in (3, 4):
         raise ShapeError(f"unfold needs images of 3 or 4 axes, not the shape {tuple(x.shape)}")
-    lengths = x.shape[-2:]
-    tables, around = _sliding("unfold", lengths, kernel_size, dilation, padding, stride)
-    moved = [np.where((t >= p) & (t < p + n), t - p, -1) for t, p, n in zip(tables, around, lengths, strict=True)]
-    columns = math.prod(t.shape[1] for t in tables) * x.shape[-3]
-    return reshape(read(x, moved, 0.0), shape=(*x.shape[:-3], columns, math.prod(t.shape[0] for t in tables)))
+    tables = _sliding("unfold", x.shape[-2:], kernel_size, dilation, padding, stride)
+    windows, places = (math.prod(t.shape[i] for t in tables) for i in (0, 1))
+    return reshape(read(x, tables, 0.0), shape=(*x.shape[:-3], x.shape[-3] * places, windows))
 
 
-fold = composite(
-    "fold", "x", _fold, static={"output_size": REQUIRED, "kernel_size": REQUIRED, **_PLACED}, backward="Col2Im",
-    doc="Images from the entries in windows, added up where windows overlap: the transpose of unfold.",
-    examples=("F.fold([x, y], (1, 4), (1, 2))",),
-)  # fmt: skip
+@function(backward="Col2Im", examples=("F.fold([x, y], (1, 4), (1, 2))",))
+def fold(x: Any, *, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
+    """Images from the entries in windows, added up where windows overlap: the transpose of unfold."""
+    lengths = each("fold", "output_size", output_size, 2, 1)
+    tables = _sliding("fold", lengths, kernel_size, dilation, padding, stride)
+    places, windows = (tuple(t.shape[i] for t in tables) for i in (1, 0))
+    if len(x.shape) not in (2, 3) or x.shape[-2] % math.prod(places) or x.shape[-1] != math.prod(windows):
+        raise ShapeError(f"fold: an array of shape {tuple(x.shape)} does not hold {math.prod(windows)} windows of {places}")
+    lead = (*x.shape[:-2], x.shape[-2] // math.prod(places))
+    outside = any((table < 0).any() for table in tables)  # what the padding holds is added to one entry more, the last
+    whole = add_up(reshape(x, shape=(*lead, *places, *windows)), tables, tuple(n + outside for n in lengths))
+    return getitem(whole, index=(..., *((0, n, None) for n in lengths))) if outside else whole

@@ -50,34 +50,25 @@ def _processor(given: Any) -> bool:
 # Where no value is named, only None, which says that the parameter is left out.
 _HARMLESS: dict[str, Callable[[Any], bool]] = {
     # how memory is laid out, shared, or where it is
-    **dict.fromkeys(("copy", "subok", "implicit", "sparse_grad", "pin_memory", "requires_grad", "force", "non_blocking"), _is_flag),
-    **dict.fromkeys(("overwrite_a", "overwrite_b", "overwrite_x", "overwrite_input", "check_finite"), _is_flag),
+    **dict.fromkeys(("copy", "subok", "implicit", "sparse_grad", "pin_memory", "requires_grad", "force"), _is_flag),
+    **dict.fromkeys(("overwrite_a", "overwrite_b", "overwrite_input", "check_finite"), _is_flag),
     **dict.fromkeys(("memory_format", "layout"), _anything),
     "device": _processor,
-    "order": _only("C"),
     "memory_order": _only("C", "F", "A", "K"),
     # with which algorithm the same is computed; a sort of equal entries is stable in any case
     "lapack_driver": _only("gesdd", "gesvd", "gelsd", "gelsy", "gelss"),
     "kind": _only("quicksort", "mergesort", "heapsort", "stable"),
     "stable": _is_flag,
-    "optimize": _anything,
-    "lwork": _anything,
-    "_stacklevel": _anything,
+    **dict.fromkeys(("optimize", "lwork", "_stacklevel"), _anything),
     # between which dtypes numbers may move: all have one
     "casting": _only("no", "equiv", "safe", "same_kind", "unsafe"),
-    # what is so of indices, and what would become of those out of bounds, which are refused
-    **dict.fromkeys(("indices_are_sorted", "unique_indices"), _is_flag),
-    **dict.fromkeys(("bounds_mode", "bounds_value"), _anything),
     # what a function does without being asked
-    "everywhere": _only(True),
-    **dict.fromkeys(("inplace", "exact", "repetition", "return_sign", "return_rank", "pivoting", "promote_integers"), _only(False)),
-    "retstep": _only(False),
+    **dict.fromkeys(("everywhere", "use_lower"), _only(True)),
+    **dict.fromkeys((
+        "inplace", "exact", "repetition", "return_rank", "pivoting", "promote_integers", "hermitian", "allow_singular", "lower",
+    ), _only(False)),
     "assume_a": _only("gen", "general"),
-    "hermitian": _only(False),
-    "allow_singular": _only(False),
-    "use_lower": _only(True),
-    "lower": _only(False),
-}
+}  # fmt: skip
 
 _HELP = {
     "everywhere": "write where(mask, {name}(x, y), x) for the entries of a mask",
@@ -86,8 +77,6 @@ _HELP = {
     "dtype": "leave it out: everything is computed in one precision, which --dtype chooses",
     "device": "leave it out: everything is computed on the CPU",
     "exact": "leave it out: the result is a float",
-    "return_sign": "leave it out, and write sign(...) of the sum itself",
-    "lower": "leave it out",
 }
 
 
@@ -108,7 +97,7 @@ def help_for(name: str, parameter: str) -> str:
 # written.
 
 
-Check = Callable[[Any, str, Any], Any]
+Check = Callable[[Op | Composite, str, Any], Any]
 
 
 def parameter(record: Op | Composite, key: str, value: Any) -> Any:
@@ -116,11 +105,12 @@ def parameter(record: Op | Composite, key: str, value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         value = _tuples(value)
     if isinstance(value, np.ndarray):
-        value = StaticArray(value) if key in _ARRAYS else _flat(key, value)
-    check = _check_of(key, record.static.get(key))
+        value = StaticArray(value) if key == "mask" else _flat(key, value)
+    default = record.static.get(key)
+    check = _check_of(key, default)
     if isinstance(value, str) and check not in _OF_TEXTS:
         raise TypeMismatchError(f"{key} must be a number, not the string {value!r}")
-    return check(record, key, value)
+    return None if value is None and default is None else check(record, key, value)
 
 
 def takes_tables(key: str) -> bool:
@@ -142,7 +132,6 @@ def _check_of(key: str, default: Any) -> Check:
     return _integer if isinstance(default, int) else _any
 
 
-_ARRAYS = frozenset({"mask"})  # parameters that are arrays
 _TABLES = frozenset({"pad_width", "constant_values", "end_values"})  # whose arrays have a row for each axis
 _QUANTITIES = frozenset((
     "alpha", "atol", "beta", "constant_values", "correction", "ddof", "divisor_override", "end_values", "eps", "max_norm", "maxnorm",
@@ -162,143 +151,115 @@ def _tuples(value: Any) -> Any:
     return tuple(_tuples(part) for part in value) if isinstance(value, (list, tuple)) else value
 
 
-def _any(record: Op | Composite, key: str, value: Any) -> Any:
-    if isinstance(value, tuple):
-        return tuple(_any(record, key, part) for part in value)
-    if isinstance(value, np.ndarray):
-        return StaticArray(value)
-    if value is None or value is ... or isinstance(value, (bool, int, float, str, StaticArray)):
-        return value
-    raise MistypedArgumentError(f"{key} must be a number, not {value!r}")
-
-
 def _flat(key: str, array: np.ndarray) -> Any:
     if array.ndim > (2 if key in _TABLES else 1):
         raise MistypedArgumentError(f"{key} cannot be an array of {array.ndim} axes")
     return _tuples(array.tolist())
 
 
-def static_parameters(record: Op | Composite, operands: list[Any], given: dict[str, Any]) -> dict[str, Any]:
-    """All static parameters of a call, the given ones checked against the operands."""
-    static = dict(record.static)
-    for key, value in given.items():
-        static[key] = parameter(record, key, value)
-    return static
+def _each(check: Check) -> Check:
+    """The same of a value and of tuples of them, nested as they may be."""
+
+    def checked(record: Op | Composite, key: str, value: Any) -> Any:
+        return tuple(checked(record, key, part) for part in value) if isinstance(value, tuple) else check(record, key, value)
+
+    return checked
 
 
 def _whole(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
-def _axis(op: Any, key: str, value: Any) -> Any:
-    if value is None and (op.static[key] is None or op.variadic):  # arrays in a row are joined as they stand
+def _refused(key: str, wanted: str, value: Any) -> MistypedArgumentError:
+    return MistypedArgumentError(f"{key} must be {wanted}, not {value!r}")
+
+
+@_each
+def _any(record: Op | Composite, key: str, value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return StaticArray(value)
+    if value is None or value is ... or isinstance(value, (bool, int, float, str, StaticArray)):
+        return value
+    raise _refused(key, "a number", value)
+
+
+def _axis(record: Op | Composite, key: str, value: Any) -> Any:
+    if value is None and record.variadic:  # arrays in a row are joined as they stand
         return None
-    parts = value if isinstance(value, tuple) else (value,)
-    if not all(_whole(part) for part in parts):
-        raise MistypedArgumentError(f"{key} must be a whole number, not {value!r}")
+    return _integers(record, key, value, "a whole number")
+
+
+def _integers(record: Op | Composite, key: str, value: Any, wanted: str = "a whole number or a list of them") -> Any:
+    if not all(map(_whole, value if isinstance(value, tuple) else (value,))):
+        raise _refused(key, wanted, value)
     return value
 
 
-def _axes(op: Any, key: str, value: Any) -> Any:
-    if isinstance(value, tuple):
-        return tuple(_axes(op, key, part) for part in value)
+@_each
+def _axes(record: Op | Composite, key: str, value: Any) -> Any:
     if value is not None and not _whole(value):
-        raise MistypedArgumentError(f"{key} must be whole numbers, not {value!r}")
+        raise _refused(key, "whole numbers", value)
     return value
 
 
-def _integers(op: Any, key: str, value: Any) -> Any:
-    if not all(_whole(part) for part in (value if isinstance(value, tuple) else (value,))):
-        raise MistypedArgumentError(f"{key} must be a whole number or a list of them, not {value!r}")
-    return value
-
-
-def _integer(op: Any, key: str, value: Any) -> Any:
-    if isinstance(op.static[key], float):
-        return _number(op, key, value)
+def _integer(record: Op | Composite, key: str, value: Any) -> Any:
+    if isinstance(record.static[key], float):
+        return _number(record, key, value)
     if not _whole(value) or (key == "n" and value < 0):
-        raise MistypedArgumentError(f"{key} must be a whole number{' of at least 0' if key == 'n' else ''}, not {value!r}")
+        raise _refused(key, f"a whole number{' of at least 0' if key == 'n' else ''}", value)
     return int(value)
 
 
-def _shape(op: Any, key: str, value: Any) -> tuple[int, ...]:
+def _shape(record: Op | Composite, key: str, value: Any) -> tuple[int, ...]:
     extents = value if isinstance(value, tuple) else (value,)
-    if not all(_whole(part) for part in extents):
+    if not all(map(_whole, extents)):
         raise MistypedArgumentError(f"a shape consists of whole numbers, not {value!r}")
-    return tuple(int(part) for part in extents)
+    return tuple(map(int, extents))
 
 
-def _flag(op: Any, key: str, value: Any) -> bool:
+def _extents(record: Op | Composite, key: str, value: Any) -> Any:
+    """A whole number, or one for each axis; None of a size for an axis that keeps its own."""
+    sizes = value if isinstance(value, tuple) and key == "output_size" else ()
+    _integers(record, key, tuple(size for size in sizes if size is not None) if sizes else value)
+    return value
+
+
+def _flag(record: Op | Composite, key: str, value: Any) -> bool:
     if not isinstance(value, (bool, int)):
-        raise MistypedArgumentError(f"{key} must be True or False, not {value!r}")
+        raise _refused(key, "True or False", value)
     return bool(value)
 
 
-def _text(op: Any, key: str, value: Any) -> str:
+def _text(record: Op | Composite, key: str, value: Any) -> str:
     if not isinstance(value, str):
         raise TypeMismatchError(f"{key} must be a string, not {value!r}")
     return value
 
 
-def _mask(op: Any, key: str, value: Any) -> Any:
+def _mask(record: Op | Composite, key: str, value: Any) -> Any:
     """Truth values, or numbers that are true where they are not 0, in lists or an array."""
     if not isinstance(value, (StaticArray, tuple, bool)):
-        raise MistypedArgumentError(f"{key} must be an array of truth values, not {value!r}")
-    return _any(op, key, value)
+        raise _refused(key, "an array of truth values", value)
+    return _any(record, key, value)
 
 
-def _order(op: Any, key: str, value: Any) -> Any:
-    if value is None or isinstance(value, str):
-        return value
-    return _number(op, key, value)
+def _quantity(record: Op | Composite, key: str, value: Any) -> Any:
+    """A number, as which libraries take a boolean, too."""
+    return int(value) if isinstance(value, bool) else _number(record, key, value)
 
 
-def _quantity(op: Any, key: str, value: Any) -> Any:
-    """A number, as which libraries take a boolean, too; None where that is the default."""
-    if isinstance(value, bool):
-        return int(value)
-    if isinstance(value, (int, float)) or (value is None and op.static[key] is None):
-        return value
-    raise MistypedArgumentError(f"{key} must be a number, not {value!r}")
-
-
-def _one_order(op: Any, key: str, value: Any) -> Any:
+def _one_order(record: Op | Composite, key: str, value: Any) -> Any:
     """The order of a Bessel function, which refuses several in its own words."""
-    return _any(op, key, value) if isinstance(value, tuple) else _quantity(op, key, value)
+    return _any(record, key, value) if isinstance(value, tuple) else _quantity(record, key, value)
 
 
-def _quantities(op: Any, key: str, value: Any) -> Any:
-    """A number, or one for each axis, or a pair for each."""
-    return tuple(_quantities(op, key, part) for part in value) if isinstance(value, tuple) else _quantity(op, key, value)
+def _order(record: Op | Composite, key: str, value: Any) -> Any:
+    return value if value is None or isinstance(value, str) else _number(record, key, value)
 
 
-def _switch(op: Any, key: str, value: Any) -> Any:
-    """True, False, or None, which leaves it to the function; numbers are taken for what they are in Python."""
-    if value is None and op.static[key] is not None:
-        raise MistypedArgumentError(f"{key} must be True or False, not None")
-    return None if value is None else _flag(op, key, value)
-
-
-def _word(op: Any, key: str, value: Any) -> Any:
-    return None if value is None and op.static[key] is None else _text(op, key, value)
-
-
-def _whole_or_none(op: Any, key: str, value: Any) -> Any:
-    return None if value is None and op.static[key] is None else _integer(op, key, value)
-
-
-def _extents(op: Any, key: str, value: Any) -> Any:
-    """A whole number, or one for each axis; None where that is the default, or, of a size, for an axis that keeps its own."""
-    if value is None and op.static[key] is None:
-        return None
-    sizes = value if isinstance(value, tuple) and key == "output_size" else ()
-    _integers(op, key, tuple(size for size in sizes if size is not None) if sizes else value)
-    return value
-
-
-def _number(op: Any, key: str, value: Any) -> float:
+def _number(record: Op | Composite, key: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise MistypedArgumentError(f"{key} must be a number, not {value!r}")
+        raise _refused(key, "a number", value)
     return value
 
 
@@ -306,23 +267,21 @@ _CHECKS: dict[str, Check] = {
     "axis": _axis,
     "axes": _axes,
     **dict.fromkeys((
-        "chunks", "dim0", "dim1", "downscale_factor", "embed_dim_to_check", "groups", "index", "k", "length", "num_classes", "num_groups",
-        "num_heads", "power", "step", "upscale_factor",
+        "chunks", "count", "dim0", "dim1", "divisor_override", "downscale_factor", "embed_dim_to_check", "groups", "ignored", "index", "k",
+        "length", "n", "num_classes", "num_groups", "num_heads", "padding_idx", "power", "start", "step", "stop", "upscale_factor",
     ), _integer),
-    **dict.fromkeys(("count", "divisor_override", "ignored", "padding_idx", "start", "stop"), _whole_or_none),
     **dict.fromkeys(("shift", "sizes", "sections", "repeats", "reps", "source", "destination", "pad"), _integers),
     **dict.fromkeys(("dilation", "kernel_size", "normalized_shape", "output_padding", "output_size", "size", "stride"), _extents),
-    **dict.fromkeys(("constant_values", "end_values", "scale_factor"), _quantities),
-    **dict.fromkeys(("align_corners", "recompute_scale_factor", "size_average", "unbiased"), _switch),
-    **dict.fromkeys(("compute_mode", "driver", "rounding_mode"), _word),
+    **dict.fromkeys(("constant_values", "end_values", "scale_factor"), _each(_quantity)),
+    **dict.fromkeys(("align_corners", "recompute_scale_factor", "size_average", "unbiased"), _flag),
+    **dict.fromkeys(("compute_mode", "driver", "rounding_mode"), _text),
     "discont": _quantity, "mask": _mask,
     "v": _one_order,
-    "n": _integer,
     "shape": _shape,
     "padding": _any,
     "ord": _order,
 }  # fmt: skip
-_OF_TEXTS = frozenset({_text, _word, _order, _any})  # what takes a text, or says itself why it does not
+_OF_TEXTS = frozenset({_text, _order, _any})  # what takes a text, or says itself why it does not
 
 
 Use = tuple[Op | Composite, str, str]  # a function, what it is called here, and its parameter that takes an argument
@@ -355,24 +314,17 @@ class VaryingParameterError(TypeError):
 def bind(host: Host, name: str, signature: Signature, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> dict[str, Any]:
     """Arguments by the parameter names of our own records."""
     given: dict[str, Any] = {}
-    left = list(arguments)
-    by_position = [parameter for parameter in signature.parameters if not parameter.by_name]
-    for parameter in by_position:
-        if not left:
-            break
-        if parameter.many and (parameter.each or not isinstance(left[0], (list, tuple))):
-            argument: Any = tuple(left)
-            left = []
-        else:
-            argument = left.pop(0)
+    taken, left = signature.taken(arguments, lambda argument: isinstance(argument, (list, tuple)))
+    if left:
+        count = sum(not parameter.by_name for parameter in signature.parameters)
+        most = "1 argument" if count == 1 else f"{count} arguments"
+        where = " by position" if count < len(signature.parameters) else ""
+        raise MistypedArgumentError(f"{name} takes at most {most}{where}, not {len(arguments)}", help=usage(name, signature))
+    for parameter, argument in taken:
         if parameter.ignored:
             _refuse_unless_harmless(host, name, parameter.name, parameter.name, argument)
         else:
             given[parameter.name] = argument
-    if left:
-        most = "1 argument" if len(by_position) == 1 else f"{len(by_position)} arguments"
-        where = " by position" if len(by_position) < len(signature.parameters) else ""
-        raise MistypedArgumentError(f"{name} takes at most {most}{where}, not {len(arguments)}", help=usage(name, signature))
     for keyword, argument in keywords.items():
         parameter = _spelled(name, signature, keyword)
         if parameter.ignored:
@@ -414,12 +366,6 @@ def _spelled(name: str, signature: Signature, keyword: str) -> Parameter:
     raise UnreadArgumentError(f"{name} has no argument {keyword!r}", help=f"did you mean {close!r}?" if close else f"it has {known}")
 
 
-def call(host: Host, record: Op | Composite, name: str, signature: Signature, given: Mapping[str, Any]) -> Any:
-    """A function applied to bound arguments. Raises ArgumentError for missing or unusable ones."""
-    record = chosen(host, record, given)
-    return applied(host, record, name, signature, *prepared(host, record, name, signature, given))
-
-
 def chosen(host: Host, record: Op | Composite, given: Mapping[str, Any]) -> Op | Composite:
     """The operation, or what it is more widely where these arguments are more than it takes."""
     wider = record.wider if isinstance(record, Op) else None
@@ -454,12 +400,17 @@ def prepared(
     scalars = record.scalars if isinstance(record, Composite) else frozenset()
     varying = {key: rest.pop(key) for key in scalars if key in rest and host.varies(rest[key])}
     fixed = {key: _said(signature, key, _static(host, value, (record, name, key))) for key, value in rest.items()}
-    static = static_parameters(record, operands, fixed)
+    static = static_parameters(record, fixed)
     static.update((key, _varying(host, name, key, value)) for key, value in varying.items())
     for key, value in static.items():
         if value is REQUIRED:
             raise missing(name, key, signature)
     return operands, static
+
+
+def static_parameters(record: Op | Composite, given: Mapping[str, Any]) -> dict[str, Any]:
+    """All static parameters of a call, the given ones checked."""
+    return {**record.static, **{key: parameter(record, key, value) for key, value in given.items()}}
 
 
 def missing(name: str, key: str, signature: Signature) -> MistypedArgumentError:

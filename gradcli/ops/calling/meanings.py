@@ -249,51 +249,39 @@ def classes(library: str) -> list[str]:
     return [name for name, found in _CLASSES.get(library, {}).items() if isinstance(found, Class)]
 
 
-__all__ = ["CALL", "Class", "Refused", "class_of", "classes", "declare_class", "refuse_class"]
-
-
 # -- What stops gradients where it was written: conversions to plain numbers, and copies that no
 # graph records.
 
 
-# Methods that give Python's numbers, or arrays of NumPy; and functions of the library.
-_METHODS = {TORCH: frozenset({"item", "tolist", "numpy"})}
-_FUNCTIONS = {TORCH: frozenset({"tensor"})}
-_OF_LISTS = {TORCH: frozenset({"as_tensor", "asarray"})}  # of an array that already is one, they give it as it is
 CONVERSIONS = frozenset({"float", "int", "item"})  # of Python, and of whatever has one entry; int's have no derivative anyway
-# What JAX refuses for values that it differentiates: their numbers are not known while it does.
-_REFUSED = {JAX: frozenset({"item", "tolist"})}
 
 
 def detaches(name: str, library: str, method: bool, of_list: bool = False) -> bool:
-    """Return whether a library's function or method of this name gives what nothing is differentiated through."""
-    table = _METHODS if method else _FUNCTIONS
-    return name in table.get(library, ()) or (of_list and not method and name in _OF_LISTS.get(library, ()))
+    """Return whether a library's function or method of this name gives what nothing is differentiated through.
+
+    These are PyTorch's methods that give Python's numbers or NumPy's arrays, and functions that copy; of what already is an array, all but
+    ``tensor`` give it as it is.
+    """
+    if library != TORCH:
+        return False
+    return name in ("item", "tolist", "numpy") if method else name == "tensor" or (of_list and name in ("as_tensor", "asarray"))
 
 
 def is_refused(name: str, library: str, method: bool) -> bool:
-    """Return whether a library cannot have this method of a value that it differentiates."""
-    return method and name in _REFUSED.get(library, ())
+    """Return whether a library cannot have this method of a value that it differentiates: JAX does not know its numbers while it does."""
+    return method and library == JAX and name in ("item", "tolist")
 
 
 DIALECT_OF = {NUMPY: NUMPY, SCIPY: NUMPY, TORCH: TORCH, JAX: JAX}  # of a library; math is neutral
 
-_SHAPES_ALIKE = {"squeeze": "torch_squeeze", "flip": "torch_flip", "where": "torch_where", "tensordot": "torch_tensordot"}
 # What is PyTorch's own and yet the same as NumPy's: without the parameters after "-", or with those after "+".
-_ALIKE: dict[str, tuple[str, frozenset[str], frozenset[str]]] = {
-    torch: (numpy, frozenset(without.split()), frozenset(unless.split()))
-    for torch, numpy, without, unless in (
-        ("torch_add", "add", "alpha", ""), ("torch_sub", "sub", "alpha", ""), ("torch_div", "div", "rounding_mode", ""),
-        ("torch_max", "max", "axis keepdims y", ""), ("torch_min", "min", "axis keepdims y", ""),
-        ("torch_softmax", "softmax", "x", "axis"), ("torch_log_softmax", "log_softmax", "x", "axis"),
-        ("torch_cov", "cov", "correction fweights aweights", ""), ("torch_cross", "cross", "x", "axis"),
-        ("torch_cumsum", "cumsum", "", ""), ("torch_cumprod", "cumprod", "", ""), ("torch_dot", "dot", "", ""),
-        ("torch_vdot", "vdot", "", ""), ("torch_norm", "numpy_norm", "ord", "axis"),
-        ("torch_solve", "solve", "left", ""), ("old_qr", "numpy_qr", "some", ""), ("ravel", "numpy_ravel", "", ""),
-        ("reshape", "numpy_reshape", "", ""), ("swapdims", "swapaxes", "", ""),
-        ("torch_binary_cross_entropy_with_logits", "binary_cross_entropy_with_logits", "", ""), ("chain_matmul", "multi_dot", "", ""),
-        *((torch, numpy, "", "") for numpy, torch in _SHAPES_ALIKE.items()),
-    )
+_ALIKE = {
+    "torch_add": "add -alpha", "torch_sub": "sub -alpha", "torch_div": "div -rounding_mode", "torch_max": "max -axis -keepdims -y",
+    "torch_min": "min -axis -keepdims -y", "torch_softmax": "softmax -x +axis", "torch_log_softmax": "log_softmax -x +axis",
+    "torch_cov": "cov -correction -fweights -aweights", "torch_cross": "cross -x +axis", "torch_cumsum": "cumsum",
+    "torch_cumprod": "cumprod", "torch_dot": "dot", "torch_vdot": "vdot", "torch_norm": "numpy_norm -ord +axis",
+    "torch_solve": "solve -left", "old_qr": "numpy_qr -some", "ravel": "numpy_ravel", "reshape": "numpy_reshape", "swapdims": "swapaxes",
+    "chain_matmul": "multi_dot", "torch_squeeze": "squeeze", "torch_flip": "flip", "torch_where": "where", "torch_tensordot": "tensordot",
 }  # fmt: skip
 
 
@@ -378,31 +366,21 @@ def meaning(call: Call, library: str) -> object:
     return None if given is None else _canonical(found, given)
 
 
-def _given(call: Call, signature: Signature) -> dict[str, tuple[int | str, ...]] | None:
-    """The places of arguments by the parameters that take them; None if there are others than the signature reads."""
-    left = list(range(len(call.listed)))
-    given: dict[str, tuple[int | str, ...]] = {}
-    for parameter in signature.parameters:
-        if not left or parameter.by_name:
-            break
-        if parameter.many and (parameter.each or not call.listed[left[0]]):
-            taken, left = tuple(left), []
-        else:
-            taken = (left.pop(0),)
-        if parameter.ignored:
-            return None  # what is written is read by somebody
-        given[parameter.name] = taken
-    if left:
+def _given(call: Call, signature: Signature) -> dict[str, Any] | None:
+    """The places of arguments, and keywords, by the parameters that take them; None if there are others than the signature reads."""
+    taken, left = signature.taken(range(len(call.listed)), call.listed.__getitem__)
+    if left or any(parameter.ignored for parameter, _ in taken):  # what is written is read by somebody
         return None
+    given = {parameter.name: places[0] if isinstance(places, tuple) and len(places) == 1 else places for parameter, places in taken}
     for keyword in call.keywords:
         found = next((p for p in signature.parameters if keyword in p.spellings), None)
         if found is None or found.name in given:
             return None
-        given["-" + found.name if found.ignored else found.name] = (keyword,)
+        given["-" + found.name if found.ignored else found.name] = keyword
     return given
 
 
-def _canonical(signature: Signature, given: dict[str, tuple[int | str, ...]]) -> object:
+def _canonical(signature: Signature, given: dict[str, Any]) -> object:
     target = signature.target
     defaults = tuple((name, value) for name, value in signature.defaults if name not in given)
     try:
@@ -418,8 +396,9 @@ def _canonical(signature: Signature, given: dict[str, tuple[int | str, ...]]) ->
     if any(value is REQUIRED for _, value in defaults):
         return None
     if target in _ALIKE:
-        alike, without, unless = _ALIKE[target]
-        if without.isdisjoint(given) or not unless.isdisjoint(given):
+        alike, *parameters = _ALIKE[target].split()
+        signs = {parameter[0] for parameter in parameters if parameter[1:] in given}
+        if "-" not in signs or "+" in signs:
             target = alike
             names = named(target).operands if target != "multi_dot" else ()
             own = record.operands if record is not None else ()
@@ -427,8 +406,4 @@ def _canonical(signature: Signature, given: dict[str, tuple[int | str, ...]]) ->
                 names, own = (*names, "axis1", "axis2"), (*own, "dim0", "dim1")
             swap = dict(zip(own, names, strict=False))
             given = {swap.get(name, name): places for name, places in given.items()}
-    return target, frozenset((name, _plain(taken)) for name, taken in given.items()), defaults
-
-
-def _plain(taken: tuple[int | str, ...]) -> object:
-    return taken[0] if len(taken) == 1 else taken
+    return target, frozenset(given.items()), defaults

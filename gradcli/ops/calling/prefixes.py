@@ -16,26 +16,6 @@ NUMPY, TORCH, SCIPY, MATH, JAX = "numpy", "torch", "scipy", "math", "jax"
 Dialect = Literal["numpy", "torch", "jax"]
 DIALECTS: tuple[str, ...] = get_args(Dialect)  # for which a text may be written; SciPy's is NumPy's
 
-# The modules that a program may name, and the library whose names and defaults they select.
-MODULES = {
-    "numpy": NUMPY, "numpy.linalg": NUMPY, "numpy.random": NUMPY, "numpy.fft": NUMPY, "numpy.ma": NUMPY, "numpy.polynomial": NUMPY,
-    "torch": TORCH, "torch.nn": TORCH, "torch.nn.functional": TORCH, "torch.linalg": TORCH, "torch.special": TORCH,
-    "torch.distributions": TORCH, "torch.optim": TORCH, "torch.autograd": TORCH, "torch.autograd.functional": TORCH, "torch.fft": TORCH,
-    "torch.func": TORCH, "torch.utils": TORCH, "torch.utils.data": TORCH, "torch.cuda": TORCH, "torch.nn.init": TORCH,
-    "torch.nn.utils": TORCH, "torch.random": TORCH, "torch.distributions.kl": TORCH,
-    **{f"torch.distributions.{name}": TORCH for name in (
-        "normal", "categorical", "bernoulli", "multivariate_normal", "beta", "gamma",
-        "dirichlet", "exponential", "laplace", "poisson", "uniform", "log_normal", "student_t", "cauchy", "half_normal",
-        "binomial", "geometric",
-    )},
-    "scipy": SCIPY, "scipy.special": SCIPY, "scipy.linalg": SCIPY, "scipy.stats": SCIPY, "scipy.optimize": SCIPY, "scipy.integrate": SCIPY,
-    "scipy.interpolate": SCIPY, "scipy.signal": SCIPY, "scipy.spatial": SCIPY, "scipy.sparse": SCIPY, "scipy.constants": SCIPY,
-    "scipy.spatial.distance": SCIPY, "scipy.stats.mstats": SCIPY, "numpy.polynomial.polynomial": NUMPY,
-    "jax": JAX, "jax.numpy": JAX, "jax.numpy.linalg": JAX, "jax.lax": JAX, "jax.nn": JAX, "jax.scipy": JAX, "jax.scipy.special": JAX,
-    "jax.scipy.linalg": JAX, "jax.scipy.stats": JAX, "jax.random": JAX, "jax.tree_util": JAX, "jax.ops": JAX, "jax.config": JAX,
-    "math": MATH,
-}  # fmt: skip
-
 ROOT_MODULES = frozenset({"numpy", "torch", "math", "jax.numpy"})  # that have functions of their own, not of a part
 
 # What a program may write for a module without an import line; its own import lines go before.
@@ -63,6 +43,15 @@ CLOSED: dict[str, frozenset[str]] = {
         "jax", "jax.scipy", "jax.scipy.stats", "jax.random", "jax.tree_util", "jax.ops", "jax.config",
     ), frozenset()),
 }  # fmt: skip
+_DISTRIBUTIONS = (
+    "normal", "categorical", "bernoulli", "multivariate_normal", "beta", "gamma", "dirichlet", "exponential", "laplace", "poisson",
+    "uniform", "log_normal", "student_t", "cauchy", "half_normal", "binomial", "geometric",
+)  # fmt: skip
+# The modules that a program may name: they select the names and defaults of the library that their paths begin with.
+MODULES = frozenset({
+    *CLOSED, *ROOT_MODULES, *_FOLLOWS, "numpy.linalg", "torch.nn", "torch.nn.functional", "torch.linalg", "torch.special", "scipy",
+    "scipy.special", "scipy.linalg", "jax.numpy.linalg", "jax.lax", *(f"torch.distributions.{name}" for name in _DISTRIBUTIONS),
+})  # fmt: skip
 
 
 def canonical(written: str) -> str:
@@ -73,25 +62,19 @@ def canonical(written: str) -> str:
 
 def owner(path: str) -> str:
     """The library that a path belongs to: SciPy for scipy.stats, and for scipy.stats.norm in it."""
-    return MODULES[_module(path)]
+    return path.partition(".")[0]
 
 
 def library_of(path: str) -> str:
     """The library whose functions a path selects where it has none of its own: PyTorch's for jax.nn."""
-    module = _module(path)
-    return _FOLLOWS.get(module, MODULES[module])
+    while path not in MODULES:
+        path = path.rpartition(".")[0]
+    return _FOLLOWS.get(path, owner(path))
 
 
 def has(path: str, name: str) -> bool:
     """Return whether a path may have a function of its library that is not declared for it alone."""
     return path in MODULES and (path not in CLOSED or name in CLOSED[path])
-
-
-def _module(path: str) -> str:
-    """The longest beginning of a path that is a module."""
-    while path not in MODULES:
-        path = path.rpartition(".")[0]
-    return path
 
 
 class DType(NamedTuple):

@@ -11,7 +11,7 @@ override our defaults, with REQUIRED where the library has none.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -42,6 +42,20 @@ class Signature:
     parameters: tuple[Parameter, ...]
     defaults: tuple[tuple[str, Any], ...] = ()
     values: Mapping[str, Mapping[Any, Any]] | None = None  # of parameters that the library gives other values than we: True for "tanh"
+
+    def taken(self, arguments: Sequence[Any], is_list: Callable[[Any], bool]) -> tuple[list[tuple[Parameter, Any]], list[Any]]:
+        """Parameters with the arguments by position that they take, and the arguments that none takes."""
+        found: list[tuple[Parameter, Any]] = []
+        left = list(arguments)
+        for parameter in self.parameters:
+            if not left or parameter.by_name:
+                break
+            if parameter.many and (parameter.each or not is_list(left[0])):
+                found.append((parameter, tuple(left)))
+                left = []
+            else:
+                found.append((parameter, left.pop(0)))
+        return found, left
 
 
 _SYNONYMS = {

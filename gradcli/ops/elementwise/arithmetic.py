@@ -13,7 +13,6 @@ from gradcli.ops import pytorch
 from gradcli.ops.calling.prefixes import MATH, NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.carrying import product, quotient, remaining, steady
-from gradcli.ops.domains import EVERYWHERE, at
 from gradcli.ops.elementwise import extended
 from gradcli.ops.elementwise.logic import equal, isnan, where
 from gradcli.ops.elementwise.pieces import Pieces
@@ -27,7 +26,7 @@ add = elementwise(
     "add", "x y", np.add, lambda m, x, y: x + y,
     lambda out, x, y: 1, lambda out, x, y: 1,
     kind="piecewise", doc="x + y", linear=True, integral=True, exact=True,
-    extended=Entrywise((lambda x, y: 1, lambda x, y: 1), value=operator.add), on_scalars=operator.add, commutes=True, operator="add",
+    extended=Entrywise((lambda x, y: 1, lambda x, y: 1), value=operator.add), on_scalars=operator.add, operator="add",
     numbers="wide", infix="+", latex=Form("{x:sum} + {y:sum}", SUM), on_floats="{} + {}", algebra="sum",
     c="({0} + {1})",
 )
@@ -45,7 +44,7 @@ mul = elementwise(
     "mul", "x y", np.multiply, lambda m, x, y: x * y,
     lambda out, x, y: y, lambda out, x, y: x,
     kind="piecewise", aliases=("multiply",), doc="x * y", saves={"x": ("y",), "y": ("x",)}, integral=True, exact=True,
-    extended=Entrywise((lambda x, y: y, lambda x, y: x), value=operator.mul), on_scalars=operator.mul, commutes=True, operator="mul",
+    extended=Entrywise((lambda x, y: y, lambda x, y: x), value=operator.mul), on_scalars=operator.mul, operator="mul",
     numbers="wide", infix="*", latex=product_in_latex, on_floats="{} * {}", algebra="product",
     carries=product,
     c="({0} * {1})",
@@ -61,8 +60,8 @@ def _inverse(y: Any) -> Any:
 div = elementwise(
     "div", "x y", np.divide, lambda m, x, y: x / y,
     lambda out, x, y: _inverse(y), lambda out, x, y: -(x / y) / y,
-    kind="piecewise", aliases=("divide", "true_divide"), doc="x / y", saves={"x": ("y",), "y": ("x", "y")}, algebraic=True,
-    extended=Entrywise((lambda x, y: 1 / y, lambda x, y: -x / y / y), value=operator.truediv), domain=EVERYWHERE - at(y=0),
+    kind="piecewise", aliases=("divide", "true_divide"), doc="x / y", saves={"x": ("y",), "y": ("x", "y")},
+    extended=Entrywise((lambda x, y: 1 / y, lambda x, y: -x / y / y), value=operator.truediv), domain="y is not 0",
     on_scalars=operator.truediv, operator="truediv", numbers="wide", infix="/",
     latex=Form(r"\frac{{{x}}}{{{y}}}", POWER),
     on_floats="{} / {}", algebra="quotient",
@@ -174,7 +173,7 @@ def _floordiv(m: Any, x: Any, y: Any) -> Any:
 floor_divide = elementwise(
     "floor_divide", "x y", np.floor_divide, _floordiv, None, None, kind="flat", doc="x // y; the derivative is 0.", ulps=0, integral=True,
     infix="//",
-    kinks=(Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "0, as everywhere"),), domain=EVERYWHERE - at(y=0),
+    kinks=(Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "0, as everywhere"),), domain="y is not 0",
     operator="floordiv", refuses=pytorch.no_division_by_zero,
     between=((), (0.0,)),
     c="g_floor_divide({0}, {1})",
@@ -184,7 +183,7 @@ remainder = elementwise(
     lambda out, x, y: 1, Pieces(lambda out, x, y: equal(floor_divide(x, y), 0), lambda out, x, y: -floor_divide(x, y)),
     kind="piecewise", symbolic=lambda s, x, y: x - y * s.floor(x / y), aliases=("mod",), saves={"y": ("x", "y")}, ulps=0, integral=True,
     extended=extended.REMAINDER, kinks=(Kink(lambda x, y: y != 0 and _integer(x / y), "x a multiple of y", "1 for x, -floor(x/y) for y"),),
-    domain=EVERYWHERE - at(y=0),
+    domain="y is not 0",
     doc="x % y, with the sign of y.", examples=("7.5 % 2",), operator="mod",
     refuses=pytorch.no_division_by_zero,
     infix="%",
@@ -196,7 +195,7 @@ fmod: Op = elementwise(
     lambda out, x, y: 1, Pieces(lambda out, x, y: equal(rint((x - out) / y), 0), lambda out, x, y: -rint((x - out) / y)),
     kind="piecewise", saves={"y": ("x", "y", "out")}, ulps=0,
     extended=extended.FMOD,
-    domain=EVERYWHERE - at(y=0), doc="The remainder of x / y, with the sign of x.", integral=True,
+    domain="y is not 0", doc="The remainder of x / y, with the sign of x.", integral=True,
     kinks=(Kink(lambda x, y: y != 0 and x != 0 and _integer(x / y), "x a multiple of y", "1 for x, -trunc(x/y) for y"),),
     refuses=pytorch.no_division_by_zero,
     carries=remaining,
@@ -210,7 +209,7 @@ square = elementwise(
 )
 reciprocal = elementwise(
     "reciprocal", "x", np.reciprocal, lambda m, x: 1 / x, lambda out, x: -out * out,
-    kind="piecewise", saves=("out",), power=-1, domain=EVERYWHERE - at(x=0), doc="1 / x", algebraic=True,
+    kind="piecewise", saves=("out",), power=-1, domain="x is not 0", doc="1 / x",
     extended=Entrywise((lambda x: -1 / x / x,)), on_floats="1.0 / {}", algebra="reciprocal",
     carries=lambda m, out, x, e: quotient(m, out, 1.0, x, 0.0, e),
     c="(1 / {0})",
@@ -268,7 +267,7 @@ def modf(x: Any) -> Any:
     return (x - trunc(x), trunc(x))
 
 
-@function(results=("quotient", "remainder"), domain=EVERYWHERE - at(y=0), examples=("divmod(x, 3)[1]",))
+@function(results=("quotient", "remainder"), domain="y is not 0", examples=("divmod(x, 3)[1]",))
 def divmod_(x: Any, y: Any) -> Any:
     """x // y and x % y."""
     return (floor_divide(x, y), remainder(x, y))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -12,54 +13,36 @@ from gradcli.ops.elementwise import extended
 from gradcli.ops.elementwise.logic import equal, greater, greater_equal, isnan, less, less_equal, logical_and, logical_or, where
 from gradcli.ops.elementwise.pieces import Pieces
 from gradcli.ops.extended import LONG_DOUBLE, Entrywise
-from gradcli.ops.facts import SAME, Choice, Kink
+from gradcli.ops.facts import SAME, Choice, Function, Kink
 from gradcli.ops.registry import elementwise, function
+from gradcli.ops.spec import Op
 
-_TIE = "x = y"
 
-maximum = elementwise(
-    "maximum",
-    "x y",
-    np.maximum,
-    lambda m, x, y: x + y if x != x or y != y else x if x > y else y,
-    Pieces(lambda out, x, y: less(x, y), lambda out, x, y: where(equal(x, y), 0.5, 1.0)),
-    Pieces(lambda out, x, y: greater(x, y), lambda out, x, y: where(equal(x, y), 0.5, 1.0)),
-    kind="piecewise",
-    symbolic=lambda s, x, y: s.Max(x, y),
-    kinks=(Kink(lambda x, y: x == y, _TIE, "half to each operand", SAME),),
-    saves=("x", "y"),
-    integral=True,
-    selects=True,
-    extended=Entrywise((lambda x, y: (x > y) + (x == y) * LONG_DOUBLE(0.5), lambda x, y: (y > x) + (x == y) * LONG_DOUBLE(0.5))),
-    doc="The larger of two values; NaN if either is.",
+def _extreme(name: str, sympy: str, ufunc: np.ufunc, wins: Function, beyond: Op, behind: Op, **record: Any) -> Op:
+    """The one of two values that lies beyond the other one."""
+    half = LONG_DOUBLE(0.5)
+
+    def slope(out: Any, x: Any, y: Any) -> Any:
+        return where(equal(x, y), 0.5, 1.0)
+
+    return elementwise(
+        name, "x y", ufunc, lambda m, x, y: x + y if x != x or y != y else x if wins(x, y) else y,
+        Pieces(lambda out, x, y: behind(x, y), slope), Pieces(lambda out, x, y: beyond(x, y), slope),
+        kind="piecewise", symbolic=lambda s, x, y: getattr(s, sympy)(x, y), saves=("x", "y"), integral=True, selects=True, ulps=0,
+        kinks=(Kink(lambda x, y: x == y, "x = y", "half to each operand", SAME),),
+        extended=Entrywise((lambda x, y: wins(x, y) + (x == y) * half, lambda x, y: wins(y, x) + (x == y) * half)),
+        between=((), ()), c=f"g_{name}({{0}}, {{1}})", **record,
+    )  # fmt: skip
+
+
+maximum = _extreme(
+    "maximum", "Max", np.maximum, operator.gt, greater, less, doc="The larger of two values; NaN if either is.",
     examples=("maximum(0, 1 - x)",),
-    ulps=0,
-    commutes=True,
-    between=((), ()),
-    c="g_maximum({0}, {1})",
-)
-
-minimum = elementwise(
-    "minimum",
-    "x y",
-    np.minimum,
-    lambda m, x, y: x + y if x != x or y != y else x if x < y else y,
-    Pieces(lambda out, x, y: greater(x, y), lambda out, x, y: where(equal(x, y), 0.5, 1.0)),
-    Pieces(lambda out, x, y: less(x, y), lambda out, x, y: where(equal(x, y), 0.5, 1.0)),
-    kind="piecewise",
-    symbolic=lambda s, x, y: s.Min(x, y),
-    kinks=(Kink(lambda x, y: x == y, _TIE, "half to each operand", SAME),),
-    saves=("x", "y"),
-    integral=True,
-    selects=True,
-    extended=Entrywise((lambda x, y: (x < y) + (x == y) * LONG_DOUBLE(0.5), lambda x, y: (y < x) + (x == y) * LONG_DOUBLE(0.5))),
-    doc="The smaller of two values; NaN if either is.",
+)  # fmt: skip
+minimum = _extreme(
+    "minimum", "Min", np.minimum, operator.lt, less, greater, doc="The smaller of two values; NaN if either is.",
     examples=("minimum(x, 1)",),
-    ulps=0,
-    commutes=True,
-    between=((), ()),
-    c="g_minimum({0}, {1})",
-)
+)  # fmt: skip
 
 
 def _clip_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, low: Any, high: Any) -> tuple[Any, ...]:

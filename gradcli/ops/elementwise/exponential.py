@@ -12,7 +12,6 @@ from gradcli.ops.calling.prefixes import MATH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.carrying import grown, logarithm, power, root
 from gradcli.ops.constants import LN2, LN10
-from gradcli.ops.domains import of
 from gradcli.ops.elementwise import extended
 from gradcli.ops.elementwise.logic import equal, greater_equal, less_equal, logical_and, where
 from gradcli.ops.elementwise.pieces import Pieces
@@ -21,7 +20,7 @@ from gradcli.ops.facts import Kink
 from gradcli.ops.registry import elementwise, function
 from gradcli.ops.spec import Op
 from gradcli.ops.text import POWER, Form, number_in_c
-from gradcli.ops.writing import scipy_special
+from gradcli.ops.writing import OfSciPy
 
 _LONG = 64  # bits of an exponent
 _IMMENSE = 2**18  # of a result's logarithm
@@ -67,13 +66,12 @@ def _logarithmic_slope(m: Any, x: Any, y: Any) -> Any:
     return m.power(x, y) * m.log(x)
 
 
-_OF_POWERS = of(x="(0, inf)") | of(x="[0]", y="[0, inf)") | of(x="(-inf, 0)", y="integers")
 pow_ = elementwise(
     "pow", "x y", np.power, _pow_reference,
     Pieces(lambda out, x, y: (None if y else True) if _is_number(y) else equal(y, 0), _power_slope),
     Pieces(lambda out, x, y: logical_and(equal(x, 0), greater_equal(y, 0)), lambda out, x, y: out * log(x)),
     symbolic=lambda s, x, y: s.Pow(x, y), aliases=("power", "float_power"),
-    saves={"x": ("x", "y"), "y": ("x", "y", "out")}, domain=_OF_POWERS.told("x > 0, or y an integer"),
+    saves={"x": ("x", "y"), "y": ("x", "y", "out")}, domain="x > 0, or y an integer",
     kinks=(Kink(lambda x, y: x == 0 and y == 0, "0**0", "0 for both (the value is 1)"),),
     infix="**", latex=Form("{x:atom}^{{{y}}}", POWER), on_floats="pow({}, {})", algebra="power",
     doc="x to the power y. The derivative with respect to y needs x > 0 (at x = 0 < y it is 0).",
@@ -89,7 +87,7 @@ pow_ = elementwise(
 )
 sqrt = elementwise(
     "sqrt", "x", np.sqrt, lambda m, x: m.sqrt(x), lambda out, x: 1 / (2 * out), saves=("out",), power=0.5,
-    algebraic=True, inverse=True, domain=of(x="[0, inf)"),
+    inverse=True, domain="x >= 0",
     called="square root", doc="The square root; the derivative at 0 is infinite.", examples=("sqrt(x)",),
     latex=r"\sqrt{{{x}}}", on_floats="sqrt({})", means=lambda x: x**0.5, bare="({})^2", mark="√",
     carries=root,
@@ -97,7 +95,7 @@ sqrt = elementwise(
 )
 rsqrt = elementwise(
     "rsqrt", "x", lambda x: 1 / np.sqrt(x), lambda m, x: 1 / m.sqrt(x), lambda out, x: -out / (2 * x),
-    saves=("x", "out"), power=-0.5, algebraic=True, inverse=True, domain=of(x="(0, inf)"), doc="1 / sqrt(x)", ulps=2,
+    saves=("x", "out"), power=-0.5, inverse=True, domain="x > 0", doc="1 / sqrt(x)", ulps=2,
     means=lambda x: x**-0.5,
     between=(0.0,),
     c="(1 / g_sqrt({0}))",
@@ -105,7 +103,7 @@ rsqrt = elementwise(
 )
 cbrt = elementwise(
     "cbrt", "x", np.cbrt, lambda m, x: m.sign(x) * m.cbrt(abs(x)), lambda out, x: 1 / (3 * out * out),
-    symbolic=lambda s, x: s.sign(x) * s.Abs(x) ** s.Rational(1, 3), saves=("out",), power=1 / 3, algebraic=True,
+    symbolic=lambda s, x: s.sign(x) * s.Abs(x) ** s.Rational(1, 3), saves=("out",), power=1 / 3,
     called="cube root", doc="The real cube root, also of negative numbers; the derivative at 0 is infinite.", ulps=4, mark="∛",
     between=(),
     c="g_cbrt({0})",
@@ -125,32 +123,32 @@ exp2 = elementwise(
 )
 expm1 = elementwise(
     "expm1", "x", np.expm1, lambda m, x: m.expm1(x), lambda out, x: exp(x), symbolic=lambda s, x: s.exp(x) - 1,
-    saves=("x",), math="expm1", called="exponential", doc="exp(x) - 1, accurate near 0.", ulps=3,
+    math="expm1", called="exponential", doc="exp(x) - 1, accurate near 0.", ulps=3,
     between=(), by_result=True,
     c="g_expm1({0})",
 )
 log: Op = elementwise(
-    "log", "x", np.log, lambda m, x: m.log(x), lambda out, x: 1 / x, aliases=("ln",), saves=("x",), domain=of(x="(0, inf)"),
+    "log", "x", np.log, lambda m, x: m.log(x), lambda out, x: 1 / x, aliases=("ln",), domain="x > 0",
     sign=r"\log", math="log", algebra="logarithm",
     called="logarithm", doc="The natural logarithm.", examples=("log(x)",), ulps=4, bare="exp({})",
     carries=logarithm,
     c="g_log({0})",
 )
 log2 = elementwise(
-    "log2", "x", np.log2, lambda m, x: m.log(x, 2), lambda out, x: 1 / (x * LN2), saves=("x",), domain=of(x="(0, inf)"),
+    "log2", "x", np.log2, lambda m, x: m.log(x, 2), lambda out, x: 1 / (x * LN2), domain="x > 0",
     math="log2", called="logarithm", doc="The logarithm to base 2.", ulps=3, bare="2^({})",
     between=(0.0,),
     c="g_log2({0})",
 )
 log10 = elementwise(
-    "log10", "x", np.log10, lambda m, x: m.log(x, 10), lambda out, x: 1 / (x * LN10), saves=("x",), domain=of(x="(0, inf)"),
+    "log10", "x", np.log10, lambda m, x: m.log(x, 10), lambda out, x: 1 / (x * LN10), domain="x > 0",
     math="log10", called="logarithm", doc="The logarithm to base 10.", ulps=3, bare="10^({})",
     between=(0.0,),
     c="g_log10({0})",
 )
 log1p = elementwise(
     "log1p", "x", np.log1p, lambda m, x: m.log1p(x), lambda out, x: 1 / (1 + x), symbolic=lambda s, x: s.log(1 + x),
-    saves=("x",), domain=of(x="(-1, inf)"), called="logarithm", doc="log(1 + x), accurate near 0.", ulps=3, math="log1p",
+    domain="x > -1", called="logarithm", doc="log(1 + x), accurate near 0.", ulps=3, math="log1p",
     between=(-1.0,),
     c="g_log1p({0})",
 )
@@ -171,26 +169,24 @@ def _xlog1py(m: Any, x: Any, y: Any) -> Any:
 
 
 xlogy = elementwise(
-    "xlogy", "x y", scipy_special("xlogy"), _xlogy,
+    "xlogy", "x y", OfSciPy("xlogy"), _xlogy,
     lambda out, x, y: where(logical_and(equal(x, 0), less_equal(y, 0)), 0.0, log(y)),
     lambda out, x, y: where(logical_and(equal(x, 0), equal(y, 0)), 0.0, x / y),
-    symbolic=lambda s, x, y: x * s.log(y), saves=("x", "y"), domain=of(y="(0, inf)") | of(x="[0]"),
+    symbolic=lambda s, x, y: x * s.log(y), domain="y > 0, or x = 0",
     kinks=(Kink(lambda x, y: x == 0 and y == 0, "x = y = 0", "0 for both (PyTorch has NaN by y)"),),
     extended=extended.XLOGY, doc="x * log(y), and 0 where x = 0.", examples=("xlogy(x, x)",), ulps=3,
     between=((), (0.0,)),
     c="g_xlogy({0}, {1})",
-    numpy="special.xlogy({0}, {1})",
 )
 xlog1py = elementwise(
-    "xlog1py", "x y", scipy_special("xlog1py"), _xlog1py,
+    "xlog1py", "x y", OfSciPy("xlog1py"), _xlog1py,
     lambda out, x, y: where(logical_and(equal(x, 0), less_equal(y, -1)), 0.0, log1p(y)),
     lambda out, x, y: where(logical_and(equal(x, 0), equal(y, -1)), 0.0, x / (1 + y)),
-    symbolic=lambda s, x, y: x * s.log(1 + y), saves=("x", "y"), domain=of(y="(-1, inf)") | of(x="[0]"),
+    symbolic=lambda s, x, y: x * s.log(1 + y), domain="y > -1, or x = 0",
     kinks=(Kink(lambda x, y: x == 0 and y == -1, "x = 0 and y = -1", "0 for both (PyTorch has NaN by y)"),),
     extended=extended.XLOG1PY, doc="x * log(1 + y), accurate near y = 0, and 0 where x = 0.", ulps=4,
     between=((), (-1.0,)),
     c="g_xlog1py({0}, {1})",
-    numpy="special.xlog1py({0}, {1})",
 )
 
 

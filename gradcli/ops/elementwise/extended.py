@@ -46,32 +46,16 @@ def _softplus_slope(x: Any, beta: float, threshold: float) -> Any:
     return np.where(x * LONG_DOUBLE(beta) > threshold, 1, _logistic(x * LONG_DOUBLE(beta)))
 
 
-def _outside(x: Any, lambd: float) -> Any:
-    return _either(~((x >= -lambd) & (x <= lambd)))
-
-
-# selu's are doubles, and so is their product
-_SCALE, _BELOW = LONG_DOUBLE(1.0507009873554805), LONG_DOUBLE(1.0507009873554805 * 1.6732632423543772)
-
 CLIP = Entrywise((_clip_x, _clip_low, _clip_high))
 CHAIN = Entrywise((lambda cotangent, partial: partial, lambda cotangent, partial: cotangent))
 REMAINDER = Entrywise((lambda x, y: _ONE, lambda x, y: -np.floor(x / y)))
 FMOD = Entrywise((lambda x, y: _ONE, lambda x, y: -_whole(x / y)))
 COPYSIGN = Entrywise((lambda x, y: np.sign(x) * np.where(np.signbit(y), -_ONE, _ONE), lambda x, y: np.zeros_like(y)))
-NUMBERS = Entrywise((lambda x, **_: _either(np.isfinite(x)),))
+NUMBERS = Entrywise((lambda x: _either(np.isfinite(x)),))
 LERP = Entrywise((lambda x, end, weight: 1 - weight, lambda x, end, weight: weight, lambda x, end, weight: end - x))
 HARDTANH = Entrywise((lambda x, min_val, max_val: _either(~((x <= min_val) | (x >= max_val))),))
-HARDSIGMOID = Entrywise((lambda x: _either(~((x <= -3) | (x >= 3))) / 6,))
-HARDSWISH = Entrywise((lambda x: np.where(x <= -3, 0, np.where(x >= 3, 1, (x + x + 3) / LONG_DOUBLE(6))),))
 LEAKY = Entrywise((lambda x, negative_slope: _either(x > 0, _ONE, LONG_DOUBLE(negative_slope)),))
-ELU = Entrywise((lambda x, alpha: _either(x > 0, _ONE, np.exp(x) * LONG_DOUBLE(alpha)),))
-CELU = Entrywise(
-    (lambda x, alpha: _either(x > 0, _ONE, np.exp(x / LONG_DOUBLE(alpha))),),
-    lambda x, alpha: np.where(x > 0, x, LONG_DOUBLE(alpha) * np.expm1(x / LONG_DOUBLE(alpha))),
-)
-SELU = Entrywise((lambda x: _either(x > 0, _SCALE, _BELOW * np.exp(x)),), lambda x: np.where(x > 0, _SCALE * x, _BELOW * np.expm1(x)))
 SOFTPLUS = Entrywise((_softplus_slope,), _softplus)
-SHRINK = Entrywise((_outside,))
 SOFTSIGN = Entrywise((lambda x: (1 + np.abs(x)) ** -2,))
 
 

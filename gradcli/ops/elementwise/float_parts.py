@@ -7,16 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.calling.prefixes import NUMPY, TORCH
+from gradcli.ops.calling.prefixes import NUMPY
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.carrying import exponent, sign, steady
+from gradcli.ops.constants import PI
 from gradcli.ops.elementwise import extended
 from gradcli.ops.elementwise.arithmetic import floor
 from gradcli.ops.elementwise.exponential import exp2
-from gradcli.ops.elementwise.logic import equal, isfinite, isnan, isneginf, isposinf, logical_not, where
+from gradcli.ops.elementwise.logic import equal, isfinite, isnan, less, logical_not, where
 from gradcli.ops.elementwise.pieces import Pieces
 from gradcli.ops.facts import Kink
-from gradcli.ops.registry import composition, elementwise, function
+from gradcli.ops.registry import elementwise, function
 from gradcli.ops.text import number_in_c
 
 copysign = elementwise(
@@ -46,19 +47,12 @@ heaviside = elementwise(
 )
 
 
-def _angle(x: Any) -> Any:
-    x = np.asarray(x)
-    return np.where(np.isnan(x), x, np.less(x, 0) * x.dtype.type(np.pi))[()]
+@function(kinks=(Kink(lambda x: x == 0, "x = 0", "0, as everywhere"),))
+def angle(x: Any) -> Any:
+    """The angle of a real number: 0, or pi if it is negative. The derivative is 0."""
+    return where(isnan(x), x, where(less(x, 0), PI, 0.0))
 
 
-angle = elementwise(
-    "angle", "x", _angle, lambda m, x: +m.pi if x < 0 else m.zero, None, kind="flat", ulps=1,
-    doc="The angle of a real number: 0, or pi if it is negative. The derivative is 0.",
-    kinks=(Kink(lambda x: x == 0, "x = 0", "0, as everywhere"),),
-    between=(),
-    c="g_angle({0})",
-    numpy="np.where({0:atom} < 0, np.pi, 0.0)", torch="torch.where({0:atom} < 0, _tensor(torch.pi), _tensor(0.0))",
-)
 gap = elementwise(
     "gap", "x y", lambda x, y: np.nextafter(x, y) - x, lambda m, x, y: m.mpf(math.nextafter(float(x), float(y))) - m.mpf(float(x)),
     None, None, kind="flat", public=False, ulps=0, format=True, doc="What the next float after x, towards y, has beyond x.",
@@ -81,48 +75,39 @@ def real(x: Any) -> Any:
 _LARGEST_BFLOAT16 = float.fromhex("0x1.fep127")
 
 
-def _nan_to_num(x: Any, nan: float | None, posinf: float | None, neginf: float | None) -> Any:
+def _finite(x: Any) -> Any:
     if getattr(x, "dtype", None) is not None and x.dtype.kind == "V":  # bfloat16, whose limits NumPy does not know
-        high, low = _LARGEST_BFLOAT16 if posinf is None else posinf, -_LARGEST_BFLOAT16 if neginf is None else neginf
-        return _nan_to_num(x.astype(np.float32), nan, high, low)
-    return np.nan_to_num(x, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
+        return np.nan_to_num(x.astype(np.float32), posinf=_LARGEST_BFLOAT16, neginf=-_LARGEST_BFLOAT16)
+    return np.nan_to_num(x)
 
 
-def _nan_to_num_reference(m: Any, x: Any, nan: float | None, posinf: float | None, neginf: float | None) -> Any:
+def _finite_reference(m: Any, x: Any) -> Any:
     if -math.inf < x < math.inf:
         return x
     largest = float(np.finfo(np.float64).max)
-    high, low = largest if posinf is None else posinf, -largest if neginf is None else neginf
-    return m.zero + (high if x > 0 else low if x < 0 else nan or 0.0)
+    return m.zero + (largest if x > 0 else -largest if x < 0 else 0.0)
 
 
-def _replaced(x: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
-    """The same with operands in the place of what is no number."""
-    found = nan_to_num(x)
-    for of, by in ((isnan, nan), (isposinf, posinf), (isneginf, neginf)):
-        found = found if by is None else where(of(x), by, found)
-    return found
-
-
-def _nan_to_num_in_c(nan: float | None, posinf: float | None, neginf: float | None) -> str:
-    number, high, low = (default if given is None else number_in_c(given) for given, default in
-                         ((nan, number_in_c(0.0)), (posinf, "g_largest()"), (neginf, "-g_largest()")))  # fmt: skip
-    return f"g_nan_to_num({{0}}, {number}, {high}, {low})"
-
-
-nan_to_num = elementwise(
-    "nan_to_num", "x", _nan_to_num, _nan_to_num_reference, Pieces(lambda out, x, **_: logical_not(isfinite(x))),
-    static={"nan": 0.0, "posinf": None, "neginf": None}, kind="piecewise", symbolic=lambda s, x, nan, posinf, neginf: x,
-    saves=("x",), ulps=0, sees_nan=True, extended=extended.NUMBERS, format=True,
-    wider=composition(
-        "nan_to_num", "x", _replaced, static={"nan": 0.0, "posinf": None, "neginf": None}, scalars="nan posinf neginf",
-    ),
-    doc="x with NaN replaced by 0 and infinities by the largest numbers, or by those given; the derivative there is 0.",
-    examples=("nan_to_num(1/x, posinf=10)",),
+finite = elementwise(
+    "finite", "x", _finite, _finite_reference, Pieces(lambda out, x: logical_not(isfinite(x))), kind="piecewise", symbolic=lambda s, x: x,
+    saves=("x",), ulps=0, sees_nan=True, extended=extended.NUMBERS, format=True, public=False, written="nan_to_num({x})",
+    doc="x with NaN replaced by 0, and infinities by the largest numbers; the derivative there is 0.", backward="NanToNum",
     carries=steady,
-    c=_nan_to_num_in_c,
-    numpy=lambda shapes, nan, posinf, neginf: f"np.nan_to_num({{0}}, nan={nan!r}, posinf={posinf!r}, neginf={neginf!r})",
+    c=f"g_nan_to_num({{0}}, {number_in_c(0.0)}, g_largest(), -g_largest())",
+    numpy="np.nan_to_num({0})",
 )
+
+
+@function(
+    scalars="nan posinf neginf", numpy="x, -copy, nan, posinf, neginf", torch="x, nan, posinf, neginf", format=True,
+    backward="NanToNum", examples=("nan_to_num(1/x, posinf=10)",),
+)  # fmt: skip
+def nan_to_num(x: Any, *, nan: Any = None, posinf: Any = None, neginf: Any = None) -> Any:
+    """x with NaN replaced by 0 and infinities by the largest numbers, or by those given; the derivative there is 0."""
+    found = finite(x)
+    for replaced, by in ((isnan(x), nan), (equal(x, math.inf), posinf), (equal(x, -math.inf), neginf)):
+        found = found if by is None else where(replaced, by, found)
+    return found
 
 
 def _exponent(x: Any) -> Any:
@@ -152,5 +137,4 @@ def ldexp(x: Any, other: Any) -> Any:
     return x * exp2(other)
 
 
-declare(NUMPY, nan_to_num=signature("nan_to_num", "x, -copy, nan, posinf, neginf"), heaviside=signature("heaviside", "x|x1, values|x2"))
-declare(TORCH, nan_to_num=signature("nan_to_num", "x, nan, posinf, neginf"))
+declare(NUMPY, heaviside=signature("heaviside", "x|x1, values|x2"))

@@ -6,7 +6,6 @@ from typing import Any
 
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import declare, signature
-from gradcli.ops.domains import EVERYWHERE, at
 from gradcli.ops.elementwise import extended
 from gradcli.ops.registry import elementwise, function
 
@@ -37,7 +36,7 @@ def addcmul(x: Any, tensor1: Any, tensor2: Any, value: Any = None) -> Any:
     return x + _scaled(tensor1 * tensor2, value)
 
 
-@function(domain=EVERYWHERE - at(tensor2=0))
+@function(domain="tensor2 is not 0")
 def addcdiv(x: Any, tensor1: Any, tensor2: Any, value: Any = None) -> Any:
     """x + value*tensor1/tensor2, value being 1 by default."""
     return x + _scaled(tensor1 / tensor2, value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import Any
 
@@ -10,12 +11,12 @@ import numpy as np
 from gradcli.ops.carrying import chosen, no_number
 from gradcli.ops.constants import number_of, unrepeated
 from gradcli.ops.extended import LONG_DOUBLE, Entrywise
-from gradcli.ops.facts import Function, Kink
-from gradcli.ops.registry import elementwise
+from gradcli.ops.facts import SAME, Function, Kink
+from gradcli.ops.registry import elementwise, function
 from gradcli.ops.spec import Op
 from gradcli.ops.text import SUM, Form
 
-_EQUAL = Kink(lambda x, y: x == y, "a branch switch", "the branch that the condition selects")
+_EQUAL = Kink(lambda x, y: x == y, "a branch switch", "the branch that the condition selects", SAME)
 
 
 def _comparison(
@@ -29,7 +30,7 @@ def _comparison(
 
     return elementwise(
         name, "x y", forward, reference, kind="flat", result="bool", ulps=0, aliases=aliases, turns=_EQUAL, operator=aliases[0],
-        commutes=symbol in ("==", "!="), on_scalars=on_scalars, doc=f"Whether x {symbol} y, entry by entry. Not differentiated.",
+        on_scalars=on_scalars, doc=f"Whether x {symbol} y, entry by entry. Not differentiated.",
         algebra="comparison", simpler=simpler, infix=symbol, latex=Form(f"{{x}} {latex} {{y}}", SUM), on_floats=f"{{}} {symbol} {{}}",
         c=f"({{0}} {symbol} {{1}})",
     )
@@ -44,8 +45,7 @@ greater_equal = _comparison("greater_equal", ">=", "\\ge", np.greater_equal, ope
 
 
 def _truth(name: str, operands: str, forward: Function, reference: Function, doc: str, **record: Any) -> Op:
-    pair = operands == "x y"
-    return elementwise(name, operands, forward, reference, kind="flat", result="bool", doc=doc, ulps=0, commutes=pair, **record)
+    return elementwise(name, operands, forward, reference, kind="flat", result="bool", doc=doc, ulps=0, **record)
 
 
 def _simpler_and(out: Any, x: Any, y: Any) -> Any:
@@ -75,21 +75,27 @@ logical_not = _truth(
 
     simpler=lambda out, x: None if number_of(x) is None else not number_of(x),
 )  # fmt: skip
-logical_xor = _truth(
-    "logical_xor", "x y", np.logical_xor, lambda m, x, y: bool(x) != bool(y), "Exactly one is true.",
-    c="(({0} != 0) != ({1} != 0))",
-)  # fmt: skip
 isnan = _truth("isnan", "x", np.isnan, lambda m, x: x != x, "Is not a number.", on_floats="{0} != {0}", carries=no_number, c="g_isnan({0})")
 isinf = _truth("isinf", "x", np.isinf, lambda m, x: not m.isfinite(x) and x == x, "Is infinite.", carries=no_number, c="g_isinf({0})")
 isfinite = _truth("isfinite", "x", np.isfinite, lambda m, x: m.isfinite(x), "Is a finite number.", carries=no_number, c="g_isfinite({0})")
-isposinf = _truth(
-    "isposinf", "x", np.isposinf, lambda m, x: not m.isfinite(x) and x > 0, "Is +infinity.", carries=no_number,
-    c="({0} > g_largest())", numpy="np.isposinf({0})",
-)  # fmt: skip
-isneginf = _truth(
-    "isneginf", "x", np.isneginf, lambda m, x: not m.isfinite(x) and x < 0, "Is -infinity.", carries=no_number,
-    c="({0} < -g_largest())", numpy="np.isneginf({0})",
-)  # fmt: skip
+
+
+@function()
+def logical_xor(x: Any, y: Any) -> Any:
+    """Exactly one is true."""
+    return not_equal(not_equal(x, 0), not_equal(y, 0))
+
+
+@function()
+def isposinf(x: Any) -> Any:
+    """Is +infinity."""
+    return equal(x, math.inf)
+
+
+@function()
+def isneginf(x: Any) -> Any:
+    """Is -infinity."""
+    return equal(x, -math.inf)
 
 
 def _where_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, condition: Any, x: Any, y: Any) -> tuple[Any, ...]:
@@ -111,7 +117,21 @@ def _simpler_where(out: Any, condition: Any, x: Any, y: Any) -> Any:
         return x if decided else y
     if number_of(x) == 0 and (condition.op is isnan or _guards_zero(condition, y)):
         return y
-    return x if x is y else None
+    if x is y:
+        return x
+    held, failed = _assuming(condition, True, x), _assuming(condition, False, y)
+    return None if held is x and failed is y else where(condition, held, failed)
+
+
+def _assuming(condition: Any, holds: bool, node: Any, depth: int = 6) -> Any:
+    """Return a node where a condition is known to hold, or not to: choices by it within, entry by entry, are taken."""
+    if not depth or node is None or node.op is None or not node.op.elementwise:
+        return node
+    if node.op is where and node.operands[0] is condition:
+        return _assuming(condition, holds, node.operands[1 if holds else 2], depth - 1)
+    operands = [_assuming(condition, holds, operand, depth - 1) for operand in node.operands]
+    same = all(a is b for a, b in zip(operands, node.operands, strict=True))
+    return node if same else node.op(*operands, **node.static)
 
 
 def _guards_zero(condition: Any, product: Any) -> bool:
@@ -143,7 +163,6 @@ where = elementwise(
     result="same",
     symbolic=lambda s, c, x, y: s.Piecewise((x, c), (y, True)),
     saves=("condition",),
-    algebraic=True,
     selects=True,
     sees_nan=True,
     extended=Entrywise((None, lambda c, x, y: np.where(c, LONG_DOUBLE(1), 0), lambda c, x, y: np.where(c, LONG_DOUBLE(0), 1))),

@@ -1,25 +1,23 @@
-"""Einstein summation."""
+"""Sums of products over axes that have names, made of products of matrices: einsum, tensordot and inner."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
+import string
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcli.errors import ShapeError
-from gradcli.ops import cutting
-from gradcli.ops.arrays.shapes import broadcast_to, reshape, sum_to
-from gradcli.ops.carrying import multilinear
-from gradcli.ops.extended import Whole
-from gradcli.ops.looping import labels_text, listed
-from gradcli.ops.registry import structural
-from gradcli.ops.room import room_for
-from gradcli.ops.spec import Op
-from gradcli.ops.writing import Shape, witness
-
-_AT_ONCE = 1 << 20  # products that are formed of all operands at once
+from gradcli.errors import ArgumentError, ShapeError
+from gradcli.ops.arrays.reshaping import diagonal
+from gradcli.ops.arrays.shapes import reshape, transpose
+from gradcli.ops.calling.prefixes import TORCH
+from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.linalg.products import matmul
+from gradcli.ops.reductions.sums import sum_
+from gradcli.ops.registry import function
+from gradcli.ops.writing import Shape, axes_of
 
 
 def parse_subscripts(subscripts: str, shapes: Sequence[Shape]) -> tuple[list[str], str]:
@@ -57,110 +55,142 @@ def _extents(terms: Sequence[str], shapes: Sequence[Shape]) -> dict[str, int]:
     return extents
 
 
-def _in_ascii(terms: Sequence[str], result: str) -> str:
-    """The subscripts in the letters that NumPy takes."""
-    ascii_of = {c: chr(ord("a") + i) if i < 26 else chr(ord("A") + i - 26) for i, c in enumerate(dict.fromkeys("".join(terms)))}
-    return ",".join("".join(ascii_of[c] for c in term) for term in terms) + "->" + "".join(ascii_of[c] for c in result)
+def _path(terms: Sequence[str], result: str, shapes: Sequence[Shape]) -> Sequence[tuple[int, ...]]:
+    """The places of operands that are multiplied with each other, one group after the other, as NumPy takes them."""
+    if len(terms) < 3:
+        return [tuple(range(len(terms)))]
+    numbers = {letter: i for i, letter in enumerate(dict.fromkeys("".join(terms)))}
+    operands = [
+        part
+        for term, shape in zip(terms, shapes, strict=True)
+        for part in (np.broadcast_to(0.0, shape), [numbers[letter] for letter in term])
+    ]
+    path: list[Any] = np.einsum_path(*operands, [numbers[letter] for letter in result], optimize="greedy")[0]
+    return path[1:]
 
 
-def _contract(subscripts: str, arrays: Sequence[Any]) -> Any:
-    terms, result = parse_subscripts(subscripts, [np.shape(a) for a in arrays])
-    text = _in_ascii(terms, result)
-    if _every_product(*map(np.shape, arrays), subscripts=subscripts) <= _AT_ONCE:
-        return np.einsum(text, *arrays)
-    return np.asarray(np.einsum(text, *arrays, optimize="greedy"))[()]  # two at a time, matrices by BLAS
+class _Named(NamedTuple):
+    """An array with the names of its axes."""
+
+    array: Any
+    letters: str
 
 
-def _shape(*shapes: Shape, subscripts: str) -> Shape:
+def _named(x: Any, term: str, extents: dict[str, int]) -> _Named:
+    """Each letter once: a repeated one reads a diagonal, and one entry along an axis goes with any number of them."""
+    for letter in dict.fromkeys(term):
+        while term.count(letter) > 1:
+            first, second = term.index(letter), term.rindex(letter)
+            if x.shape[first] != x.shape[second]:
+                raise ShapeError(f"einsum: the axes called {letter!r} have {x.shape[first]} and {x.shape[second]} entries")
+            x = diagonal(x, axis1=first, axis2=second)
+            term = term[:first] + term[first + 1 : second] + term[second + 1 :] + letter
+    repeated = [letter for letter, n in zip(term, x.shape, strict=True) if n != extents[letter]]
+    if not repeated:
+        return _Named(x, term)
+    kept = "".join(letter for letter in term if letter not in repeated)
+    return _Named(reshape(x, shape=tuple(extents[letter] for letter in kept)), kept)
+
+
+def _summed(x: _Named, wanted: Collection[str]) -> _Named:
+    axes = tuple(i for i, letter in enumerate(x.letters) if letter not in wanted)
+    if not axes:
+        return x
+    kept = "".join(letter for letter in x.letters if letter in wanted)
+    return _Named(sum_(x.array, axis=axes if kept else None), kept)
+
+
+def _arranged(x: _Named, letters: Iterable[str]) -> Any:
+    order = tuple(x.letters.index(letter) for letter in letters)
+    return x.array if order == tuple(range(len(order))) else transpose(x.array, axes=order)
+
+
+def _in_shape(x: Any, shape: Shape) -> Any:
+    return x if tuple(x.shape) == shape else reshape(x, shape=shape)
+
+
+def _multiplied(x: _Named, y: _Named, wanted: Collection[str]) -> _Named:
+    """The sum of products of entries over the letters that are not wanted: a product of matrices where one has letters of its own."""
+    x, y = _summed(x, {*wanted, *y.letters}), _summed(y, {*wanted, *x.letters})
+    extents = {**dict(zip(x.letters, x.array.shape, strict=True)), **dict(zip(y.letters, y.array.shape, strict=True))}
+    both = [letter for letter in x.letters if letter in y.letters]
+    batch, over = "".join(c for c in both if c in wanted), "".join(c for c in both if c not in wanted)
+    rows, columns = "".join(c for c in x.letters if c not in both), "".join(c for c in y.letters if c not in both)
+
+    def grouped(array: Any, *groups: str) -> Any:
+        """The axes of each group as one, and none for rows or columns that there are not."""
+        sizes = [math.prod(extents[c] for c in group) for group in groups if group or batch]
+        return _in_shape(array, (*(extents[c] for c in batch), *sizes))
+
+    if over and (rows or columns):
+        left = grouped(_arranged(x, batch + rows + over), rows, over)
+        right = grouped(_arranged(y, batch + over + columns), over, columns)
+        letters = batch + rows + columns
+        return _Named(_in_shape(matmul(left, right), tuple(extents[c] for c in letters)), letters)
+    letters = batch + over + rows + columns
+    left, right = (
+        _in_shape(_arranged(z, [c for c in letters if c in z.letters]), tuple(extents[c] if c in z.letters else 1 for c in letters))
+        for z in (x, y)
+    )
+    return _summed(_Named(left * right, letters), wanted)
+
+
+@function(examples=("einsum('i,j->ij', x, y)",))
+def einsum(*operands: Any, subscripts: str = "") -> Any:
+    """Sums of products over named axes: einsum('ij,jk->ik', a, b) is the matrix product."""
+    shapes = [tuple(x.shape) for x in operands]
     terms, result = parse_subscripts(subscripts, shapes)
     extents = _extents(terms, shapes)
-    return tuple(extents[c] for c in result)
-
-
-def _vjp(wanted: Sequence[bool], cotangent: Any, out: Any, *arrays: Any, subscripts: str) -> tuple[Any, ...]:
-    terms, result = parse_subscripts(subscripts, [a.shape for a in arrays])
-    extents = _extents(terms, [a.shape for a in arrays])
-    parts: list[Any] = []
-    for i, (term, array) in enumerate(zip(terms, arrays, strict=True)):
-        if not wanted[i]:
-            parts.append(None)
-            continue
-        others = [(t, a) for j, (t, a) in enumerate(zip(terms, arrays, strict=True)) if j != i]
-        letters = list(dict.fromkeys(term))
-        reached = "".join(c for c in letters if c in result or any(c in t for t, _ in others))
-        text = ",".join([result, *(t for t, _ in others)]) + "->" + reached
-        part = cotangent if not others and reached == result else einsum(cotangent, *(a for _, a in others), subscripts=text)
-        whole = tuple(extents[c] for c in letters)
-        if len(reached) < len(letters):
-            own = dict(zip(reached, part.shape, strict=True))
-            part = reshape(part, shape=tuple(own.get(c, 1) for c in letters))
-        if part.shape != whole:  # what only this operand has more than one of was summed over: every entry along it gets the same
-            part = broadcast_to(part, shape=whole)
-        if len(letters) < len(term):
-            part = _onto_diagonal(part, term, letters, extents)
-        parts.append(part if array.shape == part.shape else sum_to(part, shape=array.shape))
-    return tuple(parts)
-
-
-def _onto_diagonal(part: Any, term: str, letters: list[str], extents: dict[str, int]) -> Any:
-    """A repeated letter reads a diagonal; its transpose writes one."""
-    spread = reshape(part, shape=tuple(extents[c] if c in letters and term.index(c) == i else 1 for i, c in enumerate(term)))
-    grid = np.indices([extents[c] for c in term], sparse=True)
-    room_for(*(extents[c] for c in term))
-    mask = np.ones([extents[c] for c in term])
-    for i, c in enumerate(term):
-        mask = mask * (grid[i] == grid[term.index(c)])
-    return spread * mask
-
-
-def _products_added(out: Shape, *operands: Shape) -> int:
-    """How many products are added up, at most: of a product of matrices exactly as many, its axes being those of two arrays each."""
-    sizes = [math.prod(shape) for shape in (out, *operands)]
-    return max(1, *sizes, math.isqrt(math.prod(sizes)))
-
-
-def _every_product(*shapes: Shape, subscripts: str) -> int:
-    """How many products of an entry of each operand there are."""
-    return math.prod(_extents(parse_subscripts(subscripts, shapes)[0], shapes).values())
-
-
-def _operations(out: Shape, *shapes: Shape, subscripts: str) -> int:
-    """The products of two operands at a time, in the order that NumPy takes them in; of three and more at once where it has no room."""
-    if _every_product(*shapes, subscripts=subscripts) <= _AT_ONCE:
-        return _every_product(*shapes, subscripts=subscripts) * max(1, len(shapes) - 1)
-    terms, result = parse_subscripts(subscripts, shapes)
-    extents = _extents(terms, shapes)
-    left = [set(term) for term in terms]
-    total = 0
-    for places in _path(subscripts, shapes)[1:]:
+    left = [_named(x, term, extents) for x, term in zip(operands, terms, strict=True)]
+    for places in _path(terms, result, shapes):
         taken = [left.pop(place) for place in sorted(places, reverse=True)]
-        letters = set().union(*taken)
-        total += math.prod(extents[c] for c in letters) * max(1, len(taken) - 1)
-        left.append(letters & set(result).union(*left))
-    return total
+        while len(taken) > 1:
+            x, y = taken.pop(), taken.pop()
+            taken.append(_multiplied(x, y, set(result).union(*(part.letters for part in (*left, *taken)))))
+        left += taken
+    return _arranged(_summed(left[0], result), result)
 
 
-def _path(subscripts: str, shapes: Sequence[Shape]) -> list[Any]:
-    terms, result = parse_subscripts(subscripts, shapes)
-    path: list[Any] = np.einsum_path(_in_ascii(terms, result), *[np.broadcast_to(np.float64(0), s) for s in shapes], optimize="greedy")[0]
-    return path
+def _tensordot(x: Any, y: Any, axes: Any) -> Any:
+    over = _contracted(x, y, axes)
+    letters = iter(string.ascii_letters)
+    terms = [[next(letters) for _ in z.shape] for z in (x, y)]
+    for first, second in zip(*over, strict=True):
+        terms[1][second] = terms[0][first]
+    kept = [letter for term, gone in zip(terms, over, strict=True) for i, letter in enumerate(term) if i not in gone]
+    return einsum(x, y, subscripts=f"{''.join(terms[0])},{''.join(terms[1])}->{''.join(kept)}")
 
 
-def _on_batch(lead: Shape, *operands: Any, subscripts: str) -> Any:
-    """The axes in front have letters of their own, which stand in every term."""
-    terms, result = parse_subscripts(subscripts, [tuple(x.shape[len(lead) :]) for x in operands])
-    others = [c for c in map(chr, range(0x410, 0x450)) if c not in subscripts]  # which may be those of a batch already
-    front = "".join(others[: len(lead)])
-    written = ",".join([front + term for term in terms])
-    return einsum(*operands, subscripts=f"{written}->{front}{result}")
+def _contracted(x: Any, y: Any, axes: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The axes of x and of y that a tensordot sums over."""
+    if isinstance(axes, int):
+        if not 0 <= axes <= min(len(x.shape), len(y.shape)):
+            raise ShapeError(f"tensordot: there are no {axes} axes in both shapes {tuple(x.shape)} and {tuple(y.shape)}")
+        return tuple(range(len(x.shape) - axes, len(x.shape))), tuple(range(axes))
+    if not isinstance(axes, tuple) or len(axes) != 2:
+        raise ArgumentError("tensordot: axes must be a number or a pair", help="write axes=([1, 0], [0, 1]) or axes=2")
+    return axes_of(axes[0], len(x.shape)), axes_of(axes[1], len(y.shape))
 
 
-einsum: Op = structural(
-    "einsum", "*operands", lambda *arrays, subscripts: _contract(subscripts, arrays), witness("products.einsum"), vjp=_vjp, shape=_shape,
-    static={"subscripts": ""}, saves=("operands",), extended=Whole("products.EINSUM"), rounding="terms", ulps=8, integral=True,
-    work=_products_added, operations=_operations,
-    doc="Sums of products over named axes: einsum('ij,jk->ik', a, b) is the matrix product.", written="einsum({subscripts}, {operands})",
-    examples=("einsum('i,j->ij', x, y)",),
-    carries=multilinear, batched=_on_batch, cut=cutting.contracted,
-    numpy=lambda shapes, subscripts: f"np.einsum({labels_text(subscripts)!r}, {listed(shapes)})",
-)  # fmt: skip
+@function(numpy="x|a, y|b, axes|dims", examples=("tensordot(x, y, axes=1)",))
+def tensordot(x: Any, y: Any, *, axes: Any = 2) -> Any:
+    """The sum of products over axes of both: the last of x with the first of y if axes is a number, or a pair of lists."""
+    over_x, over_y = _contracted(x, y, axes)
+    if [x.shape[a] for a in over_x] != [y.shape[a] for a in over_y]:
+        raise ShapeError(f"tensordot: shapes {tuple(x.shape)} and {tuple(y.shape)} do not fit along {axes}")
+    return _tensordot(x, y, axes)
+
+
+@function(public=False)
+def torch_tensordot(x: Any, y: Any, *, axes: Any = 2) -> Any:
+    """torch.tensordot: as tensordot, and one entry along an axis goes with any number of them."""
+    return _tensordot(x, y, axes)
+
+
+@function(numpy="x|x1|a|input, y|x2|b|other, -out")
+def inner(x: Any, y: Any) -> Any:
+    """The inner products over the last axis of both; a product with a number."""
+    return tensordot(x, y, axes=(-1, -1)) if x.shape and y.shape else x * y
+
+
+declare(TORCH, tensordot=signature("torch_tensordot", "x|a|input, y|b|other, axes|dims"))

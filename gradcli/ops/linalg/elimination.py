@@ -10,13 +10,11 @@ from gradcli.errors import EvaluationError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import declare, signature
-from gradcli.ops.domains import given
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.extended import Whole
 from gradcli.ops.linalg.equations_and_factors import solve_triangular
 from gradcli.ops.linalg.matrices import (
     column_range,
-    has_independent_columns_but_one,
     lower_part,
     matrix,
     no_info,
@@ -30,7 +28,7 @@ from gradcli.ops.linalg.matrices import (
     zeros,
 )
 from gradcli.ops.linalg.products import matmul
-from gradcli.ops.registry import composite, function, structural
+from gradcli.ops.registry import function, structural
 from gradcli.ops.spec import REQUIRED, Op
 from gradcli.ops.structure import output
 from gradcli.ops.writing import Shape, witness
@@ -41,82 +39,63 @@ def _lu_shape(x: Shape, pivot: bool = True) -> tuple[Shape, Shape, Shape]:
     return (*batch, n, n), (*batch, n, min(n, m)), (*batch, min(n, m), m)
 
 
-def _without_exchanges(x: Any) -> Any:
-    """L and U in one matrix, whatever is divided by."""
+def _without_exchanges(x: Any) -> tuple[Any, Any, Any]:
+    """P, L and U, whatever is divided by."""
     x = x.copy()
     for k in range(min(x.shape)):
         x[k + 1 :, k] /= x[k, k]
         x[k + 1 :, k + 1 :] -= x[k + 1 :, k, None] * x[k, k + 1 :]
-    return x
+    count = min(x.shape)
+    return np.eye(len(x)), np.tril(x[:, :count], -1) + np.eye(len(x), count), np.triu(x[:count])
 
 
-def _factored(x: Any, pivot: bool) -> tuple[Any, Any]:
-    """L and U in one matrix, and the order of its rows."""
-    if not pivot or not x.size:
-        return _without_exchanges(x), np.arange(len(x))
-    from scipy.linalg import lapack
+def _lu(x: Any, pivot: bool) -> tuple[Any, ...]:
+    from scipy import linalg
 
-    if not np.isfinite(x).all():
+    if pivot and not np.isfinite(x).all():
         raise EvaluationError("the matrix has entries that are not finite: it has no LU factors")
-    factors, exchanges, _ = (lapack.sgetrf if x.dtype == np.float32 else lapack.dgetrf)(x)
-    order = np.arange(len(x))
-    for i, j in enumerate(exchanges):
-        order[[i, j]] = order[[j, i]]
-    return factors, order
-
-
-def _lu(x: Any, pivot: bool) -> tuple[Any, Any, Any]:
-    p, lower, upper = (np.zeros(shape, x.dtype) for shape in _lu_shape(x.shape))
+    parts = tuple(np.zeros(shape, x.dtype) for shape in _lu_shape(x.shape))
     for place in np.ndindex(x.shape[:-2]):
-        factors, order = _factored(x[place], pivot)
-        k = min(factors.shape)
-        p[place][order, np.arange(len(order))] = 1
-        lower[place], upper[place] = np.tril(factors[:, :k], -1) + np.eye(len(order), k), np.triu(factors[:k])
-    return p, lower, upper
+        found = linalg.lu(x[place]) if pivot and x[place].size else _without_exchanges(x[place])
+        for part, factor in zip(parts, found, strict=True):
+            part[place] = factor
+    return parts
 
 
 def _lu_vjp(wanted: Any, cotangent: tuple[Any, Any, Any], out: Any, x: Any, pivot: bool) -> tuple[Any]:
+    """With G = inv(L) P.T dx, W has the entries of G inv(U) below its diagonal: dL = L W, and dU = G - W U."""
     _, by_l, by_u = cotangent
     if by_l is None and by_u is None:
         return (None,)
     p, lower, upper = (output(out, place=i) for i in range(3))
-    by_l = zeros(lower.shape, upper) if by_l is None else by_l
-    by_u = zeros(upper.shape, upper) if by_u is None else by_u
-    n, m = lower.shape[-2], upper.shape[-1]
-    k = min(max(n - 1, 0), m)  # columns that determine L; the others are only divided by it, so that the last pivot may be 0
-    rest: tuple[Any, ...] = ()
-    if m > k:
-        rest = (_over_l(lower, column_range(by_u, k, None)),)
-        by_l = by_l - matmul(rest[0], transposed(column_range(upper, k, None)))
-    parts = (lower, row_range(upper, None, k), by_l, row_range(by_u, None, k))
-    first = _tall_slope(*(column_range(part, None, k) for part in parts))
-    return (matmul(p, concatenate(first, *rest, axis=-1)),)
+    rows, columns = x.shape[-2:]
+    n, by_w, by_g = max(rows, columns), 0.0, 0.0
+    # factors of a matrix that is not square are completed by rows and columns of the identity
+    ones = np.diag((np.arange(n) >= min(rows, columns)).astype(float))
+    lower, upper = _padded(lower, n) + ones, _padded(upper, n) + ones
+    if by_l is not None:
+        by_w = matmul(transposed(lower), _padded(by_l, n))
+    if by_u is not None:
+        by_g = upper_part(_padded(by_u, n))
+        by_w = by_w - matmul(by_g, transposed(upper))
+    # nothing is divided by the pivot of the last row, which may be 0
+    divisors = where(np.diag(np.arange(n) == rows - 1), 1.0, upper)
+    by_g = by_g + transposed(solve_triangular(divisors, transposed(lower_part(by_w, -1)), upper=True))
+    slope = matmul(p, row_range(solve_triangular(transposed(lower), by_g, upper=True, unitriangular=True), None, rows))
+    return (column_range(slope, None, columns),)
 
 
-def _tall_slope(lower: Any, upper: Any, by_l: Any, by_u: Any) -> Any:
-    """The gradient by columns that are lower @ upper, fewer than their rows."""
-    k = upper.shape[-1]
-    beyond = _over_u(upper, row_range(by_l, k, None))
-    by_u = by_u - matmul(transposed(row_range(lower, k, None)), beyond)
-    lower, by_l = row_range(lower, None, k), row_range(by_l, None, k)
-    inner = lower_part(matmul(transposed(lower), by_l), -1) + upper_part(matmul(by_u, transposed(upper)))
-    return concatenate(_over_u(upper, _over_l(lower, inner)), beyond, axis=-2)
-
-
-def _over_l(lower: Any, x: Any) -> Any:
-    """inv(lower).T @ x"""
-    return solve_triangular(transposed(lower), x, upper=True, unitriangular=True)
-
-
-def _over_u(upper: Any, x: Any) -> Any:
-    """x @ inv(upper).T"""
-    return transposed(solve_triangular(upper, transposed(x), upper=True))
+def _padded(x: Any, n: int) -> Any:
+    """Zeros behind the rows and columns, up to n of each."""
+    *batch, rows, columns = x.shape
+    wide = concatenate(x, zeros((*batch, rows, n - columns), x), axis=-1) if columns < n else x
+    return concatenate(wide, zeros((*batch, n - rows, n), x), axis=-2) if rows < n else wide
 
 
 lu: Op = structural(
     "lu", "x", _lu, witness("factors.lu"), vjp=_lu_vjp, shape=_lu_shape, static={"pivot": True}, outputs=3,
-    saves=("out",), core_dims=(2,), ulps=64, backward="LinalgLu", extended=Whole("equations.LU"),
-    domain=given(has_independent_columns_but_one, "independent columns (of a square or wide matrix, one fewer than it has rows)").within(),
+    saves=("out",), core_dims=(2,), ulps=64, backward="LinalgLu", extended=Whole("factors.LU"),
+    domain="independent columns (of a square or wide matrix, one fewer than it has rows)",
     doc="The permutation P, unit lower triangular L and upper triangular U with x = P @ L @ U: a tuple.",
     examples=("lu(A)[2]",),
 )  # fmt: skip
@@ -166,22 +145,9 @@ def _matrix_of(pivots: Any, n: int, like: Any) -> Any:
 
 def _packed(lower: Any, upper: Any) -> Any:
     """L and U in one matrix, without the diagonal of L."""
-    n, m, batch = lower.shape[-2], upper.shape[-1], lower.shape[:-2]
-    strict = lower_part(lower, -1)
-    if n > m:
-        upper = concatenate(upper, zeros((*batch, n - m, m), upper), axis=-2)
-    elif m > n:
-        strict = concatenate(strict, zeros((*batch, n, m - n), upper), axis=-1)
-    return strict + upper
-
-
-def _lu_factor(x: Any, pivot: bool) -> tuple[Any, Any]:
-    p, lower, upper = parts_of(lu, x, pivot=pivot)
-    return _packed(lower, upper), exchanges(p, count=upper.shape[-2])
-
-
-def _lu_with_info(x: Any, pivot: bool, check_errors: bool = False) -> tuple[Any, Any, Any]:
-    return (*_lu_factor(x, pivot), no_info(x))
+    rows, columns = lower.shape[-2], upper.shape[-1]
+    n = max(rows, columns)
+    return column_range(row_range(_padded(lower_part(lower, -1), n) + _padded(upper, n), None, rows), None, columns)
 
 
 def _solved(x: Any, p: Any, y: Any, adjoint: bool) -> Any:
@@ -194,7 +160,6 @@ def _solved(x: Any, p: Any, y: Any, adjoint: bool) -> Any:
 
 
 _FACTORS = ("LU", "pivots")
-_PIVOT = {"pivot": True}
 _REPORTS = {1: "int32", 2: "int32"}  # LAPACK's whole numbers
 
 
@@ -204,20 +169,23 @@ def torch_linalg_lu(x: Any, *, pivot: Any = True) -> Any:
     return parts_of(lu, x, pivot=pivot)
 
 
+@function(results=_FACTORS, backward="LinalgLuFactorEx", aside=_REPORTS, examples=("lu_factor(A)[0]",))
+def lu_factor(x: Any, *, pivot: bool = True) -> Any:
+    """L and U in one matrix, and LAPACK's pivots, counting from 1."""
+    p, lower, upper = parts_of(lu, x, pivot=pivot)
+    return _packed(lower, upper), exchanges(p, count=upper.shape[-2])
+
+
+@function(results=(*_FACTORS, "info"), backward="LinalgLuFactorEx", aside=_REPORTS)
+def lu_factor_ex(x: Any, *, pivot: bool = True, check_errors: bool = False) -> Any:
+    """L and U in one matrix, LAPACK's pivots, and zeros."""
+    return *lu_factor(x, pivot=pivot), no_info(x)
+
+
 @function(public=False, backward="LinalgLuFactorEx", aside=_REPORTS)
-def torch_lu(x: Any, *, pivot: bool = True, get_infos: bool = False) -> tuple[Any, ...]:
+def torch_lu(x: Any, *, pivot: bool = True, get_infos: bool = False) -> Any:
     """torch.lu: L and U in one matrix, and LAPACK's pivots."""
-    return _lu_with_info(x, pivot) if get_infos else _lu_factor(x, pivot)
-
-
-lu_factor = composite(
-    "lu_factor", "x", _lu_factor, static=_PIVOT, results=_FACTORS, backward="LinalgLuFactorEx", aside=_REPORTS,
-    doc="L and U in one matrix, and LAPACK's pivots, counting from 1.", examples=("lu_factor(A)[0]",),
-)  # fmt: skip
-lu_factor_ex = composite(
-    "lu_factor_ex", "x", _lu_with_info, static={**_PIVOT, "check_errors": False}, results=(*_FACTORS, "info"), aside=_REPORTS,
-    backward="LinalgLuFactorEx", doc="L and U in one matrix, LAPACK's pivots, and zeros.",
-)  # fmt: skip
+    return (lu_factor_ex if get_infos else lu_factor)(x, pivot=pivot)
 
 
 @function(indices=frozenset({"pivots"}), results=("P", "L", "U"))

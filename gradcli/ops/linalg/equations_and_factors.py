@@ -13,16 +13,11 @@ from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.shapes import broadcast_to, reshape, transpose
 from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
-from gradcli.ops.domains import given
 from gradcli.ops.extended import Linear, Whole
 from gradcli.ops.linalg import perturbation
 from gradcli.ops.linalg.matrices import (
     as_column,
     column_range,
-    has_independent_columns,
-    has_nonzero_diagonal,
-    is_positive_definite,
-    is_regular,
     lower_part,
     matrix,
     no_info,
@@ -34,9 +29,8 @@ from gradcli.ops.linalg.matrices import (
     with_unit_diagonal,
     zeros,
 )
-from gradcli.ops.linalg.matrix_functions import inv
 from gradcli.ops.linalg.products import matmul
-from gradcli.ops.registry import composite, function, structural
+from gradcli.ops.registry import function, structural
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import output
 from gradcli.ops.writing import Shape, axes_of, witness
@@ -91,7 +85,7 @@ solve_triangular: Op = structural(
     "solve_triangular", "x y", _substitute, witness("factors.solve_triangular"), vjp=_solve_triangular_vjp,
     shape=lambda x, y, **_: equations_shape(x, y, "solve_triangular"), static={"upper": True, "unitriangular": False},
     saves=("x", "out"), core_dims=(2, 2), ulps=64, extended=Whole("equations.SOLVE_TRIANGULAR"),
-    domain=given(has_nonzero_diagonal, "no zeros on the diagonal"), backward="LinalgSolveTriangular",
+    domain="no zeros on the diagonal", backward="LinalgSolveTriangular",
     doc="The z with x @ z = y, x being triangular: its other triangle (and a diagonal of ones) is not read.",
     examples=("solve_triangular(A, b, lower=True)",),
     carries=perturbation.triangular_solution,
@@ -129,20 +123,12 @@ def scipy_solve_triangular(
     return solve_triangular(x, y, upper=above, unitriangular=unit_diagonal)
 
 
-def _triangular_solve(y: Any, x: Any, upper: bool, transpose: bool, unitriangular: bool) -> tuple[Any, Any]:
-    batch = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+@function(copied=True, results=("solution", "cloned_coefficient"), examples=("triangular_solve(b, A)[0]",))
+def triangular_solve(y: Any, x: Any, *, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
+    """The z with x @ z = y, x being triangular, and x itself."""
     factor, above = (transposed(x), not upper) if transpose else (x, upper)
-    return (
-        solve_triangular(factor, y, upper=above, unitriangular=unitriangular),
-        broadcast_to(x, shape=(*batch, *x.shape[-2:])),
-    )
-
-
-triangular_solve = composite(
-    "triangular_solve", "y x", _triangular_solve, copied=True, static={"upper": True, "transpose": False, "unitriangular": False},
-    results=("solution", "cloned_coefficient"),
-    doc="The z with x @ z = y, x being triangular, and x itself.", examples=("triangular_solve(b, A)[0]",),
-)  # fmt: skip
+    solution = solve_triangular(factor, y, upper=above, unitriangular=unitriangular)
+    return solution, broadcast_to(x, shape=(*solution.shape[:-2], *x.shape[-2:]))
 
 
 def _half(x: Any, upper: bool) -> Any:
@@ -175,11 +161,9 @@ def _cholesky_solve_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, y: A
     back = cholesky_solve(cotangent, x, upper=upper)
     by_x = None
     if wanted[1]:
-        factor = read(x, upper=upper)
-        if upper:
-            by_x = -(matmul(matmul(factor, back), transposed(out)) + matmul(matmul(factor, out), transposed(back)))
-        else:
-            by_x = -(matmul(back, matmul(transposed(out), factor)) + matmul(out, matmul(transposed(back), factor)))
+        factor = transposed(read(x, upper=True)) if upper else read(x)
+        by_factor = -(matmul(back, matmul(transposed(out), factor)) + matmul(out, matmul(transposed(back), factor)))
+        by_x = transposed(by_factor) if upper else by_factor
     return back, by_x
 
 
@@ -189,7 +173,7 @@ def _cholesky_solve_shape(y: Shape, x: Shape, upper: bool = False) -> Shape:
 
 @function(
     vjp=_cholesky_solve_vjp, forward=_cholesky_solve, shape=_cholesky_solve_shape, saves=("x", "out"), core_dims=(2, 2), ulps=64,
-    domain=given(has_nonzero_diagonal, "no zeros on the diagonal of x"),
+    domain="no zeros on the diagonal of x",
     examples=("cholesky_solve(b, cholesky(A))",),
 )  # fmt: skip
 def cholesky_solve(y: Any, x: Any, *, upper: bool = False) -> Any:
@@ -239,20 +223,17 @@ def _solve_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: An
 
 solve: Op = structural(
     "solve", "x y", _solve, witness("factors.solve"), vjp=_solve_vjp, shape=_solve_shape, saves=("x", "out"), core_dims=(2, 2),
-    domain=given(is_regular, "a regular matrix x"), backward="LinalgSolveEx",
+    domain="a regular matrix x", backward="LinalgSolveEx",
     doc="The z with x @ z = y.", examples=("solve(A, b)",), ulps=64, extended=Whole("equations.SOLVE"),
     carries=perturbation.solution,
     numpy="np.linalg.solve({0}, {1})",
 )  # fmt: skip
 
 
-def _is_vector(x: Any, y: Any) -> bool:
-    """Return whether PyTorch takes a right side as vectors: one of them, or one for each matrix."""
-    return len(y.shape) == 1 or (len(x.shape) - 1 == len(y.shape) and tuple(y.shape) == tuple(x.shape[:-1]))
-
-
-def _torch_solve(x: Any, y: Any, left: bool) -> Any:
-    if _is_vector(x, y):
+@function(public=False, backward="LinalgSolveEx")
+def torch_solve(x: Any, y: Any, *, left: bool = True) -> Any:
+    """torch.linalg.solve: the z with x @ z = y, or z @ x = y; a vector, or one for each matrix, is a vector."""
+    if len(y.shape) == 1 or tuple(y.shape) == tuple(x.shape[:-1]):
         if not left:
             raise ShapeError("solve with left=False needs matrices on the right side")
         found = solve(x, as_column(y))
@@ -260,16 +241,10 @@ def _torch_solve(x: Any, y: Any, left: bool) -> Any:
     return solve(x, y) if left else transposed(solve(transposed(x), transposed(y)))
 
 
-torch_solve = composite(
-    "torch_solve", "x y", _torch_solve, static={"left": True}, public=False, backward="LinalgSolveEx",
-    doc="torch.linalg.solve: the z with x @ z = y, or z @ x = y; a vector, or one for each matrix, is a vector.",
-)  # fmt: skip
-
-
 @function(results=("result", "info"), aside={1: "int32"}, backward="LinalgSolveEx")
 def solve_ex(x: Any, y: Any, *, left: Any = True, check_errors: Any = False) -> Any:
     """The z with x @ z = y, or z @ x = y, and zeros."""
-    return (_torch_solve(x, y, left), no_info(x))
+    return (torch_solve(x, y, left=left), no_info(x))
 
 
 @function(public=False)
@@ -291,25 +266,12 @@ def tensorsolve(x: Any, y: Any, *, axes: Any = None) -> Any:
     return reshape(solve(reshape(x, shape=(n, n)), reshape(y, shape=(n,))), shape=rest)
 
 
-@function(examples=("tensorinv(A, ind=1)",))
-def tensorinv(x: Any, *, ind: int = 2) -> Any:
-    """The inverse of x as a map from its axes behind the first ``ind`` to these."""
-    if ind <= 0:
-        raise ArgumentError(f"tensorinv: ind must be at least 1, not {ind}")
-    first, rest = x.shape[:ind], x.shape[ind:]
-    n = math.prod(first)
-    if n != math.prod(rest):
-        raise ShapeError(f"tensorinv: the axes before and after the {ind}th of the shape {tuple(x.shape)} have different sizes")
-    return reshape(inv(reshape(x, shape=(n, n))), shape=(*rest, *first))
-
-
 _A, _B = "x|A|input", "y|B|other"
 declare(
     TORCH,
     solve=signature("torch_solve", f"{_A}, {_B}, *, left"),
     solve_ex=signature("solve_ex", f"{_A}, {_B}, *, left, check_errors"),
     tensorsolve=signature("tensorsolve", f"{_A}, {_B}, axes"),
-    tensorinv=signature("tensorinv", f"{_A}, ind"),
 )
 declare(NUMPY, solve=signature("solve", "x, y|b"))
 declare(
@@ -346,7 +308,7 @@ def _cholesky_shape(x: Shape, upper: bool = False) -> Shape:
 cholesky = structural(
     "cholesky", "x", _cholesky, witness("factors.cholesky"), vjp=_cholesky_vjp, shape=_cholesky_shape,
     static={"upper": False}, saves=("out",), core_dims=(2,), ulps=64, backward="LinalgCholeskyEx", extended=Whole("factors.CHOLESKY"),
-    domain=given(is_positive_definite, "a symmetric, positive definite matrix").within(), examples=("cholesky(X.T @ X)",),
+    domain="a symmetric, positive definite matrix", examples=("cholesky(X.T @ X)",),
     doc="The lower triangular L with x = L @ L.T; with upper, the U with x = U.T @ U. One triangle is read, and the gradient "
     "is symmetric.",
     carries=perturbation.cholesky_factor,
@@ -373,35 +335,30 @@ def _qr_shape(x: Shape) -> tuple[Shape, Shape]:
 def _qr_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any) -> tuple[Any]:
     q, r = output(out, place=0), output(out, place=1)
     by_q, by_r = cotangent
-    n = r.shape[-2]
-    if n == r.shape[-1] or by_r is None:
-        first = _square_slope(q, column_range(r, None, n), by_q, by_r)
-        return (first if n == r.shape[-1] else concatenate(first, zeros((*x.shape[:-1], r.shape[-1] - n), x), axis=-1),)
-    # x = [x1, x2] with x1 = q @ r1 and r2 = q.T @ x2
-    by_r2 = column_range(by_r, n, None)
-    through = matmul(q, matmul(column_range(r, n, None), transposed(by_r2)))
-    by_q = through if by_q is None else by_q + through
-    first = _square_slope(q, column_range(r, None, n), by_q, column_range(by_r, None, n))
-    return (concatenate(first, matmul(q, by_r2), axis=-1),)
-
-
-def _square_slope(q: Any, r: Any, by_q: Any, by_r: Any) -> Any:
-    """The gradient of a matrix with no more columns than rows, r being square."""
-    inner = None if by_r is None else matmul(by_r, transposed(r))
+    n, rest = r.shape[-2], None
+    if n < r.shape[-1]:
+        # x = [x1, x2] with x1 = q @ r1 and r2 = q.T @ x2
+        rest = zeros((*x.shape[:-1], r.shape[-1] - n), x)
+        if by_r is not None:
+            by_r2 = column_range(by_r, n, None)
+            rest, through = matmul(q, by_r2), matmul(q, matmul(column_range(r, n, None), transposed(by_r2)))
+            by_q, by_r = through if by_q is None else by_q + through, column_range(by_r, None, n)
+        r = column_range(r, None, n)
+    inner = 0.0 if by_r is None else matmul(by_r, transposed(r))
     if by_q is not None:
-        turned = matmul(transposed(q), by_q)
-        inner = -turned if inner is None else inner - turned
+        inner = inner - matmul(transposed(q), by_q)
     slope = matmul(q, upper_part(inner) + transposed(upper_part(inner, 1)))
     if by_q is not None:
         slope = slope + by_q
-    return transposed(solve_triangular(r, transposed(slope), upper=True))
+    first = transposed(solve_triangular(r, transposed(slope), upper=True))
+    return (first if rest is None else concatenate(first, rest, axis=-1),)
 
 
 qr: Op = structural(
     "qr", "x", _qr, witness("factors.qr"), vjp=_qr_vjp, shape=_qr_shape, outputs=2, saves=("out",), core_dims=(2,),
     ulps=64,
     extended=Whole("factors.QR"),
-    domain=given(has_independent_columns, "independent columns (the first ones, of a wide matrix)").within(), backward="LinalgQr",
+    domain="independent columns (the first ones, of a wide matrix)", backward="LinalgQr",
     doc="Q with orthonormal columns and upper triangular R with x = Q @ R, signs as LAPACK has them: a tuple.",
     examples=("qr(A)[1]",),
     carries=perturbation.orthogonal_factors,

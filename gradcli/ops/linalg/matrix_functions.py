@@ -2,36 +2,35 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from gradcli.errors import ArgumentError, LinAlgError, ShapeError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
-from gradcli.ops.arrays.shapes import getitem, reshape, stack
+from gradcli.ops.arrays.shapes import broadcast_to, reshape, stack
 from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
-from gradcli.ops.domains import given
 from gradcli.ops.elementwise.arithmetic import abs_, sign
 from gradcli.ops.elementwise.exponential import log
 from gradcli.ops.elementwise.logic import less, where
 from gradcli.ops.extended import Whole
 from gradcli.ops.linalg import perturbation
+from gradcli.ops.linalg.equations_and_factors import solve
 from gradcli.ops.linalg.matrices import (
-    as_column,
     as_matrix,
     as_row,
     column_range,
     for_rows,
-    has_positive_determinant,
-    is_regular,
     lower_part,
     matrix,
     no_info,
     parts_of,
+    row_range,
     square,
     transposed,
     with_unit_diagonal,
@@ -74,28 +73,37 @@ def _inv_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, check_errors: bool) 
     return (-matmul(matmul(transposed(out), cotangent), transposed(out)),)
 
 
-inv = structural(
-    "inv", "x", _inv, witness("factors.inv"), vjp=_inv_vjp, shape=_inv_shape, static={"check_errors": True},
-    saves=("out",), core_dims=(2,), aliases=("inverse",), domain=given(is_regular, "a regular matrix"), backward="LinalgInvEx",
-    latex=Form("{x:atom}^{{-1}}", POWER), doc="The inverse of a matrix.", examples=("inv(X.T @ X)",), ulps=64,
-    extended=Whole("equations.INV"),
-    carries=perturbation.inverse,
-    numpy=lambda shapes, check_errors: "np.linalg.inv({0})",
+@function(
+    vjp=_inv_vjp, forward=_inv, shape=_inv_shape, saves=("out",), core_dims=(2,), aliases=("inverse",),
+    domain="a regular matrix", backward="LinalgInvEx", latex=Form("{x:atom}^{{-1}}", POWER), examples=("inv(X.T @ X)",),
+    ulps=64, extended=Whole("equations.INV"), carries=perturbation.inverse, numpy=lambda shapes, check_errors: "np.linalg.inv({0})",
 )  # fmt: skip
+def inv(x: Any, *, check_errors: bool = True) -> Any:
+    """The inverse of a matrix."""
+    if check_errors:
+        return solve(x, with_unit_diagonal(zeros(x.shape, x)))
+    return adjugate(x) / as_matrix(det(x))
+
+
+def _products(s: Any, kept: Any) -> Any:
+    """Products of the singular values that are kept, for each place of the mask's other axes."""
+    return np.prod(np.where(kept, s.reshape(*s.shape[:-1], *(1,) * (kept.ndim - 1), -1), 1.0), axis=-1)
+
+
+def _in_singular_basis(x: Any, change: Callable[..., Any], *others: Any) -> Any:
+    """A function of matrices that is simple where x is diagonal: of its singular values, and of others in the basis of its vectors."""
+    if x.shape[-1] == 0 or not all(np.isfinite(part).all() for part in (x, *others)):
+        return sum(others, x) * np.nan
+    u, s, vt = np.linalg.svd(x)
+    orientation = np.round(np.linalg.det(u) * np.linalg.det(vt))[..., None, None]
+    found = change(s, *(transposed(u) @ part @ transposed(vt) for part in others))
+    return transposed(vt) @ found @ transposed(u) * orientation
 
 
 def _adjugate(x: Any) -> Any:
     # From the singular values, so that a singular matrix has its adjugate too.
-    if x.shape[-1] == 0 or not np.isfinite(x).all():
-        return x * np.nan
-    u, s, vt = np.linalg.svd(x)
-    rows = s.shape[-1]
-    others = np.ones_like(s)
-    for i in range(rows):
-        others[..., i] = np.prod(np.delete(s, i, axis=-1), axis=-1)
-    orientation = np.linalg.det(u) * np.linalg.det(vt)
-    product = np.swapaxes(vt, -1, -2) * others[..., None, :] @ np.swapaxes(u, -1, -2)
-    return product * np.round(orientation)[..., None, None]
+    eye = np.eye(x.shape[-1])
+    return _in_singular_basis(x, lambda s: eye * _products(s, eye == 0)[..., None])
 
 
 def _adjugate_shape(x: Shape, h: Shape | None = None) -> Shape:
@@ -116,21 +124,14 @@ adjugate = structural(
 
 
 def _adjugate_jvp(x: Any, h: Any) -> Any:
-    # In the basis of the singular vectors x is diagonal, where the derivative has a closed form without a division.
-    if x.shape[-1] == 0 or not (np.isfinite(x).all() and np.isfinite(h).all()):
-        return x * h * np.nan
-    u, s, vt = np.linalg.svd(x)
-    g = np.swapaxes(u, -1, -2) @ h @ np.swapaxes(vt, -1, -2)
-    n = s.shape[-1]
-    out = np.zeros_like(g)
-    for i in range(n):
-        for j in range(n):
-            if i != j:
-                others = np.prod(np.delete(s, [i, j], axis=-1), axis=-1)
-                out[..., i, j] = -others * g[..., i, j]
-                out[..., i, i] += others * g[..., j, j]
-    orientation = np.round(np.linalg.det(u) * np.linalg.det(vt))[..., None, None]
-    return np.swapaxes(vt, -1, -2) @ out @ np.swapaxes(u, -1, -2) * orientation
+    eye = np.eye(x.shape[-1])
+    apart = eye == 0
+
+    def slope(s: Any, g: Any) -> Any:
+        others = _products(s, apart[:, None] & apart) * apart
+        return eye * (others @ np.diagonal(g, axis1=-2, axis2=-1)[..., None]) - others * g
+
+    return _in_singular_basis(x, slope, h)
 
 
 def _adjugate_jvp_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, h: Any) -> tuple[Any, Any]:
@@ -180,7 +181,7 @@ def _slogdet_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any) -> t
 
 @function(
     vjp=_slogdet_vjp, forward=lambda x: tuple(np.linalg.slogdet(x)), outputs=2, shape=lambda x: (square(x, "slogdet")[:-2], x[:-2]),
-    saves=("x",), core_dims=(2,), work=for_rows(0.4, power=2), domain=given(is_regular, "a regular matrix"), backward="LinalgSlogdet",
+    saves=("x",), core_dims=(2,), work=for_rows(0.4, power=2), domain="a regular matrix", backward="LinalgSlogdet",
     ulps=64, extended=Whole("equations.SLOGDET"), carries=perturbation.log_determinant, numpy="np.linalg.slogdet({0})",
 )  # fmt: skip
 def slogdet(x: Any) -> Any:
@@ -189,7 +190,7 @@ def slogdet(x: Any) -> Any:
     return sign(size), log(abs_(size))
 
 
-@function(domain=given(has_positive_determinant, "a matrix with a positive determinant"), examples=("logdet(X.T @ X)",))
+@function(domain="a matrix with a positive determinant", examples=("logdet(X.T @ X)",))
 def logdet(x: Any) -> Any:
     """The logarithm of the determinant, without overflow: NaN (and no gradient) if it is negative, -inf if it is 0."""
     sign, size = parts_of(slogdet, x)
@@ -200,6 +201,18 @@ def logdet(x: Any) -> Any:
 def inv_ex(x: Any, *, check_errors: bool = False) -> Any:
     """The inverse of a matrix, and zeros; of a singular matrix, infinities."""
     return inv(x, check_errors=check_errors), no_info(x)
+
+
+@function(torch="x|A|input, ind", examples=("tensorinv(A, ind=1)",))
+def tensorinv(x: Any, *, ind: int = 2) -> Any:
+    """The inverse of x as a map from its axes behind the first ``ind`` to these."""
+    if ind <= 0:
+        raise ArgumentError(f"tensorinv: ind must be at least 1, not {ind}")
+    first, rest = x.shape[:ind], x.shape[ind:]
+    n = math.prod(first)
+    if n != math.prod(rest):
+        raise ShapeError(f"tensorinv: the axes before and after the {ind}th of the shape {tuple(x.shape)} have different sizes")
+    return reshape(inv(reshape(x, shape=(n, n))), shape=(*rest, *first))
 
 
 @function(results=("sign", "logabsdet"), public=False)
@@ -224,35 +237,21 @@ declare(
 )
 
 
-# The numerator of the Padé approximant of exp of degree 13, good to double precision up to this norm (N. J. Higham, 2005).
-_PADE = (
-    64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0, 129060195264000.0, 10559470521600.0,
-    670442572800.0, 33522128640.0, 1323241920.0, 40840800.0, 960960.0, 16380.0, 182.0, 1.0,
-)  # fmt: skip
-_PADE_NORM = 5.37
+_TERMS = 20  # of the series, which are all that long doubles have of a matrix whose norm is at most 1
 
 
 def _matrix_exp(x: Any) -> Any:
-    """By a rational approximation of exp(x/2**k), squared k times; SciPy's is off by more digits."""
+    """The series of x/2**k, squared k times; SciPy's rational approximation is off by more digits."""
     finite = np.isfinite(x).all(axis=(-2, -1), keepdims=True)
-    small = np.where(finite, x, 0).astype(np.float64)
-    norm = np.abs(small).sum(axis=-2, keepdims=True).max(axis=-1, keepdims=True, initial=0)
-    halvings = np.maximum(np.ceil(np.log2(np.maximum(norm, _PADE_NORM) / _PADE_NORM)), 0)
-    small = small / 2**halvings
-    square = small @ small
-    powers = [np.eye(x.shape[-1]), square, square @ square]
-    powers.append(powers[2] @ square)
-    low = [sum(_PADE[2 * i + odd] * power for i, power in enumerate(powers)) for odd in (0, 1)]
-    high = [sum(_PADE[8 + 2 * i + odd] * power for i, power in enumerate(powers[1:])) for odd in (0, 1)]
-    even, odd = low[0] + powers[3] @ high[0], small @ (low[1] + powers[3] @ high[1])
-    result = np.linalg.solve(even - odd, even + odd)
+    small = np.where(finite, x, 0).astype(np.result_type(x, np.float64))
+    norm = np.abs(small).sum(axis=-2, keepdims=True).max(axis=-1, keepdims=True, initial=1)
+    halvings, one = np.ceil(np.log2(norm)), np.eye(x.shape[-1])
+    small, result = small / 2**halvings, one
+    for k in range(_TERMS, 0, -1):
+        result = one + small @ result / k
     for k in range(int(halvings.max(initial=0))):
         result = np.where(k < halvings, result @ result, result)
     return np.where(finite, result, np.nan).astype(x.dtype)
-
-
-def _matrix_exp_shape(x: Shape, h: Shape | None = None) -> Shape:
-    return np.broadcast_shapes(square(x, "matrix_exp"), h or x)
 
 
 def _matrix_exp_vjp(wanted: Any, cotangent: Any, out: Any, x: Any) -> tuple[Any]:
@@ -260,64 +259,37 @@ def _matrix_exp_vjp(wanted: Any, cotangent: Any, out: Any, x: Any) -> tuple[Any]
 
 
 matrix_exp: Op = structural(
-    "matrix_exp", "x", _matrix_exp, witness("factors.matrix_exp"), vjp=_matrix_exp_vjp, shape=_matrix_exp_shape, saves=("x",),
-    core_dims=(2,), work=for_rows(15), ulps=64, aliases=("expm",), backward="LinalgMatrixExp",
+    "matrix_exp", "x", _matrix_exp, witness("factors.matrix_exp"), vjp=_matrix_exp_vjp, shape=lambda x: square(x, "matrix_exp"),
+    saves=("x",), core_dims=(2,), work=for_rows(15), ulps=64, aliases=("expm",), backward="LinalgMatrixExp",
     doc="The exponential of a matrix: the sum of x**k/k!.", examples=("matrix_exp(A)",),
 )  # fmt: skip
 
 
-def _beside(x: Any, h: Any) -> Any:
-    """[[x, h], [0, x]], whose functions have their derivatives at x in the direction h in the place of h (R. Mathias, 1996)."""
-    return np.concatenate([np.concatenate([x, h], axis=-1), np.concatenate([0 * x, x], axis=-1)], axis=-2)
+def _blocks(*parts: Any) -> Any:
+    shape = np.broadcast_shapes(*(part.shape for part in parts))
+    parts = tuple(broadcast_to(part, shape=shape) for part in parts)
+    return concatenate(concatenate(*parts[:2], axis=-1), concatenate(*parts[2:], axis=-1), axis=-2)
 
 
 def _matrix_exp_jvp(x: Any, h: Any) -> Any:
+    """The derivative of the matrix exponential in a direction: in the place of h in that of [[x, h], [0, x]] (R. Mathias, 1996)."""
     n = x.shape[-1]
-    return _matrix_exp(_beside(*np.broadcast_arrays(x, h)))[..., :n, n:]
+    return column_range(row_range(matrix_exp(_blocks(x, h, zeros(x.shape, x), x)), None, n), n, None)
 
 
 def _matrix_exp_jvp_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, h: Any) -> tuple[Any, Any]:
-    turned = transposed(x)
-    by_x = None
+    turned, by_x = transposed(x), None
     if wanted[0]:
         n, none = x.shape[-1], zeros(x.shape, x)
-        whole = _blocks(turned, none, transposed(h), turned)
-        inner = matrix_exp_jvp(whole, _blocks(none, cotangent, none, none))
-        first, last = (None, n, None), (n, None, None)
-        by_x = getitem(inner, index=(..., first, first)) + getitem(inner, index=(..., last, last))
+        inner = matrix_exp_jvp(_blocks(turned, none, transposed(h), turned), _blocks(none, cotangent, none, none))
+        by_x = column_range(row_range(inner, None, n), None, n) + column_range(row_range(inner, n, None), n, None)
     return by_x, matrix_exp_jvp(turned, cotangent) if wanted[1] else None
 
 
-def _blocks(*parts: Any) -> Any:
-    above, below = concatenate(*parts[:2], axis=-1), concatenate(*parts[2:], axis=-1)
-    return concatenate(above, below, axis=-2)
-
-
-matrix_exp_jvp: Op = structural(
-    "matrix_exp_jvp", "x h", _matrix_exp_jvp, witness("factors.matrix_exp_jvp"), vjp=_matrix_exp_jvp_vjp, shape=_matrix_exp_shape,
-    saves=("x", "h"), core_dims=(2, 2), work=for_rows(120), public=False, ulps=64,
-    doc="The derivative of the matrix exponential in a direction.",
-)  # fmt: skip
-
-
-def _cheapest(extents: Sequence[int]) -> dict[tuple[int, int], int]:
-    """Return where to split each part of a chain of matrices so that its product takes the fewest multiplications."""
-    n = len(extents) - 1
-    cost, split = {(i, i): 0 for i in range(n)}, {}
-    for length in range(1, n):
-        for i in range(n - length):
-            j = i + length
-            cost[i, j], split[i, j] = min(
-                (cost[i, k] + cost[k + 1, j] + extents[i] * extents[k + 1] * extents[j + 1], k) for k in range(i, j)
-            )
-    return split
-
-
-def _product(chain: Sequence[Any], split: dict[tuple[int, int], int], i: int, j: int) -> Any:
-    if i == j:
-        return chain[i]
-    k = split[i, j]
-    return matmul(_product(chain, split, i, k), _product(chain, split, k + 1, j))
+matrix_exp_jvp: Op = function(
+    "matrix_exp_jvp", vjp=_matrix_exp_jvp_vjp, forward=_matrix_exp_jvp, shape=np.broadcast_shapes, saves=("x", "h"), core_dims=(2, 2),
+    work=for_rows(120), public=False, ulps=64,
+)(_matrix_exp_jvp)  # fmt: skip
 
 
 def _vander(x: Any, count: int | None, increasing: bool) -> Any:
@@ -361,18 +333,18 @@ def matrix_power(x: Any, *, power: int) -> Any:
 
 @function(torch="**arrays|tensors", numpy="**arrays, -out", examples=("multi_dot([x, A, B])",))
 def multi_dot(*arrays: Any) -> Any:
-    """The product of several matrices, in the order of the fewest multiplications; the first and the last may be vectors."""
+    """The product of several matrices; the first and the last may be vectors. It starts at the end that has fewer rows or columns."""
     if len(arrays) < 2:
         raise ArgumentError("multi_dot needs at least two matrices")
     first, *middle, last = arrays
     if any(len(x.shape) != 2 for x in middle) or not {len(first.shape), len(last.shape)} <= {1, 2}:
         raise ShapeError("multi_dot needs matrices; the first and the last may be vectors")
-    chain = [as_row(first) if len(first.shape) == 1 else first, *middle, as_column(last) if len(last.shape) == 1 else last]
-    for x, y in itertools.pairwise(chain):
-        if x.shape[-1] != y.shape[-2]:
+    for x, y in itertools.pairwise(arrays):
+        if x.shape[-1] != y.shape[0]:
             raise ShapeError(f"multi_dot: shapes {tuple(x.shape)} and {tuple(y.shape)} do not fit")
-    product = _product(chain, _cheapest([chain[0].shape[0], *(x.shape[1] for x in chain)]), 0, len(chain) - 1)
-    return reshape(product, shape=(*first.shape[:-1], *last.shape[1:]))
+    if math.prod(first.shape[:-1]) <= math.prod(last.shape[1:]):
+        return functools.reduce(matmul, arrays)
+    return functools.reduce(lambda product, x: matmul(x, product), reversed(arrays))
 
 
 @function(torch="x, count|N, increasing", numpy="x, count|N, increasing", examples=("vander(x, 3)",))

@@ -6,27 +6,28 @@ import math
 from typing import Any
 
 from gradcli.errors import ArgumentError, MistypedArgumentError, ShapeError
-from gradcli.ops.arrays.shapes import reshape, transpose
+from gradcli.ops.arrays.reshaping import movedim
+from gradcli.ops.arrays.shapes import reshape
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
-from gradcli.ops.domains import given
 from gradcli.ops.elementwise.arithmetic import abs_
 from gradcli.ops.elementwise.logic import isnan, logical_and, logical_not, where
-from gradcli.ops.facts import Function
-from gradcli.ops.linalg.matrices import column_range, is_regular
+from gradcli.ops.linalg.matrices import column_range
 from gradcli.ops.linalg.matrix_functions import inv
-from gradcli.ops.linalg.spectra import EQUAL_SIZES, svdvals_of
+from gradcli.ops.linalg.spectra import EQUAL_SIZES, svdvals
 from gradcli.ops.reductions.carried import reduced
-from gradcli.ops.reductions.sums import AXES, max_, min_, norm, sum_
-from gradcli.ops.registry import composite, function
+from gradcli.ops.reductions.sums import max_, min_, norm, sum_
+from gradcli.ops.registry import function
 from gradcli.ops.spec import REQUIRED
 from gradcli.ops.writing import axes_of
 
 _LAST = (-2, -1)
+_ORDERS = (1, -1, 2, -2, math.inf, -math.inf, "nuc")  # of matrices, beside that of Frobenius
 
 
-def vector_norm_of(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    """The norm of the entries along axes, as one vector."""
+@function(backward="LinalgVectorNorm", examples=("vector_norm(x, 3)",))
+def vector_norm(x: Any, *, ord: Any = 2, axis: Any = None, keepdims: bool = False) -> Any:
+    """The norm of the entries along axes, as one vector: ord any number, inf or -inf."""
     axis = None if axis == () else axis
     if ord == 2:
         ord = None
@@ -36,35 +37,11 @@ def vector_norm_of(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = F
     return norm(x, ord=ord, axis=axis, keepdims=keepdims)
 
 
-def _extreme_sum(along: int, choose: Function) -> Function:
-    """The largest or smallest sum of sizes along rows or columns."""
-
-    def reduce(x: Any, rows: int, columns: int) -> Any:
-        first, second = (rows, columns) if along == 0 else (columns, rows)
-        return choose(sum_(abs_(x), axis=first, keepdims=True), axis=second, keepdims=True)
-
-    return reduce
-
-
-def _spectral(choose: Function) -> Function:
-    """A reduction of the singular values."""
-
-    def reduce(x: Any, rows: int, columns: int) -> Any:
-        rest = tuple(i for i in range(len(x.shape)) if i not in (rows, columns))
-        found = choose(svdvals_of(transpose(x, axes=(*rest, rows, columns))), axis=-1)
-        return reshape(found, shape=reduced(x.shape, (rows, columns), True))
-
-    return reduce
-
-
-_MATRIX_NORMS = {
-    1: _extreme_sum(0, max_), -1: _extreme_sum(0, min_), math.inf: _extreme_sum(1, max_), -math.inf: _extreme_sum(1, min_),
-    2: _spectral(max_), -2: _spectral(min_), "nuc": _spectral(sum_),
-}  # fmt: skip
-
-
-def matrix_norm_of(x: Any, ord: Any = "fro", axis: Any = _LAST, keepdims: bool = False) -> Any:
-    """A norm of the matrices along two axes; 0 of matrices without entries."""
+@function(examples=("matrix_norm(A, 'nuc')",), uncertified=EQUAL_SIZES)
+def matrix_norm(x: Any, *, ord: Any = "fro", axis: Any = _LAST, keepdims: bool = False) -> Any:
+    """A norm of matrices: 'fro', 'nuc' (the sum of the singular values), 2 and -2 (the largest and the smallest), 1 and -1 (of the
+    sums of sizes along columns), inf and -inf (along rows).
+    """
     if len(x.shape) < 2:
         raise ShapeError(f"a norm of matrices needs at least two axes, not the shape {tuple(x.shape)}")
     axes = axes_of(axis, len(x.shape))
@@ -72,62 +49,45 @@ def matrix_norm_of(x: Any, ord: Any = "fro", axis: Any = _LAST, keepdims: bool =
         raise ShapeError(f"a norm of matrices needs two axes, not {axis}")
     if ord in (None, "fro"):
         return norm(x, axis=axes, keepdims=keepdims)
-    if ord not in _MATRIX_NORMS:
+    if ord not in _ORDERS:
         raise ArgumentError(f"a norm of matrices has the order 'fro', 'nuc', inf, -inf, 1, -1, 2 or -2, not {ord!r}")
     if 0 in (x.shape[axes[0]], x.shape[axes[1]]):
         return sum_(x, axis=axes, keepdims=keepdims)
-    found = _MATRIX_NORMS[ord](x, *axes)
-    return found if keepdims else reshape(found, shape=reduced(x.shape, axes))
+    kept = reduced(x.shape, axes, True)
+    x = movedim(x, source=axes, destination=_LAST)
+    sizes = svdvals(x) if ord in (2, -2, "nuc") else sum_(abs_(x), axis=-2 if ord in (1, -1) else -1)
+    choose = sum_ if ord == "nuc" else max_ if ord > 0 else min_
+    found = choose(sizes, axis=-1)
+    return reshape(found, shape=kept) if keepdims else found
 
 
-def _norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
-    """Of one axis (or a vector) a vector norm, of two (or a matrix) a matrix norm; of all entries without an order."""
+@function(public=False, uncertified=EQUAL_SIZES)
+def numpy_norm(x: Any, *, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    """NumPy's norm, and torch.linalg.norm: of one axis or a vector a vector norm, of two axes or a matrix a matrix norm."""
     if isinstance(axis, tuple) and len(axis) > 2:
         raise ShapeError(f"norm works along one or two axes, not {axis}")
-    if ord is None:
-        return vector_norm_of(x, None, axis, keepdims)
     count = len(x.shape) if axis is None else len(axis) if isinstance(axis, tuple) else 1
-    if count not in (1, 2):
+    if ord is None or count == 1:
+        if isinstance(ord, str):
+            raise MistypedArgumentError(f"a vector has no norm {ord!r}")
+        return vector_norm(x, ord=ord, axis=axis, keepdims=keepdims)
+    if count != 2:
         raise ShapeError(f"norm of an array of shape {tuple(x.shape)} with ord={ord!r} needs an axis, or two")
-    if count == 2:
-        return matrix_norm_of(x, ord, _LAST if axis is None else axis, keepdims)
-    if isinstance(ord, str):
-        raise MistypedArgumentError(f"a vector has no norm {ord!r}")
-    return vector_norm_of(x, ord, axis, keepdims)
+    return matrix_norm(x, ord=ord, axis=_LAST if axis is None else axis, keepdims=keepdims)
 
 
-def _torch_norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
+@function(public=False, backward="LinalgVectorNorm", uncertified=EQUAL_SIZES)
+def torch_norm(x: Any, *, ord: Any = "fro", axis: Any = None, keepdims: bool = False) -> Any:
+    """torch.norm: the vector norm of the entries along axes, 'fro' being 2; 'nuc' the nuclear norm of matrices."""
     if ord == "nuc":
-        return matrix_norm_of(x, ord, _LAST if axis is None and len(x.shape) == 2 else axis, keepdims)
+        return matrix_norm(x, ord=ord, axis=_LAST if axis is None and len(x.shape) == 2 else axis, keepdims=keepdims)
     if isinstance(ord, str) and ord != "fro":
         raise ArgumentError(f"torch.norm: p must be a number, 'fro' or 'nuc', not {ord!r}")
-    return vector_norm_of(x, None if ord == "fro" else ord, axis, keepdims)
-
-
-numpy_norm = composite(
-    "numpy_norm", "x", _norm, static={"ord": None, **AXES}, public=False,
-    doc="NumPy's norm, and torch.linalg.norm: of one axis or a vector a vector norm, of two axes or a matrix a matrix norm.",
-    uncertified=EQUAL_SIZES,
-)  # fmt: skip
-torch_norm = composite(
-    "torch_norm", "x", _torch_norm, static={"ord": "fro", **AXES}, public=False, backward="LinalgVectorNorm",
-    doc="torch.norm: the vector norm of the entries along axes, 'fro' being 2; 'nuc' the nuclear norm of matrices.",
-    uncertified=EQUAL_SIZES,
-)  # fmt: skip
-vector_norm = composite(
-    "vector_norm", "x", vector_norm_of, static={"ord": 2, **AXES}, backward="LinalgVectorNorm",
-    doc="The norm of the entries along axes, as one vector: ord any number, inf or -inf.", examples=("vector_norm(x, 3)",),
-)  # fmt: skip
-matrix_norm = composite(
-    "matrix_norm", "x", matrix_norm_of, static={"ord": "fro", "axis": _LAST, "keepdims": False},
-    doc="A norm of matrices: 'fro', 'nuc' (the sum of the singular values), 2 and -2 (the largest and the smallest), 1 and -1 (of the "
-    "sums of sizes along columns), inf and -inf (along rows).", examples=("matrix_norm(A, 'nuc')",),
-    uncertified=EQUAL_SIZES,
-)  # fmt: skip
+    return vector_norm(x, ord=None if ord == "fro" else ord, axis=axis, keepdims=keepdims)
 
 
 @function(
-    torch="x|A|input, ord|p", numpy="x, ord|p", domain=given(is_regular, "a regular matrix"), examples=("cond(A)",), uncertified=EQUAL_SIZES
+    torch="x|A|input, ord|p", numpy="x, ord|p", domain="a regular matrix", examples=("cond(A)",), uncertified=EQUAL_SIZES
 )
 def cond(x: Any, *, ord: Any = None) -> Any:
     """The condition number: the ratio of the largest to the smallest singular value, or the product of the norms of the
@@ -136,11 +96,11 @@ def cond(x: Any, *, ord: Any = None) -> Any:
     if 0 in x.shape[-2:]:
         return sum_(x, axis=_LAST)
     if ord in (None, 2, -2):
-        sizes = svdvals_of(x)
+        sizes = svdvals(x)
         largest, smallest = column_range(sizes, None, 1), column_range(sizes, -1, None)
         return reshape(smallest / largest if ord == -2 else largest / smallest, shape=x.shape[:-2])
-    size = matrix_norm_of(x, ord)
-    found = size * matrix_norm_of(inv(x, check_errors=False), ord)
+    size = matrix_norm(x, ord=ord)
+    found = size * matrix_norm(inv(x, check_errors=False), ord=ord)
     return where(logical_and(isnan(found), logical_not(isnan(size))), math.inf, found)
 
 

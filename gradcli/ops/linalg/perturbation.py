@@ -52,15 +52,9 @@ def solution(m: Any, out: Any, x: Any, y: Any, e: Any, f: Any) -> Any:
     return found[..., 0] if vector else found
 
 
-def _triangle(x: Any, upper: bool, *, unit: bool = False) -> Any:
-    kept = np.triu(x, int(unit)) if upper else np.tril(x, -int(unit))
-    return kept + np.eye(np.shape(x)[-1]) if unit else kept
-
-
 def triangular_solution(m: Any, out: Any, x: Any, y: Any, e: Any, f: Any, upper: bool, unitriangular: bool) -> Any:
-    off = m.filled(e, x)
-    off = np.triu(off, int(unitriangular)) if upper else np.tril(off, -int(unitriangular))
-    return _solved(_inverse(_triangle(x, upper, unit=unitriangular)), off, off @ np.abs(out) + f)
+    x, off = ((np.triu if upper else np.tril)(part, int(unitriangular) if upper else -int(unitriangular)) for part in (x, m.filled(e, x)))
+    return _solved(_inverse(x + unitriangular * np.eye(np.shape(x)[-1])), off, off @ np.abs(out) + f)
 
 
 def _relative_determinant(x: Any, off: Any) -> Any:
@@ -74,11 +68,9 @@ def _relative_determinant(x: Any, off: Any) -> Any:
 def _by_rows(x: Any, off: Any) -> Any:
     """Hadamard's bound: how far a determinant can move whose rows are so long."""
     long, more = np.sqrt(np.sum(np.square(x), axis=-1)), np.sqrt(np.sum(np.square(off), axis=-1))
-    # telescoped: one row moves after the other, those before it already have
-    total: Any = 0.0
-    for i in range(np.shape(x)[-1]):
-        total = total + np.prod(long[..., :i] + more[..., :i], axis=-1) * more[..., i] * np.prod(long[..., i + 1 :], axis=-1)
-    return total
+    whole = long + more
+    share = np.divide(more, whole, out=np.zeros(whole.shape), where=whole > 0)
+    return np.prod(whole, axis=-1) * -np.expm1(np.sum(np.log1p(-share), axis=-1))
 
 
 def determinant(m: Any, out: Any, x: Any, e: Any) -> Any:

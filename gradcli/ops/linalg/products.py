@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
 import numpy as np
 
-from gradcli.errors import ArgumentError, ShapeError
+from gradcli.errors import ShapeError
 from gradcli.ops import axes, pytorch
 from gradcli.ops.arrays.joining_and_splitting import concatenate
-from gradcli.ops.arrays.reshaping import diagonal, matrices_last, on_diagonal
-from gradcli.ops.arrays.shapes import getitem, reshape, stack, swapaxes, transpose
+from gradcli.ops.arrays.reshaping import diagonal, movedim
+from gradcli.ops.arrays.shapes import getitem, reshape, stack
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.carrying import multilinear
 from gradcli.ops.extended import Whole
 from gradcli.ops.facts import Function
+from gradcli.ops.linalg.matrices import as_column, as_row, transposed
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import composite, function, is_number, structural
 from gradcli.ops.room import room_for
@@ -37,69 +39,51 @@ def _matmul_shape(x: Shape, y: Shape) -> Shape:
     return (*batch, *x[-2:-1], *(y[-1:] if len(y) > 1 else ()))
 
 
-def _t(x: Any) -> Any:
-    return swapaxes(x, axis1=-1, axis2=-2)
-
-
 def _matmul_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
     if len(x.shape) > 1 and len(y.shape) > 1:
-        return matmul(cotangent, _t(y)) if wanted[0] else None, matmul(_t(x), cotangent) if wanted[1] else None
+        return matmul(cotangent, transposed(y)) if wanted[0] else None, matmul(transposed(x), cotangent) if wanted[1] else None
     if len(x.shape) == len(y.shape) == 1:
         return cotangent * y if wanted[0] else None, cotangent * x if wanted[1] else None
     if len(x.shape) == 1:
         by_x = None
         if wanted[0]:
-            by_x = matmul(y, cotangent) if len(y.shape) == 2 else reshape(matmul(y, _column(cotangent)), shape=y.shape[:-1])
+            by_x = matmul(y, cotangent) if len(y.shape) == 2 else reshape(matmul(y, as_column(cotangent)), shape=y.shape[:-1])
         if not wanted[1]:
             return by_x, None
-        return by_x, outer(x, cotangent) if len(y.shape) == 2 else _column(x) * _row(cotangent)
+        return by_x, outer(x, cotangent) if len(y.shape) == 2 else as_column(x) * as_row(cotangent)
     by_y = None
     if wanted[1]:
         batched = (*cotangent.shape[:-1], x.shape[-1])
-        by_y = matmul(cotangent, x) if len(x.shape) == 2 else reshape(matmul(_row(cotangent), x), shape=batched)
+        by_y = matmul(cotangent, x) if len(x.shape) == 2 else reshape(matmul(as_row(cotangent), x), shape=batched)
     if not wanted[0]:
         return None, by_y
-    return outer(cotangent, y) if len(x.shape) == 2 else _column(cotangent) * y, by_y
-
-
-def _row(vector: Any) -> Any:
-    return reshape(vector, shape=(*vector.shape[:-1], 1, vector.shape[-1]))
-
-
-def _column(vector: Any) -> Any:
-    return reshape(vector, shape=(*vector.shape, 1))
+    return outer(cotangent, y) if len(x.shape) == 2 else as_column(cotangent) * y, by_y
 
 
 def _products_added(out: Shape, x: Shape, y: Shape) -> int:
     return math.prod(out) * (x or (1,))[-1]
 
 
-def _none(out: Shape, x: Shape, y: Shape) -> int:
-    return 0  # BLAS takes parts of the factors
-
-
 def _matmul_on_batch(lead: Shape, x: Any, y: Any) -> Any:
     """Vectors as matrices of one row or column, which the result then lacks; many vectors times one matrix as a matrix."""
-    left, right = x.shape[len(lead) :], y.shape[len(lead) :]
-    if len(left) == 2 and len(right) == 1 and math.prod(x.shape[: len(lead)]) == 1:
-        return matmul(y, _t(reshape(x, shape=left)))
-    if len(left) == 1 and len(right) == 2 and math.prod(y.shape[: len(lead)]) == 1:
-        return matmul(x, reshape(y, shape=right))
-    rank = max(len(left), len(right), 2)
-    a, b = (left if len(left) > 1 else (1, *left)), (right if len(right) > 1 else (*right, 1))
-    padded = [reshape(z, shape=(*z.shape[: len(lead)], *(1,) * (rank - len(shape)), *shape)) for z, shape in ((x, a), (y, b))]
-    product = matmul(*padded)
-    if len(left) > 1 and len(right) > 1:
-        return product
-    kept = (*product.shape[:-2], *(product.shape[-2:-1] if len(left) > 1 else ()), *(product.shape[-1:] if len(right) > 1 else ()))
-    return reshape(product, shape=kept)
+    is_row, is_column = (len(z.shape) == len(lead) + 1 for z in (x, y))
+    if is_column and len(x.shape) == len(lead) + 2 and math.prod(x.shape[: len(lead)]) == 1:
+        return matmul(y, transposed(reshape(x, shape=x.shape[len(lead) :])))
+    if is_row and len(y.shape) == len(lead) + 2 and math.prod(y.shape[: len(lead)]) == 1:
+        return matmul(x, reshape(y, shape=y.shape[len(lead) :]))
+    x, y = as_row(x) if is_row else x, as_column(y) if is_column else y
+    rank = max(len(x.shape), len(y.shape))
+    at = len(lead)
+    product = matmul(*(reshape(z, shape=(*z.shape[:at], *(1,) * (rank - len(z.shape)), *z.shape[at:])) for z in (x, y)))
+    shape = product.shape
+    return reshape(product, shape=(*shape[:-2], *shape[-2:-1] * (not is_row), *shape[-1:] * (not is_column)))
 
 
 matmul: Op = structural(
     "matmul", "x y", np.matmul, witness("products.matmul"), vjp=_matmul_vjp, shape=_matmul_shape, saves={"x": ("y",), "y": ("x",)},
     core_dims=(2, 2), batched=_matmul_on_batch, doc="x @ y: the matrix product over the last two axes, broadcasting the others.",
     examples=("x @ w + b",), rounding="terms", ulps=8, integral=True, work=_products_added,
-    workspace=_none, extended=Whole("products.MATMUL"), operator="matmul",
+    extended=Whole("products.MATMUL"), operator="matmul",
     backward=pytorch.node_of_matmul, one_dtype=True, infix="@",
     latex=Form("{x:term} {y:power}", TERM), algebra="matrix product", adds="products",
     carries=multilinear, axes=axes.matrix_product,
@@ -107,60 +91,17 @@ matmul: Op = structural(
 )  # fmt: skip
 
 
-def _dot_shape(x: Shape, y: Shape) -> Shape:
-    if not x or not y:
-        return x or y
-    if x[-1] != y[max(len(y) - 2, 0)]:
-        raise ShapeError(f"dot: shapes {x} and {y} do not fit")
-    return (*x[:-1], *y[:-2], *(y[-1:] if len(y) > 1 else ()))
-
-
-def _dot_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
-    if not x.shape or not y.shape:
-        return cotangent * y if wanted[0] else None, cotangent * x if wanted[1] else None
-    # Flattened to matrices: x (rows, n), y moved to (n, columns).
-    n = x.shape[-1]
-    order = (len(y.shape) - 2, *range(len(y.shape) - 2), len(y.shape) - 1) if len(y.shape) > 1 else (0,)
-    moved = tuple(y.shape[axis] for axis in order)
-    rows, columns = math.prod(x.shape[:-1]), math.prod(moved[1:])
-    c = reshape(cotangent, shape=(rows, columns))
-    by_x = by_y = None
-    if wanted[0]:
-        by_x = reshape(matmul(c, _t(reshape(transpose(y, axes=order), shape=(n, columns)))), shape=x.shape)
-    if wanted[1]:
-        by_moved = reshape(matmul(_t(reshape(x, shape=(rows, n))), c), shape=moved)
-        by_y = transpose(by_moved, axes=tuple(np.argsort(order).tolist()))
-    return by_x, by_y
-
-
-def _dot_by_matrices(x: Any, y: Any) -> Any:
-    """The last axis of x, and the last but one of y, are added up."""
+@function()
+def dot(x: Any, y: Any) -> Any:
+    """NumPy's dot: the inner product of vectors, the matrix product, or a product with a number."""
     if not x.shape or not y.shape:
         return x * y
-    columns = y if len(y.shape) < 3 else reshape(moved(y, -2, 0), shape=(y.shape[-2], -1))
-    return reshape(matmul(x, columns), shape=_dot_shape(x.shape, y.shape))
-
-
-def _dot_on_batch(lead: Shape, x: Any, y: Any) -> Any:
-    ranks = [len(z.shape) - len(lead) for z in (x, y)]
-    if ranks[0] > 2 or ranks[1] > 2:
-        return None
-    if 0 not in ranks:
-        return _matmul_on_batch(lead, x, y)
-    shape = tuple(x.shape[len(lead) :]) or tuple(y.shape[len(lead) :])
-    return reshape(x, shape=(*lead, *(1,) * (len(shape) - ranks[0]), *x.shape[len(lead) :])) * reshape(
-        y, shape=(*lead, *(1,) * (len(shape) - ranks[1]), *y.shape[len(lead) :])
-    )
-
-
-dot = structural(
-    "dot", "x y", np.dot, witness("products.dot"), vjp=_dot_vjp, shape=_dot_shape, saves={"x": ("y",), "y": ("x",)}, adds="products",
-    doc="NumPy's dot: the inner product of vectors, the matrix product, or a product with a number.", rounding="terms", ulps=8,
-    integral=True, work=_products_added, definition=_dot_by_matrices,
-    carries=multilinear, axes=axes.dot, batched=_dot_on_batch,
-    numpy="np.dot({0}, {1})",
-    torch=lambda shapes: "({0:term} @ {1:power})" if all(shapes) and len(shapes[1]) < 3 else "",
-)  # fmt: skip
+    if x.shape[-1] != y.shape[max(len(y.shape) - 2, 0)]:
+        raise ShapeError(f"dot: shapes {tuple(x.shape)} and {tuple(y.shape)} do not fit")
+    if len(y.shape) < 3:
+        return matmul(x, y)
+    columns = reshape(movedim(y, source=-2, destination=0), shape=(y.shape[-2], -1))
+    return reshape(matmul(x, columns), shape=(*x.shape[:-1], *y.shape[:-2], y.shape[-1]))
 
 
 def _outer_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
@@ -208,14 +149,9 @@ def _trace(x: Any, offset: int, axis1: int, axis2: int) -> Any:
     return np.trace(x, offset=offset, axis1=axis1, axis2=axis2)
 
 
-def _sum_of_diagonal(m: Any, x: Any, offset: int, axis1: int, axis2: int) -> Any:
-    matrices = m.arranged(x, matrices_last(len(x.shape), axis1, axis2))
-    return m.folded(m.chosen(matrices, on_diagonal(matrices.shape, offset)), axes.SUM, -1, False)
-
-
 @function(
     vjp=_trace_vjp, forward=_trace, shape=_trace_shape, linear=True, integral=True, rounding="terms", ulps=4,
-    axes=_sum_of_diagonal, examples=("trace([x, y])",),
+    examples=("trace([x, y])",),
     numpy=lambda shapes, offset, axis1, axis2: f"np.trace({{0}}, {offset}, {axis1}, {axis2})",
     torch=lambda shapes, offset, axis1, axis2: f"torch.diagonal({{0}}, {offset}, {axis1}, {axis2}).sum(-1)",
 )  # fmt: skip
@@ -244,28 +180,6 @@ for _name, _function, _ranks in (
     _ranked(_name, _function, *_ranks)
 
 
-def _inner(x: Any, y: Any) -> Any:
-    return tensordot(x, y, axes=(-1, -1)) if x.shape and y.shape else x * y
-
-
-def _contracted(x: Any, y: Any, axes: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The axes of x and of y that a tensordot sums over."""
-    if isinstance(axes, int):
-        if not 0 <= axes <= min(len(x.shape), len(y.shape)):
-            raise ShapeError(f"tensordot: there are no {axes} axes in both shapes {tuple(x.shape)} and {tuple(y.shape)}")
-        return tuple(range(len(x.shape) - axes, len(x.shape))), tuple(range(axes))
-    if not isinstance(axes, tuple) or len(axes) != 2:
-        raise ArgumentError("tensordot: axes must be a number or a pair", help="write axes=([1, 0], [0, 1]) or axes=2")
-    return axes_of(axes[0], len(x.shape)), axes_of(axes[1], len(y.shape))
-
-
-def _chain(*matrices: Any) -> Any:
-    product = matrices[0]
-    for matrix in matrices[1:]:
-        product = matmul(product, matrix)
-    return product
-
-
 @function()
 def vdot(x: Any, y: Any) -> Any:
     """The inner product of all entries, in order."""
@@ -280,36 +194,6 @@ def vecdot(x: Any, y: Any, *, axis: int = -1) -> Any:
     return sum_(x * y, axis=axis)
 
 
-inner = composite("inner", "x y", _inner, doc="The inner products over the last axis of both; a product with a number.")
-
-
-@function(numpy="x|a, y|b, axes|dims", examples=("tensordot(x, y, axes=1)",))
-def tensordot(x: Any, y: Any, *, axes: Any = 2) -> Any:
-    """The sum of products over axes of both: the last of x with the first of y if axes is a number, or a pair of lists."""
-    over_x, over_y = _contracted(x, y, axes)
-    extents = tuple(x.shape[a] for a in over_x)
-    if extents != tuple(y.shape[a] for a in over_y):
-        raise ShapeError(f"tensordot: shapes {tuple(x.shape)} and {tuple(y.shape)} do not fit along {axes}")
-    kept_x = tuple(a for a in range(len(x.shape)) if a not in over_x)
-    kept_y = tuple(a for a in range(len(y.shape)) if a not in over_y)
-    rows, columns = tuple(x.shape[a] for a in kept_x), tuple(y.shape[a] for a in kept_y)
-    left = reshape(transpose(x, axes=(*kept_x, *over_x)), shape=(math.prod(rows), math.prod(extents)))
-    right = reshape(transpose(y, axes=(*over_y, *kept_y)), shape=(math.prod(extents), math.prod(columns)))
-    return reshape(matmul(left, right), shape=(*rows, *columns))
-
-
-@function(public=False)
-def torch_tensordot(x: Any, y: Any, *, axes: Any = 2) -> Any:
-    """torch.tensordot: as tensordot, and one entry along an axis goes with any number of them."""
-    # one entry along an axis meets the sum of the other's
-    over = list(zip(*_contracted(x, y, axes), strict=True))
-    lone_x = tuple(a for a, b in over if x.shape[a] != 1 == y.shape[b])
-    lone_y = tuple(b for a, b in over if x.shape[a] == 1 != y.shape[b])
-    x = sum_(x, axis=lone_x, keepdims=True) if lone_x else x
-    y = sum_(y, axis=lone_y, keepdims=True) if lone_y else y
-    return tensordot(x, y, axes=axes)
-
-
 @function(examples=("kron(x, y)",))
 def kron(x: Any, y: Any) -> Any:
     """The Kronecker product: the blocks x[i, j]*y."""
@@ -320,21 +204,22 @@ def kron(x: Any, y: Any) -> Any:
     return reshape(spread_x * spread_y, shape=tuple(i * j for i, j in zip(a, b, strict=True)))
 
 
-chain_matmul = composite(
-    "chain_matmul", "*matrices", _chain, doc="The product of several matrices.", examples=("chain_matmul([x, y], [[1], [2], [3]])",),
-)
+@function(examples=("chain_matmul([x, y], [[1], [2], [3]])",))
+def chain_matmul(*matrices: Any) -> Any:
+    """The product of several matrices."""
+    return functools.reduce(matmul, matrices)
 
 
 @function(examples=("matvec([[1, 2, 3], [4, 5, 6]], x)",))
 def matvec(x: Any, y: Any) -> Any:
     """The products of matrices with vectors along the last axis."""
-    return reshape(matmul(x, _column(y)), shape=matmul(x, _column(y)).shape[:-1])
+    return reshape(matmul(x, as_column(y)), shape=matmul(x, as_column(y)).shape[:-1])
 
 
 @function(examples=("vecmat(x, [[1], [2], [3]])",))
 def vecmat(x: Any, y: Any) -> Any:
     """The products of vectors along the last axis with matrices."""
-    return matvec(_t(y), x)
+    return matvec(transposed(y), x)
 
 
 _TWO = "x|x1|input|self|vec1|mat1, y|x2|other|tensor|vec2|mat2|vec"
@@ -343,12 +228,11 @@ declare(
     **{name: signature(f"torch_{name}", _TWO) for name in ("mm", "mv", "bmm", "dot", "vdot")},
     ger=signature("outer", _TWO),
     outer=signature("outer", _TWO),
-    tensordot=signature("torch_tensordot", "x|a|input, y|b|other, axes|dims"),
     trace=signature("trace", "x"),
 )
 declare(
     NUMPY,
-    **{name: signature(name, "x|x1|a|input, y|x2|b|other, -out") for name in ("dot", "vdot", "inner", "kron", "matmul", "outer")},
+    **{name: signature(name, "x|x1|a|input, y|x2|b|other, -out") for name in ("dot", "vdot", "kron", "matmul", "outer")},
     trace=signature("trace", "x, offset, axis1, axis2, -dtype, -out"),
     **{"linalg.trace": signature("trace", "x, offset, -dtype", axis1=-2, axis2=-1)},
     chain_matmul=signature("chain_matmul", "***matrices"),
@@ -424,14 +308,6 @@ def vector_product(x: Any, y: Any) -> Any:
     return stack(b * f - c * e, c * d - a * f, a * e - b * d, axis=-1)
 
 
-def moved(x: Any, source: int, target: int) -> Any:
-    """One axis moved to another place, the others in their order."""
-    n = len(x.shape)
-    rest = [a for a in range(n) if a != source % n]
-    rest.insert(target % n, source % n)
-    return transpose(x, axes=tuple(rest))
-
-
 def _in_space(x: Any, y: Any) -> Any:
     """A vector of the plane has 0 as its third entry."""
     if x.shape[-1] == 3:
@@ -441,7 +317,21 @@ def _in_space(x: Any, y: Any) -> Any:
     return concatenate(x, np.zeros((*x.shape[:-1], 1)), axis=-1)
 
 
-def _along(x: Any, y: Any, axis: int | None) -> Any:
+@function(numpy="x|a, y|b, axisa, axisb, axisc, axis", examples=("cross(x, y)",))
+def cross(x: Any, y: Any, *, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
+    """The vector product along an axis; of two vectors of the plane, its third entry."""
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    x, y = movedim(x, source=axisa, destination=-1), movedim(y, source=axisb, destination=-1)
+    result = vector_product(_in_space(x, y), _in_space(y, x))
+    if x.shape[-1] == y.shape[-1] == 2:
+        return getitem(result, index=(..., 2))
+    return movedim(result, source=-1, destination=axisc)
+
+
+@function(public=False, backward="LinalgCross")
+def torch_cross(x: Any, y: Any, *, axis: int | None = None) -> Any:
+    """torch.cross: the vector product along the first axis of 3 entries, or along dim."""
     if len(x.shape) != len(y.shape):
         raise ShapeError("linalg.cross: inputs must have the same number of dimensions.")
     if axis is None:
@@ -452,28 +342,10 @@ def _along(x: Any, y: Any, axis: int | None) -> Any:
     if (x.shape[place], y.shape[place]) != (3, 3):
         found = f"{x.shape[place]} and {y.shape[place]}"
         raise ShapeError(f"linalg.cross: inputs dimension {axis} must have length 3. Got {found}")
-    result = vector_product(moved(x, one_axis(axis, len(x.shape)), -1), moved(y, one_axis(axis, len(y.shape)), -1))
-    return moved(result, -1, axis)
+    return cross(x, y, axis=place)
 
 
-@function(numpy="x|a, y|b, axisa, axisb, axisc, axis", examples=("cross(x, y)",))
-def cross(x: Any, y: Any, *, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
-    """The vector product along an axis; of two vectors of the plane, its third entry."""
-    if axis is not None:
-        axisa = axisb = axisc = axis
-    x, y = moved(x, one_axis(axisa, len(x.shape)), -1), moved(y, one_axis(axisb, len(y.shape)), -1)
-    result = vector_product(_in_space(x, y), _in_space(y, x))
-    if x.shape[-1] == y.shape[-1] == 2:
-        return getitem(result, index=(..., 2))
-    return moved(result, -1, one_axis(axisc, len(result.shape)))
-
-
-torch_cross = composite(
-    "torch_cross", "x y", _along, static={"axis": None}, public=False, backward="LinalgCross",
-    doc="torch.cross: the vector product along the first axis of 3 entries, or along dim.",
-)  # fmt: skip
-linalg_cross = composite(
-    "linalg_cross", "x y", _along, static={"axis": -1}, public=False,
-    doc="torch.linalg.cross: the vector product along the last axis, or along dim.",
-)  # fmt: skip
-declare(TORCH, **{"cross": signature("torch_cross", "x, y|other, axis"), "linalg.cross": signature("linalg_cross", "x, y|other, *, axis")})
+declare(
+    TORCH,
+    **{"cross": signature("torch_cross", "x, y|other, axis"), "linalg.cross": signature("torch_cross", "x, y|other, *, axis", axis=-1)},
+)

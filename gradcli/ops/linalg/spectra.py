@@ -10,7 +10,6 @@ from gradcli.errors import ArgumentError, EvaluationError, LinAlgError
 from gradcli.ops.arrays.shapes import reshape
 from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
-from gradcli.ops.domains import given
 from gradcli.ops.elementwise.logic import greater, where
 from gradcli.ops.extended import Whole
 from gradcli.ops.facts import Function, Kink
@@ -21,9 +20,6 @@ from gradcli.ops.linalg.matrices import (
     as_row,
     column_range,
     for_rows,
-    has_full_rank_apart,
-    is_apart,
-    is_symmetric,
     matrix,
     nothing,
     on_diagonal,
@@ -36,7 +32,7 @@ from gradcli.ops.linalg.matrices import (
 )
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.sums import sum_
-from gradcli.ops.registry import composite, function, structural
+from gradcli.ops.registry import function, structural
 from gradcli.ops.spec import Op
 from gradcli.ops.structure import detach, output, to_int
 from gradcli.ops.writing import Shape, witness
@@ -93,7 +89,7 @@ def _eigh_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any, UPLO: s
 eigh: Op = structural(
     "eigh", "x", _eigh, witness("factors.eigh"), vjp=_eigh_vjp, shape=_eigh_shape, static={"UPLO": "L"}, outputs=2,
     saves=("out",), core_dims=(2,), work=for_rows(12), ulps=64, backward="LinalgEigh", extended=Whole("spectra.EIGH"),
-    domain=given(is_apart, "a symmetric matrix; for gradients of vectors, one without repeated eigenvalues").within(),
+    domain="a symmetric matrix; for gradients of vectors, one without repeated eigenvalues",
     doc="The eigenvalues of a symmetric matrix in ascending order, and its eigenvectors, signs as NumPy has them: a "
     "tuple. One triangle is read, and the gradient is symmetric.", examples=("eigh(A)[0]",),
     carries=perturbation.eigenvalues,
@@ -147,7 +143,7 @@ def _beside(u: Any, x: Any) -> Any:
 svd: Op = structural(
     "svd", "x", _svd, witness("factors.svd"), vjp=_svd_vjp, shape=_svd_shape, static={"full_matrices": True}, outputs=3,
     saves=("out",), core_dims=(2,), work=for_rows(12), ulps=64, backward="LinalgSvd", extended=Whole("spectra.SVD"),
-    domain=given(has_full_rank_apart, "for gradients of vectors, a matrix of full rank without repeated singular values").within(),
+    domain="for gradients of vectors, a matrix of full rank without repeated singular values",
     doc="U, the singular values S in descending order, and V transposed, with x = U @ diag(S) @ Vt, signs as NumPy "
     "has them: a tuple. Columns of U and V beyond the singular values count as constants, as in PyTorch.", examples=("svd(A)[1]",),
     carries=perturbation.singular_values,
@@ -155,15 +151,20 @@ svd: Op = structural(
 )  # fmt: skip
 
 
-def svdvals_of(x: Any) -> Any:
-    """The singular values alone."""
+@function(
+    backward="LinalgSvd", examples=("svdvals(A)",),
+    kinks=(Kink(lambda *_: False, "equal singular values, or singular values of 0", "that of LAPACK's singular vectors"),),
+    uncertified=EQUAL_SIZES,
+)  # fmt: skip
+def svdvals(x: Any) -> Any:
+    """The singular values in descending order."""
     return parts_of(svd, x, full_matrices=False)[1]
 
 
 @function(
     backward="LinalgEigh",
     kinks=(Kink(lambda *_: False, "equal eigenvalues", "that of LAPACK's eigenvectors"),),
-    domain=given(is_symmetric, "a symmetric matrix"),
+    domain="a symmetric matrix",
     examples=("eigvalsh(A)",),
     uncertified=EQUAL_VALUES,
 )
@@ -185,17 +186,10 @@ def scipy_eigh(x: Any, *, lower: bool = True, eigvals_only: bool = False) -> Any
     return values if eigvals_only else (values, vectors)
 
 
-svdvals = composite(
-    "svdvals", "x", svdvals_of, backward="LinalgSvd", doc="The singular values in descending order.", examples=("svdvals(A)",),
-    kinks=(Kink(lambda *_: False, "equal singular values, or singular values of 0", "that of LAPACK's singular vectors"),),
-    uncertified=EQUAL_SIZES,
-)  # fmt: skip
-
-
 @function(public=False, results=("U", "S", "Vh"), backward="LinalgSvd", uncertified=EQUAL_SIZES)
 def named_svd(x: Any, *, full_matrices: bool = True, compute_uv: bool = True) -> Any:
     """svd of NumPy and PyTorch: U, S and V transposed; S alone without compute_uv."""
-    return parts_of(svd, x, full_matrices=full_matrices) if compute_uv else svdvals_of(x)
+    return parts_of(svd, x, full_matrices=full_matrices) if compute_uv else svdvals(x)
 
 
 @function(results=("U", "S", "V"), public=False, uncertified=EQUAL_SIZES)
@@ -243,10 +237,11 @@ def _pinv_shape(x: Shape, hermitian: bool = False, **_: Any) -> Shape:
     return (*batch, m, n)
 
 
-def _tolerances(shape: Shape, rtol: Any, atol: Any, epsilon: float) -> tuple[Any, Any]:
+def _tolerances(shape: Shape, rtol: float | None, atol: float | None, epsilon: float) -> tuple[float, float]:
     """How far singular values, relative to the largest and absolutely, count as zero."""
-    atol = np.asarray(0.0 if atol is None else atol)
-    return np.where(atol > 0, 0.0, max(shape[-2:]) * epsilon) if rtol is None else np.asarray(rtol), atol
+    if rtol is None:
+        rtol = 0.0 if atol else max(shape[-2:]) * epsilon
+    return rtol, atol or 0.0
 
 
 def _pinv(x: Any, rtol: Any, atol: Any, hermitian: bool) -> Any:
@@ -256,7 +251,7 @@ def _pinv(x: Any, rtol: Any, atol: Any, hermitian: bool) -> Any:
         raise EvaluationError("the matrix has entries that are not finite: it has no pseudoinverse")
     u, s, vh = np.linalg.svd(read(x, mirrored=True) if hermitian else x, full_matrices=False)
     rtol, atol = _tolerances(x.shape, rtol, atol, float(np.finfo(x.dtype).eps))
-    kept = s > np.maximum(atol, rtol * s[..., 0])[..., None]
+    kept = s > np.maximum(atol, rtol * s[..., :1])
     inverse = np.where(kept, 1 / np.where(kept, s, 1), 0).astype(x.dtype)
     return np.swapaxes(vh, -1, -2) * inverse[..., None, :] @ np.swapaxes(u, -1, -2)
 
@@ -265,10 +260,6 @@ def _pinv_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, rtol: Any, atol: An
     if hermitian:
         x = read(x, mirrored=True)
     g, pt = transposed(cotangent), transposed(out)
-    if x.shape[-2] <= x.shape[-1]:
-        k = matmul(g, out)
-        kp = matmul(k, pt)
-        return (kp - matmul(matmul(x, out), kp) - transposed(matmul(out, k)) + matmul(matmul(pt, out), g - matmul(k, x)),)
     k = matmul(out, g)
     pk = matmul(pt, k)
     return (pk - matmul(pk, matmul(out, x)) - transposed(matmul(k, out)) + matmul(matmul(g - matmul(x, k), out), pt),)
@@ -284,15 +275,17 @@ pinv: Op = structural(
 )  # fmt: skip
 
 
-def _least_squares(x: Any, y: Any, rtol: float | None) -> tuple[Any, Any, Any, Any]:
+def _least_squares(x: Any, y: Any, rtol: float | None, vector: bool) -> tuple[Any, Any, Any, Any]:
     """Solution, sums of squared residuals (if there are more rows than columns), rank and singular values."""
-    solution = matmul(pinv(x, rtol=rtol), y)
+    right = as_column(y) if vector else y
+    solution = matmul(pinv(x, rtol=rtol), right)
     *_, n, m = x.shape
-    missed = matmul(x, solution) - y
-    sizes = svdvals_of(x)
+    missed = matmul(x, solution) - right
+    sizes = svdvals(x)
     cutoff = (max(n, m) * _EPSILON if rtol is None else rtol) * column_range(sizes, None, 1)
     rank = to_int(sum_(where(greater(sizes, cutoff), 1.0, 0.0), axis=-1))
-    return solution, sum_(missed * missed, axis=-2) if n > m else None, rank, sizes
+    found = reshape(solution, shape=solution.shape[:-1]) if vector else solution
+    return found, sum_(missed * missed, axis=-2) if n > m else nothing(x), rank, sizes
 
 
 @function(public=False, uncertified=OF_LOW_RANK)
@@ -313,12 +306,10 @@ def torch_lstsq(x: Any, y: Any, *, rcond: float | None = None, driver: str | Non
     if driver not in ("gels", "gelsy", "gelsd", "gelss"):
         raise ArgumentError(f"lstsq: driver must be 'gels', 'gelsy', 'gelsd' or 'gelss', not {driver!r}")
     vector = len(y.shape) == len(x.shape) - 1 and tuple(y.shape) == tuple(x.shape[:-1])
-    right = as_column(y) if vector else y
-    solution, residuals, rank, sizes = _least_squares(x, right, rcond if driver != "gels" else None)
-    found = reshape(solution, shape=solution.shape[:-1]) if vector else solution
+    solution, residuals, rank, sizes = _least_squares(x, y, rcond if driver != "gels" else None, vector)
     return (
-        found,
-        nothing(x) if driver == "gelsy" or residuals is None else residuals,
+        solution,
+        nothing(x) if driver == "gelsy" else residuals,
         nothing(x) if driver == "gels" else rank,
         detach(sizes if driver in ("gelsd", "gelss") else nothing(x)),
     )
@@ -335,10 +326,7 @@ def lstsq(x: Any, y: Any, *, rcond: float | None = None) -> tuple[Any, Any, Any,
     """The z of least norm with the least norm of x @ z - y; the sums of squared residuals (none unless x has more rows than
     columns), the rank of x and its singular values.
     """
-    vector = len(y.shape) == 1
-    solution, residuals, rank, sizes = _least_squares(x, as_column(y) if vector else y, rcond)
-    found = reshape(solution, shape=solution.shape[:-1]) if vector else solution
-    return found, nothing(x) if residuals is None else residuals, rank, sizes
+    return _least_squares(x, y, rcond, len(y.shape) == 1)
 
 
 _A, _B = "x|A|input", "y|B|b"

@@ -10,30 +10,25 @@ from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.shapes import part_of, reshape
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import declare, signature
-from gradcli.ops.constants import SQRT_2_BY_PI, SQRT_TWO_PI
-from gradcli.ops.elementwise import bent, extended
+from gradcli.ops.constants import SQRT_2_BY_PI
+from gradcli.ops.elementwise import extended
 from gradcli.ops.elementwise.arithmetic import abs_
 from gradcli.ops.elementwise.bounds import maximum
-from gradcli.ops.elementwise.exponential import exp, exp_square
-from gradcli.ops.elementwise.logic import equal, greater, greater_equal, less, less_equal, logical_and, logical_not, logical_or, where
+from gradcli.ops.elementwise.exponential import expm1
+from gradcli.ops.elementwise.logic import greater, greater_equal, less, less_equal, logical_and, logical_not, logical_or, where
 from gradcli.ops.elementwise.pieces import Pieces
 from gradcli.ops.elementwise.trigonometric import tanh
 from gradcli.ops.extended import LONG_DOUBLE, Entrywise
-from gradcli.ops.facts import SAME, Choice, Function, Kink
+from gradcli.ops.facts import SAME, Choice, Kink, noted
 from gradcli.ops.nn.softmax_and_attention import log_softmax, softmax
-from gradcli.ops.registry import composite, elementwise, function
+from gradcli.ops.registry import composition, elementwise, function, is_number
 from gradcli.ops.spec import REQUIRED
 from gradcli.ops.special.error_functions import ndtr
 from gradcli.ops.special.gamma import sigmoid, softplus
 from gradcli.ops.text import number_in_c
-from gradcli.ops.writing import one_axis, witness
+from gradcli.ops.writing import one_axis
 
 # -- Rectifiers: activations of pieces, linear or exponential, with PyTorch's choices at kinks -----
-
-
-def _below_zero_if_flat(parameter: str) -> Function:
-    """Return where what a parameter scales below 0 is flat: there, if it is 0."""
-    return lambda out, x, **static: logical_not(greater(x, 0)) if static[parameter] == 0 else None
 
 
 relu = elementwise(
@@ -56,14 +51,17 @@ def _hardtanh(x: Any, min_val: float, max_val: float) -> Any:
 
 
 def _hardtanh_in_jax(out: Any, x: Any, min_val: float, max_val: float) -> Any:
-    """JAX has the slope 1 at both ends, but not in its relu6."""
-    if (min_val, max_val) == (0, 6):
-        return where(logical_or(less_equal(x, min_val), greater_equal(x, max_val)), 0.0, 1.0)
-    return where(logical_or(less(x, min_val), greater(x, max_val)), 0.0, 1.0)
+    """Return the slope of JAX's hard_tanh, 1 at both ends; its relu6 and hard_sigmoid have 0 there."""
+    ends = (less, greater) if (min_val, max_val) == (-1, 1) else (less_equal, greater_equal)
+    return where(logical_or(ends[0](x, min_val), ends[1](x, max_val)), 0.0, 1.0)
 
 
 def _hardtanh_in_c(min_val: float, max_val: float) -> str:
     return "" if min_val > max_val else f"g_minimum(g_maximum({{0}}, {number_in_c(min_val)}), {number_in_c(max_val)})"
+
+
+def _between(x: Any, min_val: Any, max_val: Any) -> Any:
+    return where(less_equal(x, min_val), min_val, where(greater_equal(x, max_val), max_val, x))
 
 
 hardtanh = elementwise(
@@ -72,7 +70,7 @@ hardtanh = elementwise(
     Pieces(lambda out, x, min_val, max_val: logical_or(less_equal(x, min_val), greater_equal(x, max_val))),
     kind="piecewise", static={"min_val": -1.0, "max_val": 1.0}, saves=("x",), ulps=0, extended=extended.HARDTANH,
     kinks=(Kink(lambda x, min_val, max_val: x in (min_val, max_val), "x = min_val or x = max_val", "0", Choice("1", (_hardtanh_in_jax,))),),
-    wider=bent.hardtanh,
+    wider=composition("hardtanh", "x", _between, static={"min_val": -1.0, "max_val": 1.0}, scalars="min_val max_val"),
     doc="x limited to the range from min_val to max_val; the derivative is 0 at both.", examples=("hardtanh(x)",),
     rounds=lambda m, out, x, min_val, max_val: m.where(m.equal(out, x), 0.0, m.abs(out)),  # that of its ends
     between=(),
@@ -87,39 +85,36 @@ def relu6(x: Any) -> Any:
     return hardtanh(x, min_val=0.0, max_val=6.0)
 
 
-hardsigmoid = elementwise(
-    "hardsigmoid", "x", lambda x: np.minimum(np.maximum(x + 3, 0), 6) / 6,
-    lambda m, x: m.zero if x <= -3 else m.one if x >= 3 else (x + 3) / 6,
-    Pieces(lambda out, x: logical_or(less_equal(x, -3), greater_equal(x, 3)), lambda out, x: where(equal(x, x), 1.0, x) / 6),
-    kind="piecewise", saves=("x",), extended=extended.HARDSIGMOID,
-    kinks=(Kink(lambda x: x in (-3, 3), "x = -3 or x = 3", "0", SAME),),
-    doc="x/6 + 1/2, limited to the range from 0 to 1. (PyTorch rounds the slope 1/6 to float32.)", ulps=2,
-    between=(),
-    c="(g_minimum(g_maximum({0} + 3, 0), 6) / 6)",
-    numpy="(np.clip({0:sum} + 3.0, 0.0, 6.0) / 6.0)",
-)
-hardswish = elementwise(
-    "hardswish", "x", lambda x: x * np.minimum(np.maximum(x + 3, 0), 6) / 6,
-    lambda m, x: m.zero if x <= -3 else x if x >= 3 else x * (x + 3) / 6,
-    Pieces(lambda out, x: less_equal(x, -3), lambda out, x: where(greater_equal(x, 3), 1.0, (2 * x + 3) / 6)),
-    kind="piecewise", saves=("x",), extended=extended.HARDSWISH,
-    kinks=(Kink(lambda x: x in (-3, 3), "x = -3 or x = 3", "0 at -3 and 1 at 3", SAME),),
-    doc="x*hardsigmoid(x).", ulps=3,
-    between=(-1.5,),
-    c="g_hardswish({0})",
-    numpy="({0:atom} * np.clip({0:sum} + 3.0, 0.0, 6.0) / 6.0)",
-)
-def _leaky_in_jax(out: Any, x: Any, negative_slope: float) -> Any:
-    return where(less(x, 0), negative_slope, 1.0)
+@function(kinks=(noted("x = -3 or x = 3", "0", SAME),))
+def hardsigmoid(x: Any) -> Any:
+    """x/6 + 1/2, limited to the range from 0 to 1. (PyTorch rounds the slope 1/6 to float32.)"""
+    return (hardtanh(x, min_val=-3.0, max_val=3.0) + 3) / 6
+
+
+@function(kinks=(noted("x = -3 or x = 3", "0 at -3 and 1 at 3", SAME),))
+def hardswish(x: Any) -> Any:
+    """x*hardsigmoid(x)."""
+    return where(less_equal(x, -3), x * 0.0, x * hardsigmoid(x))
 
 
 leaky_relu = elementwise(
     "leaky_relu", "x", lambda x, negative_slope: np.where(np.greater(x, 0), x, x * negative_slope)[()],
     lambda m, x, negative_slope: x if x > 0 else x * negative_slope,
-    Pieces(_below_zero_if_flat("negative_slope"), lambda out, x, negative_slope: where(greater(x, 0), 1.0, negative_slope)),
-    kind="piecewise", static={"negative_slope": 0.01}, saves=("x",), algebraic=True, extended=extended.LEAKY,
-    kinks=(Kink(lambda x, **_: x == 0, "x = 0", "negative_slope", Choice("1", (_leaky_in_jax,))),),
-    wider=bent.leaky_relu,
+    Pieces(
+        lambda out, x, negative_slope: None if negative_slope else logical_not(greater(x, 0)),
+        lambda out, x, negative_slope: where(greater(x, 0), 1.0, negative_slope),
+    ),
+    kind="piecewise", static={"negative_slope": 0.01}, saves=("x",), extended=extended.LEAKY,
+    kinks=(
+        Kink(
+            lambda x, **_: x == 0, "x = 0", "negative_slope",
+            Choice("1", (lambda out, x, negative_slope: where(less(x, 0), negative_slope, 1.0),)),
+        ),
+    ),
+    wider=composition(
+        "leaky_relu", "x", lambda x, negative_slope: where(greater(x, 0), x, x * negative_slope), static={"negative_slope": 0.01},
+        scalars="negative_slope",
+    ),
     doc="x where it is positive, negative_slope*x elsewhere.", examples=("leaky_relu(x, 0.1)",),
     between=(0.0,),
     c=lambda negative_slope: f"g_leaky({{0}}, {number_in_c(negative_slope)})",
@@ -127,143 +122,79 @@ leaky_relu = elementwise(
 )
 
 
-def _exponential_below(scale: float, alpha: float, x: Any, width: float = 1.0) -> Any:
+def _exponential_below(x: Any, scale: Any, alpha: Any, width: Any = 1.0) -> Any:
     """scale*x above 0, and alpha*(exp(x/width) - 1) below."""
-    return np.where(np.greater(x, 0), x * scale, np.expm1(np.minimum(x, 0) / width if width > 0 else x / width) * alpha)[()]
+    positive = greater(x, 0)
+    below = where(positive, 0.0, x)
+    return where(positive, x * scale, expm1(below if is_number(width) and width == 1 else below / width) * alpha)
 
 
-def _exponential_below_in_c(scale: float, alpha: float, width: float = 1.0) -> str:
-    return f"g_exponential_below({{0}}, {number_in_c(scale)}, {number_in_c(alpha)}, {number_in_c(width)})" if width else ""
+@function(scalars="alpha", kinks=(noted("x = 0", "alpha", SAME),), examples=("elu(x)",))
+def elu(x: Any, *, alpha: Any = 1.0) -> Any:
+    """x where it is positive, alpha*(exp(x) - 1) elsewhere."""
+    return relu(x) if is_number(alpha) and not alpha else _exponential_below(x, 1.0, alpha)
 
 
-elu = elementwise(
-    "elu", "x", lambda x, alpha: _exponential_below(1.0, alpha, x), lambda m, x, alpha: x if x > 0 else m.expm1(x) * alpha,
-    Pieces(_below_zero_if_flat("alpha"), lambda out, x, alpha: where(greater(x, 0), 1.0, exp(x) * alpha)),
-    kind="piecewise", static={"alpha": 1.0}, saves=("x",), kinks=(Kink(lambda x, **_: x == 0, "x = 0", "alpha", SAME),), ulps=3,
-    wider=bent.elu, extended=extended.ELU,
-    doc="x where it is positive, alpha*(exp(x) - 1) elsewhere.", examples=("elu(x)",),
-    between=(0.0,),
-    c=lambda alpha: _exponential_below_in_c(1.0, alpha),
-    numpy=lambda shapes, alpha: f"_exponential_below({{0}}, 1.0, {alpha!r}, 1.0)",
-)
-
-
-def _celu(x: Any, alpha: float) -> Any:
-    if not alpha:
+@function(scalars="alpha")
+def celu(x: Any, *, alpha: Any = 1.0) -> Any:
+    """x where it is positive, alpha*(exp(x/alpha) - 1) elsewhere: elu with the slope 1 at 0."""
+    if is_number(alpha) and not alpha:
         raise ArgumentError("celu: alpha must not be 0")
-    return _exponential_below(1.0, alpha, x, alpha)
+    return _exponential_below(x, 1.0, alpha, alpha)
 
 
-celu = elementwise(
-    "celu", "x", _celu, lambda m, x, alpha: x if x > 0 else m.expm1(x / alpha) * alpha,
-    lambda out, x, alpha: where(greater(x, 0), 1.0, exp(x / alpha)),
-    kind="piecewise", static={"alpha": 1.0}, saves=("x",), ulps=3,
-    wider=bent.celu, extended=extended.CELU,
-    doc="x where it is positive, alpha*(exp(x/alpha) - 1) elsewhere: elu with the slope 1 at 0.",
-    between=(0.0,),
-    c=lambda alpha: _exponential_below_in_c(1.0, alpha, alpha),
-    numpy=lambda shapes, alpha: f"_exponential_below({{0}}, 1.0, {alpha!r}, {alpha!r})",
-)
 _SCALE = 1.0507009873554804934193349852946
 _SLOPE = 1.6732632423543772848170429916717 * _SCALE
-selu = elementwise(
-    "selu", "x", lambda x: _exponential_below(_SCALE, _SLOPE, x), witness("products.selu"),
-    lambda out, x: where(greater(x, 0), _SCALE, exp(x) * _SLOPE),
-    kind="piecewise", saves=("x",), ulps=3, extended=extended.SELU,
-    kinks=(Kink(lambda x: x == 0, "x = 0", f"{_SLOPE}, the slope from below", SAME),),
-    doc="elu with alpha and a scale that keep mean 0 and variance 1 through many layers.",
-    between=(),
-    c=lambda: _exponential_below_in_c(_SCALE, _SLOPE),
-    numpy=lambda shapes: f"_exponential_below({{0}}, {float(_SCALE)!r}, {float(_SLOPE)!r}, 1.0)",
-)
 
 
-silu = elementwise(
-    "silu", "x", lambda x: x * sigmoid(x), lambda m, x: x / (1 + m.exp(-x)),
-    lambda out, x: sigmoid(x) * (1 + x * sigmoid(-x)), saves=("x",), ulps=4, aliases=("swish",), doc="x*sigmoid(x).",
-    between=(-1.2784645427610738,),
-    c="g_silu({0})",
-    numpy="({0:atom} * special.expit({0}))",
-    torch="({0:atom} * torch.sigmoid({0}))",
-    moderate=True,
-)
+@function(kinks=(noted("x = 0", f"{_SLOPE}, the slope from below", SAME),))
+def selu(x: Any) -> Any:
+    """elu with alpha and a scale that keep mean 0 and variance 1 through many layers."""
+    return _exponential_below(x, _SCALE, _SLOPE)
 
 
-def _mish_partial(out: Any, x: Any) -> Any:
-    gate = tanh(softplus(x))
-    return gate + x * sigmoid(x) * (1 - gate * gate)
+@function(aliases=("swish",))
+def silu(x: Any) -> Any:
+    """x*sigmoid(x)."""
+    return x * sigmoid(x)
 
 
-mish = elementwise(
-    "mish", "x", lambda x: x * np.tanh(softplus(x)), lambda m, x: x * m.tanh(m.log1p(m.exp(x))), _mish_partial,
-    symbolic=lambda s, x: x * s.tanh(s.log(1 + s.exp(x))), saves=("x",), ulps=6, doc="x*tanh(softplus(x)).",
-    between=(-1.1924312145697388,),
-    c="g_mish({0})",
-    numpy="({0:atom} * np.tanh(_softplus({0}, 1.0)))",
-    moderate=True,
-)
+@function()
+def mish(x: Any) -> Any:
+    """x*tanh(softplus(x))."""
+    return x * tanh(softplus(x))
 
 
-def _gelu(x: Any, approximate: str) -> Any:
+@function(torch="x, *, approximate", examples=("gelu(x, approximate='tanh')",))
+def gelu(x: Any, *, approximate: str = "none") -> Any:
+    """x times the probability that a standard normal number is below x; with 'tanh', PyTorch's approximation of it."""
     if approximate not in ("none", "tanh"):
         raise ArgumentError(f"gelu: approximate must be 'none' or 'tanh', not {approximate!r}")
-    return x * ndtr(x) if approximate == "none" else x * sigmoid(float(SQRT_2_BY_PI) * _twice_bent(x))
-
-
-def _twice_bent(x: Any) -> Any:
-    """2*(x + 0.044715*x**3), of whose tanh gelu's approximation is made; 1 + tanh(u) is 2*sigmoid(2*u)."""
-    return 2 * x + 44715 * x * x * x / 500000
-
-
-def _gelu_partial(out: Any, x: Any, approximate: str) -> Any:
     if approximate == "none":
-        return ndtr(x) + x * exp_square(x, c=-0.5) / SQRT_TWO_PI
-    bent = SQRT_2_BY_PI * _twice_bent(x)
-    return sigmoid(bent) * (1 + x * sigmoid(-bent) * SQRT_2_BY_PI * (2 + 3 * 44715 * x * x / 500000))
+        return x * ndtr(x)
+    # 1 + tanh(u) is 2*sigmoid(2*u), with u = sqrt(2/pi)*(x + 0.044715*x**3)
+    return x * sigmoid(SQRT_2_BY_PI * (2 * x + 44715 * x * x * x / 500000))
 
 
-gelu = elementwise(
-    "gelu", "x", _gelu, witness("products.gelu"), _gelu_partial, static={"approximate": "none"}, saves=("x",), ulps=11,
-    doc="x times the probability that a standard normal number is below x; with 'tanh', PyTorch's approximation of it.",
-    examples=("gelu(x, approximate='tanh')",),
-    between=(-0.7517915246935645, -0.7524614220710163),
-    c=lambda approximate: {"none": "g_gelu({0})", "tanh": "g_gelu_by_tanh({0})"}.get(approximate, ""),
-    numpy=lambda shapes, approximate: "({0:atom} * special.ndtr({0}))" if approximate == "none" else "_gelu_by_tanh({0})",
-    moderate=True,
-)
+_AT_LAMBDA = (noted("|x| = lambd", "0"),)
 
 
-_OUTSIDE = Pieces(lambda out, x, lambd: logical_and(greater_equal(x, -lambd), less_equal(x, lambd)))
+def _is_within(x: Any, lambd: Any) -> Any:
+    return logical_and(greater_equal(x, -lambd), less_equal(x, lambd))
 
 
-def _softshrink(x: Any, lambd: float) -> Any:
-    if lambd < 0:
+@function(scalars="lambd", kinks=_AT_LAMBDA)
+def hardshrink(x: Any, *, lambd: Any = 0.5) -> Any:
+    """x where its size is more than lambd, 0 elsewhere."""
+    return where(_is_within(x, lambd), 0.0, x)
+
+
+@function(scalars="lambd", kinks=_AT_LAMBDA)
+def softshrink(x: Any, *, lambd: Any = 0.5) -> Any:
+    """x moved towards 0 by lambd, and 0 where its size is less."""
+    if is_number(lambd) and lambd < 0:
         raise ArgumentError(f"softshrink: lambd must be at least 0, not {lambd}")
-    return x - np.clip(x, -lambd, lambd)
-
-
-_SHRUNK = {"static": {"lambd": 0.5}, "saves": ("x",)}
-_AT_LAMBDA = (Kink(lambda x, lambd: abs(x) == lambd, "|x| = lambd", "0"),)
-hardshrink = elementwise(
-    "hardshrink", "x", lambda x, lambd: np.where((-lambd <= x) & (x <= lambd), np.zeros_like(x), x)[()],
-    lambda m, x, lambd: x * 0 if -lambd <= x <= lambd else x, _OUTSIDE,
-    kind="piecewise", **_SHRUNK, kinks=_AT_LAMBDA, ulps=0,
-    wider=bent.hardshrink, extended=extended.SHRINK,
-    doc="x where its size is more than lambd, 0 elsewhere.",
-    between=(),
-    c=lambda lambd: f"g_hardshrink({{0}}, {number_in_c(lambd)})",
-    numpy=lambda shapes, lambd: f"np.where(np.abs({{0}}) <= {lambd!r}, 0.0, {{0}})",
-)
-softshrink = elementwise(
-    "softshrink", "x", _softshrink, lambda m, x, lambd: x * 0 if -lambd <= x <= lambd else x - lambd if x > 0 else x + lambd,
-    _OUTSIDE, kind="piecewise", **_SHRUNK, kinks=_AT_LAMBDA,
-    wider=bent.softshrink, extended=extended.SHRINK,
-    doc="x moved towards 0 by lambd, and 0 where its size is less.",
-    rounds=lambda m, out, x, lambd: m.abs(out) + abs(lambd),
-    between=(),
-    c=lambda lambd: "" if lambd < 0 else f"g_softshrink({{0}}, {number_in_c(lambd)})",
-    numpy=lambda shapes, lambd: f"({{0:term}} - np.clip({{0}}, {-lambd!r}, {lambd!r}))",
-)
+    return where(_is_within(x, lambd), 0.0, where(greater(x, 0), x - lambd, x + lambd))
 
 
 def _tanhshrink(x: Any) -> Any:
@@ -299,7 +230,7 @@ softsign = elementwise(
 )
 
 
-@function(scalars="threshold value", kinks=(Kink(lambda *_: False, "x = threshold", "0"),), examples=("threshold(x, 0.1, 20)",))
+@function(scalars="threshold value", kinks=(noted("x = threshold", "0"),), examples=("threshold(x, 0.1, 20)",))
 def threshold(x: Any, *, threshold: Any, value: Any) -> Any:
     """x where it is more than the threshold, the value elsewhere."""
     return where(less_equal(x, threshold), value, x)
@@ -311,7 +242,7 @@ def logsigmoid(x: Any) -> Any:
     return -softplus(-x)
 
 
-@function(backward="PreluKernel", kinks=(Kink(lambda *_: False, "x = 0", "weight"),))
+@function(backward="PreluKernel", kinks=(noted("x = 0", "weight"),))
 def prelu(x: Any, weight: Any) -> Any:
     """x where it is positive, weight*x elsewhere; one weight, or one for each channel (the second axis)."""
     channels = 1 if len(x.shape) < 2 else x.shape[1]
@@ -332,28 +263,28 @@ def glu(x: Any, *, axis: int = -1) -> Any:
     return part_of(x, place, 0, half) * sigmoid(part_of(x, place, half, None))
 
 
-def _along(function: Function, sign: int = 1) -> Function:
-    """A softmax along PyTorch's implicit axis where none is given."""
-
-    def body(x: Any, axis: int | None) -> Any:
-        implicit = 0 if len(x.shape) in (0, 1, 3) else 1
-        return function(x if sign > 0 else -x, axis=implicit if axis is None else one_axis(axis, len(x.shape)))
-
-    return body
+def _implicit(x: Any, axis: int | None) -> int:
+    """PyTorch's axis where none is given: the first one of up to 1 or of 3 axes, else the second."""
+    ndim = len(x.shape)
+    return one_axis(axis, ndim) if axis is not None else 0 if ndim in (0, 1, 3) else 1
 
 
-_IMPLICIT = "; by default the first one of up to 1 or of 3 axes, else the second"
-torch_softmax = composite(
-    "torch_softmax", "x", _along(softmax), static={"axis": None}, public=False,
-    doc=f"torch.softmax: exp(x)/sum(exp(x)) along an axis{_IMPLICIT}.",
-)
-torch_log_softmax = composite(
-    "torch_log_softmax", "x", _along(log_softmax), static={"axis": None}, public=False,
-    doc=f"torch.log_softmax: log(softmax(x)) along an axis{_IMPLICIT}.",
-)
-softmin = composite(
-    "softmin", "x", _along(softmax, -1), static={"axis": None}, doc=f"softmax(-x) along an axis{_IMPLICIT}.",
-)
+@function(public=False)
+def torch_softmax(x: Any, *, axis: int | None = None) -> Any:
+    """torch.softmax: exp(x)/sum(exp(x)) along an axis; by default the first one of up to 1 or of 3 axes, else the second."""
+    return softmax(x, axis=_implicit(x, axis))
+
+
+@function(public=False)
+def torch_log_softmax(x: Any, *, axis: int | None = None) -> Any:
+    """torch.log_softmax: log(softmax(x)) along an axis; by default the first one of up to 1 or of 3 axes, else the second."""
+    return log_softmax(x, axis=_implicit(x, axis))
+
+
+@function(torch="x, axis, -_stacklevel, -dtype")
+def softmin(x: Any, *, axis: int | None = None) -> Any:
+    """softmax(-x) along an axis; by default the first one of up to 1 or of 3 axes, else the second."""
+    return softmax(-x, axis=_implicit(x, axis))
 
 
 @function(aliases=("dropout1d", "dropout2d", "dropout3d"))
@@ -381,6 +312,4 @@ declare(
     **{name: signature(f"torch_{name}", "x, axis, -_stacklevel, -dtype") for name in ("softmax", "log_softmax")},
     **{f"{part}.{name}": signature(f"torch_{name}", "x, axis, -dtype", axis=REQUIRED)
        for part in ("torch", "special", "Tensor") for name in ("softmax", "log_softmax")},
-    gelu=signature("gelu", "x, *, approximate"),
-    softmin=signature("softmin", "x, axis, -_stacklevel, -dtype"),
 )  # fmt: skip

@@ -13,16 +13,22 @@ import numpy as np
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, reshape
 from gradcli.ops.elementwise.arithmetic import abs_, sign
-from gradcli.ops.elementwise.bounds import clip
+from gradcli.ops.elementwise.bounds import clip, maximum
 from gradcli.ops.elementwise.logic import greater, where
-from gradcli.ops.facts import Kink
-from gradcli.ops.nn.losses import held_at
+from gradcli.ops.facts import noted
 from gradcli.ops.reductions.sums import norm, sum_
 from gradcli.ops.registry import function
 from gradcli.ops.room import room_for
+from gradcli.ops.structure import detach
 from gradcli.ops.writing import axes_of, one_axis
 
-_KINKS = (Kink(lambda *_: False, "equal points", "0"),)
+
+def held_at(x: Any, low: float) -> Any:
+    """x raised to a bound, the gradient passing as if it had not been (PyTorch's clamp under no_grad)."""
+    return x + detach(maximum(x, low) - x)
+
+
+_KINKS = (noted("equal points", "0"),)
 
 
 def _length(difference: Any, p: float, axis: int | None = None) -> Any:
@@ -83,7 +89,7 @@ def renorm(x: Any, *, p: float, axis: int, maxnorm: float) -> Any:
 # -- Directions and distances of vectors along an axis ---------------------------------------------
 
 
-_AT_ZERO = (Kink(lambda *_: False, "a vector of zeros", "the length has the slope 0"),)
+_AT_ZERO = (noted("a vector of zeros", "the length has the slope 0"),)
 
 
 def _row_norm(x: Any, p: float, axis: Any, keepdims: bool = True) -> Any:

@@ -9,60 +9,44 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.addressing import take_along
-from gradcli.ops.arrays.reshaping import expand_dims
-from gradcli.ops.arrays.shapes import broadcast_to, part_of, reshape, scatter_add, swapaxes, transpose
+from gradcli.ops.arrays.shapes import broadcast_to, reshape, swapaxes
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.arithmetic import square
 from gradcli.ops.elementwise.exponential import rsqrt
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.extended import Whole
+from gradcli.ops.linalg.contraction import einsum
 from gradcli.ops.linalg.products import matmul
-from gradcli.ops.nn.likelihoods import class_labels
+from gradcli.ops.nn.losses import class_labels
 from gradcli.ops.reductions.sums import mean
-from gradcli.ops.registry import composite, function, is_number, structural
+from gradcli.ops.registry import function, is_number, structural
+from gradcli.ops.room import room_for
 from gradcli.ops.spec import REQUIRED
 from gradcli.ops.structure import detach
 from gradcli.ops.writing import witness
 
 
-def _linear(x: Any, weight: Any, bias: Any) -> Any:
+@function(torch="x, weight, bias", backward="Addmm", examples=("linear(x, w, b)",))
+def linear(x: Any, weight: Any, bias: Any = None) -> Any:
+    """x @ weight.T + bias."""
     product = matmul(x, swapaxes(weight, axis1=0, axis2=1) if len(weight.shape) == 2 else weight)
     return product if bias is None else product + bias
-
-
-linear = composite(
-    "linear", "x weight bias?", _linear, backward="Addmm",
-    doc="x @ weight.T + bias.", examples=("linear(x, w, b)",),
-)  # fmt: skip
 
 
 @function(torch="input1, input2, weight, bias", examples=("bilinear(x, y, w)",))
 def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
     """input1 @ weight[k] @ input2 for each k, plus bias."""
-    outputs, rows, columns = weight.shape if len(weight.shape) == 3 else (0, 0, 0)
+    _, rows, columns = weight.shape if len(weight.shape) == 3 else (0, 0, 0)
     if input1.shape[-1:] != (rows,) or input2.shape[-1:] != (columns,) or input1.shape[:-1] != input2.shape[:-1]:
         raise ShapeError(f"bilinear: shapes {tuple(input1.shape)}, {tuple(input2.shape)} and {tuple(weight.shape)} do not fit")
-    flat = reshape(transpose(weight, axes=(1, 0, 2)), shape=(rows, outputs * columns))
-    half = reshape(matmul(input1, flat), shape=(*input1.shape[:-1], outputs, columns))
-    product = reshape(matmul(half, expand_dims(input2, axis=-1)), shape=(*input1.shape[:-1], outputs))
+    product = einsum(input1, weight, input2, subscripts="...i,kij,...j->...k")
     return product if bias is None else product + bias
 
 
-@function(torch="input@weight, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse", examples=("embedding([0, 2], w)",))
-def embedding(
-    input: Any,
-    weight: Any,
-    *,
-    padding_idx: int | None = None,
-    max_norm: float | None = None,
-    norm_type: float = 2.0,
-    scale_grad_by_freq: bool = False,
-    sparse: bool = False,
-) -> Any:
+@function(torch="input@weight, weight, padding_idx", examples=("embedding([0, 2], w)",))
+def embedding(input: Any, weight: Any, *, padding_idx: int | None = None) -> Any:
     """The rows of the weight at indices; the row padding_idx has no gradient."""
-    if max_norm is not None or scale_grad_by_freq:
-        raise ArgumentError("embedding: max_norm and scale_grad_by_freq are not supported")
     if len(weight.shape) != 2:
         input, weight = weight, input
     if len(weight.shape) != 2:
@@ -75,9 +59,6 @@ def embedding(
     index = reshape(class_labels(input, classes=rows, ignored=None), shape=(-1, 1))
     chosen = take_along(weight, broadcast_to(index, shape=(index.shape[0], width)), axis=0)
     return reshape(chosen, shape=(*input.shape, width))
-
-
-declare(TORCH, linear=signature("linear", "x, weight, bias"))
 
 
 # -- Normalizations: entries moved and scaled to mean 0 and variance 1 over some axes --------------
@@ -128,9 +109,14 @@ def _by_statistics(name: str, x: Any, running_mean: Any, running_var: Any, eps: 
     return (x - centre) * rsqrt(spread + eps)
 
 
-def _batch_norm(
-    x: Any, running_mean: Any, running_var: Any, weight: Any, bias: Any, training: bool, momentum: Any, eps: float
-) -> Any:
+@function(scalars="eps", backward="NativeBatchNorm")
+def batch_norm(
+    x: Any, running_mean: Any = None, running_var: Any = None, weight: Any = None, bias: Any = None, *, training: bool = False,
+    momentum: Any = 0.1, eps: Any = 1e-5,
+) -> Any:  # fmt: skip
+    """(x - mean)/sqrt(variance + eps) for each channel, times weight, plus bias; mean and variance are those of the batch (training), or
+    running_mean and running_var.
+    """
     if is_number(eps) and (eps < 0 or (training and not eps)):
         raise ArgumentError(f"batch_norm: eps must be positive, not {eps}")
     if len(x.shape) < 2 and x.shape != (0,):
@@ -142,16 +128,16 @@ def _batch_norm(
     return _affine(found, *_by_channel("batch_norm", x, weight, bias))
 
 
-def _instance_norm(
-    x: Any, running_mean: Any, running_var: Any, weight: Any, bias: Any, use_input_stats: bool, momentum: Any, eps: float
-) -> Any:
+@function(torch="x, running_mean, running_var, weight, bias, use_input_stats, momentum, eps", scalars="eps")
+def instance_norm(
+    x: Any, running_mean: Any = None, running_var: Any = None, weight: Any = None, bias: Any = None, *, use_input_stats: bool = True,
+    momentum: Any = 0.1, eps: Any = 1e-5,
+) -> Any:  # fmt: skip
+    """(x - mean)/sqrt(variance + eps) for each channel of each element of the batch, times weight, plus bias."""
     axes = tuple(range(2, len(x.shape)))
-    if not use_input_stats:
-        found = _by_statistics("instance_norm", x, running_mean, running_var, eps)
-    elif math.prod(x.shape[a] for a in axes) == 1:
+    if use_input_stats and math.prod(x.shape[a] for a in axes) == 1:
         raise ShapeError(f"instance_norm: more than one entry per channel is wanted, not the shape {tuple(x.shape)}")
-    else:
-        found = _standardized(x, axes, eps)
+    found = _standardized(x, axes, eps) if use_input_stats else _by_statistics("instance_norm", x, running_mean, running_var, eps)
     return _affine(found, *_by_channel("instance_norm", x, weight, bias))
 
 
@@ -183,19 +169,6 @@ def group_norm(x: Any, weight: Any = None, bias: Any = None, *, num_groups: int,
     return _affine(reshape(groups, shape=x.shape), *_by_channel("group_norm", x, weight, bias))
 
 
-_BATCH = "x running_mean? running_var? weight? bias?"
-batch_norm = composite(
-    "batch_norm", _BATCH, _batch_norm, static={"training": False, "momentum": 0.1, "eps": 1e-5}, scalars="eps",
-    backward="NativeBatchNorm",
-    doc="(x - mean)/sqrt(variance + eps) for each channel, times weight, plus bias; mean and variance are those of the batch "
-    "(training), or running_mean and running_var.",
-)
-instance_norm = composite(
-    "instance_norm", _BATCH, _instance_norm, static={"use_input_stats": True, "momentum": 0.1, "eps": 1e-5}, scalars="eps",
-    doc="(x - mean)/sqrt(variance + eps) for each channel of each element of the batch, times weight, plus bias.",
-)
-
-
 @function(scalars="alpha beta k")
 def local_response_norm(x: Any, *, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Any:
     """x/(k + alpha*m)**beta, m being the mean of squares over a window of size channels."""
@@ -204,22 +177,16 @@ def local_response_norm(x: Any, *, size: int, alpha: float = 1e-4, beta: float =
     if 0 in x.shape:
         return x
     channels, before = x.shape[1], size // 2
-    every = (None, None, None)
-    padded = scatter_add(square(x), index=(every, (before, before + channels, None)), shape=(x.shape[0], channels + size - 1, *x.shape[2:]))
-    windows = [part_of(padded, 1, i, i + channels) for i in range(size)]
-    total = windows[0]
-    for window in windows[1:]:
-        total = total + window
+    room_for(channels, channels)
+    behind = np.arange(channels) - np.arange(channels)[:, None] + before  # how far a channel lies behind where a window begins
+    squares = reshape(square(x), shape=(x.shape[0], channels, -1))
+    total = reshape(matmul(where((behind >= 0) & (behind < size), 1.0, 0.0), squares), shape=x.shape)
     return x / (total * (alpha / size) + k) ** beta
 
 
 declare(
     TORCH,
     batch_norm=signature(
-        "batch_norm",
-        "x, running_mean, running_var, weight, bias, training, momentum, eps",
-        running_mean=REQUIRED,
-        running_var=REQUIRED,
+        "batch_norm", "x, running_mean, running_var, weight, bias, training, momentum, eps", running_mean=REQUIRED, running_var=REQUIRED
     ),
-    instance_norm=signature("instance_norm", "x, running_mean, running_var, weight, bias, use_input_stats, momentum, eps"),
 )

@@ -1,24 +1,36 @@
-"""Losses of regression, and how losses are reduced: averaged, summed, or left one by one."""
+"""Losses, and how they are reduced: averaged, summed, or left one by one."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
-from gradcli.errors import ArgumentError, ShapeError
-from gradcli.ops.arrays.shapes import reshape
+import numpy as np
+
+from gradcli.errors import ArgumentError, LabelError, ShapeError
+from gradcli.ops.arrays.addressing import take_along
+from gradcli.ops.arrays.joining_and_splitting import concatenate
+from gradcli.ops.arrays.reshaping import expand_dims
+from gradcli.ops.arrays.shapes import broadcast_to, getitem, part_of, reshape, stack
 from gradcli.ops.calling.prefixes import SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
-from gradcli.ops.domains import of
 from gradcli.ops.elementwise.arithmetic import abs_, square
-from gradcli.ops.elementwise.bounds import maximum
-from gradcli.ops.elementwise.exponential import exp, log, xlogy
-from gradcli.ops.elementwise.logic import equal, greater, less, logical_or, where
-from gradcli.ops.facts import Function, Kink
+from gradcli.ops.elementwise.bounds import clip, maximum, minimum
+from gradcli.ops.elementwise.exponential import exp, log, log1p, sqrt, xlogy
+from gradcli.ops.elementwise.logic import equal, greater, greater_equal, less, logical_and, logical_or, not_equal, where
+from gradcli.ops.extended import Whole
+from gradcli.ops.facts import Function, noted
+from gradcli.ops.nn.activations import relu
+from gradcli.ops.nn.distances_and_similarities import held_at, pairwise_distance
+from gradcli.ops.nn.softmax_and_attention import log_softmax
+from gradcli.ops.reductions.cumulative import cumprod, cumsum
 from gradcli.ops.reductions.sums import mean, sum_
-from gradcli.ops.registry import composite, function, is_number
-from gradcli.ops.spec import Composite
-from gradcli.ops.structure import detach
+from gradcli.ops.registry import composite, elementwise, function, is_number, structural
+from gradcli.ops.room import room_for
+from gradcli.ops.special.gamma import logaddexp, softplus
+from gradcli.ops.structure import detach, to_float, to_int
+from gradcli.ops.writing import Shape, witness
 
 REDUCTIONS = ("mean", "sum", "none")
 
@@ -34,26 +46,33 @@ def total(losses: Any, reduction: str) -> Any:
     return losses if reduction == "none" else sum_(losses) if reduction == "sum" else mean(losses)
 
 
-def loss(name: str, operands: str, body: Function, torch: str, *, static: Any = (), public: bool = True, **record: Any) -> Composite:
-    """Register a loss. Its body takes ``reduction``; ``torch`` is PyTorch's order of all parameters.
+def loss(torch: str, **record: Any) -> Callable[[Function], Any]:
+    """Register a loss by its definition, as `function` does; ``torch`` is PyTorch's order of all parameters.
 
-    PyTorch's older size_average and reduce say what reduction says: mean, or else sum, or else none.
+    The definition gives the loss of every entry, or takes ``reduction`` itself. PyTorch's older size_average and reduce say what
+    reduction says: mean, or else sum, or else none.
     """
 
-    def reducing(*arrays: Any, reduction: str, size_average: bool | None, reduce: bool | None, **rest: Any) -> Any:
-        if size_average is not None or reduce is not None:
-            reduction = "none" if reduce is not None and not reduce else "mean" if size_average is None or size_average else "sum"
-        return body(*arrays, reduction=reduction, **rest)
+    def define(body: Function) -> Any:
+        code, static = body.__code__, body.__kwdefaults__ or {}
+        names = code.co_varnames[: code.co_argcount]
+        needed = len(names) - len(body.__defaults__ or ())
+        reduces = "reduction" in static
 
-    static = {**dict(static), "reduction": "mean", "size_average": None, "reduce": None}
-    made = composite(name, operands, reducing, static=static, public=public, **record)
-    declare(TORCH, **{name.removeprefix("torch_"): signature(name, torch)})
-    return made
+        def reducing(*arrays: Any, reduction: str, size_average: bool | None, reduce: bool | None, **rest: Any) -> Any:
+            if size_average is not None or reduce is not None:
+                reduction = "none" if reduce is not None and not reduce else "mean" if size_average is None or size_average else "sum"
+            return body(*arrays, reduction=reduction, **rest) if reduces else total(body(*arrays, **rest), reduction)
 
+        made = composite(
+            body.__name__, " ".join([*names[:needed], *(f"{name}?" for name in names[needed:])]), reducing,
+            doc=" ".join((body.__doc__ or "").split()), static={**static, "reduction": "mean", "size_average": None, "reduce": None},
+            **record,
+        )
+        declare(TORCH, **{made.name: signature(made.name, torch)})
+        return made
 
-def held_at(x: Any, low: float) -> Any:
-    """x raised to a bound, the gradient passing as if it had not been (PyTorch's clamp under no_grad)."""
-    return x + detach(maximum(x, low) - x)
+    return define
 
 
 def _weighted(losses: Any, weight: Any, reduction: str) -> Any:
@@ -64,63 +83,54 @@ def _weighted(losses: Any, weight: Any, reduction: str) -> Any:
     return sum_(weight * losses) / sum_(weight) if reduction == "mean" else total(weight * losses, reduction)
 
 
-mse_loss = loss(
-    "mse_loss", "input target weight?", lambda x, y, weight, reduction: _weighted(square(x - y), weight, reduction),
-    "input, target, size_average, reduce, reduction, weight", examples=("mse_loss(x, y)",),
-    doc="The squared differences; with a weight, their weighted mean.",
-)
-_TIE = (Kink(lambda *_: False, "input = target", "0"),)
-l1_loss = loss(
-    "l1_loss", "input target weight?", lambda x, y, weight, reduction: _weighted(abs_(x - y), weight, reduction),
-    "input, target, size_average, reduce, reduction, weight", kinks=_TIE,
-    doc="The absolute differences; with a weight, their weighted mean.",
-)
+@loss("input, target, size_average, reduce, reduction, weight", examples=("mse_loss(x, y)",))
+def mse_loss(input: Any, target: Any, weight: Any = None, *, reduction: str = "mean") -> Any:
+    """The squared differences; with a weight, their weighted mean."""
+    return _weighted(square(input - target), weight, reduction)
 
 
-def _smooth_l1(x: Any, y: Any, beta: float, reduction: str) -> Any:
+_TIE = (noted("input = target", "0"),)
+
+
+@loss("input, target, size_average, reduce, reduction, weight", kinks=_TIE)
+def l1_loss(input: Any, target: Any, weight: Any = None, *, reduction: str = "mean") -> Any:
+    """The absolute differences; with a weight, their weighted mean."""
+    return _weighted(abs_(input - target), weight, reduction)
+
+
+@loss("input, target, size_average, reduce, reduction, beta", scalars="beta", kinks=_TIE)
+def smooth_l1_loss(input: Any, target: Any, *, beta: Any = 1.0) -> Any:
+    """d**2/(2*beta) of differences d up to beta, |d| - beta/2 of larger ones."""
     if is_number(beta) and beta < 0:
         raise ArgumentError(f"smooth_l1_loss: beta must be at least 0, not {beta}")
-    size = abs_(x - y)
+    size = abs_(input - target)
     if is_number(beta) and not beta:
-        return total(size, reduction)
-    return total(where(greater(size, beta), size - beta / 2, square(x - y) / (2 * beta)), reduction)
+        return size
+    return where(greater(size, beta), size - beta / 2, square(input - target) / (2 * beta))
 
 
-def _huber(x: Any, y: Any, weight: Any, delta: float, reduction: str) -> Any:
+@loss("input, target, reduction, delta, weight, size_average, reduce", scalars="delta")
+def huber_loss(input: Any, target: Any, weight: Any = None, *, delta: Any = 1.0) -> Any:
+    """d**2/2 of differences d up to delta, delta*(|d| - delta/2) of larger ones."""
     if is_number(delta) and delta <= 0:
         raise ArgumentError(f"huber_loss: delta must be more than 0, not {delta}")
-    size = abs_(x - y)
-    losses = where(greater(size, delta), delta * (size - delta / 2), square(x - y) / 2)
-    return total(losses if weight is None else weight * losses, reduction)
+    size = abs_(input - target)
+    losses = where(greater(size, delta), delta * (size - delta / 2), square(input - target) / 2)
+    return losses if weight is None else weight * losses
 
 
-smooth_l1_loss = loss(
-    "smooth_l1_loss", "input target", _smooth_l1, "input, target, size_average, reduce, reduction, beta",
-    static={"beta": 1.0}, scalars="beta", kinks=_TIE,
-    doc="d**2/(2*beta) of differences d up to beta, |d| - beta/2 of larger ones.",
-)
-huber_loss = loss(
-    "huber_loss", "input target weight?", _huber, "input, target, reduction, delta, weight, size_average, reduce",
-    static={"delta": 1.0}, scalars="delta",
-    doc="d**2/2 of differences d up to delta, delta*(|d| - delta/2) of larger ones.",
-)
-
-
-def _kl_div(x: Any, y: Any, log_target: bool, reduction: str) -> Any:
-    losses = exp(y) * (y - x) if log_target else xlogy(y, y) - y * x
+@loss("input, target, size_average, reduce, reduction, log_target")
+def kl_div(input: Any, target: Any, *, log_target: bool = False, reduction: str = "mean") -> Any:
+    """target*(log(target) - input), the input being log-probabilities, the target too if log_target; 'batchmean' divides by the first
+    extent.
+    """
+    losses = exp(target) * (target - input) if log_target else xlogy(target, target) - target * input
     if reduction != "batchmean":
         return total(losses, reduction)
-    return sum_(losses) / x.shape[0] if x.shape else losses
+    return sum_(losses) / input.shape[0] if input.shape else losses
 
 
-kl_div = loss(
-    "kl_div", "input target", _kl_div, "input, target, size_average, reduce, reduction, log_target", static={"log_target": False},
-    doc="target*(log(target) - input), the input being log-probabilities, the target too if log_target; "
-    "'batchmean' divides by the first extent.",
-)  # fmt: skip
-
-
-@function(public=False, domain=of(x="(0, inf)", y="(0, inf)").within())
+@function(public=False, domain="x > 0 and y > 0")
 def scipy_kl_div(x: Any, y: Any) -> Any:
     """scipy.special.kl_div: x*log(x/y) - x + y, entry by entry; y where x is 0."""
     none = equal(x, 0)
@@ -131,39 +141,389 @@ def scipy_kl_div(x: Any, y: Any) -> Any:
 declare(SCIPY, kl_div=signature("scipy_kl_div", "x, y, -out"))
 
 
-def _gaussian_nll(x: Any, y: Any, var: Any, full: bool, eps: float, reduction: str) -> Any:
-    if var.shape not in ((), x.shape):
-        if var.shape == x.shape[:-1]:
+@loss("input, target, var, full, eps, reduction, size_average, reduce")
+def gaussian_nll_loss(input: Any, target: Any, var: Any, *, full: bool = False, eps: float = 1e-6) -> Any:
+    """(log(var) + (input - target)**2/var)/2, log(2*pi)/2 more if full. A variance below eps counts as eps, and its gradient is that at
+    eps.
+    """
+    shape = input.shape
+    if var.shape not in ((), shape):
+        if var.shape == shape[:-1]:
             var = reshape(var, shape=(*var.shape, 1))
-        elif len(var.shape) != len(x.shape) or sum(v for n, v in zip(x.shape, var.shape, strict=True) if n != v) != 1:
-            raise ShapeError(f"gaussian_nll_loss: a variance of shape {tuple(var.shape)} does not fit an input of shape {tuple(x.shape)}")
+        elif len(var.shape) != len(shape) or sum(v for n, v in zip(shape, var.shape, strict=True) if n != v) != 1:
+            raise ShapeError(f"gaussian_nll_loss: a variance of shape {tuple(var.shape)} does not fit an input of shape {tuple(shape)}")
     held = held_at(var, eps)
-    losses = 0.5 * (log(held) + square(x - y) / held)
-    return total(losses + 0.5 * math.log(2 * math.pi) if full else losses, reduction)
+    losses = 0.5 * (log(held) + square(input - target) / held)
+    return losses + 0.5 * math.log(2 * math.pi) if full else losses
 
 
-gaussian_nll_loss = loss(
-    "gaussian_nll_loss", "input target var", _gaussian_nll, "input, target, var, full, eps, reduction, size_average, reduce",
-    static={"full": False, "eps": 1e-6},
-    doc="(log(var) + (input - target)**2/var)/2, log(2*pi)/2 more if full. A variance below eps counts as eps, and its gradient "
-    "is that at eps.",
-)
+@loss("input, target, log_input, full, size_average, eps, reduce, reduction", scalars="eps")
+def poisson_nll_loss(input: Any, target: Any, *, log_input: bool = True, full: bool = False, eps: Any = 1e-8) -> Any:
+    """exp(input) - target*input, or input - target*log(input + eps) where the input is no logarithm; if full, Stirling's approximation
+    of log(target!) more where the target is above 1.
+    """
+    losses = exp(input) - target * input if log_input else input - target * log(input + eps)
+    if not full:
+        return losses
+    above = greater(target, 1)
+    safe = where(above, target, 1.0)
+    return losses + where(above, safe * log(safe) - safe + 0.5 * log(2 * math.pi * safe), 0.0)
 
 
-def _stirling(y: Any) -> Any:
-    """log(y!) for y > 1, and 0 for smaller y."""
-    safe = where(greater(y, 1), y, 1.0)
-    return where(greater(y, 1), safe * log(safe) - safe + 0.5 * log(2 * math.pi * safe), 0.0)
+# -- Negative log-likelihoods of labels
 
 
-def _poisson_nll(x: Any, y: Any, log_input: bool, full: bool, eps: float, reduction: str) -> Any:
-    losses = exp(x) - y * x if log_input else x - y * log(x + eps)
-    return total(losses + _stirling(y) if full else losses, reduction)
+# PyTorch's bounds: of a logarithm, and (a float32 there) of the denominator x*(1 - x) of its slope
+_LOWEST, _NARROWEST = -100.0, float(np.float32(1e-12))
 
 
-poisson_nll_loss = loss(
-    "poisson_nll_loss", "input target", _poisson_nll, "input, target, log_input, full, size_average, eps, reduce, reduction",
-    static={"log_input": True, "full": False, "eps": 1e-8}, scalars="eps",
-    doc="exp(input) - target*input, or input - target*log(input + eps) where the input is no logarithm; if full, Stirling's "
-    "approximation of log(target!) more where the target is above 1.",
-)
+def _same_shape(x: Shape, y: Shape) -> Shape:
+    if x != y:
+        raise ShapeError(f"target size {y} must be the same as input size {x}")
+    return x
+
+
+def _bernoulli(x: Any, y: Any) -> Any:
+    return -(y * np.maximum(np.log(x), _LOWEST) + (1 - y) * np.maximum(np.log1p(-x), _LOWEST))
+
+
+def _bernoulli_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    by_x = cotangent * ((x - y) / maximum((1 - x) * x, _NARROWEST)) if wanted[0] else None
+    return by_x, cotangent * (maximum(log1p(-x), _LOWEST) - maximum(log(x), _LOWEST)) if wanted[1] else None
+
+
+bernoulli_nll = structural(
+    "bernoulli_nll", "input target", _bernoulli, witness("products.bernoulli_nll"), vjp=_bernoulli_vjp, shape=_same_shape,
+    saves=("input", "target"), ulps=4, backward="BinaryCrossEntropy", domain="0 <= input <= 1", extended=Whole("running.BERNOULLI"),
+    doc="-(y*log(x) + (1 - y)*log(1 - x)) of probabilities x and targets y. As in PyTorch, a logarithm is at least -100, and the "
+    "denominator of the slope (x - y)/(x*(1 - x)) at least 1e-12. The slope by y is that of the limited logarithms (PyTorch's is infinite "
+    "at 0 and 1).",
+    examples=("bernoulli_nll([0.2, 0.7], [0, 1])",),
+    composed=lambda x, y: -(y * maximum(log(x), _LOWEST) + (1 - y) * maximum(log1p(-x), _LOWEST)),
+)  # fmt: skip
+
+
+@loss(
+    "input, target, weight, size_average, reduce, reduction", domain="0 <= input <= 1",
+    examples=("binary_cross_entropy([0.2, 0.7], [0, 1])",),
+)  # fmt: skip
+def binary_cross_entropy(input: Any, target: Any, weight: Any = None) -> Any:
+    """-(y*log(x) + (1 - y)*log(1 - x)) of probabilities x and targets y, its logarithms and slopes limited as bernoulli_nll's."""
+    losses = bernoulli_nll(input, target)
+    return losses if weight is None else losses * weight
+
+
+@loss(
+    "input, target, weight, size_average, reduce, reduction, pos_weight", backward="BinaryCrossEntropyWithLogits",
+    examples=("binary_cross_entropy_with_logits(x, y)",),
+)  # fmt: skip
+def binary_cross_entropy_with_logits(input: Any, target: Any, weight: Any = None, pos_weight: Any = None) -> Any:
+    """-(y*log(sigmoid(x)) + (1 - y)*log(1 - sigmoid(x))) of logits x and targets y, stable for logits of any size; averaged, summed or
+    not, by reduction.
+    """
+    _same_shape(input.shape, target.shape)
+    positive = target if pos_weight is None else target * pos_weight
+    losses = positive * softplus(-input) + (1 - target) * softplus(input)
+    return losses if weight is None else losses * weight
+
+
+@loss("input, target, weight, size_average, reduce, reduction")
+def multilabel_soft_margin_loss(input: Any, target: Any, weight: Any = None) -> Any:
+    """binary_cross_entropy_with_logits, averaged over the last axis."""
+    losses = binary_cross_entropy_with_logits(input, target, weight, reduction="none")
+    axis = len(input.shape) - 1  # of the classes, which a weight may have more axes than
+    return sum_(losses, axis=axis) / input.shape[axis] if input.shape else losses
+
+
+def _class_labels(x: Any, classes: int, ignored: int | None) -> Any:
+    given = np.asarray(x)
+    labels = given.astype(np.int64)
+    if given.dtype.kind == "f" and (parts := given[given != labels]).size:
+        raise LabelError(f"the label {parts.flat[0]} is no whole number")
+    if ignored is not None:
+        labels = np.where(labels == ignored, 0, labels)
+    if (wrong := labels[(labels < 0) | (labels >= classes)]).size:
+        raise LabelError(f"the label {wrong.flat[0]} is none of the {classes} classes, which are counted from 0")
+    return labels[()]
+
+
+class_labels = elementwise(
+    "class_labels", "x", _class_labels, lambda m, x, classes, ignored: 0 if x == ignored else x, None, kind="flat", result="int",
+    static={"classes": 1, "ignored": None}, indices=frozenset({"x"}), public=False, ulps=0,
+    doc="Whole numbers from 0 to classes - 1, checked to be; an ignored one counts as 0.",
+    numpy=lambda shapes, classes, ignored: "" if ignored is not None else "np.asarray({0}, np.int64)",
+    torch=lambda shapes, classes, ignored: "" if ignored is not None else "torch.as_tensor({0}).to(torch.int64)",
+)  # fmt: skip
+
+
+def label_places(x: Any, target: Any, ignored: int | None = None) -> tuple[int, Any]:
+    """The axis of the classes (the second one, or the only one), and labels of shape () or (N, ...) along it."""
+    axis = min(1, len(x.shape) - 1)
+    if not x.shape or target.shape != (*x.shape[:axis], *x.shape[axis + 1 :]):
+        raise ShapeError(f"labels of shape {tuple(target.shape)} do not fit scores of shape {tuple(x.shape)}, with classes along axis 1")
+    return axis, expand_dims(class_labels(target, classes=x.shape[axis], ignored=ignored), axis=axis)
+
+
+def _by_class(axis: int, weight: Any, like: Any) -> Any:
+    """One weight for each class, along the axis of the classes."""
+    if weight.shape != (like.shape[axis],):
+        raise ShapeError(f"one weight for each of {like.shape[axis]} classes is wanted, not an array of shape {tuple(weight.shape)}")
+    return reshape(weight, shape=(-1, *(1,) * (len(like.shape) - axis - 1)))
+
+
+def _of_class(x: Any, places: Any, axis: int) -> Any:
+    return reshape(take_along(x, places, axis=axis), shape=(*x.shape[:axis], *x.shape[axis + 1 :]))
+
+
+def _nll(x: Any, target: Any, weight: Any, ignore_index: int, reduction: str, smoothing: float = 0.0) -> Any:
+    """The losses of log-probabilities; their mean is weighted by the classes' weights, without ignored labels."""
+    check_reduction(reduction)
+    axis, places = label_places(x, target, ignore_index)
+    weighted = x if weight is None else x * _by_class(axis, weight, x)
+    ignored = equal(target, ignore_index)
+    losses = -_of_class(weighted, places, axis)
+    if not (is_number(smoothing) and not smoothing):
+        losses = losses * (1 - smoothing) - sum_(weighted, axis=axis) * (smoothing / x.shape[axis])
+    losses = where(ignored, 0.0, losses)
+    if reduction != "mean":
+        return total(losses, reduction)
+    masses = 1.0 if weight is None else take_along(weight, reshape(places, shape=(-1,)), axis=0)
+    masses = masses if weight is None else reshape(masses, shape=target.shape)
+    return sum_(losses) / sum_(where(ignored, 0.0, masses))
+
+
+@loss("input, target, weight, size_average, ignore_index, reduce, reduction", indices=frozenset({"target"}))
+def nll_loss(input: Any, target: Any, weight: Any = None, *, ignore_index: int = -100, reduction: str = "mean") -> Any:
+    """-input at the labels, the input being log-probabilities with the classes along the second axis; the mean is weighted by the
+    classes' weights, and leaves out the label ignore_index.
+    """
+    return _nll(input, target, weight, ignore_index, reduction)
+
+
+@loss(
+    "input, target, weight, size_average, ignore_index, reduce, reduction, label_smoothing", scalars="label_smoothing",
+    backward="NllLoss", examples=("cross_entropy([1.5, -0.3, 0.2], 0)",),
+)  # fmt: skip
+def cross_entropy(
+    input: Any, target: Any, weight: Any = None, *, ignore_index: int = -100, reduction: str = "mean", label_smoothing: Any = 0.0
+) -> Any:
+    """nll_loss of log_softmax(input): the target holds labels, or, in the input's shape, probabilities of all classes. label_smoothing is
+    shared evenly by all classes.
+    """
+    if is_number(label_smoothing) and not 0 <= label_smoothing <= 1:
+        raise ArgumentError(f"cross_entropy: label_smoothing must be from 0 to 1, not {label_smoothing}")
+    if not input.shape:
+        raise ShapeError("cross_entropy: an input with an axis of classes is wanted")
+    axis = min(1, len(input.shape) - 1)
+    scores = log_softmax(input, axis=axis)
+    if target.shape != input.shape:
+        return _nll(scores, target, weight, ignore_index, reduction, label_smoothing)
+    if not (is_number(label_smoothing) and not label_smoothing):
+        target = target * (1 - label_smoothing) + label_smoothing / input.shape[axis]
+    weighted = scores if weight is None else scores * _by_class(axis, weight, input)
+    return total(-sum_(target * weighted, axis=axis), reduction)
+
+
+@function(indices=frozenset({"x"}), examples=("one_hot([2, 0], 3)",))
+def one_hot(x: Any, *, num_classes: int) -> Any:
+    """1 at the label and 0 at the other classes, along a new last axis."""
+    room_for(*x.shape, num_classes)
+    labels = expand_dims(class_labels(x, classes=num_classes, ignored=None), axis=-1)
+    return where(equal(labels, np.arange(num_classes)), 1.0, 0.0)
+
+
+# -- Connectionist temporal classification: the likelihood of a labelling, summed over its
+# alignments to a sequence.
+
+
+_NEVER = -1e30  # the logarithm of next to nothing: finite, so that nothing becomes inf - inf
+
+
+def _rows(targets: Any, lengths: Any, batch: int) -> Any:
+    """Labels as a row for each sequence: padded rows as they are, joined ones taken apart."""
+    if len(targets.shape) == 2:
+        return targets
+    longest = targets.shape[0]
+    if not longest:
+        return reshape(targets, shape=(batch, 0))
+    starts = reshape(cumsum(lengths, axis=0) - lengths, shape=(batch, 1))
+    places = minimum(starts + np.arange(float(longest)), longest - 1.0)
+    return reshape(take_along(targets, to_int(reshape(places, shape=(-1,))), axis=0), shape=(batch, longest))
+
+
+def _shifted(x: Any, by: int, fill: float) -> Any:
+    """Entries moved along the last axis, the first ones filled."""
+    filler = np.full((x.shape[0], min(by, x.shape[1])), fill)
+    return concatenate(filler, part_of(x, 1, 0, max(0, x.shape[1] - by)), axis=1)
+
+
+def _log_likelihood(log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: int) -> Any:
+    """The forward algorithm over labels with a blank before, between and after them."""
+    steps, batch, classes = log_probs.shape
+    labels = _rows(targets, target_lengths, batch)
+    width = labels.shape[1]
+    known = less(np.arange(float(width)), reshape(target_lengths, shape=(batch, 1)))
+    labels = to_float(class_labels(to_int(where(known, labels, float(blank))), classes=classes, ignored=None))
+    blanks = np.full((batch, width), float(blank))
+    spelled = reshape(stack(blanks, labels, axis=-1), shape=(batch, 2 * width))
+    spelled = concatenate(spelled, np.full((batch, 1), float(blank)), axis=1)
+    may_skip = logical_and(not_equal(spelled, blank), not_equal(spelled, _shifted(spelled, 2, float(blank))))
+    index = broadcast_to(expand_dims(to_int(spelled), axis=0), shape=(steps, batch, 2 * width + 1))
+    scores = take_along(where(less(log_probs, _NEVER), _NEVER, log_probs), index, axis=2)
+
+    reached = where(np.arange(2 * width + 1) < 2, getitem(scores, index=(0,)), _NEVER)
+    for step in range(1, steps):
+        stay_or_next = logaddexp(reached, _shifted(reached, 1, _NEVER))
+        ways = logaddexp(stay_or_next, where(may_skip, _shifted(reached, 2, _NEVER), _NEVER))
+        within = less(float(step), reshape(input_lengths, shape=(batch, 1)))
+        reached = where(within, ways + getitem(scores, index=(step,)), reached)
+
+    last = reshape(2 * target_lengths, shape=(batch, 1))
+    at_label = take_along(reached, to_int(maximum(last - 1.0, 0.0)), axis=1)
+    ends = logaddexp(take_along(reached, to_int(last), axis=1), where(equal(last, 0), _NEVER, at_label))
+    return reshape(ends, shape=(batch,))
+
+
+@loss(
+    "log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity, size_average, reduce",
+    indices=frozenset({"targets", "input_lengths", "target_lengths"}),
+)  # fmt: skip
+def ctc_loss(
+    log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, *, blank: int = 0, zero_infinity: bool = False,
+    reduction: str = "mean",
+) -> Any:  # fmt: skip
+    """Minus the logarithm of the probability of the labels, over all their alignments to the sequence; the mean is over losses by the
+    number of labels. As in PyTorch the gradient takes log_probs to come from log_softmax: exp(log_probs) is added to it.
+    """
+    check_reduction(reduction)
+    if len(log_probs.shape) not in (2, 3) or len(targets.shape) not in (1, 2) or not log_probs.shape[0]:
+        raise ShapeError("ctc_loss: log_probs of the shape (T, N, C) or (T, C) are wanted, and targets (N, S) or joined in one row")
+    if not 0 <= blank < log_probs.shape[-1]:
+        raise ArgumentError(f"ctc_loss: blank must be one of the {log_probs.shape[-1]} classes, not {blank}")
+    alone = len(log_probs.shape) == 2
+    log_probs = expand_dims(log_probs, axis=1) if alone else log_probs
+    steps, batch = log_probs.shape[:2]
+    input_lengths, target_lengths = (
+        reshape(to_float(v), shape=(batch,)) for v in (input_lengths, target_lengths)
+    )
+    likelihood = _log_likelihood(log_probs, targets, input_lengths, target_lengths, blank)
+    # as PyTorch, the gradient of log-probabilities that are normalized: their sum stays 1
+    within = less(reshape(np.arange(float(steps)), shape=(steps, 1)), input_lengths)
+    masses = sum_(where(within, sum_(exp(log_probs), axis=2), 0.0), axis=0)
+    losses = where(less(likelihood, _NEVER / 2), 0.0 if zero_infinity else math.inf, masses - detach(masses) - likelihood)
+    if reduction == "mean":
+        return mean(losses / maximum(target_lengths, 1.0))
+    return reshape(losses, shape=()) if alone and reduction == "none" else total(losses, reduction)
+
+
+# -- Losses that want scores or distances apart by a margin
+
+
+_REDUCED = "size_average, reduce, reduction"
+_FREE = (noted("exactly at the margin", "the slope of what is within it"),)
+
+
+def _above(x: Any, low: float = 0.0) -> Any:
+    """x limited from below; at the limit it still has the slope 1, as PyTorch's clamp_min."""
+    return clip(x, low, None)
+
+
+@loss(f"input, target, margin, {_REDUCED}", scalars="margin", kinks=_FREE)
+def hinge_embedding_loss(input: Any, target: Any, *, margin: Any = 1.0) -> Any:
+    """The input where the target is 1, max(0, margin - input) where it is -1."""
+    target = detach(target)
+    return where(equal(target, 1), 0.0, _above(margin - input)) + where(equal(target, -1), 0.0, input)
+
+
+@loss(f"input1, input2, target, margin, {_REDUCED}", scalars="margin", kinks=_FREE)
+def margin_ranking_loss(input1: Any, input2: Any, target: Any, *, margin: Any = 0.0) -> Any:
+    """max(0, margin - target*(input1 - input2))."""
+    return _above(margin - target * (input1 - input2))
+
+
+@loss(f"input, target, {_REDUCED}")
+def soft_margin_loss(input: Any, target: Any) -> Any:
+    """log(1 + exp(-target*input)), without overflow."""
+    return softplus(-target * input)
+
+
+def _triplet(anchor: Any, positive: Any, negative: Any, margin: Any, p: float, eps: Any, swap: bool) -> Any:
+    if is_number(margin) and margin <= 0:
+        raise ArgumentError(f"triplet_margin_loss: the margin must be greater than 0, not {margin}")
+    if not len(anchor.shape) == len(positive.shape) == len(negative.shape):
+        raise ShapeError("triplet_margin_loss: anchor, positive and negative must have as many axes as each other")
+    near, far = (pairwise_distance(anchor, other, p=p, eps=eps) for other in (positive, negative))
+    if swap:
+        far = minimum(far, pairwise_distance(positive, negative, p=p, eps=eps))
+    return _above(margin + near - far)
+
+
+@loss(f"anchor, positive, negative, margin, p, eps, swap, {_REDUCED}", scalars="margin eps", kinks=_FREE)
+def triplet_margin_loss(
+    anchor: Any, positive: Any, negative: Any, *, margin: Any = 1.0, p: float = 2.0, eps: Any = 1e-6, swap: bool = False
+) -> Any:
+    """max(0, margin + |anchor - positive| - |anchor - negative|); with swap the nearer of anchor and positive counts."""
+    return _triplet(anchor, positive, negative, margin, p, eps, swap)
+
+
+@loss(
+    "anchor, positive, negative, distance_function, margin, swap, reduction, size_average, reduce", scalars="margin", kinks=_FREE
+)  # fmt: skip
+def triplet_margin_with_distance_loss(
+    anchor: Any, positive: Any, negative: Any, *, distance_function: Any = None, margin: Any = 1.0, swap: bool = False
+) -> Any:
+    """triplet_margin_loss with pairwise_distance; other distance functions are refused."""
+    if distance_function is not None:
+        raise ArgumentError("triplet_margin_with_distance_loss: a distance_function cannot be given here", help="write out the loss")
+    return _triplet(anchor, positive, negative, margin, 2.0, 1e-6, swap)
+
+
+_EPSILON = float(np.float32(1e-12))  # a float32 in PyTorch
+
+
+@loss(f"input1, input2, target, margin, {_REDUCED}", scalars="margin", kinks=_FREE)
+def cosine_embedding_loss(input1: Any, input2: Any, target: Any, *, margin: Any = 0.0) -> Any:
+    """1 - cosine where the target is 1, max(0, cosine - margin) where it is -1; 1e-12 is added to squared lengths."""
+    x, y = input1, input2
+    if len(x.shape) not in (1, 2) or len(target.shape) != len(x.shape) - 1 or len(y.shape) != len(x.shape):
+        raise ShapeError("cosine_embedding_loss: rows of vectors and a target for each are wanted, or two vectors and a number")
+    lengths = sqrt((sum_(x * x, axis=-1) + _EPSILON) * (sum_(y * y, axis=-1) + _EPSILON))
+    cosine = sum_(x * y, axis=-1) / lengths
+    target = detach(target)
+    return where(equal(target, 1), 1 - cosine, 0.0) + where(equal(target, -1), _above(cosine - margin), 0.0)
+
+
+_AT_MARGIN = (noted("exactly at the margin", "0"),)
+
+
+@loss(f"input, target, p, margin, weight, {_REDUCED}", scalars="margin", indices=frozenset({"target"}), kinks=_AT_MARGIN)
+def multi_margin_loss(input: Any, target: Any, weight: Any = None, *, p: int = 1, margin: Any = 1.0) -> Any:
+    """The sum of max(0, margin - x[label] + x[i])**p over the other classes i, over the number of classes."""
+    if p not in (1, 2):
+        raise ArgumentError(f"multi_margin_loss: p must be 1 or 2, not {p}")
+    x = input if input.shape else reshape(input, shape=(1,))
+    target = reshape(target, shape=()) if len(x.shape) == 1 and target.shape == (1,) else target
+    axis, places = label_places(x, target)
+    others = where(equal(places, np.arange(x.shape[axis])), 0.0, relu(margin - take_along(x, places, axis=axis) + x))
+    terms = others if p == 1 else others * others
+    if weight is not None:
+        terms = terms * reshape(take_along(weight, reshape(places, shape=(-1,)), axis=0), shape=places.shape)
+    return sum_(terms, axis=axis) / x.shape[axis]
+
+
+@loss(f"input, target, {_REDUCED}", indices=frozenset({"target"}), kinks=_AT_MARGIN)
+def multilabel_margin_loss(input: Any, target: Any) -> Any:
+    """The sum of max(0, 1 - x[j] + x[i]) over labels j (those before the first negative one) and classes i that are no label, over the
+    number of classes.
+    """
+    x, target = (v if v.shape else reshape(v, shape=(1,)) for v in (input, target))
+    if target.shape != x.shape or len(x.shape) > 2:
+        raise ShapeError(f"labels of shape {tuple(target.shape)} do not fit scores of shape {tuple(x.shape)}")
+    classes = x.shape[-1]
+    listed = cumprod(where(greater_equal(target, 0), 1.0, 0.0), axis=-1)  # up to the first negative label
+    labels = class_labels(to_int(where(equal(listed, 0), 0.0, target)), classes=classes, ignored=None)
+    listed = expand_dims(listed, axis=-1)
+    matches = where(equal(expand_dims(labels, axis=-1), np.arange(classes)), listed, 0.0)
+    others = where(equal(sum_(matches, axis=-2, keepdims=True), 0), listed, 0.0)
+    short = relu(1 - expand_dims(take_along(x, labels, axis=-1), axis=-1) + expand_dims(x, axis=-2))
+    return sum_(others * short, axis=(-2, -1)) / classes

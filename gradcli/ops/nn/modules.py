@@ -12,8 +12,8 @@ from gradcli.ops.elementwise.exponential import exp, expm1, log, log1p, sqrt
 from gradcli.ops.elementwise.logic import greater, less, where
 from gradcli.ops.nn.softmax_and_attention import logsumexp
 from gradcli.ops.reductions.carried import count
-from gradcli.ops.reductions.sums import mean
-from gradcli.ops.registry import composite, function
+from gradcli.ops.reductions.sums import mean as mean_of
+from gradcli.ops.registry import function
 
 _REDUCED = "size_average, reduce, reduction"
 _PLACED = "kernel_size, stride, padding"
@@ -116,9 +116,11 @@ refuse_class(TORCH, "AlphaDropout FeatureAlphaDropout", "nn.{} draws at random w
 # -- What jax.nn and jax.lax call functions, and the few that no other library has -----------------
 
 
-def _standardize(x: Any, mean_: Any, variance: Any, axis: Any, epsilon: float) -> Any:
-    centre = mean(x, axis=axis, keepdims=True) if mean_ is None else mean_
-    spread = mean(square(x), axis=axis, keepdims=True) - square(centre) if variance is None else variance
+@function(public=False, scalars="epsilon")
+def standardize(x: Any, mean: Any = None, variance: Any = None, *, axis: Any = -1, epsilon: Any = 1e-5) -> Any:
+    """jax.nn.standardize: x less its mean over its deviation along an axis."""
+    centre = mean_of(x, axis=axis, keepdims=True) if mean is None else mean
+    spread = mean_of(square(x), axis=axis, keepdims=True) - square(centre) if variance is None else variance
     return (x - centre) / sqrt(spread + epsilon)
 
 
@@ -126,12 +128,6 @@ def _standardize(x: Any, mean_: Any, variance: Any, axis: Any, epsilon: float) -
 def squareplus(x: Any, b: Any = None) -> Any:
     """jax.nn.squareplus: (x + sqrt(x**2 + b))/2, a smooth relu."""
     return (x + sqrt(square(x) + (4.0 if b is None else b))) / 2
-
-
-composite(
-    "standardize", "x mean? variance?", _standardize, static={"axis": -1, "epsilon": 1e-5}, scalars="epsilon", public=False,
-    doc="jax.nn.standardize: x less its mean over its deviation along an axis.",
-)  # fmt: skip
 
 
 @function(public=False)

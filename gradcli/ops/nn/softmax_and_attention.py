@@ -8,29 +8,29 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
-from gradcli.ops.arrays.joining_and_splitting import concatenate
+from gradcli.ops.arrays.repeating_and_padding import repeat_interleave
+from gradcli.ops.arrays.reshaping import expand_dims
 from gradcli.ops.arrays.shapes import broadcast_to, part_of, reshape, swapaxes, transpose
-from gradcli.ops.calling.prefixes import TORCH
-from gradcli.ops.calling.signatures import declare, signature
-from gradcli.ops.elementwise.arithmetic import chain
+from gradcli.ops.elementwise.arithmetic import abs_, chain, sign
+from gradcli.ops.elementwise.bounds import minimum
 from gradcli.ops.elementwise.exponential import exp, expm1, log, log1p
-from gradcli.ops.elementwise.logic import equal, where
-from gradcli.ops.extended import Whole
+from gradcli.ops.elementwise.logic import equal, isfinite, where
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.carried import reduced
-from gradcli.ops.reductions.sums import is_truth, log_of_scaled_sum, max_, mean, reduction, spread, sum_
-from gradcli.ops.registry import composite, composition, function
+from gradcli.ops.reductions.sums import is_truth, max_, mean, reduction, spread, sum_
+from gradcli.ops.registry import composition, function
 from gradcli.ops.room import room_for
-from gradcli.ops.spec import REQUIRED, Op
+from gradcli.ops.spec import Op
+from gradcli.ops.structure import detach
 from gradcli.ops.writing import Shape, axes_of, witness
 
 # -- Softmax and its logarithm, and the logarithm of a sum of exponentials, without overflow -------
 
 
 def _logsumexp(x: Any, axis: Any, keepdims: bool) -> Any:
-    top = np.max(x, axis=axis, keepdims=True, initial=-np.inf)
+    top = np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf)
     top = np.where(np.isfinite(top), top, 0)
-    total = np.log(np.sum(np.exp(x - top), axis=axis, keepdims=True)) + top
+    total = np.log(np.add.reduce(np.exp(x - top), axis=axis, keepdims=True)) + top
     return np.reshape(total, reduced(np.shape(x), axis, keepdims))[()]
 
 
@@ -46,8 +46,25 @@ def _logsumexp_of_entries(x: Any, axis: Any, keepdims: bool) -> Any:
     return found if keepdims else reshape(found, shape=reduced(x.shape, axis))
 
 
-def _plain(x: Any, **axes: Any) -> Any:
-    return logsumexp(x, **axes)
+_LARGEST_EXPONENT = 709.0  # whose exponential is finite
+
+
+def _log_of_scaled_sum(x: Any, b: Any, axis: Any, keepdims: bool, return_sign: bool) -> Any:
+    """log(sum(b*exp(x))) without overflow, and the sign of the sum: what has the factor 0 counts for nothing, however large."""
+    if b is None and not return_sign:
+        return logsumexp(x, axis=axis, keepdims=keepdims)
+    counted = x
+    if b is not None:
+        shape = np.broadcast_shapes(tuple(x.shape), tuple(b.shape))
+        x, b = (v if tuple(v.shape) == shape else broadcast_to(v, shape=shape) for v in (x, b))
+        counted = where(equal(b, 0), -math.inf, x)
+    top = max_(counted, axis=axis, keepdims=True)
+    top = detach(where(isfinite(top), top, 0.0))  # moving it changes nothing
+    above = x - top
+    raised = exp(above) if b is None else b * exp(where(equal(b, 0), minimum(above, _LARGEST_EXPONENT), above))
+    total = sum_(raised, axis=axis, keepdims=True)
+    size = reshape(log(abs_(total) if return_sign else total) + top, shape=reduced(tuple(x.shape), axis, keepdims))
+    return (size, sign(reshape(total, shape=tuple(size.shape)))) if return_sign else size
 
 
 def _exponential_of_difference(axis: Any, keepdims: bool) -> tuple[Op, dict[str, Any]]:
@@ -68,7 +85,7 @@ logsumexp: Op = reduction(
     wider=composition(
         "logsumexp",
         "x b?",
-        log_of_scaled_sum(sum_, _plain, max_),
+        _log_of_scaled_sum,
         static={"axis": None, "keepdims": False, "return_sign": False},
     ),
 )
@@ -80,8 +97,8 @@ def _softmax_shape(shape: Shape, axis: Any) -> Shape:
 
 
 def _softmax(x: Any, axis: Any) -> Any:
-    small = np.exp(x - np.max(x, axis=axis, keepdims=True, initial=-np.inf))
-    return small / np.sum(small, axis=axis, keepdims=True)
+    small = np.exp(x - np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf))
+    return small / np.add.reduce(small, axis=axis, keepdims=True)
 
 
 def _softmax_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any) -> tuple[Any]:
@@ -97,7 +114,6 @@ def _softmax_of_entries(x: Any, axis: Any) -> Any:
     vjp=_softmax_vjp,
     forward=_softmax,
     shape=_softmax_shape,
-    extended=Whole("running.SOFTMAX"),
     saves=("out",),
     stated="axis",
     ulps=6,
@@ -109,10 +125,10 @@ def softmax(x: Any, *, axis: Any = None) -> Any:
 
 
 def _log_softmax(x: Any, axis: Any) -> Any:
-    apart = x - np.max(x, axis=axis, keepdims=True, initial=-np.inf)
+    apart = x - np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf)
     # the largest entry is the 1 of log1p, so that its own logarithm keeps all digits however near to 0 it is
-    others = np.sum(np.where(apart == 0, 0, np.exp(apart)), axis=axis, keepdims=True)
-    return apart - np.log1p(others + (np.sum(apart == 0, axis=axis, keepdims=True, dtype=others.dtype) - 1))
+    others = np.add.reduce(np.where(apart == 0, 0, np.exp(apart)), axis=axis, keepdims=True)
+    return apart - np.log1p(others + (np.add.reduce(apart == 0, axis=axis, keepdims=True, dtype=others.dtype) - 1))
 
 
 def _apart(x: Any, axis: Any) -> tuple[Any, Any]:
@@ -145,7 +161,6 @@ def _log_softmax_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any) -
     shape=_softmax_shape,
     saves=("out",),
     ulps=12,
-    extended=Whole("running.LOG_SOFTMAX"),
     parts=_log_softmax_of_entries,
     raised=_log_softmax_raised,
     stated="axis",
@@ -155,22 +170,16 @@ def log_softmax(x: Any, *, axis: Any = None) -> Any:
     return x - logsumexp(x, axis=axis, keepdims=True)
 
 
-def _repeated(x: Any, times: int) -> Any:
-    """Each head, the axis before the last two, several times."""
-    if times == 1:
-        return x
-    *lead, heads, rows, columns = x.shape
-    spread = broadcast_to(reshape(x, shape=(*lead, heads, 1, rows, columns)), shape=(*lead, heads, times, rows, columns))
-    return reshape(spread, shape=(*lead, heads * times, rows, columns))
-
-
 def _masked_softmax(scores: Any) -> Any:
     """Return where everything is masked, no value is attended to: the result is 0, as in PyTorch."""
     nothing = equal(sum_(where(equal(scores, -math.inf), 0.0, 1.0), axis=-1, keepdims=True), 0)
     return where(nothing, 0.0, softmax(where(nothing, 0.0, scores), axis=-1))
 
 
-@function(scalars="scale", examples=("F.scaled_dot_product_attention([x], [y, 2*y], [w, -w])",))
+@function(
+    torch="query, key, value, attn_mask, dropout_p, is_causal, *, scale, enable_gqa", scalars="scale",
+    examples=("F.scaled_dot_product_attention([x], [y, 2*y], [w, -w])",),
+)  # fmt: skip
 def scaled_dot_product_attention(
     query: Any,
     key: Any,
@@ -194,7 +203,7 @@ def scaled_dot_product_attention(
         heads, shared = query.shape[-3], (key.shape[-3], value.shape[-3])
         if any(heads % s for s in shared):
             raise ShapeError(f"{name}: {heads} heads of queries do not share {shared[0]} of keys and {shared[1]} of values")
-        key, value = (_repeated(a, heads // s) for a, s in zip((key, value), shared, strict=True))
+        key, value = (repeat_interleave(a, repeats=heads // s, axis=-3) for a, s in zip((key, value), shared, strict=True))
     rows, columns = query.shape[-2], key.shape[-2]
     factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
     scores = matmul(query * factor, swapaxes(key, axis1=-1, axis2=-2))
@@ -207,10 +216,6 @@ def scaled_dot_product_attention(
     return matmul(_masked_softmax(masked), value)
 
 
-_QUERIES = "query, key, value, attn_mask, dropout_p, is_causal, *, scale, enable_gqa"
-declare(TORCH, scaled_dot_product_attention=signature("scaled_dot_product_attention", _QUERIES))
-
-
 # -- Attention by several heads, as PyTorch's layer computes it: projections, biases, masks and
 # all.
 
@@ -218,7 +223,7 @@ declare(TORCH, scaled_dot_product_attention=signature("scaled_dot_product_attent
 _NAME = "multi_head_attention_forward"
 
 
-def _linear(x: Any, weight: Any, bias: Any) -> Any:
+def _projected(x: Any, weight: Any, bias: Any) -> Any:
     product = matmul(x, transpose(weight, axes=(1, 0)))
     return product if bias is None else product + bias
 
@@ -228,88 +233,59 @@ def _added(mask: Any) -> Any:
     return where(mask, -math.inf, 0.0) if is_truth(mask) else mask
 
 
-def _with_one_more(mask: Any) -> Any:
-    """A mask of keys that leaves one more of them."""
-    return None if mask is None else concatenate(mask, np.zeros((*mask.shape[:-1], 1)), axis=-1)
-
-
-def _parts(whole: Any) -> list[Any]:
-    """The thirds of a packed projection, for queries, keys and values."""
+def _thirds(whole: Any) -> list[Any]:
+    """The parts of a packed projection for queries, keys and values."""
     if whole is None:
         return [None] * 3
     n = whole.shape[0] // 3
     return [part_of(whole, 0, i * n, (i + 1) * n) for i in range(3)]
 
 
-def _by_heads(x: Any, heads: int, size: int) -> Any:
-    """(rows, images, channels) to (images * heads, rows, channels of a head)."""
-    return transpose(reshape(x, shape=(x.shape[0], x.shape[1] * heads, size)), axes=(1, 0, 2))
-
-
-def _multi_head_attention(
-    query: Any, key: Any, value: Any, in_proj_weight: Any, in_proj_bias: Any, bias_k: Any, bias_v: Any, out_proj_weight: Any,
-    out_proj_bias: Any, key_padding_mask: Any, attn_mask: Any, q_proj_weight: Any, k_proj_weight: Any, v_proj_weight: Any,
-    static_k: Any, static_v: Any, embed_dim_to_check: int, num_heads: int, add_zero_attn: bool, dropout_p: float, training: bool,
-    need_weights: bool, use_separate_proj_weight: bool, average_attn_weights: bool, is_causal: bool,
+@function(
+    torch="query, key, value, embed_dim_to_check, num_heads, in_proj_weight, in_proj_bias, bias_k, bias_v, add_zero_attn, dropout_p, "
+    "out_proj_weight, out_proj_bias, training, key_padding_mask, need_weights, attn_mask, use_separate_proj_weight, q_proj_weight, "
+    "k_proj_weight, v_proj_weight, static_k, static_v, average_attn_weights, is_causal",
+    results=("output", "weights"),
+)  # fmt: skip
+def multi_head_attention_forward(
+    query: Any, key: Any, value: Any, out_proj_weight: Any, in_proj_weight: Any = None, in_proj_bias: Any = None, bias_k: Any = None,
+    bias_v: Any = None, out_proj_bias: Any = None, key_padding_mask: Any = None, attn_mask: Any = None, q_proj_weight: Any = None,
+    k_proj_weight: Any = None, v_proj_weight: Any = None, static_k: Any = None, static_v: Any = None, *, embed_dim_to_check: int,
+    num_heads: int, add_zero_attn: bool = False, dropout_p: float = 0.0, training: bool = True, need_weights: bool = True,
+    use_separate_proj_weight: bool = False, average_attn_weights: bool = True, is_causal: bool = False,
 ) -> Any:  # fmt: skip
+    """Attention by several heads with projections: the result and the weights of keys."""
     if training and dropout_p:
         raise ArgumentError(f"{_NAME}: dropout_p must be 0; dropout is random")
+    if add_zero_attn or any(given is not None for given in (bias_k, bias_v, static_k, static_v)):
+        raise ArgumentError(f"{_NAME}: bias_k, bias_v, add_zero_attn, static_k and static_v are not supported")
     if is_causal and attn_mask is None:
         raise ArgumentError(f"{_NAME}: is_causal=True needs the attn_mask as well")
     if query.shape[-1] != embed_dim_to_check or num_heads < 1 or embed_dim_to_check % num_heads:
         raise ShapeError(f"{_NAME}: queries of shape {tuple(query.shape)} do not fit {num_heads} heads of {embed_dim_to_check} channels")
     batched = len(query.shape) == 3
     if not batched:
-        query, key, value = (reshape(x, shape=(x.shape[0], 1, x.shape[1])) for x in (query, key, value))
+        query, key, value = (expand_dims(x, axis=1) for x in (query, key, value))
     rows, images, channels = query.shape
-    size = channels // num_heads
-    weights = [q_proj_weight, k_proj_weight, v_proj_weight] if use_separate_proj_weight else _parts(in_proj_weight)
-    q, k, v = (_linear(x, w, b) for x, w, b in zip((query, key, value), weights, _parts(in_proj_bias), strict=True))
-    padding = None if key_padding_mask is None else reshape(_added(key_padding_mask), shape=(images, 1, 1, -1))
-    mask = None if attn_mask is None else _added(attn_mask)
-    if bias_k is not None and bias_v is not None:
-        k, v = (concatenate(x, broadcast_to(b, shape=(1, images, channels)), axis=0) for x, b in ((k, bias_k), (v, bias_v)))
-        padding, mask = _with_one_more(padding), _with_one_more(mask)
-    q = _by_heads(q, num_heads, size)
-    k = _by_heads(k, num_heads, size) if static_k is None else static_k
-    v = _by_heads(v, num_heads, size) if static_v is None else static_v
-    if add_zero_attn:
-        k, v = (concatenate(x, np.zeros((x.shape[0], 1, size)), axis=1) for x in (k, v))
-        padding, mask = _with_one_more(padding), _with_one_more(mask)
-    scores = matmul(q * math.sqrt(1 / size), swapaxes(k, axis1=1, axis2=2))
-    if mask is not None:
-        scores = scores + mask
-    if padding is not None:
-        spread = reshape(scores, shape=(images, num_heads, rows, k.shape[1])) + padding
-        scores = reshape(spread, shape=scores.shape)
+    weights = [q_proj_weight, k_proj_weight, v_proj_weight] if use_separate_proj_weight else _thirds(in_proj_weight)
+    q, k, v = (
+        # (rows, images, channels) to (images * heads, rows, channels of a head)
+        transpose(reshape(_projected(*part), shape=(part[0].shape[0], images * num_heads, channels // num_heads)), axes=(1, 0, 2))
+        for part in zip((query, key, value), weights, _thirds(in_proj_bias), strict=True)
+    )
+    scores = matmul(q * math.sqrt(num_heads / channels), swapaxes(k, axis1=1, axis2=2))
+    if attn_mask is not None:
+        scores = scores + _added(attn_mask)
+    by_image = (images, num_heads, rows, k.shape[1])
+    if key_padding_mask is not None:
+        padding = reshape(_added(key_padding_mask), shape=(images, 1, 1, -1))
+        scores = reshape(reshape(scores, shape=by_image) + padding, shape=scores.shape)
     shares = softmax(scores, axis=-1)
     joined = reshape(transpose(matmul(shares, v), axes=(1, 0, 2)), shape=(rows, images, channels))
-    result = _linear(joined, out_proj_weight, out_proj_bias)
+    result = _projected(joined, out_proj_weight, out_proj_bias)
     result = result if batched else reshape(result, shape=(rows, result.shape[2]))
     if not need_weights:
         return result, None
-    seen = reshape(shares, shape=(images, num_heads, rows, k.shape[1]))
+    seen = reshape(shares, shape=by_image)
     seen = mean(seen, axis=1) if average_attn_weights else seen
     return result, seen if batched else reshape(seen, shape=seen.shape[1:])
-
-
-multi_head_attention_forward = composite(
-    _NAME,
-    "query key value in_proj_weight? in_proj_bias? bias_k? bias_v? out_proj_weight out_proj_bias? key_padding_mask? attn_mask? "
-    "q_proj_weight? k_proj_weight? v_proj_weight? static_k? static_v?",
-    _multi_head_attention, results=("output", "weights"),
-    doc="Attention by several heads with projections: the result and the weights of keys.",
-    static={
-        "embed_dim_to_check": REQUIRED, "num_heads": REQUIRED, "add_zero_attn": False, "dropout_p": 0.0, "training": True,
-        "need_weights": True, "use_separate_proj_weight": False, "average_attn_weights": True, "is_causal": False,
-    },
-)  # fmt: skip
-declare(
-    TORCH,
-    multi_head_attention_forward=signature(
-        _NAME,
-        "query, key, value, embed_dim_to_check, num_heads, in_proj_weight, in_proj_bias, bias_k, bias_v, add_zero_attn, dropout_p, "
-        "out_proj_weight, out_proj_bias, training, key_padding_mask, need_weights, attn_mask, use_separate_proj_weight, "
-        "q_proj_weight, k_proj_weight, v_proj_weight, static_k, static_v, average_attn_weights, is_causal",
-    ),
-)

@@ -38,30 +38,9 @@ def additions(x: Any, terms: float, *, whole: bool) -> float:
     return terms
 
 
-def _along(x: Any, axis: Any) -> float:
-    terms = count(np.shape(x), axis)
-    return additions(x, terms, whole=terms == math.prod(x.shape))
-
-
 def running_rounds(m: Any, out: Any, x: Any, axis: Any) -> Any:
     """Return the rounding of a running logarithm of a sum of exponentials: each step's own rounding, and that of those before it."""
     return m.cumsum(16 * (m.where(m.isfinite(out), m.abs(out), 0.0) + 2), axis=axis) if m.ndim(out) else 0.0
-
-
-def norm(m: Any, out: Any, x: Any, e: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
-    """A norm moves by no more than that of the errors; other orders rise with the size of every entry."""
-    errors = m.filled(e, x)
-    if ord is None or ord >= 1:
-        return m.at(errors)
-    size = m.abs(x)
-    high, low = m.at(size + errors), m.at(m.maximum(size - errors, 0.0))
-    return m.maximum(high - out, out - low) + norm_rounds(m, high, x, ord, axis, keepdims) * (3 * m.unit)
-
-
-def norm_rounds(m: Any, out: Any, x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
-    if ord == 0 or (ord is not None and math.isinf(ord)):
-        return 0.0 * out
-    return m.abs(out) * ((_along(x, axis) + 12) * max(1.0, 1 / abs(ord or 2)) + 8)
 
 
 def product_of_entries(m: Any, out: Any, *operands_and_errors: Any, axis: Any = None, **_: Any) -> Any:
@@ -119,14 +98,10 @@ def extreme_place(sign: float) -> Function:
     """
 
     def rule(m: Any, out: Any, x: Any, e: Any, axis: Any, keepdims: bool) -> Any:
-        off = sign * _outwards(x, e)
-        if axis is None or not np.ndim(x):
-            chosen = np.arange(np.size(x)).reshape(np.shape(x)) == out
-        else:
-            (place,) = axes_of(axis, np.ndim(x))
-            shape = [-1 if i == place else 1 for i in range(np.ndim(x))]
-            chosen = np.arange(np.shape(x)[place]).reshape(shape) == (out if keepdims else np.expand_dims(out, place))
-        return np.where(m.at(np.where(chosen, x - off, x + off)) == out, 0, -1)
+        off, axis = _outwards(x, e), axis if np.ndim(x) else None
+        reach, least = sign * x + off, np.max(sign * x - off, axis=axis, keepdims=True)
+        rivals = np.sum(reach > least, axis=axis, keepdims=keepdims)
+        return np.where((m.at(sign * reach) == out) & (rivals <= 1), 0, -1)
 
     return rule
 

@@ -10,17 +10,18 @@ import numpy as np
 from gradcli.errors import ShapeError
 from gradcli.ops import cutting
 from gradcli.ops.arrays.joining_and_splitting import concatenate
-from gradcli.ops.arrays.shapes import flip, getitem, reshape, transpose
+from gradcli.ops.arrays.shapes import flip, part_of, reshape, transpose
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.arithmetic import chain
 from gradcli.ops.elementwise.exponential import exp, log
-from gradcli.ops.elementwise.logic import equal, greater_equal, isnan, not_equal, where
+from gradcli.ops.elementwise.logic import equal, greater_equal, isnan, where
 from gradcli.ops.extended import Whole
 from gradcli.ops.facts import Function
 from gradcli.ops.reductions import carried, extended
-from gradcli.ops.registry import composite, find, structural
-from gradcli.ops.spec import REQUIRED, Op
+from gradcli.ops.registry import find, function, structural
+from gradcli.ops.spec import Op
+from gradcli.ops.structure import clone
 from gradcli.ops.writing import Shape, axes_of, one_axis, witness
 
 
@@ -39,92 +40,65 @@ def _cumsum_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: int | None)
     return (back if back.shape == x.shape else reshape(back, shape=x.shape),)
 
 
-def _chosen_from(x: Any, axes: tuple[int, ...], relation: Op, rest: float) -> Any:
-    """For each place along axes, the entries whose own places there stand in a relation to it, and a number for the others, last of all."""
-    kept = tuple(a for a in range(len(x.shape)) if a not in axes)
-    lead = tuple(x.shape[a] for a in kept)
-    n = math.prod(x.shape[a] for a in axes)
-    rows = reshape(transpose(x, axes=(*kept, *axes)), shape=(*lead, 1, n))
-    count = x.graph.constant(np.arange(float(n)))
-    return where(relation(reshape(count, shape=(n, 1)), count), rows, rest)
+def rows_along(x: Any, axes: tuple[int, ...]) -> Any:
+    """An array with the entries along axes in one axis, the last."""
+    order = (*(a for a in range(len(x.shape)) if a not in axes), *axes)
+    moved = transpose(x, axes=order) if len(order) > 1 else x
+    lead = tuple(x.shape[a] for a in order[: len(order) - len(axes)])
+    return reshape(moved, shape=(*lead, math.prod(x.shape[a] for a in axes)))
 
 
 def _put_back(rows: Any, shape: Shape, axes: tuple[int, ...]) -> Any:
-    """An array of a shape from one whose given axes come last, as one."""
+    """An array of a shape from its rows."""
     order = (*(a for a in range(len(shape)) if a not in axes), *axes)
-    return transpose(reshape(rows, shape=tuple(shape[a] for a in order)), axes=tuple(np.argsort(order).tolist()))
+    found = reshape(rows, shape=tuple(shape[a] for a in order))
+    return transpose(found, axes=tuple(np.argsort(order).tolist())) if len(order) > 1 else found
 
 
-# What follows finds sum and prod by their names, as their file imports this one.
+def _running_composed(reduce: str, unit: float) -> Function:
+    """A running reduction for exports: at each place that of the entries up to it. Its file imports this one, so it has its name here."""
 
+    def body(x: Any, axis: int | None) -> Any:
+        if axis is None or not x.shape:
+            x, axis = reshape(x, shape=(-1,)), 0
+        axes = (axis % len(x.shape),)
+        rows = rows_along(x, axes)
+        *lead, n = rows.shape
+        count = x.graph.constant(np.arange(float(n)))
+        up_to = where(greater_equal(reshape(count, shape=(n, 1)), count), reshape(rows, shape=(*lead, 1, n)), unit)
+        return _put_back(find(reduce)(up_to, axis=-1), x.shape, axes)
 
-def _cumsum_composed(x: Any, axis: int | None) -> Any:
-    if axis is None or not x.shape:
-        x, axis = reshape(x, shape=(-1,)), 0
-    axes = (axis % len(x.shape),)
-    return _put_back(find("sum")(_chosen_from(x, axes, greater_equal, 0.0), axis=-1), x.shape, axes)
-
-
-def _exclusive_composed(x: Any, axis: Any) -> Any:
-    axes = axes_of(axis, len(x.shape))
-    return _put_back(find("prod")(_chosen_from(x, axes, not_equal, 1.0), axis=-1), x.shape, axes)
+    return body
 
 
 cumsum = structural(
     "cumsum", "x", _cumsum, witness("reducing.cumsum"), vjp=_cumsum_vjp, shape=_running_shape, static={"axis": None}, linear=True,
     doc="Running sums along an axis (of all entries in order by default).", rounding="partial sums", ulps=8, integral=True,
-    extended=extended.CUMSUM, across=cutting.moved, composed=_cumsum_composed,
+    extended=extended.CUMSUM, across=cutting.moved, composed=_running_composed("sum", 0.0),
     numpy=lambda shapes, axis: f"np.cumsum({{0}}, {axis})" if axis is not None and shapes[0] else "np.cumsum(np.ravel({0}), 0)",
 )  # fmt: skip
 
 
-def _exclusive(x: Any, axis: Any) -> Any:
-    """Each entry's product of the others: running products from both ends, so that zeros do no harm."""
-    x = np.asarray(x)
-    axes = axes_of(axis, x.ndim)
-    moved = np.moveaxis(x, axes, range(-len(axes), 0))
-    rows = moved.reshape(*moved.shape[: x.ndim - len(axes)], -1)
-    one = np.ones((*rows.shape[:-1], 1), dtype=rows.dtype)
-    before = np.cumprod(np.concatenate([one, rows[..., :-1]], axis=-1), axis=-1)
-    after = np.flip(np.cumprod(np.concatenate([one, np.flip(rows[..., 1:], -1)], axis=-1), axis=-1), -1)
-    others = (before * after).reshape(moved.shape) if rows.size else moved
-    return np.moveaxis(others, range(-len(axes), 0), axes)[()]
-
-
-def _exclusive_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any) -> tuple[Any]:
-    # d/dx_j of sum_i c_i prod_{k != i} x_k: for each j, the sum over i of c_i times the product of all but i and j.
+def exclusive_products(x: Any, axis: Any) -> Any:
+    """Each entry's product of all the others along axes, by running products from both ends, so that zeros do no harm."""
     axes = axes_of(axis, len(x.shape))
-    n = math.prod(x.shape[a] for a in axes)
-    kept = tuple(a for a in range(len(x.shape)) if a not in axes)
-    order = (*kept, *axes)
-    lead = tuple(x.shape[a] for a in kept)
-    rows = reshape(transpose(x, axes=order), shape=(*lead, n)) if order else reshape(x, shape=(1,))
-    weights = reshape(transpose(cotangent, axes=order), shape=(*lead, n)) if order else reshape(cotangent, shape=(1,))
-    every = ((None, None, None),) * len(lead)
-    total: Any = 0.0
-    for i in range(n):
-        before, after = getitem(rows, index=(*every, (None, i, None))), getitem(rows, index=(*every, (i + 1, None, None)))
-        others = concatenate(before, after, axis=-1)
-        part = getitem(weights, index=(*every, (i, i + 1, None))) * exclusive_products(others, axis=-1)
-        zero = 0.0 * getitem(rows, index=(*every, (i, i + 1, None)))
-        pieces = (getitem(part, index=(*every, (None, i, None))), zero, getitem(part, index=(*every, (i, None, None))))
-        total = total + concatenate(*pieces, axis=-1)
-    if not n:
-        return (0.0 * x,)
-    back = reshape(total, shape=tuple(x.shape[a] for a in order))
-    return (transpose(back, axes=tuple(np.argsort(order).tolist())) if order else back,)
-
-
-exclusive_products = structural(
-    "exclusive_products", "x", _exclusive, witness("reducing.exclusive_products"), vjp=_exclusive_vjp, shape=lambda old, axis: old,
-    static={"axis": None}, public=False, saves=("x",), doc="Each entry's product of all the others: the gradient of prod.", ulps=8,
-    compounds=True, carries=carried.product_of_entries, composed=_exclusive_composed,
-    numpy=lambda shapes, axis: f"_exclusive_products({{0}}, {axes_of(axis, len(shapes[0]))!r})",
-)  # fmt: skip
+    rows = rows_along(x, axes)
+    if not rows.shape[-1]:
+        return x
+    one = part_of(rows, -1, 0, 1) ** 0
+    before = _delayed(cumprod(rows, axis=-1), -1, one)
+    behind = _delayed(cumprod(flip(rows, axis=-1), axis=-1), -1, one)
+    # a copy, which no formula writes out
+    return clone(_put_back(before * flip(behind, axis=-1), x.shape, axes))
 
 
 def _cumprod(x: Any, axis: int | None) -> Any:
     return np.cumprod(x, axis=axis)
+
+
+def _delayed(x: Any, axis: int, first: Any) -> Any:
+    """Entries moved by one along an axis, behind a first one."""
+    return concatenate(first, part_of(x, axis, 0, x.shape[axis] - 1), axis=axis)
 
 
 def _cumprod_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: int | None) -> tuple[Any]:
@@ -135,10 +109,7 @@ def _cumprod_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: int | None
         return (reshape(_cumprod_vjp(wanted, cotangent, out, flat, 0)[0], shape=x.shape),)
     if not x.shape[axis]:
         return (cotangent,)
-    lead = ((None, None, None),) * (axis % len(x.shape))
-    first = getitem(x, index=(*lead, (0, 1, None))) * 0.0 + 1.0
-    before = concatenate(first, getitem(out, index=(*lead, (None, -1, None))), axis=axis)
-    return (before * reversed_horner(cotangent, x, axis=axis),)
+    return (_delayed(out, axis, part_of(x, axis, 0, 1) ** 0) * reversed_horner(cotangent, x, axis=axis),)
 
 
 cumprod = structural(
@@ -146,7 +117,7 @@ cumprod = structural(
     saves=("x", "out"),
     doc="Running products along an axis; its gradient is right with zeros among the entries.", ulps=8, compounds=True,
     carries=carried.product_of_entries, rounds=carried.product_rounds,
-    integral=True, extended=Whole("running.CUMPROD"),
+    integral=True, extended=Whole("running.CUMPROD"), composed=_running_composed("prod", 1.0),
     numpy=lambda shapes, axis: f"np.cumprod({{0}}, {axis})" if axis is not None and shapes[0] else "np.cumprod(np.ravel({0}), 0)",
 )  # fmt: skip
 
@@ -163,13 +134,9 @@ def _horner(c: Any, x: Any, axis: int) -> Any:
 
 def _horner_vjp(wanted: Any, cotangent: Any, out: Any, c: Any, x: Any, axis: int) -> tuple[Any, Any]:
     # The transpose runs forwards: T_i = t_i + x_i T_{i-1}; dc = T and dx_i = T_{i-1} S_i.
-    back = flip(cotangent, axis=axis)
-    lead = ((None, None, None),) * (axis % len(x.shape))
-    first = getitem(x, index=(*lead, (0, 1, None))) * 0.0
-    delayed = concatenate(first, getitem(flip(x, axis=axis), index=(*lead, (None, -1, None))), axis=axis)
-    forwards = flip(reversed_horner(back, delayed, axis=axis), axis=axis)
-    shifted = concatenate(first, getitem(forwards, index=(*lead, (None, -1, None))), axis=axis)
-    return forwards, shifted * out
+    none = part_of(x, axis, 0, 1) * 0.0
+    forwards = flip(reversed_horner(flip(cotangent, axis=axis), _delayed(flip(x, axis=axis), axis, none), axis=axis), axis=axis)
+    return forwards, _delayed(forwards, axis, none) * out
 
 
 reversed_horner: Op = structural(
@@ -184,21 +151,6 @@ def _logcumsumexp(x: Any, axis: int) -> Any:
     return np.logaddexp.accumulate(x, axis=axis) if np.ndim(x) else x
 
 
-def _logcumsumexp_reference(m: Any, x: Any, axis: int) -> Any:
-    def joined(low: Any, high: Any) -> Any:
-        if m.surely(lambda: m.plain(low) > m.plain(high)):
-            low, high = high, low
-        return high if not -math.inf < m.plain(high) < math.inf else high + m.log1p(m.exp(low - high))
-
-    if not x.ndim:
-        return x
-    along = np.moveaxis(x, axis, 0)
-    rows = along.reshape(len(along), along[:1].size).copy()
-    for i in range(1, len(rows)):
-        rows[i] = [joined(before, entry) for before, entry in zip(rows[i - 1], rows[i], strict=True)]
-    return np.moveaxis(rows.reshape(along.shape), 0, axis)
-
-
 def _logcumsumexp_of_entries(x: Any, axis: int) -> Any:
     if not x.shape:
         return x
@@ -210,8 +162,7 @@ def _logcumsumexp_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: int) 
     # dx_i = exp(x_i - y_i) S_i with S_i = c_i + exp(y_i - y_{i+1}) S_{i+1}: no exponent is positive.
     if not x.shape or not x.shape[axis]:
         return (cotangent,)
-    lead = ((None, None, None),) * (axis % len(x.shape))
-    before = concatenate(getitem(out, index=(*lead, (0, 1, None))), getitem(out, index=(*lead, (None, -1, None))), axis=axis)
+    before = _delayed(out, axis, part_of(out, axis, 0, 1))
     fall = where(equal(before, out), 0.0, before - out)
     return (chain(reversed_horner(cotangent, exp(fall), axis=axis), exp(x - out)),)
 
@@ -221,61 +172,66 @@ def _along(old: Shape, axis: int) -> Shape:
     return old
 
 
-logcumsumexp = structural(
-    "logcumsumexp", "x", _logcumsumexp, _logcumsumexp_reference, vjp=_logcumsumexp_vjp, shape=_along, static={"axis": REQUIRED},
-    saves=("x", "out"), between=(), rounds=carried.running_rounds, ulps=8,
-    doc="log(cumsum(exp(x))) along an axis, without overflow.",
-    definition=_logcumsumexp_of_entries, examples=("logcumsumexp(x, 0)",),
+@function(
+    vjp=_logcumsumexp_vjp, forward=_logcumsumexp, shape=_along, parts=_logcumsumexp_of_entries, saves=("x", "out"), between=(), ulps=8,
+    rounds=carried.running_rounds, examples=("logcumsumexp(x, 0)",),
 )  # fmt: skip
+def logcumsumexp(x: Any, *, axis: int) -> Any:
+    """log(cumsum(exp(x))) along an axis, without overflow."""
+    return log(cumsum(exp(x), axis=axis)) if x.shape else x
 
 
-def _in_place(op: Op) -> Function:
+def _in_place(op: Op, x: Any, axis: int) -> Any:
     """PyTorch's: along an axis that must be named, a number staying a number."""
-
-    def body(x: Any, axis: int) -> Any:
-        one_axis(axis, max(len(x.shape), 1))
-        return op(x, axis=axis) if x.shape else x
-
-    return body
+    one_axis(axis, max(len(x.shape), 1))
+    return op(x, axis=axis) if x.shape else x
 
 
-def _without_nan(op: Op, unit: float) -> Function:
-    return lambda x, axis: op(where(isnan(x), unit, x), axis=axis)
+@function(copied=True, public=False)
+def torch_cumsum(x: Any, *, axis: int) -> Any:
+    """torch.cumsum."""
+    return _in_place(cumsum, x, axis)
 
 
-def _initial(op: Op, unit: float) -> Function:
+@function(copied=True, public=False)
+def torch_cumprod(x: Any, *, axis: int) -> Any:
+    """torch.cumprod."""
+    return _in_place(cumprod, x, axis)
+
+
+@function()
+def nancumsum(x: Any, *, axis: int | None = None) -> Any:
+    """Running sums, NaN counting as 0."""
+    return cumsum(where(isnan(x), 0.0, x), axis=axis)
+
+
+@function()
+def nancumprod(x: Any, *, axis: int | None = None) -> Any:
+    """Running products, NaN counting as 1."""
+    return cumprod(where(isnan(x), 1.0, x), axis=axis)
+
+
+def _begun(op: Op, x: Any, unit: float, axis: int | None, include_initial: bool) -> Any:
     """The Python array API's: the axis must be named unless there is but one, and an empty sum may come first."""
-
-    def body(x: Any, axis: int | None, include_initial: bool) -> Any:
-        if axis is None and len(x.shape) != 1:
-            raise ShapeError("the axis must be given for an array of other than one axis")
-        axis = 0 if axis is None else axis
-        out = op(x, axis=axis)
-        if not include_initial:
-            return out
-        first = tuple(1 if i == axis % len(x.shape) else n for i, n in enumerate(x.shape))
-        return concatenate(np.full(first, unit), out, axis=axis)
-
-    return body
+    if axis is None and len(x.shape) != 1:
+        raise ShapeError("the axis must be given for an array of other than one axis")
+    axis = 0 if axis is None else axis
+    out = op(x, axis=axis)
+    first = tuple(1 if i == axis % len(x.shape) else n for i, n in enumerate(x.shape))
+    return concatenate(np.full(first, unit), out, axis=axis) if include_initial else out
 
 
-torch_cumsum = composite(
-    "torch_cumsum", "x", _in_place(cumsum), copied=True, static={"axis": REQUIRED}, public=False, doc="torch.cumsum.",
-)
-torch_cumprod = composite(
-    "torch_cumprod", "x", _in_place(cumprod), copied=True, static={"axis": REQUIRED}, public=False,
-    doc="torch.cumprod.",
-)
-nancumsum = composite("nancumsum", "x", _without_nan(cumsum, 0.0), static={"axis": None}, doc="Running sums, NaN counting as 0.")
-nancumprod = composite("nancumprod", "x", _without_nan(cumprod, 1.0), static={"axis": None}, doc="Running products, NaN counting as 1.")
-cumulative_sum = composite(
-    "cumulative_sum", "x", _initial(cumsum, 0.0), static={"axis": None, "include_initial": False},
-    doc="Running sums along an axis, with 0 before them if include_initial.",
-)
-cumulative_prod = composite(
-    "cumulative_prod", "x", _initial(cumprod, 1.0), static={"axis": None, "include_initial": False},
-    doc="Running products along an axis, with 1 before them if include_initial.",
-)
+@function()
+def cumulative_sum(x: Any, *, axis: int | None = None, include_initial: bool = False) -> Any:
+    """Running sums along an axis, with 0 before them if include_initial."""
+    return _begun(cumsum, x, 0.0, axis, include_initial)
+
+
+@function()
+def cumulative_prod(x: Any, *, axis: int | None = None, include_initial: bool = False) -> Any:
+    """Running products along an axis, with 1 before them if include_initial."""
+    return _begun(cumprod, x, 1.0, axis, include_initial)
+
 
 declare(NUMPY, **{name: signature(name, "x, axis, -dtype, -out") for name in ("cumsum", "cumprod", "nancumsum", "nancumprod")},
         **{name: signature(name, "x, axis, -dtype, -out, include_initial") for name in ("cumulative_sum", "cumulative_prod")},

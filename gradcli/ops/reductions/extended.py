@@ -28,35 +28,22 @@ def _spread(part: Any, x: Any, axis: Any) -> Any:
 def _equal_to(best: Callable[..., Any]) -> Linear:
     """One of the entries along axes, whose equals share the cotangent."""
 
-    def pull(cotangent: Any, x: Any, axis: Any = None, keepdims: bool = False) -> tuple[Any]:
+    def pull(cotangent: Any, x: Any, axis: Any = None, keepdims: bool = False, **static: Any) -> tuple[Any]:
         axes = axes_of(axis, x.ndim)
-        found = best(x, axis=axes, keepdims=True)
+        found = best(x, axis=axes, keepdims=True, **static)
         chosen = ((x == found) | (np.isnan(x) & np.isnan(found))).astype(LONG_DOUBLE)
         return (_spread(cotangent, x, axis) * chosen / chosen.sum(axis=axes, keepdims=True),)
 
-    return Linear(pull, lambda x, axis=None, keepdims=False: best(x, axis=axes_of(axis, x.ndim), keepdims=keepdims))
+    return Linear(pull, lambda x, axis=None, keepdims=False, **static: best(x, axis=axes_of(axis, x.ndim), keepdims=keepdims, **static))
 
 
-def _lower_median(x: Any, axis: Axes, keepdims: bool) -> Any:
-    return _lower_median_of_numbers(x, axis, keepdims) if not np.isnan(x).any() else LONG_DOUBLE(np.nan)
-
-
-def _lower_median_of_numbers(x: Any, axis: Axes, keepdims: bool) -> Any:
+def _lower_median(x: Any, ignore_nan: bool, **_: Any) -> Any:
     numbers = np.sort(x[~np.isnan(x)])
-    return numbers[(numbers.size - 1) // 2] if numbers.size else LONG_DOUBLE(np.nan)
+    whole = ignore_nan or numbers.size == x.size
+    return numbers[(numbers.size - 1) // 2] if numbers.size and whole else LONG_DOUBLE(np.nan)
 
 
-def _total_of(x: Any, axis: Any, keepdims: bool) -> Any:
-    return np.sum(np.asarray(x, LONG_DOUBLE), axis=axes_of(axis, x.ndim), keepdims=keepdims)
-
-
-def _mean_of(x: Any, axis: Any, keepdims: bool) -> Any:
-    return _total_of(x, axis, keepdims) / LONG_DOUBLE(_count(x, axes_of(axis, x.ndim)))
-
-
-MEAN = Linear(lambda cotangent, x, axis, keepdims: (_spread(cotangent, x, axis) / LONG_DOUBLE(_count(x, axes_of(axis, x.ndim))),), _mean_of)
-MAX, MIN = _equal_to(np.max), _equal_to(np.min)
-MEDIAN, MEDIAN_OF_NUMBERS = _equal_to(_lower_median), _equal_to(_lower_median_of_numbers)
+MAX, MIN, MEDIAN = map(_equal_to, (np.max, np.min, _lower_median))
 
 
 def _std(x: Any, axes: Axes, static: Static) -> Slopes:
@@ -68,26 +55,18 @@ def _std(x: Any, axes: Axes, static: Static) -> Slopes:
 
 
 def _norm(x: Any, axes: Axes, static: Static) -> Slopes:
-    order, size = static["ord"], np.abs(x)
-    sign = np.sign(x)
+    order, size = 2 if static["ord"] is None else static["ord"], np.abs(x)
     if order == 0:
         return (x != 0).sum(axis=axes, keepdims=True).astype(LONG_DOUBLE), 0 * size
-    if order == 1:
-        return size.sum(axis=axes, keepdims=True), sign
     if order in (math.inf, -math.inf):
         best = (np.max if order > 0 else np.min)(size, axis=axes, keepdims=True)
         chosen = (size == best).astype(LONG_DOUBLE)
-        share = chosen / chosen.sum(axis=axes, keepdims=True)
-        return best, sign * share
-    if order in (None, 2):
-        norm = np.sqrt((x * x).sum(axis=axes, keepdims=True))
-        share = np.where(norm == 0, 0, x / np.where(norm == 0, 1, norm))
-        return norm, share
+        return best, np.sign(x) * chosen / chosen.sum(axis=axes, keepdims=True)
     power = LONG_DOUBLE(order)
-    norm = (size**power).sum(axis=axes, keepdims=True) ** (1 / power)
+    norm = (size * size if order == 2 else size**power).sum(axis=axes, keepdims=True) ** (1 / power)
     ratio = np.where(size == 0, 1, size) / np.where(norm == 0, 1, norm)
-    share = np.where((size == 0) | (norm == 0), 0, ratio ** (power - 1))
-    return norm, sign * share
+    share = np.where((size == 0) | (norm == 0), 0, ratio if order == 2 else ratio ** (power - 1))
+    return norm, np.sign(x) * share
 
 
 def _prod(x: Any, axes: Axes, static: Static) -> Slopes:

@@ -10,15 +10,14 @@ import numpy as np
 from gradcli.errors import ShapeError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, reshape, transpose
-from gradcli.ops.calling.prefixes import NUMPY, TORCH
+from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.exponential import sqrt
 from gradcli.ops.elementwise.logic import less_equal, where
 from gradcli.ops.linalg.products import matmul
 from gradcli.ops.reductions.carried import count
-from gradcli.ops.reductions.sums import AXES, around, max_, mean, min_, norm, sum_
-from gradcli.ops.registry import composite, function, is_number
-from gradcli.ops.spec import Composite
+from gradcli.ops.reductions.sums import max_, mean, min_, sum_, variation
+from gradcli.ops.registry import function, is_number
 from gradcli.ops.writing import axes_of
 
 
@@ -55,7 +54,13 @@ def _squeezed(matrix: Any) -> Any:
     return reshape(matrix, shape=tuple(n for n in matrix.shape if n != 1))
 
 
-def _cov(x: Any, y: Any, fweights: Any, aweights: Any, rowvar: bool, bias: bool, ddof: float | None) -> Any:
+@function(
+    numpy="x|m, y, rowvar, bias, ddof, fweights, aweights, -dtype", scalars="ddof", examples=("cov(x)",)
+)  # fmt: skip
+def cov(
+    x: Any, y: Any = None, fweights: Any = None, aweights: Any = None, *, rowvar: bool = True, bias: bool = False, ddof: Any = None
+) -> Any:
+    """The covariances of variables, one a row (a column without rowvar), divided by n - ddof (1 by default)."""
     rows = [_observations("cov", v) for v in (x, y) if v is not None]
     if not rowvar:  # as NumPy has it: a second array of one row is one variable
         columns = [len(x.shape) > 1, *(r.shape[0] != 1 for r in rows[1:])]
@@ -72,13 +77,6 @@ def _correlation(covariance: Any) -> Any:
     return covariance / reshape(size, shape=(-1, 1)) / size
 
 
-_SAMPLES = {"rowvar": True, "bias": False, "ddof": None}
-cov = composite(
-    "cov", "x y? fweights? aweights?", _cov, static=_SAMPLES, scalars="ddof", examples=("cov(x)",),
-    doc="The covariances of variables, one a row (a column without rowvar), divided by n - ddof (1 by default).",
-)  # fmt: skip
-
-
 @function(scalars="correction", public=False)
 def torch_cov(x: Any, fweights: Any = None, aweights: Any = None, *, correction: float = 1) -> Any:
     """torch.cov: the covariances of rows, divided by n - correction, with frequencies or weights of observations."""
@@ -88,10 +86,12 @@ def torch_cov(x: Any, fweights: Any = None, aweights: Any = None, *, correction:
 @function(torch="x", numpy="x, y, rowvar, -dtype")
 def corrcoef(x: Any, y: Any = None, *, rowvar: bool = True) -> Any:
     """The correlations of variables, one a row."""
-    return _correlation(_cov(x, y, None, None, rowvar, False, None))
+    return _correlation(cov(x, y, rowvar=rowvar))
 
 
-def _average(x: Any, weights: Any, axis: Any, keepdims: bool, returned: bool) -> Any:
+@function(numpy="x, axis, weights, returned, keepdims", examples=("average(x, weights=w)",))
+def average(x: Any, weights: Any = None, *, axis: Any = None, returned: bool = False, keepdims: bool = False) -> Any:
+    """The mean, of weighted entries if weights are given; with returned, also the sum of the weights."""
     if weights is None:
         result, total = mean(x, axis=axis, keepdims=keepdims), float(count(x.shape, axis))
     else:
@@ -108,32 +108,25 @@ def _average(x: Any, weights: Any, axis: Any, keepdims: bool, returned: bool) ->
     return (result, broadcast_to(total * 1.0 if weights is not None else total + 0.0 * result, shape=result.shape)) if returned else result
 
 
-average = composite(
-    "average", "x weights?", _average, static={"axis": None, "returned": False, "keepdims": False},
-    doc="The mean, of weighted entries if weights are given; with returned, also the sum of the weights.",
-    examples=("average(x, weights=w)",),
-)  # fmt: skip
-ptp = composite(
-    "ptp", "x", lambda x, axis, keepdims: max_(x, axis=axis, keepdims=keepdims) - min_(x, axis=axis, keepdims=keepdims),
-    static=AXES, doc="The largest entry less the smallest.",
-)  # fmt: skip
+@function(numpy="x, axis, -out, keepdims")
+def ptp(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
+    """The largest entry less the smallest."""
+    return max_(x, axis=axis, keepdims=keepdims) - min_(x, axis=axis, keepdims=keepdims)
 
 
-def _spread_of_numbers(name: str, root: bool) -> Composite:
-    body = around(name, sum_, norm, root, without_nan=True)
-    what = "standard deviation" if root else "variance"
-    return composite(
-        name, "x where? mean?", body, static={**AXES, "ddof": 0}, scalars="ddof",
-        doc=f"The {what} of the entries that are numbers{'' if root else ', divided by n - ddof'}.",
-    )  # fmt: skip
+_SPREAD = "x, axis, -dtype, -out, ddof|correction, keepdims, where, mean"
 
 
-nanvar, nanstd = _spread_of_numbers("nanvar", False), _spread_of_numbers("nanstd", True)
+@function(numpy=_SPREAD, scalars="ddof")
+def nanvar(x: Any, where: Any = None, mean: Any = None, *, axis: Any = None, keepdims: bool = False, ddof: Any = 0) -> Any:
+    """The variance of the entries that are numbers, divided by n - ddof."""
+    return variation("nanvar", False, x, where, mean, axis, keepdims, ddof, True)
+
+
+@function(numpy=_SPREAD, scalars="ddof")
+def nanstd(x: Any, where: Any = None, mean: Any = None, *, axis: Any = None, keepdims: bool = False, ddof: Any = 0) -> Any:
+    """The standard deviation of the entries that are numbers."""
+    return variation("nanstd", True, x, where, mean, axis, keepdims, ddof, True)
+
+
 declare(TORCH, cov=signature("torch_cov", "x, *, correction, fweights, aweights"))
-declare(
-    NUMPY,
-    cov=signature("cov", "x|m, y, rowvar, bias, ddof, fweights, aweights, -dtype"),
-    average=signature("average", "x, axis, weights, returned, keepdims"),
-    ptp=signature("ptp", "x, axis, -out, keepdims"),
-    **{name: signature(name, "x, axis, -dtype, -out, ddof|correction, keepdims, where, mean") for name in ("nanvar", "nanstd")},
-)

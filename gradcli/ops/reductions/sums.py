@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,22 +11,21 @@ import numpy as np
 from gradcli.errors import ArgumentError, EvaluationError, ShapeError, TypeMismatchError
 from gradcli.ops import axes, pytorch
 from gradcli.ops.arrays.shapes import broadcast_to, reshape
-from gradcli.ops.calling.prefixes import NUMPY, TORCH
+from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.carrying import entries
 from gradcli.ops.constants import difference
-from gradcli.ops.elementwise.arithmetic import abs_, sign, square
+from gradcli.ops.elementwise.arithmetic import abs_, add, mul, sign, square
 from gradcli.ops.elementwise.bounds import maximum, minimum
-from gradcli.ops.elementwise.exponential import exp, log, sqrt
-from gradcli.ops.elementwise.logic import equal, greater, isfinite, isnan, less, less_equal, logical_and, logical_not, logical_or, where
-from gradcli.ops.facts import SAME, Function, Kink
+from gradcli.ops.elementwise.exponential import sqrt
+from gradcli.ops.elementwise.logic import equal, greater, isnan, less, less_equal, logical_and, logical_not, logical_or, where
+from gradcli.ops.facts import SAME, Function, Kink, noted
 from gradcli.ops.looping import product_in_torch, reduced_text
 from gradcli.ops.reductions import carried, extended
 from gradcli.ops.reductions.carried import count, reduced
 from gradcli.ops.reductions.cumulative import exclusive_products
 from gradcli.ops.registry import composite, composition, function, is_number, structural
 from gradcli.ops.spec import Composite, Op
-from gradcli.ops.structure import detach
 from gradcli.ops.writing import Shape, witness
 
 # -- Reductions as NumPy's keywords widen them: of the entries where a mask holds, beginning with a
@@ -44,18 +44,34 @@ def is_truth(mask: Any) -> bool:
     return bool(np.asarray(array).dtype.kind == "b")
 
 
+def _fits(x: Any, part: Any) -> bool:
+    """Return whether an array broadcasts to the shape of x."""
+    try:
+        return np.broadcast_shapes(tuple(x.shape), tuple(part.shape)) == tuple(x.shape)
+    except ValueError:
+        return False
+
+
 def mask_for(name: str, x: Any, mask: Any) -> Any:
     """A mask in the shape of x."""
     if not is_truth(mask):
         raise TypeMismatchError(f"{name}: where must be booleans, such as x > 0")
-    shape = tuple(x.shape)
-    try:
-        fits = np.broadcast_shapes(shape, tuple(mask.shape)) == shape
-    except ValueError:
-        fits = False
-    if not fits:
-        raise ShapeError(f"{name}: a mask of shape {tuple(mask.shape)} does not fit an array of shape {shape}")
-    return broadcast_to(mask, shape=shape) if tuple(mask.shape) != shape else mask
+    if not _fits(x, mask):
+        raise ShapeError(f"{name}: a mask of shape {tuple(mask.shape)} does not fit an array of shape {tuple(x.shape)}")
+    return broadcast_to(mask, shape=tuple(x.shape)) if tuple(mask.shape) != tuple(x.shape) else mask
+
+
+def _chosen(name: str, x: Any, mask: Any, without_nan: bool = False) -> Any:
+    """The mask of the entries that count, None where all do."""
+    chosen = None if mask is None else mask_for(name, x, mask)
+    if not without_nan:
+        return chosen
+    number = logical_not(isnan(x))
+    return number if chosen is None else logical_and(chosen, number)
+
+
+def _kept(x: Any, chosen: Any, otherwise: float) -> Any:
+    return x if chosen is None else where(chosen, x, otherwise)
 
 
 def _number(name: str, initial: Any) -> Any:
@@ -64,110 +80,48 @@ def _number(name: str, initial: Any) -> Any:
     return initial
 
 
-def _kept(name: str, x: Any, mask: Any, otherwise: float) -> Any:
-    return x if mask is None else where(mask_for(name, x, mask), x, otherwise)
+def _how_many(x: Any, chosen: Any, axis: Any, keepdims: bool) -> Any:
+    return count(tuple(x.shape), axis) if chosen is None else sum_(where(chosen, 1.0, 0.0), axis=axis, keepdims=keepdims)
 
 
-def how_many(name: str, x: Any, mask: Any, axis: Any, keepdims: bool, total: Function) -> Any:
-    """How many entries a mask keeps."""
-    return total(where(mask_for(name, x, mask), 1.0, 0.0), axis=axis, keepdims=keepdims)
-
-
-def begun(name: str, reduce: Any, unit: float, combine: Function) -> Function:
+def _begun(reduce: Op, unit: float, combine: Function, x: Any, mask: Any, initial: Any, axis: Any, keepdims: bool) -> Any:
     """A sum or a product of the chosen entries and a first number."""
-
-    def body(x: Any, mask: Any, initial: Any, axis: Any, keepdims: bool) -> Any:
-        result = reduce(_kept(name, x, mask, unit), axis=axis, keepdims=keepdims)
-        return result if initial is None else combine(result, _number(name, initial))
-
-    return body
+    result = reduce(_kept(x, _chosen(reduce.name, x, mask), unit), axis=axis, keepdims=keepdims)
+    return result if initial is None else combine(result, _number(reduce.name, initial))
 
 
-def extreme(name: str, reduce: Any, lowest: float, combine: Op) -> Function:
+def _extreme_of(reduce: Op, lowest: float, combine: Op, x: Any, mask: Any, initial: Any, axis: Any, keepdims: bool) -> Any:
     """The largest (or smallest) of the chosen entries and a first number."""
-
-    def body(x: Any, mask: Any, initial: Any, axis: Any, keepdims: bool) -> Any:
-        if initial is None:
-            raise ArgumentError(f"{name} of the entries where a mask holds needs initial=, its value where there are none")
-        start = _number(name, initial)
-        if not count(tuple(x.shape), axis):
-            return broadcast_to(start, shape=reduced(tuple(x.shape), axis, keepdims))
-        return combine(reduce(_kept(name, x, mask, lowest), axis=axis, keepdims=keepdims), start)
-
-    return body
+    if initial is None:
+        raise ArgumentError(f"{reduce.name} of the entries where a mask holds needs initial=, its value where there are none")
+    start = _number(reduce.name, initial)
+    if not count(tuple(x.shape), axis):
+        return broadcast_to(start, shape=reduced(tuple(x.shape), axis, keepdims))
+    return combine(reduce(_kept(x, _chosen(reduce.name, x, mask), lowest), axis=axis, keepdims=keepdims), start)
 
 
-def average(name: str, total: Function) -> Function:
+def _average(name: str, x: Any, mask: Any, axis: Any, keepdims: bool, without_nan: bool = False) -> Any:
     """The mean of the chosen entries."""
-
-    def body(x: Any, mask: Any, axis: Any, keepdims: bool) -> Any:
-        chosen = total(_kept(name, x, mask, 0.0), axis=axis, keepdims=keepdims)
-        return chosen / how_many(name, x, mask, axis, keepdims, total)
-
-    return body
+    chosen = _chosen(name, x, mask, without_nan)
+    return sum_(_kept(x, chosen, 0.0), axis=axis, keepdims=keepdims) / _how_many(x, chosen, axis, keepdims)
 
 
-def around(name: str, total: Function, length: Function, root: bool, without_nan: bool = False) -> Function:
+def variation(
+    name: str, root: bool, x: Any, mask: Any, mean: Any, axis: Any, keepdims: bool, ddof: float, without_nan: bool = False
+) -> Any:
     """The variance (or its root) of the chosen entries, around their mean or one that is given."""
-
-    def body(x: Any, mask: Any, mean: Any, axis: Any, keepdims: bool, ddof: float) -> Any:
-        chosen = None if mask is None else mask_for(name, x, mask)
-        if without_nan:
-            number = logical_not(isnan(x))
-            chosen = number if chosen is None else logical_and(chosen, number)
-        kept = x if chosen is None else where(chosen, x, 0.0)
-        n = count(tuple(x.shape), axis) if chosen is None else total(where(chosen, 1.0, 0.0), axis=axis, keepdims=True)
-        centre = total(kept, axis=axis, keepdims=True) / n if mean is None else _centre(name, x, mean)
-        apart = kept - centre
-        apart = apart if chosen is None else where(chosen, apart, 0.0)
-        result = length(apart, axis=axis, keepdims=keepdims) if root else total(square(apart), axis=axis, keepdims=keepdims)
-        if chosen is None and is_number(ddof):
-            size = np.float64(max(n - ddof, 0))
-            return result / (np.sqrt(size) if root else size)
-        left = n - ddof
-        left = left if chosen is None else reshape(left, shape=tuple(result.shape))
-        left = where(less_equal(left, 0), math.nan if without_nan else 0.0, left)
-        return result / (sqrt(left) if root else left)
-
-    return body
-
-
-def _centre(name: str, x: Any, mean: Any) -> Any:
-    try:
-        fits = np.broadcast_shapes(tuple(x.shape), tuple(mean.shape)) == tuple(x.shape)
-    except ValueError:
-        fits = False
-    if not fits:
+    if mean is not None and not _fits(x, mean):
         raise ShapeError(
             f"{name}: a mean of shape {tuple(mean.shape)} does not fit an array of shape {tuple(x.shape)}",
             help="mean(..., keepdims=True) keeps its axes",
         )
-    return mean
-
-
-_LARGEST_EXPONENT = 709.0  # whose exponential is finite
-
-
-def log_of_scaled_sum(total: Function, plain: Function, largest: Function) -> Function:
-    """log(sum(b*exp(x))) without overflow, and the sign of the sum: what has the factor 0 counts for nothing, however large."""
-
-    def body(x: Any, b: Any, axis: Any, keepdims: bool, return_sign: bool) -> Any:
-        if b is None and not return_sign:
-            return plain(x, axis=axis, keepdims=keepdims)
-        if b is not None:
-            shape = np.broadcast_shapes(tuple(x.shape), tuple(b.shape))
-            x, b = (v if tuple(v.shape) == shape else broadcast_to(v, shape=shape) for v in (x, b))
-        counted = x if b is None else where(equal(b, 0), -math.inf, x)
-        top = largest(counted, axis=axis, keepdims=True)
-        top = detach(where(isfinite(top), top, 0.0))  # moving it changes nothing
-        above = x - top
-        if b is not None:
-            above = where(equal(b, 0), minimum(above, _LARGEST_EXPONENT), above)
-        scaled = total(exp(above) if b is None else b * exp(above), axis=axis, keepdims=True)
-        size = reshape(log(abs_(scaled) if return_sign else scaled) + top, shape=reduced(tuple(x.shape), axis, keepdims))
-        return (size, sign(reshape(scaled, shape=tuple(size.shape)))) if return_sign else size
-
-    return body
+    chosen = _chosen(name, x, mask, without_nan)
+    kept, n = _kept(x, chosen, 0.0), _how_many(x, chosen, axis, True)
+    apart = _kept(kept - (sum_(kept, axis=axis, keepdims=True) / n if mean is None else mean), chosen, 0.0)
+    result = norm(apart, axis=axis, keepdims=keepdims) if root else sum_(square(apart), axis=axis, keepdims=keepdims)
+    left = n - ddof if chosen is None else reshape(n - ddof, shape=tuple(result.shape))
+    left = where(less_equal(left, 0), math.nan if without_nan else 0.0, left)
+    return result / (sqrt(left) if root else left)
 
 
 AXES = {"axis": None, "keepdims": False}
@@ -175,18 +129,9 @@ AXES = {"axis": None, "keepdims": False}
 
 def spread(reduction: Any, shape: Shape, axis: Any) -> Any:
     """A reduction's result (or its cotangent), reshaped so that it broadcasts against the operand."""
-    if not reduction.shape or reduction.shape == shape:
+    if not reduction.shape or len(reduction.shape) == len(shape):  # its axes were kept
         return reduction
     return reshape(reduction, shape=reduced(shape, axis, True))
-
-
-def _late(name: str) -> Function:
-    """A reduction of this file, for what stands above it."""
-
-    def run(x: Any, **static: Any) -> Any:
-        return globals()[name](x, **static)
-
-    return run
 
 
 def _wider(name: str, operands: str, body: Function, **static: Any) -> Composite:
@@ -206,13 +151,13 @@ sum_ = reduction(
     "sum", np.add.reduce, witness("reducing.sum_"), _sum_vjp, linear=True, integral=True,
     doc="The sum of the entries.", examples=("sum(x**2, axis=0)",), rounding="terms", ulps=4, algebra="total", adds="entries",
     axes=axes.Reduction(axes.SUM),
-    wider=_wider("sum", "x where? initial?", begun("sum", _late("sum_"), 0.0, lambda x, y: x + y)),
+    wider=_wider("sum", "x where? initial?", lambda *call, **axes: _begun(sum_, 0.0, add, *call, **axes)),
     numpy=lambda shapes, axis, keepdims: reduced_text("np.sum", shapes, axis, keepdims),
 )
 
 
 def _mean(x: Any, axis: Any, keepdims: bool) -> Any:
-    return np.sum(x, axis=axis, keepdims=keepdims) / count(np.shape(x), axis)
+    return np.add.reduce(x, axis=axis, keepdims=keepdims) / count(np.shape(x), axis)
 
 
 def _mean_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:
@@ -220,8 +165,8 @@ def _mean_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims
 
 
 @function(
-    vjp=_mean_vjp, forward=_mean, shape=reduced, linear=True, algebraic=True, extended=extended.MEAN, adds="entries",
-    examples=("mean(x, axis=1)",), rounding="terms", ulps=4, wider=_wider("mean", "x where?", average("mean", _late("sum_"))),
+    vjp=_mean_vjp, forward=_mean, shape=reduced, linear=True, adds="entries",
+    examples=("mean(x, axis=1)",), rounding="terms", ulps=4, wider=_wider("mean", "x where?", partial(_average, "mean")),
     refuses=pytorch.only_floats("mean"),
 )  # fmt: skip
 def mean(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
@@ -243,7 +188,7 @@ def _var_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
 @function(
     vjp=_var_vjp, forward=_var, shape=reduced, saves=("x",), refuses=pytorch.only_floats("std and var"),
     ulps=8,
-    wider=_wider("var", "x where? mean?", around("var", _late("sum_"), _late("norm"), root=False), ddof=0),
+    wider=_wider("var", "x where? mean?", partial(variation, "var", False), ddof=0),
 )  # fmt: skip
 def var(x: Any, *, axis: Any = None, keepdims: bool = False, ddof: float = 0) -> Any:
     """The variance: the mean squared deviation, divided by n - ddof (NumPy: 0; PyTorch's correction: 1)."""
@@ -269,7 +214,7 @@ std = reduction(
     extended=extended.STD, refuses=pytorch.only_floats("std and var"),
     kinks=(Kink(lambda out: out == 0, "all entries equal", "0"),),
     doc="The standard deviation, the square root of var.",
-    wider=_wider("std", "x where? mean?", around("std", _late("sum_"), _late("norm"), root=True), ddof=0),
+    wider=_wider("std", "x where? mean?", partial(variation, "std", True), ddof=0),
 )
 
 
@@ -283,7 +228,7 @@ prod = reduction(
     carries=carried.product_of_entries, rounds=carried.product_rounds,
     compounds=True, integral=True, extended=extended.PROD,
     axes=axes.Reduction(axes.PRODUCT),
-    wider=_wider("prod", "x where? initial?", begun("prod", _late("prod"), 1.0, lambda x, y: x * y)),
+    wider=_wider("prod", "x where? initial?", lambda *call, **axes: _begun(prod, 1.0, mul, *call, **axes)),
     numpy=lambda shapes, axis, keepdims: reduced_text("np.prod", shapes, axis, keepdims),
     torch=product_in_torch,
 )
@@ -301,33 +246,25 @@ def _shared(cotangent: Any, chosen: Any, axis: Any) -> Any:
     return where(chosen, cotangent / sum_(where(chosen, 1.0, 0.0), axis=axis, keepdims=True), 0.0)
 
 
-def _extreme(forward: Function) -> Function:
+def _extreme(name: str, word: str, forward: Function, rule: Any, unit: float, pair: Op, **record: Any) -> Op:
     def checked(x: Any, axis: Any, keepdims: bool) -> Any:
         if not np.size(x) and not count(np.shape(x), axis):
             raise EvaluationError("the largest or smallest of no entries does not exist")
         return forward(x, axis=axis, keepdims=keepdims)
 
-    return checked
+    made: Op = reduction(
+        name, checked, witness(f"reducing.{name}_"), equal_to_result_vjp, saves=("x", "out"), aliases=(f"a{name}",), ulps=0, integral=True,
+        kinks=(noted(f"several {word}est entries", "shared evenly among them", SAME),), sign=rf"\{name}",
+        doc=f"The {word}est entry. {name}(x, y) of two values is the {word}er one, as in Python.", axes=axes.Reduction(rule),
+        wider=_wider(name, "x where? initial?", lambda *call, **static: _extreme_of(made, unit, pair, *call, **static)),
+        between=(), among=entries, numpy=lambda shapes, axis, keepdims: reduced_text(f"np.a{name}", shapes, axis, keepdims),
+        **record,
+    )  # fmt: skip
+    return made
 
 
-max_ = reduction(
-    "max", _extreme(np.max), witness("reducing.max_"), equal_to_result_vjp, saves=("x", "out"), aliases=("amax",), ulps=0, integral=True,
-    extended=extended.MAX, kinks=(Kink(lambda *_: False, "several largest entries", "shared evenly among them", SAME),),
-    doc="The largest entry. max(x, y) of two values is the larger one, as in Python.", examples=("max(abs(x))",), sign=r"\max",
-    axes=axes.Reduction(axes.LARGEST),
-    wider=_wider("max", "x where? initial?", extreme("max", _late("max_"), -math.inf, maximum)),
-    between=(), among=entries,
-    numpy=lambda shapes, axis, keepdims: reduced_text("np.amax", shapes, axis, keepdims),
-)
-min_ = reduction(
-    "min", _extreme(np.min), witness("reducing.min_"), equal_to_result_vjp, saves=("x", "out"), aliases=("amin",), ulps=0, integral=True,
-    extended=extended.MIN, kinks=(Kink(lambda *_: False, "several smallest entries", "shared evenly among them", SAME),),
-    doc="The smallest entry. min(x, y) of two values is the smaller one, as in Python.", sign=r"\min",
-    axes=axes.Reduction(axes.SMALLEST),
-    wider=_wider("min", "x where? initial?", extreme("min", _late("min_"), math.inf, minimum)),
-    between=(), among=entries,
-    numpy=lambda shapes, axis, keepdims: reduced_text("np.amin", shapes, axis, keepdims),
-)
+max_ = _extreme("max", "larg", np.max, axes.LARGEST, -math.inf, maximum, extended=extended.MAX, examples=("max(abs(x))",))
+min_ = _extreme("min", "small", np.min, axes.SMALLEST, math.inf, minimum, extended=extended.MIN)
 
 
 def _norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
@@ -339,21 +276,20 @@ def _norm(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
         top = np.where(np.isfinite(top) & (top > 0), top, 1)
         total = np.sqrt(np.sum(np.square(x / top), axis=axis, keepdims=True)) * top
         return np.reshape(total, reduced(np.shape(x), axis, keepdims))[()]
-    size = np.abs(x)
-    if ord == math.inf:
-        return np.max(size, axis=axis, keepdims=keepdims)
-    if ord == -math.inf:
-        return np.min(size, axis=axis, keepdims=keepdims)
     if ord == 0:
-        return np.sum(size != 0, axis=axis, keepdims=keepdims).astype(np.result_type(x))
-    if ord == 1:
-        return np.sum(size, axis=axis, keepdims=keepdims)
-    return np.power(np.sum(np.power(size, ord), axis=axis, keepdims=keepdims), 1 / ord)
+        return np.sum(x != 0, axis=axis, keepdims=keepdims).astype(np.result_type(x))
+    return _norm_of_entries(x, ord, axis, keepdims)
 
 
 def _norm_of_entries(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
+    if ord in (math.inf, -math.inf):
+        return (max_ if ord > 0 else min_)(abs_(x), axis=axis, keepdims=keepdims)
+    if ord == 0:
+        return sum_(where(equal(x, 0), 0.0, 1.0), axis=axis, keepdims=keepdims)
+    if ord == 1:
+        return sum_(abs_(x), axis=axis, keepdims=keepdims)
     if ord not in (None, 2):
-        return norm(x, ord=ord, axis=axis, keepdims=keepdims)
+        return sum_(abs_(x) ** ord, axis=axis, keepdims=keepdims) ** (1 / ord)
     top = max_(abs_(x), axis=axis, keepdims=True)
     top = where(logical_and(greater(top, 0.0), less(top, math.inf)), top, 1.0)
     root = sqrt(sum_(square(x * (1 / top)), axis=axis, keepdims=True)) * top
@@ -374,23 +310,12 @@ def _norm_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, ord: Any, axis: Any
     return (scale * where(equal(best, 0), 0.0, slope),)
 
 
-def _norm_composed(x: Any, axis: Any, keepdims: bool, ord: float | None) -> Any:
-    if ord in (None, 2, 2.0):
-        return _norm_of_entries(x, axis=axis, keepdims=keepdims, ord=ord)
-    if ord == math.inf or ord == -math.inf:
-        return (max_ if ord > 0 else min_)(abs_(x), axis=axis, keepdims=keepdims)
-    if not ord:
-        return sum_(where(equal(x, 0), 0.0, 1.0), axis=axis, keepdims=keepdims)
-    return sum_(abs_(x) ** ord, axis=axis, keepdims=keepdims) ** (1 / ord)
-
-
 norm = reduction(
     "norm", _norm, witness("reducing.norm"), _norm_vjp, static={"ord": None}, saves=("x", "out"), ulps=4, extended=extended.NORM,
-    carries=carried.norm, rounds=carried.norm_rounds, among=lambda x, ord, **_: abs_(x) if ord in (math.inf, -math.inf) else None,
     kinks=(Kink(lambda out: out == 0, "x = 0", "0"),),
     doc="The vector norm of the entries along axes: Euclidean by default, ord any number, inf or -inf. "
     "Of a matrix without ord, the Frobenius norm.",
-    examples=("norm(x - a)",), backward="LinalgVectorNorm", parts=_norm_of_entries, composed=_norm_composed,
+    examples=("norm(x - a)",), backward="LinalgVectorNorm", parts=_norm_of_entries,
 )
 
 
@@ -417,26 +342,17 @@ for _op in (var, std):
     )  # fmt: skip
 
 
-def _nansum(x: Any, mask: Any, initial: Any, axis: Any, keepdims: bool) -> Any:
-    """The sum of the entries that are numbers, where a mask holds, and of a first number."""
-    kept = where(isnan(x), 0.0, x)
-    if mask is None and initial is None:
-        return sum_(kept, axis=axis, keepdims=keepdims)
-    return begun("nansum", sum_, 0.0, lambda x, y: x + where(isnan(y), 0.0, y))(kept, mask, initial, axis, keepdims)
+@function(numpy="x, axis, -dtype, -out, keepdims, initial, where", torch="x, axis, keepdims, -dtype, -out", examples=("nansum(x)",))
+def nansum(x: Any, where: Any = None, initial: Any = None, *, axis: Any = None, keepdims: bool = False) -> Any:
+    """The sum of the entries that are numbers."""
+    total = sum_(_kept(x, _chosen("nansum", x, where, True), 0.0), axis=axis, keepdims=keepdims)
+    return total if initial is None else total + _number("nansum", initial)
 
 
-def _nanmean(x: Any, mask: Any, axis: Any, keepdims: bool) -> Any:
-    number = logical_not(isnan(x))
-    chosen = number if mask is None else logical_and(number, mask_for("nanmean", x, mask))
-    total = sum_(where(chosen, x, 0.0), axis=axis, keepdims=keepdims)
-    return total / sum_(where(chosen, 1.0, 0.0), axis=axis, keepdims=keepdims)
-
-
-nansum = composite(
-    "nansum", "x where? initial?", _nansum, static=AXES, doc="The sum of the entries that are numbers.",
-    examples=("nansum(x)",),
-)  # fmt: skip
-nanmean = composite("nanmean", "x where?", _nanmean, static=AXES, doc="The mean of the entries that are numbers.")
+@function(numpy="x, axis, -dtype, -out, keepdims, where", torch="x, axis, keepdims, -dtype, -out")
+def nanmean(x: Any, where: Any = None, *, axis: Any = None, keepdims: bool = False) -> Any:
+    """The mean of the entries that are numbers."""
+    return _average("nanmean", x, where, axis, keepdims, True)
 
 
 _SPREAD = "x, axis@unbiased, unbiased, keepdims, *, correction"
@@ -444,10 +360,4 @@ declare(
     TORCH,
     **{name: signature(f"torch_{name}", _SPREAD) for name in ("var", "std")},
     **{name: signature(name, _SPREAD) for name in ("var_mean", "std_mean")},
-    **{name: signature(name, "x, axis, keepdims, -dtype, -out") for name in ("nansum", "nanmean")},
-)
-declare(
-    NUMPY,
-    nansum=signature("nansum", "x, axis, -dtype, -out, keepdims, initial, where"),
-    nanmean=signature("nanmean", "x, axis, -dtype, -out, keepdims, where"),
 )

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.references.products import array, entries, size_of, total, whole
+from gradcli.ops.references.products import array, entries, lined, matmul, total
 from gradcli.ops.references.scalar_algorithms import (
     GUARD,
     Matrix,
@@ -52,39 +52,21 @@ def _rotate(x: Matrix, p: int, q: int, cosine: Any, sine: Any) -> None:
     x[:, p], x[:, q] = cosine * x[:, p] - sine * x[:, q], sine * x[:, p] + cosine * x[:, q]
 
 
-def _until_settled(n: int, small: Any, rotate: Callable[[int, int], Any]) -> None:
-    """Jacobi's rotations of all pairs in turn, until a round of them changes nothing."""
-    while max((rotate(p, q) for q in range(n) for p in range(q)), default=0) > small:
-        pass
-
-
-def _twice(n: int, rotate: Callable[[int, int], Any]) -> None:
-    """What changes no value any more, but derivatives: each round makes twice as many of them right, the first one first."""
-    for _ in range(2):
-        for q in range(n):
-            for p in range(q):
-                rotate(p, q)
-
-
-def _clusters(m: Any, values: Any, noise: Any = 0) -> list[list[int]]:
-    """The places of values in ascending order, those together that are equal to the program's precision.
-
-    Values that would be 0 but for rounding, up to the noise, stand alone.
-    """
+def _clusters(m: Any, values: Any) -> list[list[int]]:
+    """The places of values in ascending order, those together that are equal to the program's precision."""
     plain = [m.plain(v) for v in values]
     close = rounding(m, max(map(abs, plain), default=0))
     found: list[list[int]] = []
     for i in sorted(range(len(plain)), key=plain.__getitem__):
-        alone = (found and 0 < plain[found[-1][-1]] <= noise) or 0 < plain[i] <= noise
-        if found and not alone and abs(plain[i] - plain[found[-1][-1]]) <= close:
+        if found and abs(plain[i] - plain[found[-1][-1]]) <= close:
             found[-1].append(i)
         else:
             found.append([i])
     return [sorted(places) for places in found]
 
 
-def _turn(m: Any, clusters: list[list[int]], like: Matrix, vectors: Matrix, *others: Matrix) -> None:
-    """Give vectors a library's signs, and its basis where values are equal, and turn others with them.
+def _turn(m: Any, clusters: list[list[int]], like: Matrix, vectors: Matrix) -> None:
+    """Give vectors a library's signs, and its basis where values are equal.
 
     The library's vectors stand in ascending order.
     """
@@ -93,127 +75,82 @@ def _turn(m: Any, clusters: list[list[int]], like: Matrix, vectors: Matrix, *oth
         overlap = plainly(m, vectors[:, places]).T @ like[:, start : start + len(places)]
         several = len(places) > 1
         turn = completed(m, np.empty((len(places), 0), dtype=object), overlap) if several else np.where(overlap < 0, -m.one, m.one)
-        for part in (vectors, *others):
-            part[:, places] = part[:, places] @ turn
+        vectors[:, places] = vectors[:, places] @ turn
         start += len(places)
 
 
-def _equal(m: Any, clusters: list[list[int]], source: Matrix, values: Matrix, left: Matrix, right: Matrix) -> None:
-    """Where values are equal, they are u @ source @ v for their vectors as they stand, and the vectors have no derivatives."""
-    for places in clusters:
-        if len(places) > 1:
-            u, v = plainly(m, left[:, places]), plainly(m, right[:, places])
-            values[places] = (u * (source @ v)).sum(axis=0)
-            for part in {id(left): left, id(right): right}.values():
-                part[:, places] = blurred(m, part[:, places], source)
-
-
-def _apart(m: Any, x: Matrix, like: Matrix) -> tuple[Matrix, Matrix] | None:
+def _apart(m: Any, x: Matrix, like: Matrix, sizes: Callable[[Any], Any]) -> tuple[Matrix, Matrix] | None:
     """Eigenvalues and eigenvectors where they are enclosed, and apart for all that the program's precision can tell."""
     if len(x) < 2 or (found := m.of_matrices("eigensystem", x)) is None:
         return None
     values, vectors = found
-    clusters = _clusters(m, values)
-    if len(clusters) < len(x):
+    if not m.surely(lambda: len(_clusters(m, m.map(sizes, values))) == len(x)):
         return None
     vectors = vectors.copy()
-    _turn(m, clusters, like, vectors)
+    _turn(m, [[i] for i in range(len(x))], like, vectors)
     return values, vectors
 
 
-def _full_rank(m: Any, x: Matrix, like: Matrix | None) -> tuple[Matrix, Matrix, Matrix] | None:
-    """By the eigenvectors of x.T @ x, where these are enclosed and all singular values count."""
-    if not x.size or x.shape[1] < 2 or (product := m.of_matrices("product", x.T, x)) is None:
-        return None
-    if (found := m.of_matrices("eigensystem", product[0])) is None:
-        return None
-    squares, right = found
-    if not m.surely(lambda: all(m.plain(v) > 0 for v in squares)):
-        return None
-    sizes = m.map(m.sqrt, squares)
-    noise = rounding(m, largest(m, x))
-    clusters = _clusters(m, sizes, noise)
-    if len(clusters) < len(sizes) or m.plain(sizes[0]) <= noise:
-        return None
-    right = right.copy()
-    if like is not None:
-        _turn(m, clusters, like[:, ::-1], right)
-    left = m.of_matrices("product", x, right)[0] / sizes
-    return left[:, ::-1], sizes[::-1], right[:, ::-1]
+def symmetric_eigen(m: Any, x: Matrix, like: Matrix, sizes: Callable[[Any], Any] = lambda value: value) -> tuple[Matrix, Matrix]:
+    """Eigenvalues in ascending order, and eigenvectors turned towards others (C. G. J. Jacobi, 1846).
 
-
-def symmetric_eigen(m: Any, x: Matrix, like: Matrix) -> tuple[Matrix, Matrix]:
-    """Eigenvalues in ascending order, and eigenvectors turned towards others (C. G. J. Jacobi, 1846)."""
-    if (found := _apart(m, x, like)) is not None:
+    sizes  what is told apart of values
+    """
+    if (found := _apart(m, x, like, sizes)) is not None:
         return found
-    n, source = len(x), x
+    source, v = x, identity(m, len(x))
     without_formula(m)
     small = largest(m, x) * m.m.mpf(10) ** (GUARD - m.m.dps)
 
-    def rotation_of(x: Matrix, v: Matrix) -> Callable[[int, int], Any]:
-        def rotate(p: int, q: int) -> Any:
-            before = abs(m.plain(x[p, q]))
-            m.approximated("eigh", before)
-            turn = _rotation(m, x[p, q], x[q, q] - x[p, p], small)
-            if turn is not None:
-                for part in (x, x.T, v):
-                    _rotate(part, p, q, *turn)
-            return before
+    def rotated(x: Matrix, v: Matrix) -> Any:
+        """Rotate all pairs in turn, and return the largest entry beside the diagonal before."""
+        before = m.m.zero
+        for q in range(len(x)):
+            for p in range(q):
+                off = abs(m.plain(x[p, q]))
+                before = max(before, off)
+                m.approximated("eigh", off)
+                turn = _rotation(m, x[p, q], x[q, q] - x[p, p], small)
+                if turn is not None:
+                    for part in (x, x.T, v):
+                        _rotate(part, p, q, *turn)
+        return before
 
-        return rotate
-
-    v = identity(m, n)
-    _until_settled(n, small, rotation_of(plainly(m, x), v))
+    plain = plainly(m, x)
+    while rotated(plain, v) > small:
+        pass
     x = v.T @ x @ v
-    _twice(n, rotation_of(x, v))
-    clusters = _clusters(m, np.diagonal(x))
+    for _ in range(2):  # which change no value any more, but derivatives: each makes twice as many of them right, the first one first
+        rotated(x, v)
+    clusters = _clusters(m, m.map(sizes, np.diagonal(x).copy()))
     _turn(m, clusters, like, v)
     values, order = np.diagonal(x).copy(), list(itertools.chain(*clusters))
-    _equal(m, clusters, source, values, v, v)
+    for places in clusters:
+        if len(places) > 1:  # equal values are v @ source @ v for their vectors as they stand, which have no derivatives
+            vectors = plainly(m, v[:, places])
+            values[places] = (vectors * (source @ vectors)).sum(axis=0)
+            v[:, places] = blurred(m, v[:, places], source)
     return values[order], v[:, order]
 
 
-def singular_values(m: Any, x: Matrix, like: Matrix | None = None) -> tuple[Matrix, Matrix, Matrix]:
+def singular_values(m: Any, x: Matrix, like: Matrix) -> tuple[Matrix, Matrix, Matrix]:
     """U (of no meaning for values of 0), singular values in descending order, and V turned towards others.
 
-    There must be no more columns than rows. By rotations of pairs of columns (M. R. Hestenes, Journal of the SIAM 6,
-    1958). What is zero to the precision of m becomes a square root of zero, which has no derivative.
+    They are those of x.T @ x, there being no more columns than rows. What is zero to the precision of m becomes a square root of
+    zero, which has no derivative.
     """
-    if (found := _full_rank(m, x, like)) is not None:
-        return found
-    n, source = x.shape[1], x
-    without_formula(m)
-    top = largest(m, x)
-    small = len(x) * top**2 * m.m.mpf(10) ** (GUARD - m.m.dps)
+    tiny = largest(m, x) ** 2 * m.m.mpf(10) ** (GUARD - m.m.dps)
 
-    def rotation_of(x: Matrix, v: Matrix) -> Callable[[int, int], Any]:
-        def rotate(p: int, q: int) -> Any:
-            off = x[:, p] @ x[:, q]
-            m.approximated("svd", off)
-            turn = _rotation(m, off, x[:, q] @ x[:, q] - x[:, p] @ x[:, p], small)
-            if turn is not None:
-                for part in (x, v):
-                    _rotate(part, p, q, *turn)
-            return abs(m.plain(off))
+    def root(square: Any) -> Any:
+        if m.plain(square) > tiny:
+            return m.sqrt(square)
+        m.approximated("svd", m.one)
+        return without_derivative(m, square)
 
-        return rotate
-
-    v = identity(m, n)
-    _until_settled(n, small, rotation_of(plainly(m, x), v))
-    x = x @ v
-    _twice(n, rotation_of(x, v))
-    tiny = top**2 * m.m.mpf(10) ** (-3 * m.m.dps // 2)
-    sizes = m.map(lambda s: m.sqrt(s) if m.plain(s) > tiny else without_derivative(m, s), (x * x).sum(axis=0))
-    clusters = _clusters(m, sizes, rounding(m, top))
-    if like is not None:
-        _turn(m, clusters, like[:, ::-1], v, x)
-    left = x / m.map(lambda s: s if m.plain(s) else m.one, sizes)
-    _equal(m, [places for places in clusters if m.plain(sizes[places[-1]]) != 0], source, sizes, left, v)
-    order = list(itertools.chain(*clusters))[::-1]
-    return left[:, order], sizes[order], v[:, order]
-
-
-_FEW = 4  # rows up to which cofactors are as many small determinants
+    squares, right = symmetric_eigen(m, matmul(m, x.T, x), like[:, ::-1], root)
+    sizes, right = m.map(root, squares[::-1]), right[:, ::-1]
+    left = matmul(m, x, right) / m.map(lambda s: s if m.plain(s) else m.one, sizes)
+    return left, sizes, right
 
 
 def one_triangle(m: Any, x: Matrix, upper: bool, mirrored: bool) -> Matrix:
@@ -283,28 +220,28 @@ lu = over_batches(_lu, lambda x, pivot: [(x[0], x[0]), (x[0], min(x)), (min(x), 
 
 def exchanges(m: Any, p: Any, count: int) -> Any:
     """The row, counting from 1, that each row has to be exchanged with to bring every row to its place, one after the other."""
-    n = np.shape(p)[-1]
-    flat, found = entries(p), []
-    for start in range(0, len(flat), n * n) if n else ():
-        at = list(range(n))
+
+    def change(wanted: list[int]) -> list[int]:
+        at, found = list(range(len(wanted))), []
         for column in range(count):
-            wanted = next(row for row in range(n) if flat[start + row * n + column] == 1)
-            place = at.index(wanted)
+            place = at.index(wanted[column])
             at[column], at[place] = at[place], at[column]
             found.append(place + 1)
-    return array(found, (*np.shape(p)[:-2], count))
+        return found
+
+    return lined(lined(p, -2, lambda column: [column.index(1)])[..., 0, :], -1, change)
 
 
 def permutation(m: Any, pivots: Any, n: int) -> Any:
     """Return where a matrix of ones has them, once its rows have been exchanged."""
-    lead, k = np.shape(pivots)[:-1], np.shape(pivots)[-1]
-    numbers, found = whole(pivots), []
-    for batch in range(size_of(lead)):
-        rows = list(range(n))
-        for i, j in enumerate(numbers[batch * k : (batch + 1) * k]):
-            rows[i], rows[j - 1] = rows[j - 1], rows[i]
-        found += [rows[column] == row for row in range(n) for column in range(n)]
-    return array(found, (*lead, n, n))
+
+    def order(row: list[Any]) -> list[int]:
+        at = list(range(n))
+        for i, j in enumerate(map(int, row)):
+            at[i], at[j - 1] = at[j - 1], at[i]
+        return at
+
+    return lined(pivots, -1, order)[..., None, :] == np.arange(n)[:, None]
 
 
 def _cholesky(m: Any, x: Matrix, upper: bool) -> Matrix:
@@ -347,13 +284,6 @@ def _without(x: Matrix, row: int, column: int) -> Matrix:
 def cofactors(m: Any, x: Matrix) -> Matrix:
     """The adjugate: signed determinants of what is left without a row and a column."""
     n = len(x)
-    if (
-        n > _FEW
-        and (size := m.of_matrices("determinant", x)) is not None
-        and (inverse := m.of_matrices("solution", x, identity(m, n))) is not None
-    ):
-        scaled: Matrix = inverse[0] * size[0][()]
-        return scaled
     return array([berkowitz(m, _without(x, i, j)) * (-1) ** (i + j) for j in range(n) for i in range(n)], (n, n))
 
 
@@ -375,27 +305,10 @@ def _adjugate_jvp(m: Any, x: Matrix, h: Matrix) -> Matrix:
 adjugate_jvp = over_batches(_adjugate_jvp, _same)
 
 
-def _inv(m: Any, x: Matrix, check_errors: bool) -> Matrix:
-    if not check_errors and m.plain(size := berkowitz(m, x)) == 0:
-        return array([quotient(m, v, size) for v in entries(cofactors(m, x))], x.shape)
-    return eliminate(m, x, identity(m, len(x)))
-
-
-inv = over_batches(_inv, _same)
 det = over_batches(berkowitz, lambda x: ())
 
 
 matrix_exp = over_batches(exponential, _same)
-
-
-def _matrix_exp_jvp(m: Any, x: Matrix, h: Matrix) -> Matrix:
-    """The upper right block of the exponential of [[x, h], [0, x]] (R. Mathias, 1996)."""
-    n = len(x)
-    both = [x[i % n, j % n] if (i < n) == (j < n) else h[i, j - n] if i < n else m.zero for i in range(2 * n) for j in range(2 * n)]
-    return exponential(m, array(both, (2 * n, 2 * n)))[:n, n:]
-
-
-matrix_exp_jvp = over_batches(_matrix_exp_jvp, _same)
 
 
 def _eigh(m: Any, x: Matrix, UPLO: Any) -> tuple[Matrix, Matrix]:
@@ -434,27 +347,23 @@ def _svd_shapes(x: Any, full_matrices: bool) -> Any:
 svd = over_batches(_svd, _svd_shapes)
 
 
-def pinv(m: Any, x: Any, rtol: Any, atol: Any, hermitian: bool) -> Any:
-    """Matrix by matrix, each with tolerances of its own."""
-    batch, (n, columns) = x.shape[:-2], x.shape[-2:]
-    unit = max(n, columns) * float(np.finfo(m.precision).eps)
-    out = np.empty((*batch, columns, n), dtype=object)
-    for place in np.ndindex(batch):
-        absolute = 0.0 if atol is None else float(np.broadcast_to(atol, batch)[place])
-        relative = (0.0 if absolute > 0 else unit) if rtol is None else float(np.broadcast_to(rtol, batch)[place])
-        given = valued(m, x[place], one_triangle(m, x[place], False, True)) if hermitian else x[place]
-        tall = given.shape[0] >= given.shape[1]
-        found = pseudoinverse(m, given if tall else given.T, relative, absolute)
-        out[place] = found if tall else found.T
-    return out
+def _pinv(m: Any, x: Matrix, rtol: Any, atol: Any, hermitian: bool) -> Matrix:
+    relative = (0.0 if atol else max(x.shape) * float(np.finfo(m.precision).eps)) if rtol is None else float(rtol)
+    given = valued(m, x, one_triangle(m, x, False, True)) if hermitian else x
+    tall = given.shape[0] >= given.shape[1]
+    found = pseudoinverse(m, given if tall else given.T, relative, float(atol or 0))
+    return found if tall else found.T
+
+
+pinv = over_batches(_pinv, lambda x, **_: x[::-1])
 
 
 def pseudoinverse(m: Any, x: Matrix, rtol: float, atol: float) -> Matrix:
     """Of the matrix of fixed rank that is nearest to first order: x @ v @ inv(u.T @ x @ v) @ u.T @ x."""
-    rough = np.linalg.svd(floats(m, x), compute_uv=False)
+    _, rough, like = np.linalg.svd(floats(m, x), full_matrices=False)
     if x.size and rough[-1] > max(2 * atol, 2 * rtol * rough[0], 1e-9 * rough[0]):  # no doubt about the rank
         return eliminate(m, x.T @ x, x.T)
-    u, sizes, v = singular_values(m, plainly(m, x))
+    u, sizes, v = singular_values(m, plainly(m, x), like.T)
     rank = sum(s > max(m.m.mpf(atol), rtol * sizes[0]) for s in sizes)
     u, v = u[:, :rank], v[:, :rank]
     left, right = x @ v, u.T @ x

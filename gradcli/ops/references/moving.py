@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.references.products import Array, along, array, common, entries, loops, picked, size_of, spread, total, walk, whole
+from gradcli.ops.references.products import Array, along, array, entries, loops, picked, size_of, spread, walk, whole
 
 
 def same(m: Any, x: Any, **_: Any) -> Any:
@@ -26,11 +26,7 @@ def broadcast_to(m: Any, x: Any, shape: Any) -> Array:
 
 def sum_to_size(m: Any, x: Any, shape: Any) -> Array:
     """Each entry is added where broadcasting would have taken it from."""
-    sources = spread(array(range(size_of(shape)), shape), np.shape(x))
-    sums: list[list[Any]] = [[] for _ in range(size_of(shape))]
-    for value, place in zip(entries(x), sources, strict=True):
-        sums[place].append(value)
-    return array([total(m, terms) for terms in sums], shape)
+    return _sums(m, spread(array(range(size_of(shape)), shape), np.shape(x)), entries(x), shape)
 
 
 def transpose(m: Any, x: Any, axes: Any) -> Array:
@@ -41,130 +37,49 @@ def transpose(m: Any, x: Any, axes: Any) -> Array:
 
 
 def concatenate(m: Any, *arrays: Any, axis: int) -> Array:
-    """For each place before the axis, the stretches of one array after the other."""
-    shapes = [np.shape(x) for x in arrays]
-    place = axis % len(shapes[0])
-    lead = size_of(shapes[0][:place])
-    lists = [entries(x) for x in arrays]
-    stretch = [size_of(shape[place:]) for shape in shapes]
-    joined = [v for i in range(lead) for flat, n in zip(lists, stretch, strict=True) for v in flat[i * n : (i + 1) * n]]
-    return array(joined, [*shapes[0][:place], sum(shape[place] for shape in shapes), *shapes[0][place + 1 :]])
+    """The entries of one array after those of the other, where the axis comes first."""
+    lined = [np.moveaxis(np.asarray(x, object), axis, 0) for x in arrays]
+    joined = array([v for x in lined for v in entries(x)], [sum(map(len, lined)), *lined[0].shape[1:]])
+    return np.moveaxis(joined, 0, axis)
 
 
 def stack(m: Any, *arrays: Any, axis: int) -> Array:
-    shape = np.shape(arrays[0])
+    shape = list(np.shape(arrays[0]))
     place = axis % (len(shape) + 1)
-    n = size_of(shape[place:])
-    lists = [entries(x) for x in arrays]
-    joined = [v for i in range(size_of(shape[:place])) for flat in lists for v in flat[i * n : (i + 1) * n]]
-    return array(joined, [*shape[:place], len(arrays), *shape[place:]])
+    shape.insert(place, 1)
+    return concatenate(m, *[array(entries(x), shape) for x in arrays], axis=place)
 
 
-def indexed(shape: Sequence[int], index: Sequence[Any]) -> tuple[list[int], list[int]]:
-    """Return where the entries of x[index] stand in x, and the shape that they have: NumPy's rules.
-
-    Arrays of whole numbers, and numbers beside them, are read together as one; its axes stand in the place of the first of them,
-    and before all others where something stands between them. A mask is the arrays of the places where it is true.
-    """
-    parts: list[Any] = []
-    for part in index:
-        given = getattr(part, "array", None)
-        if given is None:
-            parts.append(part)
-        elif given.dtype.kind == "b":
-            found = [where for where, holds in zip(walk(loops(given.shape)), given.ravel().tolist(), strict=True) if holds]
-            parts += [([w // step % n for w in found], [len(found)]) for n, step in loops(given.shape)]
-            if not given.ndim:
-                parts.append(([0] * len(found), [len(found)], "no axis"))
-        else:
-            parts.append((given.ravel().tolist(), list(given.shape)))
-    used = sum(part is not None and part is not ... and not (type(part) is tuple and part[-1] == "no axis") for part in parts)
-    rest = [(None, None, None)] * (len(shape) - used)
-    at = next((i for i, part in enumerate(parts) if part is ...), len(parts))
-    parts = [*parts[:at], *rest, *parts[at + 1 :]] if at < len(parts) else [*parts, *rest]
-    lists = [type(part) is tuple and type(part[0]) is list for part in parts]
-    joint = [i for i, part in enumerate(parts) if lists[i] or (any(lists) and isinstance(part, int))]
-    shared = common(*(parts[i][1] for i in joint if lists[i]))
-    together = [0] * size_of(shared)
-    axes: list[tuple[list[int], list[int]]] = []
-    path = iter(loops(shape))
-    start = 0
-    for i, part in enumerate(parts):
-        if part is None:
-            axes.append(([0], [1]))
-            continue
-        if lists[i] and part[-1] == "no axis":
-            n, step = 1, 0
-        else:
-            n, step = next(path)
-        if i in joint:
-            numbers = spread(array(*part[:2]), shared) if lists[i] else [part] * len(together)
-            together = [t + (k + n if k < 0 else k) * step for t, k in zip(together, numbers, strict=True)]
-            if i == joint[0]:
-                axes.append(([], []))  # filled below
-                place = len(axes) - 1
-        elif isinstance(part, tuple):
-            chosen = range(n)[slice(*part)]
-            axes.append(([k * step for k in chosen], [len(chosen)]))
-        else:
-            start += (part + n if part < 0 else part) * step
-    if joint:
-        axes.pop(place)
-        apart = any(b - a > 1 for a, b in zip(_written(index), _written(index)[1:], strict=False))
-        axes.insert(0 if apart else place, (together, shared))
-    places, extents = [start], []
-    for offsets, extent in axes:
-        places = [p + k for p in places for k in offsets]
-        extents += extent
-    return places, extents
+def _numbers(shape: Sequence[int], index: Sequence[Any]) -> Any:
+    """The numbers of the entries of x[index] among those of x: what an index means is NumPy's to say."""
+    numbers = np.arange(size_of(shape)).reshape(tuple(shape))
+    return numbers[tuple(slice(*part) if isinstance(part, tuple) else getattr(part, "array", part) for part in index)]
 
 
-def _written(index: Sequence[Any]) -> list[int]:
-    """Return where arrays and numbers stand in an index."""
-    return [i for i, part in enumerate(index) if part is not None and part is not ... and not isinstance(part, tuple)]
-
-
-def getitem(m: Any, x: Any, index: Any) -> Array:
-    return picked(x, *indexed(np.shape(x), index))
-
-
-def scatter_add(m: Any, x: Any, index: Any, shape: Any) -> Array:
-    places, extents = indexed(shape, index)
+def _sums(m: Any, places: Sequence[int], values: Sequence[Any], shape: Sequence[int]) -> Array:
+    """Zeros of a shape with values added at the numbers of their places."""
     sums: dict[int, Any] = {}
-    for place, value in zip(places, spread(x, extents), strict=True):
+    for place, value in zip(places, values, strict=True):
         sums[place] = sums[place] + value if place in sums else value
     return array([sums.get(place, m.zero) for place in range(size_of(shape))], shape)
 
 
+def getitem(m: Any, x: Any, index: Any) -> Array:
+    places = _numbers(np.shape(x), index)
+    return picked(x, whole(places), np.shape(places))
+
+
+def scatter_add(m: Any, x: Any, index: Any, shape: Any) -> Array:
+    places = _numbers(shape, index)
+    return _sums(m, whole(places), spread(x, np.shape(places)), shape)
+
+
 def overwrite(m: Any, base: Any, new: Any, index: Any) -> Array:
-    places, extents = indexed(np.shape(base), index)
+    places = _numbers(np.shape(base), index)
     out = entries(base)
-    for place, value in zip(places, spread(new, extents), strict=True):
+    for place, value in zip(whole(places), spread(new, np.shape(places)), strict=True):
         out[place] = value
     return array(out, np.shape(base))
-
-
-def _addresses(size: Any, stride: Any, offset: int = 0) -> list[int]:
-    return walk(list(zip(size, stride, strict=True)), offset)
-
-
-def as_strided(m: Any, x: Any, size: Any, stride: Any, offset: int, source: Any) -> Array:
-    memory = dict(zip(_addresses(np.shape(x), source), entries(x), strict=True))
-    return array([memory.get(address, m.zero) for address in _addresses(size, stride, offset)], size)
-
-
-def as_strided_scatter(m: Any, base: Any, new: Any, size: Any, stride: Any, offset: int, source: Any) -> Array:
-    memory = dict(zip(_addresses(np.shape(base), source), entries(base), strict=True))
-    for address, value in zip(_addresses(size, stride, offset), spread(new, size), strict=True):
-        memory[address] = value
-    return array([memory[address] for address in _addresses(np.shape(base), source)], np.shape(base))
-
-
-def strided_sum(m: Any, x: Any, shape: Any, size: Any, stride: Any, offset: int, source: Any) -> Array:
-    sums: dict[int, Any] = {}
-    for address, value in zip(_addresses(size, stride, offset), entries(x), strict=True):
-        sums[address] = sums[address] + value if address in sums else value
-    return array([sums.get(address, m.zero) for address in _addresses(shape, source)], shape)
 
 
 def _columns(index: Any, shape: Sequence[int], axis: int) -> list[int]:
@@ -182,18 +97,7 @@ def take_along(m: Any, x: Any, index: Any, axis: int) -> Array:
 
 
 def add_along(m: Any, x: Any, index: Any, axis: int, shape: Any) -> Array:
-    sums: dict[int, Any] = {}
-    for place, value in zip(_columns(index, shape, axis), spread(x, np.shape(index)), strict=True):
-        sums[place] = sums[place] + value if place in sums else value
-    return array([sums.get(place, m.zero) for place in range(size_of(shape))], shape)
-
-
-def sources_along(m: Any, index: Any, axis: int, shape: Any) -> Array:
-    n = size_of(shape)
-    found = list(range(n))
-    for i, place in enumerate(_columns(index, shape, axis)):
-        found[place] = n + i
-    return array(found, shape)
+    return _sums(m, _columns(index, shape, axis), spread(x, np.shape(index)), shape)
 
 
 def extreme_along(m: Any, x: Any, source: Any, index: Any, axis: int, largest: bool, include_self: bool) -> Array:
@@ -203,12 +107,3 @@ def extreme_along(m: Any, x: Any, source: Any, index: Any, axis: int, largest: b
         put.setdefault(place, [own[place]] if include_self else []).append(value)
     best = "max" if largest else "min"
     return array([m.extreme(best, put[i]) if i in put else m.extreme(best, [v]) for i, v in enumerate(own)], np.shape(x))
-
-
-def numbers_of(m: Any, mask: Any) -> Array:
-    """How many true entries stand before each true one; 0 before the first."""
-    found, count = [], 0
-    for holds in entries(mask):
-        count += bool(holds)
-        found.append(max(count - 1, 0))
-    return array(found, np.shape(mask))

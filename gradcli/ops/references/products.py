@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from functools import cache, reduce
+from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
+
+from gradcli.ops.references.scalar_algorithms import Matrix, over_batches
 
 # -- Arrays of scalars as lists: the loops over indices that references are made of ----------------
 #
@@ -90,12 +92,11 @@ def along(axis: Any, ndim: int) -> int:
 
 
 def rows(x: Any, axis: Any) -> tuple[list[list[Any]], list[int]]:
-    """The entries along some axes, one list for each place on the others, and the extents of these."""
-    path = loops(np.shape(x))
-    inside = which(axis, len(path))
-    kept = [loop for a, loop in enumerate(path) if a not in inside]
-    flat, inner = entries(x), walk([path[a] for a in sorted(inside)])
-    return [[flat[place + i] for i in inner] for place in walk(kept)], [n for n, _ in kept]
+    """The entries along some axes, one list for each place on the others, and the order of axes in which these stand, the others first."""
+    inside = sorted(which(axis, np.ndim(x)))
+    kept = [a for a in range(np.ndim(x)) if a not in inside]
+    moved = np.asarray(x, dtype=object).transpose([*kept, *inside])
+    return moved.reshape(size_of(moved.shape[: len(kept)]), size_of(moved.shape[len(kept) :])).tolist(), [*kept, *inside]
 
 
 def reduced(x: Any, axis: Any, keepdims: bool, make: Callable[[list[Any]], Any]) -> Array:
@@ -106,16 +107,14 @@ def reduced(x: Any, axis: Any, keepdims: bool, make: Callable[[list[Any]], Any])
     return array([make(row) for row in lists], shape)
 
 
-def lined(x: Any, axis: int, change: Callable[[list[Any]], list[Any]]) -> Array:
-    """Each line along one axis replaced by another, which may be shorter or longer."""
-    shape = np.shape(x)
-    lists, kept = rows(x, axis)
+def lined(x: Any, axis: Any, change: Callable[[list[Any]], list[Any]]) -> Array:
+    """Each line along axes replaced by another, which may be shorter or longer where there is one axis."""
+    lists, order = rows(x, axis)
     made = [change(row) for row in lists]
-    length = len(made[0]) if made else len(change([]))
-    out = array([v for row in made for v in row], [*kept, length])
-    place = along(axis, len(shape))
-    path = loops(out.shape)
-    return picked(out, walk([*path[:place], path[-1], *path[place:-1]]), [*kept[:place], length, *kept[place:]])
+    shape = [np.shape(x)[a] for a in order]
+    if len(which(axis, np.ndim(x))) == 1:
+        shape[-1] = len(made[0]) if made else len(change([]))
+    return array([v for row in made for v in row], shape).transpose(np.argsort(order))
 
 
 def total(m: Any, values: Sequence[Any]) -> Any:
@@ -149,136 +148,26 @@ def spread(x: Any, shape: Sequence[int]) -> list[Any]:
     return [flat[place] for place in walk(path)]
 
 
-def contracted(m: Any, arrays: Sequence[Any], names: Sequence[Sequence[Hashable]], result: Sequence[Hashable]) -> Array:
-    """The sum of products over all axes that the result does not name; axes of one name are read together."""
-    extents: dict[Hashable, int] = {}
-    for x, axes in zip(arrays, names, strict=True):
-        for name, n in zip(axes, np.shape(x), strict=True):
-            extents[name] = n if extents.get(name, 1) == 1 else extents[name]
-    if (whole := _by_matrices(m, arrays, names, result, extents)) is not None:
-        return whole
-    inside = [name for name in extents if name not in result]
-    factors = []
-    for x, axes in zip(arrays, names, strict=True):
-        step: dict[Hashable, int] = {}
-        for name, n, apart in zip(axes, np.shape(x), steps(np.shape(x)), strict=True):
-            step[name] = step.get(name, 0) + (apart if n > 1 else 0)
-        flat, known = entries(x), dict[int, list[Any]]()
-        inner = walk([(extents[name], step.get(name, 0)) for name in inside])
-        outer = walk([(extents[name], step.get(name, 0)) for name in result])
-        for place in outer:
-            if place not in known:
-                known[place] = [flat[place + k] for k in inner]
-        factors.append([known[place] for place in outer])
-    if len(factors) == 2:
-        values = [total(m, list(map(operator.mul, x, y))) for x, y in zip(*factors, strict=True)]
-    else:
-        values = [total(m, [product(m, terms) for terms in zip(*lists, strict=True)]) for lists in zip(*factors, strict=True)]
-    return array(values, [extents[name] for name in result])
-
-
 _MANY = 64  # products of entries from which on they are summed by products of whole matrices
 
 
-def _by_matrices(
-    m: Any, arrays: Sequence[Any], names: Sequence[Sequence[Hashable]], result: Sequence[Hashable], extents: Mapping[Hashable, int]
-) -> Array | None:
-    """The same by products of matrices, one for each place along axes that all have; None where it is none, or of few entries."""
-    if len(arrays) != 2 or size_of([*extents.values()]) < _MANY:
-        return None
-    first, second = names
-    both = [name for name in first if name in second]
-    alone = [[name for name in one if name not in other] for one, other in ((first, second), (second, first))]
-    summed, batch = [name for name in both if name not in result], [name for name in both if name in result]
-    whole = all(
-        len(set(axes)) == len(axes) and np.shape(x) == tuple(extents[name] for name in axes) for x, axes in zip(arrays, names, strict=True)
-    )
-    if not whole or not summed or any(name not in result for axes in alone for name in axes):
-        return None
-    sizes = [size_of([extents[name] for name in axes]) for axes in (batch, alone[0], summed, alone[1])]
-    left = _arranged(arrays[0], first, [*batch, *alone[0], *summed]).reshape(sizes[:3])
-    right = _arranged(arrays[1], second, [*batch, *summed, *alone[1]]).reshape((sizes[0], *sizes[2:]))
-    parts = []
-    for x, y in zip(left, right, strict=True):
-        found = m.of_matrices("product", x, y)
-        if found is None:
-            return None
-        parts.append(found[0])
-    axes = [*batch, *alone[0], *alone[1]]
-    return _arranged(np.stack(parts).reshape([extents[name] for name in axes]), axes, result)
+def _of_matrices(m: Any, x: Matrix, y: Matrix) -> Matrix:
+    if len(x) * y.size >= _MANY and (found := m.of_matrices("product", x, y)) is not None:
+        whole: Matrix = found[0]
+        return whole
+    columns = y.T.tolist()
+    return array([inner(m, row, column) for row in x.tolist() for column in columns], (len(x), len(columns)))
 
 
-def _arranged(x: Any, axes: Sequence[Hashable], wanted: Sequence[Hashable]) -> Array:
-    return np.asarray(x, dtype=object).transpose([list(axes).index(name) for name in wanted])
-
-
-def _batch(x: Any, axes: int) -> list[Hashable]:
-    """Names for the axes before the last ones, by their distance from these."""
-    return list(range(np.ndim(x) - axes, 0, -1))
-
-
-def matmul(m: Any, x: Any, y: Any) -> Array:
-    left = [*_batch(x, 2), "row", "inner"] if np.ndim(x) > 1 else ["inner"]
-    right = [*_batch(y, 2), "inner", "column"] if np.ndim(y) > 1 else ["inner"]
-    lead = max(_batch(x, 2), _batch(y, 2), key=len)
-    return contracted(m, [x, y], [left, right], [*lead, *left[-2:-1], *([right[-1]] if np.ndim(y) > 1 else [])])
-
-
-def dot(m: Any, x: Any, y: Any) -> Array:
-    if not np.ndim(x) or not np.ndim(y):
-        shape = common(np.shape(x), np.shape(y))
-        return array([v * w for v, w in zip(spread(x, shape), spread(y, shape), strict=True)], shape)
-    left: list[Hashable] = [*(("x", a) for a in range(np.ndim(x) - 1)), "inner"]
-    right: list[Hashable] = [("y", a) for a in range(np.ndim(y))]
-    right[max(np.ndim(y) - 2, 0)] = "inner"
-    return contracted(m, [x, y], [left, right], [name for name in (*left, *right) if name != "inner"])
-
-
-def _letters(term: str, ndim: int) -> list[Hashable]:
-    """The names of an operand's axes; those under an ellipsis are numbers, counted from its end."""
-    before, dots, behind = term.partition("...")
-    rest = ndim - len(before) - len(behind) if dots else 0
-    return [*before, *range(rest, 0, -1), *behind]
-
-
-def einsum(m: Any, *arrays: Any, subscripts: str) -> Array:
-    text = subscripts.replace(" ", "")
-    left, arrow, right = text.partition("->")
-    names = [_letters(term, np.ndim(x)) for term, x in zip(left.split(","), arrays, strict=True)]
-    every = [name for axes in names for name in axes]
-    hidden = sorted({name for name in every if isinstance(name, int)}, reverse=True)
-    once = sorted(name for name in set(every) if isinstance(name, str) and every.count(name) == 1)
-    result = _letters(right, len(right.replace("...", "")) + len(hidden)) if arrow else [*hidden, *once]
-    return contracted(m, arrays, names, result)
+def matmul(m: Any, x: Any, y: Any) -> Any:
+    """A vector before the @ is a row, one behind it a column."""
+    left, right = x if np.ndim(x) > 1 else x[None, :], y if np.ndim(y) > 1 else y[:, None]
+    found = over_batches(_of_matrices, lambda x, y: (x[0], y[1]))(m, left, right)
+    found = found if np.ndim(y) > 1 else found[..., 0]
+    return found if np.ndim(x) > 1 else found[..., 0, :] if np.ndim(y) > 1 else found[..., 0]
 
 
 # -- References of single functions that take more than a line -------------------------------------
-
-
-def gelu(m: Any, x: Any, approximate: str) -> Any:
-    """x*P(X < x) of a standard normal X, or x*(1 + tanh(sqrt(2/pi)*(x + 0.044715*x**3)))/2 (D. Hendrycks, K. Gimpel, 2016)."""
-    if approximate == "none":
-        return x * m.erfc(-x / m.sqrt(2)) / 2
-    inner = x + x * x * x * 8943 / 200000
-    return x / (1 + m.exp(-2 * m.sqrt(2 / m.pi) * inner))
-
-
-@cache
-def _self_normalizing() -> tuple[float, float]:
-    """alpha and lambda at which mean 0 and variance 1 are a fixed point (G. Klambauer et al., 2017), as floats."""
-    import mpmath
-
-    with mpmath.workdps(40):
-        m = mpmath.mp
-        tail = m.erfc(1 / m.sqrt(2)) * m.sqrt(m.e)
-        alpha = -m.sqrt(2 / m.pi) / (tail - 1)
-        below = 2 * m.erfc(m.sqrt(2)) * m.e**2 + m.pi * tail**2 - 2 * (2 + m.pi) * tail + m.pi + 2
-        return float(alpha), float((1 - tail) * m.sqrt(2 * m.pi) / m.sqrt(below))
-
-
-def selu(m: Any, x: Any) -> Any:
-    alpha, scale = _self_normalizing()
-    return x * scale if x > 0 else m.expm1(x) * (alpha * scale)
 
 
 def machine_epsilon(m: Any, x: Any) -> Array:

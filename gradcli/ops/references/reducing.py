@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.references.products import Array, array, entries, lined, loops, number, product, reduced, rows, total, walk, which
+from gradcli.ops.references.products import Array, array, entries, lined, number, product, reduced, total
 
 
 def sum_(m: Any, x: Any, axis: Any, keepdims: bool) -> Array:
@@ -103,25 +103,21 @@ def argsort(m: Any, x: Any, axis: int | None, descending: bool) -> Array:
     return lined(x, axis, lambda row: order(m, row, descending))
 
 
-def running_best(m: Any, row: list[Any], largest: bool) -> list[int]:
-    """The index of the last largest (or smallest) entry so far; from a NaN on, of the last NaN."""
+def running_best(m: Any, row: list[Any]) -> list[int]:
+    """The index of the last largest entry so far; from a NaN on, of the last NaN."""
     found: list[int] = []
     values = [m.plain(v) for v in row]
     for i, value in enumerate(values):
         best = values[found[-1]] if found else value
-        better = value != value or (best == best and (value >= best if largest else value <= best))
+        better = value != value or (best == best and value >= best)
         if found and value == best:
-            m.tied("argcummax" if largest else "argcummin", [row[found[-1]], row[i]])
+            m.tied("argcummax", [row[found[-1]], row[i]])
         found.append(i if better or not found else found[-1])
     return found
 
 
 def argcummax(m: Any, x: Any, axis: int) -> Array:
-    return lined(x, axis, lambda row: running_best(m, row, True)) if np.ndim(x) else number(0)
-
-
-def argcummin(m: Any, x: Any, axis: int) -> Array:
-    return lined(x, axis, lambda row: running_best(m, row, False)) if np.ndim(x) else number(0)
+    return lined(x, axis, lambda row: running_best(m, row)) if np.ndim(x) else number(0)
 
 
 def most_frequent(m: Any, row: list[Any]) -> int:
@@ -161,27 +157,6 @@ def cumprod(m: Any, x: Any, axis: int | None) -> Array:
     return _running(x, axis, products_so_far)
 
 
-def exclusive_products(m: Any, x: Any, axis: Any) -> Array:
-    """The products of the entries before each one and of those behind it."""
-    lists, _ = rows(x, axis)
-    found = []
-    for row in lists:
-        before, behind = [m.one], [m.one]
-        for value in row[:-1]:
-            before.append(before[-1] * value)
-        for value in row[:0:-1]:
-            behind.append(behind[-1] * value)
-        found.append([v * w for v, w in zip(before, behind[::-1], strict=True)] if row else [])
-    path, out = loops(np.shape(x)), entries(x)
-    inside = which(axis, len(path))
-    starts = walk([loop for a, loop in enumerate(path) if a not in inside])
-    inner = walk([path[a] for a in sorted(inside)])
-    for start, row in zip(starts, found, strict=True):
-        for place, value in zip(inner, row, strict=True):
-            out[start + place] = value
-    return array(out, np.shape(x))
-
-
 def reversed_horner(m: Any, c: Any, x: Any, axis: int) -> Array:
     """S[i] = c[i] + x[i + 1]*S[i + 1], by pairs."""
     c, x = np.broadcast_arrays(np.asarray(c, dtype=object), np.asarray(x, dtype=object))
@@ -216,20 +191,11 @@ def logsumexp(m: Any, x: Any, axis: Any, keepdims: bool) -> Array:
     return reduced(x, axis, keepdims, lambda row: logarithm_of_sum(m, row))
 
 
-def lower_middle(m: Any, name: str, x: Any) -> tuple[Any, bool]:
-    """The lower one of the middle entries among those that are numbers, and whether all are; NaN if none is."""
+def median_from_below(m: Any, x: Any, ignore_nan: bool) -> Array:
+    """The lower one of the middle entries among those that are numbers; NaN if none is, or one is not and NaN is not ignored."""
     numbers = sorted((v for v in entries(x) if m.plain(v) == m.plain(v)), key=m.plain)
-    if not numbers:
-        return m.nan, not np.size(x)
+    if not numbers or not (ignore_nan or len(numbers) == np.size(x)):
+        return number(m.nan)
     middle = numbers[(len(numbers) - 1) // 2]
-    m.tied(name, [v for v in numbers if m.plain(v) == m.plain(middle)])
-    return middle, len(numbers) == np.size(x)
-
-
-def median_from_below(m: Any, x: Any) -> Array:
-    middle, whole = lower_middle(m, "lower_median", x)
-    return number(middle if whole else m.nan)
-
-
-def nanmedian_from_below(m: Any, x: Any) -> Array:
-    return number(lower_middle(m, "lower_nanmedian", x)[0])
+    m.tied("lower_median", [v for v in numbers if m.plain(v) == m.plain(middle)])
+    return number(middle)

@@ -11,49 +11,15 @@ import numpy as np
 from gradcli.errors import ArgumentError
 from gradcli.ops.calling.prefixes import NUMPY
 from gradcli.ops.calling.signatures import declare, signature
-from gradcli.ops.domains import of
 from gradcli.ops.elementwise.arithmetic import abs_, sign
 from gradcli.ops.elementwise.logic import equal, where
-from gradcli.ops.facts import Function, Kink
+from gradcli.ops.facts import Kink
 from gradcli.ops.registry import elementwise, function, is_number
 from gradcli.ops.spec import Op
-from gradcli.ops.writing import scipy_special
+from gradcli.ops.writing import OfSciPy
 
 
-def _far(x: Any, v: float) -> tuple[Any, Any]:
-    """J and Y by Hankel's asymptotic expansion, for x well beyond the order. No phase is subtracted from x."""
-    term, p, q = np.ones_like(x), np.ones_like(x), np.zeros_like(x)
-    for k in range(1, 40):
-        factor = (4 * v * v - (2 * k - 1) ** 2) / (8 * k * x)
-        term = np.where(np.abs(factor) < 1, term * factor, 0)
-        if k % 2:
-            q = q + (-1) ** (k // 2) * term
-        else:
-            p = p + (-1) ** (k // 2) * term
-    angle = (v / 2 + 0.25) % 2 * np.pi
-    cos, sin = np.cos(x), np.sin(x)
-    cos, sin = cos * float(np.cos(angle)) + sin * float(np.sin(angle)), sin * float(np.cos(angle)) - cos * float(np.sin(angle))
-    size = np.sqrt(2 / np.pi / x)
-    return size * (p * cos - q * sin), size * (p * sin + q * cos)
-
-
-def _oscillating(name: str, place: int) -> Function:
-    near = scipy_special(name)
-
-    def forward(x: Any, v: float) -> Any:
-        x = np.asarray(x)
-        start = max(30.0, v * v)
-        far = _far(np.maximum(np.abs(x), start), v)[place]
-        if name == "jv" and v == int(v):
-            far = np.where(x < 0, (-1) ** (int(v) % 2) * far, far)
-        else:
-            far = np.where(x < 0, np.nan, far).astype(x.dtype)
-        return np.where(np.abs(x) > start, far, near(v, x))[()]
-
-    return forward
-
-
-def _bessel(name: str, forward: Function, word: str, slope: Callable[[Op, Any, float], Any], doc: str, **record: Any) -> Op:
+def _bessel(name: str, word: str, slope: Callable[[Op, Any, float], Any], doc: str, **record: Any) -> Op:
     def partial(out: Any, x: Any, v: float) -> Any:
         return slope(op, x, v)
 
@@ -62,12 +28,14 @@ def _bessel(name: str, forward: Function, word: str, slope: Callable[[Op, Any, f
             raise ArgumentError(f"{name}: the order must be a number, not an array", help=f"stack [{name}(0, x), {name}(1, x)]")
         if not math.isfinite(v):
             raise ArgumentError(f"{name}: the order must be finite, not {v}")
-        return forward(x, v)
+        return forward(v, x)
 
+    forward = OfSciPy(name)
     op = elementwise(
-        name, "x", of_one_order, lambda m, x, v: getattr(m, word)(v, x), partial, static={"v": 0}, saves=("x",), aliases=(word,),
+        name, "x", of_one_order, lambda m, x, v: getattr(m, word)(v, x), partial, static={"v": 0}, aliases=(word,),
         doc=f"{doc} In a program the order comes first: {name}(1, x).", examples=(f"{name}(1, x)",),
-        written=f"{name}({{v}}, {{x}})", latex=rf"{name[0].upper()}_{{{{{{v}}}}}}\left({{x}}\right)", **record,
+        written=f"{name}({{v}}, {{x}})", latex=rf"{name[0].upper()}_{{{{{{v}}}}}}\left({{x}}\right)",
+        numpy=lambda shapes, v: f"special.{name}({v!r}, {{0}})", **{"torch": "", "jax": "", **record},
     )  # fmt: skip
     return op
 
@@ -76,38 +44,33 @@ def _falling(op: Op, x: Any, v: float) -> Any:
     return -op(x, v=1) if v == 0 else (op(x, v=v - 1) - op(x, v=v + 1)) / 2
 
 
+def _out_of_phase(m: Any, out: Any, x: Any, v: float) -> Any:
+    """The rounding of functions that oscillate, of whose phase SciPy loses the digits of so large an x."""
+    return 1500 * m.abs(out) + m.where(m.greater(m.abs(x), 1e15), m.sqrt(m.abs(x)), 0.0)
+
+
 jv = _bessel(
-    "jv", _oscillating("jv", 0), "besselj", _falling, "The Bessel function of the first kind and of order v.", ulps=1500,
+    "jv", "besselj", _falling, "The Bessel function of the first kind and of order v.", ulps=1500, rounds=_out_of_phase,
     carries=lambda m, out, x, e, v: e * 1.0 if v == int(v) else None,
-    domain=of(x="[0, inf)") | of(v="integers"),
-    numpy=lambda shapes, v: f"special.jv({v!r}, {{0}})",
-    torch="",
-    jax="",
+    domain="x >= 0, or v an integer",
 )
 yv = _bessel(
-    "yv", _oscillating("yv", 1), "bessely", _falling, "The Bessel function of the second kind and of order v.", ulps=1500,
-    domain=of(x="(0, inf)"),
-    numpy=lambda shapes, v: f"special.yv({v!r}, {{0}})",
-    torch="",
-    jax="",
+    "yv", "bessely", _falling, "The Bessel function of the second kind and of order v.", ulps=1500, rounds=_out_of_phase,
+    domain="x > 0",
 )
 iv = _bessel(
-    "iv", lambda x, v: scipy_special("iv")(v, x), "besseli",
+    "iv", "besseli",
     lambda op, x, v: op(x, v=1) if v == 0 else (op(x, v=v - 1) + op(x, v=v + 1)) / 2,
-    "The modified Bessel function of the first kind and of order v.", domain=of(x="[0, inf)") | of(v="integers"), ulps=16,
+    "The modified Bessel function of the first kind and of order v.", domain="x >= 0, or v an integer", ulps=16,
     between=(0.0,),
-    numpy=lambda shapes, v: f"special.iv({v!r}, {{0}})",
     torch=lambda shapes, v: "_bessel_i2({0})" if v == 2 else "",
     jax=lambda shapes, v: "_bessel_i2({0})" if v == 2 else "",
 )
 kv = _bessel(
-    "kv", lambda x, v: scipy_special("kve")(v, x) * np.exp(-x), "besselk",
+    "kv", "besselk",
     lambda op, x, v: -op(x, v=1) if v == 0 else -(op(x, v=v - 1) + op(x, v=v + 1)) / 2,
-    "The modified Bessel function of the second kind and of order v.", domain=of(x="(0, inf)"), ulps=40,
+    "The modified Bessel function of the second kind and of order v.", domain="x > 0", ulps=40,
     between=(0.0,),
-    numpy=lambda shapes, v: f"special.kv({v!r}, {{0}})",
-    torch="",
-    jax="",
 )
 
 
@@ -123,41 +86,39 @@ def j1(x: Any) -> Any:
     return jv(x, v=1)
 
 
-@function(aliases=("bessel_y0",), domain=of(x="(0, inf)"))
+@function(aliases=("bessel_y0",), domain="x > 0")
 def y0(x: Any) -> Any:
     """The Bessel function yv(0, x)."""
     return yv(x, v=0)
 
 
-@function(aliases=("bessel_y1",), domain=of(x="(0, inf)"))
+@function(aliases=("bessel_y1",), domain="x > 0")
 def y1(x: Any) -> Any:
     """The Bessel function yv(1, x)."""
     return yv(x, v=1)
 
 
-@function(aliases=("modified_bessel_k0",), domain=of(x="(0, inf)"))
+@function(aliases=("modified_bessel_k0",), domain="x > 0")
 def k0(x: Any) -> Any:
     """kv(0, x)."""
     return kv(x, v=0)
 
 
-@function(aliases=("modified_bessel_k1",), domain=of(x="(0, inf)"))
+@function(aliases=("modified_bessel_k1",), domain="x > 0")
 def k1(x: Any) -> Any:
     """kv(1, x)."""
     return kv(x, v=1)
 
 
 i0 = elementwise(
-    "i0", "x", scipy_special("i0"), lambda m, x: m.besseli(0, x), lambda out, x: i1(x), saves=("x",), ulps=6,
+    "i0", "x", OfSciPy("i0"), lambda m, x: m.besseli(0, x), lambda out, x: i1(x), ulps=6,
     aliases=("modified_bessel_i0",), sign="I_{0}", doc="The modified Bessel function iv(0, x).",
     between=(0.0,),
-    numpy="special.i0({0})",
 )
 i1: Op = elementwise(
-    "i1", "x", scipy_special("i1"), lambda m, x: m.besseli(1, x), lambda out, x: (i0(x) + iv(x, v=2)) / 2, saves=("x",), ulps=16,
+    "i1", "x", OfSciPy("i1"), lambda m, x: m.besseli(1, x), lambda out, x: (i0(x) + iv(x, v=2)) / 2, ulps=16,
     aliases=("modified_bessel_i1",), sign="I_{1}", doc="The modified Bessel function iv(1, x).", backward="SpecialI1",
     between=(),
-    numpy="special.i1({0})",
 )
 
 
@@ -174,7 +135,7 @@ def _fall(x: Any, n: int) -> Any:
 
 i0e_slope: Op = elementwise(
     "i0e_slope", "x", _fall, lambda m, x, n: m.hyp1f1(n + m.mpf(1) / 2, n + 1, -2 * x),
-    lambda out, x, n: -(2 * n + 1) / (n + 1) * i0e_slope(x, n=n + 1), static={"n": 1}, saves=("x",), public=False, ulps=100,
+    lambda out, x, n: -(2 * n + 1) / (n + 1) * i0e_slope(x, n=n + 1), static={"n": 1}, public=False, ulps=100,
     symbolic=lambda s, x, n: s.diff(s.exp(-x) * s.besseli(0, x), x, n) * (-1) ** n * s.factorial(n) / s.rf(s.Rational(1, 2), n) / 2**n,
     written={(1,): "(i0e({x}) - i1e({x}))"},
     latex={(1,): r"\left(\operatorname{{i0e}}\left({x}\right) - \operatorname{{i1e}}\left({x}\right)\right)"},
@@ -185,18 +146,16 @@ i0e_slope: Op = elementwise(
     jax=lambda shapes, n: "(special.i0e({0}) - special.i1e({0}))" if n == 1 else "",
 )
 i0e = elementwise(
-    "i0e", "x", scipy_special("i0e"), lambda m, x: m.besseli(0, x) * m.exp(-abs(x)),
-    lambda out, x: -sign(x) * i0e_slope(abs_(x), n=1), symbolic=lambda s, x: s.besseli(0, x) * s.exp(-s.Abs(x)), saves=("x",),
+    "i0e", "x", OfSciPy("i0e"), lambda m, x: m.besseli(0, x) * m.exp(-abs(x)),
+    lambda out, x: -sign(x) * i0e_slope(abs_(x), n=1), symbolic=lambda s, x: s.besseli(0, x) * s.exp(-s.Abs(x)),
     kinks=(Kink(lambda x: x == 0, "x = 0", "0"),), doc="exp(-abs(x))*i0(x), without overflow.", backward="SpecialI0E", ulps=12,
     between=(0.0,),
-    numpy="special.i0e({0})",
 )
 i1e = elementwise(
-    "i1e", "x", scipy_special("i1e"), lambda m, x: m.besseli(1, x) * m.exp(-abs(x)),
+    "i1e", "x", OfSciPy("i1e"), lambda m, x: m.besseli(1, x) * m.exp(-abs(x)),
     lambda out, x: where(equal(x, 0), 0.5, i0e_slope(abs_(x), n=1) - out / x), backward="SpecialI1E",
     symbolic=lambda s, x: s.besseli(1, x) * s.exp(-s.Abs(x)), saves=("x", "out"), doc="exp(-abs(x))*i1(x), without overflow.", ulps=16,
     between=(-1.5451371173815606, 1.5451371173815606),
-    numpy="special.i1e({0})",
 )
 
 for _op in (jv, yv, iv, kv):

@@ -13,7 +13,6 @@ from gradcli.ops.arrays.reshaping import expand_dims
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.constants import LN_PI
-from gradcli.ops.domains import EVERYWHERE, at, given, of
 from gradcli.ops.facts import Function
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import elementwise, function
@@ -122,13 +121,13 @@ def _rise_reference(m: Any, x: Any, y: Any, n: int) -> Any:
 psi_rise: Op = elementwise(
     "psi_rise", "x y", _rise, _rise_reference,
     lambda out, x, y, n: psi_rise(x, y, n=n + 1), lambda out, x, y, n: polygamma(x + y, n=n + 1),
-    symbolic=lambda s, x, y, n: s.polygamma(n, x + y) - s.polygamma(n, x), static={"n": 0}, saves=("x", "y"), public=False, ulps=16,
+    symbolic=lambda s, x, y, n: s.polygamma(n, x + y) - s.polygamma(n, x), static={"n": 0}, public=False, ulps=16,
     written={
         (0,): "(digamma({x} + ({y})) - digamma({x}))", (1,): "(polygamma(1, {x} + ({y})) - polygamma(1, {x}))",
     },
     latex={(0,): r"\left(\psi\left({x} + {y}\right) - \psi\left({x}\right)\right)"},
     doc="polygamma(n, x + y) - polygamma(n, x), accurate also where y is small beside x.",
-    domain=of(x="(0, inf)").where(lambda x, y, n: x + y > 0, "x + y > 0").within(),
+    domain="x > 0 and x + y > 0",
     composed=lambda x, y, n: polygamma(x + y, n=n) - polygamma(x, n=n) if n else digamma(x + y) - digamma(x),
 )
 
@@ -181,7 +180,7 @@ beta = elementwise(
     "beta", "x y", _beta, lambda m, x, y: m.beta(x, y),
     lambda out, x, y: -out * psi_rise(x, y), lambda out, x, y: -out * psi_rise(y, x),
     symbolic=lambda s, x, y: s.gamma(x) * s.gamma(y) / s.gamma(x + y), saves=("x", "y", "out"), ulps=8000,
-    domain=of(x="(0, inf)", y="(0, inf)").within(), doc="The beta function, gamma(x)*gamma(y)/gamma(x + y).",
+    domain="x > 0 and y > 0", doc="The beta function, gamma(x)*gamma(y)/gamma(x + y).",
     between=((0.0,), (0.0,)), above=0.0,
     numpy="special.beta({0}, {1})",
     torch="_beta({0}, {1})",
@@ -190,9 +189,9 @@ beta = elementwise(
 betaln = elementwise(
     "betaln", "x y", _betaln, lambda m, x, y: m.log(abs(m.beta(x, y))),
     lambda out, x, y: -psi_rise(x, y), lambda out, x, y: -psi_rise(y, x),
-    symbolic=lambda s, x, y: s.loggamma(x) + s.loggamma(y) - s.loggamma(x + y), saves=("x", "y"), ulps=40,
-    domain=of(x="(0, inf)", y="(0, inf)").within(),
-    doc="The logarithm of beta(x, y), without overflow.", rounding="operands", commutes=True,
+    symbolic=lambda s, x, y: s.loggamma(x) + s.loggamma(y) - s.loggamma(x + y), ulps=40,
+    domain="x > 0 and y > 0",
+    doc="The logarithm of beta(x, y), without overflow.", rounding="operands",
     between=((0.0,), (0.0,)), above=0.0,
     numpy="special.betaln({0}, {1})",
     torch="",
@@ -202,7 +201,7 @@ binomial = elementwise(
     "binomial", "n k", _binomial, lambda m, n, k: m.binomial(n, k),
     lambda out, n, k: out * psi_rise(n - k + 1, k), lambda out, n, k: out * psi_rise(k + 1, n - 2 * k),
     symbolic=lambda s, n, k: s.gamma(n + 1) / (s.gamma(k + 1) * s.gamma(n - k + 1)), saves=("n", "k", "out"),
-    aliases=("binom", "comb"), domain=of(n="(-1, inf)").where(lambda n, k: -1 < k < n + 1, "-1 < k < n + 1").within(),
+    aliases=("binom", "comb"), domain="n > -1 and -1 < k < n + 1",
     doc="The binomial coefficient n over k, with gamma functions as factorials.", examples=("binomial(n, 2)",), ulps=400,
     numpy="special.binom({0}, {1})",
     torch="_binomial({0}, {1})",
@@ -210,13 +209,13 @@ binomial = elementwise(
 )
 
 
-@function(numpy="x|n, -exact", domain=of(x="(-1, inf)").within(), examples=("factorial(5)",))
+@function(numpy="x|n, -exact", domain="x > -1", examples=("factorial(5)",))
 def factorial(x: Any) -> Any:
     """x!, which is gamma(x + 1)."""
     return gamma(x + 1)
 
 
-@function(numpy="n|N, k, -exact", domain=of(n="(-1, inf)").where(lambda n, k: -1 < k < n + 1, "-1 < k < n + 1").within())
+@function(numpy="n|N, k, -exact", domain="n > -1 and -1 < k < n + 1")
 def perm(n: Any, k: Any) -> Any:
     """The number of ways to line up k of n things, gamma(n + 1)/gamma(n - k + 1)."""
     return binomial(n, k) * gamma(k + 1)
@@ -225,7 +224,7 @@ def perm(n: Any, k: Any) -> Any:
 @function(
     numpy="x, p",
     aliases=("multigammaln",),
-    domain=given(lambda x, p: x > (p - 1) / 2, "x > (p - 1)/2").within(),
+    domain="x > (p - 1)/2",
     examples=("mvlgamma(x, 2)",),
 )
 def mvlgamma(x: Any, *, p: Any) -> Any:
@@ -318,18 +317,17 @@ def _zeta_symbolic(s: Any, x: Any, q: Any, n: int = 0) -> Any:
     return type("zeta", (s.Function,), {"fdiff": fdiff, **value})(x, q, n)
 
 
-_OF_ZETA = of(x="(-5, inf)", q="(0, inf)") - at(x=1)
 zeta_slope: Op = elementwise(
     "zeta_slope", "x q", _zeta_slope, _zeta_reference,
     lambda out, x, q, n: zeta_slope(x, q, n=n + 1),
     lambda out, x, q, n: -x * zeta_slope(x + 1, q, n=n) - n * (zeta_slope(x + 1, q, n=n - 1) if n > 1 else hurwitz_zeta(x + 1, q)),
-    symbolic=_zeta_symbolic, static={"n": 1}, saves=("x", "q"), public=False, ulps=4,
-    rounds=_zeta_rounds, domain=_OF_ZETA.told("x > -5 and q > 0").within(), doc="The n-th derivative of the Hurwitz zeta function by x.",
+    symbolic=_zeta_symbolic, static={"n": 1}, public=False, ulps=4,
+    rounds=_zeta_rounds, domain="x > -5 and q > 0", doc="The n-th derivative of the Hurwitz zeta function by x.",
 )
 hurwitz_zeta: Op = elementwise(
     "hurwitz_zeta", "x q", _zeta, _zeta_reference,
     lambda out, x, q: zeta_slope(x, q, n=1), lambda out, x, q: -x * hurwitz_zeta(x + 1, q),
-    symbolic=_zeta_symbolic, saves=("x", "q"), domain=(_OF_ZETA | of(q="[1]")).told("x > -5 and q > 0, or q = 1").within(), ulps=300,
+    symbolic=_zeta_symbolic, domain="x > -5 and q > 0, or q = 1", ulps=300,
     rounds=_zeta_rounds,
     written="zeta({x}, {q})", sign=r"\zeta",
     doc="The Hurwitz zeta function, the sum of (k + q)**-x over k = 0, 1, 2, ...; of q = 1 its continuation.",
@@ -337,7 +335,7 @@ hurwitz_zeta: Op = elementwise(
 )
 
 
-@function(numpy="x, q|other", domain=EVERYWHERE - at(x=1), backward="SpecialZeta", examples=("zeta(x)", "zeta(2, q)"))
+@function(numpy="x, q|other", domain="x is not 1", backward="SpecialZeta", examples=("zeta(x)", "zeta(2, q)"))
 def zeta(x: Any, q: Any = None) -> Any:
     """The Riemann zeta function, or with q Hurwitz's. The derivative by x is for x > -5."""
     return hurwitz_zeta(x, 1.0 if q is None else q)

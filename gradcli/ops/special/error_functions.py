@@ -9,21 +9,19 @@ import numpy as np
 from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.constants import HALF_SQRT_PI, SQRT_2, SQRT_2_BY_PI, SQRT_TWO_PI, TWO_BY_SQRT_PI
-from gradcli.ops.domains import of
 from gradcli.ops.elementwise import extended
 from gradcli.ops.elementwise.bounds import clip, minimum
 from gradcli.ops.elementwise.exponential import exp_square, log
 from gradcli.ops.elementwise.logic import greater, isnan, less, where
 from gradcli.ops.registry import elementwise, function
 from gradcli.ops.spec import Op
-from gradcli.ops.writing import scipy_special
+from gradcli.ops.writing import OfSciPy
 
 erf = elementwise(
-    "erf", "x", scipy_special("erf"), lambda m, x: m.erf(x), lambda out, x: exp_square(x, c=-1.0) * TWO_BY_SQRT_PI, saves=("x",),
+    "erf", "x", OfSciPy("erf"), lambda m, x: m.erf(x), lambda out, x: exp_square(x, c=-1.0) * TWO_BY_SQRT_PI,
     doc="The error function.", examples=("erf(x/sqrt(2))",), ulps=4,
     between=(),
     c="g_erf({0})",
-    numpy="special.erf({0})",
     moderate=True,
 )
 
@@ -35,7 +33,7 @@ def _erfc(x: Any) -> Any:
 
 
 erfc = elementwise(
-    "erfc", "x", _erfc, lambda m, x: m.erfc(x), lambda out, x: -exp_square(x, c=-1.0) * TWO_BY_SQRT_PI, saves=("x",),
+    "erfc", "x", _erfc, lambda m, x: m.erfc(x), lambda out, x: -exp_square(x, c=-1.0) * TWO_BY_SQRT_PI,
     doc="The complementary error function, 1 - erf(x), accurate in the tail.", ulps=12,
     between=(),
     c="g_erfc({0})",
@@ -52,7 +50,7 @@ def _erfi(x: Any) -> Any:
 
 
 erfi = elementwise(
-    "erfi", "x", _erfi, lambda m, x: m.erfi(x), lambda out, x: exp_square(x, c=1.0) * TWO_BY_SQRT_PI, saves=("x",),
+    "erfi", "x", _erfi, lambda m, x: m.erfi(x), lambda out, x: exp_square(x, c=1.0) * TWO_BY_SQRT_PI,
     doc="The imaginary error function, -i*erf(i*x).", ulps=160,
     between=(),
     numpy="special.erfi({0})",
@@ -94,7 +92,7 @@ def _erfcx_symbolic(s: Any, x: Any, n: int) -> Any:
 
 erfcx_integral: Op = elementwise(
     "erfcx_integral", "x", _erfcx, _erfcx_reference, lambda out, x, n: -2 * (n + 1) * erfcx_integral(x, n=n + 1),
-    symbolic=_erfcx_symbolic, static={"n": 1}, saves=("x",), public=False, ulps=500,
+    symbolic=_erfcx_symbolic, static={"n": 1}, public=False, ulps=500,
     written={(1,): "(1/sqrt(pi) - {x:atom}*erfcx({x}))"},
     latex={(1,): r"\left(\frac{{1}}{{\sqrt{{\pi}}}} - {x:atom} \operatorname{{erfcx}}\left({x}\right)\right)"},
     doc="exp(x**2) times the n-th repeated integral of erfc from x to infinity. Its derivatives never cancel.",
@@ -103,17 +101,15 @@ erfcx_integral: Op = elementwise(
     jax="",
 )
 erfcx = elementwise(
-    "erfcx", "x", scipy_special("erfcx"), lambda m, x: m.exp(x * x) * m.erfc(x), lambda out, x: -2 * erfcx_integral(x, n=1),
-    saves=("x",), doc="exp(x**2)*erfc(x), without underflow.", backward="SpecialErfcx", ulps=600, scalar="g_erfcx({0})",
+    "erfcx", "x", OfSciPy("erfcx"), lambda m, x: m.exp(x * x) * m.erfc(x), lambda out, x: -2 * erfcx_integral(x, n=1),
+    doc="exp(x**2)*erfc(x), without underflow.", backward="SpecialErfcx", ulps=600, scalar="g_erfcx({0})",
     between=(),
-    numpy="special.erfcx({0})",
     jax="_erfcx({0})",
 )
 erfinv = elementwise(
-    "erfinv", "x", scipy_special("erfinv"), lambda m, x: m.erfinv(x), lambda out, x: exp_square(out, c=1.0) * HALF_SQRT_PI,
-    saves=("out",), domain=of(x="[-1, 1]"), doc="The inverse of erf; infinite at -1 and 1, and so is its derivative.", ulps=4,
+    "erfinv", "x", OfSciPy("erfinv"), lambda m, x: m.erfinv(x), lambda out, x: exp_square(out, c=1.0) * HALF_SQRT_PI,
+    saves=("out",), domain="-1 <= x <= 1", doc="The inverse of erf; infinite at -1 and 1, and so is its derivative.", ulps=4,
     between=(-1.0, 1.0),
-    numpy="special.erfinv({0})",
 )
 
 def _erfcinv(m: Any, x: Any) -> Any:
@@ -123,11 +119,10 @@ def _erfcinv(m: Any, x: Any) -> Any:
 
 
 erfcinv = elementwise(
-    "erfcinv", "x", scipy_special("erfcinv"), _erfcinv, lambda out, x: -exp_square(out, c=1.0) * HALF_SQRT_PI,
-    symbolic=lambda s, x: s.erfinv(1 - x), saves=("out",), domain=of(x="[0, 2]"),
+    "erfcinv", "x", OfSciPy("erfcinv"), _erfcinv, lambda out, x: -exp_square(out, c=1.0) * HALF_SQRT_PI,
+    symbolic=lambda s, x: s.erfinv(1 - x), saves=("out",), domain="0 <= x <= 2",
     doc="The inverse of erfc, accurate near 0.", ulps=8,
     between=(0.0, 2.0),
-    numpy="special.erfcinv({0})",
     torch="(-0.7071067811865476 * special.ndtri({0:atom} / 2.0))",
     jax="(-0.7071067811865476 * special.ndtri({0:atom} / 2.0))",
 )
@@ -158,7 +153,7 @@ def _log_ndtr(x: Any) -> Any:
 
 ndtr = elementwise(
     "ndtr", "x", _ndtr, lambda m, x: m.erfc(-x / m.sqrt(2)) / 2, lambda out, x: exp_square(x, c=-0.5) / SQRT_TWO_PI,
-    saves=("x",), doc="The probability that a standard normal variable is below x, accurate in the tail.", ulps=11,
+    doc="The probability that a standard normal variable is below x, accurate in the tail.", ulps=11,
     between=(),
     c="g_ndtr({0})",
     numpy="special.ndtr({0})",
@@ -170,7 +165,7 @@ log_ndtr = elementwise(
     lambda out, x: where(
         greater(x, 1), exp_square(x, c=-0.5) / (SQRT_TWO_PI * ndtr(x)), 1 / erfcx(-minimum(x, 1) / SQRT_2) * SQRT_2_BY_PI
     ),
-    symbolic=lambda s, x: s.log(s.erfc(-x / s.sqrt(2), evaluate=False) / 2), saves=("x",), backward="SpecialLogNdtr", ulps=12,
+    symbolic=lambda s, x: s.log(s.erfc(-x / s.sqrt(2), evaluate=False) / 2), backward="SpecialLogNdtr", ulps=12,
     doc="The logarithm of ndtr, without underflow.",
     between=(),
     c="g_log_ndtr({0})",
@@ -185,19 +180,17 @@ def _ndtri(m: Any, x: Any) -> Any:
 
 
 ndtri = elementwise(
-    "ndtri", "x", scipy_special("ndtri"), _ndtri, lambda out, x: exp_square(out, c=0.5) * SQRT_TWO_PI,
-    symbolic=lambda s, x: s.sqrt(2) * s.erfinv(2 * x - 1), saves=("out",), domain=of(x="[0, 1]"), backward="SpecialNdtri",
+    "ndtri", "x", OfSciPy("ndtri"), _ndtri, lambda out, x: exp_square(out, c=0.5) * SQRT_TWO_PI,
+    symbolic=lambda s, x: s.sqrt(2) * s.erfinv(2 * x - 1), saves=("out",), domain="0 <= x <= 1", backward="SpecialNdtri",
     doc="The inverse of ndtr: the quantile of the standard normal distribution.", ulps=4,
     between=(0.0, 1.0),
-    numpy="special.ndtri({0})",
 )
 logit = elementwise(
-    "logit", "x", scipy_special("logit"), lambda m, x: m.log(x / (1 - x)),
-    lambda out, x: where(isnan(out), out, 1 / (x * (1 - x))), saves=("x", "out"), domain=of(x="[0, 1]"), ulps=4,
+    "logit", "x", OfSciPy("logit"), lambda m, x: m.log(x / (1 - x)),
+    lambda out, x: where(isnan(out), out, 1 / (x * (1 - x))), saves=("x", "out"), domain="0 <= x <= 1", ulps=4,
     doc="The inverse of sigmoid, log(x/(1 - x)); infinite at 0 and 1, and so is its derivative.",
     between=(0.0, 1.0),
     c="g_logit({0})",
-    numpy="special.logit({0})",
 )
 
 
@@ -212,13 +205,12 @@ def _entr_reference(m: Any, x: Any) -> Any:
 
 
 entr = elementwise(
-    "entr", "x", scipy_special("entr"), _entr_reference, lambda out, x: where(less(x, 0), float("nan"), -log(x) - 1),
-    symbolic=lambda s, x: -x * s.log(x), saves=("x",), domain=of(x="[0, inf)"), backward="SpecialEntr",
+    "entr", "x", OfSciPy("entr"), _entr_reference, lambda out, x: where(less(x, 0), float("nan"), -log(x) - 1),
+    symbolic=lambda s, x: -x * s.log(x), domain="x >= 0", backward="SpecialEntr",
     extended=extended.ENTROPY,
     doc="-x*log(x), and 0 at x = 0, where the derivative is infinite.", ulps=3,
     between=(0.0, 0.36787944117144233),
     c="g_entr({0})",
-    numpy="special.entr({0})",
 )
 
 for _library in (NUMPY, SCIPY, TORCH):

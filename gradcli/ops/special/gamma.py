@@ -10,14 +10,13 @@ import numpy as np
 from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.carrying import joined_rounds
-from gradcli.ops.domains import EVERYWHERE, Lattice, at
 from gradcli.ops.elementwise import extended
 from gradcli.ops.elementwise.exponential import exp2
 from gradcli.ops.facts import Kink
 from gradcli.ops.registry import composition, elementwise
 from gradcli.ops.spec import REQUIRED, Op
 from gradcli.ops.text import number_in_c
-from gradcli.ops.writing import scipy_special, witness
+from gradcli.ops.writing import OfSciPy, witness
 
 _FAR = -100.0  # beneath, SciPy and mpmath add up as many terms as there are poles on the way, without end
 
@@ -57,8 +56,7 @@ polygamma: Op = elementwise(
     lambda out, x, n: polygamma(x, n=n + 1),
     symbolic=lambda s, x, n: s.polygamma(n, x),
     static={"n": 1},
-    saves=("x",),
-    domain=EVERYWHERE - at(x=Lattice(0, -1, one_way=True)),
+    domain="x is not 0, -1, -2, ...",
     written="polygamma({n}, {x})",
     latex=r"\psi^{{({n})}}\left({x}\right)",
     doc="The n-th derivative of digamma, called polygamma(n, x) or polygamma(x, n): n is the one that is a whole number.",
@@ -72,34 +70,31 @@ polygamma: Op = elementwise(
 digamma = elementwise(
     "digamma",
     "x",
-    scipy_special("digamma"),
+    OfSciPy("digamma"),
     lambda m, x: m.digamma(x),
     lambda out, x: polygamma(x, n=1),
     aliases=("psi",),
-    saves=("x",),
-    domain=EVERYWHERE - at(x=Lattice(0, -1, one_way=True)),
+    domain="x is not 0, -1, -2, ...",
     sign=r"\psi",
     doc="The derivative of lgamma.",
     ulps=200,
     between=(0.0,),
     above=0.0,
-    numpy="special.digamma({0})",
 )
 gamma = elementwise(
     "gamma",
     "x",
-    scipy_special("gamma"),
+    OfSciPy("gamma"),
     lambda m, x: m.gamma(x),
     lambda out, x: out * digamma(x),
     saves=("x", "out"),
-    domain=EVERYWHERE - at(x=Lattice(0, -1, one_way=True)),
+    domain="x is not 0, -1, -2, ...",
     sign=r"\Gamma",
     doc="The gamma function.",
     examples=("gamma(x)",),
     ulps=10,
     between=(0.0, 1.4616321449683622),
     above=0.0,
-    numpy="special.gamma({0})",
     torch="_gamma({0})",
     scalar="g_tgamma({0})",
 )
@@ -132,8 +127,7 @@ lgamma = elementwise(
     lambda out, x: digamma(x),
     symbolic=lambda s, x: s.loggamma(x),
     aliases=("gammaln", "loggamma"),
-    saves=("x",),
-    domain=EVERYWHERE - at(x=Lattice(0, -1, one_way=True)),
+    domain="x is not 0, -1, -2, ...",
     doc="The logarithm of the absolute value of gamma(x).",
     ulps=40,
     between=(0.0, 1.4616321449683622),
@@ -181,11 +175,9 @@ logaddexp = elementwise(
     lambda out, x, y: sigmoid(x - y),
     lambda out, x, y: sigmoid(y - x),
     symbolic=lambda s, x, y: s.log(s.exp(x) + s.exp(y)),
-    saves=("x", "y"),
     rounds=joined_rounds,
     doc="log(exp(x) + exp(y)), without overflow.",
     ulps=8,
-    commutes=True,
     between=((), ()),
     c="g_logaddexp({0}, {1})",
     moderate=True,
@@ -198,11 +190,9 @@ logaddexp2 = elementwise(
     lambda out, x, y: 1 / (1 + exp2(y - x)),
     lambda out, x, y: 1 / (1 + exp2(x - y)),
     symbolic=lambda s, x, y: s.log(2**x + 2**y) / s.log(2),
-    saves=("x", "y"),
     rounds=joined_rounds,
     doc="log2(2**x + 2**y), without overflow.",
     ulps=8,
-    commutes=True,
     between=((), ()),
     c="g_logaddexp2({0}, {1})",
 )

@@ -3,151 +3,72 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from itertools import product
 from typing import Any
 
 import numpy as np
 
 from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
-from gradcli.ops.domains import of
 from gradcli.ops.elementwise.exponential import exp, log, log1p, xlog1py, xlogy
+from gradcli.ops.facts import Function
 from gradcli.ops.registry import elementwise
 from gradcli.ops.spec import Op
 from gradcli.ops.special.combinatorics import betaln, in_sympy
 from gradcli.ops.special.gamma import digamma, lgamma, polygamma
+from gradcli.ops.writing import OfSciPy
 
-# -- Taylor series in one or two small steps, whose coefficients are arrays: how a value is
-# differentiated by parameters in floats.
-
-
-class Series:
-    """A polynomial in the steps of two parameters, cut off beyond the orders that are wanted: its coefficients by powers."""
-
-    __slots__ = ("orders", "terms")
-
-    def __init__(self, orders: tuple[int, int], terms: Mapping[tuple[int, int], Any]) -> None:
-        self.orders, self.terms = orders, terms
-
-    def made(self, terms: Mapping[tuple[int, int], Any]) -> Series:
-        return Series(self.orders, {power: terms.get(power, 0.0) for power in self.powers()})
-
-    def powers(self) -> list[tuple[int, int]]:
-        return list(product(range(self.orders[0] + 1), range(self.orders[1] + 1)))
-
-    def start(self) -> Any:
-        return self.terms[0, 0]
-
-    def __add__(self, other: Any) -> Series:
-        if not isinstance(other, Series):
-            return Series(self.orders, {**self.terms, (0, 0): self.start() + other})
-        return Series(self.orders, {power: self.terms[power] + other.terms[power] for power in self.terms})
-
-    def __mul__(self, other: Any) -> Series:
-        if not isinstance(other, Series):
-            return Series(self.orders, {power: value * other for power, value in self.terms.items()})
-        return self.made({
-            (i, j): sum(self.terms[k, m] * other.terms[i - k, j - m] for k in range(i + 1) for m in range(j + 1)) for i, j in self.powers()
-        })  # fmt: skip
-
-    def inverse(self) -> Series:
-        """1 over the series, coefficient by coefficient."""
-        found: dict[tuple[int, int], Any] = {}
-        for i, j in self.powers():
-            if not (i or j):
-                found[0, 0] = 1 / self.start()
-                continue
-            rest = sum(self.terms[k, m] * found[i - k, j - m] for k in range(i + 1) for m in range(j + 1) if k or m)
-            found[i, j] = -rest * found[0, 0]
-        return Series(self.orders, found)
-
-    def exp(self) -> Series:
-        """The exponential: powers of what is no constant, over factorials."""
-        step = Series(self.orders, {**self.terms, (0, 0): 0.0 * self.start()})
-        term = total = self.made({(0, 0): np.ones_like(self.start())})
-        for k in range(1, sum(self.orders) + 1):
-            term = term * step * (1 / k)
-            total = total + term
-        found: Series = total * np.exp(self.start())
-        return found
-
-    def derivative(self) -> Any:
-        """The derivative of the orders that are wanted."""
-        return self.terms[self.orders] * float(math.factorial(self.orders[0]) * math.factorial(self.orders[1]))
+# -- How a value is differentiated by parameters in floats: an integral of the density's derivative.
 
 
-def variable(orders: tuple[int, int], value: Any, place: int) -> Series:
-    """A parameter: the first or the second one."""
-    power = (1, 0) if place == 0 else (0, 1)
-    return Series(orders, {}).made({(0, 0): value, power: np.ones_like(value)})
+def _factor(slope: Function, n: int, k: int = 0) -> Any:
+    """What n derivatives by one parameter and k by another multiply exp(f) by; those of f are ``slope(i, j)``."""
+    if n:
+        return sum(
+            math.comb(n - 1, p) * math.comb(k, q) * _factor(slope, n - 1 - p, k - q) * slope(p + 1, q)
+            for p in range(n) for q in range(k + 1)
+        )
+    return sum(math.comb(k - 1, q) * _factor(slope, 0, k - 1 - q) * slope(0, q + 1) for q in range(k)) if k else 1.0
 
 
-_STEPS = 20_000  # of a series or a continued fraction, which near x = a takes about sqrt(a) of them
-_TINY, _CLOSE = 1e-300, 4e-16
+_STEP = 1 / 8
+_STEPS = np.arange(-4.0, 20.0, _STEP)
+_POINTS = np.exp(_STEPS - np.exp(-_STEPS))
+_WEIGHTS = _STEP * _POINTS * (1 + np.exp(-_STEPS))
+
+
+def _integral(integrand: Function, scale: Any) -> Any:
+    """The integral from 0 to infinity by the double exponential rule, of what changes no faster than in steps of the scale."""
+    return scale * sum(weight * integrand(scale * point) for point, weight in zip(_POINTS, _WEIGHTS, strict=True))
 
 
 def _psi(n: int, x: Any) -> Any:
-    from scipy import special
-
-    return special.polygamma(n, x) if n else special.digamma(x)
+    return polygamma(x, n=n) if n else digamma(x)
 
 
-def _done(change: Series, total: Series) -> bool:
-    with np.errstate(all="ignore"):
-        return all(np.all(~(np.abs(change.terms[p]) > _CLOSE * np.abs(total.terms[p]))) for p in total.terms)
-
-
-def _lower(orders: tuple[int, int], a: Any, x: Any) -> Series:
-    """The sum of x**k/(a (a + 1) ... (a + k)), the lower integral but for x**a e**-x."""
-    place = variable(orders, a, 0)
-    term = total = place.inverse()
-    for k in range(1, _STEPS):
-        term = term * x * (place + float(k)).inverse()
-        total = total + term
-        if not k % 8 and _done(term, total):
-            break
-    return total
-
-
-def _fraction(b: Series, steps: Any) -> Series:
-    """b[0] + a[1]/(b[1] + a[2]/(b[2] + ...)), inverted, by Lentz's algorithm; ``steps`` gives pairs a[i], b[i]."""
-    c, d = b.made({(0, 0): np.full_like(b.start(), 1 / _TINY)}), b.inverse()
-    found = d
-    for i, (top, bottom) in enumerate(steps):
-        d = (top * d + bottom).inverse()
-        c = top * c.inverse() + bottom
-        before, found = found, found * d * c
-        if not i % 8 and _done(found + before * -1.0, found):
-            break
-    return found
-
-
-def _upper(orders: tuple[int, int], a: Any, x: Any) -> Series:
-    """Legendre's continued fraction of the upper integral but for x**a e**-x."""
-    place = variable(orders, a, 0)
-    return _fraction(place * -1.0 + (x + 1), ((place * float(i) + float(-i * i), place * -1.0 + (x + 1 + 2 * i)) for i in range(1, _STEPS)))
+def _gamma_slope(a: Any, logarithm: Any) -> Function:
+    return lambda i, _: (logarithm if i == 1 else 0.0) - _psi(i - 1, a)
 
 
 def _gammainc(a: Any, x: Any, n: int) -> Any:
-    from scipy import special
-
-    if not n:
-        return special.gammainc(a, x)[()]
     a, x = np.broadcast_arrays(np.asarray(a, float), np.asarray(x, float))
-    orders = (n, 0)
     inside = (a > 0) & (x > 0) & np.isfinite(a) & np.isfinite(x)
     outside = np.where((a > 0) & ((x == 0) | (x == np.inf)), 0.0, np.nan)
     if not inside.any():
         return outside[()]
-    safe_a, safe_x = np.where(inside, a, 1.0), np.where(inside, x, 1.0)
-    exponents = {(0, 0): safe_a * np.log(safe_x) - safe_x - special.gammaln(safe_a), (1, 0): np.log(safe_x) - _psi(0, safe_a)}
-    exponents |= {(k, 0): -_psi(k - 1, safe_a) / math.factorial(k) for k in range(2, n + 1)}
-    front = Series(orders, exponents).exp()
-    far = safe_x > safe_a + 1
-    below = (front * _lower(orders, safe_a, np.where(far, 0.5 * safe_a, safe_x))).derivative()
-    beyond = -(front * _upper(orders, safe_a, np.where(far, safe_x, safe_a + 2))).derivative()
-    return np.where(inside, np.where(far, beyond, below), outside)[()]
+    a, x = np.where(inside, a, 1.0), np.where(inside, x, 1.0)
+    far = x > a + 1
+    low, high, front = np.where(far, 0.5 * a, x), np.where(far, x, a + 2), lgamma(a)
+
+    def below(u: Any) -> Any:  # in place of the integrand's x stands low*exp(-u)
+        logarithm = np.log(low) - u
+        return np.exp(a * logarithm - np.exp(logarithm) - front) * _factor(_gamma_slope(a, logarithm), n)
+
+    def beyond(u: Any) -> Any:
+        logarithm = np.log(high + u)
+        return np.exp((a - 1) * logarithm - high - u - front) * _factor(_gamma_slope(a, logarithm), n)
+
+    found = np.where(far, -_integral(beyond, high / (high + a)), _integral(below, 1 / (a + low)))
+    return np.where(inside, found, outside)[()]
 
 
 def _differentiated(name: str, function: Any, orders: Any) -> Any:
@@ -194,7 +115,7 @@ def _gammaincc_reference(m: Any, a: Any, x: Any, n: int = 0) -> Any:
     return _smaller(m, a, x, n, -1)
 
 
-def _gamma_slope(sign: int) -> Any:
+def _density_in_sympy(sign: int) -> Any:
     def slope(s: Any, values: Any, orders: Any) -> Any:
         a, x = values
         at = s.Dummy(positive=True)
@@ -206,85 +127,62 @@ def _gamma_slope(sign: int) -> Any:
 def gamma_density(a: Any, x: Any, n: int = 0) -> Any:
     """The n-th derivative by a of x**(a - 1) e**-x/gamma(a)."""
     density = exp(xlogy(a - 1, x) - x - lgamma(a))
-    factors = [1.0]
-    for k in range(n):
-        slopes = [log(x) - digamma(a), *(-polygamma(a, n=j) for j in range(1, k + 1))]
-        factors.append(sum(math.comb(k, j) * factors[k - j] * slopes[j] for j in range(k + 1)))
-    return density if not n else density * factors[n]
+    return density * _factor(_gamma_slope(a, log(x)), n) if n else density
 
 
-_OF_GAMMA = of(a="(0, inf)", x="[0, inf)")
 gammainc_slope: Op = elementwise(
     "gammainc_slope", "a x", _gammainc, _gammainc_reference,
     lambda out, a, x, n: gammainc_slope(a, x, n=n + 1), lambda out, a, x, n: gamma_density(a, x, n),
-    symbolic=in_sympy("gammainc", _gammainc_reference, _gamma_slope(1)), static={"n": 1}, saves=("a", "x"), public=False, ulps=4000,
-    domain=_OF_GAMMA, doc="The n-th derivative of gammainc(a, x) by a.",
+    symbolic=in_sympy("gammainc", _gammainc_reference, _density_in_sympy(1)), static={"n": 1}, public=False, ulps=4000,
+    domain="a > 0 and x >= 0", doc="The n-th derivative of gammainc(a, x) by a.",
 )
 gammainc: Op = elementwise(
-    "gammainc", "a x", lambda a, x: _gammainc(a, x, 0), _gammainc_reference,
+    "gammainc", "a x", OfSciPy("gammainc"), _gammainc_reference,
     lambda out, a, x: gammainc_slope(a, x, n=1), lambda out, a, x: gamma_density(a, x),
-    symbolic=lambda s, a, x: in_sympy("gammainc", _gammainc_reference, _gamma_slope(1))(s, a, x, n=0), saves=("a", "x"), ulps=200,
-        domain=_OF_GAMMA,
+    symbolic=lambda s, a, x: in_sympy("gammainc", _gammainc_reference, _density_in_sympy(1))(s, a, x, n=0), ulps=200,
+        domain="a > 0 and x >= 0",
     doc="The regularized lower incomplete gamma function: the integral of t**(a - 1)*exp(-t)/gamma(a) from 0 to x.",
     examples=("gammainc(a, x)",),
     between=((0.0,), (0.0,)),
-    numpy="special.gammainc({0}, {1})",
 )
-
-
-def _gammaincc(a: Any, x: Any) -> Any:
-    from scipy import special
-
-    return special.gammaincc(a, x)[()]
 
 
 gammaincc: Op = elementwise(
-    "gammaincc", "a x", _gammaincc, _gammaincc_reference,
+    "gammaincc", "a x", OfSciPy("gammaincc"), _gammaincc_reference,
     lambda out, a, x: -gammainc_slope(a, x, n=1), lambda out, a, x: -gamma_density(a, x),
-    symbolic=lambda s, a, x: in_sympy("gammaincc", _gammaincc_reference, _gamma_slope(-1))(s, a, x, n=0), saves=("a", "x"), ulps=400,
-        domain=_OF_GAMMA,
+    symbolic=lambda s, a, x: in_sympy("gammaincc", _gammaincc_reference, _density_in_sympy(-1))(s, a, x, n=0), ulps=400,
+        domain="a > 0 and x >= 0",
     doc="The regularized upper incomplete gamma function, 1 - gammainc(a, x).", examples=("gammaincc(a, x)",),
     between=((0.0,), (0.0,)),
-    numpy="special.gammaincc({0}, {1})",
 )
 
 
-def _beta_fraction(orders: tuple[int, int], a: Any, b: Any, x: Any) -> Series:
-    """The continued fraction of the incomplete beta function but for x**a (1 - x)**b/(a beta(a, b))."""
-    first, second = variable(orders, a, 0), variable(orders, b, 1)
-    both = first + second
+def _beta_slope(a: Any, b: Any, logarithm: Any, rest: Any) -> Function:
+    """Derivatives by a and b of the density's logarithm, where those of x and 1 - x are these."""
 
-    def steps() -> Any:
-        yield both * (first + 1.0).inverse() * -x, 1.0
-        for m in range(1, _STEPS):
-            bottom = (first + (2 * m - 1.0)) * (first + 2.0 * m)
-            yield (second + float(-m)) * (m * x) * bottom.inverse(), 1.0
-            bottom = (first + 2.0 * m) * (first + (2 * m + 1.0))
-            yield (first + float(m)) * (both + float(m)) * -x * bottom.inverse(), 1.0
+    def slope(i: int, j: int) -> Any:
+        found = _psi(i + j - 1, a + b)
+        if not j:
+            found = found - _psi(i - 1, a)
+        if not i:
+            found = found - _psi(j - 1, b)
+        return found + logarithm if (i, j) == (1, 0) else found + rest if (i, j) == (0, 1) else found
 
-    return _fraction(both.made({(0, 0): np.ones_like(x)}), steps())
+    return slope
 
 
-def _near(orders: tuple[int, int], a: Any, b: Any, x: Any) -> Any:
+def _below(n: int, k: int, a: Any, b: Any, x: Any) -> Any:
     """The derivative of the incomplete beta function where x is below its mean."""
-    from scipy import special
+    front = betaln(a, b)
 
-    i, j = orders
-    exponents: dict[tuple[int, int], Any] = {(0, 0): special.xlogy(a, x) + special.xlog1py(b, -x) - np.log(a) - special.betaln(a, b)}
-    for k in range(i + 1):
-        for m in range(j + 1):
-            if k or m:
-                slope = _psi(k + m - 1, a + b) + (-_psi(k - 1, a + 1) if not m else 0.0) + (-_psi(m - 1, b) if not k else 0.0)
-                slope = slope + (np.log(x) if (k, m) == (1, 0) else np.log1p(-x) if (k, m) == (0, 1) else 0.0)
-                exponents[k, m] = slope / (math.factorial(k) * math.factorial(m))
-    return (Series(orders, exponents).exp() * _beta_fraction(orders, a, b, x)).derivative()
+    def integrand(u: Any) -> Any:  # in place of the integrand's x stands x*exp(-u)
+        logarithm, rest = np.log(x) - u, np.log(1 - x - x * np.expm1(-u))
+        return np.exp(a * logarithm + (b - 1) * rest - front) * _factor(_beta_slope(a, b, logarithm, rest), n, k)
+
+    return _integral(integrand, 1 / (a + (b + 1) * x / (1 - x)))
 
 
 def _betainc(a: Any, b: Any, x: Any, n: int, k: int) -> Any:
-    from scipy import special
-
-    if not (n or k):
-        return special.betainc(a, b, x)[()]
     a, b, x = np.broadcast_arrays(*(np.asarray(v, float) for v in (a, b, x)))
     inside = (a > 0) & (b > 0) & (x > 0) & (x < 1) & np.isfinite(a) & np.isfinite(b)
     outside = np.where((x == 0) | (x == 1), 0.0, np.nan)
@@ -292,8 +190,8 @@ def _betainc(a: Any, b: Any, x: Any, n: int, k: int) -> Any:
         return outside[()]
     a, b, safe = np.where(inside, a, 1.0), np.where(inside, b, 1.0), np.where(inside, x, 0.5)
     low = safe <= (a + 1) / (a + b + 2)
-    below = _near((n, k), a, b, np.where(low, safe, 0.5 * (a + 1) / (a + b + 2)))
-    beyond = -_near((k, n), b, a, np.where(low, 0.5 * (b + 1) / (a + b + 2), 1 - safe))
+    below = _below(n, k, a, b, np.where(low, safe, 0.5 * (a + 1) / (a + b + 2)))
+    beyond = -_below(k, n, b, a, np.where(low, 0.5 * (b + 1) / (a + b + 2), 1 - safe))
     return np.where(inside, np.where(low, below, beyond), outside)[()]
 
 
@@ -313,7 +211,7 @@ def _betainc_reference(m: Any, a: Any, b: Any, x: Any, n: int = 0, k: int = 0) -
     return _differentiated("betainc", part, (n, k))(m, a, b, x)
 
 
-def _beta_slope(s: Any, values: Any, orders: Any) -> Any:
+def _beta_in_sympy(s: Any, values: Any, orders: Any) -> Any:
     p, q, x = values
     a, b = s.Dummy(positive=True), s.Dummy(positive=True)
     logarithm = (a - 1) * s.log(x) + (b - 1) * s.log(1 - x) - s.loggamma(a) - s.loggamma(b) + s.loggamma(a + b)
@@ -322,46 +220,28 @@ def _beta_slope(s: Any, values: Any, orders: Any) -> Any:
 
 def beta_density(a: Any, b: Any, x: Any, n: int = 0, k: int = 0) -> Any:
     """The derivative by a and b, n and k times, of x**(a - 1) (1 - x)**(b - 1)/beta(a, b)."""
-
-    def slope(i: int, j: int) -> Any:
-        found: Any = digamma(a + b) if i + j == 1 else polygamma(a + b, n=i + j - 1)
-        if not j:
-            found = found - (digamma(a) if i == 1 else polygamma(a, n=i - 1))
-        if not i:
-            found = found - (digamma(b) if j == 1 else polygamma(b, n=j - 1))
-        return found + (log(x) if (i, j) == (1, 0) else log1p(-x) if (i, j) == (0, 1) else 0.0)
-
-    def factor(i: int, j: int) -> Any:
-        if not (i or j):
-            return 1.0
-        if i:
-            return sum(
-                math.comb(i - 1, p) * math.comb(j, q) * factor(i - 1 - p, j - q) * slope(p + 1, q) for p in range(i) for q in range(j + 1)
-            )
-        return sum(math.comb(j - 1, q) * factor(0, j - 1 - q) * slope(0, q + 1) for q in range(j))
-
     density = exp(xlogy(a - 1, x) + xlog1py(b - 1, -x) - betaln(a, b))
-    return density * factor(n, k) if n or k else density
+    return density * _factor(_beta_slope(a, b, log(x), log1p(-x)), n, k) if n or k else density
 
 
-_OF_BETA = of(a="(0, inf)", b="(0, inf)", x="[0, 1]")
 betainc_slope: Op = elementwise(
     "betainc_slope", "a b x", _betainc, _betainc_reference,
     lambda out, a, b, x, n, k: betainc_slope(a, b, x, n=n + 1, k=k), lambda out, a, b, x, n, k: betainc_slope(a, b, x, n=n, k=k + 1),
     lambda out, a, b, x, n, k: beta_density(a, b, x, n, k),
-    symbolic=in_sympy("betainc", _betainc_reference, _beta_slope), static={"n": 1, "k": 0}, saves=("a", "b", "x"), public=False, ulps=4000,
-    domain=_OF_BETA, doc="The derivative of betainc(a, b, x) by a and b, n and k times.",
+    symbolic=in_sympy("betainc", _betainc_reference, _beta_in_sympy), static={"n": 1, "k": 0}, public=False,
+    ulps=4000,
+    domain="a > 0 and b > 0 and 0 <= x <= 1", doc="The derivative of betainc(a, b, x) by a and b, n and k times.",
 )
 betainc: Op = elementwise(
-    "betainc", "a b x", lambda a, b, x: _betainc(a, b, x, 0, 0), _betainc_reference,
+    "betainc", "a b x", OfSciPy("betainc"), _betainc_reference,
     lambda out, a, b, x: betainc_slope(a, b, x, n=1, k=0), lambda out, a, b, x: betainc_slope(a, b, x, n=0, k=1),
     lambda out, a, b, x: beta_density(a, b, x),
-    symbolic=lambda s, a, b, x: in_sympy("betainc", _betainc_reference, _beta_slope)(s, a, b, x, n=0, k=0), saves=("a", "b", "x"),
+    symbolic=lambda s, a, b, x: in_sympy("betainc", _betainc_reference, _beta_in_sympy)(s, a, b, x, n=0, k=0),
         ulps=400,
-    domain=_OF_BETA, doc="The regularized incomplete beta function: the integral of t**(a - 1)*(1 - t)**(b - 1)/beta(a, b) from 0 to x.",
+    domain="a > 0 and b > 0 and 0 <= x <= 1",
+    doc="The regularized incomplete beta function: the integral of t**(a - 1)*(1 - t)**(b - 1)/beta(a, b) from 0 to x.",
     examples=("betainc(a, b, x)",),
     between=((0.0,), (0.0,), (0.0, 1.0)),
-    numpy="special.betainc({0}, {1}, {2})",
     torch="",
 )
 

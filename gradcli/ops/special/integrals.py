@@ -13,7 +13,6 @@ from gradcli.ops.calling.prefixes import NUMPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.carrying import logarithm, steady
 from gradcli.ops.constants import PI
-from gradcli.ops.domains import EVERYWHERE, at, of
 from gradcli.ops.elementwise import extended
 from gradcli.ops.elementwise.arithmetic import abs_, square
 from gradcli.ops.elementwise.exponential import exp, expm1, log, log1p, sqrt, xlogy
@@ -25,7 +24,7 @@ from gradcli.ops.spec import REQUIRED, Op
 from gradcli.ops.special.combinatorics import by_order
 from gradcli.ops.special.gamma import gamma, lgamma, softplus
 from gradcli.ops.special.incomplete import betainc
-from gradcli.ops.writing import scipy_special
+from gradcli.ops.writing import OfSciPy
 
 _FAR = 1000.0
 
@@ -50,7 +49,6 @@ exprel: Op = elementwise(
     lambda out, x, n: exprel(x, n=n + 1),
     symbolic=lambda s, x, n: by_order(s, "exprel", lambda m, x, n: m.hyp1f1(n + 1, n + 2, x) / (n + 1))(x, n),
     static={"n": 0},
-    saves=("x",),
     ulps=200,
     doc="(exp(x) - 1)/x, and 1 at 0; with n, its n-th derivative.",
     between=(),
@@ -82,7 +80,7 @@ lambertw: Op = elementwise(
     static={"k": 0},
     saves=("out",),
     ulps=64,
-    domain=of(x="(-0.36787944117144233, inf)").within(),
+    domain="x > -0.367879",
     doc="Lambert's function: the w with w*exp(w) = x, of branch 0 or -1, where it is real.",
     between=(-0.36787944117144233, 0.0),
     numpy=lambda shapes, k: f"special.lambertw({{0}}, {k}).real",
@@ -129,7 +127,6 @@ dawsn: Op = elementwise(
     lambda out, x, n: dawsn(x, n=n + 1),
     symbolic=_dawson_symbolic,
     static={"n": 0},
-    saves=("x",),
     ulps=2000,
     doc="Dawson's integral exp(-x**2)*(integral of exp(t**2) from 0 to x); with n, its n-th derivative.",
     carries=lambda m, out, x, e, n: None if n else e * 1.0,
@@ -182,8 +179,7 @@ ellipk: Op = elementwise(
     lambda out, m, n: ellipk(m, n=n + 1),
     symbolic=lambda s, m, n: by_order(s, "ellipk", _elliptic_reference(1))(m, n),
     static={"n": 0},
-    saves=("m",),
-    domain=of(m="(-inf, 1)"),
+    domain="m < 1",
     ulps=2000,
     doc="The complete elliptic integral of the first kind of the parameter m (the modulus squared); with n, its n-th derivative.",
     between=(1.0,),
@@ -199,8 +195,7 @@ ellipe: Op = elementwise(
     lambda out, m, n: ellipe(m, n=n + 1),
     symbolic=lambda s, m, n: by_order(s, "ellipe", _elliptic_reference(-1))(m, n),
     static={"n": 0},
-    saves=("m",),
-    domain=of(m="(-inf, 1]"),
+    domain="m <= 1",
     ulps=2000,
     doc="The complete elliptic integral of the second kind of the parameter m (the modulus squared); with n, its n-th derivative.",
     between=(1.0,),
@@ -213,7 +208,7 @@ ellipe: Op = elementwise(
 # Made of others
 
 
-@function(domain=of(x="(0, inf)", y="(0, inf)").within())
+@function(domain="x > 0 and y > 0")
 def rel_entr(x: Any, y: Any) -> Any:
     """x*log(x/y), 0 where x is 0, and infinite beyond."""
     beyond = logical_or(logical_or(less(x, 0), less(y, 0)), logical_and(equal(y, 0), greater(x, 0)))
@@ -226,13 +221,13 @@ def log_expit(x: Any) -> Any:
     return -softplus(-x)
 
 
-@function(domain=of(x="(0, inf)").within())
+@function(domain="x > 0")
 def boxcox(x: Any, lmbda: Any) -> Any:
     """The transformation of Box and Cox, (x**lmbda - 1)/lmbda, and log(x) for lmbda = 0."""
     return log(x) * exprel(lmbda * log(x))
 
 
-@function(domain=of(x="(-1, inf)").within())
+@function(domain="x > -1")
 def boxcox1p(x: Any, lmbda: Any) -> Any:
     """boxcox(1 + x, lmbda)."""
     return log1p(x) * exprel(lmbda * log1p(x))
@@ -281,7 +276,7 @@ def cosm1(x: Any) -> Any:
     return -2 * square(sin(x / 2))
 
 
-@function(domain=of(x="(0, inf)").within())
+@function(domain="x > 0")
 def powm1(x: Any, y: Any) -> Any:
     """x**y - 1, without its cancellation."""
     return expm1(xlogy(y, x))
@@ -293,13 +288,13 @@ def rgamma(x: Any) -> Any:
     return 1 / gamma(x)
 
 
-@function(domain=of(z="(0, inf)", m="[0, inf)").within())
+@function(domain="z > 0 and m >= 0")
 def poch(z: Any, m: Any) -> Any:
     """Pochhammer's symbol, gamma(z + m)/gamma(z)."""
     return exp(lgamma(z + m) - lgamma(z))
 
 
-@function(domain=of(a="(0, inf)", b="(0, inf)", x="[0, 1]"))
+@function(domain="a > 0 and b > 0 and 0 <= x <= 1")
 def betaincc(a: Any, b: Any, x: Any) -> Any:
     """1 - betainc(a, b, x)."""
     return betainc(b, a, 1 - x)
@@ -408,7 +403,7 @@ def _quotient_symbolic(s: Any, x: Any, n: int, turns: bool) -> Any:
 sine_quotient: Op = elementwise(
     "sine_quotient", "x", _quotient, _quotient_reference,
     lambda out, x, n, turns: sine_quotient(x, n=n + 1, turns=turns) * (PI if turns else 1), symbolic=_quotient_symbolic,
-    static={"n": 0, "turns": False}, saves=("x",), public=False, ulps=8,
+    static={"n": 0, "turns": False}, public=False, ulps=8,
     written={
         (0, False): "sinc({x:atom}/pi)", (1, False): "((cos({x}) - sinc({x:atom}/pi))/{x:atom})",
         (1, True): "((cos(pi*{x:atom}) - sinc({x}))/(pi*{x:atom}))",
@@ -425,7 +420,7 @@ sine_quotient: Op = elementwise(
 sinc = elementwise(
     "sinc", "x", lambda x: _quotient(x, 0, True), lambda m, x: m.sincpi(x), lambda out, x: sine_quotient(x, n=1, turns=True) * PI,
     extended=extended.SINC,
-    symbolic=lambda s, x: _quotient_symbolic(s, x, n=0, turns=True), saves=("x",), ulps=5,
+    symbolic=lambda s, x: _quotient_symbolic(s, x, n=0, turns=True), ulps=5,
     doc="sin(pi*x)/(pi*x), and 1 at x = 0.", examples=("sinc(x)",),
     carries=lambda m, out, x, e: e * (math.pi / 2),
     c="g_sinc({0})",
@@ -433,16 +428,16 @@ sinc = elementwise(
     moderate=True,
 )
 si = elementwise(
-    "Si", "x", lambda x: scipy_special("sici")(x)[0], lambda m, x: m.si(x), lambda out, x: sine_quotient(x, n=0),
-    symbolic=lambda s, x: s.Si(x), saves=("x",), doc="The sine integral, of sin(t)/t from 0 to x.", ulps=4,
+    "Si", "x", lambda x: OfSciPy("sici")(x)[0], lambda m, x: m.si(x), lambda out, x: sine_quotient(x, n=0),
+    symbolic=lambda s, x: s.Si(x), doc="The sine integral, of sin(t)/t from 0 to x.", ulps=4,
     carries=steady,
     numpy="special.sici({0})[0]",
     torch="",
     jax="",
 )
 ci = elementwise(
-    "Ci", "x", lambda x: np.where(np.less(x, 0), np.nan, scipy_special("sici")(x)[1])[()], lambda m, x: m.ci(x),
-    lambda out, x: cos(x) / x, symbolic=lambda s, x: s.Ci(x), saves=("x",), domain=of(x="(0, inf)"),
+    "Ci", "x", lambda x: np.where(np.less(x, 0), np.nan, OfSciPy("sici")(x)[1])[()], lambda m, x: m.ci(x),
+    lambda out, x: cos(x) / x, symbolic=lambda s, x: s.Ci(x), domain="x > 0",
     doc="The cosine integral, of cos(t)/t from infinity to x.", ulps=400,
     carries=logarithm,
     numpy="special.sici({0})[1]",
@@ -450,16 +445,16 @@ ci = elementwise(
     jax="",
 )
 shi = elementwise(
-    "Shi", "x", lambda x: scipy_special("shichi")(x)[0], lambda m, x: m.shi(x), lambda out, x: where(equal(x, 0), 1.0, sinh(x) / x),
-    symbolic=lambda s, x: s.Shi(x), saves=("x",), doc="The hyperbolic sine integral, of sinh(t)/t from 0 to x.", ulps=16,
+    "Shi", "x", lambda x: OfSciPy("shichi")(x)[0], lambda m, x: m.shi(x), lambda out, x: where(equal(x, 0), 1.0, sinh(x) / x),
+    symbolic=lambda s, x: s.Shi(x), doc="The hyperbolic sine integral, of sinh(t)/t from 0 to x.", ulps=16,
     between=(),
     numpy="special.shichi({0})[0]",
     torch="",
     jax="",
 )
 chi = elementwise(
-    "Chi", "x", lambda x: np.where(np.less(x, 0), np.nan, scipy_special("shichi")(x)[1])[()], lambda m, x: m.chi(x),
-    lambda out, x: cosh(x) / x, symbolic=lambda s, x: s.Chi(x), saves=("x",), domain=of(x="(0, inf)"),
+    "Chi", "x", lambda x: np.where(np.less(x, 0), np.nan, OfSciPy("shichi")(x)[1])[()], lambda m, x: m.chi(x),
+    lambda out, x: cosh(x) / x, symbolic=lambda s, x: s.Chi(x), domain="x > 0",
     doc="The hyperbolic cosine integral, euler + log(x) + the integral of (cosh(t) - 1)/t from 0 to x.", ulps=16,
     between=(0.0,),
     numpy="special.shichi({0})[1]",
@@ -467,16 +462,15 @@ chi = elementwise(
     jax="",
 )
 ei = elementwise(
-    "Ei", "x", scipy_special("expi"), lambda m, x: m.ei(x), lambda out, x: exp(x) / x, symbolic=lambda s, x: s.Ei(x),
-    aliases=("expi",), saves=("x",),
-    domain=EVERYWHERE - at(x=0), doc="The exponential integral, of exp(t)/t from -infinity to x.", ulps=100,
+    "Ei", "x", OfSciPy("expi"), lambda m, x: m.ei(x), lambda out, x: exp(x) / x, symbolic=lambda s, x: s.Ei(x),
+    aliases=("expi",),
+    domain="x is not 0", doc="The exponential integral, of exp(t)/t from -infinity to x.", ulps=100,
     between=(0.0,),
-    numpy="special.expi({0})",
     torch="",
 )
 li = elementwise(
-    "li", "x", lambda x: scipy_special("expi")(np.log(x)), lambda m, x: m.li(x), lambda out, x: 1 / log(x),
-    symbolic=lambda s, x: s.li(x), saves=("x",), domain=(of(x="[0, inf)") - at(x=1)).told("x > 0, x is not 1"),
+    "li", "x", lambda x: OfSciPy("expi")(np.log(x)), lambda m, x: m.li(x), lambda out, x: 1 / log(x),
+    symbolic=lambda s, x: s.li(x), domain="x > 0, x is not 1",
     doc="The logarithmic integral, of 1/log(t) from 0 to x.", ulps=400,
     between=(0.0, 1.0),
     numpy="special.expi(np.log({0}))",
@@ -494,7 +488,7 @@ def _expn(x: Any, n: int) -> Any:
 expn: Op = elementwise(
     "expn", "x", _expn, lambda m, x, n: m.expint(n, x),
     lambda out, x, n: -expn(x, n=n - 1) if n else -out * (1 + 1 / x), symbolic=lambda s, x, n: s.expint(n, x),
-    static={"n": 1}, saves=("x", "out"), domain=of(x="(0, inf)"), ulps=24, examples=("expn(2, x)",),
+    static={"n": 1}, saves=("x", "out"), domain="x > 0", ulps=24, examples=("expn(2, x)",),
     written="expn({n}, {x})", latex=r"E_{{{n}}}\left({x}\right)",
     doc="The exponential integral of order n, of exp(-x*t)/t**n from 1 to infinity. In a program the order comes first.",
     between=(0.0,),
@@ -509,7 +503,7 @@ def spherical_bessel_j0(x: Any) -> Any:
     return sine_quotient(x, n=0)
 
 
-@function(name="E1", aliases=("exp1",), domain=of(x="(0, inf)"))
+@function(name="E1", aliases=("exp1",), domain="x > 0")
 def e1(x: Any) -> Any:
     """The exponential integral expn(1, x)."""
     return expn(x, n=1)

@@ -26,48 +26,46 @@ from gradcli.ops.special.combinatorics import betaln
 from gradcli.ops.special.error_functions import erf, erfc, log_ndtr, logit, ndtr, ndtri
 from gradcli.ops.special.gamma import digamma, gamma, lgamma, sigmoid, softplus
 from gradcli.ops.special.incomplete import betainc, gammainc, gammaincc
-from gradcli.ops.stats.families import INF, NAN, Family, register
+from gradcli.ops.stats.families import INF, NAN, Family
 
 _TWO_BY_PI = exactly("(2/pi)", lambda m: 2 / m.pi)
 _LN_TWO_BY_PI = exactly("log(2/pi)", lambda m: m.log(2 / m.pi))
 _HALF_LN_TWO_BY_PI = exactly("(log(2/pi)/2)", lambda m: m.log(2 / m.pi) / 2)
 OF_BELL = exactly("((1 + log(2*pi))/2)", lambda m: (1 + m.log(2 * m.pi)) / 2)
 _OF_GUMBEL = {
-    "var": lambda: exactly("(pi**2/6)", lambda m: m.pi * m.pi / 6), "std": lambda: exactly("(pi/sqrt(6))", lambda m: m.pi / m.sqrt(6)),
-    "entropy": lambda: exactly("(1 - digamma(1))", lambda m: 1 + m.euler),
+    "var": exactly("(pi**2/6)", lambda m: m.pi * m.pi / 6), "std": exactly("(pi/sqrt(6))", lambda m: m.pi / m.sqrt(6)),
+    "entropy": exactly("(1 - digamma(1))", lambda m: 1 + m.euler),
 }  # fmt: skip
-_LN_LN2 = exactly("log(log(2))", lambda m: m.log(m.log(2)))
 
 
 def _normal(z: Any) -> Any:
     return -square(z) / 2 - HALF_LN_TWO_PI
 
 
-register(Family("norm", "", {
-    "logpdf": _normal, "pdf": lambda z: exp_square(z, c=-0.5) / SQRT_TWO_PI, "cdf": ndtr, "sf": lambda z: ndtr(-z),
-    "logcdf": log_ndtr, "logsf": lambda z: log_ndtr(-z), "ppf": ndtri, "isf": lambda q: -ndtri(q),
-    "mean": lambda: 0.0, "var": lambda: 1.0, "entropy": lambda: OF_BELL,
-}))  # fmt: skip
-register(Family("uniform", "", {
+Family("norm", "", {
+    "logpdf": _normal, "pdf": lambda z: exp_square(z, c=-0.5) / SQRT_TWO_PI, "cdf": ndtr, "logcdf": log_ndtr,
+    "ppf": ndtri, "mean": 0.0, "var": 1.0, "entropy": OF_BELL,
+}, symmetric=True)  # fmt: skip
+Family("uniform", "", {
     "logpdf": lambda z: 0 * z, "pdf": lambda z: 0 * z + 1, "cdf": lambda z: z, "sf": lambda z: 1 - z, "ppf": lambda q: q,
-    "isf": lambda q: 1 - q, "mean": lambda: 0.5, "var": lambda: exactly("(1/12)", lambda m: m.mpf(1) / 12),
-    "std": lambda: exactly("sqrt(1/12)", lambda m: 1 / m.sqrt(12)), "entropy": lambda: 0.0,
-}, 0, 1))  # fmt: skip
-register(Family("expon", "", {
+    "isf": lambda q: 1 - q, "mean": 0.5, "var": exactly("(1/12)", lambda m: m.mpf(1) / 12),
+    "std": exactly("sqrt(1/12)", lambda m: 1 / m.sqrt(12)), "entropy": 0.0,
+}, 0, 1)  # fmt: skip
+Family("expon", "", {
     "logpdf": lambda z: -z, "cdf": lambda z: -expm1(-z), "sf": lambda z: exp(-z), "logsf": lambda z: -z, "ppf": lambda q: -log1p(-q),
-    "isf": lambda q: -log(q), "mean": lambda: 1.0, "var": lambda: 1.0, "entropy": lambda: 1.0, "median": lambda: LN2,
-}, 0))  # fmt: skip
-register(Family("gamma", "a", {
+    "isf": lambda q: -log(q), "mean": 1.0, "var": 1.0, "entropy": 1.0, "median": LN2,
+}, 0)  # fmt: skip
+Family("gamma", "a", {
     "logpdf": lambda z, a: xlogy(a - 1, z) - z - lgamma(a), "cdf": lambda z, a: gammainc(a, z), "sf": lambda z, a: gammaincc(a, z),
     "mean": lambda a: a, "var": lambda a: a, "entropy": lambda a: a + lgamma(a) + (1 - a) * digamma(a),
-}, 0))  # fmt: skip
-register(Family("beta", "a b", {
+}, 0)  # fmt: skip
+Family("beta", "a b", {
     "logpdf": lambda z, a, b: xlogy(a - 1, z) + xlog1py(b - 1, -z) - betaln(a, b), "cdf": lambda z, a, b: betainc(a, b, z),
     # beside 0 the distance to 1 has no digits of z left
     "sf": lambda z, a, b: where(less(betainc(a, b, z), 0.5), 1 - betainc(a, b, z), betainc(b, a, 1 - z)), "mean": lambda a, b: a / (a + b),
     "var": lambda a, b: a * b / (square(a + b) * (a + b + 1)),
     "entropy": lambda a, b: betaln(a, b) - (a - 1) * digamma(a) - (b - 1) * digamma(b) + (a + b - 2) * digamma(a + b),
-}, 0, 1))  # fmt: skip
+}, 0, 1)  # fmt: skip
 
 
 def _student_below(z: Any, df: Any) -> Any:
@@ -76,17 +74,17 @@ def _student_below(z: Any, df: Any) -> Any:
     return where(less(z, 0), tail, 1 - tail)
 
 
-register(Family("t", "df", {
+Family("t", "df", {
     "logpdf": lambda z, df: -(df + 1) / 2 * log1p(square(z) / df) - log(df) / 2 - betaln(df / 2, 0.5), "cdf": _student_below,
-    "sf": lambda z, df: _student_below(-z, df), "mean": lambda df: where(greater(df, 1), 0.0, INF),
+    "mean": lambda df: where(greater(df, 1), 0.0, INF),
     "var": lambda df: where(greater(df, 2), df / (df - 2), where(greater(df, 1), INF, NAN)),
     "entropy": lambda df: (df + 1) / 2 * (digamma((df + 1) / 2) - digamma(df / 2)) + log(df) / 2 + betaln(df / 2, 0.5),
-}))  # fmt: skip
-register(Family("chi2", "df", {
+}, symmetric=True)  # fmt: skip
+Family("chi2", "df", {
     "logpdf": lambda z, df: xlogy(df / 2 - 1, z) - z / 2 - lgamma(df / 2) - df * LN2 / 2, "cdf": lambda z, df: gammainc(df / 2, z / 2),
     "sf": lambda z, df: gammaincc(df / 2, z / 2), "mean": lambda df: df, "var": lambda df: 2 * df,
     "entropy": lambda df: df / 2 + LN2 + lgamma(df / 2) + (1 - df / 2) * digamma(df / 2),
-}, 0))  # fmt: skip
+}, 0)  # fmt: skip
 
 
 def _ratio(z: Any, n: Any, m: Any) -> Any:
@@ -97,112 +95,109 @@ def _ratio_variance(n: Any, m: Any) -> Any:
     return where(greater(m, 4), 2 * square(m) * (n + m - 2) / (n * square(m - 2) * (m - 4)), INF)
 
 
-register(Family("f", "dfn dfd", {
+Family("f", "dfn dfd", {
     "logpdf": _ratio, "cdf": lambda z, n, m: betainc(n / 2, m / 2, n * z / (n * z + m)),
     "sf": lambda z, n, m: betainc(m / 2, n / 2, m / (n * z + m)), "mean": lambda n, m: where(greater(m, 2), m / (m - 2), INF) + 0 * n,
     "var": _ratio_variance,
-}, 0))  # fmt: skip
-register(Family("lognorm", "s", {
+}, 0)  # fmt: skip
+Family("lognorm", "s", {
     "logpdf": lambda z, s: where(less_equal(z, 0), -INF, -square(log(z) / s) / 2 - log(s) - log(z) - HALF_LN_TWO_PI), "cdf": lambda z,
     s: ndtr(log(z) / s),
     "sf": lambda z, s: ndtr(-log(z) / s), "logcdf": lambda z, s: log_ndtr(log(z) / s), "logsf": lambda z, s: log_ndtr(-log(z) / s),
     "ppf": lambda q, s: exp(s * ndtri(q)), "isf": lambda q, s: exp(-s * ndtri(q)), "mean": lambda s: exp(square(s) / 2),
     "var": lambda s: expm1(square(s)) * exp(square(s)), "entropy": lambda s: log(s) + OF_BELL, "median": lambda s: 1.0 + 0 * s,
-}, 0))  # fmt: skip
-register(Family("laplace", "", {
+}, 0)  # fmt: skip
+Family("laplace", "", {
     "logpdf": lambda z: -abs_(z) - LN2, "cdf": lambda z: where(less(z, 0), exp(-abs_(z)) / 2, 1 - exp(-abs_(z)) / 2),
-    "sf": lambda z: where(less(z, 0), 1 - exp(-abs_(z)) / 2, exp(-abs_(z)) / 2),
     "ppf": lambda q: where(less(q, 0.5), log(2 * q), -log(2 * (1 - q))),
-    "isf": lambda q: where(less(q, 0.5), -log(2 * q), log(2 * (1 - q))),
     "logcdf": lambda z: where(less(z, 0), z - LN2, log1p(-exp(-abs_(z)) / 2)),
-    "logsf": lambda z: where(less(z, 0), log1p(-exp(-abs_(z)) / 2), -z - LN2),
-    "median": lambda: 0.0, "mean": lambda: 0.0, "var": lambda: 2.0, "std": lambda: SQRT_2,
-    "entropy": lambda: exactly("(1 + log(2))", lambda m: 1 + m.log(2)),
-}))  # fmt: skip
-register(Family("logistic", "", {
-    "logpdf": lambda z: -z - 2 * softplus(-z), "pdf": lambda z: sigmoid(z) * sigmoid(-z), "cdf": sigmoid, "sf": lambda z: sigmoid(-z),
-    "logcdf": lambda z: -softplus(-z), "logsf": lambda z: -softplus(z), "ppf": logit, "isf": lambda q: -logit(q),
-    "mean": lambda: 0.0, "var": lambda: exactly("(pi**2/3)", lambda m: m.pi * m.pi / 3),
-    "std": lambda: exactly("(pi/sqrt(3))", lambda m: m.pi / m.sqrt(3)), "entropy": lambda: 2.0,
-}))  # fmt: skip
-register(Family("cauchy", "", {
+    "median": 0.0, "mean": 0.0, "var": 2.0, "std": SQRT_2,
+    "entropy": exactly("(1 + log(2))", lambda m: 1 + m.log(2)),
+}, symmetric=True)  # fmt: skip
+Family("logistic", "", {
+    "logpdf": lambda z: -z - 2 * softplus(-z), "pdf": lambda z: sigmoid(z) * sigmoid(-z), "cdf": sigmoid,
+    "logcdf": lambda z: -softplus(-z), "ppf": logit,
+    "mean": 0.0, "var": exactly("(pi**2/3)", lambda m: m.pi * m.pi / 3),
+    "std": exactly("(pi/sqrt(3))", lambda m: m.pi / m.sqrt(3)), "entropy": 2.0,
+}, symmetric=True)  # fmt: skip
+Family("cauchy", "", {
     "logpdf": lambda z: -log1p(square(z)) - LN_PI, "pdf": lambda z: 1 / (PI * (1 + square(z))), "cdf": lambda z: atan2(1.0, -z) / PI,
-    "sf": lambda z: atan2(1.0, z) / PI, "ppf": lambda q: -1 / tan(PI * q), "isf": lambda q: 1 / tan(PI * q), "median": lambda: 0.0,
-    "mean": lambda: NAN, "var": lambda: NAN, "entropy": lambda: exactly("log(4*pi)", lambda m: m.log(4 * m.pi)),
-}))  # fmt: skip
-register(Family("halfnorm", "", {
+    "ppf": lambda q: -1 / tan(PI * q), "median": 0.0,
+    "mean": NAN, "var": NAN, "entropy": exactly("log(4*pi)", lambda m: m.log(4 * m.pi)),
+}, symmetric=True)  # fmt: skip
+Family("halfnorm", "", {
     "logpdf": lambda z: LN2 + _normal(z), "pdf": lambda z: exp_square(z, c=-0.5) * SQRT_2_BY_PI, "cdf": lambda z: erf(z / SQRT_2),
-    "sf": lambda z: erfc(z / SQRT_2), "ppf": lambda q: ndtri((1 + q) / 2), "isf": lambda q: -ndtri(q / 2), "mean": lambda: SQRT_2_BY_PI,
-    "var": lambda: exactly("(1 - 2/pi)", lambda m: 1 - 2 / m.pi), "std": lambda: exactly("sqrt(1 - 2/pi)", lambda m: m.sqrt(1 - 2 / m.pi)),
-    "entropy": lambda: exactly("((1 + log(pi/2))/2)", lambda m: (1 + m.log(m.pi / 2)) / 2),
-    "median": lambda: Constant(0.6744897501960817, "ndtri(0.75)", lambda m: m.sqrt(2) * m.erfinv(m.mpf(1) / 2)),
-}, 0))  # fmt: skip
-register(Family("halfcauchy", "", {
-    "logpdf": lambda z: _LN_TWO_BY_PI - log1p(square(z)), "median": lambda: 1.0, "cdf": lambda z: 2 * atan2(z, 1.0) / PI,
+    "sf": lambda z: erfc(z / SQRT_2), "ppf": lambda q: ndtri((1 + q) / 2), "isf": lambda q: -ndtri(q / 2), "mean": SQRT_2_BY_PI,
+    "var": exactly("(1 - 2/pi)", lambda m: 1 - 2 / m.pi), "std": exactly("sqrt(1 - 2/pi)", lambda m: m.sqrt(1 - 2 / m.pi)),
+    "entropy": exactly("((1 + log(pi/2))/2)", lambda m: (1 + m.log(m.pi / 2)) / 2),
+    "median": Constant(0.6744897501960817, "ndtri(0.75)", lambda m: m.sqrt(2) * m.erfinv(m.mpf(1) / 2)),
+}, 0)  # fmt: skip
+Family("halfcauchy", "", {
+    "logpdf": lambda z: _LN_TWO_BY_PI - log1p(square(z)), "median": 1.0, "cdf": lambda z: 2 * atan2(z, 1.0) / PI,
     "sf": lambda z: 2 * atan2(1.0, z) / PI,
-    "ppf": lambda q: tan(PI * q / 2), "isf": lambda q: 1 / tan(PI * q / 2), "mean": lambda: INF, "var": lambda: INF,
-    "entropy": lambda: LN_TWO_PI,
-}, 0))  # fmt: skip
-register(Family("rayleigh", "", {
+    "ppf": lambda q: tan(PI * q / 2), "isf": lambda q: 1 / tan(PI * q / 2), "mean": INF, "var": INF,
+    "entropy": LN_TWO_PI,
+}, 0)  # fmt: skip
+Family("rayleigh", "", {
     "logpdf": lambda z: log(z) - square(z) / 2, "pdf": lambda z: z * exp_square(z, c=-0.5), "cdf": lambda z: -expm1(-square(z) / 2),
     "sf": lambda z: exp_square(z, c=-0.5), "logsf": lambda z: -square(z) / 2, "ppf": lambda q: sqrt(-2 * log1p(-q)),
-    "isf": lambda q: sqrt(-2 * log(q)), "mean": lambda: exactly("sqrt(pi/2)", lambda m: m.sqrt(m.pi / 2)),
-    "var": lambda: exactly("(2 - pi/2)", lambda m: 2 - m.pi / 2), "std": lambda: exactly("sqrt(2 - pi/2)", lambda m: m.sqrt(2 - m.pi / 2)),
-    "median": lambda: exactly("sqrt(2*log(2))", lambda m: m.sqrt(2 * m.log(2))),
-    "entropy": lambda: exactly("(1 - (digamma(1) + log(2))/2)", lambda m: 1 + (m.euler - m.log(2)) / 2),
-}, 0))  # fmt: skip
-register(Family("maxwell", "", {
+    "isf": lambda q: sqrt(-2 * log(q)), "mean": exactly("sqrt(pi/2)", lambda m: m.sqrt(m.pi / 2)),
+    "var": exactly("(2 - pi/2)", lambda m: 2 - m.pi / 2), "std": exactly("sqrt(2 - pi/2)", lambda m: m.sqrt(2 - m.pi / 2)),
+    "median": exactly("sqrt(2*log(2))", lambda m: m.sqrt(2 * m.log(2))),
+    "entropy": exactly("(1 - (digamma(1) + log(2))/2)", lambda m: 1 + (m.euler - m.log(2)) / 2),
+}, 0)  # fmt: skip
+Family("maxwell", "", {
     "logpdf": lambda z: 2 * log(z) - square(z) / 2 + _HALF_LN_TWO_BY_PI, "pdf": lambda z: square(z) * exp_square(z, c=-0.5) * SQRT_2_BY_PI,
     "cdf": lambda z: gammainc(1.5, square(z) / 2), "sf": lambda z: gammaincc(1.5, square(z) / 2),
-    "mean": lambda: exactly("sqrt(8/pi)", lambda m: m.sqrt(8 / m.pi)),
-    "var": lambda: exactly("(3 - 8/pi)", lambda m: 3 - 8 / m.pi), "std": lambda: exactly("sqrt(3 - 8/pi)", lambda m: m.sqrt(3 - 8 / m.pi)),
-    "entropy": lambda: exactly("(log(2*pi)/2 - digamma(1) - 0.5)", lambda m: m.euler + (m.log(2 * m.pi) - 1) / 2),
-}, 0))  # fmt: skip
-register(Family("pareto", "b", {
+    "mean": exactly("sqrt(8/pi)", lambda m: m.sqrt(8 / m.pi)),
+    "var": exactly("(3 - 8/pi)", lambda m: 3 - 8 / m.pi), "std": exactly("sqrt(3 - 8/pi)", lambda m: m.sqrt(3 - 8 / m.pi)),
+    "entropy": exactly("(log(2*pi)/2 - digamma(1) - 0.5)", lambda m: m.euler + (m.log(2 * m.pi) - 1) / 2),
+}, 0)  # fmt: skip
+Family("pareto", "b", {
     "logpdf": lambda z, b: log(b) - (b + 1) * log(z), "pdf": lambda z, b: b * pow_(z, -b - 1), "cdf": lambda z, b: -expm1(-b * log(z)),
     "sf": lambda z, b: pow_(z, -b),
     "logsf": lambda z, b: -b * log(z), "ppf": lambda q, b: pow_(1 - q, -1 / b), "isf": lambda q, b: pow_(q, -1 / b),
     "mean": lambda b: where(greater(b, 1), b / (b - 1), INF), "var": lambda b: where(greater(b, 2), b / ((b - 2) * square(b - 1)), INF),
     "entropy": lambda b: 1 + 1 / b - log(b),
-}, 1))  # fmt: skip
+}, 1)  # fmt: skip
 
 
 def _weibull_variance(c: Any) -> Any:
     return gamma(1 + 2 / c) - square(gamma(1 + 1 / c))
 
 
-register(Family("weibull_min", "c", {
+Family("weibull_min", "c", {
     "logpdf": lambda z, c: log(c) + xlogy(c - 1, z) - pow_(z, c), "cdf": lambda z, c: -expm1(-pow_(z, c)), "sf": lambda z,
     c: exp(-pow_(z, c)),
     "logsf": lambda z, c: -pow_(z, c), "ppf": lambda q, c: pow_(-log1p(-q), 1 / c), "isf": lambda q, c: pow_(-log(q), 1 / c),
     "mean": lambda c: gamma(1 + 1 / c), "median": lambda c: pow_(LN2, 1 / c), "var": _weibull_variance,
     "entropy": lambda c: EULER_GAMMA * (1 - 1 / c) - log(c) + 1,
-}, 0))  # fmt: skip
-register(Family("gumbel_r", "", {
+}, 0)  # fmt: skip
+Family("gumbel_r", "", {
     "logpdf": lambda z: -z - exp(-z), "cdf": lambda z: exp(-exp(-z)), "logcdf": lambda z: -exp(-z), "sf": lambda z: -expm1(-exp(-z)),
-    "ppf": lambda q: -log(-log(q)), "isf": lambda q: -log(-log1p(-q)), "mean": lambda: EULER_GAMMA,
-    "median": lambda: exactly("(-log(log(2)))", lambda m: -m.log(m.log(2))), **_OF_GUMBEL,
-}))  # fmt: skip
-register(Family("gumbel_l", "", {
+    "ppf": lambda q: -log(-log(q)), "isf": lambda q: -log(-log1p(-q)), "mean": EULER_GAMMA,
+    "median": exactly("(-log(log(2)))", lambda m: -m.log(m.log(2))), **_OF_GUMBEL,
+})  # fmt: skip
+Family("gumbel_l", "", {
     "logpdf": lambda z: z - exp(z), "sf": lambda z: exp(-exp(z)), "logsf": lambda z: -exp(z), "cdf": lambda z: -expm1(-exp(z)),
-    "ppf": lambda q: log(-log1p(-q)), "isf": lambda q: log(-log(q)), "mean": lambda: exactly("digamma(1)", lambda m: -m.euler),
-    "median": lambda: _LN_LN2, **_OF_GUMBEL,
-}))  # fmt: skip
-register(Family("invgamma", "a", {
+    "ppf": lambda q: log(-log1p(-q)), "isf": lambda q: log(-log(q)), "mean": exactly("digamma(1)", lambda m: -m.euler),
+    "median": exactly("log(log(2))", lambda m: m.log(m.log(2))), **_OF_GUMBEL,
+})  # fmt: skip
+Family("invgamma", "a", {
     "logpdf": lambda z, a: -(a + 1) * log(z) - 1 / z - lgamma(a), "cdf": lambda z, a: gammaincc(a, 1 / z), "sf": lambda z,
     a: gammainc(a, 1 / z),
     "mean": lambda a: where(greater(a, 1), 1 / (a - 1), INF), "var": lambda a: where(greater(a, 2), 1 / (square(a - 1) * (a - 2)), INF),
     "entropy": lambda a: a + lgamma(a) - (1 + a) * digamma(a),
-}, 0))  # fmt: skip
-register(Family("powerlaw", "a", {
+}, 0)  # fmt: skip
+Family("powerlaw", "a", {
     "logpdf": lambda z, a: log(a) + xlogy(a - 1, z), "cdf": pow_, "logcdf": lambda z, a: a * log(z), "sf": lambda z, a: -expm1(a * log(z)),
     "ppf": lambda q, a: pow_(q, 1 / a), "isf": lambda q, a: pow_(1 - q, 1 / a), "mean": lambda a: a / (a + 1),
     "var": lambda a: a / ((a + 2) * square(a + 1)), "entropy": lambda a: 1 - 1 / a - log(a),
-}, 0, 1))  # fmt: skip
-register(Family("skewnorm", "a", {
+}, 0, 1)  # fmt: skip
+Family("skewnorm", "a", {
     "logpdf": lambda z, a: LN2 + _normal(z) + log_ndtr(a * z), "mean": lambda a: SQRT_2_BY_PI * a / sqrt(1 + square(a)),
     "var": lambda a: 1 - _TWO_BY_PI * square(a) / (1 + square(a)),
-}, valid=lambda a: less_equal(a, INF)))  # fmt: skip
+}, valid=lambda a: less_equal(a, INF))  # fmt: skip
 
 
 def _mass(a: Any, b: Any) -> Any:
@@ -210,11 +205,11 @@ def _mass(a: Any, b: Any) -> Any:
     return where(greater(a, 0), ndtr(-a) - ndtr(-b), ndtr(b) - ndtr(a))
 
 
-register(Family("truncnorm", "a b", {
+Family("truncnorm", "a b", {
     "logpdf": lambda z, a, b: _normal(z) - log(_mass(a, b)), "cdf": lambda z, a, b: _mass(a, z) / _mass(a, b),
     "sf": lambda z, a, b: _mass(z, b) / _mass(a, b),
-}, lambda a, b: a, lambda a, b: b, valid=less))  # fmt: skip
-register(Family("vonmises", "kappa", {
+}, lambda a, b: a, lambda a, b: b, valid=less)  # fmt: skip
+Family("vonmises", "kappa", {
     "logpdf": lambda z, kappa: -2 * kappa * square(sin(z / 2)) - log(i0e(kappa)) - LN_TWO_PI,
     "entropy": lambda kappa: LN_TWO_PI + log(i0e(kappa)) + kappa * (1 - i1e(kappa) / i0e(kappa)),
-}))  # fmt: skip
+})  # fmt: skip

@@ -1,12 +1,12 @@
-"""How families of distributions are declared: in standard form, from which their functions follow, with SciPy's loc and scale."""
+"""Families of distributions, declared in standard form: from it their functions follow, with SciPy's loc and scale."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gradcli.ops.calling.meanings import declare_class
-from gradcli.ops.calling.prefixes import SCIPY
+from gradcli.ops.calling.prefixes import SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.arithmetic import floor
 from gradcli.ops.elementwise.exponential import exp, expm1, log, log1p, sqrt, xlog1py, xlogy
@@ -21,40 +21,98 @@ from gradcli.ops.special.incomplete import betainc, gammainc, gammaincc
 
 MADE: dict[str, Composite] = {}  # the functions of all families
 INF, NAN = float("inf"), float("nan")
-_MOMENTS = ("mean", "var", "std", "entropy", "median")
-_QUANTILES = ("ppf", "isf")
-_MORE = {
-    "pdf": "The density", "logpdf": "The logarithm of the density", "pmf": "The probability", "logpmf": "The logarithm of the probability",
-    "cdf": "The probability of at most x", "logcdf": "Its logarithm: of the probability of at most x",
-    "sf": "The probability of more than x", "logsf": "The logarithm of the probability of more than x",
-    "ppf": "The quantile: the inverse of cdf", "isf": "The inverse of sf", "mean": "The mean", "var": "The variance",
-    "std": "The standard deviation", "entropy": "The differential entropy", "median": "The median",
+_MOMENTS = ("mean", "var", "std", "entropy", "median", "variance", "stddev", "probs", "logits")  # which take no x
+_QUANTILES = ("ppf", "isf", "icdf")
+_ENDS = {"cdf": (0.0, 1.0), "sf": (1.0, 0.0), "logcdf": (-INF, 0.0), "logsf": (0.0, -INF)}  # below and above the support
+_MIRRORED = {"cdf": "sf", "sf": "cdf", "logcdf": "logsf", "logsf": "logcdf"}
+_FOLLOWS = {
+    "pdf": ("logpdf", exp), "pmf": ("logpmf", exp), "std": ("var", sqrt), "logcdf": ("cdf", log), "logsf": ("sf", log),
+    "cdf": ("sf", lambda p: 1 - p), "sf": ("cdf", lambda p: 1 - p),
 }  # fmt: skip
 
 
+def declare_family(
+    library: str, name: str, parameters: str, methods: Mapping[str, Any], first: str = "x", ignored: str = "",
+    properties: str = "", **record: Any,
+) -> None:  # fmt: skip
+    """Declare a library's class of distributions.
+
+    parameters  as in `signature`; those that may be left out end in a question mark
+    methods     for each method its body, of x (or q) and the parameters, or the composite that it is
+    first       what methods call the variable
+    """
+    spelled = parameters.replace("?", "")
+    operands = " ".join(word.split("|")[0] + "?" * word.endswith("?") for word in parameters.split(", "))
+    for method, body in methods.items():
+        start = "" if method in _MOMENTS else "q" if method in _QUANTILES else first
+        made = body
+        if not isinstance(body, Composite):
+            called = f"torch_{name.lower()}_{method}" if library == TORCH else f"{name}_{method}"
+            doc = f"{method} of the distribution {name}, as {library} has it."
+            whole = frozenset({start} if "pmf" in method else ())
+            MADE[called] = made = composite(called, f"{start} {operands}", body, public=False, doc=doc, **{"indices": whole, **record})
+        variable = f"{start}|value, " if start else ""
+        declare(library, **{f"{name}.{method}": signature(made.name, variable + spelled)})
+    kept = ", ".join(filter(None, (spelled, ignored)))
+    declare_class(library, name, kept, {method: f"{name}.{method}" for method in methods}, properties=properties)
+
+
 class Family:
-    """A family of distributions in standard form: functions of x and the shapes; those that are missing follow from others.
+    """A family of distributions in standard form: functions of x and the shapes, or numbers; those that are missing follow from others.
 
     shapes      names of the shapes
     low, high   the ends of the support, numbers or functions of the shapes; None for infinity
     valid       whether shapes are those of a distribution; None if all have to be positive
+    symmetric   whether the distribution is that of -x
     """
 
     def __init__(
-        self, name: str, shapes: str, functions: Mapping[str, Any], low: Any = None, high: Any = None, valid: Function | None = None
-    ) -> None:
-        self.name, self.shapes, self.low, self.high = name, shapes.split(), low, high
-        self.functions, self._valid = dict(functions), valid
+        self, name: str, shapes: str, functions: Mapping[str, Any], low: Any = None, high: Any = None, valid: Function | None = None,
+        symmetric: bool = False,
+    ) -> None:  # fmt: skip
+        self.shapes, self.functions, self._low, self._high = shapes.split(), functions, low, high
+        self._valid, self._symmetric, self.discrete = valid, symmetric, "logpmf" in functions
+        names = ["logpmf", "pmf"] if self.discrete else ["logpdf", "pdf"]
+        names += _ENDS if "cdf" in functions else ()
+        names += ("ppf", "isf", "median") if "ppf" in functions else ()
+        names += [moment for moment in ("mean", "var", "entropy") if moment in functions]
+        names += ["std"] if "var" in functions else ()
+        placed = ["loc?"] if self.discrete else ["loc?", "scale?"]
+        parameters, first = ", ".join(self.shapes + placed), "k" if self.discrete else "x"
+        declare_family(SCIPY, name, parameters, {method: self.method(method) for method in names}, first)
 
-    def end(self, end: Any, shapes: Any) -> Any:
-        return end(*shapes) if callable(end) else end
+    def formula(self, name: str) -> Function:
+        """The function of that name in standard form, or what it follows from."""
+        found = self.functions.get(name)
+        if found is not None:
+            return found if callable(found) else lambda *_: found
+        if self._symmetric and _MIRRORED.get(name) in self.functions:
+            mirrored = self.formula(_MIRRORED[name])
+            return lambda z, *shapes: mirrored(-z, *shapes)
+        if name in ("isf", "median"):
+            quantile = self.functions["ppf"]
+            if name == "median":
+                return lambda *shapes: quantile(0.5, *shapes)
+            return (lambda q, *shapes: -quantile(q, *shapes)) if self._symmetric else (lambda q, *shapes: quantile(1 - q, *shapes))
+        source, after = _FOLLOWS[name]
+        start = self.formula(source)
+        return lambda *operands: after(start(*operands))
 
-    def outside(self, z: Any, shapes: Any) -> tuple[Any, Any]:
-        """Return whether z is below and above the support, None where nothing is."""
-        low, high = self.end(self.low, shapes), self.end(self.high, shapes)
-        return None if low is None else less(z, low), None if high is None else greater(z, high)
+    def method(self, name: str) -> Function:
+        """The function of that name, with loc and scale behind the shapes."""
+        formula, count = self.formula(name), len(self.shapes)
+        value = self._quantile if name in _QUANTILES else self._tail if name in _ENDS else self._density
 
-    def checked(self, value: Any, shapes: Any, scale: Any) -> Any:
+        def body(*operands: Any) -> Any:
+            if name in _MOMENTS:
+                return self._moment(name, formula, operands[:count], *(*operands[count:], None)[:2])
+            x, *shapes = operands[: count + 1]
+            loc, scale = (*operands[count + 1 :], None)[:2]
+            return value(name, formula, x, shapes, loc, scale)
+
+        return body
+
+    def _checked(self, value: Any, shapes: Any, scale: Any) -> Any:
         """A value, NaN for parameters that are none of the family's."""
         fits = [self._valid(*shapes)] if self._valid is not None else [greater(shape, 0) for shape in shapes]
         fits += [] if scale is None else [greater(scale, 0)]
@@ -65,8 +123,53 @@ class Family:
             every = logical_and(every, fit)
         return where(every, value, NAN)
 
-    def has(self, name: str) -> bool:
-        return name in self.functions
+    def _support(self, shapes: Any) -> tuple[Any, Any]:
+        return tuple(end(*shapes) if callable(end) else end for end in (self._low, self._high))  # type: ignore[return-value]
+
+    def _density(self, name: str, formula: Function, x: Any, shapes: Any, loc: Any, scale: Any) -> Any:
+        z = _placed(x, loc, scale)
+        low, high = self._support(shapes)
+        outside = [] if low is None else [less(z, low)]
+        outside += [] if high is None else [greater(z, high)]
+        if self.discrete and loc is not None:  # k is whole, but not so what is left of it after loc
+            outside += [logical_not(equal(floor(z), z))]
+        value, logarithmic = formula(z, *shapes), name.startswith("log")
+        if scale is not None:
+            value = value - log(scale) if logarithmic else value / scale
+        if outside:
+            value = where(_any(outside), -INF if logarithmic else 0.0, value)
+        return self._checked(value, shapes, scale if outside or not logarithmic else None)
+
+    def _tail(self, name: str, formula: Function, x: Any, shapes: Any, loc: Any, scale: Any) -> Any:
+        """cdf, sf and their logarithms; of whole numbers that at or below x."""
+        z = _placed(x, loc, scale)
+        z, is_below, is_above = (floor(z), less, greater_equal) if self.discrete else (z, less_equal, greater)
+        value, (below, above) = formula(z, *shapes), _ENDS[name]
+        low, high = self._support(shapes)
+        value = value if low is None else where(is_below(z, low), below, value)
+        value = value if high is None else where(is_above(z, high), above, value)
+        return self._checked(value, shapes, scale)
+
+    def _quantile(self, name: str, formula: Function, q: Any, shapes: Any, loc: Any, scale: Any) -> Any:
+        value = _spread(formula(q, *shapes), loc, scale)
+        return self._checked(where(logical_or(less(q, 0), greater(q, 1)), NAN, value), shapes, scale)
+
+    def _moment(self, name: str, formula: Function, shapes: Any, loc: Any, scale: Any) -> Any:
+        value = formula(*shapes)
+        if name in ("mean", "median"):
+            value = _spread(value, loc, scale)
+        else:
+            if scale is not None:
+                value = value + log(scale) if name == "entropy" else value * (scale**2 if name == "var" else scale)
+            value = value if loc is None else value + 0 * loc  # which has a shape
+        return self._checked(value, shapes, scale)
+
+
+def _any(truths: Sequence[Any]) -> Any:
+    found = truths[0]
+    for truth in truths[1:]:
+        found = logical_or(found, truth)
+    return found
 
 
 def _placed(x: Any, loc: Any, scale: Any) -> Any:
@@ -79,187 +182,6 @@ def _spread(z: Any, loc: Any, scale: Any) -> Any:
     return scaled if loc is None else scaled + loc
 
 
-def _either(one: Any, other: Any) -> Any:
-    return other if one is None else one if other is None else logical_or(one, other)
-
-
-def _log_density(family: Family) -> Function:
-    function = family.functions["logpdf"]
-
-    def logpdf(x: Any, *rest: Any) -> Any:
-        *shapes, loc, scale = rest
-        z = _placed(x, loc, scale)
-        value = function(z, *shapes)
-        out = _either(*family.outside(z, shapes))
-        value = value if scale is None else value - log(scale)
-        return family.checked(value if out is None else where(out, -INF, value), shapes, scale if out is not None else None)
-
-    return logpdf
-
-
-def _density(family: Family) -> Function:
-    function = family.functions.get("pdf") or (lambda z, *shapes: exp(family.functions["logpdf"](z, *shapes)))
-
-    def pdf(x: Any, *rest: Any) -> Any:
-        *shapes, loc, scale = rest
-        z = _placed(x, loc, scale)
-        value = function(z, *shapes)
-        out = _either(*family.outside(z, shapes))
-        value = value if scale is None else value / scale
-        return family.checked(value if out is None else where(out, 0.0, value), shapes, scale)
-
-    return pdf
-
-
-def _cumulative(family: Family, name: str, below: float, above: float) -> Function:
-    """cdf, sf and their logarithms: what they are below and above the support, where it ends."""
-    functions = family.functions
-    start, complement = name.removeprefix("log"), {"cdf": "sf", "sf": "cdf"}
-    function = functions.get(name)
-    if function is None and name.startswith("log"):
-        function = lambda z, *shapes: log(functions[start](z, *shapes))  # noqa: E731
-    if function is None:
-        function = lambda z, *shapes: 1 - functions[complement[name]](z, *shapes)  # noqa: E731
-
-    def cumulative(x: Any, *rest: Any) -> Any:
-        *shapes, loc, scale = rest
-        z = _placed(x, loc, scale)
-        value = function(z, *shapes)
-        low, high = family.end(family.low, shapes), family.end(family.high, shapes)
-        if low is not None:
-            value = where(less_equal(z, low), below, value)
-        if high is not None:
-            value = where(greater(z, high), above, value)
-        return family.checked(value, shapes, scale)
-
-    return cumulative
-
-
-def _quantile(family: Family, name: str) -> Function:
-    functions = family.functions
-    function = functions.get(name) or (lambda q, *shapes: functions["ppf"](1 - q, *shapes))
-
-    def quantile(q: Any, *rest: Any) -> Any:
-        *shapes, loc, scale = rest
-        value = _spread(function(q, *shapes), loc, scale)
-        return family.checked(where(logical_or(less(q, 0), greater(q, 1)), NAN, value), shapes, scale)
-
-    return quantile
-
-
-def _moment(family: Family, name: str) -> Function:
-    functions = family.functions
-
-    def moment(*rest: Any) -> Any:
-        *shapes, loc, scale = rest
-        if name == "mean":
-            value = _spread(functions["mean"](*shapes), loc, scale)
-        elif name == "median":
-            value = _spread(functions["ppf"](0.5, *shapes) if "median" not in functions else functions["median"](*shapes), loc, scale)
-        elif name == "entropy":
-            value = functions["entropy"](*shapes)
-            value = value if scale is None else value + log(scale)
-        elif name == "var":
-            value = functions["var"](*shapes)
-            value = value if scale is None else value * scale**2
-        else:
-            value = functions["std"]() if "std" in functions else sqrt(functions["var"](*shapes))
-            value = value if scale is None else value * scale
-        if loc is not None and name != "mean" and name != "median":
-            value = value + 0 * loc  # which has a shape
-        return family.checked(value, shapes, scale)
-
-    return moment
-
-
-def register(family: Family, discrete: bool = False) -> None:
-    """Make the functions of a family known, under SciPy's names."""
-    made: dict[str, Function] = {}
-    if discrete:
-        made |= {"logpmf": _log_probability(family), "pmf": _probability(family)}
-        made |= {name: _steps(family, name) for name in ("cdf", "sf", "logcdf", "logsf") if family.has("cdf")}
-        ending = "loc?"
-    else:
-        made |= {"logpdf": _log_density(family), "pdf": _density(family)}
-        if family.has("cdf") or family.has("sf"):
-            made |= {"cdf": _cumulative(family, "cdf", 0.0, 1.0), "sf": _cumulative(family, "sf", 1.0, 0.0)}
-            made |= {"logcdf": _cumulative(family, "logcdf", -INF, 0.0), "logsf": _cumulative(family, "logsf", 0.0, -INF)}
-        if family.has("ppf"):
-            made |= {name: _quantile(family, name) for name in _QUANTILES}
-            made["median"] = _moment(family, "median")
-        ending = "loc? scale?"
-    moment = _discrete_moment if discrete else _moment
-    made |= {name: moment(family, name) for name in ("mean", "var", "entropy") if family.has(name)}
-    if family.has("var"):
-        made["std"] = moment(family, "std")
-    first = "k" if discrete else "x"
-    of = ", ".join(family.shapes)
-    for name, body in made.items():
-        start = "" if name in _MOMENTS else "q " if name in _QUANTILES else f"{first} "
-        record = f"{family.name}_{name}"
-        MADE[record] = composite(
-            record, f"{start}{' '.join(family.shapes)} {ending}", body, public=False, indices=frozenset({"k"} if "pmf" in name else ()),
-            doc=f"{_MORE[name]} of the distribution {family.name}{f' of shapes {of}' if of else ''}, as scipy.stats.{family.name}.{name}.",
-        )  # fmt: skip
-        text = ", ".join([*([start.strip()] if start else []), *family.shapes, *(word.rstrip("?") for word in ending.split())])
-        declare(SCIPY, **{f"{family.name}.{name}": signature(record, text)})
-    keeps = ", ".join([*family.shapes, *(word.rstrip("?") for word in ending.split())])
-    declare_class(SCIPY, family.name, keeps, {name: f"{family.name}.{name}" for name in made})
-
-
-def _off(family: Family, z: Any, shapes: Any, loc: Any) -> Any:
-    """Return whether a number is none of the support: k is whole, but not so what is left of it after loc."""
-    out = _either(*family.outside(z, shapes))
-    return out if loc is None else logical_or(out, logical_not(equal(floor(z), z)))
-
-
-def _log_probability(family: Family) -> Function:
-    def logpmf(k: Any, *rest: Any) -> Any:
-        *shapes, loc = rest
-        z = _placed(k, loc, None)
-        out = _off(family, z, shapes, loc)
-        return family.checked(where(out, -INF, family.functions["logpmf"](z, *shapes)), shapes, None)
-
-    return logpmf
-
-
-def _probability(family: Family) -> Function:
-    def pmf(k: Any, *rest: Any) -> Any:
-        *shapes, loc = rest
-        z = _placed(k, loc, None)
-        out = _off(family, z, shapes, loc)
-        return family.checked(where(out, 0.0, exp(family.functions["logpmf"](z, *shapes))), shapes, None)
-
-    return pmf
-
-
-def _steps(family: Family, name: str) -> Function:
-    """cdf and its kin: of the whole number at or below, which is one of the support, or not."""
-    functions, start = family.functions, name.removeprefix("log")
-
-    def steps(k: Any, *rest: Any) -> Any:
-        *shapes, loc = rest
-        z = floor(_placed(k, loc, None))
-        low, high = family.end(family.low, shapes), family.end(family.high, shapes)
-        value = functions[start](z, *shapes)
-        value = where(less(z, low), 0.0 if start == "cdf" else 1.0, value)
-        if high is not None:
-            value = where(less(z, high), value, 1.0 if start == "cdf" else 0.0)
-        return family.checked(log(value) if name != start else value, shapes, None)
-
-    return steps
-
-
-def _discrete_moment(family: Family, name: str) -> Function:
-    def moment(*rest: Any) -> Any:
-        *shapes, loc = rest
-        value = sqrt(family.functions["var"](*shapes)) if name == "std" else family.functions[name](*shapes)
-        moved = value if loc is None else value + loc if name == "mean" else value + 0 * loc
-        return family.checked(moved, shapes, None)
-
-    return moment
-
-
 # -- Distributions of whole numbers: their probabilities are differentiated by their parameters,
 # and by k as the formulas say.
 
@@ -268,24 +190,24 @@ def _chance(p: Any) -> Any:
     return logical_and(greater_equal(p, 0), less_equal(p, 1))
 
 
-register(Family("poisson", "mu", {
+Family("poisson", "mu", {
     "logpmf": lambda k, mu: xlogy(k, mu) - lgamma(k + 1) - mu, "cdf": lambda k, mu: gammaincc(k + 1, mu),
     "sf": lambda k, mu: gammainc(k + 1, mu), "mean": lambda mu: mu, "var": lambda mu: mu,
-}, 0, valid=lambda mu: greater_equal(mu, 0)), discrete=True)  # fmt: skip
-register(Family("binom", "n p", {
+}, 0, valid=lambda mu: greater_equal(mu, 0))  # fmt: skip
+Family("binom", "n p", {
     "logpmf": lambda k, n, p: xlogy(k, p) + xlog1py(n - k, -p) - log(n + 1) - betaln(n - k + 1, k + 1),
     "cdf": lambda k, n, p: betainc(n - k, k + 1, 1 - p), "sf": lambda k, n, p: betainc(k + 1, n - k, p),
     "mean": lambda n, p: n * p, "var": lambda n, p: n * p * (1 - p),
-}, 0, lambda n, p: n, valid=lambda n, p: logical_and(greater_equal(n, 0), _chance(p))), discrete=True)  # fmt: skip
-register(Family("bernoulli", "p", {
+}, 0, lambda n, p: n, valid=lambda n, p: logical_and(greater_equal(n, 0), _chance(p)))  # fmt: skip
+Family("bernoulli", "p", {
     "logpmf": lambda k, p: xlogy(k, p) + xlog1py(1 - k, -p), "cdf": lambda k, p: 1 - p, "sf": lambda k, p: p,
     "mean": lambda p: p, "var": lambda p: p * (1 - p), "entropy": lambda p: entr(p) + entr(1 - p),
-}, 0, 1, valid=_chance), discrete=True)  # fmt: skip
-register(Family("geom", "p", {
+}, 0, 1, valid=_chance)  # fmt: skip
+Family("geom", "p", {
     "logpmf": lambda k, p: xlog1py(k - 1, -p) + log(p), "cdf": lambda k, p: -expm1(k * log1p(-p)), "sf": lambda k, p: (1 - p) ** k,
     "mean": lambda p: 1 / p, "var": lambda p: (1 - p) / p**2,
-}, 1, valid=lambda p: logical_and(greater(p, 0), less_equal(p, 1))), discrete=True)  # fmt: skip
-register(Family("nbinom", "n p", {
+}, 1, valid=lambda p: logical_and(greater(p, 0), less_equal(p, 1)))  # fmt: skip
+Family("nbinom", "n p", {
     "logpmf": lambda k, n, p: n * log(p) + xlog1py(k, -p) - log(n + k) - betaln(n, k + 1), "cdf": lambda k, n, p: betainc(n, k + 1, p),
     "sf": lambda k, n, p: betainc(k + 1, n, 1 - p), "mean": lambda n, p: n * (1 - p) / p, "var": lambda n, p: n * (1 - p) / p**2,
-}, 0, valid=lambda n, p: logical_and(greater(n, 0), logical_and(greater(p, 0), less_equal(p, 1)))), discrete=True)  # fmt: skip
+}, 0, valid=lambda n, p: logical_and(greater(n, 0), logical_and(greater(p, 0), less_equal(p, 1))))  # fmt: skip

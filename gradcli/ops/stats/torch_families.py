@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from gradcli.ops.calling.meanings import declare_class, refuse_class
+from gradcli.ops.calling.meanings import refuse_class
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.constants import exactly
@@ -14,26 +15,18 @@ from gradcli.ops.elementwise.exponential import exp, log, xlog1py, xlogy
 from gradcli.ops.elementwise.logic import greater_equal, less, logical_and, where
 from gradcli.ops.facts import Function
 from gradcli.ops.registry import composite
+from gradcli.ops.spec import Composite
 from gradcli.ops.special.combinatorics import betaln
 from gradcli.ops.special.error_functions import entr
 from gradcli.ops.special.gamma import digamma, lgamma, sigmoid, softplus
 from gradcli.ops.stats import continuous  # noqa: F401 - whose functions are looked up
-from gradcli.ops.stats.families import INF, MADE
+from gradcli.ops.stats.families import INF, MADE, declare_family
 
 _METHODS = {"log_prob": "logpdf", "cdf": "cdf", "icdf": "ppf", "entropy": "entropy", "mean": "mean", "variance": "var", "stddev": "std"}
-_FIRST = {"icdf": "q"}
-_PROPERTIES = "mean variance stddev"
-_WITHOUT_X = ("entropy", "mean", "variance", "stddev")
 
 
-def _declared(name: str, keeps: str, methods: dict[str, str]) -> None:
-    """A class whose methods are records: ``methods`` gives their names, which take the class's parameters, and x or q before them."""
-    words = [part.strip().split("|")[0] for part in keeps.split(",")]
-    for method, record in methods.items():
-        first = _FIRST.get(method, "x")
-        start = "" if method in _WITHOUT_X else f"{first}|value, "
-        declare(TORCH, **{f"{name}.{method}": signature(record, start + ", ".join(words))})
-    declare_class(TORCH, name, f"{keeps}, -validate_args", {m: f"{name}.{m}" for m in methods}, properties=_PROPERTIES)
+def _declared(name: str, parameters: str, methods: Mapping[str, Any]) -> None:
+    declare_family(TORCH, name, parameters, methods, ignored="-validate_args", properties="mean variance stddev")
 
 
 # Families whose parameters are SciPy's, in PyTorch's order and under its names.
@@ -50,65 +43,44 @@ _LACKING = {"Cauchy": "mean variance stddev", "StudentT": "cdf icdf", "Beta": "c
     "HalfCauchy": "variance stddev"}
 
 
+def _of_scipy(family: str, lacking: str = "") -> dict[str, Composite]:
+    """Methods that SciPy's family has, under PyTorch's names."""
+    wanted = {name: f"{family}_{theirs}" for name, theirs in _METHODS.items() if name not in lacking.split()}
+    return {name: MADE[record] for name, record in wanted.items() if record in MADE}
+
+
 for _name, (_family, _keeps) in _SAME.items():
-    _lacking = _LACKING.get(_name, "").split()
-    _methods = {m: f"{_family}_{f}" for m, f in _METHODS.items() if m not in _lacking and f"{_family}_{f}" in MADE}
-    _declared(_name, _keeps, _methods)
+    _declared(_name, _keeps, _of_scipy(_family, _LACKING.get(_name, "")))
 
 # Families with parameters of PyTorch's own: the scipy family, and its shapes, loc and scale of these.
 _RATES = {
-    "Exponential": ("expon", "rate", lambda rate: ((), None, 1 / rate)),
-    "Gamma": ("gamma", "concentration rate", lambda a, rate: ((a,), None, 1 / rate)),
-    "LogNormal": ("lognorm", "loc scale", lambda loc, scale: ((scale,), None, exp(loc))),
+    "Exponential": ("expon", "rate", lambda rate: (None, 1 / rate)),
+    "Gamma": ("gamma", "concentration, rate", lambda a, rate: (a, None, 1 / rate)),
+    "LogNormal": ("lognorm", "loc, scale", lambda loc, scale: (scale, None, exp(loc))),
 }
 
 
-def _moved(function: Any, parameters: Any, with_x: bool) -> Function:
-    def body(*operands: Any) -> Any:
-        shapes, loc, scale = parameters(*operands[1:] if with_x else operands)
-        return function(*operands[:1] if with_x else (), *shapes, loc, scale)
-
-    return body
+def _moved(function: Composite, count: int, parameters: Function) -> Function:
+    return lambda *operands: function(*operands[:-count], *parameters(*operands[-count:]))
 
 
 for _name, (_family, _keeps, _parameters) in _RATES.items():
-    _made = {}
-    for _method, _function in _METHODS.items():
-        if f"{_family}_{_function}" not in MADE:
-            continue
-        _with_x = _method not in _WITHOUT_X
-        _record = f"torch_{_name.lower()}_{_method}"
-        composite(
-            _record, f"{_FIRST.get(_method, 'x') + ' ' if _with_x else ''}{_keeps}",
-                _moved(MADE[f"{_family}_{_function}"], _parameters, _with_x), public=False,
-            doc=f"{_method} of torch.distributions.{_name}.",
-        )  # fmt: skip
-        _made[_method] = _record
-    _declared(_name, _keeps.replace(" ", ", "), _made)
-
-
-def _own(name: str, keeps: str, operands: str, bodies: dict[str, Function]) -> None:
-    """A class with formulas of its own: bodies by the names of methods."""
-    made = {}
-    for method, body in bodies.items():
-        made[method] = f"torch_{name.lower()}_{method}"
-        start = "" if method in _WITHOUT_X else f"{_FIRST.get(method, 'x')} "
-        composite(made[method], f"{start}{operands}", body, public=False, doc=f"{method} of torch.distributions.{name}.")
-    _declared(name, keeps, made)
+    _count = len(_keeps.split(", "))
+    _declared(_name, _keeps, {method: _moved(function, _count, _parameters) for method, function in _of_scipy(_family).items()})
 
 
 def _uniform(x: Any, low: Any, high: Any) -> Any:
     return where(logical_and(greater_equal(x, low), less(x, high)), -log(high - low), -INF)
 
 
-_own("Uniform", "low, high", "low high", {
+_declared("Uniform", "low, high", {
     "log_prob": _uniform, "cdf": lambda x, low, high: clip((x - low) / (high - low), 0, 1), "icdf": lambda x, low,
     high: x * (high - low) + low,
     "entropy": lambda low, high: log(high - low), "mean": lambda low, high: (low + high) / 2,
     "variance": lambda low, high: square(high - low) / 12, "stddev": lambda low,
     high: (high - low) / exactly("sqrt(12)", lambda m: m.sqrt(12)),
 })  # fmt: skip
-_own("Poisson", "rate", "rate", {
+_declared("Poisson", "rate", {
     "log_prob": lambda x, rate: xlogy(x, rate) - rate - lgamma(x + 1), "mean": lambda rate: rate, "variance": lambda rate: rate,
     "stddev": lambda rate: rate**0.5,
 })  # fmt: skip
@@ -136,7 +108,7 @@ def _choices(n: Any, k: Any) -> Any:
     return -betaln(n - k + 1, k + 1) - log(n + 1)
 
 
-_own("Bernoulli", "probs, logits", "probs? logits?", {
+_declared("Bernoulli", "probs?, logits?", {
     "log_prob": lambda x, p, logits: _successes(x, 1 - x, p, logits), "mean": _chance,
     "entropy": lambda p, logits: entr(_chance(p, logits)) + entr(_rest(p, logits)),
     "variance": lambda p, logits: _chance(p, logits) * _rest(p, logits), "stddev": lambda p,
@@ -148,7 +120,7 @@ def _rest(probs: Any, logits: Any) -> Any:
     return sigmoid(-logits) if probs is None else 1 - probs
 
 
-_own("Binomial", "total_count, probs, logits", "total_count? probs? logits?", {
+_declared("Binomial", "total_count?, probs?, logits?", {
     "log_prob": lambda x, n, p, logits: _choices(_trials(n), x) + _successes(x, _trials(n) - x, p, logits),
     "mean": lambda n, p, logits: _trials(n) * _chance(p, logits),
     "variance": lambda n, p, logits: _trials(n) * _chance(p, logits) * _rest(p, logits),
@@ -159,20 +131,20 @@ def _trials(n: Any) -> Any:
     return 1.0 if n is None else n
 
 
-_own("Geometric", "probs, logits", "probs? logits?", {
+_declared("Geometric", "probs?, logits?", {
     "log_prob": lambda x, p, logits: _successes(1.0, x, p, logits), "mean": lambda p, logits: _rest(p, logits) / _chance(p, logits),
     "variance": lambda p, logits: _rest(p, logits) / square(_chance(p, logits)),
 })  # fmt: skip
-_own("NegativeBinomial", "total_count, probs, logits", "total_count probs? logits?", {
+_declared("NegativeBinomial", "total_count, probs?, logits?", {
     "log_prob": lambda x, n, p, logits: _successes(x, n, p, logits) - betaln(n, x + 1) - log(n + x),
     "mean": lambda n, p, logits: n * _chance(p, logits) / _rest(p, logits),
     "variance": lambda n, p, logits: n * _chance(p, logits) / square(_rest(p, logits)),
 })  # fmt: skip
 
 
-def _divergence(name: str, operands: str, body: Function) -> None:
+def declare_divergence(name: str, parameters: str, body: Function) -> None:
     """The divergence of two distributions of a family, the parameters of the second one marked by other_."""
-    words = operands.split()
+    words = parameters.split()
     both = " ".join([*words, *(f"other_{word}" for word in words)])
     record = f"kl_{name.lower()}"
     composite(record, both, body, public=False, doc=f"torch.distributions.kl_divergence of a {name} from another one.")
@@ -213,7 +185,7 @@ for _each, _operands, _body in (
     ("Geometric", "probs? logits?", lambda p, logits, q, others: _bernoullis(p, logits, q, others) / _chance(p, logits)),
     ("Uniform", "low high", lambda a, b, c, d: where(logical_and(greater_equal(a, c), greater_equal(d, b)), log((d - c) / (b - a)), INF)),
 ):  # fmt: skip
-    _divergence(_each, _operands, _body)
+    declare_divergence(_each, _operands, _body)
 
 refuse_class(TORCH, "Independent", "distributions.{} is not supported", "sum over the last axis: sum(Normal(m, s).log_prob(x), axis=-1)")
 refuse_class(

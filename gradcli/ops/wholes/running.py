@@ -8,7 +8,6 @@ import numpy as np
 
 from gradcli.ops.axes import Arrays
 from gradcli.ops.extended import LONG_DOUBLE, Formulas
-from gradcli.ops.writing import axes_of
 
 
 def _row(x: Any, axis: int) -> Any:
@@ -42,56 +41,6 @@ def _products_back(c: Any, out: Any, x: Any, axis: int | None) -> tuple[Any]:
 
 
 CUMPROD = Formulas(_products, _products_back)
-
-
-def _total(c: Any, axes: tuple[int, ...]) -> Any:
-    return c.sum(axis=axes, keepdims=True)
-
-
-def _first_largest(x: Any, axes: tuple[int, ...]) -> Any:
-    """True at the first largest entry along axes."""
-    last = range(-len(axes), 0)
-    rows = np.moveaxis(x, axes, last)
-    flat = rows.reshape(*rows.shape[: x.ndim - len(axes)], -1)
-    hit = np.zeros(flat.shape, bool)
-    if flat.size:
-        np.put_along_axis(hit, flat.argmax(axis=-1)[..., None], True, -1)
-    return np.moveaxis(hit.reshape(rows.shape), last, axes)
-
-
-def _beside_largest(x: Any, axis: Any) -> tuple[Any, Any, Any, tuple[int, ...]]:
-    """Entries less the largest, where the first such is, and the sum of the exponentials of all others: none of its digits are lost."""
-    axes = axes_of(axis, x.ndim)
-    apart, top = x - x.max(axis=axes, keepdims=True), _first_largest(x, axes)
-    # that of the largest is 0 here, but no number where it is infinite
-    return apart, top, _total(np.where(top, apart, np.exp(apart)), axes), axes
-
-
-def _softmax(x: Any, axis: Any) -> Any:
-    apart, _, others, _ = _beside_largest(x, axis)
-    return np.exp(apart) / (1 + others)
-
-
-def _log_softmax(x: Any, axis: Any) -> Any:
-    apart, _, others, _ = _beside_largest(x, axis)
-    return apart - np.log1p(others)
-
-
-def _log_softmax_back(c: Any, out: Any, x: Any, axis: Any) -> tuple[Any]:
-    """c - share*total; of the largest, what the others' shares take away, and what they have."""
-    apart, top, others, axes = _beside_largest(x, axis)
-    share = np.exp(apart) / (1 + others)
-    of_others = _total(np.where(top, 0, c), axes)
-    return (np.where(top, c * (others / (1 + others)) - share * of_others, c - share * _total(c, axes)),)
-
-
-def _softmax_back(c: Any, out: Any, x: Any, axis: Any) -> tuple[Any]:
-    """Cotangents are taken from that of the largest, whose share may be 1 in all digits: what is left has its own."""
-    _, top, _, axes = _beside_largest(x, axis)
-    return _log_softmax_back(_softmax(x, axis) * (c - _total(np.where(top, c, 0), axes)), out, x, axis)
-
-
-SOFTMAX, LOG_SOFTMAX = Formulas(_softmax, _softmax_back), Formulas(_log_softmax, _log_softmax_back)
 
 
 def _extreme_along(x: Any, source: Any, index: Any, axis: int, largest: bool, include_self: bool) -> Any:

@@ -53,9 +53,6 @@ G_INLINE real g_nan_to_num(real x, real nan, real high, real low) {
 G_INLINE real g_lerp(real x, real end, real weight) { return x + weight * (end - x); }
 G_INLINE real g_angle(real x) { return g_choose(x != x, x, g_choose(x < 0, (real)0x1.921fb54442d18p+1, 0)); }
 G_INLINE real g_leaky(real x, real slope) { return g_choose(x > 0, x, x * slope); }
-G_INLINE real g_hardswish(real x) { return x * g_minimum(g_maximum(x + 3, 0), 6) / 6; }
-G_INLINE real g_hardshrink(real x, real width) { return g_choose((-width <= x) & (x <= width), 0, x); }
-G_INLINE real g_softshrink(real x, real width) { return x - g_minimum(g_maximum(x, -width), width); }
 G_INLINE real g_softsign(real x) { return x / (1 + g_fabs(x)); }
 /* The size of x, at most a limit; NaN stays. */
 G_INLINE real g_limited(real x, real limit) {

@@ -5,17 +5,6 @@ G_INLINE real g_sigmoid(real x) {
   return g_choose(x < 0, small * inverse, inverse);
 }
 G_INLINE real g_softplus(real x) { return g_choose(x < 0, 0, x) + g_log1p_of_unit(g_decay(x)); }
-G_INLINE real g_silu(real x) { return x * g_sigmoid(x); }
-/* tanh(log(1 + y)) is y(y + 2)/(y(y + 2) + 2). */
-G_INLINE real g_mish(real x) {
-  real small = g_decay(x), over = g_choose(x < 0, small * (small + 2), 1 + 2 * small);
-  return x * (over / (over + g_choose(x < 0, 2, 2 * (small * small))));
-}
-G_INLINE real g_exponential_below(real x, real scale, real alpha, real width) {
-  return g_choose(x > 0, x * scale, g_expm1((width > 0 ? g_minimum(x, 0) : x) / width) * alpha);
-}
-G_INLINE real g_gelu(real x) { return x * g_ndtr(x); }
-G_INLINE real g_gelu_by_tanh(real x) { return x * g_sigmoid((real)0x1.9884533d43651p-1 * (2 * x + 44715 * x * x * x / 500000)); }
 /* The difference is a NaN where one of them is. */
 G_INLINE real g_logaddexp(real x, real y) {
   return g_choose(x == y, x + (real)0x1.62e42fefa39efp-1, g_choose(x > y, x, y) + g_log1p_of_unit(g_decay(x - y)));

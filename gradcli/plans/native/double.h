@@ -8,11 +8,11 @@
    multiply-adds, and without where that is worse. Coefficients are those of minimax polynomials and quotients, by Remez's algorithm.
 
    exp, expm1, exp_square     x = n log(2) + r, a polynomial of degree 11 in r (P. T. P. Tang, 1989, without his table): 1.0, 2.0 (2.1), 1.2
-   sigmoid, silu, mish        1/(1 + s) and quotients of polynomials in s = exp(-|x|): 2.5, 3.1, 4.2
+   sigmoid                    1/(1 + s) with s = exp(-|x|): 2.5
    softplus, logaddexp        log(1 + s) as 2 atanh(s/(2 + s)), a polynomial of degree 9 in its square: 2.5
    tanh, coth, sech, csch     quotients of expm1(-2|x|), itself of expm1(-|x|): 2.9, 2.8, 2.5, 2.8
    tanhshrink                 Lambert's continued fraction up to 1, beyond |x| - 1 + 2s/(1 + s) with s = exp(-2|x|): 4.0
-   ndtr, gelu, erfc           exp(-x**2/2) times a quotient of degrees 9 and 10, all terms positive: 8.3 (8.6), 6.8 (8.6), 7.4 (9.4)
+   ndtr, erfc                 exp(-x**2/2) times a quotient of degrees 9 and 10, all terms positive: 8.3 (8.6), 7.4 (9.4)
    log_ndtr                   the logarithm of that quotient less x**2/2 below -1, log(1 - ndtr(-x)) above: 7.0 (7.4)
    logit                      log(x/(1 - x)), beside 1/2 as log(1 + v) with v = (2x - 1)/(1 - x): 3.0
    sinc                       the sine of what x is beyond a whole number, a polynomial of degree 17: 2.8 (4.0)

@@ -7,7 +7,7 @@ from text, with symbols of our own.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -22,20 +22,19 @@ from gradcli.reference.symbolic.on_arrays import LongArrays, magnitude
 class Smooth:
     """A smooth scalar function given by a sympy expression; its partials are sympy's."""
 
-    __slots__ = ("_on_arrays", "_partials", "_program", "expression", "symbols")
-
     def __init__(self, expression: Any, symbols: tuple[Any, ...]) -> None:
         self.expression, self.symbols = expression, symbols
-        self._program: Steps | None = None
-        self._on_arrays: Steps | None = None
         self._partials: dict[int, Smooth] = {}
+        self._on_arrays: Steps | None = None
+
+    @cached_property
+    def _program(self) -> Steps:
+        return Steps([self.expression], self.symbols)
 
     def partial(self, place: int) -> Smooth:
-        known = self._partials.get(place)
-        if known is None:
-            known = Smooth(sympy.diff(self.expression, self.symbols[place]), self.symbols)
-            self._partials[place] = known
-        return known
+        if place not in self._partials:
+            self._partials[place] = Smooth(sympy.diff(self.expression, self.symbols[place]), self.symbols)
+        return self._partials[place]
 
     def on_arrays(self, of: Smooth, out: Any, arrays: Sequence[Any]) -> list[Any]:
         """This slope of a function, whose value is ``out``, and the size of the terms that it is computed of, in long double."""
@@ -48,8 +47,6 @@ class Smooth:
         return [np.broadcast_to(values[p], shape) for p in self._on_arrays.results]
 
     def value(self, m: Any, arguments: tuple[Any, ...]) -> Any:
-        if self._program is None:
-            self._program = Steps([self.expression], self.symbols)
         return self._program.run(m, arguments)[0]
 
 
@@ -64,24 +61,15 @@ def _smooth_function(op: Op, count: int, static: tuple[tuple[str, Any], ...]) ->
     return Smooth((op.symbolic or op.reference)(sympy, *symbols, **dict(static)), symbols)
 
 
-# Functions that mpmath has under the name of sympy's class in small letters, and those that it has under another.
-_NAMESAKES = frozenset(
-    (
-        sympy.sin, sympy.cos, sympy.tan, sympy.cot, sympy.sec, sympy.csc, sympy.asin, sympy.acos, sympy.atan, sympy.acot, sympy.asec,
-        sympy.acsc, sympy.atan2, sympy.sinh, sympy.cosh, sympy.tanh, sympy.coth, sympy.sech, sympy.csch, sympy.asinh, sympy.acosh,
-        sympy.atanh, sympy.acoth, sympy.asech, sympy.acsch, sympy.exp, sympy.log, sympy.LambertW, sympy.erf, sympy.erfc, sympy.erfi,
-        sympy.erfinv, sympy.gamma, sympy.loggamma, sympy.digamma, sympy.zeta, sympy.Ei, sympy.li, sympy.Si, sympy.Ci, sympy.Shi, sympy.Chi,
-        sympy.expint, sympy.besselj, sympy.bessely, sympy.besseli, sympy.besselk, sympy.floor, sympy.sign,
-    )
-)  # fmt: skip
-_OTHERWISE = {sympy.ceiling: "ceil", sympy.Abs: "fabs"}
+_IN_MPMATH = {sympy.ceiling: "ceil", sympy.Abs: "fabs"}  # of functions that are not sympy's name in small letters there
 
 
 def _in_mpmath(function: Any) -> str | None:
-    """Return what mpmath calls a function of sympy; one that a record has made says it itself."""
-    own = function.__name__.lower() if function in _NAMESAKES else _OTHERWISE.get(function)
-    name: str | None = own or getattr(function, "in_mpmath", None)
-    return name
+    """Return what mpmath calls a function of sympy, if it has it."""
+    import mpmath
+
+    name = _IN_MPMATH.get(function) or function.__name__.lower()
+    return name if function.__module__.startswith("sympy.") and callable(getattr(mpmath.mp, name, None)) else None
 
 
 class Steps:

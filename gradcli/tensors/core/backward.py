@@ -12,11 +12,11 @@ import numpy as np
 from gradcli.graph.nodes import reachable
 from gradcli.graph.sweep import Parts, contributions, depending, guarded, sweep
 from gradcli.ops.arrays.shapes import sum_to, transpose
-from gradcli.ops.structure import output
+from gradcli.ops.structure import clone, output
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.casts import cast
 from gradcli.tensors.core.dtypes import holds_halves, narrowed, widened
-from gradcli.tensors.core.hook_calls import accumulated, add_to_grad, as_tensor, passed_on, prepared, seen
+from gradcli.tensors.core.function_nodes import FUNCTION, cast_array, zeros_of
 from gradcli.tensors.core.levels import (
     Batched,
     BatchLevel,
@@ -31,9 +31,120 @@ from gradcli.tensors.core.levels import (
     tangent_of,
 )
 from gradcli.tensors.core.modes import state, warn
-from gradcli.tensors.core.node import AccumulateGrad, Node, check_backward, named, watched
+from gradcli.tensors.core.node import AccumulateGrad, Hooks, Node, Watch, check_backward, named, watched
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.trace import FREED, SECOND_TIME, saved_tensors
+
+# -- What hooks make of gradients on their way, and how gradients arrive at leaves -----------------
+
+
+def seen(watch: Watch, cotangent: Any, create_graph: bool) -> Any:
+    """The cotangent that hooks make of one, which is kept if its tensor retains its gradient."""
+    for hook in list(watch.hooks.values()):
+        given = cotangent if isinstance(cotangent, Tensor) else Tensor(np.asarray(cotangent))
+        replaced = hook(given)
+        if replaced is not None:
+            if not isinstance(replaced, Tensor):
+                raise TypeError(f"expected Variable, but hook returned '{type(replaced).__name__}'")
+            if replaced.array.shape != given.array.shape:
+                raise RuntimeError(
+                    f"hook '{getattr(hook, '__name__', 'hook')}' has changed the size of value. It is {replaced.shape}, not {given.shape}"
+                )
+            cotangent = replaced if create_graph else replaced.array
+    tensor = None if watch.retained is None else watch.retained()
+    if tensor is not None:
+        add_to_grad(tensor, cotangent, create_graph)
+    return cotangent
+
+
+def as_tensor(part: Any) -> Any:
+    return part if part is None or isinstance(part, Tensor) else Tensor(np.asarray(part))
+
+
+def prepared(hooks: Hooks, cotangent: Any, tensors: bool) -> Any:
+    """The cotangents of a node's results that hooks before it make of these."""
+    several = isinstance(cotangent, Parts)
+    given = tuple(map(as_tensor, cotangent if several else (cotangent,)))
+    for hook in list(hooks.values()):
+        replaced = hook(given)
+        if replaced is not None:
+            given = _checked(hook, replaced, given)
+    bare = [part if part is None or tensors else part.array for part in given]
+    if not several:
+        return bare[0]
+    made = Parts(bare)
+    made.shape, made.dtype = cotangent.shape, cotangent.dtype
+    return made
+
+
+def passed_on(hooks: Hooks, node: Node, parts: Sequence[Any], cotangent: Any, tensors: bool) -> Sequence[Any]:
+    """Return what hooks after a node make of what it passes to its operands."""
+    fitted = []
+    for part, operand in zip(parts, node.operands, strict=True):
+        whole = None if part is None or operand is None else as_tensor(part)
+        if whole is not None and operand is not None and tuple(whole.shape) != operand.shape:
+            whole = sum_to(whole, shape=operand.shape)
+        fitted.append(whole)
+    given = tuple(fitted)
+    outputs = tuple(map(as_tensor, cotangent if isinstance(cotangent, Parts) else (cotangent,)))
+    for hook in list(hooks.values()):
+        replaced = hook(given, outputs)
+        if replaced is not None:
+            given = _checked(hook, replaced, given)
+    return [part if part is None or tensors else part.array for part in given]
+
+
+def _checked(hook: Any, replaced: Any, given: tuple[Any, ...]) -> tuple[Any, ...]:
+    parts = (replaced,) if isinstance(replaced, Tensor) else replaced
+    if not isinstance(parts, tuple):
+        raise TypeError(f"expected tuple, but hook returned '{type(replaced).__name__}'")
+    name = getattr(hook, "__name__", "hook")
+    if len(parts) != len(given):
+        raise RuntimeError(f"hook '{name}' has returned an incorrect number of values (got {len(parts)}, but expected {len(given)})")
+    for new, old in zip(parts, given, strict=True):
+        if new is not None and not isinstance(new, Tensor):
+            raise TypeError(f"expected Variable, but hook '{name}' returned '{type(new).__name__}'")
+        if new is not None and old is not None and new.shape != old.shape:
+            raise RuntimeError(f"hook '{name}' has changed the size of value. It returned {new.shape} for {old.shape}")
+    return parts
+
+
+def accumulated(node: AccumulateGrad, cotangent: Any, create_graph: bool) -> None:
+    watch = node.watch
+    if watch is not None and watch.before:
+        cotangent = prepared(watch.before, cotangent, create_graph)
+    first = node.variable._grad is None
+    add_to_grad(node.variable, cotangent, create_graph)
+    if watch is None:
+        return
+    if first:  # who writes to the gradient writes to what hooks see
+        cotangent = node.variable._grad
+    for hook in list(watch.accumulated.values()):
+        if hook(node.variable) is not None:
+            raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+    for hook in list(watch.after.values()):
+        hook((), (as_tensor(cotangent),))
+
+
+def _copied(cotangent: Tensor) -> Tensor:
+    """A gradient of one's own, which may be differentiated again."""
+    copy: Tensor = clone(cotangent)
+    if copy.node is not None:
+        copy.node.label = "CopyBackwards"
+    return copy
+
+
+def add_to_grad(variable: Tensor, cotangent: Any, create_graph: bool) -> None:
+    """Accumulate: in place once there is a gradient, so that those who hold it see the sum."""
+    before = variable._grad
+    if create_graph:
+        variable._grad = _copied(cotangent) if before is None else before + cotangent
+    elif before is None:
+        variable._grad = Tensor(np.array(cotangent))
+    else:
+        before.array += cotangent
+        before._version_counter[0] += 1
+
 
 # -- One backward pass over the nodes behind tensors: the one sweep, with what PyTorch does at
 # nodes on the way.
@@ -49,12 +160,16 @@ def run(
     accumulate  gradients are not asked for, but added to the leaves
     """
     order = reachable(roots)
-    needed = set(order) if targets is None else depending(order, targets)
-    if any(node.op is None and node.watch is not None for node in order):
-        order = _leaves_when_due(order, needed)
-    found: dict[Node, Any] = {}
     transformed = state.interpreter is not None
     tensors = create_graph or (transformed and any(isinstance(seed, Batched) for seed in seeds))
+    functions = [node.opened() for node in order if node.op is FUNCTION] if tensors or state.anomaly else []
+    if functions:
+        order = reachable(roots)
+    needed = set(order) if targets is None else depending(order, targets)
+    watching = [node for node in order if node.watch is not None]
+    if any(node.op is None for node in watching):
+        order = _leaves_when_due(order, needed)
+    found: dict[Node, Any] = {}
     if tensors:
         seeds = [seed if isinstance(seed, Tensor) else Tensor(seed) for seed in seeds]
     elif transformed:
@@ -78,6 +193,7 @@ def run(
 
     adjoints: dict[Node, Any] = {}
     is_needed = needed.__contains__
+    check = check_backward if state.anomaly else None
 
     def pull(node: Node, cotangent: Any) -> Sequence[Any]:
         op, watch = node.op, node.watch
@@ -86,14 +202,12 @@ def run(
             if op is None:
                 return ()
         wanted = tuple(map(is_needed, node.operands))
-        if True not in wanted:
-            if accumulate and watch is not None and watch.before:
-                prepared(watch.before, cotangent, tensors)
-            return ()
-        if watch is not None and watch.before:
+        if watch is not None and watch.before and (accumulate or True in wanted):
             cotangent = prepared(watch.before, cotangent, tensors)
-        saved: Sequence[Any] = node.saved
-        if saved is FREED:
+        if True not in wanted:
+            return ()
+        values: Sequence[Any] = node.saved
+        if values is FREED:
             raise RuntimeError(f"{SECOND_TIME} The first one of these values is that of {node.label}.")
         if node.versions is not None:
             for counter, version, place in node.versions:
@@ -101,17 +215,18 @@ def run(
                     raise RuntimeError(_modified(node, place, counter[0], version))
             if not retain:
                 node.saved = FREED
-        values = saved_tensors(node, saved) if tensors and op is not output else saved  # one of several results keeps nothing
         if tensors:
             kind = node.dtype[0] if isinstance(node.dtype, tuple) else node.dtype
             dtypes.set_constants(None if op.always else kind)  # a user's rule has its own
+            if op is not output:  # one of several results keeps nothing
+                values = saved_tensors(node, values)
         if tensors or op is output or op.always or not holds_halves(node.dtype):
             parts = contributions(node, wanted, cotangent, values, guarded)
         else:
-            parts = contributions(node, wanted, widened(cotangent), [widened(value) for value in values], guarded)
-            parts = narrowed(parts, node.operands) if parts else parts
+            wide = contributions(node, wanted, widened(cotangent), [widened(value) for value in values], guarded)
+            parts = narrowed(wide, node.operands) if wide else wide
         if not parts or op.kind == "flat":  # nothing that depends on the operands: zeros, if nothing else arrives
-            parts = [None if o is None or o not in needed or o in adjoints else _zeros(o) for o in node.operands]
+            parts = zeros_of([o if want else None for o, want in zip(node.operands, wanted, strict=True)], adjoints)
         elif check is not None and op is not output:
             check(node, parts)
         return parts if watch is None or not watch.after else passed_on(watch.after, node, parts, cotangent, tensors)
@@ -119,14 +234,11 @@ def run(
     for node, seed in zip(roots, seeds, strict=True):
         if node in needed:
             adjoints[node] = seed if node not in adjoints else adjoints[node] + seed
-    check: Any = None
-    if state.anomaly:
-        check = check_backward
     recording, outer, constants = state.recording, state.run, dtypes.set_constants(None)
     state.recording, state.run = create_graph, (needed, defaultdict(dict))
     try:
         with np.errstate(all="ignore"):
-            sweep(order, adjoints, watched(pull) if state.anomaly else pull, _cast_tensor if tensors else _cast)
+            sweep(order, adjoints, pull if check is None else watched(pull), _cast_tensor if tensors else cast_array)
     finally:
         state.recording, state.run = recording, outer
         dtypes.set_constants(constants)
@@ -149,17 +261,9 @@ def _leaves_when_due(order: Sequence[Node], needed: set[Node]) -> list[Node]:
     return found
 
 
-def _zeros(operand: Node) -> np.ndarray:
-    return np.zeros(operand.shape, operand.dtype)
-
-
-def _cast(part: Any, operand: Node) -> Any:
-    return part if part.dtype == operand.dtype else part.astype(operand.dtype)
-
-
 def _cast_tensor(part: Any, operand: Node) -> Any:
     if not isinstance(part, Tensor):
-        return Tensor(_cast(np.asarray(part), operand))
+        return Tensor(cast_array(np.asarray(part), operand))
     return part if part.array.dtype == operand.dtype else cast(part, operand.dtype)
 
 
@@ -174,6 +278,7 @@ def called(node: Node, *gradients: Any) -> Any:
     if isinstance(node, AccumulateGrad):
         accumulated(node, gradients[0], create_graph=False)
         return ()
+    node.opened()
     if node.saved is FREED:
         raise RuntimeError(SECOND_TIME)
     cotangent: Any = gradients[0]
@@ -290,11 +395,9 @@ _CYCLE = (
 
 
 def backward(
-    tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None, create_graph: bool = False, grad_variables: Any = None,
-    inputs: Any = None,
-) -> None:  # fmt: skip
+    tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None, create_graph: bool = False, *, inputs: Any = None
+) -> None:
     """Add vector-Jacobian products to the ``grad`` of leaves (or of ``inputs`` only)."""
-    gradients = grad_tensors if grad_variables is None else grad_variables
     outputs = _sequence(tensors)
     if inputs is not None:
         inputs = _sequence(inputs)
@@ -303,7 +406,7 @@ def backward(
         for x in inputs:
             if isinstance(x, Tensor) and x.node is not None:
                 x.retain_grad()
-    seeds = _seeds(outputs, gradients, create_graph)
+    seeds = _seeds(outputs, grad_tensors, create_graph)
     if create_graph:
         _warn_of_cycles()
     targets = None if inputs is None else {x.gradient_node() for x in inputs}

@@ -185,14 +185,6 @@ class Size(tuple[int, ...]):
     def __add__(self, other: Any) -> Any:
         return Size(super().__add__(tuple(other)))
 
-    def __radd__(self, other: Any) -> Any:
-        return Size(tuple(other) + tuple(self))
-
-    def __mul__(self, times: Any) -> Any:
-        return Size(super().__mul__(times))
-
-    __rmul__ = __mul__
-
 
 _RANK = {"b": 0, "u": 1, "i": 1, "f": 2, "V": 2}
 
@@ -264,7 +256,9 @@ def is_half(kind: np.dtype[Any]) -> bool:
 
 def holds_halves(kinds: Any) -> bool:
     """Return whether a result is of such floats, or one of several."""
-    return any(map(is_half, kinds)) if isinstance(kinds, tuple) else is_half(kinds)
+    if isinstance(kinds, tuple):
+        return any(map(is_half, kinds))
+    return kinds.itemsize == 2 and kinds.kind in FLOATS
 
 
 def widened(value: Any) -> Any:

@@ -179,7 +179,7 @@ def own_entries(x: Tensor, levels: Levels) -> Any:
 
 def check_no_examples() -> None:
     """Refuse random numbers in a function of examples. Raises RuntimeError."""
-    if state.batch_levels or state.columns:
+    if state.batch_levels:
         raise RuntimeError(
             "vmap: called random operation while in a function of examples: draw the numbers before, and pass them as an argument"
         )

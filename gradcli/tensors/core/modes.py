@@ -58,12 +58,8 @@ class _State(threading.local):
     interpreter: Any = None  # applies operations in place of the slow path, while some tensors are batched or have tangents
     forward_levels: tuple[Any, ...] = ()  # at which tensors have tangents, the innermost last
     transforms = 0  # functions of torch.func that are under way, which alone may make inputs
-    columns = False  # whether examples are computed one after the other, not along a level
     batch_levels: tuple[Any, ...] = ()  # along which tensors are batched, the innermost last
     usual = True  # none of these is on, whether operations are recorded or not
-
-    def __init__(self) -> None:
-        self.silently = silent()  # for ufuncs, during which no code of Python's can run another
 
     def change(self, **fields: Any) -> dict[str, Any]:
         """Set fields. What they were before."""

@@ -9,7 +9,7 @@ import itertools
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType, NoneType
@@ -25,8 +25,44 @@ from gradcli.ops.spec import Op
 from gradcli.ops.structure import output
 from gradcli.tensors.core.dtypes import FLOATS
 from gradcli.tensors.core.entries import Entries
-from gradcli.tensors.core.hooks import Hooks, RemovableHandle
 from gradcli.tensors.core.modes import state, warn
+
+# -- Hooks on gradients, and how they are removed --------------------------------------------------
+
+
+Hooks = dict["RemovableHandle", Callable[..., Any]]  # in the order in which they were registered
+
+
+class RemovableHandle:
+    """Removes a hook."""
+
+    def __init__(self, hooks: Hooks, hook: Callable[..., Any]) -> None:
+        self._hooks = hooks
+        hooks[self] = hook
+
+    def __repr__(self) -> str:
+        return f"<torch.utils.hooks.RemovableHandle object at {hex(id(self))}>"
+
+    def remove(self) -> None:
+        self._hooks.pop(self, None)
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.remove()
+
+
+class RemovableHandles(RemovableHandle):
+    """Removes several hooks."""
+
+    def __init__(self, handles: Iterable[RemovableHandle]) -> None:
+        self._handles = list(handles)
+
+    def remove(self) -> None:
+        for handle in self._handles:
+            handle.remove()
+
 
 next_index = itertools.count(1).__next__
 
@@ -136,7 +172,13 @@ class Node:
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """The nodes that gradients go to from here; None for tensors that need none."""
-        return tuple([(None, 0) if operand is None else (operand.whole, operand.place) for operand in self.operands])
+        return tuple([(None, 0) if operand is None else (operand.whole, operand.place) for operand in self.opened().operands])
+
+    def opened(self) -> Node:
+        """Make a node for each step behind it, if it is a function's (function_nodes.py)."""
+        if "program" in self.static:
+            self.static["program"].open(self)
+        return self
 
     def __repr__(self) -> str:
         return f"<{self.label} object at {hex(id(self))}>"

@@ -22,8 +22,6 @@ from gradcli.tensors.core.in_place import (
     NOT_BATCHED,
     assign,
     before,
-    check_expandable,
-    check_memory,
     check_places,
     check_writable,
     replace,
@@ -225,7 +223,7 @@ def _no_entry(index: Any, error: Exception) -> IndexError:
     return IndexError("index is out of bounds for dimension with size 0" if empty else said)
 
 
-# -- ``x[index] = value``: what an index chooses is written to, in the graph or without one --------
+# -- ``x[index] = value``: what an index chooses is written to ---------------------------------------
 
 
 def write(x: Tensor, index: Any, value: Any) -> None:
@@ -243,15 +241,7 @@ def write(x: Tensor, index: Any, value: Any) -> None:
             raise RuntimeError(mismatch(x, new))
         new = new.to(x.dtype)
     try:
-        followed = state.recording and (x.requires_grad or new.requires_grad)
-        if state.recorder is None and not followed and not state.forward_levels:
-            check_writable(x)
-            if state.before_writing is not None:
-                state.before_writing(x)
-            _write_array(subscript.region_of_array(x.array), subscript.chosen, new.array)
-            x._version_counter[0] += 1
-        else:
-            _write(subscript.region(x), subscript.chosen, new)
+        _write(subscript.region(x), subscript.chosen, new)
     except (IndexError, ShapeError) as error:
         raise _no_entry(index, error) from None
 
@@ -280,39 +270,28 @@ def _write_batch(x: Tensor, index: Any, value: Any) -> None:
 
 
 def _write(region: Tensor, chosen: Any, new: Tensor) -> None:
-    """Write in the graph: everything in a region, or what is chosen of it."""
+    """Write everything in a region, or what is chosen of it."""
     if chosen is None:
         check_writable(region, new)
         check_places(region)
         new = _without_leading(new, region.array.ndim)
         replace(region, new, "CopyBackwards" if new.array.ndim else "FillBackward0")
         return
-    check_writable(region, new)
+    followed = check_writable(region, new)
     shape = np.shape(getitem.forward(region.array, index=chosen))
     new = _without_leading(new, len(shape))
     _check_fits(new.array, shape)
+    if not followed and state.usual:
+        check_places(region)
+        if state.before_writing is not None:
+            state.before_writing(region)
+        region.array[numpy_index(chosen)] = new.array
+        region._version_counter[0] += 1
+        return
     result: Tensor = overwrite(before(region), new, index=chosen)
     if result.node is not None:
         result.node.versions = []  # the indices are kept, once
     assign(region, result)
-
-
-def _write_array(region: np.ndarray, chosen: Any, new: np.ndarray) -> None:
-    """The same without a graph."""
-    if chosen is None:
-        check_memory(region)
-        while new.ndim > region.ndim and new.shape[0] == 1:
-            new = new[0]
-        check_expandable(new, region.shape)
-        region[...] = new
-        return
-    check_memory(region)
-    place = numpy_index(chosen)
-    shape = np.shape(region[place])
-    while new.ndim > len(shape) and new.shape[0] == 1:
-        new = new[0]
-    _check_fits(new, shape)
-    region[place] = new
 
 
 def _without_leading(new: Tensor, ndim: int) -> Tensor:

@@ -11,9 +11,8 @@ import numpy as np
 
 from gradcli.tensors.core.dtypes import FLOATS
 from gradcli.tensors.core.entries import Entries, legacy
-from gradcli.tensors.core.hooks import RemovableHandle
 from gradcli.tensors.core.modes import check_untransformed, state, warn
-from gradcli.tensors.core.node import AccumulateGrad, Node
+from gradcli.tensors.core.node import AccumulateGrad, Node, RemovableHandle
 from gradcli.tensors.core.views import View, regenerate
 
 if TYPE_CHECKING:  # what stands on rooms above this one, and every function of the catalogue: torch/methods.py attaches it
@@ -40,7 +39,7 @@ class Tensor(CatalogueMethods):
 
     __slots__ = ("__dict__", "__weakref__", "_requires_grad", "_version_counter", "array", "node")
     __array_priority__ = 1000
-    _tangents: dict[Any, Tensor] | None = None  # at levels of forward mode (tangents.py)
+    _tangents: dict[Any, Tensor] | None = None  # at levels of forward mode (transforms/derivatives.py)
     _is_param = False  # whether nn.Parameter made it
     _grad: Tensor | None = None
     _view: View | None = None

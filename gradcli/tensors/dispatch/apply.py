@@ -13,7 +13,7 @@ from gradcli.errors import GradcliError
 from gradcli.ops.arrays.shapes import broadcast_to, getitem
 from gradcli.ops.arrays.striding import as_strided, last_place
 from gradcli.ops.calling.inputs import unmasked
-from gradcli.ops.recording import kept_places, naming
+from gradcli.ops.recording import naming
 from gradcli.ops.spec import Composite, Op
 from gradcli.ops.writing import Shape
 from gradcli.tensors.core import dtypes, views
@@ -22,7 +22,7 @@ from gradcli.tensors.core.levels import Batched, levels_of, rewrapped, same_regi
 from gradcli.tensors.core.modes import Mode, silent, state
 from gradcli.tensors.core.node import Node, Shaped, kind_of, node_of_part, remember
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.core.trace import INFERENCE, NOT_KEPT, save
+from gradcli.tensors.core.trace import save
 from gradcli.tensors.core.views import View, geometry
 from gradcli.tensors.dispatch.checked_calls import explained
 
@@ -30,6 +30,7 @@ from gradcli.tensors.dispatch.checked_calls import explained
 
 
 _silent: list[Callable[..., Any]] = []  # each is used by one call at a time
+_NUMBERS = frozenset({int, float})
 _Array, _DOUBLE, _SINGLE = np.ndarray, np.dtype(np.float64), np.dtype(np.float32)
 
 
@@ -53,162 +54,6 @@ def in_own_memory(out: np.ndarray, arrays: Sequence[Any]) -> np.ndarray:
         if array is out or (out.base is not None and isinstance(array, np.ndarray) and np.may_share_memory(out, array)):
             return out.copy()
     return out
-
-
-# -- Ufuncs of tensors of one dtype ----------------------------------------------------------------
-#
-# Nearly always operands are one or two tensors of one float dtype, or a tensor and a number, and
-# nothing watches. What is left to ask is then known of an operation beforehand. All else takes
-# the general way, to the same results. Written for speed: operands are read one by one, in local
-# variables.
-
-
-Path = Callable[[Sequence[Any], Mapping[str, Any]], Any]
-_NUMBERS = frozenset({int, float})
-
-
-@cache
-def fast_path(op: Op) -> Path | None:
-    """Return a function of the operands and static parameters that gives a tensor, or None where the general way must be taken."""
-    one_float = op.outputs == 1 and op.result == "float" and (op.partials is not None or op.vjp is not None)
-    ufunc = isinstance(getattr(op.forward, "__self__", op.forward), np.ufunc)  # or its reduce
-    if not (one_float and ufunc) or op.variadic or op.indices or op.operands[0] == "condition" or op.torch.shares:
-        return None
-    return _of_one(op) if len(op.operands) == 1 else _of_two(op) if len(op.operands) == 2 else None
-
-
-def _of_one(op: Op) -> Path:
-    forward, elementwise, any_rank = op.forward, op.elementwise, op.on_scalars is None
-    keeps_out, keeps_x = (place in kept_places(op, 1, 1)[0] for place in range(2))
-    always = kind_of(op, (), {}) if elementwise else None
-
-    def path(operands: Sequence[Any], static: Mapping[str, Any]) -> Tensor | None:
-        (x,) = operands
-        if type(x) is not Tensor or not state.usual:
-            return None
-        a: Any = x.array
-        dtype = a.dtype
-        if dtype is not _DOUBLE and dtype is not _SINGLE:  # those of 16 bits are computed in float32
-            return None
-        source = x.node
-        if x._view is not None:
-            source = x.source() if state.recording else None
-        elif source is None and x._requires_grad and state.recording:
-            source = x.leaf_node()
-        if not (any_rank or a.ndim):
-            return None
-        try:
-            out = state.silently(forward, a, **static) if static else state.silently(forward, a)
-        except Exception:  # the general way says what is wrong
-            return None
-        if not elementwise and type(out) is _Array and not out.flags.c_contiguous:
-            out = in_own_memory(out, (a,))
-        if type(out) is not _Array or out.dtype is not dtype:
-            out = as_array(op, out, dtype)
-        tensor = Tensor(out)
-        if source is not None and state.recording:
-            kind = always or kind_of(op, (a,), static)
-            versions = []
-            if keeps_x:
-                if x._inference:
-                    raise RuntimeError(INFERENCE)
-                counter = x._version_counter
-                versions.append((counter, counter[0], 1))
-            else:
-                a = NOT_KEPT if elementwise else Shaped(a)
-            if keeps_out:
-                versions.append((tensor._version_counter, 0, 0))
-            kept = out if keeps_out else NOT_KEPT if elementwise else Shaped(out)
-            tensor.node = kind(op, (source,), static, out.shape, dtype, [kept, a], versions or None)
-            tensor._requires_grad = True
-        return tensor
-
-    return path
-
-
-def _of_two(op: Op) -> Path:
-    forward, elementwise, any_rank = op.forward, op.elementwise, op.on_scalars is None
-    if forward is np.power:
-        forward = operator.pow  # which knows squares
-    keeps = [[place in kept_places(op, 2, wanted)[0] for place in range(3)] for wanted in range(4)]
-    always = kind_of(op, (), {}) if elementwise else None
-
-    def path(operands: Sequence[Any], static: Mapping[str, Any]) -> Tensor | None:
-        x, y = operands
-        a: Any
-        b: Any
-        left = right = None
-        wanted = 0
-        number = False
-        if type(x) is Tensor:
-            a = x.array
-            left = x.node
-            if x._view is not None:
-                left = x.source() if state.recording else None
-            elif left is None and x._requires_grad and state.recording:
-                left = x.leaf_node()
-            if left is not None:
-                wanted = 2
-        elif elementwise and type(x) in _NUMBERS:
-            a = x
-            number = True
-        else:
-            return None
-        if type(y) is Tensor:
-            b = y.array
-            dtype = b.dtype
-            if not number and a.dtype is not dtype:
-                return None
-            right = y.node
-            if y._view is not None:
-                right = y.source() if state.recording else None
-            elif right is None and y._requires_grad and state.recording:
-                right = y.leaf_node()
-            if right is not None:
-                wanted += 1
-        elif elementwise and type(y) in _NUMBERS and not number:
-            b = y
-            dtype = a.dtype
-        else:
-            return None
-        if (dtype is not _DOUBLE and dtype is not _SINGLE) or not state.usual:
-            return None
-        if not (any_rank or a is x or a.ndim):
-            return None
-        try:
-            out = state.silently(forward, a, b)
-        except Exception:  # the general way says what is wrong
-            return None
-        if type(out) is not _Array or out.dtype is not dtype:
-            out = as_array(op, out, dtype)
-        tensor = Tensor(out)
-        if wanted and state.recording:
-            keeps_out, keeps_x, keeps_y = keeps[wanted]
-            kind = always or kind_of(op, (a, b), static)
-            versions = []
-            if not keeps_x:
-                a = NOT_KEPT if elementwise else Shaped(a)
-            elif a is not x:
-                if x._inference:
-                    raise RuntimeError(INFERENCE)
-                counter = x._version_counter
-                versions.append((counter, counter[0], 1))
-            if not keeps_y:
-                b = NOT_KEPT if elementwise else Shaped(b)
-            elif b is not y:
-                if y._inference:
-                    raise RuntimeError(INFERENCE)
-                counter = y._version_counter
-                versions.append((counter, counter[0], 2))
-            if keeps_out:
-                versions.append((tensor._version_counter, 0, 0))
-            kept = out if keeps_out else NOT_KEPT if elementwise else Shaped(out)
-            holds = keeps_out or keeps_x or keeps_y
-            tensor.node = kind(op, (left, right), static, out.shape, dtype, [kept, a, b], versions if holds else None)
-            tensor._requires_grad = True
-        return tensor
-
-    return path
 
 
 # -- Applying any operation ------------------------------------------------------------------------
@@ -248,75 +93,59 @@ def apply(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
 
 
 def plain(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
-    """The same of tensors that are neither batched nor have tangents that count."""
-    path = fast_path(op)
-    if path is not None and (tensor := path(operands, static)) is not None:
-        return tensor
+    """The same of tensors that are neither batched nor have tangents that count.
+
+    Written for speed: nearly always operands are one or two tensors of one float dtype, or a tensor and a number.
+    """
     forward, scalars, view, new, elementwise, differentiable, free, kind = traits_of(op)
     recording = state.recording
     arrays: list[Any] = []
     sources: list[Node | None] = []
     dtype: np.dtype[Any] | None = None  # that of the tensors, as long as they are alike
     alike, wanted = True, 0  # the operands that require grad, a bit for each
-    for place, operand in enumerate(operands):
+    for operand in operands:
         wanted += wanted
         source = None
         if isinstance(operand, Tensor):
             array = operand.array
-            if array.dtype is not dtype and place not in free:
+            if array.dtype is not dtype and not (free and len(arrays) in free):
                 alike, dtype = alike and dtype is None, array.dtype
             if recording:
-                source = operand.node
-                if operand._view is not None:
-                    source = operand.source()
-                elif source is None and operand._requires_grad:
+                source = operand.node if operand._view is None else operand.source()
+                if source is None and operand._requires_grad:
                     source = operand.leaf_node()
                 if source is not None:
                     wanted += 1
         else:
             array = operand
-            number = type(operand)
-            alike = alike and (operand is None or (elementwise and (number is float or number is int) and place not in free))
+            if operand is not None and not (elementwise and type(operand) in _NUMBERS and len(arrays) not in free):
+                alike = False
         arrays.append(array)
         sources.append(source)
     given: Sequence[Any] = arrays
     if not alike or (dtype is not _DOUBLE and dtype is not _SINGLE):
-        given, dtype = _promoted_alike(op, operands, arrays, dtype if alike else None)
+        given, dtype = promoted(op, operands, arrays, dtype if alike else None)
     if view:
-        out, static = _viewed(op, given[0], static)
-    else:
-        if scalars is not None and type(given[0]) is _Array and not given[0].ndim and given[0].dtype is _DOUBLE:
-            forward, given = scalars, [a[()] if type(a) is _Array else a for a in given]
-        try:
-            run = _silent.pop()
-        except IndexError:
-            run = silent()
-        try:
-            out = run(forward, *given, **static)
-        except GradcliError:
-            raise
-        except (ValueError, TypeError, IndexError, ArithmeticError) as error:
-            raise explained(op, given, static, error) from None
-        finally:
-            _silent.append(run)
-    if type(out) is not _Array or out.dtype is not dtype:
-        if isinstance(out, tuple):
-            parts = tuple([in_own_memory(as_array(op, part, dtype), arrays) for part in out])
-            return _several(op, operands, arrays, static, parts, sources, wanted if differentiable else 0)
-        out = as_array(op, out, dtype)
-    if view:
+        out, static = viewed(op, given[0], static)
+        if out.dtype is not dtype:
+            out = as_array(op, out, dtype)
         tensor = viewing(out, operands[0], op.torch.shares)
         out = tensor.array
     else:
+        out = computed(op, forward, scalars, given, static, dtype)
+        if type(out) is tuple:
+            parts = tuple([in_own_memory(part, arrays) for part in out])
+            return _several(op, operands, arrays, static, parts, sources, wanted if differentiable else 0)
         if not new:
             out = in_own_memory(out, arrays)
         tensor = Tensor(out)
-    if wanted and differentiable and out.dtype.kind in FLOATS and not state.inference:
+    usual = state.usual
+    if wanted and differentiable and (usual or not state.inference) and out.dtype.kind in FLOATS:
         values = [out, *arrays]
         versions = save(op, wanted, tensor, operands, values)
         tensor.node = (kind or kind_of(op, arrays, static))(op, tuple(sources), static, out.shape, out.dtype, values, versions)
         tensor._requires_grad = True
-    if not state.usual:
+    if not usual:
         if state.anomaly:
             remember(tensor.node, op, arrays, out)
         if state.recorder is not None:
@@ -324,14 +153,36 @@ def plain(op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
     return tensor
 
 
-def _viewed(op: Op, array: np.ndarray, static: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]]:
+def computed(op: Op, forward: Any, scalars: Any, arrays: Sequence[Any], static: Mapping[str, Any], dtype: np.dtype[Any] | None) -> Any:
+    """The result of an operation on arrays of one dtype, as an array of that; of several results, each."""
+    if scalars is not None and type(arrays[0]) is _Array and not arrays[0].ndim and arrays[0].dtype is _DOUBLE:
+        forward, arrays = scalars, [a[()] if type(a) is _Array else a for a in arrays]
+    try:
+        run = _silent.pop()
+    except IndexError:
+        run = silent()
+    try:
+        out = run(forward, *arrays, **static)
+    except GradcliError:
+        raise
+    except (ValueError, TypeError, IndexError, ArithmeticError) as error:
+        raise explained(op, arrays, static, error) from None
+    finally:
+        _silent.append(run)
+    if type(out) is _Array and out.dtype is dtype:
+        return out
+    return tuple([as_array(op, part, dtype) for part in out]) if isinstance(out, tuple) else as_array(op, out, dtype)
+
+
+def viewed(op: Op, array: np.ndarray, static: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]]:
     """Return the view that an operation makes of its operand, and its parameters: an entry, too, is a view, and so is all of an array."""
     if op is broadcast_to and array.shape == static["shape"]:
         return array.view(), static
     if op is getitem and type(static["index"][-1]) is int and ... not in static["index"]:
         static = {"index": (*static["index"], ...)}
     try:
-        return op.forward(array, **static), static
+        out = op.forward(array, **static)
+        return (out.copy("K") if min(out.strides, default=0) < 0 else out), static  # PyTorch has no views that run backwards
     except GradcliError:
         raise
     except (ValueError, TypeError, IndexError, ArithmeticError) as error:
@@ -341,8 +192,6 @@ def _viewed(op: Op, array: np.ndarray, static: Mapping[str, Any]) -> tuple[Any, 
 def viewing(out: np.ndarray, source: Any, shares: str = "view") -> Tensor:
     """The result of an operation that views its operand, if NumPy could share the memory."""
     if isinstance(source, Tensor) and (np.may_share_memory(out, source.array) or (not out.size and out.base is not None)):
-        if min(out.strides, default=0) < 0:
-            return Tensor(out.copy("K"))  # which PyTorch has no views of
         tensor = Tensor(out)
         tensor._version_counter, tensor._inference = source._version_counter, source._inference
         if shares == "view" and not source._inference:
@@ -372,7 +221,7 @@ def _several(
     return tensors
 
 
-def _promoted_alike(
+def promoted(
     op: Op, operands: Sequence[Any], arrays: list[Any], common: np.dtype[Any] | None
 ) -> tuple[Sequence[Any], np.dtype[Any] | None]:
     """Return the arrays that an operation computes with, and the dtype of a result that is a float.
@@ -385,14 +234,14 @@ def _promoted_alike(
             arrays[place] = operand.item() if isinstance(operand, np.generic) else unmasked(operand, "the array")
     half = any(is_half(o.array.dtype) for o in operands if isinstance(o, Tensor))
     if common is None or common.kind not in FLOATS:
-        common = None if op.result in ("bool", "int") else _promoted(op, operands, arrays)
+        common = None if op.result in ("bool", "int") else _common(op, operands, arrays)
         half = half or (common is not None and is_half(common))
     if not half or op.torch.shares or op.always or op.torch.format:
         return arrays, common
     return computed_with(op, arrays, common), common
 
 
-def _promoted(op: Op, operands: Sequence[Any], arrays: list[Any]) -> np.dtype[Any] | None:
+def _common(op: Op, operands: Sequence[Any], arrays: list[Any]) -> np.dtype[Any] | None:
     free = traits_of(op).free
     deciding = [
         a if isinstance(o, Tensor) or not isinstance(a, np.ndarray) else _weak(a)

@@ -15,7 +15,7 @@ from gradcli.tensors.core.casts import as_tensor
 from gradcli.tensors.core.modes import state
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.apply import apply
-from gradcli.tensors.dispatch.pytorch_types import no_tensor, takes_number
+from gradcli.tensors.dispatch.pytorch_types import no_tensor
 
 
 def requires_grad(argument: Any) -> bool:
@@ -28,8 +28,7 @@ def requires_grad(argument: Any) -> bool:
 class Host:
     """Tensors as the carriers of a call; Python numbers stay as they are, weak in their dtype.
 
-    As in PyTorch, a list is no tensor, a number only stands for one where a function says so, and a tensor that requires grad is no
-    number: its gradient would be lost.
+    As in PyTorch, a list is no tensor, and a tensor that requires grad is no number: its gradient would be lost.
     """
 
     @staticmethod
@@ -51,7 +50,7 @@ class Host:
     @staticmethod
     def whole(argument: Any, of: binding.Use | None = None) -> Any:
         if of is not None:
-            _refuse_no_tensor(argument, of)
+            _refuse_no_tensor(argument, of, ())
         tensor = as_tensor(argument)
         if tensor.array.dtype.kind in dtypes.FLOATS and not tensor.array.size:
             tensor = Tensor(tensor.array.astype(np.int64))
@@ -93,10 +92,10 @@ class Host:
         return apply(op, [o if o is None else _constant(o) for o in operands], static)
 
 
-def _refuse_no_tensor(argument: Any, of: binding.Use) -> None:
-    """Refuse what stands for no tensor: only a number may, where a function says so."""
+def _refuse_no_tensor(argument: Any, of: binding.Use, numbers: Any = (bool, int, float, np.generic)) -> None:
+    """Refuse what stands for no tensor: a number may, but in a list of tensors, or for places."""
     _, name, operand = of
-    if not isinstance(argument, Tensor) and not (isinstance(argument, _NUMBERS) and takes_number(name, operand)):
+    if not isinstance(argument, Tensor) and (operand == "arrays" or not isinstance(argument, numbers)):
         raise no_tensor(name, operand, argument)
 
 
@@ -163,4 +162,3 @@ class ScipyHost(NumpyHost):
 
 
 HOST, NUMPY_HOST, SCIPY_HOST = Host(), NumpyHost(), ScipyHost()
-_NUMBERS = (bool, int, float, np.generic)

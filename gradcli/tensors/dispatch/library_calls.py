@@ -232,7 +232,7 @@ def _called(name: str, library: str, arguments: tuple[Any, ...], keywords: dict[
     if keywords.get("inplace") is True and arguments:
         return update(arguments[0], name, arguments[1:], {k: v for k, v in keywords.items() if k != "inplace"})
     host = HOST if library == TORCH else SCIPY_HOST if library == SCIPY else NUMPY_HOST
-    if out is not None and (isinstance(out, tuple) or not isinstance(out, Tensor)):
+    if out is not None and not isinstance(out, Tensor):
         raise UnreadArgumentError(f"{name} does not support out={type(out).__name__}", help="leave it out, and give the result a name")
     if kind is not None:
         if library == TORCH and not takes_dtype(name):

@@ -1,4 +1,4 @@
-"""Which arguments PyTorch's functions take: where a number may stand for a tensor, and of which dtypes tensors are refused."""
+"""Arguments of PyTorch's functions: of which dtypes tensors are refused, and which dtypes results of whole numbers have."""
 
 from __future__ import annotations
 
@@ -13,91 +13,54 @@ from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.casts import cast
 from gradcli.tensors.core.tensor import Tensor
 
-_BOTH = ("x", "y")
-_LAST = ("y",)
-
-# Functions that take two of Python's numbers, too.
+# Functions that take two of Python's numbers.
 _OF_NUMBERS = frozenset({"add", "sub", "mul", "div", "subtract", "multiply", "divide", "true_divide", "floor_divide"})
 
-# Operands in whose place PyTorch takes Python's numbers, too, by the function's name there; elsewhere only tensors.
-_NUMBERS: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(_OF_NUMBERS, _BOTH),
-    **dict.fromkeys(("pow", "remainder"), _BOTH),
-    **dict.fromkeys(("float_power", "xlogy", "xlog1py", "bitwise_and", "bitwise_or", "bitwise_xor", "result_type", "where"), _BOTH),
-    **dict.fromkeys(("eq", "ne", "lt", "le", "gt", "ge", "greater", "greater_equal", "less", "less_equal", "not_equal"), _LAST),
-    **dict.fromkeys(("fmod", "copysign", "rsub", "bitwise_left_shift", "bitwise_right_shift"), _LAST),
-    **dict.fromkeys(("clamp", "clip"), ("low", "high")),
-    "clamp_min": ("min",), "clamp_max": ("max",),
-    "lerp": ("weight",),
-    **dict.fromkeys(("masked_fill", "index_fill", "fill"), ("value",)),
-    "scatter": ("source",),
-    "normal": ("mean", "std"),
-    "quantile": ("q",), "nanquantile": ("q",),
-    **dict.fromkeys(("addcmul", "addcdiv"), ("value",)),
-    **dict.fromkeys(("trapezoid", "trapz", "cumulative_trapezoid"), ("dx",)),
-    "gaussian_nll_loss": ("target", "var"), "multilabel_soft_margin_loss": ("target",), "gradient": ("f", "spacing"), "zeta": ("x", "q"),
-}  # fmt: skip
-
-# Functions that PyTorch does not have, whose operands may be numbers as in other libraries.
-_ELSEWHERE = frozenset({
-    "append", "average", "bernoulli_nll", "beta", "betainc", "betaincc", "betaln", "binom", "boxcox", "boxcox1p", "comb", "convolve",
-    "correlate", "divmod", "huber", "hurwitz_zeta", "insert", "interp", "inv_boxcox", "inv_boxcox1p", "mod", "nanpercentile", "nanstd",
-    "nanvar",
-    "percentile", "perm", "poch", "polyadd", "polymul", "polysub", "polyval", "power", "powm1", "pseudo_huber", "rel_entr",
-})  # fmt: skip
-
-# Functions of floats only, and those that take whole numbers, too, but no booleans: NotImplementedError.
+# Functions of floats only, and those that take whole numbers, too, but no booleans.
 _FLOATS_ONLY = frozenset({
     "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
-    "adaptive_max_pool3d", "avg_pool1d", "avg_pool2d", "batch_norm", "binary_cross_entropy",
-    "binary_cross_entropy_with_logits", "celu", "cholesky_inverse", "cholesky_solve",
-    "cross_entropy", "eigh", "eigvalsh", "elu", "frac", "gelu", "glu", "hardshrink",
-    "hardsigmoid", "hardswish", "householder_product", "huber_loss", "hypot", "leaky_relu",
-    "lerp", "linalg.eigh", "linalg.eigvalsh", "local_response_norm", "log_softmax", "logaddexp",
-    "logaddexp2", "logcumsumexp", "logsigmoid", "lu", "max_pool1d", "mish", "mse_loss",
-    "multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss", "nextafter",
-    "nll_loss", "orgqr", "prelu", "rrelu", "selu", "silu", "smooth_l1_loss", "softmax", "softmin",
-    "softplus", "softshrink", "triangular_solve",
+    "adaptive_max_pool3d", "addcdiv", "avg_pool1d", "avg_pool2d", "batch_norm",
+    "binary_cross_entropy", "binary_cross_entropy_with_logits", "cdist", "celu", "cholesky",
+    "cholesky_inverse", "cholesky_solve", "cosine_similarity", "cross_entropy", "det", "dist",
+    "eigh", "eigvalsh", "elu", "frac", "frexp", "gelu", "glu", "hardshrink", "hardsigmoid",
+    "hardswish", "householder_product", "huber_loss", "hypot", "inv", "inverse", "kl_div",
+    "leaky_relu", "lerp", "linalg.eigh", "linalg.eigvalsh", "linalg.norm", "linalg.qr",
+    "linalg.svd", "linalg.vector_norm", "local_response_norm", "log_softmax", "logaddexp",
+    "logaddexp2", "logcumsumexp", "logdet", "logsigmoid", "lu", "matrix_exp", "max_pool1d", "mish",
+    "mse_loss", "multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss",
+    "nanmean", "nanquantile", "nextafter", "nll_loss", "norm", "normalize", "orgqr", "pdist",
+    "prelu", "qr", "quantile", "rrelu", "selu", "silu", "slogdet", "smooth_l1_loss", "softmax",
+    "softmin", "softplus", "softshrink", "svd", "triangular_solve", "vector_norm",
 })  # fmt: skip
 _NO_BOOLEANS = frozenset({
-    "addcmul", "addmm", "addmv", "bincount", "bucketize", "chain_matmul", "cross", "dot",
-    "einsum", "gcd", "inner", "kthvalue", "lcm", "linalg.cross", "linear", "matmul",
-    "matrix_power", "max_pool2d", "max_pool3d", "median", "mm", "mv", "nanmedian", "searchsorted",
-    "softsign", "tensordot", "threshold", "trace", "vdot",
+    "addcmul", "addmm", "addmv", "argmax", "argmin", "bincount", "bucketize", "chain_matmul", "cov",
+    "cross", "dot", "einsum", "gcd", "hardtanh", "inner", "isin", "kthvalue", "lcm", "linalg.cross",
+    "linear", "matmul", "matrix_power", "max_pool2d", "max_pool3d", "median", "mm", "mv",
+    "nanmedian", "positive", "relu", "relu6", "searchsorted", "softsign", "tanhshrink", "tensordot",
+    "threshold", "topk", "trace", "trapezoid", "vdot",
 })  # fmt: skip
 _ALSO_LONG = ("avg_pool1d", "avg_pool2d")  # which take int64, too
-# The same two of functions that raise RuntimeError.
-_REFUSE_WHOLE = frozenset({
-    "addcdiv", "cdist", "cholesky", "cosine_similarity", "det", "dist", "frexp", "inv", "inverse",
-    "kl_div", "linalg.norm", "linalg.qr", "linalg.svd", "linalg.vector_norm", "logdet",
-    "matrix_exp", "nanmean", "nanquantile", "norm", "normalize", "pdist", "qr", "quantile",
-    "slogdet", "svd", "vector_norm",
-})  # fmt: skip
-_REFUSE_BOOLEANS = frozenset({
-    "argmax", "argmin", "cov", "hardtanh", "isin", "positive", "relu", "relu6", "tanhshrink",
-    "topk", "trapezoid",
-})  # fmt: skip
 
 # Numbers that are whole where whole numbers are multiplied with them.
 TRUNCATED: Mapping[str, tuple[str, ...]] = {
     "addcmul": ("value",), **dict.fromkeys(("addmm", "addmv", "addbmm", "baddbmm"), ("alpha", "beta")),
 }  # fmt: skip
-# Functions made of operations on floats whose results are whole numbers again: of the first tensor's dtype, of the operands' common one,
-# or long. Elsewhere, what is put into a tensor takes its dtype, or the operands are floats from the
-# beginning, doubles, or of their common dtype.
-RESULTS: Mapping[str, Literal["first", "common", "long", "value", "source", "float", "double", "promoted"]] = {
+# Functions made of operations on floats whose results are whole numbers again: of the first tensor's dtype, or long. Elsewhere,
+# what is put into a tensor takes its dtype, or the operands are floats from the beginning: doubles, or of their common dtype.
+RESULTS: Mapping[str, Literal["first", "long", "value", "source", "double", "promoted"]] = {
     **dict.fromkeys((
         "diag", "diagflat", "pad", "hardtanh", "relu6", "nan_to_num", "diag_embed", "scatter_add", "dropout",
         "dropout1d",
-        "dropout2d", "dropout3d", "threshold", "constant_pad_nd", "max_pool2d", "max_pool3d", *_ALSO_LONG,
+        "dropout2d", "dropout3d", "threshold",
+        "heaviside", "cross", "linalg.cross", "block_diag", *TRUNCATED, "constant_pad_nd", "max_pool2d", "max_pool3d", *_ALSO_LONG,
     ), "first"),
-    **dict.fromkeys(("heaviside", "cross", "linalg.cross", "block_diag", *TRUNCATED), "common"),
     **dict.fromkeys(("nansum", "vander", "linalg.vander"), "long"),
     **dict.fromkeys(("masked_fill", "index_fill", "scatter", "index_add", "fill"), "value"),
-    **dict.fromkeys(("cov", "corrcoef", "trapezoid", "trapz"), "float"),
     **dict.fromkeys(("diagonal_scatter", "select_scatter", "slice_scatter"), "source"),
     "float_power": "double",
-    **dict.fromkeys(("mse_loss", "smooth_l1_loss", "huber_loss", "soft_margin_loss"), "promoted"),
+    **dict.fromkeys((
+        "mse_loss", "smooth_l1_loss", "huber_loss", "soft_margin_loss", "cov", "corrcoef", "trapezoid", "trapz",
+    ), "promoted"),
 }  # fmt: skip
 # Functions whose second operand is a mask, and those whose tensors are of one dtype.
 _MASKS = frozenset({"masked_select", "masked_fill", "masked_scatter"})
@@ -110,19 +73,15 @@ _RANKS: Mapping[str, tuple[int, int]] = {
     "trace": (2, 2),
 }  # fmt: skip
 _SCALING = ("add", "sub", "subtract", "rsub")  # by a number, alpha
-# The methods that PyTorch has in place, too; but those that are computed otherwise there.
+# The methods that write in place, too, beside those of operations on entries.
 IN_PLACE_TOO = frozenset({
-    "abs", "absolute", "acos", "acosh", "add", "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "arccos", "arccosh", "arcsin",
-    "arcsinh", "arctan2", "arctan", "arctanh", "asin", "asinh", "atan2", "atan", "atanh", "baddbmm", "bitwise_and",
-    "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "ceil", "clamp", "clamp_max", "clamp_min",
-    "clip", "conj_physical", "copysign", "cos", "cosh", "cumprod", "cumsum", "deg2rad", "detach", "digamma", "div", "divide", "eq",
-    "erf", "erfc", "erfinv", "exp2", "exp", "expm1", "fix", "floor", "floor_divide", "fmod", "frac", "gcd", "ge",
-    "greater", "greater_equal", "gt", "heaviside", "hypot", "i0", "igamma", "igammac", "index_add", "index_copy", "index_fill",
-    "index_reduce", "lcm", "ldexp", "le", "lerp", "less", "less_equal", "lgamma", "log10", "log1p", "log2", "log", "logical_and",
-    "logical_not", "logical_or", "logical_xor", "logit", "lt", "masked_fill", "masked_scatter", "mul", "multiply", "mvlgamma",
-    "nan_to_num", "ne", "neg", "negative", "nextafter", "not_equal", "polygamma", "pow", "put", "rad2deg", "reciprocal", "relu",
-    "remainder", "renorm", "rsqrt", "round", "scatter", "scatter_add", "scatter_reduce", "sgn", "sigmoid", "sign", "sin", "sinc",
-    "sinh", "sqrt", "square", "sub", "subtract", "tan", "tanh", "tril", "triu", "true_divide", "trunc", "xlogy",
+    "add", "addbmm", "addcdiv", "addcmul", "addmm", "addmv", "addr", "baddbmm", "bitwise_and",
+    "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor",
+    "clamp_max", "clamp_min", "conj_physical", "cumprod", "cumsum", "deg2rad", "detach", "div",
+    "divide", "frac", "gcd", "index_add", "index_copy", "index_fill", "index_reduce", "lcm",
+    "ldexp", "logit", "masked_fill", "masked_scatter", "mvlgamma", "nextafter", "put", "rad2deg",
+    "renorm", "round", "scatter", "scatter_add", "scatter_reduce", "sub", "subtract", "tril",
+    "triu", "true_divide",
 })  # fmt: skip
 # Functions that are no methods in PyTorch.
 NO_METHODS = ("isin", "rsub")
@@ -135,13 +94,9 @@ def bare(name: str) -> str:
     return own if part in ("Tensor", "torch", "special") else name
 
 
-def _refused(name: str, dtype: np.dtype[Any]) -> Exception | None:
-    """The error for a function of whole numbers or booleans."""
-    said = f"{name} takes no tensors of {dtype.name}; x.float() makes floats of them"
-    boolean = dtype.kind == "b"
-    if name in _FLOATS_ONLY or (boolean and name in _NO_BOOLEANS):
-        return None if dtype.name == "int64" and name in _ALSO_LONG else NotImplementedError(said)
-    return RuntimeError(said) if name in _REFUSE_WHOLE or (boolean and name in _REFUSE_BOOLEANS) else None
+def _refuses(name: str, dtype: np.dtype[Any]) -> bool:
+    """Return whether a function takes no whole numbers or booleans of a dtype."""
+    return (name in _FLOATS_ONLY and not (dtype.name == "int64" and name in _ALSO_LONG)) or (dtype.kind == "b" and name in _NO_BOOLEANS)
 
 
 def check_taken(name: str, arguments: Sequence[Any]) -> None:
@@ -155,24 +110,18 @@ def check_taken(name: str, arguments: Sequence[Any]) -> None:
         if name in _ONE_DTYPE and first != second:
             raise RuntimeError(f"{name}: the tensors must have one dtype, not {first.name} and {second.name}")
     if arrays and not any(array.dtype.kind in dtypes.FLOATS for array in arrays):
-        error = _refused(name, dtypes.result_type(arrays))
-        if error is not None:
-            raise error
+        common = dtypes.result_type(arrays)
+        if _refuses(name, common):  # PyTorch raises RuntimeError for some, which this is as well
+            raise NotImplementedError(f"{name} takes no tensors of {common.name}; x.float() makes floats of them")
     fewest, most = _RANKS.get(name, (0, 64))
     for array in arrays:
         if not fewest <= array.ndim <= most:
             raise RuntimeError(f"{name} takes no tensors of {array.ndim} axes")
 
 
-def takes_number(name: str, operand: str) -> bool:
-    """Tell whether a number may stand in the place of an operand of a function of PyTorch's."""
-    function = name.rpartition(".")[2]
-    return operand in _NUMBERS.get(function, ()) or function in _ELSEWHERE
-
-
 def is_of_numbers(name: str) -> bool:
     """Tell whether a function of PyTorch's takes numbers alone, without any tensor."""
-    return name in _OF_NUMBERS or not takes_number(name, "y")
+    return name in _OF_NUMBERS
 
 
 def no_tensor(name: str, operand: str, argument: object) -> TypeError:
@@ -294,20 +243,12 @@ def _negative_variance(arguments: Sequence[Any], keywords: Mapping[str, Any]) ->
     return ValueError("var has negative entries") if negative else None
 
 
-def _crossed_bounds(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Exception | None:
-    low, high = _given(arguments, keywords, 1, "lower"), _given(arguments, keywords, 2, "upper")
-    crossed = isinstance(low, (int, float)) and isinstance(high, (int, float)) and low > high
-    return RuntimeError(f"rrelu: lower, {low}, is above upper, {high}") if crossed else None
-
-
 _CHECKS: Mapping[str, Check] = {
-    **dict.fromkeys(("clamp", "clip"), _no_bounds), "roll": _unpaired, "take": _no_places, "interpolate": _between_whole_numbers,
-    **dict.fromkeys(("scatter", "scatter_add", "scatter_reduce"), _other_source),
+    **dict.fromkeys(("clamp", "clip"), _no_bounds), "roll": _unpaired, **dict.fromkeys(("cross_entropy", "nll_loss"), _labels),
     **dict.fromkeys(("sort", "argsort", "argmax", "argmin", "mode", "median", "nanmedian", "flatten"), _of_a_number(1)),
-    **dict.fromkeys(("topk", "kthvalue", "linalg.vector_norm"), _of_a_number(2)),
-    **dict.fromkeys(("cross_entropy", "nll_loss"), _labels), "binary_cross_entropy": _no_chances,
-    **dict.fromkeys(("quantile", "nanquantile"), _no_share),
-    "gaussian_nll_loss": _negative_variance, "rrelu": _crossed_bounds,
+    **dict.fromkeys(("topk", "kthvalue", "linalg.vector_norm"), _of_a_number(2)), "take": _no_places, "interpolate": _between_whole_numbers,
+    **dict.fromkeys(("scatter", "scatter_add", "scatter_reduce"), _other_source),
+    "binary_cross_entropy": _no_chances, **dict.fromkeys(("quantile", "nanquantile"), _no_share), "gaussian_nll_loss": _negative_variance,
 }  # fmt: skip
 
 
@@ -331,30 +272,28 @@ class Settled(NamedTuple):
 def settle(name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Settled | None:
     """Return what a call of one of PyTorch's functions becomes; None where it stays as it is."""
     name = bare(name)
-    rule = "common" if name in _DIVISIONS else RESULTS.get(name)
+    rule = RESULTS.get(name)
     if rule == "value":
         return _of_its_dtype(arguments, keywords)
     if rule == "source":
         return _of_its_source(arguments, keywords)
-    tensors = [a.array for a in arguments if isinstance(a, Tensor)]
+    kinds = [a.array.dtype for a in arguments if isinstance(a, Tensor)]
     if name in _SCALING:
         return _scaled(name, arguments, keywords)
+    whole = bool(kinds) and not any(kind.kind in dtypes.FLOATS for kind in kinds)
     if rule in ("double", "promoted"):
-        common = np.dtype(np.float64) if rule == "double" else reduce(dtypes.joined, [a.dtype for a in tensors])
-        wanted = dtypes.of_numpy(common)
-        return Settled(_in_dtype(arguments, wanted), dict(keywords), None) if wanted.is_floating_point else None
-    if rule is None or not tensors or any(a.dtype.kind in dtypes.FLOATS for a in tensors):
+        common = dtypes.get_default_dtype() if whole else dtypes.of_numpy(reduce(dtypes.joined, kinds))
+        return Settled(_in_dtype(arguments, dtypes.float64 if rule == "double" else common), dict(keywords), None)
+    if not whole or (rule is None and name not in _DIVISIONS):
         return None
     if name in _DIVISIONS:
         if keywords.get("rounding_mode") != "trunc" or any(isinstance(a, float) for a in arguments):
             return None
-        if not np.all(tensors[-1] if isinstance(arguments[-1], Tensor) else arguments[-1]):
+        if not np.all(getattr(arguments[-1], "array", arguments[-1])):
             raise RuntimeError("ZeroDivisionError")
-    if rule == "float":
-        return Settled((arguments[0].to(dtypes.get_default_dtype()), *arguments[1:]), dict(keywords), None)
-    whole = TRUNCATED.get(name, ())
-    keywords = {key: int(value) if key in whole and isinstance(value, float) else value for key, value in keywords.items()}
-    kind = np.dtype(np.int64) if rule == "long" else tensors[0].dtype if rule == "first" else _common(arguments)
+    truncated = TRUNCATED.get(name, ())
+    keywords = {key: int(value) if key in truncated and isinstance(value, float) else value for key, value in keywords.items()}
+    kind = np.dtype(np.int64) if rule == "long" else kinds[0] if rule == "first" else _common(arguments)
     index = 2 if name == "scatter_add" else -1  # which stays one of whole numbers
     given = [_as_float(a, name) if isinstance(a, Tensor) and place != index else a for place, a in enumerate(arguments)]
     return Settled(tuple(given), keywords, dtypes.of_numpy(kind))

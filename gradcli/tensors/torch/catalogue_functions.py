@@ -11,19 +11,17 @@ import numpy as np
 
 from gradcli.ops.calling.meanings import names, qualified
 from gradcli.ops.calling.prefixes import TORCH
-from gradcli.ops.registry import find, public_names
+from gradcli.ops.registry import find, named, public_names
 from gradcli.ops.spec import Composite
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.casts import as_tensor, clone_of
-from gradcli.tensors.core.in_place import update
 from gradcli.tensors.core.levels import Batched
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.apply import apply
 from gradcli.tensors.dispatch.checked_calls import checked
 from gradcli.tensors.dispatch.library_calls import caller, known, missing, named_results
-from gradcli.tensors.torch.cast_methods import BITS, CASTS, MEMORY
-from gradcli.tensors.torch.introspection import FUNCTIONS as QUESTIONS
-from gradcli.tensors.torch.introspection import METHODS
+from gradcli.tensors.torch.own_methods import BITS, CASTS, MEMORY, METHODS
+from gradcli.tensors.torch.own_methods import FUNCTIONS as QUESTIONS
 from gradcli.tensors.torch.random_fills import COUNTS, RANDOM
 from gradcli.tensors.torch.random_fills import OF_NETWORKS as RANDOM_OF_NETWORKS
 
@@ -89,7 +87,7 @@ def einsum(equation: Any, *operands: Any) -> Any:
     tensors = [as_tensor(o) for o in operands]
     if len(tensors) == 1 and tensors[0].array.dtype.kind in "iub" and _sums(equation):
         tensors = [tensors[0].to(dtypes.int64)]  # as sums of whole numbers are
-    return apply(find("einsum"), tensors, {"subscripts": equation})
+    return named("einsum")(*tensors, subscripts=equation)
 
 
 def _sums(equation: str) -> bool:
@@ -183,18 +181,16 @@ def in_place(name: str, where: str = "torch") -> Callable[..., Any] | None:
     """The function whose name ends with an underscore: the method, which writes its result into the first argument."""
     if not name.endswith("_") or name.startswith("_") or (known(name[:-1]) is None and name[:-1] not in BITS and name not in MEMORY):
         return None
-    if not hasattr(Tensor, name) and name not in _IN_PLACE:
+    if not hasattr(Tensor, name):
         return None
 
     def write(x: Tensor, *arguments: Any, **keywords: Any) -> Tensor:
-        written: Tensor = getattr(x, name)(*arguments, **keywords) if hasattr(x, name) else update(x, name[:-1], arguments, keywords)
+        written: Tensor = getattr(x, name)(*arguments, **keywords)
         return written
 
     return checked(write, name)
 
 
-# Those that are no methods.
-_IN_PLACE = ("celu_", "elu_", "hardtanh_", "leaky_relu_", "rrelu_", "selu_", "threshold_")
 _NAMED = {**RANDOM_OF_NETWORKS, "one_hot": one_hot}
 
 

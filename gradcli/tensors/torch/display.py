@@ -8,9 +8,8 @@ import math
 import pickle
 import zipfile
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -53,21 +52,6 @@ def set_printoptions(
     if profile is not None:
         vars(OPTIONS).update(vars(_PROFILES[profile]))
     vars(OPTIONS).update({name: option for name, option in given.items() if option is not None}, sci_mode=sci_mode)
-
-
-def get_printoptions() -> dict[str, Any]:
-    return asdict(OPTIONS)
-
-
-@contextmanager
-def printoptions(**options: Any) -> Iterator[None]:
-    """The same inside a ``with`` block."""
-    before = get_printoptions()
-    set_printoptions(**options)
-    try:
-        yield
-    finally:
-        set_printoptions(**before)
 
 
 class _Column:

@@ -12,7 +12,7 @@ from gradcli.tensors.core.levels import NotBatchedError
 from gradcli.tensors.core.modes import enable_grad
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.torch.catalogue_functions import stack
-from gradcli.tensors.transforms.tangents import jacfwd
+from gradcli.tensors.transforms.derivatives import jacfwd
 
 Tensors = tuple[Tensor, ...]
 _NOT_ALLOWED = "This is not allowed in strict mode"

@@ -26,15 +26,14 @@ from gradcli.tensors.core.subscripts import get, mask_of, mismatch, rows, write
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.core.views import writable
 from gradcli.tensors.dispatch import pytorch_types
-from gradcli.tensors.dispatch.apply import apply, fast_path
+from gradcli.tensors.dispatch.apply import apply
 from gradcli.tensors.dispatch.checked_calls import checked
 from gradcli.tensors.dispatch.interpreter import interpret
 from gradcli.tensors.dispatch.library_calls import caller, known
 from gradcli.tensors.torch import creation
-from gradcli.tensors.torch.cast_methods import BIT_OPERATORS, BITS, CASTS, MEMORY, rearranged
 from gradcli.tensors.torch.catalogue_functions import where_of
 from gradcli.tensors.torch.display import shown
-from gradcli.tensors.torch.introspection import METHODS, PLAIN_METHODS
+from gradcli.tensors.torch.own_methods import BIT_OPERATORS, BITS, CASTS, MEMORY, METHODS, PLAIN_METHODS, rearranged
 from gradcli.tensors.torch.random_fills import RANDOM, RANDOM_IN_PLACE
 from gradcli.tensors.torch.scipy_functions import function_on_tensors, ufunc_on_tensors
 
@@ -112,20 +111,14 @@ _NO_STATIC: Mapping[str, Any] = MappingProxyType({})
 
 def _operator(op: Op, reflected: bool = False) -> Callable[[Any, Any], Any]:
     """The method of an operator, from the left or the right; Python asks the other operand if it is no number."""
-    path, taken = fast_path(op) or _no_path, _OPERANDS if op.elementwise else (Operand, np.ndarray)
+    taken = _OPERANDS if op.elementwise else (Operand, np.ndarray)
 
     def operator(self: Tensor, other: Any) -> Any:
-        operands = (other, self) if reflected else (self, other)
-        tensor = path(operands, _NO_STATIC)
-        if tensor is not None:
-            return tensor
-        return apply(op, operands, _NO_STATIC) if isinstance(other, taken) else NotImplemented
+        if not isinstance(other, taken):
+            return NotImplemented
+        return apply(op, (other, self) if reflected else (self, other), _NO_STATIC)
 
     return operator
-
-
-def _no_path(operands: Any, static: Any) -> None:
-    """The fast path of operations that have none."""
 
 
 def _in_place(name: str) -> Callable[[Tensor, Any], Tensor]:
@@ -142,7 +135,7 @@ def _recorded() -> dict[str, Callable[..., Any]]:
         found[f"__{name}__"] = _operator(op)
         if op.result != "bool":
             # with a number on the left, the tensor is the first operand where the order does not matter, as in PyTorch
-            found[f"__r{name}__"] = _operator(op, reflected=not op.facts.commutes)
+            found[f"__r{name}__"] = _operator(op, reflected=op.rewriting.algebra not in ("sum", "product"))
             if op.elementwise:
                 found[f"__i{name}__"] = _in_place(f"__{name}__")
     return found
@@ -277,12 +270,18 @@ def functions() -> tuple[str, ...]:
     return tuple(name for name in plain if known(name) or known(f"Tensor.{name}"))
 
 
+def _writes_too(name: str) -> bool:
+    """Return whether a method has a form that writes its result into the tensor."""
+    record, _ = known(name) or (None, None)
+    return name in pytorch_types.IN_PLACE_TOO or (isinstance(record, Op) and record.elementwise)
+
+
 def _install() -> None:
     """Give tensors their methods. A class that looks for them by `__getattr__` would be slower to read any field of."""
     for special, method in SPECIAL.items():
         setattr(Tensor, special, method)
-    names = {*OWN, *functions()}
-    for name in {*names.difference(pytorch_types.NO_METHODS), *(f"{name}_" for name in names & pytorch_types.IN_PLACE_TOO)}:
+    names = {*OWN, *functions()}.difference(pytorch_types.NO_METHODS)
+    for name in {*names, *(f"{name}_" for name in names if _writes_too(name))}:
         if not hasattr(Tensor, name):
             setattr(Tensor, name, _Unbound(name))
 

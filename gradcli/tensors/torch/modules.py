@@ -18,8 +18,6 @@ from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.library_calls import known
 from gradcli.tensors.torch.catalogue_functions import OF_NETWORKS, function
 
-_RANDOM = {"AlphaDropout": "alpha_dropout", "FeatureAlphaDropout": "feature_alpha_dropout"}  # of which an expression has none
-
 
 class FunctionModule:
     """A function that keeps arguments, with what PyTorch's modules have beside: modes, and parameters, of which there are none."""
@@ -98,8 +96,6 @@ class FunctionModule:
 def module(name: str) -> type[FunctionModule]:
     """The class of that name in torch.nn. Raises AttributeError for what gradcli does not have, with the reason."""
     found = class_of(name, TORCH)
-    if name in _RANDOM:
-        found = Class(name, "p, -inplace", {CALL: _RANDOM[name]})
     if isinstance(found, Refused):
         raise AttributeError(f"gradcli has no torch.nn.{name}: {found.why}; {found.help}")
     if found is None:
@@ -116,7 +112,7 @@ def _made(name: str, record: Class) -> type[FunctionModule]:
 
 def names() -> list[str]:
     """The classes that there are."""
-    return sorted([*_RANDOM, *classes(TORCH)])
+    return sorted(classes(TORCH))
 
 
 def _constructor(record: Class) -> inspect.Signature:

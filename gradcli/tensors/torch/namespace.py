@@ -25,7 +25,7 @@ _PUBLIC = {
         "no_grad", "enable_grad", "inference_mode", "set_grad_enabled", "is_grad_enabled", "is_inference_mode_enabled",
     ),
     random_fills: ("Generator", "manual_seed", "initial_seed", "seed", "default_generator"),
-    display: ("set_printoptions", "get_printoptions", "printoptions"),
+    display: ("set_printoptions",),
     dtypes: ("dtype", "Size", "set_default_dtype", "get_default_dtype"),
 }  # fmt: skip
 NAMES: dict[str, Any] = {

@@ -242,39 +242,9 @@ def _spaced(
     made = first + (last - first) * share
     if endpoint and num > 1:
         made = np.where(share == 1, last, made)
-    made = _in_dtype(np.moveaxis(made, 0, axis), dtype)
+    made = np.moveaxis(made, 0, axis)
+    made = made if dtype is None else made.astype(dtype)
     return (made, (last - first) / count) if retstep else made
-
-
-def _in_dtype(made: Any, dtype: Any) -> Any:
-    return made if dtype is None else made.astype(dtype)
-
-
-def _log_spaced(
-    start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0,
-    dtype: Any = None, axis: int = 0,
-) -> Any:  # fmt: skip
-    return _in_dtype(np.power(base, _spaced(start, stop, num, endpoint, axis=axis)), dtype)
-
-
-def _geometric(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
-    signs = np.sign(np.geomspace(plain(start), plain(stop), num, endpoint, axis=axis))
-    if np.any(np.sign(plain(start)) != np.sign(plain(stop))):
-        raise ValueError("a geometric sequence has numbers of one sign")
-    first, last = (np.log(np.abs(tensor_of(end))) for end in (start, stop))
-    return _in_dtype(signs * np.exp(_spaced(first, last, num, endpoint, axis=axis)), dtype)
-
-
-def _of_triangle(name: str) -> Callable[..., Any]:
-    """A function of symmetric matrices, which reads one triangle of them."""
-
-    def run(a: Any, UPLO: str = "L") -> Any:
-        if UPLO.upper() not in ("L", "U"):
-            raise ValueError("UPLO argument must be 'L' or 'U'")
-        lower = tensor_of(a) if UPLO.upper() == "L" else np.swapaxes(a, -1, -2)
-        return by_name(name, np.tril(lower) + np.swapaxes(np.tril(lower, -1), -1, -2))
-
-    return run
 
 
 def inner_products(x1: Any, x2: Any, /, *, axis: int = -1, **keywords: Any) -> Any:
@@ -319,8 +289,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "unique": _unique,
     "real_if_close": lambda a, tol=100: a, "imag": np.zeros_like,
     "angle": lambda z, deg=False: np.degrees(by_name("angle", z)) if deg else by_name("angle", z),
-    "linspace": _spaced, "logspace": _log_spaced, "geomspace": _geometric,
-    "linalg.eigh": _of_triangle("eigh"), "linalg.eigvalsh": _of_triangle("eigvalsh"),
+    "linspace": _spaced,
     "linalg.vecdot": inner_products,
     **{name: _parts(name) for name in ("split", "array_split", "hsplit", "vsplit", "dsplit")},
 }  # fmt: skip

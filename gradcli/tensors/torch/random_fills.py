@@ -136,9 +136,6 @@ initial_seed = default_generator.initial_seed
 seed = default_generator.seed
 
 
-_SATURATION = 1.7580993408473766  # of selu: its scale times its alpha
-
-
 def _require(holds: Any, said: str) -> None:
     if not holds:
         raise RuntimeError(said)
@@ -267,15 +264,13 @@ def multinomial(source: np.random.RandomState, x: np.ndarray, num_samples: int, 
 # -- dropout ----------------------------------------------------------------------------------------------------
 
 
-def _dropping(change: Callable[[Tensor, Tensor, float], Tensor], lead: Callable[[Tensor], int], trains: bool) -> Callable[..., Tensor]:
-    """A function that changes entries, or whole channels, with probability p while it trains.
+def _dropping(lead: Callable[[Tensor], int]) -> Callable[..., Tensor]:
+    """A function that drops entries, or whole channels, with probability p while it trains; what stays is larger by 1/(1 - p).
 
-    change  what is made of a tensor and of ones where it stays
-    lead    how many axes number what stays or goes as a whole
-    trains  whether it trains by default
+    lead  how many axes number what stays or goes as a whole
     """
 
-    def drop(x: Tensor, p: float = 0.5, training: bool = trains, inplace: bool = False) -> Tensor:
+    def drop(x: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
         if not 0 <= p <= 1:
             raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
         if not isinstance(training, bool):
@@ -287,24 +282,10 @@ def _dropping(change: Callable[[Tensor, Tensor, float], Tensor], lead: Callable[
         _check_floats("dropout", x)
         drawn = default_generator.distributions.random_sample(x.shape[:axes]) >= p
         spread = drawn.reshape(*x.shape[:axes], *(1,) * (x.ndim - axes))
-        result = change(x, Tensor(spread.astype(x.array.dtype)), p)
+        result: Tensor = x * Tensor((spread / (1 - p) if p < 1 else spread).astype(x.array.dtype))
         return assign(x, result) if inplace else result
 
     return drop
-
-
-def _scaled(x: Tensor, kept: Tensor, p: float) -> Tensor:
-    """Return what stays, larger by 1/(1 - p)."""
-    result: Tensor = x * (kept / (1 - p) if p < 1 else kept)
-    return result
-
-
-def _saturated(x: Tensor, kept: Tensor, p: float) -> Tensor:
-    """Return what stays, and selu's negative saturation, so that mean and variance are as before."""
-    scale = 0.0 if p == 1 else 1 / math.sqrt((_SATURATION**2 * p + 1) * (1 - p))
-    shift = (kept - 1) * (_SATURATION * scale) + _SATURATION * scale * p
-    result: Tensor = x * (kept * scale) + shift
-    return result
 
 
 def _channels(axes: int) -> Callable[[Tensor], int]:
@@ -340,9 +321,7 @@ RANDOM_IN_PLACE = {fill.__name__: fill for fill in _IN_PLACE}
 RANDOM = {draw.__name__: checked(_draws(draw)) for draw in (bernoulli, multinomial)}
 COUNTS = {draw.__name__: checked(_draws(draw)) for draw in (poisson, binomial)}
 OF_NETWORKS: dict[str, Callable[..., Tensor]] = {
-    "dropout": _dropping(_scaled, lambda x: x.ndim, True),
-    **{f"dropout{n}d": _dropping(_scaled, _channels(n), True) for n in (1, 2, 3)},
+    "dropout": _dropping(lambda x: x.ndim),
+    **{f"dropout{n}d": _dropping(_channels(n)) for n in (1, 2, 3)},
     "gumbel_softmax": gumbel_softmax,
-    "alpha_dropout": _dropping(_saturated, lambda x: x.ndim, False),
-    "feature_alpha_dropout": _dropping(_saturated, _channels(2), False),
 }

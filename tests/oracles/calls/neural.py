@@ -114,8 +114,7 @@ CALLS = {
         *_IMAGES, *_LINES, "I, 6", "T, scale_factor=2", "I, (6, 5), mode='bilinear', align_corners=True",
             "I, 7, mode='bicubic', align_corners=True",
         "T, 7, mode='linear', align_corners=True", f"{_V}, (3, 5, 6)", f"{_V}, (3, 5, 6), mode='trilinear'",
-        f"{_V}, (3, 5, 2), mode='trilinear', align_corners=True", "T, scale_factor=1.5, mode='linear', recompute_scale_factor=True",
-        "I, (3, 2), mode='bilinear', antialias=True", "I, (3, 3), mode='bicubic', antialias=True"),
+        f"{_V}, (3, 5, 2), mode='trilinear', align_corners=True", "T, scale_factor=1.5, mode='linear', recompute_scale_factor=True"),
     "upsample": ("I, 6", "I, scale_factor=2", "I, (5, 6), mode='bilinear'", "I, (5, 6), mode='bilinear', align_corners=True",
         "T, 7, mode='linear'"),
     "upsample_nearest": ("I, 6", "T, scale_factor=2", "I, (3, 5)"),
@@ -123,7 +122,4 @@ CALLS = {
     "affine_grid": ("M.reshape(1, 2, 3), (1, 1, 2, 3)", "M.reshape(1, 2, 3), (1, 1, 3, 2), align_corners=True",
         "M.reshape(1, 2, 3), [1, 2, 2, 2], False", "T.reshape(2, 3, 4), (2, 1, 2, 1, 3)"),
     "grid_sample": (*(f"I, {_GRID}{more}" for more in _SAMPLED), f"{_V}, {_GRID3}, align_corners=True"),
-    "grid_sampler grid_sampler_2d": tuple(f"I, {_GRID}, {rest}" for rest in (
-        "0, 0, False", "1, 0, False", "2, 1, True", "0, 2, True", "0, 1, False")),
-    "grid_sampler_3d": tuple(f"{_V}, {_GRID3}, {rest}" for rest in ("0, 0, False", "1, 0, True", "0, 1, False", "0, 2, True")),
 }  # fmt: skip

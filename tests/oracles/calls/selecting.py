@@ -33,5 +33,5 @@ CALLS = {
     "select_scatter": ("M, V, 0, 1", "M, V[:2], 1, 2", "T, M, dim=2, index=-1"),
     "slice_scatter": ("A, M, start=1", "M, V.reshape(1, 3), 0, 1", "M, C[:2], 1, 1", "T, T[:, :, 1:3]*2, dim=2, start=0, end=4, step=2",
         "M, N, 0", "T, T[:, :2]*0.5, 1, 0, 2", "M, N[:, :1], dim=1, end=1"),
-    "embedding": ("K, C", "J, A", "L, A, padding_idx=2", "L, A, scale_grad_by_freq=False"),
+    "embedding": ("K, C", "J, A", "L, A, padding_idx=2"),
 }  # fmt: skip

@@ -1,22 +1,23 @@
-"""``torch.func`` in reverse mode: gradients, vector-Jacobian products and Jacobians of functions, of any order."""
+"""``torch.func``: gradients, products with Jacobians and Jacobians of functions, in both modes and of any order."""
 
 from __future__ import annotations
 
 import functools
+import itertools
+import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gradcli.graph.nodes import reachable
-from gradcli.ops.arrays.shapes import broadcast_to, reshape, stack
+from gradcli.ops.arrays.shapes import broadcast_to, reshape
 from gradcli.tensors.core.backward import grad as tape_gradient
-from gradcli.tensors.core.levels import Batched, batched_in, spread
-from gradcli.tensors.core.modes import Transforming, enable_grad, state
+from gradcli.tensors.core.levels import Batched, Entered, ForwardLevel, check_tangent, moving_by, set_tangent, spread, tangent_of
+from gradcli.tensors.core.modes import Mode, Transforming, enable_grad, state
 from gradcli.tensors.core.node import AccumulateGrad, Node
 from gradcli.tensors.core.tensor import Tensor
-from gradcli.tensors.core.views import writable
-from gradcli.tensors.transforms.vectorizing import Spec, flatten, mapped, vmap
+from gradcli.tensors.transforms.vectorizing import Spec, flatten, mapped, moved, vmap
 
 # -- What a transformation makes of a function's arguments: inputs of their own, which derivatives
 # are taken by.
@@ -280,13 +281,12 @@ def jacrev(
         if not isinstance(value, (tuple, list)) and not ys:
             raise RuntimeError("jacrev: Expected f to be a function that has non-empty output")
         xs, spec = flatten(tree)
-        rows = _rows(pull, ys, structure, chunk_size)
-        blocks, start = [], 0
+        rows, start = _rows(pull, ys, structure, chunk_size), 0
+        blocks = []
         for y in ys:
-            size = int(np.prod(y.shape, dtype=np.int64))
-            whole = [row[start : start + size] for row in rows]
-            blocks.append(spec.unflatten([reshape(w, shape=(*y.shape, *x.shape)) for w, x in zip(whole, xs, strict=True)]))
-            start += size
+            stop = start + math.prod(y.shape)
+            blocks.append(spec.unflatten([reshape(row[start:stop], shape=(*y.shape, *x.shape)) for row, x in zip(rows, xs, strict=True)]))
+            start = stop
         found = structure.unflatten(blocks)
         return (found, *aux) if has_aux else found
 
@@ -295,59 +295,271 @@ def jacrev(
 
 def _rows(pull: Callable[..., Any], ys: list[Tensor], structure: Spec, chunk_size: int | None) -> list[Tensor]:
     """The products of all unit vectors of the results with the Jacobian, one after the other along a first axis, for each input."""
-    sizes = [int(np.prod(y.shape, dtype=np.int64)) for y in ys]
-    total = sum(sizes)
-    if not total:
-        found = flatten(pull(structure.unflatten(ys)))[0]
-        return [Tensor(np.zeros((0, *part.shape), part.dtype.numpy)) for part in found]
-    parts = np.split(np.eye(total), np.cumsum(sizes)[:-1], axis=1)
-    seeds = [Tensor(p.reshape(total, *y.shape).astype(y.dtype.numpy)) for p, y in zip(parts, ys, strict=True)]
-    if chunk_size != 1:
+    seeds, starts = units(ys)
+    if starts[-1]:
         return flatten(vmap(pull, chunk_size=chunk_size)(structure.unflatten(seeds)))[0]
-    rows = [flatten(pull(structure.unflatten([seed[i] for seed in seeds])))[0] for i in range(total)]
-    return [stack(*column, axis=0) for column in zip(*rows, strict=True)]
+    found = flatten(pull(structure.unflatten(ys)))[0]
+    return [Tensor(np.zeros((0, *part.shape), part.dtype.numpy)) for part in found]
 
 
-# -- A function of tensors run several times as if it ran once: what it has written of its
-# arguments is put back before it runs again.
+def units(tensors: Sequence[Tensor]) -> tuple[list[Tensor], list[int]]:
+    """Return all unit vectors of several tensors, along a first axis, and where each tensor's begin; at the end, how many there are."""
+    starts = [0, *itertools.accumulate(math.prod(x.shape) for x in tensors)]
+    parts = np.split(np.eye(starts[-1]), starts[1:-1], axis=1)
+    return [Tensor(part.reshape(starts[-1], *x.shape).astype(x.dtype.numpy)) for part, x in zip(parts, tensors, strict=True)], starts
 
 
-_FIELDS = ("array", "node", "_requires_grad", "_tangents", "_view")
+# -- Forward mode ------------------------------------------------------------------------------------
 
 
-class Written:
-    """The arguments that are written to inside of a block, as they were before.
+_JVP = "jvp(f, primals, tangents)"
 
-    Tensors are told apart by their memory, whose version counter all that show it share. What is written to else was made inside.
+
+def dual(x: Tensor, tangent: Tensor, level: ForwardLevel) -> Any:
+    """The same entries, moving by a tangent at a level that is not entered yet."""
+    return moving_by(_alias(x), level, tangent)
+
+
+def _alias(x: Tensor) -> Tensor:
+    """The same entries, in the graph, as a tensor that may be written to: the tensor itself keeps its place in the graph."""
+    alias: Tensor = broadcast_to(x, shape=tuple(x.shape))
+    alias._view = None
+    return alias
+
+
+def _check_tensors(tree: Any, name: str) -> None:
+    ends = flatten(tree)[0]
+    if not ends:
+        raise RuntimeError(f"{_JVP}: Expected {name} to contain at least one Tensor.")
+    for end in ends:
+        if not isinstance(end, Tensor):
+            raise RuntimeError(f"{_JVP}: Expected {name} to only contain Tensors, got {type(end)}")
+
+
+def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
+    """The function's value, and its Jacobian times the tangents: (value, product[, aux])."""
+    if not isinstance(primals, tuple):
+        raise RuntimeError(f"{_JVP}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals).")
+    xs, spec = flatten(primals)
+    ts, given = flatten(tangents)
+    if spec != given:
+        raise RuntimeError(
+            f"{_JVP}: Expected primals and tangents to have the same python structure. For example, if primals is a tuple of 3 tensors, "
+            f"tangents also must be. Got primals with structure {spec} and tangents with structure {given}"
+        )
+    _check_tensors(primals, "primals")
+    _check_tensors(tangents, "tangents")
+    for x, t in zip(xs, ts, strict=True):
+        check_tangent(x, t)
+    level = ForwardLevel()
+    duals = [dual(x, t, level) for x, t in zip(xs, ts, strict=True)]
+    with Entered(forward=level), Transforming([*writable_in(func, duals), *ts]):
+        output, aux = and_aux(func(*spec.unflatten(duals)), has_aux, _JVP)
+        ys, structure = tensors_of(output, _JVP)
+    moving = []
+    for y in ys:
+        tangent = tangent_of(y, level)
+        if tangent is None and strict:
+            raise RuntimeError(
+                "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed with "
+                "strict=True."
+            )
+        moving.append(Tensor(np.zeros(tuple(y.shape), y.dtype.numpy)) if tangent is None else tangent)
+    found = (structure.unflatten([_without(y, level) for y in ys]), structure.unflatten(moving))
+    return (*found, mapped(lambda part: _without(part, level), aux)) if has_aux else found
+
+
+def _without(y: Tensor, level: ForwardLevel) -> Tensor:
+    """A result outside of the level, at which it does not move any more."""
+    set_tangent(y.physical if isinstance(y, Batched) else y, level, None)
+    return y
+
+
+def jacfwd(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, chunk_size: int | None = None) -> Callable[..., Any]:
+    """The Jacobian, columns first: `vmap` of the Jacobian-vector product over all unit vectors. The function runs once."""
+
+    @functools.wraps(func)
+    def run(*arguments: Any, **keywords: Any) -> Any:
+        tree = selected(argnums, arguments)
+        parts = (tree,) if isinstance(argnums, int) else tree
+        alone = of_some(func, argnums, arguments, keywords)
+        xs, spec = flatten(parts)
+        for x in xs:
+            if not isinstance(x, Tensor):
+                raise RuntimeError(f"jacfwd: Expected all inputs to be tensors, got {type(x)}")
+            check_tangent(x, x)
+        basis, starts = units(xs)
+        push, aux = _linearized(alone, parts, has_aux)[1:]
+        columns = vmap(lambda *tangents: push(tangents), chunk_size=chunk_size)(*spec.unflatten(basis))
+        ys, structure = flatten(columns)
+        blocks = []
+        for y in ys:
+            last = moved(y, 0, -1)
+            rows = [
+                reshape(last[..., start:stop], shape=(*last.shape[:-1], *x.shape))
+                for start, stop, x in zip(starts[:-1], starts[1:], xs, strict=True)
+            ]
+            whole = spec.unflatten(rows)
+            blocks.append(whole[0] if isinstance(argnums, int) else whole)
+        found = structure.unflatten(blocks)
+        return (found, *aux) if has_aux else found
+
+    return run
+
+
+def _linearized(func: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool) -> tuple[Any, Callable[..., Any], list[Any]]:
+    """The function's value, the function that takes tangents of the primals to those of it, and what else it returns.
+
+    u J is linear in u, with the transposed Jacobian as its own, so that J t is the derivative of u J by u, in the direction t.
     """
+    of_aliases = functools.wraps(func)(lambda *inputs: func(*mapped(_alias, inputs)))  # which may be written to
+    value, pull, *aux = vjp(of_aliases, *primals, has_aux=has_aux)
+    _, pushed = vjp(pull, mapped(lambda y: Tensor(np.zeros(tuple(y.shape), y.dtype.numpy)), value))
 
-    def __init__(self, *arguments: Any) -> None:
-        self._arguments = [x._version_counter for x in batched_in(arguments)]
-        self._kept: list[tuple[Tensor, dict[str, Any], np.ndarray]] = []
+    def push(tangents: Any) -> Any:
+        (found,) = pushed(tangents)
+        followed = any(x.requires_grad for x in flatten((value, tangents))[0])  # by something else than the primals
+        return found if followed else mapped(detached, found)
 
-    def __enter__(self) -> Written:
-        self._outer = state.before_writing
-        self._before = state.change(before_writing=self._note)
-        return self
+    return value, push, aux
+
+
+def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
+    """The second derivatives: the Jacobian in forward mode of that in reverse mode."""
+    return jacfwd(jacrev(func, argnums), argnums)
+
+
+def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+    """The function's value, and the function that takes tangents of the primals to those of it. The function runs once."""
+    ends, spec = flatten(primals)
+    value, push, _ = _linearized(func, primals, False)
+
+    def move(*tangents: Any) -> Any:
+        ts, given = flatten(tangents)
+        if given != spec:
+            raise RuntimeError(f"Expected the tangents {given} to have the same argspec as the primals {spec}")
+        for i, (t, x) in enumerate(zip(ts, ends, strict=True)):
+            for what in ("shape", "device", "dtype"):
+                if getattr(t, what) != getattr(x, what):
+                    raise RuntimeError(
+                        f"tangent:{i} with {what} {getattr(t, what)} in flattened pytree doesn't match the {what} {getattr(x, what)} of "
+                        "the corresponding primal."
+                    )
+        return push(tangents)
+
+    return value, move
+
+
+# -- ``torch.autograd.forward_ad``: tensors that move, inside of a dual level, and how what is made
+# of them does.
+
+
+class _DualLevel(ForwardLevel):
+    """The one dual level that may be under way."""
+
+
+_entered: list[Entered] = []  # not more than one, in PyTorch, too
+
+
+class UnpackedDualTensor(NamedTuple):
+    """A tensor as it is, and how it moves: None if it does not."""
+
+    primal: Tensor
+    tangent: Tensor | None
+
+
+def enter_dual_level() -> int:
+    """From here on, `make_dual` makes tensors that move."""
+    if _entered:
+        raise RuntimeError("Nested forward mode AD is not supported at the moment")
+    level = Entered(forward=_DualLevel())
+    level.__enter__()
+    _entered.append(level)
+    return 0
+
+
+def current_level() -> int:
+    """0 inside of the dual level, -1 outside."""
+    return len(_entered) - 1
+
+
+def exit_dual_level(*, level: int | None = None) -> None:
+    """The end of the dual level: nothing moves any more."""
+    if not _entered and level is None:
+        raise RuntimeError("Dual level must be a positive number. No dual level was entered")
+    if not _entered or level not in (None, 0):
+        raise RuntimeError("Trying to exit a forward AD level that was not the last one that was created. This is not supported.")
+    _entered.pop().__exit__()
+
+
+class dual_level(Mode):
+    """A dual level for the time of a ``with`` block, or of a function."""
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def __enter__(self) -> Any:
+        return enter_dual_level()
 
     def __exit__(self, *exception: object) -> None:
-        state.change(**self._before)
+        exit_dual_level()
 
-    def _note(self, x: Tensor) -> None:
-        if self._outer is not None:
-            self._outer(x)
-        bare = x.physical if isinstance(x, Batched) else x
-        counter = bare._version_counter
-        if any(counter is other for other in self._arguments):
-            for part in (bare,) if bare._view is None else (bare, bare._view.base):  # whose history goes through what is written
-                self._kept.append((part, {name: getattr(part, name) for name in _FIELDS}, part.array.copy()))
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        def run(*arguments: Any, **keywords: Any) -> Any:
+            with dual_level():
+                return function(*arguments, **keywords)
 
-    def put_back(self) -> None:
-        """Make the arguments so again, the last one that was written to first."""
-        while self._kept:
-            x, fields, entries = self._kept.pop()
-            for name, value in fields.items():
-                setattr(x, name, value)
-            if writable(x.array):  # what could not be is only arranged in another way
-                x.array[...] = entries
-            x._version_counter[0] += 1
+        return run
+
+
+def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
+    """The same entries, moving by a tangent; differentiable by both."""
+    if not _entered or (level is not None and level < 0):
+        raise RuntimeError("Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first.")
+    if level not in (None, 0):
+        raise RuntimeError("Invalid level given to _make_dual")
+    for x in (tensor, tangent):
+        if not isinstance(x, Tensor):
+            raise AttributeError(f"'{type(x).__name__}' object has no attribute 'is_floating_point'")
+    check_tangent(tensor, tangent)
+    if tensor.dtype != tangent.dtype:
+        raise RuntimeError(f"Expected the tangent's dtype {tangent.dtype} to be that of the primal, {tensor.dtype}")
+    if tangent_of(tensor, _level()) is not None:
+        raise RuntimeError(
+            "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not supported."
+        )
+    if tangent_of(tangent, _level()) is not None:
+        raise RuntimeError("Expected tangent to have none: it has a forward gradient at the same level; unpack it first")
+    alias = _without_tangents(tensor)
+    alias._view = None  # what is written to it does not move the tensor
+    made: Tensor = moving_by(alias, _level(), tangent)
+    return made
+
+
+def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
+    """Return what a tensor is and how it moves at the dual level."""
+    if not _entered:
+        return UnpackedDualTensor(tensor, None)
+    if not isinstance(tensor, Tensor):
+        raise TypeError(f"_unpack_dual(): argument 'dual' (position 1) must be Tensor, not {type(tensor).__name__}")
+    tangent = tangent_of(tensor, _level())
+    if tangent is None:
+        return UnpackedDualTensor(tensor, None)
+    primal = _without_tangents(tensor)
+    primal._view = None
+    return UnpackedDualTensor(primal, tangent)
+
+
+def _without_tangents(x: Tensor) -> Tensor:
+    """The same memory, in the graph, as a tensor that does not move."""
+    before = state.change(forward_levels=tuple([other for other in state.forward_levels if other is not _level()]))
+    try:
+        alias: Tensor = broadcast_to(x, shape=tuple(x.shape))
+    finally:
+        state.change(**before)
+    return alias
+
+
+def _level() -> ForwardLevel:
+    level: ForwardLevel = _entered[-1].forward
+    return level

@@ -1,0 +1,534 @@
+"""Images: convolutions, pooling, and images in other sizes or read at other places.
+
+Convolutions are products of filters with windows, pooling takes means, largest entries and norms of windows over the last axes, and an
+entry of an image in another size is a weighted sum of a few neighbours along every axis.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gradcli.errors import ArgumentError, ShapeError
+from gradcli.ops.arrays.addressing import add_along, take_along
+from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, reshape, swapaxes, transpose
+from gradcli.ops.arrays.windows import Table, adaptive, add_up, each, extent, inner, nested, outer, read, small_image, strided
+from gradcli.ops.calling.prefixes import TORCH
+from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.elementwise.arithmetic import abs_, floor, rint
+from gradcli.ops.elementwise.logic import equal, greater_equal, less_equal, logical_and, where
+from gradcli.ops.facts import noted
+from gradcli.ops.linalg.products import matmul
+from gradcli.ops.reductions.order import argmax
+from gradcli.ops.reductions.sums import sum_
+from gradcli.ops.registry import function
+from gradcli.ops.room import room_for
+from gradcli.ops.structure import to_int
+
+
+def _batch(name: str, x: Any, weight: Any, n: int, channels: int) -> Any:
+    """Images with their batch axis, their channels fitting the filters'."""
+    if len(x.shape) not in (n + 1, n + 2) or len(weight.shape) != n + 2:
+        shapes = f"{tuple(x.shape)} and {tuple(weight.shape)}"
+        raise ShapeError(f"{name} needs images of {n + 1} or {n + 2} axes and filters of {n + 2}, not the shapes {shapes}")
+    if x.shape[-n - 1] != channels:
+        raise ShapeError(f"{name}: images of {x.shape[-n - 1]} channels do not fit filters for {channels}")
+    return x if len(x.shape) == n + 2 else reshape(x, shape=(1, *x.shape))
+
+
+def _finished(name: str, result: Any, bias: Any, n: int, batched: bool) -> Any:
+    if bias is not None:
+        if tuple(bias.shape) != (result.shape[1],):
+            raise ShapeError(f"{name}: a bias of shape {tuple(bias.shape)} for {result.shape[1]} channels")
+        result = result + reshape(bias, shape=(-1, *(1,) * n))
+    return result if batched else reshape(result, shape=result.shape[1:])
+
+
+def _grouped(name: str, groups: int, channels: int) -> int:
+    """How many channels each group has."""
+    if groups < 1 or channels % groups:
+        raise ArgumentError(f"{name}: {channels} channels do not fall into {groups} groups")
+    return channels // groups
+
+
+def _around(name: str, padding: Any, sizes: tuple[int, ...], steps: tuple[int, ...], gaps: tuple[int, ...]) -> list[tuple[int, int]]:
+    """The padding before and after each axis."""
+    if not isinstance(padding, str):
+        return [(p, p) for p in each(name, "padding", padding or 0, len(sizes))]
+    if padding not in ("same", "valid"):
+        raise ArgumentError(f"{name}: padding must be 'same', 'valid' or numbers, not {padding!r}")
+    if padding == "same" and any(step != 1 for step in steps):
+        raise ArgumentError(f"{name}: padding='same' needs a stride of 1")
+    total = [gap * (size - 1) if padding == "same" else 0 for size, gap in zip(sizes, gaps, strict=True)]
+    return [(t // 2, t - t // 2) for t in total]
+
+
+def _convolutions(n: int) -> None:
+    """Register the functions for n dimensions."""
+    name, transposed = f"conv{n}d", f"conv_transpose{n}d"
+    example = f"{small_image(n)}, {nested('w', n + 1)}"
+
+    @function(name, backward="Convolution", examples=(f"F.{name}({example})",))
+    def convolution(
+        input: Any, weight: Any, bias: Any = None, *, stride: Any = 1, padding: Any = None, dilation: Any = 1, groups: int = 1
+    ) -> Any:
+        """The cross-correlation of images with filters, as layers of networks compute it."""
+        images = _batch(name, input, weight, n, weight.shape[1] * groups if len(weight.shape) > 1 else 0)
+        filters, per_group = _grouped(name, groups, weight.shape[0]), weight.shape[1]
+        sizes = tuple(weight.shape[2:])
+        steps, gaps = each(name, "stride", stride, n, 1), each(name, "dilation", dilation, n, 1)
+        tables = []
+        for size, step, gap, (before, after), length in zip(
+            sizes, steps, gaps, _around(name, padding, sizes, steps, gaps), images.shape[2:], strict=True
+        ):
+            count = extent(length + before + after, size, step, 0, gap)
+            if count < 1:
+                raise ShapeError(f"{name}: filters of size {sizes} do not fit into images of shape {tuple(input.shape)}")
+            tables.append(strided(length, count, size, step, before, gap))
+        columns = read(images, tables, 0.0)
+        places, windows = math.prod(sizes), tuple(columns.shape[n + 2 :])
+        rows = reshape(columns, shape=(images.shape[0], groups, per_group * places, math.prod(windows)))
+        products = matmul(reshape(weight, shape=(groups, filters, per_group * places)), rows)
+        result = reshape(products, shape=(images.shape[0], weight.shape[0], *windows))
+        return _finished(name, result, bias, n, len(input.shape) == n + 2)
+
+    @function(transposed, backward="Convolution", examples=(f"F.{transposed}({example})",))
+    def transpose(
+        input: Any, weight: Any, bias: Any = None, *, stride: Any = 1, padding: Any = 0, output_padding: Any = 0, groups: int = 1,
+        dilation: Any = 1,
+    ) -> Any:  # fmt: skip
+        """The transpose of a convolution by its images: it adds multiples of the filters up."""
+        images = _batch(transposed, input, weight, n, weight.shape[0] if weight.shape else 0)
+        per_group, channels = _grouped(transposed, groups, weight.shape[0]), groups * weight.shape[1]
+        sizes, windows = tuple(weight.shape[2:]), tuple(images.shape[2:])
+        steps, gaps = each(transposed, "stride", stride, n, 1), each(transposed, "dilation", dilation, n, 1)
+        around, further = each(transposed, "padding", padding, n), each(transposed, "output_padding", output_padding, n)
+        if any(f >= max(step, gap) for f, step, gap in zip(further, steps, gaps, strict=True)):
+            raise ArgumentError(f"{transposed}: output_padding must be smaller than the stride or the dilation")
+        padded = tuple(
+            (count - 1) * step + gap * (size - 1) + 1 + f
+            for count, step, gap, size, f in zip(windows, steps, gaps, sizes, further, strict=True)
+        )
+        if any(length <= 2 * p for length, p in zip(padded, around, strict=True)):
+            raise ShapeError(f"{transposed}: nothing is left of the axes {padded} without a padding of {around}")
+        rows = reshape(images, shape=(images.shape[0], groups, per_group, math.prod(windows)))
+        filters = swapaxes(reshape(weight, shape=(groups, per_group, -1)), axis1=1, axis2=2)
+        columns = reshape(matmul(filters, rows), shape=(images.shape[0], channels, *sizes, *windows))
+        tables = [
+            strided(length, count, size, step, 0, gap)
+            for length, count, size, step, gap in zip(padded, windows, sizes, steps, gaps, strict=True)
+        ]
+        return _finished(transposed, inner(add_up(columns, tables, padded), around), bias, n, len(input.shape) == n + 2)
+
+
+# -- Pooling -----------------------------------------------------------------------------------------
+
+
+def _checked(name: str, x: Any, n: int) -> tuple[int, ...]:
+    if len(x.shape) not in (n + 1, n + 2):
+        raise ShapeError(f"{name} needs an array of {n + 1} or {n + 2} axes, not the shape {tuple(x.shape)}")
+    return tuple(x.shape[-n:])
+
+
+def _windows(name: str, x: Any, n: int, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool) -> Any:
+    """Tables of pooling windows, and how many places each has within the padded axes."""
+    lengths = _checked(name, x, n)
+    sizes = each(name, "kernel_size", kernel_size, n, 1)
+    steps = sizes if stride in (None, ()) else each(name, "stride", stride, n, 1)
+    around, gaps = each(name, "padding", padding, n), each(name, "dilation", dilation, n, 1)
+    tables, counts = [], []
+    for length, size, step, pad, gap in zip(lengths, sizes, steps, around, gaps, strict=True):
+        if 2 * pad > size:
+            raise ArgumentError(f"{name}: the padding may be at most half of the kernel_size, not {pad} of {size}")
+        windows = extent(length, size, step, pad, gap, ceil_mode)
+        if windows < 1:
+            raise ShapeError(f"{name}: no window of size {sizes} fits into the axes {lengths}")
+        tables.append(strided(length, windows, size, step, pad, gap))
+        starts = np.arange(windows) * step - pad
+        counts.append(np.minimum(starts + size, length + pad) - starts)
+    return tables, counts
+
+
+def _summed(x: Any, tables: Sequence[Table]) -> Any:
+    n = len(tables)
+    return sum_(read(x, tables, 0.0), axis=tuple(range(-2 * n, -n)))
+
+
+def _inside(tables: Sequence[Table]) -> list[np.ndarray]:
+    """How many entries windows have along each axis."""
+    return [(table >= 0).sum(axis=1) for table in tables]
+
+
+def _largest(x: Any, tables: Sequence[Table]) -> tuple[Any, Any]:
+    """The largest entry of each window, and its place among all entries of these axes."""
+    n, lead = len(tables), tuple(x.shape[: -len(tables)])
+    windows = tuple(len(table) for table in tables)
+    shape = (*lead, math.prod(table.shape[1] for table in tables), *windows)
+    entries = reshape(read(x, tables, -math.inf), shape=shape)
+    first = argmax(entries, axis=len(lead), keepdims=True)
+    strides = [math.prod(x.shape[len(x.shape) - n + i + 1 :]) for i in range(n)]
+    places = outer([table.T * stride for table, stride in zip(tables, strides, strict=True)], np.add).reshape(shape[len(lead) :])
+    index = take_along(np.broadcast_to(places, shape), first, axis=len(lead))
+    result = (*lead, *windows)
+    return reshape(take_along(entries, first, axis=len(lead)), shape=result), to_int(reshape(index, shape=result))
+
+
+def _covering(name: str, x: Any, n: int, output_size: Any) -> list[Table]:
+    lengths = _checked(name, x, n)
+    wanted = tuple(output_size) if isinstance(output_size, tuple) else (output_size,) * n
+    if len(wanted) == n:
+        wanted = tuple(length if w is None else w for w, length in zip(wanted, lengths, strict=True))
+    return [adaptive(*pair) for pair in zip(lengths, each(name, "output_size", wanted, n), strict=True)]
+
+
+def covering_means(x: Any, tables: Sequence[Table]) -> Any:
+    return _summed(x, tables) / outer(_inside(tables), np.multiply).astype(float)
+
+
+_FIRST = (noted("equal largest entries", "the whole gradient to the first of them"),)
+
+
+def _pooling(n: int) -> None:
+    """Register the functions for n dimensions."""
+    size = {1: "2", 2: "2", 3: "(1, 2, 2)"}[n]
+
+    def example(name: str) -> tuple[str]:
+        return (f"F.{name}({small_image(n)}, {'2, ' if name[0] == 'l' else ''}{size})",)
+
+    average, largest, norms = f"avg_pool{n}d", f"max_pool{n}d", f"lp_pool{n}d"
+    averaged = "input, kernel_size, stride, padding, ceil_mode, count_include_pad" + ", divisor_override" * (n > 1)
+
+    @function(average, torch=averaged, examples=example(average))
+    def means(
+        input: Any, *, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False, count_include_pad: bool = True,
+        divisor_override: Any = None,
+    ) -> Any:  # fmt: skip
+        """The means of windows over the last axes."""
+        tables, counts = _windows(average, input, n, kernel_size, stride, padding, 1, ceil_mode)
+        if divisor_override == 0:
+            raise ArgumentError(f"{average}: divisor_override must not be 0")
+        whole = outer(counts if count_include_pad else _inside(tables), np.multiply)
+        return _summed(input, tables) / (whole.astype(float) if divisor_override is None else float(divisor_override))
+
+    @function(largest, kinks=_FIRST, backward=f"MaxPool{n}DWithIndices", examples=example(largest))
+    def extremes(
+        input: Any, *, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
+        return_indices: bool = False,
+    ) -> Any:  # fmt: skip
+        """The largest entries of windows over the last axes; with return_indices, also their places."""
+        values, places = _largest(input, _windows(largest, input, n, kernel_size, stride, padding, dilation, ceil_mode)[0])
+        return (values, places) if return_indices else values
+
+    @function(f"adaptive_{average}", examples=example(f"adaptive_{average}"))
+    def covering(input: Any, *, output_size: Any) -> Any:
+        """The means of windows over the last axes, so many that the result has output_size."""
+        return covering_means(input, _covering(f"adaptive_{average}", input, n, output_size))
+
+    @function(f"adaptive_{largest}", kinks=_FIRST, examples=example(f"adaptive_{largest}"))
+    def covering_extremes(input: Any, *, output_size: Any, return_indices: bool = False) -> Any:
+        """The largest entries of windows over the last axes, so many that the result has output_size; with return_indices, also their
+        places.
+        """
+        values, places = _largest(input, _covering(f"adaptive_{largest}", input, n, output_size))
+        return (values, places) if return_indices else values
+
+    @function(norms, examples=example(norms))
+    def powers(input: Any, *, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Any:
+        """The norms of order norm_type of windows over the last axes; the gradient of a norm of 0 is 0."""
+        tables, counts = _windows(norms, input, n, kernel_size, stride, 0, 1, ceil_mode)
+        # PyTorch's: the mean of the powers times the whole kernel's size, also where a window reaches beyond the end
+        whole = math.prod(table.shape[1] for table in tables) / outer(counts, np.multiply)
+        powers = _summed(input ** float(norm_type), tables) * whole
+        nothing = equal(powers, 0)
+        return where(nothing, 0.0, where(nothing, 1.0, powers) ** (1.0 / norm_type))
+
+    placed = "input, kernel_size, stride, padding, dilation, ceil_mode"
+    declare(
+        TORCH,
+        **{
+            f"{largest}_with_indices": signature(largest, placed, return_indices=True),
+            f"adaptive_{largest}_with_indices": signature(f"adaptive_{largest}", "input, output_size", return_indices=True),
+        },
+    )
+
+
+# -- Images in other sizes ---------------------------------------------------------------------------
+
+
+_AXES = {"linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3}
+_MODES = ("nearest", "nearest-exact", "area", *_AXES)
+_EVERY = (None, None, None)
+Taps = tuple[np.ndarray, np.ndarray]  # which entries a result reads along an axis and their weights, both (results, taps)
+
+
+def _step(length: int, size: int, scale: float | None, corners: bool) -> float:
+    """How far the centres of two results lie apart, in entries."""
+    if corners:
+        return (length - 1) / (size - 1) if size > 1 else 0.0
+    return 1 / scale if scale else length / size
+
+
+def _sources(length: int, size: int, scale: float | None, corners: bool) -> np.ndarray:
+    """Return where the centres of the results lie among those of the entries."""
+    at, step = np.arange(size, dtype=float), _step(length, size, scale, corners)
+    return at * step if corners else (at + 0.5) * step - 0.5
+
+
+def _nearest(length: int, size: int, scale: float | None, centred: float) -> Taps:
+    at = (np.arange(size) + centred) * _step(length, size, scale, False)
+    # rounded to single precision, as in PyTorch, so that 2.9999999 is 3
+    return np.minimum(np.floor(at.astype(np.float32)).astype(np.int64), length - 1)[:, None], np.ones((size, 1))
+
+
+def _linear(length: int, size: int, scale: float | None, corners: bool) -> Taps:
+    at = np.maximum(_sources(length, size, scale, corners), 0)
+    below = np.minimum(np.floor(at).astype(np.int64), length - 1)
+    weight = np.minimum(at - below, 1)
+    return np.stack([below, np.minimum(below + 1, length - 1)], axis=1), np.stack([1 - weight, weight], axis=1)
+
+
+def _cubic_weights(t: Any) -> list[Any]:
+    """Keys' weights with a = -3/4 of the four neighbours, at t of the way between the inner two."""
+    a, u = -0.75, 1 - t
+    far = [((a * d - 5 * a) * d + 8 * a) * d - 4 * a for d in (t + 1, u + 1)]
+    near = [((a + 2) * d - (a + 3)) * d * d + 1 for d in (t, u)]
+    return [far[0], near[0], near[1], far[1]]
+
+
+def _cubic(length: int, size: int, scale: float | None, corners: bool) -> Taps:
+    at = _sources(length, size, scale, corners)
+    below = np.floor(at)
+    places = below.astype(np.int64)[:, None] + np.arange(-1, 3)
+    return np.clip(places, 0, length - 1), np.stack(_cubic_weights(at - below), axis=1)
+
+
+def _resampled(x: Any, axis: int, taps: Taps) -> Any:
+    places, weights = taps
+    lead = (_EVERY,) * axis
+    if places.shape[1] == 1:
+        return getitem(x, index=(*lead, StaticArray(places[:, 0])))
+    entries = getitem(x, index=(*lead, StaticArray(places)))
+    return sum_(entries * weights.reshape(*weights.shape, *(1,) * (len(x.shape) - axis - 1)), axis=axis + 1)
+
+
+def _sizes(x: Any, size: Any, scale_factor: Any, recompute: bool) -> tuple[tuple[int, ...], tuple[float | None, ...]]:
+    """The lengths of the result's axes, and the factors by which places are computed (None: from the lengths)."""
+    n = len(x.shape) - 2
+    if (size is None) == (scale_factor is None):
+        raise ArgumentError("interpolate: give either size or scale_factor")
+    if scale_factor is None:
+        if recompute:
+            raise ArgumentError("interpolate: recompute_scale_factor goes with scale_factor only")
+        return each("interpolate", "size", size, n, 1), (None,) * n
+    factors = tuple(scale_factor) if isinstance(scale_factor, tuple) else (scale_factor,) * n
+    if len(factors) != n or not all(isinstance(f, (int, float)) and f > 0 for f in factors):
+        raise ArgumentError(f"interpolate: scale_factor must be a positive number or {n} of them, not {scale_factor!r}")
+    lengths = tuple(math.floor(m * f) for m, f in zip(x.shape[2:], factors, strict=True))
+    if not all(lengths):
+        raise ShapeError(f"interpolate: the scale_factor {scale_factor!r} leaves nothing of an array of shape {tuple(x.shape)}")
+    return lengths, (None,) * n if recompute else factors
+
+
+
+@function(examples=("F.interpolate([[x]], 5, mode='linear')",))
+def interpolate(
+    input: Any,
+    *,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+) -> Any:
+    """Images in another size: by the nearest entries, linear or cubic interpolation, or means of areas."""
+    if mode not in _MODES:
+        raise ArgumentError(f"interpolate: mode must be one of {', '.join(_MODES)}, not {mode!r}")
+    n = len(input.shape) - 2
+    if n not in ((_AXES[mode],) if mode in _AXES else (1, 2, 3)) or not all(input.shape[1:]):
+        raise ShapeError(f"interpolate: mode {mode!r} does not take an array of shape {tuple(input.shape)}")
+    if mode not in _AXES and align_corners is not None:
+        raise ArgumentError("interpolate: align_corners goes with the modes linear, bilinear, bicubic and trilinear only")
+    lengths, scales = _sizes(input, size, scale_factor, bool(recompute_scale_factor))
+    if mode == "area":
+        return covering_means(input, [adaptive(*pair) for pair in zip(input.shape[2:], lengths, strict=True)])
+    for i, (length, wanted, scale) in enumerate(zip(input.shape[2:], lengths, scales, strict=True)):
+        room_for(4, wanted)
+        if mode in ("nearest", "nearest-exact"):
+            taps = _nearest(length, wanted, scale, 0.5 if mode == "nearest-exact" else 0.0)
+        else:
+            taps = (_cubic if mode == "bicubic" else _linear)(length, wanted, scale, bool(align_corners))
+        input = _resampled(input, i + 2, taps)
+    return input
+
+
+@function(copied=True, examples=("F.pixel_shuffle([[x], [y], [x], [y]], 2)",))
+def pixel_shuffle(input: Any, *, upscale_factor: int) -> Any:
+    """Channels rearranged into images that are larger by a factor."""
+    r = upscale_factor
+    if len(input.shape) < 3 or r < 1 or input.shape[-3] % (r * r):
+        raise ShapeError(f"pixel_shuffle: an array of shape {tuple(input.shape)} does not hold images for the factor {r}")
+    *lead, channels, height, width = input.shape
+    split = reshape(input, shape=(*lead, channels // (r * r), r, r, height, width))
+    n = len(lead)
+    spread = transpose(split, axes=(*range(n + 1), n + 3, n + 1, n + 4, n + 2))
+    return reshape(spread, shape=(*lead, channels // (r * r), height * r, width * r))
+
+
+@function(copied=True, examples=("F.pixel_unshuffle([[x, y, x]], 3)",))
+def pixel_unshuffle(input: Any, *, downscale_factor: int) -> Any:
+    """Images rearranged into channels of images that are smaller by a factor."""
+    r = downscale_factor
+    if len(input.shape) < 3 or r < 1 or input.shape[-1] % r or input.shape[-2] % r:
+        raise ShapeError(f"pixel_unshuffle: an array of shape {tuple(input.shape)} does not divide by the factor {r}")
+    *lead, channels, height, width = input.shape
+    split = reshape(input, shape=(*lead, channels, height // r, r, width // r, r))
+    n = len(lead)
+    gathered = transpose(split, axes=(*range(n + 1), n + 2, n + 4, n + 1, n + 3))
+    return reshape(gathered, shape=(*lead, channels * r * r, height // r, width // r))
+
+
+@function(copied=True, examples=("F.channel_shuffle([[x, y]], 2)",))
+def channel_shuffle(input: Any, *, groups: int) -> Any:
+    """Channels of several groups rearranged so that neighbours come from different ones."""
+    if len(input.shape) < 3 or groups < 1 or input.shape[1] % groups:
+        raise ShapeError(f"channel_shuffle: the channels of an array of shape {tuple(input.shape)} do not fall into {groups} groups")
+    split = reshape(input, shape=(input.shape[0], groups, input.shape[1] // groups, *input.shape[2:]))
+    return reshape(transpose(split, axes=(0, 2, 1, *range(3, len(split.shape)))), shape=input.shape)
+
+
+declare(
+    TORCH,
+    upsample=signature("interpolate", "input, size, scale_factor, mode, align_corners"),
+    upsample_nearest=signature("interpolate", "input, size, scale_factor"),
+    upsample_bilinear=signature("interpolate", "input, size, scale_factor", mode="bilinear", align_corners=True),
+)
+
+
+# -- Images read at places that are themselves results: grid_sample, its grids, and entries put
+# back where they were found.
+
+
+_PADDINGS = ("zeros", "border", "reflection")
+_SAMPLING_MODES = ("bilinear", "nearest", "bicubic")
+
+
+def _reflected(at: Any, length: int, corners: bool) -> Any:
+    """Coordinates mirrored at the first and last entries (corners), or at the outer edges of these."""
+    low, high = (0.0, length - 1.0) if corners else (-0.5, length - 0.5)
+    if low == high:
+        return at * 0
+    far = abs_(at - low)
+    turns = floor(far / (high - low))
+    rest = far - turns * (high - low)
+    return where(equal(turns, 2 * floor(turns / 2)), rest + low, (high - low) - rest + low)
+
+
+def _within(at: Any, length: int, padding: str, corners: bool) -> Any:
+    """Coordinates brought back to the image, as the padding says; constant on its border and beyond."""
+    if padding == "zeros":
+        return at
+    if padding == "reflection":
+        at = _reflected(at, length, corners)
+    return where(less_equal(at, 0), 0.0, where(greater_equal(at, length - 1), length - 1.0, at))
+
+
+def _entries(x: Any, places: list[Any]) -> Any:
+    """The entries of images at whole coordinates, 0 outside; places of shape (images, points)."""
+    lengths = tuple(x.shape[2:])
+    inside: Any = True
+    flat: Any = 0.0
+    for place, length in zip(places, lengths, strict=True):
+        within = logical_and(greater_equal(place, 0), less_equal(place, length - 1))
+        inside = within if inside is True else logical_and(inside, within)
+        flat = flat * length + place
+    index = to_int(rint(where(inside, flat, 0.0)))
+    images, channels, points = x.shape[0], x.shape[1], index.shape[1]
+    spread = broadcast_to(reshape(index, shape=(images, 1, points)), shape=(images, channels, points))
+    found = take_along(reshape(x, shape=(images, channels, math.prod(lengths))), spread, axis=2)
+    return where(reshape(inside, shape=(images, 1, points)), found, 0.0)
+
+
+@function(examples=("F.grid_sample([[[x, y]]], [[[[0.2, 0.1]]]])",))
+def grid_sample(
+    input: Any, grid: Any, *, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
+) -> Any:
+    """Images read at the places that a grid gives, from -1 to 1 along every axis, the last one first."""
+    x = input
+    n = len(x.shape) - 2
+    if n not in (2, 3) or len(grid.shape) != n + 2 or grid.shape[-1] != n or grid.shape[0] != x.shape[0] or not all(x.shape[1:]):
+        raise ShapeError(f"grid_sample: an array of shape {tuple(x.shape)} and a grid of shape {tuple(grid.shape)} do not fit")
+    if mode not in _SAMPLING_MODES or padding_mode not in _PADDINGS or (mode == "bicubic" and n == 3):
+        raise ArgumentError(f"grid_sample: mode {mode!r} with padding_mode {padding_mode!r} does not exist for {n} dimensions")
+    corners, lengths = bool(align_corners), tuple(x.shape[2:])
+    points = reshape(grid, shape=(grid.shape[0], math.prod(grid.shape[1:-1]), n))
+    taps = []  # along each axis, the places to read and their weights
+    for i, length in enumerate(lengths):
+        unit = getitem(points, index=(..., n - 1 - i)) + 1
+        at = unit * ((length - 1) / 2) if corners else (unit * length - 1) / 2
+        if mode == "bicubic":
+            below = floor(at)
+            places = [_within(below + k, length, padding_mode, corners) for k in range(-1, 3)]
+            taps.append(list(zip([rint(p) for p in places], _cubic_weights(at - below), strict=True)))
+            continue
+        at = _within(at, length, padding_mode, corners)
+        if mode == "nearest":
+            taps.append([(rint(at), None)])
+        else:
+            below = floor(at)
+            taps.append([(below, 1 - (at - below)), (below + 1, at - below)])
+    total: Any = None
+    for corner in itertools.product(*taps):
+        term = _entries(x, [place for place, _ in corner])
+        for _, weight in corner:
+            if weight is not None:
+                term = term * reshape(weight, shape=(weight.shape[0], 1, weight.shape[1]))
+        total = term if total is None else total + term
+    return reshape(total, shape=(*x.shape[:2], *grid.shape[1:-1]))
+
+
+@function(backward="AffineGridGenerator", examples=("F.affine_grid([[x, y]], (1, 1, 2, 2))",))
+def affine_grid(theta: Any, *, size: Any, align_corners: bool | None = None) -> Any:
+    """The grid for grid_sample that an affine map gives."""
+    n = len(size) - 2 if isinstance(size, tuple) else 0
+    if n not in (2, 3) or tuple(theta.shape) != (size[0], n, n + 1):
+        raise ShapeError(f"affine_grid: matrices of shape {tuple(theta.shape)} do not fit the size {size}")
+    room_for(2, n + 1, *size[2:])
+    lines = [np.linspace(-1, 1, m) * (1 if align_corners else (m - 1) / m) if m > 1 else np.zeros(1) for m in size[2:]]
+    base = np.stack([*np.meshgrid(*lines, indexing="ij")[::-1], np.ones(size[2:])], axis=-1).reshape(-1, n + 1)
+    return reshape(matmul(base, swapaxes(theta, axis1=1, axis2=2)), shape=(size[0], *size[2:], n))
+
+
+def _unpooling(n: int) -> None:
+    """Register the function for n dimensions."""
+    name = f"max_unpool{n}d"
+
+    @function(
+        name, indices=frozenset({"indices"}),
+        examples=(f"F.{name}({nested('x', n)}, {nested('[0, 2, 4]', n)}, {(1, 1, 2)[-n:] if n > 1 else 2})",),
+    )  # fmt: skip
+    def max_unpool(
+        input: Any, indices: Any, *, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
+    ) -> Any:
+        """Zeros with entries at the places where max pooling found them."""
+        shape = tuple(input.shape)
+        if len(shape) not in (n + 1, n + 2) or tuple(indices.shape) != shape:
+            raise ShapeError(f"{name}: an array of shape {shape} and indices of shape {tuple(indices.shape)} do not fit")
+        sizes, around = each(name, "kernel_size", kernel_size, n, 1), each(name, "padding", padding, n)
+        steps = sizes if stride in (None, ()) else each(name, "stride", stride, n, 1)
+        lead, windows = shape[:-n], shape[-n:]
+        lengths = tuple((w - 1) * s + k - 2 * p for w, s, k, p in zip(windows, steps, sizes, around, strict=True))
+        if output_size is not None:
+            lengths = each(name, "output_size", output_size[-n:] if isinstance(output_size, tuple) else output_size, n, 1)
+        flat = (*lead, math.prod(windows))
+        put = add_along(reshape(input, shape=flat), reshape(indices, shape=flat), axis=-1, shape=(*lead, math.prod(lengths)))
+        return reshape(put, shape=(*lead, *lengths))
+
+
+for _n in (1, 2, 3):
+    _convolutions(_n)
+    _pooling(_n)
+    _unpooling(_n)
