@@ -52,50 +52,47 @@ class Digits(NamedTuple):
     certified: bool
 
 
-class _Question(NamedTuple):
-    """The value and the gradients that are asked for, in any context; ``computed`` are those of the engine, which chooses at kinks."""
-
-    root: Expr
-    wrt: dict[str, Expr]
-    leaves: dict[Expr, Any]
-    seed: Any
-    precision: str
-    computed: Mapping[str, Any]
-
-    def arrays(self, m: Any) -> tuple[dict[str, np.ndarray], bool]:
-        """The numbers, and whether some of them are choices at kinks."""
-        tape = ReferenceTape(m, self.leaves, self.precision)
-        nodes = list(self.wrt.values())
-        y = tape.run(self.root, nodes)
-        slopes = tape.slopes(y, exact_array(m, self.seed, "float"), nodes)
-        kinks = active_kinks(tape, nodes)
-        for (name, x), slope in zip(self.wrt.items(), slopes, strict=True):
-            for i in kinks[x]:
-                slope.reshape(-1)[i] = m.mpf(float(np.ravel(self.computed[name])[i]))
-        return {"value": Algebra.map(plain, y), **dict(zip(self.wrt, slopes, strict=True))}, any(kinks.values())
-
-
 def to_digits(scope: Scope, root: Expr, wrt: dict[str, Expr], seed: Any, digits: int, computed: Mapping[str, Any] = NOTHING) -> Digits:
-    """The value and the gradients to that many right digits; at kinks the gradient that was computed, which is a choice.
+    """Return the value and the gradients to that many right digits; at kinks the gradient that was ``computed``, which is a choice.
 
-    Raises EvaluationError where the reference has no value.
+    Those are the digits on which both ends of every enclosure agree; where FLINT does not decide, those that stay when the precision is
+    doubled. Raises EvaluationError where the reference has no value.
     """
-    leaves = {node: scope.values[node] for node in definition_order(root, list(wrt.values())) if node.is_leaf}
-    asked = _Question(root, wrt, leaves, seed, scope.precision, computed)
-    return _enclosed(asked, digits) or Digits(_settled(asked, digits), False)
+    nodes, m = list(wrt.values()), context()
+    leaves = {node: scope.values[node] for node in definition_order(root, nodes) if node.is_leaf}
 
+    def arrays(m: Any) -> tuple[dict[str, np.ndarray], bool]:
+        """Return the numbers in a context, and whether some of them are choices at kinks."""
+        tape = ReferenceTape(m, leaves, scope.precision)
+        y = tape.run(root, nodes)
+        slopes = tape.slopes(y, exact_array(m, seed, "float"), nodes)
+        kinks = active_kinks(tape, nodes)
+        for (name, x), slope in zip(wrt.items(), slopes, strict=True):
+            for i in kinks[x]:
+                slope.reshape(-1)[i] = m.mpf(float(np.ravel(computed[name])[i]))
+        return {"value": Algebra.map(plain, y), **dict(zip(wrt, slopes, strict=True))}, any(kinks.values())
 
-def _enclosed(asked: _Question, digits: int) -> Digits | None:
-    """The digits on which both ends of every enclosure agree; None where FLINT does not decide."""
-    m = context()
-
-    def evaluate(balls: Any) -> Digits | None:
+    def enclosed(balls: Any) -> Digits | None:
         m.dps = balls.dps + _GUARD
-        found, chosen = asked.arrays(balls)
+        found, chosen = arrays(balls)
         numbers = {name: _written(array, lambda x: _certain(m, x, digits)) for name, array in found.items()}
         return None if balls.uncertified else Digits(numbers, not chosen)
 
-    return by_balls(((digits + _GUARD) << attempt for attempt in range(_TRIES)), evaluate)
+    proved = by_balls(((digits + _GUARD) << attempt for attempt in range(_TRIES)), enclosed)
+    if proved is not None:
+        return proved
+    before = None
+    for attempt in range(_TRIES):
+        m.dps = (digits + _GUARD) << attempt
+        try:
+            found, _ = arrays(m)
+        except _WITHOUT_REFERENCE as error:
+            raise EvaluationError(f"the reference has no value: {error}") from None
+        now = {name: _written(array, lambda x: str(m.nstr(x, digits))) for name, array in found.items()}
+        if now == before:
+            return Digits(now, False)
+        before = now
+    raise EvaluationError(f"the reference does not settle to {digits} digits")
 
 
 def _certain(m: Any, x: Any, digits: int) -> str:
@@ -106,24 +103,6 @@ def _certain(m: Any, x: Any, digits: int) -> str:
     if low != high:
         raise Undecidable
     return str(low)
-
-
-def _settled(asked: _Question, digits: int) -> dict[str, Any]:
-    """The digits that stay when the precision is doubled."""
-    m = context()
-    before: dict[str, Any] | None = None
-    m.dps = digits + _GUARD
-    for _ in range(_TRIES):
-        try:
-            found, _ = asked.arrays(m)
-        except _WITHOUT_REFERENCE as error:
-            raise EvaluationError(f"the reference has no value: {error}") from None
-        now = {name: _written(array, lambda x: str(m.nstr(x, digits))) for name, array in found.items()}
-        if now == before:
-            return now
-        before = now
-        m.dps = 2 * m.dps
-    raise EvaluationError(f"the reference does not settle to {digits} digits")
 
 
 def _written(array: np.ndarray, number: Callable[[Any], str]) -> Any:
