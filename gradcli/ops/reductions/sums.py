@@ -147,8 +147,9 @@ def _sum_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims:
     return (broadcast_to(spread(cotangent, x.shape, axis), shape=x.shape),)
 
 
+_total: Function = np.add.reduce
 sum_: Op = reduction(
-    "sum", np.add.reduce, witness("reducing.sum_"), _sum_vjp, linear=True, integral=True,
+    "sum", _total, witness("reducing.sum_"), _sum_vjp, linear=True, integral=True,
     doc="The sum of the entries.", examples=("sum(x**2, axis=0)",), rounding="terms", ulps=4, algebra="total", adds="entries",
     axes=axes.Reduction(axes.SUM),
     wider=_wider("sum", "x where? initial?", lambda *call, **axes: _begun(sum_, 0.0, add, *call, **axes)),
@@ -157,7 +158,7 @@ sum_: Op = reduction(
 
 
 def _mean(x: Any, axis: Any, keepdims: Any) -> Any:
-    return np.add.reduce(x, axis=axis, keepdims=keepdims) / count(np.shape(x), axis)
+    return _total(x, axis=axis, keepdims=keepdims) / count(np.shape(x), axis)
 
 
 def _mean_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> tuple[Any]:
