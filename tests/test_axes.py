@@ -34,7 +34,6 @@ USES: list[tuple[str, Sequence[tuple[int, ...]], dict[str, Any]]] = [
     ("roll", [(2, 3)], {"shift": (1, -1), "axis": (0, 1)}),
     ("tril", [(3, 4)], {"k": -1}),
     ("triu", [(4,)], {"k": 1}),
-    ("trace", [(3, 2, 4)], {"offset": 1, "axis1": 2, "axis2": 0}),
     ("overwrite", [(3, 4), (4,)], {"index": ((0, 2, None),)}),
     ("as_strided", [(3, 4)], STRIDES),
     ("as_strided_scatter", [(3, 4), (2, 3)], STRIDES),
