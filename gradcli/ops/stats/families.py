@@ -10,7 +10,17 @@ from gradcli.ops.calling.prefixes import SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.arithmetic import floor
 from gradcli.ops.elementwise.exponential import exp, expm1, log, log1p, sqrt, xlog1py, xlogy
-from gradcli.ops.elementwise.logic import equal, greater, greater_equal, less, less_equal, logical_and, logical_not, logical_or, where
+from gradcli.ops.elementwise.logic import (
+    equal,
+    greater,
+    greater_equal,
+    less,
+    less_equal,
+    logical_and,
+    logical_not,
+    logical_or,
+    where,
+)
 from gradcli.ops.facts import Function
 from gradcli.ops.registry import composite
 from gradcli.ops.spec import Composite
@@ -21,11 +31,26 @@ from gradcli.ops.special.incomplete import betainc, gammainc, gammaincc
 
 MADE: dict[str, Composite] = {}  # the functions of all families
 INF, NAN = float("inf"), float("nan")
-_MOMENTS = ("mean", "var", "std", "entropy", "median", "variance", "stddev", "probs", "logits")  # which take no x
+_MOMENTS = (
+    "mean",
+    "var",
+    "std",
+    "entropy",
+    "median",
+    "variance",
+    "stddev",
+    "probs",
+    "logits",
+)  # which take no x
 _QUANTILES = ("ppf", "isf", "icdf")
-_ENDS = {"cdf": (0.0, 1.0), "sf": (1.0, 0.0), "logcdf": (-INF, 0.0), "logsf": (0.0, -INF)}  # below and above the support
+_ENDS = {
+    "cdf": (0.0, 1.0),
+    "sf": (1.0, 0.0),
+    "logcdf": (-INF, 0.0),
+    "logsf": (0.0, -INF),
+}  # below and above the support
 _MIRRORED = {"cdf": "sf", "sf": "cdf", "logcdf": "logsf", "logsf": "logcdf"}
-_FOLLOWS = {
+_FOLLOWS: dict[str, tuple[str, Function]] = {
     "pdf": ("logpdf", exp), "pmf": ("logpmf", exp), "std": ("var", sqrt), "logcdf": ("cdf", log), "logsf": ("sf", log),
     "cdf": ("sf", lambda p: 1 - p), "sf": ("cdf", lambda p: 1 - p),
 }  # fmt: skip
@@ -42,7 +67,9 @@ def declare_family(
     first       what methods call the variable
     """
     spelled = parameters.replace("?", "")
-    operands = " ".join(word.split("|")[0] + "?" * word.endswith("?") for word in parameters.split(", "))
+    operands = " ".join(
+        word.split("|")[0] + "?" * word.endswith("?") for word in parameters.split(", ")
+    )
     for method, body in methods.items():
         start = "" if method in _MOMENTS else "q" if method in _QUANTILES else first
         made = body
@@ -50,11 +77,24 @@ def declare_family(
             called = f"torch_{name.lower()}_{method}" if library == TORCH else f"{name}_{method}"
             doc = f"{method} of the distribution {name}, as {library} has it."
             whole = frozenset({start} if "pmf" in method else ())
-            MADE[called] = made = composite(called, f"{start} {operands}", body, public=False, doc=doc, **{"indices": whole, **record})
+            MADE[called] = made = composite(
+                called,
+                f"{start} {operands}",
+                body,
+                public=False,
+                doc=doc,
+                **{"indices": whole, **record},
+            )
         variable = f"{start}|value, " if start else ""
         declare(library, **{f"{name}.{method}": signature(made.name, variable + spelled)})
     kept = ", ".join(filter(None, (spelled, ignored)))
-    declare_class(library, name, kept, {method: f"{name}.{method}" for method in methods}, properties=properties)
+    declare_class(
+        library,
+        name,
+        kept,
+        {method: f"{name}.{method}" for method in methods},
+        properties=properties,
+    )
 
 
 class Family:
@@ -79,7 +119,9 @@ class Family:
         names += ["std"] if "var" in functions else ()
         placed = ["loc?"] if self.discrete else ["loc?", "scale?"]
         parameters, first = ", ".join(self.shapes + placed), "k" if self.discrete else "x"
-        declare_family(SCIPY, name, parameters, {method: self.method(method) for method in names}, first)
+        declare_family(
+            SCIPY, name, parameters, {method: self.method(method) for method in names}, first
+        )
 
     def formula(self, name: str) -> Function:
         """The function of that name in standard form, or what it follows from."""
@@ -93,7 +135,11 @@ class Family:
             quantile = self.functions["ppf"]
             if name == "median":
                 return lambda *shapes: quantile(0.5, *shapes)
-            return (lambda q, *shapes: -quantile(q, *shapes)) if self._symmetric else (lambda q, *shapes: quantile(1 - q, *shapes))
+            return (
+                (lambda q, *shapes: -quantile(q, *shapes))
+                if self._symmetric
+                else (lambda q, *shapes: quantile(1 - q, *shapes))
+            )
         source, after = _FOLLOWS[name]
         start = self.formula(source)
         return lambda *operands: after(start(*operands))
@@ -101,7 +147,9 @@ class Family:
     def method(self, name: str) -> Function:
         """The function of that name, with loc and scale behind the shapes."""
         formula, count = self.formula(name), len(self.shapes)
-        value = self._quantile if name in _QUANTILES else self._tail if name in _ENDS else self._density
+        value = (
+            self._quantile if name in _QUANTILES else self._tail if name in _ENDS else self._density
+        )
 
         def body(*operands: Any) -> Any:
             if name in _MOMENTS:
@@ -114,7 +162,11 @@ class Family:
 
     def _checked(self, value: Any, shapes: Any, scale: Any) -> Any:
         """A value, NaN for parameters that are none of the family's."""
-        fits = [self._valid(*shapes)] if self._valid is not None else [greater(shape, 0) for shape in shapes]
+        fits = (
+            [self._valid(*shapes)]
+            if self._valid is not None
+            else [greater(shape, 0) for shape in shapes]
+        )
         fits += [] if scale is None else [greater(scale, 0)]
         if not fits:
             return value
@@ -124,9 +176,11 @@ class Family:
         return where(every, value, NAN)
 
     def _support(self, shapes: Any) -> tuple[Any, Any]:
-        return tuple(end(*shapes) if callable(end) else end for end in (self._low, self._high))  # type: ignore[return-value]
+        return tuple(end(*shapes) if callable(end) else end for end in (self._low, self._high))
 
-    def _density(self, name: str, formula: Function, x: Any, shapes: Any, loc: Any, scale: Any) -> Any:
+    def _density(
+        self, name: str, formula: Function, x: Any, shapes: Any, loc: Any, scale: Any
+    ) -> Any:
         z = _placed(x, loc, scale)
         low, high = self._support(shapes)
         outside = [] if low is None else [less(z, low)]
@@ -143,16 +197,22 @@ class Family:
     def _tail(self, name: str, formula: Function, x: Any, shapes: Any, loc: Any, scale: Any) -> Any:
         """cdf, sf and their logarithms; of whole numbers that at or below x."""
         z = _placed(x, loc, scale)
-        z, is_below, is_above = (floor(z), less, greater_equal) if self.discrete else (z, less_equal, greater)
+        z, is_below, is_above = (
+            (floor(z), less, greater_equal) if self.discrete else (z, less_equal, greater)
+        )
         value, (below, above) = formula(z, *shapes), _ENDS[name]
         low, high = self._support(shapes)
         value = value if low is None else where(is_below(z, low), below, value)
         value = value if high is None else where(is_above(z, high), above, value)
         return self._checked(value, shapes, scale)
 
-    def _quantile(self, name: str, formula: Function, q: Any, shapes: Any, loc: Any, scale: Any) -> Any:
+    def _quantile(
+        self, name: str, formula: Function, q: Any, shapes: Any, loc: Any, scale: Any
+    ) -> Any:
         value = _spread(formula(q, *shapes), loc, scale)
-        return self._checked(where(logical_or(less(q, 0), greater(q, 1)), NAN, value), shapes, scale)
+        return self._checked(
+            where(logical_or(less(q, 0), greater(q, 1)), NAN, value), shapes, scale
+        )
 
     def _moment(self, name: str, formula: Function, shapes: Any, loc: Any, scale: Any) -> Any:
         value = formula(*shapes)
@@ -160,7 +220,11 @@ class Family:
             value = _spread(value, loc, scale)
         else:
             if scale is not None:
-                value = value + log(scale) if name == "entropy" else value * (scale**2 if name == "var" else scale)
+                value = (
+                    value + log(scale)
+                    if name == "entropy"
+                    else value * (scale**2 if name == "var" else scale)
+                )
             value = value if loc is None else value + 0 * loc  # which has a shape
         return self._checked(value, shapes, scale)
 

@@ -53,7 +53,7 @@ for _name, (_family, _keeps) in _SAME.items():
     _declared(_name, _keeps, _of_scipy(_family, _LACKING.get(_name, "")))
 
 # Families with parameters of PyTorch's own: the scipy family, and its shapes, loc and scale of these.
-_RATES = {
+_RATES: dict[str, tuple[str, str, Function]] = {
     "Exponential": ("expon", "rate", lambda rate: (None, 1 / rate)),
     "Gamma": ("gamma", "concentration, rate", lambda a, rate: (a, None, 1 / rate)),
     "LogNormal": ("lognorm", "loc, scale", lambda loc, scale: (scale, None, exp(loc))),
