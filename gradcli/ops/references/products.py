@@ -114,7 +114,7 @@ def lined(x: Any, axis: Any, change: Callable[[list[Any]], list[Any]]) -> Array:
     shape = [np.shape(x)[a] for a in order]
     if len(which(axis, np.ndim(x))) == 1:
         shape[-1] = len(made[0]) if made else len(change([]))
-    return array([v for row in made for v in row], shape).transpose(np.argsort(order))
+    return array([v for row in made for v in row], shape).transpose([order.index(a) for a in range(len(order))])
 
 
 def total(m: Any, values: Sequence[Any]) -> Any:

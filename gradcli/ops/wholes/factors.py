@@ -45,7 +45,7 @@ def lu(x: Any, pivot: bool) -> tuple[Any, Any, Any]:
 
 def _lu_back(c: Any, out: Any, x: Any, pivot: bool) -> tuple[Any]:
     """With F = inv(L) P.T dA inv(U), dL is L times what of F is below its diagonal, dU the rest of it times U."""
-    p, n, m = out[0], *x.shape[-2:]
+    p, (n, m) = out[0], x.shape[-2:]
     lower, upper = (_completed(factor, max(n, m), 1) for factor in out[1:])
     by_l, by_u = (_completed(cotangent, max(n, m), 0) for cotangent in c[1:])
     inner = part(product(turned(lower), by_l), False, True) + part(product(by_u, turned(upper)), True)
