@@ -105,6 +105,14 @@ _ANGLES = 4  # terms of a sum whose sine is expanded
 _EXPONENTS = 12  # terms of a sum whose exponential is a product
 
 
+def _reciprocal(name: str) -> Any:
+    return lambda functions, x: 1 / getattr(functions, name)(x)
+
+
+def _of_reciprocal(name: str) -> Any:
+    return lambda functions, x: getattr(functions, name)(1 / functions.of(x))
+
+
 class Functions:
     """What stands for sympy, or for mpmath's context, where references are evaluated on elements."""
 
@@ -458,6 +466,9 @@ class Functions:
 
     # -- others
 
+    sec, csc, cot, sech, csch, coth = map(_reciprocal, ("cos", "sin", "tan", "cosh", "sinh", "tanh"))
+    asec, acsc, asech, acsch, acoth = map(_of_reciprocal, ("acos", "asin", "acosh", "asinh", "atanh"))
+
     def erfc(self, x: Any) -> Element:
         return 1 - self.erf(x)
 
@@ -468,10 +479,6 @@ class Functions:
         """Any other function of sympy's: nothing is known of it but its derivatives there."""
         if name.startswith("_"):
             raise AttributeError(name)
-        if name in _RECIPROCALS:
-            return lambda x: 1 / getattr(self, _RECIPROCALS[name])(x)
-        if name in _OF_RECIPROCALS:
-            return lambda x: getattr(self, _OF_RECIPROCALS[name])(1 / self.of(x))
         if not is_function(name):
             raise Unsupported(name)
         return lambda *arguments: self.call(name, *arguments)
@@ -490,7 +497,3 @@ class Functions:
             return total
 
         return self.field.symbol(("call", name, *(x.key for x in elements)), lambda: Generator(name, elements, differentiated))
-
-
-_RECIPROCALS = {"sec": "cos", "csc": "sin", "cot": "tan", "sech": "cosh", "csch": "sinh", "coth": "tanh"}
-_OF_RECIPROCALS = {"asec": "acos", "acsc": "asin", "asech": "acosh", "acsch": "asinh", "acoth": "atanh"}
