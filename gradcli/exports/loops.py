@@ -349,7 +349,7 @@ class Loops:
         index = self.out.place([(self.out.index(axis), axis.extent) for axis in axes])
         self.out.add(self.syntax.assigned(self.syntax.entry(name, index), piece[0]))
         self.out.closed(axes)
-        if not declared and set(axes) == set(view.item.axes) and view.item.is_computed and view.item not in self.stored:
+        if axes and not declared and set(axes) == set(view.item.axes) and view.item.is_computed and view.item not in self.stored:
             self._keep(view.item, name, axes)
 
     def _keep(self, item: Item, name: str, axes: Sequence[Axis]) -> None:
