@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from gradcli.formulas.powers import Number
-from gradcli.graph.interpret import Transcription, interpret, rebuild
+from gradcli.graph.interpret import Transcription, interpret
 from gradcli.graph.nodes import Expr, Graph, reachable
 from gradcli.ops.arrays.shapes import broadcast_to, reshape, stack, sum_to, transpose
 from gradcli.ops.constants import Constant
@@ -328,32 +328,11 @@ class Simplifier(Collector, Transcription[Expr]):
     def _simpler(self, node: Expr, operands: list[Expr | None]) -> Expr:
         """The node on simplified operands, or what its operation's record says is simpler."""
         assert node.op is not None
-        if node.op is where:
-            condition, *branches = operands
-            operands = [condition, *(self._decided(given(branch), condition, place) for place, branch in enumerate(branches, 1))]
         rule = node.op.rewriting.simpler
         found = rule(node, *operands, **node.static) if rule is not None else None
         if found is None:
             return self.graph.apply(node.op, operands, node.static)
         return found if isinstance(found, Expr) else self.graph.constant(found)
-
-    def _decided(self, branch: Expr, condition: Expr | None, place: int) -> Expr:
-        """A branch under a condition, in which that is not asked again of the same entry."""
-        entries, beyond = {branch: None}, []
-        ahead = [branch]
-        while ahead:
-            node = ahead.pop()
-            operands = [operand for operand in node.operands if operand is not None]
-            if node.op is None or not node.op.elementwise:
-                beyond += operands
-                continue
-            ahead += [operand for operand in operands if operand not in entries]
-            entries |= dict.fromkeys(operands)
-        asked = {node for node in entries if node.op is where and node.operands[0] is condition}.difference(reachable(beyond))
-        if not asked:
-            return branch
-        (found,) = rebuild([branch], {node: given(node.operands[place]) for node in asked}, self.graph)
-        return self._decided(found, condition, place)
 
     def constant(self, node: Expr) -> Expr:
         """2.0 as 2."""

@@ -28,7 +28,7 @@ from gradcli.ops.reductions.cumulative import cumprod, cumsum
 from gradcli.ops.reductions.sums import mean, sum_
 from gradcli.ops.registry import composite, elementwise, function, is_number, structural
 from gradcli.ops.room import room_for
-from gradcli.ops.special.gamma import logaddexp, softplus
+from gradcli.ops.special.gamma import logaddexp, sigmoid, softplus
 from gradcli.ops.structure import detach, to_float, to_int
 from gradcli.ops.writing import Shape, witness
 
@@ -213,6 +213,23 @@ def binary_cross_entropy(input: Any, target: Any, weight: Any = None) -> Any:
     return losses if weight is None else losses * weight
 
 
+def _bernoulli_of_logits(x: Any, y: Any) -> Any:
+    rest = np.log1p(np.exp(-np.abs(x)))
+    return y * (np.maximum(-x, 0) + rest) + (1 - y) * (np.maximum(x, 0) + rest)
+
+
+def _bernoulli_of_logits_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    """sigmoid(x) - y without its cancellation, for 1 - sigmoid(x) is sigmoid(-x); and softplus(-x) - softplus(x), which is -x."""
+    by_x = cotangent * (sigmoid(x) * (1 - y) - sigmoid(-x) * y) if wanted[0] else None
+    return by_x, -cotangent * x if wanted[1] else None
+
+
+@function(vjp=_bernoulli_of_logits_vjp, forward=_bernoulli_of_logits, shape=_same_shape, saves=("input", "target"), ulps=8, public=False)
+def bernoulli_nll_of_logits(input: Any, target: Any) -> Any:
+    """bernoulli_nll(sigmoid(x), y), stable for logits x of any size."""
+    return target * softplus(-input) + (1 - target) * softplus(input)
+
+
 @loss(
     "input, target, weight, size_average, reduce, reduction, pos_weight", backward="BinaryCrossEntropyWithLogits",
     examples=("binary_cross_entropy_with_logits(x, y)",),
@@ -222,8 +239,10 @@ def binary_cross_entropy_with_logits(input: Any, target: Any, weight: Any = None
     not, by reduction.
     """
     _same_shape(input.shape, target.shape)
-    positive = target if pos_weight is None else target * pos_weight
-    losses = positive * softplus(-input) + (1 - target) * softplus(input)
+    if pos_weight is None:
+        losses = bernoulli_nll_of_logits(input, target)
+    else:
+        losses = target * pos_weight * softplus(-input) + (1 - target) * softplus(input)
     return losses if weight is None else losses * weight
 
 
