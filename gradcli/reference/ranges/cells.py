@@ -17,7 +17,6 @@ from gradcli.reference.ranges.functions import rational
 
 NOUGHT, UNIT = fmpq(0), fmpq(1)
 Signs = frozenset[int]
-NO_LEAVES: frozenset[int] = frozenset()
 LESS, EQUAL, ANY = frozenset((-1,)), frozenset((0,)), frozenset((-1, 0, 1))
 _MOST_CELLS = 20_000
 _INFINITE = {"inf": 1, "-inf": -1}
@@ -48,7 +47,7 @@ class Cell:
 
     def __init__(self, cells: Cells, args: tuple[Cell, ...], partial: bool = False, smooth: bool = True) -> None:
         self.cells, self.args = cells, args
-        self.leaves: frozenset[int] = NO_LEAVES.union(*[a.leaves for a in args])
+        self.leaves: frozenset[int] = frozenset().union(*[a.leaves for a in args])
         self.partial: bool = partial or any(a.partial for a in args)  # whether it may be undefined somewhere
         self.smooth: bool = smooth and all(a.smooth for a in args)  # whether no choice is in it
         self.serial = len(cells.all)
@@ -140,6 +139,17 @@ class Product(Cell):
         self.factors = factors
 
 
+class Ratio(NamedTuple):
+    """A factor base**k*total**(-k/p) of a product, where total is q*base**p + rest."""
+
+    base: Cell
+    total: Cell
+    k: fmpq
+    p: fmpq
+    q: fmpq
+    rest: Cell
+
+
 class Call(Cell):
     """A function by its name, which is sympy's."""
 
@@ -198,6 +208,7 @@ class Cells:
         self._made: dict[Any, Any] = {}
         self.all: list[Cell] = []
         self._orders: dict[Cell, list[Cell]] = {}
+        self._ratios: dict[Cell, tuple[list[Ratio], Cell]] = {}
         self.zero, self.one = self.number(NOUGHT), self.number(UNIT)
         self.work = 0
 
@@ -309,6 +320,24 @@ class Cells:
     def without_holes(self, cell: Cell) -> Cell:
         """A product without what has cancelled, which may be undefined."""
         return self.product([(f.base, f.exponent) for f in cell.factors if f.exponent != 0]) if isinstance(cell, Product) else cell
+
+    def ratios(self, cell: Product) -> tuple[list[Ratio], Cell]:
+        """The factors of a product over sums of which they are a part, and the rest of it."""
+        if cell not in self._ratios:
+            found: list[Ratio] = []
+            left = {f.base: f.exponent for f in cell.factors}
+            for total in [f.base for f in cell.factors if f.exponent < 0]:
+                terms = total.terms if isinstance(total, Sum) else [(UNIT, total)]
+                for base, p in [(b, UNIT * n) for b, e in left.items() if e > 0 and e.q == 1 for n in (1, 2)]:
+                    raised = self.power(base, p)
+                    q = next((q for q, term in terms if term is raised), NOUGHT)
+                    k = min(left[base], (-p * left[total]).floor() * UNIT)
+                    if q > 0 and k >= 1:
+                        found.append(Ratio(base, total, k, p, q, self.sum([(UNIT, total), (-q, raised)])))
+                        left[base] -= k
+                        left[total] += k / p
+            self._ratios[cell] = found, self.product([(b, e) for b, e in left.items() if e != 0]) if found else cell
+        return self._ratios[cell]
 
     def power(self, x: Cell, exponent: fmpq) -> Cell:
         return self.product([(x, exponent)])

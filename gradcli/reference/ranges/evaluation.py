@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from flint import arb
+
 from gradcli.reference.ranges.cells import (
     ANY,
     EQUAL,
-    NO_LEAVES,
-    NOUGHT,
     UNIT,
     Call,
     Cell,
@@ -37,15 +37,16 @@ from gradcli.reference.ranges.functions import (
     Box,
     Interval,
     add,
+    high,
     hull,
     is_finite,
     is_point,
+    low,
     meet,
     multiply,
     range_of,
     rational,
     rational_power,
-    whole_power,
     x_log_x,
 )
 
@@ -150,7 +151,8 @@ class Evaluation:
                 if is_point(x):
                     return self._limit(cell, events)
             total = multiply(total, rational_power(x, exponent))
-        total = self._of_ratios(cell, total)
+        if self.cells.ratios(cell)[0]:
+            total = self._of_ratios(cell, total)
         if is_finite(total) or not events:
             return Value(total, events)
         if own:
@@ -158,35 +160,42 @@ class Evaluation:
         return self._with_logarithm(cell) or Value(total, events)
 
     def _with_logarithm(self, cell: Product) -> Value | None:
-        """The range of a product such as x*log(x) or (1 - x)*log(1 - x), whose limit at 0 is 0; None for others."""
-        for logarithm in [f.base for f in cell.factors if isinstance(f.base, Call) and f.base.name == "log" and f.exponent == 1]:
-            scale, base = self.cells.monic(logarithm.args[0])
-            x, events = self.table[logarithm.args[0]]
-            p = next((f.exponent for f in cell.factors if f.base is base), NOUGHT)
-            rest, more = self.value(self.cells.of_factors([f for f in cell.factors if f.base is not logarithm and f.base is not base]))
-            if p > 0 and (p.q == 1 or scale > 0) and x is not None and is_finite(x) and x[1] >= 0 and rest is not None:
-                known = [*events, *more, *(e for e in self.table[logarithm].events if e.kind == DOMAIN)]
-                found = multiply(x_log_x((max(x[0], ZERO), x[1]), p), rational_power(rational(scale), -p))
-                return Value(multiply(rest, found), frozenset((*known, Event(POLE, logarithm, removable=True))))
+        """The range of a product such as x*log(x), whose limit at 0 is 0; None for others."""
+        for logarithm in cell.factors:
+            inner = logarithm.base
+            if not isinstance(inner, Call) or inner.name != "log" or logarithm.exponent != 1:
+                continue
+            scale, base = self.cells.monic(inner.args[0])
+            power = UNIT
+            if isinstance(base, Product) and len(base.factors) == 1 and not base.factors[0].divides:
+                base, power = base.factors[0][:2]
+            weight = next((f for f in cell.factors if f.base is base and f.exponent > 0), None)
+            found = None if weight is None or abs(scale) != 1 else x_log_x(self.table[base].interval, weight.exponent)
+            rest, more = self.value(self.cells.of_factors([f for f in cell.factors if f is not logarithm and f is not weight]))
+            if found is not None and rest is not None:
+                events = frozenset(e for e in self.table[inner].events if e.cell is not inner)
+                hole = Event(POLE, inner, removable=True)
+                return Value(multiply(multiply(rational(power), found), rest), events | self.table[base].events | more | {hole})
         return None
 
     def _of_ratios(self, cell: Product, natural: Interval) -> Interval:
-        """The natural range, or less: with a rest from 0 on, u**k*(q*u**2 + rest)**(-k/2) is a power of 1/(q + rest/u**2)."""
-        bases = {f.base: f.exponent for f in cell.factors}
-        for total in [base for base, exponent in bases.items() if exponent < 0]:
-            for u in [base for base, exponent in bases.items() if exponent > 0]:
-                square, k = self.cells.power(u, UNIT * 2), min(bases[u], -2 * bases[total])
-                q = next((q for q, term in (total.terms if isinstance(total, Sum) else [(UNIT, total)]) if term is square), NOUGHT)
-                if q <= 0 or k.q != 1:
-                    continue
-                rest, sign = self.value(self.cells.sum([(UNIT, total), (-q, square)])).interval, self.table[u].interval
-                if rest is not None and sign is not None and rest[0] >= 0:
-                    left = {**bases, u: bases[u] - k, total: bases[total] + k / 2}
-                    ratio = whole_power(add(rational(q), multiply(rest, whole_power(sign, -2))), -1)
-                    x = self.value(self.cells.product([(base, e) for base, e in left.items() if e != 0])).interval
-                    signs = whole_power((ONE if sign[0] >= 0 else -ONE, ONE if sign[1] > 0 else -ONE), int(k.p))
-                    return natural if x is None else meet(natural, multiply(x, multiply(signs, rational_power(ratio, k / 2))))
-        return natural
+        """The natural range, or less: with w = u**p >= 0, u**k*(q*w + rest)**(-k/p) is a power of w/(q*w + rest), which rises with w."""
+        ratios, left = self.cells.ratios(cell)
+        total = self.value(left).interval
+        for ratio in ratios:
+            rest, u = self.value(ratio.rest).interval, self.table[ratio.base].interval
+            if rest is None or u is None or total is None or rest[0] < 0:
+                return natural
+            (first, last), q = rational_power(u, ratio.p), arb(ratio.q)
+            if first < 0:
+                return natural
+            bottom = first / (q * first + rest[1]) if first > 0 and rest[1].is_finite() else ZERO
+            top = last / (q * last + rest[0]) if rest[0] > 0 and last.is_finite() else 1 / q
+            share = rational_power((max(low(bottom), ZERO), high(top)), ratio.k / ratio.p)
+            if int(ratio.k.p) % 2 and u[0] < 0:
+                share = (-share[1], -share[0] if u[1] <= 0 else share[1])
+            total = multiply(total, share)
+        return natural if total is None else meet(natural, total)
 
     def _call(self, cell: Call) -> Value:
         given = [self.table[a] for a in cell.args]
@@ -296,12 +305,20 @@ class Evaluation:
 
     def _again(self, result: Cell, known: Mapping[Cell, Interval]) -> Value:
         """A result evaluated anew with some cells narrowed."""
+        if not known:
+            return self.value(result)
+        changed: set[Cell] = set(known)
         box = tuple(known.get(self.cells.leaf(k), x) for k, x in enumerate(self.box))
-        moved = NO_LEAVES.union(*[cell.leaves for cell in known])
         other = Evaluation(self.cells, box, self.limits)
-        other.table = {cell: value for cell, value in self.table.items() if not cell.leaves & moved}
-        other.table |= {cell: Value(x, self.table[cell].events) for cell, x in known.items()}
-        return other.value(result)
+        order = self.cells.order(result)
+        for c in order:
+            if c in known:
+                other.table[c] = Value(known[c], self.table[c].events)
+            elif any(a in changed for a in c.args):
+                changed.add(c)
+            elif c in self.table:
+                other.table[c] = self.table[c]
+        return other.run(order)[result]
 
     def _agree(self, p: Path, q: Path) -> bool:
         """Tell whether the results of two paths are the same where one turns into the other."""

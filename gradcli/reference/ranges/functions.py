@@ -84,19 +84,42 @@ def _times(x: arb, y: arb) -> arb:
 
 
 def multiply(x: Interval, y: Interval) -> Interval:
-    return hull([_times(a, b) for a in x for b in y])
+    (a, b), (c, d) = x, y
+    if a < 0:
+        if b <= 0:
+            return _negative(multiply((-b, -a), y))
+        if c < 0 < d:
+            return min(low(_times(a, d)), low(_times(b, c))), max(high(_times(a, c)), high(_times(b, d)))
+        return multiply(y, x)
+    if c >= 0:
+        return low(_times(a, c)), high(_times(b, d))
+    return low(_times(b, c)), high(_times(b if d > 0 else a, d))
+
+
+def _negative(x: Interval) -> Interval:
+    return -x[1], -x[0]
+
+
+def _inverse(x: Interval) -> Interval:
+    """1/x; all numbers where x has both signs."""
+    a, b = x
+    if a < 0 < b or (a == 0 and b == 0):
+        return EVERYTHING
+    return (MINUS_INFINITE if b == 0 else low(1 / b)), (INFINITE if a == 0 else high(1 / a))
 
 
 def whole_power(x: Interval, n: int) -> Interval:
     """x**n of a whole number n."""
     if n < 0:
-        a, b = whole_power(x, -n)
-        if a < 0 < b or a == b == 0:
-            return EVERYTHING
-        return (MINUS_INFINITE if b == 0 else low(1 / b)), (INFINITE if a == 0 else high(1 / a))
+        return _inverse(whole_power(x, -n))
+    a, b = x
     if n == 0:
         return ONE, ONE
-    return hull([x[0] ** n, x[1] ** n, *([ZERO] if x[0] < 0 < x[1] else [])])
+    if n % 2 or a >= 0:
+        return low(a**n), high(b**n)
+    if b <= 0:
+        return low(b**n), high(a**n)
+    return ZERO, max(high(a**n), high(b**n))
 
 
 def rational_power(x: Interval, p: fmpq) -> Interval:
@@ -120,11 +143,17 @@ def _positive_power(x: arb, p: arb) -> arb:
     return ONE if x == 1 or p == 0 else x**p
 
 
-def x_log_x(x: Interval, p: fmpq) -> Interval:
-    """x**p*log(x) of finite numbers x from 0 on, for p > 0: 0 at 0, and least where log(x) is -1/p."""
-    ends = [ZERO if end == 0 else _positive_power(end, arb(p)) * end.log() for end in x]
-    turn = (-1 / arb(p)).exp()
-    return hull(ends) if turn < x[0] or turn > x[1] else hull([*ends, -1 / (arb(p) * arb(1).exp())])
+def x_log_x(x: Interval | None, p: fmpq) -> Interval | None:
+    """x**p*log(abs(x)) for p > 0, 0 at 0; None for what is not finite, or has roots of numbers below 0."""
+    if x is None or not is_finite(x) or (x[0] < 0 and p.q != 1):
+        return None
+    top = max(abs(x[0]), abs(x[1]))
+    if top == 0:
+        return ZERO, ZERO
+    turn = (-1 / arb(p)).exp()  # where it is least: -1/(p*e)
+    last = _positive_power(top, arb(p)) * top.log()
+    found = (low(last) if top < turn else low(-1 / (arb(p) * arb(1).exp())), max(ZERO, high(last)))
+    return found if x[0] >= 0 or int(p.p) % 2 == 0 else (min(found[0], -found[1]), max(found[1], -found[0]))
 
 
 class Disjoint(AssertionError):
@@ -259,8 +288,9 @@ def _gamma(x: Interval) -> Found:
     ball = ball_of(x)
     if not ball.is_finite() or ball.contains_integer():
         return Found(EVERYTHING, POLE)
-    mirrored = _gamma((low(1 - x[1]), high(1 - x[0]))).interval or EVERYTHING
-    return Found(whole_power(multiply(mirrored, hull([ball.sin_pi() / arb.pi()])), -1))
+    mirrored, *_ = _gamma((low(1 - x[1]), high(1 - x[0])))
+    assert mirrored is not None
+    return Found(_inverse(multiply(mirrored, hull([ball.sin_pi() / arb.pi()]))))
 
 
 def _loggamma(x: Interval) -> Found:
@@ -323,9 +353,12 @@ def _powers(x: Interval, y: Interval) -> Found:
 
 def _angle(y: Interval, x: Interval) -> Found:
     """atan2: monotone along both axes but across the negative half of the x-axis."""
-    if not is_finite(x) or not is_finite(y) or (x[0] <= 0 and (y[0] < 0 <= y[1] or (y[0] == 0 and x[1] >= 0))):
+    at_origin = x[0] <= 0 <= x[1] and y[0] <= 0 <= y[1]
+    if not is_finite(x) or not is_finite(y) or at_origin or (x[0] < 0 and y[0] < 0 <= y[1]):
         return Found((-high(arb.pi()), high(arb.pi())), JUMP)
-    return Found(hull(arb.atan2(b, a) for a in x for b in y))
+    rows = [*y, ZERO] if y[0] <= 0 <= y[1] else y
+    columns = [*x, ZERO] if x[0] <= 0 <= x[1] else x
+    return Found(hull(arb.atan2(b, a) for a in columns for b in rows))
 
 
 _MONOTONE = "exp log sinh tanh asinh acosh atanh atan asin acos erf erfc erfi erfinv shi"

@@ -8,18 +8,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cmp_to_key, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from flint import arb
 
-from gradcli.graph.interpret import interpret
-from gradcli.graph.nodes import Expr
-from gradcli.graph.transforms import definition_order
+from gradcli.graph.interpret import Domain, interpret
+from gradcli.graph.nodes import Expr, constant_value
+from gradcli.graph.transforms import Derivation, definition_order
+from gradcli.ops.calling.inputs import numpy_dtype
+from gradcli.ops.constants import Constant
 from gradcli.ops.registry import find
 from gradcli.ops.spec import Op
 from gradcli.reference.algebra import Algebra, Unsupported
-from gradcli.reference.definitions import Entries
 from gradcli.reference.ranges.cells import (
     ANY,
     EQUAL,
@@ -156,8 +158,18 @@ class Recorder(Algebra):
         return best
 
     def values(self, array: Any) -> Any:
-        """Entries as they are: they are compared in branches."""
-        return array
+        """The ranks of entries, whose order is a branch."""
+        flat = list(np.ravel(array))
+
+        def order(i: int, j: int) -> int:
+            return -1 if flat[i] < flat[j] else 1 if flat[j] < flat[i] else 0
+
+        ranks = np.empty(len(flat))
+        ordered = sorted(range(len(flat)), key=cmp_to_key(order))
+        for rank, place in enumerate(ordered):
+            same = rank and order(ordered[rank - 1], place) == 0
+            ranks[place] = ranks[ordered[rank - 1]] if same else rank
+        return ranks.reshape(np.shape(array))
 
     # -- branches
 
@@ -262,16 +274,17 @@ def _is_mask(cell: Cell) -> bool:
     return isinstance(cell, Choice) and all(isinstance(p.result, Number) and p.result.value in (0, 1) for p in cell.paths)
 
 
-class Tracing(Entries):
+class Tracing(Domain[Any]):
     """A graph as arrays of cells.
 
     places   the nodes that are variables
+    values   those of all other leaves
     origins  the nodes that cells were first made for
     """
 
     def __init__(self, cells: Cells, places: Mapping[Expr, int], values: Mapping[Expr, Any], precision: str) -> None:
-        super().__init__(cells.recorder, values, precision)
-        self.cells, self.places = cells, places
+        self.cells, self.places, self.values = cells, places, values
+        self.precision = numpy_dtype("float", precision)
         self.origins: dict[Cell, Expr] = {}
 
     def run(self, *roots: Expr) -> list[Array]:
@@ -282,18 +295,27 @@ class Tracing(Entries):
 
     def leaf(self, node: Expr) -> Array:
         place = self.places.get(node)
-        return self.numbers(self.values[node]) if place is None else Algebra.map(self.cells.leaf, place)
+        return self._numbers(self.values[node]) if place is None else Algebra.map(self.cells.leaf, place)
 
-    def numbers(self, value: Any) -> Array:
+    def constant(self, node: Expr) -> Array:
+        if isinstance(node.payload, Constant):
+            return self._numbers(node.payload.reference(self.cells.recorder))
+        return self._numbers(constant_value(node.payload, self.precision, node.kind))
+
+    def _numbers(self, value: Any) -> Array:
         array = np.asarray(value)
         return array.astype(object) if array.dtype.kind in "iu" else Algebra.map(self.cells.of, array)
 
     def operation(self, node: Expr, op: Op, operands: list[Any]) -> Any:
         before = len(self.cells.all)
-        found = super().operation(node, op, operands) if op.elementwise else self.cells.recorder.structural(op, node.static, operands)
+        recorder = self.cells.recorder
+        found = recorder.elementwise(op, node.static, operands) if op.elementwise else recorder.structural(op, node.static, operands)
         for cell in self.cells.all[before:]:
             self.origins[cell] = node
         return found
+
+    def part(self, node: Expr, whole: Any, place: int) -> Array:
+        return np.asarray(whole[place], dtype=object)
 
     def alias(self, node: Expr, x: Array) -> Array:
         return Algebra.map(lambda v: self.cells.named(v) if isinstance(v, Cell) else v, x)
@@ -303,8 +325,31 @@ class Tracing(Entries):
             raise Unsupported("a detached value, whose slopes are not those of its values")
         return x
 
-    def slope(self, y: Any, x: Any) -> Any:
-        return self.cells.slopes.of(self.cells.of(y), self.cells.of(x))
+    def derivative(self, node: Expr, table: Mapping[Expr, Any]) -> Array:
+        of: Derivation = node.static["of"]
+        y, x = table[of.y], table[of.x]
+        vector: Any = None if of.vector is None else table[of.vector]
+        if of.kind in ("hessian", "hvp"):
+            y = self._vjp(y, x, None)
+        if of.kind in ("vjp", "hvp"):
+            return self._vjp(y, x, vector)
+        rows = self._rows(y, x)
+        return np.asarray((rows.reshape((*y.shape, -1)) * np.ravel(vector)).sum(axis=-1), dtype=object) if of.kind == "jvp" else rows
+
+    def _slope(self, y: Cell, x: Any) -> Cell:
+        found: Cell = self.cells.slopes.of(y, self.cells.of(x))
+        return found
+
+    def _vjp(self, y: Array, x: Array, vector: Array | None) -> Array:
+        weights = [self.cells.one] * y.size if vector is None else np.ravel(vector)
+        total = self.cells.recorder.fsum(self.cells.of(v) * w for v, w in zip(np.ravel(y), weights, strict=True))
+        return Algebra.map(partial(self._slope, total), x)
+
+    def _rows(self, y: Array, x: Array) -> Array:
+        out = np.empty((y.size, x.size), dtype=object)
+        for i, value in enumerate(np.ravel(y)):
+            out[i] = [self._slope(self.cells.of(value), v) for v in np.ravel(x)]
+        return out.reshape((*y.shape, *x.shape))
 
 
 _WORK = 240_000  # cells that are evaluated for one range
@@ -407,7 +452,7 @@ class Function(Region):
         return None if low.end is None or high.end is None else (low, high)
 
     def _most(self, cell: Cell, width: float) -> float | None:
-        most = Search(Target(self.cells, cell), self.box).side(1, width, _WORK).end or 0.0
+        most = Search(Target(self.cells, cell), self.box).side(1, width, _WORK, of_size=True).end or 0.0
         return None if math.isinf(most) else most
 
 
@@ -485,9 +530,9 @@ def _turns(cell: Cell, at: Evaluation) -> bool:
     if isinstance(cell, Floor):
         x = at.table[cell.args[0]].interval
         return x is not None and is_point(x) and bool(x[0].is_integer())
-    zeros: Sequence[Cell] = cell.args if isinstance(cell, Product) else ()
+    offs: Sequence[Cell] = cell.args if isinstance(cell, Product) else ()
     if isinstance(cell, Choice):
-        zeros = [off for path in cell.paths for off, _ in path.conditions]
-    if zeros:
-        return any(x is not None and is_point(x, 0) for x in (at.table[c].interval for c in zeros))
+        offs = [off for path in cell.paths for off, _ in path.conditions]
+    if offs:
+        return any(x is not None and is_point(x, 0) for x in (at.table[off].interval for off in offs))
     return value is None or any(e.cell is cell for e in events)

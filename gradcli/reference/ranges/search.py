@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from typing import NamedTuple
 
 from flint import arb
@@ -72,8 +71,10 @@ class Target:
     def __init__(self, cells: Cells, cell: Cell) -> None:
         self.cells, self.cell = cells, cell
         self.slopes: dict[int, Cell] = {}
-        with suppress(Unsupported):
+        try:
             self.slopes = {place: cells.slopes.of(cell, cells.leaf(place)) for place in sorted(cell.leaves)}
+        except Unsupported:
+            self.slopes = {}
 
     def natural(self, box: Box) -> Evaluation:
         found = Evaluation(self.cells, box)
@@ -101,6 +102,9 @@ class Target:
             return Bounds(None, events)
         center = thin(map(middle, box))
         inside = self.at(center)
+        if inside is None:  # it lies on a kink or a pole
+            center = thin(map(_aside, box, range(len(box))))
+            inside = self.near(center, box)
         moving = [k for k in self.slopes if box[k][0] < box[k][1]]
         if moving and not _is_broken(events):
             slopes = {k: here.value(self.slopes[k]).interval or EVERYTHING for k in moving}
@@ -138,6 +142,12 @@ def _mean_values(box: Box, center: Box, inside: Interval, slopes: dict[int, Inte
         step = multiply(slope, (low(box[k][0] - center[k][0]), high(box[k][1] - center[k][0])))
         bottom, top = low(bottom + step[0]), high(top + step[1])
     return bottom, top
+
+
+def _aside(x: Interval, place: int) -> arb:
+    """A number beside the middle, on another side for every other variable."""
+    m = middle(x)
+    return (m + (x[1] - m) / 4 if place % 2 else m - (m - x[0]) * 3 / 8).mid()
 
 
 class Side(NamedTuple):
@@ -205,13 +215,13 @@ class Search:
         """Tell whether no box is to be halved any more."""
         return self.target.cells.work - self.begun > work or self.sides.is_below(node.box, finest)
 
-    def side(self, sign: int, width: float, work: int) -> Side:
-        """One end: the upper one for 1, the lower one for -1. ``width`` is a share of the range."""
+    def side(self, sign: int, width: float, work: int, of_size: bool = False) -> Side:
+        """One end: the upper one for 1, the lower one for -1. ``width`` is a share of the range, or of the size of its ends."""
         polishing, most = 0, _POLISH // max(1, len(self.sides.places)) ** 2
         stuck, before = 0, None
         for bound, node in self.worst(sign):
             stuck, before = stuck + 1 if bound == before else 0, bound
-            tight, done = self._is_tight(bound, sign, arb(width))
+            tight, done = self._is_tight(bound, sign, arb(width), of_size)
             polishing += tight
             if done or polishing > most or stuck > _PATIENCE or self.spent(work, node, _FINEST if bound.is_finite() else _HOPELESS):
                 end = above(bound) if sign > 0 else below(bound)
@@ -219,15 +229,16 @@ class Search:
                 return Side(end, tight, point, [(below(x[0]), above(x[1])) for x in node.box])
         return Side(None)
 
-    def _is_tight(self, bound: arb, sign: int, width: arb) -> tuple[bool, bool]:
+    def _is_tight(self, bound: arb, sign: int, width: arb, of_size: bool) -> tuple[bool, bool]:
         """Tell whether a bound is as tight as was asked for, and whether it can hardly be tighter."""
         if not self.best or not bound.is_finite():
             return False, False
         here, there = self.best[sign][0], self.best[-sign][0]
         excess = high(sign * bound - here)
         size = max(abs(here), abs(there))
-        span = max(low(here + there), ZERO)
-        return bool(excess <= max(span, size * arb(1e-12)) * width / 2), bool(excess <= max(span, size * arb(1e-3)) * _POLISHED)
+        span = size if of_size else max(low(here + there), ZERO)
+        is_tight = excess <= max(span, size * arb(1e-12)) * width / 2
+        return bool(is_tight), bool(excess <= max(span, size * arb(1e-3)) * _POLISHED)
 
     def _look(self, box: Box, outer: Interval | None = None) -> Node:
         """A box, whose bounds are within those of the box that it is half of."""

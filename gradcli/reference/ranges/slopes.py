@@ -31,7 +31,7 @@ from gradcli.reference.ranges.cells import (
     is_linear,
 )
 from gradcli.reference.ranges.evaluation import Evaluation, Value
-from gradcli.reference.ranges.functions import ZERO, Box, Interval, is_finite, is_point, round_numbers, thin
+from gradcli.reference.ranges.functions import ZERO, Box, Interval, is_finite, is_point, rational, thin
 
 _SHARES = (0.3819, 0.7113, 0.1237)  # of the sides of the box, for points in it
 _MOST_ORDERS = 6  # of derivatives
@@ -165,19 +165,21 @@ class Quotients:
         return None
 
     def _candidates(self, below: Cell, at: Evaluation) -> Iterator[tuple[Cell, arb]]:
-        """Where a denominator may vanish: along a variable at the roundest number of its side; or where a function u is 0, as in sin(u)/u.
+        """Where a denominator may vanish: along a variable at 0 and at roots of linear parts; or where a function u is 0, as in sin(u)/u.
 
         The theorem is about what lies between that number and any other, so that it has to be in the box.
         """
         order = self.cells.order(below)
-        for leaf in [c for c in order if isinstance(c, Leaf)]:
-            a, b = at.box[leaf.place]
-            for point in dict.fromkeys([0.0, *round_numbers((a, b))[:1]]):
-                if a <= point <= b:
-                    yield leaf, arb(point)
-        for inner in [c for c in order if c.args and c.leaves][:_MOST_INNER]:
-            if at.may_vanish(inner):
-                yield inner, ZERO
+        found: list[tuple[Cell, arb]] = [(leaf, ZERO) for leaf in order if isinstance(leaf, Leaf)]
+        for cell in order:
+            if isinstance(cell, Sum) and len(cell.terms) == 1 and isinstance(cell.args[0], Leaf) and cell.terms[0][0] != 0:
+                root = rational(-cell.constant / cell.terms[0][0])
+                found += [(cell.args[0], root[0])] if is_point(root) else []
+        found += [(c, ZERO) for c in order if c.args and c.leaves][:_MOST_INNER]
+        for variable, point in found:
+            x = at.value(variable).interval
+            if x is not None and x[0] <= point <= x[1]:
+                yield variable, point
 
     def _limit(self, above: Cell, below: Cell, variable: Cell, zeros: Evaluation, at: Evaluation) -> Interval | None:
         """The range of a quotient whose parts vanish together at one value of a variable, which it has in ``zeros``."""
@@ -204,7 +206,12 @@ class Quotients:
         """Tell whether what a product divides by, or what a logarithm is of, is 0 in a box only where another cell is."""
         bases = [f.base for f in cell.factors if f.divides] if isinstance(cell, Product) else list(cell.args)
         there = Evaluation(self.cells, at.box, limits=False)
-        return all(base is off or self.cells.monic(base)[1] is off for base in bases if there.may_vanish(base))
+        return all(self._is_only_where(base, off, at) for base in bases if there.may_vanish(base))
+
+    def _is_only_where(self, base: Cell, off: Cell, at: Evaluation) -> bool:
+        """Tell whether a cell over a power of another, with its limits, is 0 nowhere."""
+        ranges = (self._range(base, self.cells.power(off, fmpq(order)), at) for order in range(1, _MOST_ORDERS))
+        return any(x is not None and (x[0] > 0 or x[1] < 0) for x in ranges)
 
     def _fraction(self, cell: Cell) -> tuple[Cell, Cell] | None:
         """A product, or a sum of such, as one quotient."""
