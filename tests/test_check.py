@@ -725,6 +725,7 @@ LIMITED = {
 }
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("function", "gradient", "seconds", "code", "text"), LIMITED.values(), ids=LIMITED)
 def test_functions_within_a_time_limit(run_cli, files, function, gradient, seconds, code, text):
     files(mine__py=ENDLESS)

@@ -95,6 +95,7 @@ def test_what_is_wrong_is_seen(code, out, err, said):
 FAULTED = {"eval text": 5, "eval stdin": 2, "eval save": 5, "sample records.jsonl": 15}  # every so many
 
 
+@pytest.mark.ci
 @pytest.mark.skipif(not hasattr(os, "fork") or sys.platform == "darwin", reason="every fault has a fork of its own")
 @pytest.mark.parametrize("name", FAULTED)
 def test_faults_lose_nothing(name):

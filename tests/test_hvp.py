@@ -57,7 +57,7 @@ x**2*y
      Hessian · v  check
   x  -8.0         agree
   y  6.0          agree
-  check    agree, certified: exact, with the composed reference""")
+  check    agree, certified: exact, with sympy's derivative""")
 
 
 @pytest.mark.parametrize(

@@ -102,6 +102,7 @@ OUTER = [
 ]  # fmt: skip
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("inner", "x"), INNER, ids=[row[0] for row in INNER])
 def test_no_pair_of_an_infinite_slope_and_a_stationary_point_agrees_unless_zero_is_the_limit(inner: str, x: float) -> None:
     for outer in OUTER:

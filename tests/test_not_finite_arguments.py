@@ -14,6 +14,7 @@ from gradcli.report.verdicts import Verdict
 SHARE = 1000  # one case in so many; `python tests/not_finite.py` tries all
 
 
+@pytest.mark.ci
 def test_a_sample_of_the_catalogue() -> None:
     found = {str(case): said for case in sample(SHARE) if (said := faults(case))}
     assert found == {}

@@ -13,6 +13,7 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 from conftest import plain_environment
+from helpers import thinned
 
 import gradcli
 
@@ -124,6 +125,7 @@ def test_failures_are_shown_without_a_traceback(whole, text):
     assert "pytest_plugin.py" not in whole.stdout
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", ["assert x == 4", "f(x) (2)", "v[::2]", "rand(2)*x", "line 16", "exp(z)/(1 + exp(z))"])
 def test_each_item_gives_the_same_alone(folder, name, tmp_path):
     done = run(folder, f"models/model.grad::{name}", f"--junit-xml={tmp_path}/one.xml")
@@ -131,6 +133,7 @@ def test_each_item_gives_the_same_alone(folder, name, tmp_path):
     assert found[name] == OUTCOMES[name], done.stdout
 
 
+@pytest.mark.ci
 def test_items_are_selected_by_keyword_and_run_in_processes(folder):
     done = run(folder, "-k", "f and not sqr and not assert", "-n", "2", "--junit-xml=some.xml")
     assert outcomes(folder / "some.xml") == {name: OUTCOMES[name] for name in ("f(x0)", "f(x)", "f(x) (2)")}, done.stdout
@@ -162,7 +165,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize(("text", "message"), WRONG.items(), ids=WRONG)
+@pytest.mark.parametrize(("text", "message"), thinned(pytest.param(*pair, id=pair[0]) for pair in WRONG.items()))
 def test_a_setting_that_is_wrong_fails_the_run(tmp_path, text, message):
     (tmp_path / "m.grad").write_text("x = 800.0\nexp(x)/(1 + exp(x))\n")
     (tmp_path / "test_nothing.py").write_text("def test():\n    pass\n")
@@ -200,7 +203,7 @@ GLOBS = {
 }
 
 
-@pytest.mark.parametrize(("globs", "files"), GLOBS.items(), ids=GLOBS)
+@pytest.mark.parametrize(("globs", "files"), thinned(pytest.param(*pair, id=pair[0]) for pair in GLOBS.items()))
 def test_what_is_collected(tmp_path, globs, files):
     (tmp_path / "gradients" / "in").mkdir(parents=True)
     for file in ("gradients/a.grad", "gradients/in/b.grad", "other.grad", "notes.txt"):
@@ -270,6 +273,7 @@ def test_records_are_items_where_a_pattern_names_them(records):
     assert failures["wrong"].text == f"{told}\n  --> cases/r.jsonl:3 (wrong)\n1 | x**2"
 
 
+@pytest.mark.ci
 def test_records_in_processes_and_one_by_one(records):
     some = run(records, "cases/r.jsonl::wrong", "cases/r.jsonl::line 4", "-rx", "-n", "2", "--tb=line")
     assert (some.returncode, some.stdout.splitlines()[-1].split(" in ")[0].strip("= ")) == (1, "1 failed, 1 xfailed"), some.stdout

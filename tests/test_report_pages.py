@@ -346,6 +346,7 @@ def test_work_grows_with_the_cases(kind):
     assert calls(1000) < 12 * calls(100)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("kind", list(KINDS))
 def test_memory_does_not_grow(kind):
     """But for SARIF's: as the worst come first, and 25,000 of them are shown, so many wait."""

@@ -169,6 +169,7 @@ def test_each_place_of_a_plot_is_told_once_with_both_sides(call_cli, line):
     assert marks == MARKS[line]
 
 
+@pytest.mark.ci
 def test_random_functions_with_branches_are_inside_their_ranges():
     """Values at points, those of the conditions among them, and slopes where differences of two sizes from both sides agree."""
     with np.errstate(all="ignore"):
