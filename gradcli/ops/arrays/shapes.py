@@ -213,7 +213,17 @@ def _simpler_getitem(out: Any, x: Any, index: Index) -> Any:
     return number_inside(out, x)
 
 
-indexed_shape = shape_by_example(_getitem)
+_shape_of_entries = shape_by_example(_getitem)
+
+
+def indexed_shape(x: Shape, index: Index) -> Shape:
+    """The shape of x[index]. Arrays in the index let NumPy go through all entries of the result, for which there must be room."""
+    arrays = [part.array for part in index if isinstance(part, StaticArray)]
+    if math.prod(x) * sum(array.size for array in arrays) > ASKED and not any(array.dtype == np.bool_ for array in arrays):
+        others = tuple((0, 1, None) if isinstance(part, StaticArray) else part for part in index)
+        room_for(*_shape_of_entries(x, index=others), np.broadcast(*arrays).size)
+    shape: Shape = _shape_of_entries(x, index=index)
+    return shape
 
 
 def _getitem_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, index: Index) -> tuple[Any]:
