@@ -50,7 +50,7 @@ def _processor(given: Any) -> bool:
 # Where no value is named, only None, which says that the parameter is left out.
 _HARMLESS: dict[str, Callable[[Any], bool]] = {
     # how memory is laid out, shared, or where it is
-    **dict.fromkeys(("copy", "subok", "implicit", "sparse_grad", "pin_memory", "requires_grad", "force"), _is_flag),
+    **dict.fromkeys(("copy", "subok", "implicit", "sparse_grad", "pin_memory", "requires_grad", "force", "non_blocking"), _is_flag),
     **dict.fromkeys(("overwrite_a", "overwrite_b", "overwrite_input", "check_finite"), _is_flag),
     **dict.fromkeys(("memory_format", "layout"), _anything),
     "device": _processor,
@@ -62,6 +62,9 @@ _HARMLESS: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(("optimize", "lwork", "_stacklevel"), _anything),
     # between which dtypes numbers may move: all have one
     "casting": _only("no", "equiv", "safe", "same_kind", "unsafe"),
+    # what is so of indices, and what would become of those out of bounds, which are refused
+    **dict.fromkeys(("indices_are_sorted", "unique_indices"), _is_flag),
+    **dict.fromkeys(("bounds_mode", "bounds_value"), _anything),
     # what a function does without being asked
     **dict.fromkeys(("everywhere", "use_lower"), _only(True)),
     **dict.fromkeys((
