@@ -248,8 +248,8 @@ def binary_cross_entropy_with_logits(input: Any, target: Any, weight: Any = None
 
 @loss("input, target, weight, size_average, reduce, reduction")
 def multilabel_soft_margin_loss(input: Any, target: Any, weight: Any = None) -> Any:
-    """binary_cross_entropy_with_logits, averaged over the last axis."""
-    losses = binary_cross_entropy_with_logits(input, target, weight, reduction="none")
+    """binary_cross_entropy_with_logits, averaged over the last axis; the target is broadcast to the input."""
+    losses = binary_cross_entropy_with_logits(input, broadcast_to(target, shape=input.shape), weight, reduction="none")
     axis = len(input.shape) - 1  # of the classes, which a weight may have more axes than
     return sum_(losses, axis=axis) / input.shape[axis] if input.shape else losses
 
