@@ -15,6 +15,7 @@ from gradcli.ops.registry import find, named, public_names
 from gradcli.ops.spec import Composite
 from gradcli.tensors.core import dtypes
 from gradcli.tensors.core.casts import as_tensor, clone_of
+from gradcli.tensors.core.in_place import update
 from gradcli.tensors.core.levels import Batched
 from gradcli.tensors.core.tensor import Tensor
 from gradcli.tensors.dispatch.apply import apply
@@ -179,19 +180,20 @@ def one_hot(x: Tensor, num_classes: int = -1) -> Tensor:
 
 
 def in_place(name: str, where: str = "torch") -> Callable[..., Any] | None:
-    """The function whose name ends with an underscore: the method, which writes its result into the first argument."""
+    """The function whose name ends with an underscore, which writes its result into the first argument: the method, if there is one."""
     if not name.endswith("_") or name.startswith("_") or (known(name[:-1]) is None and name[:-1] not in BITS and name not in MEMORY):
         return None
-    if not hasattr(Tensor, name):
+    if not hasattr(Tensor, name) and name not in _NO_METHODS:
         return None
 
     def write(x: Tensor, *arguments: Any, **keywords: Any) -> Tensor:
-        written: Tensor = getattr(x, name)(*arguments, **keywords)
+        written: Tensor = getattr(x, name)(*arguments, **keywords) if hasattr(x, name) else update(x, name[:-1], arguments, keywords)
         return written
 
     return checked(write, name)
 
 
+_NO_METHODS = frozenset({"celu_", "elu_", "hardtanh_", "leaky_relu_", "rrelu_", "selu_", "threshold_"})
 _NAMED = {**RANDOM_OF_NETWORKS, "one_hot": one_hot}
 
 
