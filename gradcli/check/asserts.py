@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -72,9 +73,9 @@ class Floats:
 
     def at(self, point: Sequence[float]) -> tuple[Any, ...]:
         """Return both sides at a point, where the relation holds of them, and how far they are apart."""
-        given = {q.leaf: np.float64(x) for q, x in zip(self.ranges.values(), point, strict=True)}
+        given: dict[Expr, Any] = {q.leaf: np.float64(x) for q, x in zip(self.ranges.values(), point, strict=True)}
         sides = self.sides.left, self.sides.right
-        found = forward(sides, {**self.scope.values, **given}, self.scope.precision)
+        found = forward(sides, ChainMap(given, self.scope.values), self.scope.precision)
         left, right = (np.broadcast_to(np.asarray(found[side], float), self.shape) for side in sides)
         return left, right, *holds(self.sides.relation.symbol, left, right, self.within, rounding_of(self.scope))
 
