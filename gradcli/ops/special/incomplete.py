@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -45,8 +47,10 @@ def _psi(n: int, x: Any) -> Any:
     return polygamma(x, n=n) if n else digamma(x)
 
 
-def _gamma_slope(a: Any, logarithm: Any) -> Function:
-    return lambda i, _: (logarithm if i == 1 else 0.0) - _psi(i - 1, a)
+def _gamma_slope(a: Any) -> Callable[[Any], Function]:
+    """Derivatives by a of the density's logarithm, where that of x is given: the others are the same at all points, and computed once."""
+    psi = cache(lambda n: _psi(n, a))
+    return lambda logarithm: lambda i, _: (logarithm if i == 1 else 0.0) - psi(i - 1)
 
 
 def _gammainc(a: Any, x: Any, n: int) -> Any:
@@ -57,15 +61,15 @@ def _gammainc(a: Any, x: Any, n: int) -> Any:
         return outside[()]
     a, x = np.where(inside, a, 1.0), np.where(inside, x, 1.0)
     far = x > a + 1
-    low, high, front = np.where(far, 0.5 * a, x), np.where(far, x, a + 2), lgamma(a)
+    low, high, front, slope = np.where(far, 0.5 * a, x), np.where(far, x, a + 2), lgamma(a), _gamma_slope(a)
 
     def below(u: Any) -> Any:  # in place of the integrand's x stands low*exp(-u)
         logarithm = np.log(low) - u
-        return np.exp(a * logarithm - np.exp(logarithm) - front) * _factor(_gamma_slope(a, logarithm), n)
+        return np.exp(a * logarithm - np.exp(logarithm) - front) * _factor(slope(logarithm), n)
 
     def beyond(u: Any) -> Any:
         logarithm = np.log(high + u)
-        return np.exp((a - 1) * logarithm - high - u - front) * _factor(_gamma_slope(a, logarithm), n)
+        return np.exp((a - 1) * logarithm - high - u - front) * _factor(slope(logarithm), n)
 
     found = np.where(far, -_integral(beyond, high / (high + a)), _integral(below, 1 / (a + low)))
     return np.where(inside, found, outside)[()]
@@ -121,7 +125,7 @@ def _density_in_sympy(sign: int) -> Any:
 def gamma_density(a: Any, x: Any, n: int = 0) -> Any:
     """The n-th derivative by a of x**(a - 1) e**-x/gamma(a)."""
     density = exp(xlogy(a - 1, x) - x - lgamma(a))
-    return density * _factor(_gamma_slope(a, log(x)), n) if n else density
+    return density * _factor(_gamma_slope(a)(log(x)), n) if n else density
 
 
 gammainc_slope: Op = elementwise(
@@ -149,27 +153,30 @@ gammaincc: Op = elementwise(
 )
 
 
-def _beta_slope(a: Any, b: Any, logarithm: Any, rest: Any) -> Function:
-    """Derivatives by a and b of the density's logarithm, where those of x and 1 - x are these."""
+def _beta_slope(a: Any, b: Any) -> Callable[[Any, Any], Function]:
+    """Derivatives by a and b of the density's logarithm, where those of x and 1 - x are given: the others are computed once."""
 
-    def slope(i: int, j: int) -> Any:
+    @cache
+    def same(i: int, j: int) -> Any:
         found = _psi(i + j - 1, a + b)
         if not j:
             found = found - _psi(i - 1, a)
-        if not i:
-            found = found - _psi(j - 1, b)
-        return found + logarithm if (i, j) == (1, 0) else found + rest if (i, j) == (0, 1) else found
+        return found if i else found - _psi(j - 1, b)
 
-    return slope
+    def at(logarithm: Any, rest: Any) -> Function:
+        own = {(1, 0): logarithm, (0, 1): rest}
+        return lambda *orders: same(*orders) + own[orders] if orders in own else same(*orders)
+
+    return at
 
 
 def _below(n: int, k: int, a: Any, b: Any, x: Any) -> Any:
     """The derivative of the incomplete beta function where x is below its mean."""
-    front = betaln(a, b)
+    front, slope = betaln(a, b), _beta_slope(a, b)
 
     def integrand(u: Any) -> Any:  # in place of the integrand's x stands x*exp(-u)
         logarithm, rest = np.log(x) - u, np.log(1 - x - x * np.expm1(-u))
-        return np.exp(a * logarithm + (b - 1) * rest - front) * _factor(_beta_slope(a, b, logarithm, rest), n, k)
+        return np.exp(a * logarithm + (b - 1) * rest - front) * _factor(slope(logarithm, rest), n, k)
 
     return _integral(integrand, 1 / (a + (b + 1) * x / (1 - x)))
 
@@ -213,7 +220,7 @@ def _beta_in_sympy(s: Any, values: Any, orders: Any) -> Any:
 def beta_density(a: Any, b: Any, x: Any, n: int = 0, k: int = 0) -> Any:
     """The derivative by a and b, n and k times, of x**(a - 1) (1 - x)**(b - 1)/beta(a, b)."""
     density = exp(xlogy(a - 1, x) + xlog1py(b - 1, -x) - betaln(a, b))
-    return density * _factor(_beta_slope(a, b, log(x), log1p(-x)), n, k) if n or k else density
+    return density * _factor(_beta_slope(a, b)(log(x), log1p(-x)), n, k) if n or k else density
 
 
 betainc_slope: Op = elementwise(
