@@ -16,6 +16,7 @@ from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.constants import number_inside, same_shape
 from gradcli.ops.looping import listed, order_text, runs_backwards, subscript_text, summed_text
 from gradcli.ops.registry import function, structural
+from gradcli.ops.room import room_for
 from gradcli.ops.spec import REQUIRED, Op
 from gradcli.ops.text import LARGEST_ARRAY, POWER, Form, Unprintable, indexed, indexed_in_latex
 from gradcli.ops.writing import Shape, axes_of, shape_by_example, witness
@@ -213,17 +214,16 @@ def _simpler_getitem(out: Any, x: Any, index: Index) -> Any:
     return number_inside(out, x)
 
 
-_shape_of_entries = shape_by_example(_getitem)
-
-
-def indexed_shape(x: Shape, index: Index) -> Shape:
-    """The shape of x[index]. Arrays in the index let NumPy go through all entries of the result, for which there must be room."""
+def _with_room(x: Any, index: Index) -> Any:
+    """x[index] where there is room for it: NumPy goes through all entries that arrays choose, even those of no bytes."""
     arrays = [part.array for part in index if isinstance(part, StaticArray)]
-    if math.prod(x) * sum(array.size for array in arrays) > ASKED and not any(array.dtype == np.bool_ for array in arrays):
-        others = tuple((0, 1, None) if isinstance(part, StaticArray) else part for part in index)
-        room_for(*_shape_of_entries(x, index=others), np.broadcast(*arrays).size)
-    shape: Shape = _shape_of_entries(x, index=index)
-    return shape
+    if arrays and not any(array.dtype == np.bool_ for array in arrays):
+        others = _getitem(x, tuple((0, 1, None) if isinstance(part, StaticArray) else part for part in index))
+        room_for(*others.shape, np.broadcast(*arrays).size)
+    return _getitem(x, index)
+
+
+indexed_shape = shape_by_example(_with_room)
 
 
 def _getitem_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, index: Index) -> tuple[Any]:
