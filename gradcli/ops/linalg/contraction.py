@@ -14,7 +14,7 @@ from gradcli.ops.arrays.reshaping import diagonal
 from gradcli.ops.arrays.shapes import reshape, transpose
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import declare, signature
-from gradcli.ops.linalg.products import matmul
+from gradcli.ops.linalg.products import matmul, outer, trace
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import function
 from gradcli.ops.writing import Shape, axes_of
@@ -76,15 +76,19 @@ class _Named(NamedTuple):
     letters: str
 
 
-def _named(x: Any, term: str, extents: dict[str, int]) -> _Named:
-    """Each letter once: a repeated one reads a diagonal, and one entry along an axis goes with any number of them."""
+def _named(x: Any, term: str, extents: dict[str, int], elsewhere: str) -> _Named:
+    """Each letter once: a repeated one reads a diagonal, and one entry along an axis goes with any number of them.
+
+    A letter that stands twice here, and not elsewhere, is that of a trace.
+    """
     for letter in dict.fromkeys(term):
         while term.count(letter) > 1:
             first, second = term.index(letter), term.rindex(letter)
             if x.shape[first] != x.shape[second]:
                 raise ShapeError(f"einsum: the axes called {letter!r} have {x.shape[first]} and {x.shape[second]} entries")
-            x = diagonal(x, axis1=first, axis2=second)
-            term = term[:first] + term[first + 1 : second] + term[second + 1 :] + letter
+            is_trace = term.count(letter) == 2 and letter not in elsewhere
+            x = (trace if is_trace else diagonal)(x, axis1=first, axis2=second)
+            term = term[:first] + term[first + 1 : second] + term[second + 1 :] + letter * (not is_trace)
     repeated = [letter for letter, n in zip(term, x.shape, strict=True) if n != extents[letter]]
     if not repeated:
         return _Named(x, term)
@@ -127,6 +131,8 @@ def _multiplied(x: _Named, y: _Named, wanted: Collection[str]) -> _Named:
         left = grouped(_arranged(x, batch + rows + over), rows, over)
         right = grouped(_arranged(y, batch + over + columns), over, columns)
         return _Named(_in_shape(matmul(left, right), tuple(extents[c] for c in letters)), letters)
+    if not batch and len(rows) == len(columns) == 1:
+        return _Named(outer(x.array, y.array), letters)
     left, right = (
         _in_shape(_arranged(z, [c for c in letters if c in z.letters]), tuple(extents[c] if c in z.letters else 1 for c in letters))
         for z in (x, y)
@@ -140,7 +146,8 @@ def einsum(*operands: Any, subscripts: str = "") -> Any:
     shapes = [tuple(x.shape) for x in operands]
     terms, result = parse_subscripts(subscripts, shapes)
     extents = _extents(terms, shapes)
-    left = [_named(x, term, extents) for x, term in zip(operands, terms, strict=True)]
+    elsewhere = [result + "".join((*terms[:i], *terms[i + 1 :])) for i in range(len(terms))]
+    left = [_named(x, term, extents, others) for x, term, others in zip(operands, terms, elsewhere, strict=True)]
     for places in _path(terms, result, shapes):
         taken = [left.pop(place) for place in sorted(places, reverse=True)]
         while len(taken) > 1:
