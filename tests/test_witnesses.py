@@ -13,8 +13,6 @@ import numpy as np
 import pytest
 from call_graph import Reached, reached
 
-from gradcli.ops.nn import activations
-from gradcli.ops.nn.activations import selu
 from gradcli.ops.reductions import carried
 from gradcli.ops.reductions.carried import count
 from gradcli.ops.reductions.cumulative import cumsum
@@ -22,6 +20,8 @@ from gradcli.ops.reductions.order import argmax
 from gradcli.ops.reductions.sums import mean, sum_
 from gradcli.ops.registry import composites, registry
 from gradcli.ops.spec import Op
+from gradcli.ops.special import error_functions
+from gradcli.ops.special.error_functions import log_ndtr
 
 # NumPy's functions that make arrays and say what shape they have: they know nothing of what an operation is.
 PLUMBING = frozenset(
@@ -138,10 +138,10 @@ def test_sharing_is_found(planted: Callable[..., Any]) -> None:
 
 def test_a_shared_number_is_found() -> None:
     def reference(m: Any, x: Any) -> Any:
-        return x * activations._SCALE if x > 0 else m.expm1(x) * activations._SLOPE
+        return m.log(m.erfc(-x / error_functions.SQRT_2)) if x > 0 else -x * x / 2 - m.log(-x * error_functions.SQRT_TWO_PI)
 
-    record = dataclasses.replace(selu, reference=reference)
-    assert {"the number `_SCALE`", "the number `_SLOPE`"} <= set(sharing(record))
+    record = dataclasses.replace(log_ndtr, reference=reference)
+    assert {"the number `SQRT_2`", "the number `SQRT_TWO_PI`"} <= set(sharing(record))
 
 
 def test_a_reference_that_calls_operations_is_found() -> None:
@@ -161,10 +161,10 @@ def test_a_function_of_numpy_on_both_sides_is_found() -> None:
 def test_the_code_of_a_closure_is_found() -> None:
     """A function that another one makes, in both places."""
     found = sharing(dataclasses.replace(argmax, reference=argmax.forward))
-    assert "`ops.reductions.order._first.<locals>.run` with its own rules" in found
+    assert "`ops.reductions.order._arg.<locals>.first` with its own rules" in found
     assert any(text.endswith(".one_axis` with its own rules") for text in found)
     assert not any("genexpr" in text for text in found), "parts of what is shared as a whole"
 
 
 def test_the_code_of_another_operation_is_found() -> None:
-    assert "with the rules of others" in str(sharing(dataclasses.replace(sum_, reference=selu.forward)))
+    assert "with the rules of others" in str(sharing(dataclasses.replace(sum_, reference=log_ndtr.forward)))
