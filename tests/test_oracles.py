@@ -171,7 +171,7 @@ def test_a_wrong_function_is_found(name: str) -> None:
 _THRESHOLDS = {
     "dropout": "0 and 1 decide", "erfc": "two formulas", "erfcx_integral": "starts an iteration", "erfi": "two formulas",
         "exp_square": "splits a number",
-    "frexp": "splits a power", "i0e_slope": "two formulas", "interp": "counts, rounded afterwards",
+    "finite": "of numbers of 16 bits", "frexp": "splits a power", "i0e_slope": "two formulas", "interp": "counts, rounded afterwards",
         "interpolate": "rounded down afterwards",
     "inv": "divided by: any number makes infinity", "jv": "two formulas", "lgamma": "two formulas", "lp_pool1d": "of norms of 0",
     "lp_pool2d": "of norms of 0", "lp_pool3d": "of norms of 0", "matrix_exp": "how often a matrix is halved",
@@ -210,7 +210,7 @@ _UNUSED = {
         "expn": "n",
     "torch_sort": "stable", "topk": "sorted", "lu_factor_ex": "check_errors", "cholesky_ex": "check_errors", "inv_ex": "check_errors",
     "solve_ex": "check_errors", "dropout": "p", "multi_head_attention_forward": "add_zero_attn dropout_p training",
-    "gammainc_slope": "n", "betainc_slope": "n k", "logmeanexp": "keepdims",
+    "gammainc_slope": "n", "betainc_slope": "n k", "logmeanexp": "keepdims", "lower_median": "ignore_nan",
     "batch_norm": "momentum training", "instance_norm": "momentum", "ctc_loss": "zero_infinity",
 }  # fmt: skip
 _DEFAULTS = [
