@@ -17,7 +17,7 @@ OPERATIONS = {
     "where": lambda x, c: torch.where(c > 2, x, c), "logaddexp": lambda x, c: torch.logaddexp(x, c),
     "addcmul": lambda x, c: torch.addcmul(x, x, c), "softmax": lambda x, c: x.softmax(0), "logsumexp": lambda x, c: x.logsumexp(0),
     "cat": lambda x, c: torch.cat([x, c]), "stack": lambda x, c: torch.stack([x, c]), "gelu": lambda x, c: F.gelu(x),
-    "silu": lambda x, c: F.silu(x), "elu": lambda x, c: F.elu(x), "softplus": lambda x, c: F.softplus(x),
+    "silu": lambda x, c: F.silu(x), "softplus": lambda x, c: F.softplus(x),
 }  # fmt: skip
 
 

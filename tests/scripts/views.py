@@ -93,7 +93,6 @@ VIEWS = {
     "True": lambda: x[True],
     "False": lambda: x[False],
     "flip": lambda: x.flip(0),
-    "rot90": lambda: x.rot90(),
     "take": lambda: x.take(torch.tensor([0])),
     "tile": lambda: x.tile(1),
     "repeat": lambda: x.repeat(1, 1),

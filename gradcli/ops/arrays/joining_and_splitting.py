@@ -172,7 +172,7 @@ def split_with_sizes(x: Any, *, sizes: Any, axis: int = 0) -> tuple[Any, ...]:
 
 
 @function(public=False, sealed=True)
-def torch_split(x: Any, *, sizes: Any, axis: int = 0) -> Any:
+def torch_split(x: Any, *, sizes: Any, axis: int = 0) -> tuple[Any, ...]:
     """torch.split: a tuple of parts of a size, or of sizes, along an axis."""
     if isinstance(sizes, tuple):
         return split_with_sizes(x, sizes=sizes, axis=axis)
