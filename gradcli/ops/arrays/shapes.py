@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import accumulate, pairwise
 from typing import Any
 
@@ -219,7 +220,8 @@ def _with_room(x: Any, index: Index) -> Any:
     arrays = [part.array for part in index if isinstance(part, StaticArray)]
     if arrays and not any(array.dtype == np.bool_ for array in arrays):
         others = _getitem(x, tuple((0, 1, None) if isinstance(part, StaticArray) else part for part in index))
-        room_for(*others.shape, np.broadcast(*arrays).size)
+        with suppress(ValueError):  # of those that do not broadcast, NumPy speaks better below
+            room_for(*others.shape, np.broadcast(*arrays).size)
     return _getitem(x, index)
 
 
