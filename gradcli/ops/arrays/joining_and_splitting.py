@@ -175,7 +175,8 @@ def split_with_sizes(x: Any, *, sizes: Any, axis: int = 0) -> tuple[Any, ...]:
 def torch_split(x: Any, *, sizes: Any, axis: int = 0) -> tuple[Any, ...]:
     """torch.split: a tuple of parts of a size, or of sizes, along an axis."""
     if isinstance(sizes, tuple):
-        return split_with_sizes(x, sizes=sizes, axis=axis)
+        parts: tuple[Any, ...] = split_with_sizes(x, sizes=sizes, axis=axis)
+        return parts
     place = place_along("split", x, axis)
     if sizes < 0 or (not sizes and x.shape[place]):
         raise ArgumentError(f"split: parts of {sizes} entries cannot make up {x.shape[place]}")
