@@ -1,4 +1,4 @@
-"""What records say for tensors, against NumPy and Python: operators, and what reductions put together."""
+"""Facts of records for tensors, against NumPy and Python: operators, and what reductions put together."""
 
 from __future__ import annotations
 

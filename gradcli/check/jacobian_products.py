@@ -56,7 +56,7 @@ class CheckedFunction:
 
     @cached_property
     def trace(self) -> Trace | None:
-        """What the function does, if its trace says everything: nothing that requires grad comes from nowhere, and its constants are some
+        """Trace what the function does, if that says everything: nothing that requires grad comes from nowhere, and its constants are some
         at the points nearby, too, on either side."""
         trace = self._run[1]
         for y in self.outputs:
@@ -77,7 +77,7 @@ class CheckedFunction:
         return found
 
     def at(self, moved: Mapping[int, np.ndarray], run: Callable[[list[Any]], Any]) -> Any:
-        """What comes of a run with other entries in some arguments: in the same tensors, which a function may know by other names, too."""
+        """Run it with other entries in some arguments: in the same tensors, which a function may know by other names, too."""
         given, kept = list(self.arguments), {}
         try:
             for i, entries in moved.items():

@@ -191,7 +191,7 @@ Point = Callable[[Any, Expr], Any]  # what a leaf is, exactly
 
 
 class Equality:
-    """Which ways to write a function that was judged are equal to it."""
+    """Ways to write a function that was judged, which are equal to it."""
 
     def __init__(self, judge: Judge) -> None:
         self.judge, self.wrt, self.values = judge, list(judge.wrt.values()), judge.scope.values
@@ -205,7 +205,7 @@ class Equality:
         return True in found and False not in found
 
     def at(self, x: Expr, y: Expr, point: Mapping[Expr, Any]) -> bool | None:
-        """Whether two nodes have the same value at a point, that of the function but for some leaves; None where the first has none."""
+        """Return whether two nodes are equal at a point, that of the function but for some leaves; None where the first has none."""
         return self._equal(x, y, lambda m, leaf: exact_array(m, point.get(leaf, self.values[leaf]), leaf.kind), _SAME, [])
 
     def _equal(self, x: Expr, y: Expr, point: Point, enough: float, wrt: Sequence[Expr]) -> bool | None:

@@ -161,7 +161,7 @@ class Arithmetic:
 
     @staticmethod
     def _told_apart(operands: Sequence[Any], values: Sequence[Any], unsure: Any) -> Any:
-        """Which entries equal one of themselves is certain, where no other is as near."""
+        """Take entries that equal one of the operands as certain, where no other is as near."""
         for x, best in zip(values, operands[::-1], strict=True):
             if isinstance(best, Bounded) and best.among is not None and np.array_equal(best.among, x):
                 shape = (1,) * (np.ndim(unsure) - best.ndim) + best.shape
@@ -170,7 +170,7 @@ class Arithmetic:
         return unsure
 
     def _of_infinities(self, op: Op, out: Any, values: Sequence[Any], errors: Sequence[Any], static: Mapping[str, Any], error: Any) -> Any:
-        """What has overflown has no error, since that is no rounding; what is infinite at a pole that errors may have led to has any."""
+        """No error for what has overflown, which is no rounding; any for what is infinite at a pole that errors may lead to."""
         led: Any = any(np.any(np.isinf(e)) for e in errors if is_float(e))
         if op.elementwise:
             led = False
@@ -285,7 +285,7 @@ class Arithmetic:
         return (both * ulps) * np.abs(out)
 
     def underflow(self, op: Op, out: Any, values: Sequence[Any]) -> Any:
-        """What is lost beneath the normal numbers, though no operand is infinite, nor zero unless others are multiplied; sums lose none."""
+        """Size of what is lost beneath normal numbers: no operand is infinite, nor zero unless others are multiplied; sums lose none."""
         lost = np.abs(out) < self.smallest_normal
         if not np.any(lost):
             return 0.0

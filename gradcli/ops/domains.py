@@ -1,4 +1,4 @@
-"""Where functions are defined, as their records say it in words: "x > 0", "a > 0 and 0 <= x <= 1", "y > 0, or x = 0"."""
+"""Domains of functions, as their records say them in words: "x > 0", "a > 0 and 0 <= x <= 1", "y > 0, or x = 0"."""
 
 from __future__ import annotations
 

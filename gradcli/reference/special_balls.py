@@ -43,7 +43,7 @@ def gamma_by_parameter(n: int, a: arb, x: arb, upper: bool) -> arb:
 
 
 def _upper_bound(n: int, a: arb, x: arb) -> arb:
-    """What the n-th derivative of Q(a, x) by a is below in size, by Cauchy's estimate: the integral is below x**a e**-x for x > a."""
+    """Return a bound on the n-th derivative of Q(a, x) by a, by Cauchy's estimate: the integral is below x**a e**-x for x > a."""
     around = acb(a + arb(0, _CIRCLE), arb(0, _CIRCLE))
     size = ((a + _CIRCLE) * x.log() - x).exp() * abs(around.rgamma()) * arb(n).fac() / _CIRCLE**n
     return size.abs_upper()

@@ -186,7 +186,7 @@ class StandIns:
 
 
 def _in_widest(run: Callable[[Any], Any], what: str) -> tuple[Any, Any]:
-    """What runs in long double, else in double, and the floats that it took. Raises Unsupported where it runs in neither."""
+    """Return what runs in long double, else in double, and the floats that it took. Raises Unsupported where it runs in neither."""
     failure: Exception | None = None
     for dtype in (LONG_DOUBLE, np.float64):
         try:

@@ -213,7 +213,7 @@ def select(x: Any, *, axis: int, index: int) -> Any:
 
 @function()
 def narrow(x: Any, *, axis: int, start: int, length: int) -> Any:
-    """So many entries along an axis, from start on."""
+    """Return so many entries along an axis, from start on."""
     place = place_along("narrow", x, axis)
     n = x.shape[place]
     first = start + n if start < 0 else start

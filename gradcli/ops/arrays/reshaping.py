@@ -76,7 +76,7 @@ def at_least_1d(x: Any) -> Any:
 
 
 def _each(function: Function, arrays: tuple[Any, ...]) -> Any:
-    """Of one array, or of several in a tuple."""
+    """Take one array, or several in a tuple."""
     return function(arrays[0]) if len(arrays) == 1 else tuple(map(function, arrays))
 
 

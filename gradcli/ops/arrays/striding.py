@@ -70,7 +70,7 @@ def as_strided(x: Any, *, size: Shape = (), stride: Strides = (), offset: int = 
 
 
 def _sources(shape: Shape, size: Shape, **region: Any) -> Any:
-    """Of each entry of an array into whose memory another is written, its number among those of both."""
+    """For each entry of an array into whose memory another is written, return its number among those of both."""
     memory, own, places = _memory(shape, size, **region)
     memory[places] = numbered(size, math.prod(shape))
     return memory[own]

@@ -23,7 +23,7 @@ from gradcli.ops.writing import OfSciPy
 
 
 def _factor(slope: Function, n: int, k: int = 0) -> Any:
-    """What n derivatives by one parameter and k by another multiply exp(f) by; those of f are ``slope(i, j)``."""
+    """Return what n derivatives by one parameter and k by another multiply exp(f) by; those of f are ``slope(i, j)``."""
     if n:
         return sum(
             math.comb(n - 1, p) * math.comb(k, q) * _factor(slope, n - 1 - p, k - q) * slope(p + 1, q)

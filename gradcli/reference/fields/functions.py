@@ -114,7 +114,7 @@ def _of_reciprocal(name: str) -> Any:
 
 
 class Functions:
-    """What stands for sympy, or for mpmath's context, where references are evaluated on elements."""
+    """A stand-in for sympy, or for mpmath's context, where references are evaluated on elements."""
 
     def __init__(self, field: Field, known: Known) -> None:
         self.field, self.known = field, known

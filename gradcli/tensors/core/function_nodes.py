@@ -54,7 +54,7 @@ class _Part:
 
 
 class Program:
-    """What a function does with tensors of given dtypes and shapes."""
+    """Return what a function does with tensors of given dtypes and shapes."""
 
     def __init__(self, steps: Sequence[Step], tensors: Sequence[Shaped], constants: Sequence[Any]) -> None:
         self.steps, self.tensors, self.constants = steps, tensors, constants

@@ -157,7 +157,7 @@ def _triangle(indices: Callable[..., Any]) -> Callable[..., Tensor]:
 
 
 class _Limits:
-    """What NumPy knows of a dtype's numbers, under PyTorch's names."""
+    """Return what NumPy knows of a dtype's numbers, under PyTorch's names."""
 
     fields: tuple[str, ...] = ("min", "max")
     kinds = "iu"
