@@ -14,7 +14,6 @@ from gradcli.ops.arrays.shapes import broadcast_to, reshape, transpose
 from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.extended import Linear, Whole
-from gradcli.ops.linalg import perturbation
 from gradcli.ops.linalg.matrices import (
     as_column,
     column_range,
@@ -88,7 +87,6 @@ solve_triangular: Op = structural(
     domain="no zeros on the diagonal", backward="LinalgSolveTriangular",
     doc="The z with x @ z = y, x being triangular: its other triangle (and a diagonal of ones) is not read.",
     examples=("solve_triangular(A, b, lower=True)",),
-    carries=perturbation.triangular_solution,
     numpy=lambda shapes, upper, unitriangular: _solved("linalg", shapes, upper, unitriangular),
     torch=_solved_in_torch,
     jax=lambda shapes, upper, unitriangular: _solved("jax.scipy.linalg", shapes, upper, unitriangular),
@@ -225,7 +223,6 @@ solve: Op = structural(
     "solve", "x y", _solve, witness("factors.solve"), vjp=_solve_vjp, shape=_solve_shape, saves=("x", "out"), core_dims=(2, 2),
     domain="a regular matrix x", backward="LinalgSolveEx",
     doc="The z with x @ z = y.", examples=("solve(A, b)",), ulps=64, extended=Whole("equations.SOLVE"),
-    carries=perturbation.solution,
     numpy="np.linalg.solve({0}, {1})",
 )  # fmt: skip
 
@@ -311,7 +308,6 @@ cholesky = structural(
     domain="a symmetric, positive definite matrix", examples=("cholesky(X.T @ X)",),
     doc="The lower triangular L with x = L @ L.T; with upper, the U with x = U.T @ U. One triangle is read, and the gradient "
     "is symmetric.",
-    carries=perturbation.cholesky_factor,
     numpy=lambda shapes, upper: "np.swapaxes(np.linalg.cholesky({0}), -1, -2)" if upper else "np.linalg.cholesky({0})",
 )  # fmt: skip
 
@@ -361,7 +357,6 @@ qr: Op = structural(
     domain="independent columns (the first ones, of a wide matrix)", backward="LinalgQr",
     doc="Q with orthonormal columns and upper triangular R with x = Q @ R, signs as LAPACK has them: a tuple.",
     examples=("qr(A)[1]",),
-    carries=perturbation.orthogonal_factors,
 )  # fmt: skip
 
 

@@ -19,7 +19,6 @@ from gradcli.ops.elementwise.arithmetic import abs_, sign
 from gradcli.ops.elementwise.exponential import log
 from gradcli.ops.elementwise.logic import less, where
 from gradcli.ops.extended import Whole
-from gradcli.ops.linalg import perturbation
 from gradcli.ops.linalg.equations_and_factors import solve
 from gradcli.ops.linalg.matrices import (
     as_matrix,
@@ -76,7 +75,7 @@ def _inv_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, check_errors: bool) 
 @function(
     vjp=_inv_vjp, forward=_inv, shape=_inv_shape, saves=("out",), core_dims=(2,), aliases=("inverse",),
     domain="a regular matrix", backward="LinalgInvEx", latex=Form("{x:atom}^{{-1}}", POWER), examples=("inv(X.T @ X)",),
-    ulps=64, extended=Whole("equations.INV"), carries=perturbation.inverse, numpy=lambda shapes, check_errors: "np.linalg.inv({0})",
+    ulps=64, extended=Whole("equations.INV"), numpy=lambda shapes, check_errors: "np.linalg.inv({0})",
 )  # fmt: skip
 def inv(x: Any, *, check_errors: bool = True) -> Any:
     """The inverse of a matrix."""
@@ -170,7 +169,6 @@ det = structural(
     doc="The determinant. Its gradient is the cofactor matrix, at singular matrices too "
     "(PyTorch returns zeros there).",
     sign=r"\det", examples=("log(det(A))",), ulps=64,
-    carries=perturbation.determinant,
     numpy="np.linalg.det({0})",
 )  # fmt: skip
 
@@ -182,7 +180,7 @@ def _slogdet_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any) -> t
 @function(
     vjp=_slogdet_vjp, forward=lambda x: tuple(np.linalg.slogdet(x)), outputs=2, shape=lambda x: (square(x, "slogdet")[:-2], x[:-2]),
     saves=("x",), core_dims=(2,), work=for_rows(0.4, power=2), domain="a regular matrix", backward="LinalgSlogdet",
-    ulps=64, extended=Whole("factors.SLOGDET"), carries=perturbation.log_determinant, numpy="np.linalg.slogdet({0})",
+    ulps=64, extended=Whole("factors.SLOGDET"), numpy="np.linalg.slogdet({0})",
 )  # fmt: skip
 def slogdet(x: Any) -> Any:
     """The sign of the determinant and the logarithm of its size, without overflow: slogdet(A)[1]."""

@@ -13,7 +13,6 @@ from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.logic import greater, where
 from gradcli.ops.extended import Whole
 from gradcli.ops.facts import Function, Kink
-from gradcli.ops.linalg import perturbation
 from gradcli.ops.linalg.equations_and_factors import read
 from gradcli.ops.linalg.matrices import (
     as_column,
@@ -92,7 +91,6 @@ eigh: Op = structural(
     domain="a symmetric matrix; for gradients of vectors, one without repeated eigenvalues",
     doc="The eigenvalues of a symmetric matrix in ascending order, and its eigenvectors, signs as NumPy has them: a "
     "tuple. One triangle is read, and the gradient is symmetric.", examples=("eigh(A)[0]",),
-    carries=perturbation.eigenvalues,
     uncertified=EQUAL_VALUES,
 )  # fmt: skip
 
@@ -146,7 +144,6 @@ svd: Op = structural(
     domain="for gradients of vectors, a matrix of full rank without repeated singular values",
     doc="U, the singular values S in descending order, and V transposed, with x = U @ diag(S) @ Vt, signs as NumPy "
     "has them: a tuple. Columns of U and V beyond the singular values count as constants, as in PyTorch.", examples=("svd(A)[1]",),
-    carries=perturbation.singular_values,
     uncertified=EQUAL_SIZES,
 )  # fmt: skip
 
