@@ -145,21 +145,20 @@ def test_a_wrong_rule_that_stands_in_is_found(monkeypatch: pytest.MonkeyPatch) -
     assert "the derivative of cumsum is wrong" in (check.reason or "")
 
 
-WITHOUT_LOOPS = [("sum(erf(x)*y)", None), ("sum(lgamma(x**2 + 0.1)*y)", 3), ("sum(digamma(3*x)*y)", 3)]
+WITHOUT_LOOPS = ["sum(erf(x)*y)", "sum(lgamma(x**2 + 0.1)*y)", "sum(digamma(3*x)*y)"]
 
 
-@pytest.mark.parametrize(("text", "directions"), WITHOUT_LOOPS)
-def test_functions_without_loops_in_long_double_are_held_at_some_entries(text: str, directions: int | None) -> None:
+@pytest.mark.parametrize("text", WITHOUT_LOOPS)
+def test_functions_without_loops_in_long_double_are_held_at_some_entries(text: str) -> None:
     check, record = judged(text, {"x": X, "y": Y})
     assert check.verdict is Verdict.AGREE, check.reason
     for part in check.variables.values():
         assert part.entries is not None
         assert 900 < part.entries[0] < part.entries[1] == N
-        assert part.directions == directions
     assert " of 40,000 entries" in text_of(record.lines())
 
 
-@pytest.mark.parametrize(("name", "text"), [("erf", WITHOUT_LOOPS[0][0]), ("lgamma", WITHOUT_LOOPS[1][0])])
+@pytest.mark.parametrize(("name", "text"), [("erf", WITHOUT_LOOPS[0]), ("lgamma", WITHOUT_LOOPS[1])])
 def test_a_wrong_value_of_such_a_function_is_found(monkeypatch: pytest.MonkeyPatch, name: str, text: str) -> None:
     op = find(name)
     forward = op.forward

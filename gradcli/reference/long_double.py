@@ -21,7 +21,6 @@ from gradcli.ops.writing import axes_of
 from gradcli.reference.algebra import Unsupported
 from gradcli.reference.deadline import Undecided
 from gradcli.reference.deadline import check as still_in_time
-from gradcli.reference.entries import on_entries, slopes_of_entries
 from gradcli.reference.scalars import accumulate
 from gradcli.reference.stand_ins import DIRECTIONS, SAFETY, STEPS, TOLERANCE, StandIns, differences
 
@@ -41,16 +40,50 @@ def along(node: Expr, operands: list[Any]) -> tuple[Any, tuple[int, ...], Mappin
 
 Part = tuple[Any, Any, Any]  # an adjoint, its own rounding error, and 0 where nothing flows: a branch not taken, an entry not chosen
 Parts = Sequence[Part | None]
+Pull = Callable[[Any, Any, list[Any]], Sequence[Any]]  # of a cotangent, a result, and operands
 
 
 def back(node: Expr, op: Op, adjoint: Any, out: Any, operands: list[Any], wanted: Sequence[bool], held: StandIns) -> Parts:
     """Return what a node's cotangent is to its operands: by its form, or by its rule where there is none."""
+    static, rule = node.static, op.extended
     try:
         if _is_opened(op):
-            return _pulled_through(node, op, adjoint, operands, held)
-        return _pulled(node, op, adjoint, out, operands, wanted)
+            root, leaves, table = _opened(node, op, operands, held)
+            found = pulled(reachable([root]), table, root, [leaf for leaf in leaves if leaf is not None], adjoint, held)
+            return [None if leaf is None else found.get(leaf) for leaf in leaves]
+        if isinstance(rule, Reduced):
+            x, axes, _ = reduced = along(node, operands)
+            _, slope = rule.slopes(*reduced)
+            kept = [1 if i in axes else n for i, n in enumerate(x.shape)]
+            wide, off, live = (np.broadcast_to(np.reshape(part, kept), x.shape) for part in adjoint)
+            return [(wide * slope, off * np.abs(slope), live)]
+        if isinstance(rule, Entrywise):
+            slopes = [
+                np.asarray(p(*operands, **static), LONG_DOUBLE) if p is not None and asked else None
+                for p, asked in zip(rule.partials, wanted, strict=True)
+            ]
+            return _by_entries(op, adjoint, slopes, [None] * len(slopes))
+        if op.elementwise:
+            return _by_entries(op, adjoint, *held.slopes_of_entries(op, out, operands, static, wanted))
+        parts = adjoint
+        if isinstance(adjoint, dict):
+            parts = tuple(zip(*(adjoint.get(i, (np.zeros_like(part),) * 3) for i, part in enumerate(out)), strict=True))
+        return _linear(*_ways_back(op, operands, static), parts, out, operands)
     except (NotCovered, Unsupported):
-        return held.pulled(op, node.static, adjoint, out, operands)
+        return held.pulled(op, static, adjoint, out, operands)
+
+
+def _ways_back(op: Op, operands: list[Any], static: Mapping[str, Any]) -> tuple[Pull, Pull | None]:
+    """Return how cotangents go back through an operation on whole arrays, and what of them flows; None where everything does."""
+    match op.extended:
+        case Whole(formulas=(_, pull, flows)):
+            return partial(_applied, pull, static), None if flows is None else partial(_applied, flows, static)
+        case Linear(pull=rule):
+            through: Pull = lambda part, _, operands: rule(part, *operands, **static)  # noqa: E731
+        case _:
+            back = _movement(op, operands, static)[1]
+            through = lambda part, *_: back(part)  # noqa: E731
+    return through, through
 
 
 def _is_opened(op: Op) -> bool:
@@ -72,48 +105,6 @@ def _opened(node: Expr, op: Op, operands: list[Any], held: StandIns) -> tuple[Ex
     return root, leaves, table
 
 
-def _pulled_through(node: Expr, op: Op, adjoint: Part, operands: list[Any], held: StandIns) -> Parts:
-    """Return what a cotangent is to the operands of a function, pulled through its body."""
-    root, leaves, table = _opened(node, op, operands, held)
-    found = pulled(reachable([root]), table, root, [leaf for leaf in leaves if leaf is not None], adjoint, held)
-    return [None if leaf is None else found.get(leaf) for leaf in leaves]
-
-
-def _pulled(node: Expr, op: Op, adjoint: Any, out: Any, operands: list[Any], wanted: Sequence[bool]) -> Parts:
-    """Return what a node's cotangent is to its operands, each with the error of this and all later steps."""
-    static = node.static
-    match op.extended:
-        case None if not op.elementwise and op.outputs == 1:
-            back = _movement(op, operands, static)[1]
-            return _linear(lambda part, *_: back(part), adjoint, out, operands, lambda part, *_: back(part))
-        case Linear(pull=pull):
-            through = partial(_applied, lambda part, _, *operands, **static: pull(part, *operands, **static), static)
-            return _linear(through, adjoint, out, operands, through)
-        case Whole() as rule:
-            _, pull, flows = rule.formulas
-            if isinstance(adjoint, dict):
-                adjoint = tuple(zip(*(adjoint.get(i, (np.zeros_like(part),) * 3) for i, part in enumerate(out)), strict=True))
-            reached = None if flows is None else partial(_applied, flows, static)
-            return _linear(partial(_applied, pull, static), adjoint, out, operands, reached)
-        case Reduced() as rule:
-            x, axes, _ = reduced = along(node, operands)
-            _, slope = rule.slopes(*reduced)
-            kept = [1 if i in axes else n for i, n in enumerate(x.shape)]
-            wide, off, live = (np.broadcast_to(np.reshape(part, kept), x.shape) for part in adjoint)
-            return [(wide * slope, off * np.abs(slope), live)]
-        case Entrywise() as rule:
-            slopes = [
-                np.asarray(p(*operands, **static), LONG_DOUBLE) if p is not None and asked else None
-                for p, asked in zip(rule.partials, wanted, strict=True)
-            ]
-            return _by_entries(op, adjoint, slopes, [None] * len(slopes))
-    if op.outputs > 1 or isinstance(adjoint, dict):
-        raise Unsupported(f"{op.name} of so many entries")
-    if op.kind == "flat":
-        return (None,) * len(operands)
-    return _by_entries(op, adjoint, *slopes_of_entries(op, out, operands, static, wanted))
-
-
 def _movement(op: Op, operands: list[Any], static: Mapping[str, Any]) -> tuple[Any, Callable[[Any], Sequence[Any]]]:
     """Return what an operation makes of its operands that moves or adds entries, and the way back. Raises Unsupported for others."""
     try:
@@ -122,14 +113,11 @@ def _movement(op: Op, operands: list[Any], static: Mapping[str, Any]) -> tuple[A
         raise Unsupported(f"{op.name} of so many entries") from None
 
 
-Pull = Callable[[Any, Any, list[Any]], Sequence[Any]]  # of a cotangent, a result, and operands
-
-
 def _applied(rule: Callable[..., Sequence[Any]], static: Mapping[str, Any], part: Any, out: Any, operands: list[Any]) -> Sequence[Any]:
     return rule(part, out, *operands, **static)
 
 
-def _linear(pull: Pull, adjoint: Any, out: Any, operands: list[Any], flows: Pull | None = None) -> Parts:
+def _linear(pull: Pull, flows: Pull | None, adjoint: Any, out: Any, operands: list[Any]) -> Parts:
     """Cotangents go back as they are, errors with random signs, which add up as rounding does; doubles do for these."""
     slope, error, live = adjoint
     slopes = pull(slope, out, operands)
@@ -249,7 +237,8 @@ def pulled(
         wanted = [o in needed for o in node.operands]
         for operand, part in zip(node.operands, back(node, node.op, adjoint, table[node], operands, wanted, held), strict=True):
             if operand is not None and operand in needed and part is not None:
-                yield operand, tuple(summed(p, operand.shape) for p in part)
+                slope, *rest = (summed(p, operand.shape) for p in part)
+                yield operand, (held.widened(slope), *rest)
 
     return accumulate(reversed(order), seeds, pull, _plus)
 
@@ -316,9 +305,9 @@ class LongDoubles(Domain[Any]):
             return np.reshape(kept, node.shape)
         if rule is not None and rule.value is not None:
             asked = {"epsilon": float(np.finfo(str(self.dtype)).eps)} if rule.epsilon else {}
-            return rule.value(*operands, **node.static, **asked)
+            return self.held.widened(rule.value(*operands, **node.static, **asked))
         if op.elementwise:
-            return on_entries(op, operands, node.static)
+            return self.held.value_of_entries(op, operands, node.static)
         return op.forward(*operands, **node.static) if rule is not None else _movement(op, operands, node.static)[0]
 
 

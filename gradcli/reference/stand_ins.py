@@ -1,41 +1,51 @@
-"""Operations of which the judge of large arrays has no form: their own rules stand in, held against the function along random directions.
+"""Operations of which the judge of large arrays has no form: entries in balls, and rules held against functions along directions.
 
-A value is the forward pass in the widest floats that it takes; of what is entry by entry, some entries are held against the reference in
-balls. A rule runs in these floats, too, so that what it computes is at least as right as the engine. Whether it is the derivative at all is
-told by difference quotients of the forward pass: of what is entry by entry, at every entry; of the rest, what the rule gives for
-a cotangent, times a direction, is the derivative of the results along it, times the cotangent. The directions are of random sizes, each
-entry's beside the entry, along the gradient the first, the others with random signs. A rule that is wrong at right angles to all of them is
-not found, nor one that is off by less than 1e-8 of all terms together.
+Of what is entry by entry, NumPy's own loop in long double is a value if the reference confirms it at some entries, and slopes are
+sympy's. Where there are none of these, few entries are computed in balls, one by one; of many, the forward pass and the rule stand in,
+held at some.
+
+Of operations on whole arrays, the forward pass and the rule stand in. Whether the rule is the derivative is told by difference quotients
+of the forward pass: what it gives for a cotangent, times a direction, is the derivative of the results along it, times the cotangent.
+The directions are of random sizes, each entry's beside the entry, along the gradient the first, the others with random signs. A rule
+that is wrong at right angles to all of them is not found, nor one that is off by less than 1e-8 of all terms together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+from flint import arb
 
 from gradcli.graph.sweep import Parts
 from gradcli.ops.axes import summed
 from gradcli.ops.extended import LONG_DOUBLE, WIDER
 from gradcli.ops.spec import Op
-from gradcli.reference.algebra import Unsupported
-from gradcli.reference.entries import by_reference, entries, slope_by_reference
+from gradcli.reference.algebra import Unsupported, number
+from gradcli.reference.ball import Ball, as_arb, made
+from gradcli.reference.balls import Balls
+from gradcli.reference.contexts import Undecidable
+from gradcli.reference.deadline import in_time
 
 DIRECTIONS = 3
 STEPS = {True: (2.0**-9, 2.0**-13, 2.0**-17), False: (2.0**-6, 2.0**-9, 2.0**-12)}  # in long double, in double
 SAFETY = 16.0  # of the error that two estimates of a derivative show
-TOLERANCE = 1e-8  # of the sum of sizes along a direction: a rule that is off by less passes
-_ENTRY_TOLERANCE = 1e-6
-_SOME = 1_000  # entries of a value that are held against the reference
-_APART = 2.0**-30  # relative: a value may be off by as much as it changes where its operands do by this
+TOLERANCE = 1e-8  # of the sum of sizes along a direction, and of an entry: what is off by less passes
+_SOME = 1_000  # entries that are held against the reference
+_SOME_OF_A_LOOP = 5 if WIDER else 200  # the same, where NumPy's loop is in long double
+_UNITS = 64  # in the last place of long doubles, by which such a loop may be off
+_APART = 2.0**-30  # relative: an entry may be off by as much as it changes where its operands do by this
 _LEAST = 2.0**-1072  # a few of the smallest doubles
+_FINER = (1.0, 2.0**-8, 2.0**-16)  # times the steps
 _CONCLUSIVE = 1e-3  # an error of an estimate beyond, relative to the same, decides nothing
 _FAILURES = (TypeError, ValueError, LookupError, ArithmeticError, NotImplementedError)
 
-Part = tuple[Any, Any, Any]  # as in `extended`
+Part = tuple[Any, Any, Any]  # as in `long_double`
+Static = Mapping[str, Any]
 
 
 class Estimate(NamedTuple):
@@ -46,14 +56,14 @@ class Estimate(NamedTuple):
 
 
 class StandIns:
-    """What rules stood in for in one judgement.
+    """What stood in for forms in one judgement.
 
-    directions  along how many random directions each was held; 0 where none was needed
-    entries     at how many entries values were held that come from the forward pass; None where all are the reference's
+    directions  along how many random directions each rule was held; 0 where none was needed
+    entries     at how many entries functions were held; None where all are the reference's
     narrow      whether anything was computed that may be no more right than doubles are
     wrong_value the first value that its reference contradicts, in words
     wrong       the first derivative that its function contradicts, in words
-    doubt       the first derivative that no direction decides, in words
+    doubt       the first function or derivative that could not be held, in words
     """
 
     def __init__(self) -> None:
@@ -64,98 +74,125 @@ class StandIns:
         self.wrong_value = self.wrong = self.doubt = ""
 
     def contradicted(self, derivative_of: str) -> None:
-        self.wrong = self.wrong or f"the derivative of {derivative_of} is wrong: differences of the function contradict it"
+        self.wrong = self.wrong or f"the derivative of {derivative_of} is wrong: the function contradicts it"
 
-    def value(self, op: Op, operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
-        """The forward pass, in long double where it has one, else in double."""
-        self.narrow = True
-        result, _ = _in_widest(lambda dtype: op.forward(*_cast(operands, dtype), **static), op.name)
-        wide = tuple(map(_wide, result)) if isinstance(result, tuple) else _wide(result)
-        if op.elementwise:
-            self._hold_value(op, static, operands, wide)
-        else:
-            self.directions = DIRECTIONS
-        return wide
+    def widened(self, x: Any) -> Any:
+        """Return floats as long doubles, and note that they were doubles."""
+        if isinstance(x, tuple):
+            return tuple(map(self.widened, x))
+        self.narrow = self.narrow or np.asarray(x).dtype == np.float64
+        return _wide(x)
 
-    def _hold_value(self, op: Op, static: Mapping[str, Any], operands: Sequence[Any], value: Any) -> None:
-        """Some entries of a value against the reference in balls."""
-        if not value.size:
-            return
-        ends = (int(value.argmin()), int(value.argmax()))
-        places = np.unique([*self.random.integers(0, value.size, _SOME), *ends])
-        self.entries = min(places.size, value.size if self.entries is None else self.entries)
-        columns = entries(operands, value.shape, places)
-        beside = [c * (1 + _APART) if _is_float(c) else c for c in columns]
+    # -- Entry by entry
+
+    def value_of_entries(self, op: Op, operands: Sequence[Any], static: Static) -> Any:
+        """The value of an elementwise operation. Raises Unsupported."""
+        exact = partial(by_reference, op, static=static)
         try:
-            exact = np.asarray(by_reference(op, columns, static), LONG_DOUBLE)
-        except Unsupported:
-            self.doubt = self.doubt or f"no precision decides the value of {op.name} at some entries"
-            return
-        found = value.reshape(-1)[places].astype(LONG_DOUBLE)
-        moved = np.asarray(op.forward(*_cast(beside, np.float64), **static), LONG_DOUBLE)
-        nearest = exact.astype(np.float64)  # which is not finite, or zero, where doubles end
-        right = (np.abs(found - exact) <= TOLERANCE * np.abs(exact) + np.abs(moved - found) + _LEAST) | (found == nearest)
-        right |= ~np.isfinite(found) & ~np.isfinite(nearest)
-        if not right.all():
-            self.wrong_value = self.wrong_value or f"the value of {op.name} is wrong: its reference contradicts it"
+            found = np.asarray(op.forward(*operands, **static))
+        except (TypeError, ValueError, AttributeError):  # no loop for long doubles
+            found = np.empty(0)
+        size = math.prod(np.broadcast_shapes(*(np.shape(x) for x in operands if x is not None)))
+        if found.size == size and found.dtype in (LONG_DOUBLE, np.int64, bool):
+            places = np.unique(np.linspace(0, size - 1, _SOME_OF_A_LOOP if size else 0).astype(int))
+            expected = exact(entries(operands, found.shape, places))
+            got = found.reshape(-1)[places]
+            off = np.abs(np.subtract(got, expected, dtype=LONG_DOUBLE))
+            near = off <= _UNITS * float(np.finfo(LONG_DOUBLE).eps) * np.abs(expected)
+            if np.all(near | (got == expected) | (np.isnan(got) & np.isnan(expected))):
+                return found
+        if size <= _MOST_ENTRIES:
+            return exact(operands)
 
-    def pulled(self, op: Op, static: Mapping[str, Any], adjoint: Any, out: Any, operands: list[Any]) -> list[Part | None]:
-        """Return what the rule passes back to each operand."""
+        def run(columns: Sequence[Any]) -> Any:
+            return op.forward(*_cast(columns, np.float64), **static)
+
+        found = np.asarray(run(operands))
+        if not self._is_right(op, operands, found.shape, run, exact, [int(found.argmin()), int(found.argmax())]):
+            self.wrong_value = self.wrong_value or f"the value of {op.name} is wrong: its reference contradicts it"
+        return self.widened(found)
+
+    def slopes_of_entries(
+        self, op: Op, out: Any, operands: Sequence[Any], static: Static, wanted: Sequence[bool]
+    ) -> tuple[list[Any], list[Any]]:
+        """The slopes of an elementwise operation, and the size of the terms that they are computed of; None where it is their own.
+
+        out     the value, which slopes may be made of
+        wanted  the operands by which
+        Raises Unsupported.
+        """
+        if op.kind == "flat":
+            return [None] * len(operands), [None] * len(operands)
+        smooth = _smooth(op, operands, static)
+        found = [self._slope(op, smooth, out, operands, static, place) if w else (None, None) for place, w in enumerate(wanted)]
+        return [slope for slope, _ in found], [size for _, size in found]
+
+    def _slope(self, op: Op, smooth: Any, out: Any, operands: Sequence[Any], static: Static, place: int) -> tuple[Any, Any]:
+        by_sympy = smooth.partial(place)
+        try:
+            found: tuple[Any, Any] = by_sympy.on_arrays(smooth, out, [np.asarray(x, LONG_DOUBLE) for x in operands])
+            return found
+        except (Unsupported, ValueError):  # the latter where a reference compares single numbers
+            exact = partial(each, lambda m, *numbers: by_sympy.value(m, numbers))
+        rule, shape = (op.partials or (None,) * len(operands))[place], np.shape(out)
+        if rule is None or math.prod(shape) <= _MOST_ENTRIES:
+            return exact(operands), None
+
+        def run(columns: Sequence[Any]) -> Any:
+            given = _cast(columns, np.float64)
+            return rule(op.forward(*given, **static), *given, **static)
+
+        if not self._is_right(op, operands, shape, run, exact):
+            self.contradicted(op.name)
+        return self.widened(run(operands)), None
+
+    def _is_right(
+        self, op: Op, operands: Sequence[Any], shape: tuple[int, ...], run: Callable[..., Any], exact: Callable[..., Any],
+        ends: Sequence[int] = (),
+    ) -> bool:  # fmt: skip
+        """Return whether balls confirm a function at some entries."""
+        size = math.prod(shape)
+        places = np.unique([*self.random.integers(0, size, _SOME), *ends])
+        self.entries = min(places.size, size if self.entries is None else self.entries)
+        columns = entries(operands, shape, places)
+        found, moved = (
+            np.asarray(run(given), LONG_DOUBLE) for given in (columns, [c * (1 + _APART) if _is_float(c) else c for c in columns])
+        )
+        try:
+            true = np.asarray(exact(columns), LONG_DOUBLE)
+        except Unsupported:
+            self.doubt = self.doubt or f"no precision decides {op.name} at some entries"
+            return True
+        nearest = true.astype(np.float64)  # which is not finite, or zero, where doubles end
+        right = (np.abs(found - true) <= TOLERANCE * np.abs(true) + np.abs(moved - found) + _LEAST) | (found == nearest)
+        return bool(np.all(right | (~np.isfinite(found) & ~np.isfinite(nearest))))
+
+    # -- Whole arrays
+
+    def value(self, op: Op, operands: Sequence[Any], static: Static) -> Any:
+        """The forward pass, in long double where it has one, else in double."""
+        self.directions = DIRECTIONS
+        self.narrow = True
+        return self.widened(_in_widest(lambda dtype: op.forward(*_cast(operands, dtype), **static), op))
+
+    def pulled(self, op: Op, static: Static, adjoint: Any, out: Any, operands: list[Any]) -> list[Part | None]:
+        """Return what the rule passes back to each operand. Raises Unsupported where it has none."""
         self.directions, self.narrow = DIRECTIONS, True
-        wanted = tuple(map(_is_float, operands))
-        if op.kind == "flat" or not any(wanted):
-            return [None] * len(operands)
-        if op.elementwise:
-            return self._entrywise(op, static, adjoint, out, operands, wanted)
+        wanted, rule = tuple(map(_is_float, operands)), op.vjp
+        if rule is None:
+            raise Unsupported(f"{op.name} of so many entries")
         cotangent: Any
         if isinstance(adjoint, dict):
             cotangent = Parts(adjoint[i][0] if i in adjoint else None for i in range(op.outputs))
             cotangent.shape = tuple(np.shape(part) for part in out)
         else:
             cotangent = np.asarray(adjoint[0])
-        assert op.vjp is not None
-        parts = _derivative(op, partial(op.vjp, wanted), [cotangent, out, *operands], static)
+        parts = _in_widest(lambda dtype: rule(wanted, *_cast([cotangent, out, *operands], dtype), **static), op)
         slopes = [None if p is None or not w else summed(_wide(p), np.shape(o)) for p, w, o in zip(parts, wanted, operands, strict=True)]
         self._hold(op, static, cotangent, operands, slopes)
         return [None if s is None else (s, np.zeros(np.shape(s)), np.ones(np.shape(s))) for s in slopes]
 
-    def _entrywise(
-        self, op: Op, static: Mapping[str, Any], adjoint: Part, out: Any, operands: list[Any], wanted: tuple[bool, ...]
-    ) -> list[Part | None]:
-        cotangent, error, live = adjoint
-        found: list[Part | None] = []
-        for place, rule in enumerate(op.partials or ()):
-            if rule is None or not wanted[place]:
-                found.append(None)
-                continue
-            slope = _wide(_derivative(op, rule, [out, *operands], static))
-            self._hold_entries(op, static, operands, place, slope)
-            flows = live * np.ones(np.shape(slope))
-            found.append((cotangent * slope, np.abs(error * slope).astype(float), flows))
-        return found
-
-    def _hold_entries(self, op: Op, static: Mapping[str, Any], operands: list[Any], place: int, slope: Any) -> None:
-        """Every entry of a partial against the difference quotient there."""
-        direction = self.direction(np.asarray(operands[place]))
-
-        def along(step: float) -> Any:
-            moved = list(operands)
-            moved[place] = operands[place] + step * direction
-            return _wide(op.forward(*_cast(moved, np.float64), **static))
-
-        found = differences(along, STEPS[False])
-        size = np.abs(slope * direction)
-        floor = 64 * 2.0**-53 / STEPS[False][-1] * np.abs(along(0.0))
-        room = SAFETY * found.error + _ENTRY_TOLERANCE * size + floor
-        off = np.abs(found.slope - slope * direction)
-        suspects = np.flatnonzero(np.isfinite(off) & ~(off <= room))
-        gravest = suspects[np.argsort(-off.reshape(-1)[suspects])][:_SOME]
-        if suspects.size and not _vouched(
-            op, static, entries(operands, off.shape, gravest), place, entries([slope], off.shape, gravest)[0]
-        ):
-            self.contradicted(op.name)
-
-    def _hold(self, op: Op, static: Mapping[str, Any], cotangent: Any, operands: list[Any], slopes: Sequence[Any]) -> None:
+    def _hold(self, op: Op, static: Static, cotangent: Any, operands: list[Any], slopes: Sequence[Any]) -> None:
         """What a rule gives for a cotangent, against derivatives along directions."""
         conclusive = False
         for count in range(DIRECTIONS):
@@ -167,11 +204,13 @@ class StandIns:
             if not np.isfinite(weight):
                 continue
             along = partial(_along, op, static, cotangent, operands, directions)
-            found, _ = _in_widest(partial(_slope, along), op.name)
-            if np.isfinite(found.slope) and found.error <= _CONCLUSIVE * weight:
-                conclusive = True
-                if not abs(found.slope - sum(term.sum() for term in terms)) <= SAFETY * found.error + TOLERANCE * weight:
-                    self.contradicted(op.name)
+            for finer in _FINER:  # where a matrix is near to one that has no such factors
+                found = _in_widest(lambda dtype, along=along, finer=finer: differences(partial(along, dtype), steps(dtype, finer)), op)
+                if np.isfinite(found.slope) and found.error <= _CONCLUSIVE * weight:
+                    conclusive = True
+                    if not abs(found.slope - sum(term.sum() for term in terms)) <= SAFETY * found.error + TOLERANCE * weight:
+                        self.contradicted(op.name)
+                    break
             conclusive = conclusive or weight == 0
         if not conclusive:
             self.doubt = self.doubt or f"the derivative of {op.name} could not be held against the function along any direction"
@@ -185,48 +224,28 @@ class StandIns:
         return size * self.random.choice((-1.0, 1.0), x.shape) * self.random.uniform(0.5, 1.0, x.shape)
 
 
-def _in_widest(run: Callable[[Any], Any], what: str) -> tuple[Any, Any]:
-    """Return what runs in long double, else in double, and the floats that it took. Raises Unsupported where it runs in neither."""
+def _in_widest(run: Callable[[Any], Any], op: Op) -> Any:
+    """Return what runs in long double, else in double, as functions of matrices do. Raises Unsupported where it runs in neither."""
     failure: Exception | None = None
-    for dtype in (LONG_DOUBLE, np.float64):
+    for dtype in (LONG_DOUBLE, np.float64)[op.core_dims is not None :]:
         try:
-            return run(dtype), dtype
+            return run(dtype)
         except _FAILURES as error:
             failure = error
-    raise Unsupported(f"{what} of so many entries: {failure}")
+    raise Unsupported(f"{op.name} of so many entries: {failure}")
 
 
-def _slope(along: Callable[[Any], Callable[[float], Any]], dtype: Any) -> Estimate:
-    return differences(along(dtype), STEPS[dtype is LONG_DOUBLE and WIDER])
+def steps(dtype: Any, finer: float) -> list[float]:
+    return [finer * step for step in STEPS[dtype is LONG_DOUBLE and WIDER]]
 
 
-def _derivative(op: Op, rule: Callable[..., Any], operands: Sequence[Any], static: Mapping[str, Any]) -> Any:
-    """Return what a rule of an operation gives, in the widest floats that it takes."""
-    return _in_widest(lambda dtype: rule(*_cast(operands, dtype), **static), f"the derivative of {op.name}")[0]
-
-
-def _vouched(op: Op, static: Mapping[str, Any], operands: Sequence[Any], place: int, slope: Any) -> bool:
-    """Return whether balls confirm the slopes that differences contradict, as they do beside poles."""
-    try:
-        exact = slope_by_reference(op, operands, static, place)
-    except Unsupported:
-        return False
-    return bool(np.all(np.abs(slope - exact) <= _ENTRY_TOLERANCE * np.abs(exact)))
-
-
-def _along(
-    op: Op, static: Mapping[str, Any], cotangent: Any, operands: list[Any], directions: Sequence[Any], dtype: Any
-) -> Callable[[float], Any]:
-    """The results, weighted by their cotangents, as a function of the step along a direction."""
-
-    def at(step: float) -> Any:
-        moved = [o if d is None else o + step * d for o, d in zip(operands, directions, strict=True)]
-        result = op.forward(*_cast(moved, dtype), **static)
-        parts = result if isinstance(result, tuple) else (result,)
-        weights = cotangent if isinstance(result, tuple) else (cotangent,)
-        return [_wide(p) * w for p, w in zip(parts, weights, strict=True) if w is not None]
-
-    return at
+def _along(op: Op, static: Static, cotangent: Any, operands: list[Any], directions: Sequence[Any], dtype: Any, step: float) -> Any:
+    """The results by a step along a direction, weighted by their cotangents."""
+    moved = [o if d is None else o + step * d for o, d in zip(operands, directions, strict=True)]
+    result = op.forward(*_cast(moved, dtype), **static)
+    several = isinstance(result, tuple)
+    pairs = zip(result if several else (result,), cotangent if several else (cotangent,), strict=True)
+    return [_wide(p) * w for p, w in pairs if w is not None]
 
 
 def differences(along: Callable[[float], Any], steps: Sequence[float]) -> Estimate:
@@ -252,12 +271,99 @@ def _cast(operands: Sequence[Any], dtype: Any) -> list[Any]:
 
 def _cast_one(x: Any, dtype: Any) -> Any:
     if isinstance(x, tuple):
-        made = type(x)(_cast_one(part, dtype) for part in x)
+        found = type(x)(_cast_one(part, dtype) for part in x)
         if isinstance(x, Parts):
-            made.shape = x.shape  # type: ignore[attr-defined]
-        return made
+            found.shape = x.shape  # type: ignore[attr-defined]
+        return found
     return np.asarray(x).astype(dtype)[()] if _is_float(x) else x
 
 
 def _wide(x: Any) -> Any:
     return np.asarray(x).astype(LONG_DOUBLE) if _is_float(x) else np.asarray(x)
+
+
+# -- Entries in balls, one by one
+
+
+_MOST_ENTRIES = 5_000  # that are computed one by one
+_AT_ONCE = 64  # entries between two looks at the time
+_CONTEXTS = [Balls(digits) for digits in (25, 50, 200, 800)]  # the first tells all bits of a long double
+_BITS = 70  # that have to be certain
+_BEYOND = 1 << 20  # binary exponents that no long double has
+_ORDINARY = 1e-290, 1e290  # sizes whose high and low parts are doubles
+
+
+def by_reference(op: Op, operands: Sequence[Any], static: Static) -> Any:
+    """Return the value of an elementwise operation by its reference. Raises Unsupported."""
+    return each(lambda m, *numbers: number(m, op, static, *numbers), operands, op.result)
+
+
+def entries(operands: Sequence[Any], shape: tuple[int, ...], places: Any) -> list[Any]:
+    """Return what operands that broadcast to a shape have at some of its places."""
+    return [None if o is None else np.broadcast_to(o, shape).reshape(-1)[places] for o in operands]
+def each(function: Callable[..., Any], operands: Sequence[Any], result: str = "float") -> Any:
+    """Return ``function(m, *numbers)`` at every entry, exact to the last bit of long doubles. Raises Unsupported for too many."""
+    shape = np.broadcast_shapes(*(np.shape(o) for o in operands if o is not None))
+    size = math.prod(shape)
+    if size > _MOST_ENTRIES:
+        raise Unsupported(f"a function of {size:,} entries one by one")
+    columns = [None if o is None else np.broadcast_to(o, shape).reshape(-1) for o in operands]
+    out = np.empty(size, {"bool": bool, "int": np.int64}.get(result, LONG_DOUBLE))
+    rows = zip(*(_numbers(column, size) for column in columns), strict=True)
+    try:
+        with _CONTEXTS[0].working():
+            for i, numbers in enumerate(in_time(rows, _AT_ONCE)):
+                out[i] = _of_one(function, numbers, result)
+    except (AttributeError, TypeError) as error:
+        raise Unsupported(f"a function of an entry: {error}") from None
+    return out.reshape(shape)
+
+
+def _of_one(function: Callable[..., Any], numbers: Sequence[Any], result: str) -> Any:
+    for m in _CONTEXTS:
+        with m.working():
+            try:
+                value = function(m, *numbers)
+            except Undecidable:
+                continue
+            if result == "bool":
+                return bool(value)
+            ball = as_arb(value)
+            if not ball.is_finite() or ball.is_exact() or ball.rel_accuracy_bits() >= _BITS:
+                return _long_double(ball.mid())
+    raise Unsupported("a function of an entry that no precision decides")
+
+
+def _numbers(column: Any, count: int) -> Iterable[Any]:
+    """The entries of an operand as scalars."""
+    if column is None or column.dtype.kind == "b":
+        return [None] * count if column is None else column.tolist()
+    if column.dtype.kind in "iu":
+        return map(Ball, column.tolist())
+    high = column.astype(np.float64)
+    low = np.where(np.isfinite(high), column - high, 0).astype(np.float64)
+    if (np.isinf(high) & np.isfinite(column)).any():
+        raise Unsupported("numbers beyond doubles")
+    return (made(arb(a) + b) if b else Ball(a) for a, b in zip(high.tolist(), low.tolist(), strict=True))
+
+
+def _long_double(x: arb) -> Any:
+    high = float(x)
+    if not x.is_finite():
+        return LONG_DOUBLE(high)
+    if x.is_zero() or _ORDINARY[0] < abs(high) < _ORDINARY[1]:
+        return LONG_DOUBLE(high) + LONG_DOUBLE(float(x - high))
+    mantissa, exponent = x.man_exp()
+    high = float(int(mantissa))
+    low = float(int(mantissa) - int(high)) if abs(high) < _ORDINARY[1] else 0.0
+    return np.ldexp(LONG_DOUBLE(high) + LONG_DOUBLE(low), max(-_BEYOND, min(_BEYOND, int(exponent))))
+
+
+def _smooth(op: Op, operands: Sequence[Any], static: Static) -> Any:
+    if op.kind != "smooth" or not op.elementwise or any(o is None for o in operands):
+        raise Unsupported(f"{op.name} of so many entries")
+    from gradcli.reference.symbolic.translate import smooth_function
+
+    return smooth_function(op, len(operands), static)
+
+

@@ -11,7 +11,6 @@ from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.calling.prefixes import TORCH
 from gradcli.ops.calling.signatures import declare, signature
 from gradcli.ops.elementwise.logic import where
-from gradcli.ops.extended import Whole
 from gradcli.ops.linalg.equations_and_factors import solve_triangular
 from gradcli.ops.linalg.matrices import (
     column_range,
@@ -94,7 +93,7 @@ def _padded(x: Any, n: int) -> Any:
 
 lu: Op = structural(
     "lu", "x", _lu, witness("factors.lu"), vjp=_lu_vjp, shape=_lu_shape, static={"pivot": True}, outputs=3,
-    saves=("out",), core_dims=(2,), ulps=64, backward="LinalgLu", extended=Whole("factors.LU"),
+    saves=("out",), core_dims=(2,), ulps=64, backward="LinalgLu",
     domain="independent columns (of a square or wide matrix, one fewer than it has rows)",
     doc="The permutation P, unit lower triangular L and upper triangular U with x = P @ L @ U: a tuple.",
     examples=("lu(A)[2]",),

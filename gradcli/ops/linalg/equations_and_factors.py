@@ -83,7 +83,7 @@ def _solved_in_torch(shapes: Sequence[Any], upper: bool, unitriangular: bool) ->
 solve_triangular: Op = structural(
     "solve_triangular", "x y", _substitute, witness("factors.solve_triangular"), vjp=_solve_triangular_vjp,
     shape=lambda x, y, **_: equations_shape(x, y, "solve_triangular"), static={"upper": True, "unitriangular": False},
-    saves=("x", "out"), core_dims=(2, 2), ulps=64, extended=Whole("equations.SOLVE_TRIANGULAR"),
+    saves=("x", "out"), core_dims=(2, 2), ulps=64, extended=Whole("matrices.SOLVE_TRIANGULAR"),
     domain="no zeros on the diagonal", backward="LinalgSolveTriangular",
     doc="The z with x @ z = y, x being triangular: its other triangle (and a diagonal of ones) is not read.",
     examples=("solve_triangular(A, b, lower=True)",),
@@ -222,7 +222,7 @@ def _solve_vjp(wanted: tuple[bool, ...], cotangent: Any, out: Any, x: Any, y: An
 solve: Op = structural(
     "solve", "x y", _solve, witness("factors.solve"), vjp=_solve_vjp, shape=_solve_shape, saves=("x", "out"), core_dims=(2, 2),
     domain="a regular matrix x", backward="LinalgSolveEx",
-    doc="The z with x @ z = y.", examples=("solve(A, b)",), ulps=64, extended=Whole("equations.SOLVE"),
+    doc="The z with x @ z = y.", examples=("solve(A, b)",), ulps=64, extended=Whole("matrices.SOLVE"),
     numpy="np.linalg.solve({0}, {1})",
 )  # fmt: skip
 
@@ -304,7 +304,7 @@ def _cholesky_shape(x: Shape, upper: bool = False) -> Shape:
 
 cholesky = structural(
     "cholesky", "x", _cholesky, witness("factors.cholesky"), vjp=_cholesky_vjp, shape=_cholesky_shape,
-    static={"upper": False}, saves=("out",), core_dims=(2,), ulps=64, backward="LinalgCholeskyEx", extended=Whole("factors.CHOLESKY"),
+    static={"upper": False}, saves=("out",), core_dims=(2,), ulps=64, backward="LinalgCholeskyEx", extended=Whole("matrices.CHOLESKY"),
     domain="a symmetric, positive definite matrix", examples=("cholesky(X.T @ X)",),
     doc="The lower triangular L with x = L @ L.T; with upper, the U with x = U.T @ U. One triangle is read, and the gradient "
     "is symmetric.",
@@ -353,7 +353,6 @@ def _qr_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any) -> tuple[
 qr: Op = structural(
     "qr", "x", _qr, witness("factors.qr"), vjp=_qr_vjp, shape=_qr_shape, outputs=2, saves=("out",), core_dims=(2,),
     ulps=64,
-    extended=Whole("factors.QR"),
     domain="independent columns (the first ones, of a wide matrix)", backward="LinalgQr",
     doc="Q with orthonormal columns and upper triangular R with x = Q @ R, signs as LAPACK has them: a tuple.",
     examples=("qr(A)[1]",),

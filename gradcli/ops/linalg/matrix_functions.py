@@ -75,7 +75,7 @@ def _inv_vjp(wanted: Any, cotangent: Any, out: Any, x: Any, check_errors: bool) 
 @function(
     vjp=_inv_vjp, forward=_inv, shape=_inv_shape, saves=("out",), core_dims=(2,), aliases=("inverse",),
     domain="a regular matrix", backward="LinalgInvEx", latex=Form("{x:atom}^{{-1}}", POWER), examples=("inv(X.T @ X)",),
-    ulps=64, extended=Whole("equations.INV"), numpy=lambda shapes, check_errors: "np.linalg.inv({0})",
+    ulps=64, numpy=lambda shapes, check_errors: "np.linalg.inv({0})",
 )  # fmt: skip
 def inv(x: Any, *, check_errors: bool = True) -> Any:
     """The inverse of a matrix."""
@@ -165,7 +165,7 @@ def _det_vjp(wanted: Any, cotangent: Any, out: Any, x: Any) -> tuple[Any]:
 
 det = structural(
     "det", "x", np.linalg.det, witness("factors.det"), vjp=_det_vjp, shape=_det_shape, saves=("x",), core_dims=(2,),
-    work=for_rows(0.4, power=2), backward="LinalgDet", extended=Whole("factors.DET"),
+    work=for_rows(0.4, power=2), backward="LinalgDet", extended=Whole("matrices.DET"),
     doc="The determinant. Its gradient is the cofactor matrix, at singular matrices too "
     "(PyTorch returns zeros there).",
     sign=r"\det", examples=("log(det(A))",), ulps=64,
@@ -180,7 +180,7 @@ def _slogdet_vjp(wanted: Any, cotangent: tuple[Any, Any], out: Any, x: Any) -> t
 @function(
     vjp=_slogdet_vjp, forward=lambda x: tuple(np.linalg.slogdet(x)), outputs=2, shape=lambda x: (square(x, "slogdet")[:-2], x[:-2]),
     saves=("x",), core_dims=(2,), work=for_rows(0.4, power=2), domain="a regular matrix", backward="LinalgSlogdet",
-    ulps=64, extended=Whole("factors.SLOGDET"), numpy="np.linalg.slogdet({0})",
+    ulps=64, extended=Whole("matrices.SLOGDET"), numpy="np.linalg.slogdet({0})",
 )  # fmt: skip
 def slogdet(x: Any) -> Any:
     """The sign of the determinant and the logarithm of its size, without overflow: slogdet(A)[1]."""

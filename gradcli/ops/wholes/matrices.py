@@ -1,0 +1,149 @@
+"""Products, equations and factors of whole matrices, and how cotangents go back through them.
+
+Small products are computed in long double. Large ones, and what NumPy leaves to LAPACK, are doubles, by which the judge knows that the
+reference is no finer than these.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gradcli.ops.extended import Formulas, NotCovered
+
+_MOST = 2**22  # multiplications in long double, which take 6 ns each
+
+
+def product(x: Any, y: Any) -> Any:
+    """x @ y of matrices."""
+    many = math.prod((*np.broadcast_shapes(x.shape[:-2], y.shape[:-2]), *x.shape[-2:], y.shape[-1])) > _MOST
+    return np.matmul(*(z.astype(np.float64) for z in (x, y))) if many else np.matmul(x, y)
+
+
+def doubles_of(x: Any) -> Any:
+    found = x.astype(np.float64)
+    if not np.isfinite(found).all():
+        raise NotCovered("a matrix with entries that are not finite")
+    return found
+
+
+def turned(x: Any) -> Any:
+    return np.swapaxes(x, -1, -2)
+
+
+def _as_matrices(x: Any, y: Any) -> tuple[Any, Any]:
+    """A vector before the @ is a row, one behind it a column."""
+    return (x if x.ndim > 1 else x[None, :]), (y if y.ndim > 1 else y[:, None])
+
+
+def _matmul(x: Any, y: Any) -> Any:
+    found = product(*_as_matrices(x, y))
+    found = found if y.ndim > 1 else found[..., 0]
+    return found if x.ndim > 1 else found[..., 0, :] if y.ndim > 1 else found[..., 0]
+
+
+def _matmul_back(c: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    rows, columns = _as_matrices(x, y)
+    c = c if y.ndim > 1 else c[..., None]
+    c = c if x.ndim > 1 else c[..., None, :]
+    by_x, by_y = product(c, turned(columns)), product(turned(rows), c)
+    return by_x if x.ndim > 1 else by_x[..., 0, :], by_y if y.ndim > 1 else by_y[..., 0]
+
+
+def _flows(live: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    """Something flows to what is multiplied by anything."""
+    ones = np.broadcast_to(1.0, x.shape), np.broadcast_to(1.0, y.shape)
+    live = np.asarray(live, np.float64)
+    return ones if np.all(live) else _matmul_back(live, out, *ones)
+
+
+MATMUL = Formulas(_matmul, _matmul_back, _flows)
+
+
+def solved(x: Any, y: Any) -> Any:
+    """The z with x @ z = y, corrected once by what it leaves over."""
+    matrix = doubles_of(x)
+    try:
+        found = np.linalg.solve(matrix, doubles_of(y))
+        return found + np.linalg.solve(matrix, doubles_of(y - product(x, found)))
+    except np.linalg.LinAlgError:
+        raise NotCovered("a singular matrix of so many entries") from None
+
+
+def _solve(x: Any, y: Any) -> Any:
+    return solved(x, y[:, None])[..., 0] if y.ndim == 1 else solved(x, y)
+
+
+def _solve_back(c: Any, out: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    if y.ndim == 1:
+        back = solved(turned(x), c[..., None])
+        return -product(back, turned(out[..., None])), back[..., 0]
+    back = solved(turned(x), c)
+    return -product(back, turned(out)), back
+
+
+SOLVE = Formulas(_solve, _solve_back)
+
+
+def _part(x: Any, upper: bool, strict: bool = False) -> Any:
+    """The entries on one side of the diagonal."""
+    return np.triu(x, int(strict)) if upper else np.tril(x, -int(strict))
+
+
+def _substituted(x: Any, y: Any, upper: bool, unitriangular: bool = False) -> Any:
+    """The z with x @ z = y, of whose other triangle nothing is read."""
+    return solved(_part(x, upper, unitriangular) + unitriangular * np.eye(x.shape[-1]), y)
+
+
+def _triangular_back(c: Any, out: Any, x: Any, y: Any, upper: bool, unitriangular: bool) -> tuple[Any, Any]:
+    back = _substituted(turned(x), c, not upper, unitriangular)
+    return _part(-product(back, turned(out)), upper, unitriangular), back
+
+
+SOLVE_TRIANGULAR = Formulas(_substituted, _triangular_back)
+
+
+def _by_inverse(c: Any, x: Any) -> tuple[Any]:
+    return (c[..., None, None] * turned(solved(x, np.broadcast_to(np.eye(x.shape[-1]), x.shape))),)
+
+
+SLOGDET = Formulas(lambda x: np.linalg.slogdet(doubles_of(x)), lambda c, out, x: _by_inverse(c[1], x))
+DET = Formulas(lambda x: np.linalg.det(doubles_of(x)), lambda c, out, x: _by_inverse(c * out, x))
+
+
+def _cholesky(x: Any, upper: bool) -> Any:
+    try:
+        found = np.linalg.cholesky(doubles_of(turned(x) if upper else x))
+    except np.linalg.LinAlgError:
+        raise NotCovered("a matrix of so many entries that is not positive definite") from None
+    return turned(found) if upper else found
+
+
+def _cholesky_back(c: Any, out: Any, x: Any, upper: bool) -> tuple[Any]:
+    """With F = inv(L) dA inv(L).T, dL is L times the lower triangle of F, its diagonal halved (I. Murray, 2016)."""
+    lower, by_l = (turned(out), turned(c)) if upper else (out, c)
+    inner = product(turned(lower), by_l)
+    half = _substituted(turned(lower), (_part(inner, False) + _part(inner, False, True)) / 2, True)
+    slope = turned(_substituted(turned(lower), turned(half), True))
+    return ((slope + turned(slope)) / 2,)
+
+
+CHOLESKY = Formulas(_cholesky, _cholesky_back)
+
+
+def _eigh_back(c: Any, out: Any, x: Any, UPLO: Any) -> tuple[Any]:
+    """dV = V W with W[i, j] = F[i, j]/(values[j] - values[i]), F = V.T dA V; the values change by its diagonal."""
+    (by_values, by_vectors), (values, vectors) = c, out
+    one = np.eye(values.shape[-1])
+    inner = by_values[..., None] * one
+    if np.any(by_vectors):
+        shares = product(turned(vectors), by_vectors)
+        gaps = values[..., None, :] - values[..., :, None]
+        inner = inner + np.where(shares == 0, 0, shares * (1 - one) / (gaps + one))
+    slope = product(vectors, product(inner, turned(vectors)))
+    return ((slope + turned(slope)) / 2,)
+
+
+EIGH = Formulas(lambda x, UPLO: np.linalg.eigh(doubles_of(x), UPLO), _eigh_back)
