@@ -113,7 +113,7 @@ _NOT_GIVEN = {
         "ctc_loss", "gaussian_nll_loss", "huber_loss", "triplet_margin_with_distance_loss")},
     **{(word, "multi_head_attention_forward"): "refused" for word in ("bias_k", "bias_v", "static_k", "static_v")},
     **{("y", target): "given in the place of an axis" for target in ("torch_max", "torch_min")},
-    ("check_errors", "inv"): "without effect", ("period", "interp"): "refused", ("pivot", "lu"): "PyTorch's, taken of SciPy's name, too",
+    ("check_errors", "inv"): "without effect", ("period", "interp"): "refused",
     ("distance_function", "triplet_margin_with_distance_loss"): "refused but for None", ("upper", "scipy_solve_triangular"): "PyTorch's",
 }  # fmt: skip
 
@@ -208,8 +208,8 @@ _UNUSED = {
         "erfcx_integral": "n",
     "class_labels": "classes", "jv": "v", "yv": "v", "iv": "v", "kv": "v", "i0e_slope": "n", "zeta_slope": "n", "sine_quotient": "n",
         "expn": "n",
-    "torch_sort": "stable", "topk": "sorted", "lu_factor_ex": "check_errors", "cholesky_ex": "check_errors", "inv_ex": "check_errors",
-    "solve_ex": "check_errors", "dropout": "p", "multi_head_attention_forward": "add_zero_attn dropout_p training",
+    "torch_sort": "stable", "topk": "sorted", "cholesky_ex": "check_errors", "inv_ex": "check_errors",
+    "dropout": "p", "multi_head_attention_forward": "add_zero_attn dropout_p training",
     "gammainc_slope": "n", "betainc_slope": "n k", "logmeanexp": "keepdims", "lower_median": "ignore_nan",
     "batch_norm": "momentum training", "instance_norm": "momentum", "ctc_loss": "zero_infinity",
 }  # fmt: skip

@@ -301,6 +301,8 @@ def by_reference(op: Op, operands: Sequence[Any], static: Static) -> Any:
 def entries(operands: Sequence[Any], shape: tuple[int, ...], places: Any) -> list[Any]:
     """Return what operands that broadcast to a shape have at some of its places."""
     return [None if o is None else np.broadcast_to(o, shape).reshape(-1)[places] for o in operands]
+
+
 def each(function: Callable[..., Any], operands: Sequence[Any], result: str = "float") -> Any:
     """Return ``function(m, *numbers)`` at every entry, exact to the last bit of long doubles. Raises Unsupported for too many."""
     shape = np.broadcast_shapes(*(np.shape(o) for o in operands if o is not None))
@@ -365,5 +367,3 @@ def _smooth(op: Op, operands: Sequence[Any], static: Static) -> Any:
     from gradcli.reference.symbolic.translate import smooth_function
 
     return smooth_function(op, len(operands), static)
-
-

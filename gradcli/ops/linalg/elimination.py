@@ -16,7 +16,6 @@ from gradcli.ops.linalg.matrices import (
     column_range,
     lower_part,
     matrix,
-    no_info,
     nothing,
     parts_of,
     row_range,
@@ -33,35 +32,25 @@ from gradcli.ops.structure import output
 from gradcli.ops.writing import Shape, witness
 
 
-def _lu_shape(x: Shape, pivot: bool = True) -> tuple[Shape, Shape, Shape]:
+def _lu_shape(x: Shape) -> tuple[Shape, Shape, Shape]:
     *batch, n, m = matrix(x, "lu")
     return (*batch, n, n), (*batch, n, min(n, m)), (*batch, min(n, m), m)
 
 
-def _without_exchanges(x: Any) -> tuple[Any, Any, Any]:
-    """P, L and U, whatever is divided by."""
-    x = x.copy()
-    for k in range(min(x.shape)):
-        x[k + 1 :, k] /= x[k, k]
-        x[k + 1 :, k + 1 :] -= x[k + 1 :, k, None] * x[k, k + 1 :]
-    count = min(x.shape)
-    return np.eye(len(x)), np.tril(x[:, :count], -1) + np.eye(len(x), count), np.triu(x[:count])
-
-
-def _lu(x: Any, pivot: bool) -> tuple[Any, ...]:
+def _lu(x: Any) -> tuple[Any, ...]:
     from scipy import linalg
 
-    if pivot and not np.isfinite(x).all():
+    if not np.isfinite(x).all():
         raise EvaluationError("the matrix has entries that are not finite: it has no LU factors")
     parts = tuple(np.zeros(shape, x.dtype) for shape in _lu_shape(x.shape))
-    for place in np.ndindex(x.shape[:-2]):
-        found = linalg.lu(x[place]) if pivot and x[place].size else _without_exchanges(x[place])
-        for part, factor in zip(parts, found, strict=True):
+    parts[0][...] = np.eye(x.shape[-2])
+    for place in np.ndindex(x.shape[:-2]) if x.size else ():
+        for part, factor in zip(parts, linalg.lu(x[place]), strict=True):
             part[place] = factor
     return parts
 
 
-def _lu_vjp(wanted: Any, cotangent: tuple[Any, Any, Any], out: Any, x: Any, pivot: bool) -> tuple[Any]:
+def _lu_vjp(wanted: Any, cotangent: tuple[Any, Any, Any], out: Any, x: Any) -> tuple[Any]:
     """With G = inv(L) P.T dx, W has the entries of G inv(U) below its diagonal: dL = L W, and dU = G - W U."""
     _, by_l, by_u = cotangent
     if by_l is None and by_u is None:
@@ -92,7 +81,7 @@ def _padded(x: Any, n: int) -> Any:
 
 
 lu: Op = structural(
-    "lu", "x", _lu, witness("factors.lu"), vjp=_lu_vjp, shape=_lu_shape, static={"pivot": True}, outputs=3,
+    "lu", "x", _lu, witness("factors.lu"), vjp=_lu_vjp, shape=_lu_shape, outputs=3,
     saves=("out",), core_dims=(2,), ulps=64, backward="LinalgLu",
     domain="independent columns (of a square or wide matrix, one fewer than it has rows)",
     doc="The permutation P, unit lower triangular L and upper triangular U with x = P @ L @ U: a tuple.",
@@ -158,33 +147,17 @@ def _solved(x: Any, p: Any, y: Any, adjoint: bool) -> Any:
     return solve_triangular(x, half, upper=True)
 
 
-_FACTORS = ("LU", "pivots")
-_REPORTS = {1: "int32", 2: "int32"}  # LAPACK's whole numbers
-
-
 @function(results=("P", "L", "U"), public=False, aside={0: ""})
-def torch_linalg_lu(x: Any, *, pivot: Any = True) -> Any:
+def torch_linalg_lu(x: Any) -> Any:
     """torch.linalg.lu: P, L and U with x = P @ L @ U."""
-    return parts_of(lu, x, pivot=pivot)
+    return parts_of(lu, x)
 
 
-@function(results=_FACTORS, backward="LinalgLuFactorEx", aside=_REPORTS, examples=("lu_factor(A)[0]",))
-def lu_factor(x: Any, *, pivot: bool = True) -> Any:
+@function(results=("LU", "pivots"), backward="LinalgLuFactorEx", aside={1: "int32"}, examples=("lu_factor(A)[0]",))
+def lu_factor(x: Any) -> Any:
     """L and U in one matrix, and LAPACK's pivots, counting from 1."""
-    p, lower, upper = parts_of(lu, x, pivot=pivot)
+    p, lower, upper = parts_of(lu, x)
     return _packed(lower, upper), exchanges(p, count=upper.shape[-2])
-
-
-@function(results=(*_FACTORS, "info"), backward="LinalgLuFactorEx", aside=_REPORTS)
-def lu_factor_ex(x: Any, *, pivot: bool = True, check_errors: bool = False) -> Any:
-    """L and U in one matrix, LAPACK's pivots, and zeros."""
-    return *lu_factor(x, pivot=pivot), no_info(x)
-
-
-@function(public=False, backward="LinalgLuFactorEx", aside=_REPORTS)
-def torch_lu(x: Any, *, pivot: bool = True, get_infos: bool = False) -> Any:
-    """torch.lu: L and U in one matrix, and LAPACK's pivots."""
-    return (lu_factor_ex if get_infos else lu_factor)(x, pivot=pivot)
 
 
 @function(indices=frozenset({"pivots"}), results=("P", "L", "U"))
@@ -212,12 +185,8 @@ _A = "x|A|input"
 _LU = "x|LU|LU_data, pivots|LU_pivots"
 declare(
     TORCH,
-    **{"linalg.lu": signature("torch_linalg_lu", f"{_A}, *, pivot")},
-    **{"linalg.lu_solve": signature("lu_solve", f"{_LU}, y|B, *, left, adjoint")},
-    lu=signature("torch_lu", f"{_A}, pivot, get_infos"),
-    lu_factor=signature("lu_factor", f"{_A}, *, pivot"),
-    lu_factor_ex=signature("lu_factor_ex", f"{_A}, *, pivot, check_errors"),
+    **{"linalg.lu": signature("torch_linalg_lu", _A), "linalg.lu_solve": signature("lu_solve", f"{_LU}, y|B, *, left, adjoint")},
+    **{name: signature("lu_factor", _A) for name in ("lu", "lu_factor", "Tensor.lu")},
     lu_unpack=signature("lu_unpack", f"{_LU}, unpack_data, unpack_pivots"),
-    lu_solve=signature("lu_solve", f"y|b|input, {_LU}"),
-    **{"Tensor.lu": signature("torch_lu", f"{_A}, pivot, get_infos"), "Tensor.lu_solve": signature("lu_solve", f"y|b|input, {_LU}")},
+    **{name: signature("lu_solve", f"y|b|input, {_LU}") for name in ("lu_solve", "Tensor.lu_solve")},
 )

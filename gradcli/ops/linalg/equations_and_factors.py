@@ -238,12 +238,6 @@ def torch_solve(x: Any, y: Any, *, left: bool = True) -> Any:
     return solve(x, y) if left else transposed(solve(transposed(x), transposed(y)))
 
 
-@function(results=("result", "info"), aside={1: "int32"}, backward="LinalgSolveEx")
-def solve_ex(x: Any, y: Any, *, left: Any = True, check_errors: Any = False) -> Any:
-    """The z with x @ z = y, or z @ x = y, and zeros."""
-    return (torch_solve(x, y, left=left), no_info(x))
-
-
 @function(public=False)
 def scipy_solve(x: Any, y: Any, *, transpose: Any = False) -> Any:
     """scipy.linalg.solve: the z with x @ z = y, or with the transpose of x."""
@@ -267,7 +261,6 @@ _A, _B = "x|A|input", "y|B|other"
 declare(
     TORCH,
     solve=signature("torch_solve", f"{_A}, {_B}, *, left"),
-    solve_ex=signature("solve_ex", f"{_A}, {_B}, *, left, check_errors"),
     tensorsolve=signature("tensorsolve", f"{_A}, {_B}, axes"),
 )
 declare(NUMPY, solve=signature("solve", "x, y|b"))

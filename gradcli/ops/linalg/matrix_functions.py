@@ -22,11 +22,8 @@ from gradcli.ops.extended import Whole
 from gradcli.ops.linalg.equations_and_factors import solve
 from gradcli.ops.linalg.matrices import (
     as_matrix,
-    as_row,
     column_range,
     for_rows,
-    lower_part,
-    matrix,
     no_info,
     parts_of,
     row_range,
@@ -302,16 +299,6 @@ def _vander(x: Any, count: int | None, increasing: bool) -> Any:
     return stack(*(powers if increasing else reversed(powers)), axis=-1) if count else zeros((*x.shape, 0), x)
 
 
-def _reflected(x: Any, tau: Any, y: Any, backwards: bool) -> Any:
-    """Columns y after the reflections whose vectors are the columns of x below the diagonal."""
-    below = with_unit_diagonal(lower_part(x, -1))
-    places = range(tau.shape[-1])
-    for i in reversed(places) if backwards else places:
-        vector = column_range(below, i, i + 1)
-        y = y - matmul(as_row(column_range(tau, i, i + 1)) * vector, matmul(transposed(vector), y))
-    return y
-
-
 @function(numpy="x, power|n", copied=True, examples=("matrix_power(A, 3)",))
 def matrix_power(x: Any, *, power: int) -> Any:
     """The product of n copies of a matrix, or of its inverse if n is negative."""
@@ -361,31 +348,11 @@ def torch_vander(x: Any, *, count: int | None = None) -> Any:
     return _vander(x if x.shape else reshape(x, shape=(1,)), count, True)
 
 
-@function(aliases=("orgqr",), backward="LinalgHouseholderProduct")
-def householder_product(x: Any, tau: Any) -> Any:
-    """The first columns of the product of the reflections 1 - tau*v*v.T, v being the columns of x below its diagonal of
-    ones.
-    """
-    rows, columns = matrix(x.shape, "householder_product")[-2:]
-    if rows < columns or tau.shape[-1] > columns or tuple(tau.shape[:-1]) != tuple(x.shape[:-2]):
-        raise ShapeError(f"householder_product: matrices of shape {tuple(x.shape)} and factors of shape {tuple(tau.shape)} do not fit")
-    return _reflected(x, tau, with_unit_diagonal(zeros(x.shape, x)), True)
-
-
-@function(torch="x|input|a, tau|input2, y|other|input3, left, transpose")
-def ormqr(x: Any, tau: Any, y: Any, *, left: bool = True, transpose: bool = False) -> Any:
-    """The product of reflections, as of householder_product but square, or of its transpose, with y on its right or left."""
-    if left:
-        return _reflected(x, tau, y, not transpose)
-    return transposed(_reflected(x, tau, transposed(y), transpose))
-
-
 declare(
     TORCH,
     matrix_power=signature("matrix_power", f"{_A}, power|n"),
     **{name: signature("matrix_exp", _A) for name in ("matrix_exp", "linalg.matrix_exp")},
     chain_matmul=signature("multi_dot", "**arrays|matrices"),
     **{"linalg.vander": signature("torch_vander", "x, *, count|N")},
-    **{name: signature("householder_product", f"{_A}, tau|input2") for name in ("householder_product", "orgqr")},
 )
 declare(SCIPY, expm=signature("matrix_exp", "x|A"))

@@ -157,21 +157,20 @@ def cholesky(m: Any, x: Matrix) -> Matrix:
     return out
 
 
-def doolittle(m: Any, x: Matrix, pivot: bool = True) -> tuple[Matrix, Matrix]:
+def doolittle(m: Any, x: Matrix) -> tuple[Matrix, Matrix]:
     """The factors L and U in one matrix, and the order of its rows, by the largest entry of each column.
 
     Where no entry is left to divide by, they have no derivatives.
     """
     x, order = x.copy(), np.arange(len(x))
-    tiny = rounding(m, largest(m, x)) if pivot else 0
+    tiny = rounding(m, largest(m, x))
     for k in range(min(x.shape)):
-        if pivot:
-            sizes = [abs(m.plain(v)) for v in x[k:, k]]
-            best = k + sizes.index(max(sizes))
-            x[[k, best]], order[[k, best]] = x[[best, k]], order[[best, k]]
-            if k + 1 < len(x) and abs(m.plain(x[k, k])) <= tiny:
-                x = blurred(m, x, x)
-        if not pivot or m.plain(x[k, k]) != 0:
+        sizes = [abs(m.plain(v)) for v in x[k:, k]]
+        best = k + sizes.index(max(sizes))
+        x[[k, best]], order[[k, best]] = x[[best, k]], order[[best, k]]
+        if k + 1 < len(x) and abs(m.plain(x[k, k])) <= tiny:
+            x = blurred(m, x, x)
+        if m.plain(x[k, k]) != 0:
             x[k + 1 :, k] = x[k + 1 :, k] / x[k, k]
         x[k + 1 :, k + 1 :] = x[k + 1 :, k + 1 :] - np.outer(x[k + 1 :, k], x[k, k + 1 :])
     return x, order
