@@ -27,6 +27,7 @@ class Unsupported(Exception):
 
 # Binary exponents beyond which a number is infinite (or zero): far outside the floats, and cheap to compute with.
 _LARGEST = 1 << 18
+_GUARD = 15  # digits that rounding may take from an iteration
 _AT_ONCE, _MANY_AT_ONCE = 64, 1024  # scalars between two looks at the time: of operations, and of what is done to them beside
 
 Scalar = Any  # a multi-precision number, a boolean, or something with arithmetic of its own
@@ -35,12 +36,11 @@ Scalar = Any  # a multi-precision number, a boolean, or something with arithmeti
 class Algebra:
     """What references of structural operations may ask of scalars, and of the program: its precision.
 
-    iterates    whether a reference may repeat steps until they converge: not where scalars are expressions, which grow
     overflows   whether a reference keeps what it computes small: not where scalars are functions, of which any formula will do
     splits      whether numbers differ that the program's precision does not tell apart: beside a point, for limits
     """
 
-    iterates = overflows = True
+    overflows = True
     splits = False
 
     def __init__(self, m: Any, precision: str = "float64") -> None:
@@ -100,18 +100,11 @@ class Algebra:
         """The operation of this name has chosen among scalars that are equal: a kink, which a tape notes."""
 
     def of_matrices(self, name: str, *arrays: np.ndarray) -> tuple[np.ndarray, ...] | None:
-        """A function of whole matrices, where the context encloses it; else None.
+        """A function of whole matrices, where the context has it; else None.
 
         "product", "solution" (of equations), "determinant", "exponential", "eigensystem" (of a symmetric matrix: values and vectors)
         """
         return None
-
-    def surely(self, holds: Callable[[], bool]) -> bool:
-        """Return whether something holds, and enclosures do not leave it open."""
-        try:
-            return bool(holds())
-        except getattr(self.m, "undecidable", ()):
-            return False
 
     def approximated(self, name: str, left: Scalar) -> None:
         """An iteration has not ended, which stops where nothing changes any more: unless nothing is left, its result is no enclosure."""
@@ -200,14 +193,23 @@ class Numbers(Algebra):
         return number(self.m, op, static, *arguments)
 
     def of_matrices(self, name: str, *arrays: np.ndarray) -> tuple[np.ndarray, ...] | None:
-        return enclosed_matrices(self.m, name, arrays)
+        return matrices_of(self.m, name, arrays)
 
 
-def enclosed_matrices(m: Any, name: str, arrays: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...] | None:
-    """A function of whole matrices of plain scalars, where a context encloses it."""
+def matrices_of(m: Any, name: str, arrays: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...] | None:
+    """A function of whole matrices of plain scalars: an enclosure, or what mpmath makes of a matrix by iterations."""
     enclosed = getattr(m, "matrices", None)
-    found: tuple[np.ndarray, ...] | None = None if enclosed is None else enclosed(name, arrays)
-    return found
+    if enclosed is not None:
+        found: tuple[np.ndarray, ...] | None = enclosed(name, arrays)
+        return found
+    function = {"eigensystem": "eigsy", "exponential": "expm"}.get(name)
+    if function is None:
+        return None
+    with m.extradps(_GUARD):
+        results = getattr(m, function)(m.matrix(arrays[0].tolist()))
+    if name == "exponential":
+        return (np.array(results.tolist(), dtype=object),)
+    return np.array(list(results[0]), dtype=object), np.array(results[1].tolist(), dtype=object)
 
 
 class Step:

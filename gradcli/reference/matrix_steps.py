@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.reference.algebra import Algebra, Numbers, Step, enclosed_matrices
+from gradcli.reference.algebra import Algebra, Numbers, Step, matrices_of, surely_zero
 from gradcli.reference.contexts import Undecidable
 
 Array = np.ndarray
@@ -58,12 +58,12 @@ class Whole(Entry):
 
 
 def recorded(tape: Any, kind: Any, name: str, arrays: tuple[Array, ...]) -> tuple[Array, ...] | None:
-    """The results of a function of matrices, with the step that made them; None where the context does not enclose it.
+    """The results of a function of matrices, with the step that made them; None where the context has none.
 
     kind  the class of the tape's scalars, of their tape, value, step and arguments
     """
     arguments = tuple(v for x in arrays for v in x.ravel() if type(v) is kind)
-    values = enclosed_matrices(tape.m, name, tuple(Algebra.map(tape.plain, x) for x in arrays))
+    values = matrices_of(tape.m, name, tuple(Algebra.map(tape.plain, x) for x in arrays))
     if values is None or not arguments:
         return values
     whole = Whole(name, kind, arrays)
@@ -126,7 +126,11 @@ def _eigh(m: Algebra, arrays: Given, results: Given, back: Given) -> Given:
     inner = _times(m, vectors.T, by_vectors)
     for i in range(len(values)):
         for j in range(len(values)):
-            inner[j, i] = by_values[i] if i == j else inner[j, i] / (values[i] - values[j])
+            slope, gap = inner[j, i], values[i] - values[j]
+            if i == j:
+                inner[j, i] = by_values[i]
+            elif m.plain(slope) is not slope or not surely_zero(slope):  # else nothing flows, as to vectors of equal values
+                inner[j, i] = slope * m.nan if surely_zero(m.plain(gap)) else slope / gap
     return (_times(m, _times(m, vectors, inner), vectors.T),)
 
 

@@ -5,7 +5,6 @@ Which of several vectors LAPACK returns (a sign, a basis of what is left over) i
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -23,33 +22,18 @@ from gradcli.ops.references.scalar_algorithms import (
     exponential,
     floats,
     gram_schmidt,
-    identity,
     largest,
     over_batches,
     plainly,
     quotient,
     rounding,
     valued,
+    whole,
     without_derivative,
-    without_formula,
 )
 from gradcli.ops.references.scalar_algorithms import cholesky as cholesky_of
 
-# -- Eigenvalues and singular values of matrices of scalars by plane rotations, after Jacobi -------
-
-
-def _rotation(m: Any, off: Any, difference: Any, small: Any) -> tuple[Any, Any] | None:
-    """Cosine and sine that make a symmetric matrix of two rows diagonal; None where it is a multiple of the identity."""
-    if abs(m.plain(off)) <= small and abs(m.plain(difference)) <= small:
-        return None
-    root = m.sqrt(difference * difference + 4 * off * off)
-    tangent = 2 * off / (difference + root if m.plain(difference) >= 0 else difference - root)
-    cosine = 1 / m.sqrt(1 + tangent * tangent)
-    return cosine, tangent * cosine
-
-
-def _rotate(x: Matrix, p: int, q: int, cosine: Any, sine: Any) -> None:
-    x[:, p], x[:, q] = cosine * x[:, p] - sine * x[:, q], sine * x[:, p] + cosine * x[:, q]
+# -- Eigenvalues and singular values of matrices of scalars
 
 
 def _clusters(m: Any, values: Any) -> list[list[int]]:
@@ -79,58 +63,23 @@ def _turn(m: Any, clusters: list[list[int]], like: Matrix, vectors: Matrix) -> N
         start += len(places)
 
 
-def _apart(m: Any, x: Matrix, like: Matrix, sizes: Callable[[Any], Any]) -> tuple[Matrix, Matrix] | None:
-    """Eigenvalues and eigenvectors where they are enclosed, and apart for all that the program's precision can tell."""
-    if len(x) < 2 or (found := m.of_matrices("eigensystem", x)) is None:
-        return None
-    values, vectors = found
-    if not m.surely(lambda: len(_clusters(m, m.map(sizes, values))) == len(x)):
-        return None
-    vectors = vectors.copy()
-    _turn(m, [[i] for i in range(len(x))], like, vectors)
-    return values, vectors
-
-
 def symmetric_eigen(m: Any, x: Matrix, like: Matrix, sizes: Callable[[Any], Any] = lambda value: value) -> tuple[Matrix, Matrix]:
-    """Eigenvalues in ascending order, and eigenvectors turned towards others (C. G. J. Jacobi, 1846).
+    """Eigenvalues in ascending order, and eigenvectors turned towards others.
 
     sizes  what is told apart of values
     """
-    if (found := _apart(m, x, like, sizes)) is not None:
-        return found
-    source, v = x, identity(m, len(x))
-    without_formula(m)
-    small = largest(m, x) * m.m.mpf(10) ** (GUARD - m.m.dps)
-
-    def rotated(x: Matrix, v: Matrix) -> Any:
-        """Rotate all pairs in turn, and return the largest entry beside the diagonal before."""
-        before = m.m.zero
-        for q in range(len(x)):
-            for p in range(q):
-                off = abs(m.plain(x[p, q]))
-                before = max(before, off)
-                m.approximated("eigh", off)
-                turn = _rotation(m, x[p, q], x[q, q] - x[p, p], small)
-                if turn is not None:
-                    for part in (x, x.T, v):
-                        _rotate(part, p, q, *turn)
-        return before
-
-    plain = plainly(m, x)
-    while rotated(plain, v) > small:
-        pass
-    x = v.T @ x @ v
-    for _ in range(2):  # which change no value any more, but derivatives: each makes twice as many of them right, the first one first
-        rotated(x, v)
-    clusters = _clusters(m, m.map(sizes, np.diagonal(x).copy()))
+    if not x.size:
+        return x[:0].ravel(), x
+    values, v = (part.copy() for part in whole(m, "eigensystem", x))
+    clusters = _clusters(m, m.map(sizes, values))
     _turn(m, clusters, like, v)
-    values, order = np.diagonal(x).copy(), list(itertools.chain(*clusters))
     for places in clusters:
-        if len(places) > 1:  # equal values are v @ source @ v for their vectors as they stand, which have no derivatives
+        if len(places) > 1:  # equal values are v @ x @ v for their vectors as they stand, which have no derivatives
+            m.approximated("eigh", m.one)
             vectors = plainly(m, v[:, places])
-            values[places] = (vectors * (source @ vectors)).sum(axis=0)
-            v[:, places] = blurred(m, v[:, places], source)
-    return values[order], v[:, order]
+            values[places] = (vectors * (x @ vectors)).sum(axis=0)
+            v[:, places] = blurred(m, vectors, x)
+    return values, v
 
 
 def singular_values(m: Any, x: Matrix, like: Matrix) -> tuple[Matrix, Matrix, Matrix]:

@@ -77,9 +77,12 @@ def rounding(m: Any, size: Any) -> Any:
     return size * m.m.mpf(64 * float(np.finfo(m.precision).eps))
 
 
-def without_formula(m: Any) -> None:
-    if not m.iterates:
+def whole(m: Any, name: str, x: Matrix) -> tuple[Matrix, ...]:
+    """A function of a whole matrix that is the end of an iteration. Raises ArithmeticError where scalars are expressions."""
+    found: tuple[Matrix, ...] | None = m.of_matrices(name, x)
+    if found is None:
         raise ArithmeticError("an iteration has no formula")
+    return found
 
 
 def without_derivative(m: Any, x: Any) -> Any:
@@ -210,25 +213,8 @@ def completed(m: Any, basis: Matrix, others: Matrix) -> Matrix:
 
 
 def exponential(m: Any, x: Matrix) -> Matrix:
-    """The matrix exponential: the Taylor series of x/2**k, squared k times."""
+    """The matrix exponential."""
     if m.m.isnan(largest(m, x)):
         nothing: Matrix = x * m.nan
         return nothing
-    if (found := m.of_matrices("exponential", x)) is not None:
-        result: Matrix = found[0]
-        return result
-    without_formula(m)
-    m.approximated("matrix_exp", m.one)
-    size = max((sum(abs(v) for v in row) for row in plainly(m, x)), default=0)
-    halvings = 6 + max(0, int(m.m.ceil(m.m.log(size, 2))) if size else 0)
-    step = x / (m.one * 2**halvings)
-    term = total = identity(m, len(x))
-    k, bound = 0, m.m.mpf(1)
-    while bound > m.m.mpf(10) ** (-m.m.dps - 10):
-        k += 1
-        bound = bound / (64 * k)
-        term = (term @ step) / (m.one * k)
-        total = total + term
-    for _ in range(halvings):
-        total = total @ total
-    return total
+    return whole(m, "exponential", x)[0] if x.size else x

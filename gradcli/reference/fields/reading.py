@@ -26,8 +26,6 @@ _MOST_VARIABLES = 40
 class _Elements(Algebra):
     """References on elements."""
 
-    iterates = False
-
     def __init__(self, functions: Functions, precision: str) -> None:
         super().__init__(functions, precision)
 

@@ -74,7 +74,7 @@ Array = np.ndarray
 class Recorder(Algebra):
     """What a record's reference receives where scalars are cells."""
 
-    iterates = overflows = False
+    overflows = False
 
     def __init__(self, cells: Cells) -> None:
         self.cells, self.precision = cells, "float64"
