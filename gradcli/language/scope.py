@@ -314,7 +314,7 @@ class Routine(Thing):
 
     @cached_property
     def signature(self) -> Signature:
-        return signature(self.written, self.parameters) if self.parameters else Signature(self.written, ())
+        return signature(self.written, self.parameters)
 
     def of(self, base: Any) -> Routine:
         """The same as a method of something, which is the first argument."""

@@ -11,7 +11,7 @@ from types import MappingProxyType, ModuleType
 from typing import Any
 
 from gradcli.ops.calling.prefixes import JAX, MATH, NUMPY, SCIPY, TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.facts import Function
 from gradcli.ops.spec import REQUIRED, Composite, Kind, Op, grouped
 
@@ -126,7 +126,7 @@ def function(name: str = "", scalars: str = "", vjp: Function | None = None, **r
         rest = code.co_varnames[len(names) + len(keys)] if code.co_flags & CO_VARARGS else ""
         called = name or body.__name__.rstrip("_")
         for library in () if vjp else LIBRARIES & record.keys():
-            declare(library, **{called: signature(called, record.pop(library))})
+            declare(f"{library}:\n{called}({record.pop(library)})")
         fields: dict[str, Any] = {
             "doc": " ".join((body.__doc__ or "").split()),
             "static": MappingProxyType({key: defaults.get(key, REQUIRED) for key in keys}),

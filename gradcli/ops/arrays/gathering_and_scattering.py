@@ -14,8 +14,7 @@ from gradcli.ops.arrays.repeating_and_padding import enlarged, rows_of
 from gradcli.ops.arrays.reshaping import at_least_1d, common_shape, inverse, one_number, permuted
 from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, indexed_shape, part_of, reshape, scatter_add
 from gradcli.ops.axes import numbered, numpy_index
-from gradcli.ops.calling.prefixes import NUMPY
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import remainder
 from gradcli.ops.elementwise.bounds import clip
 from gradcli.ops.elementwise.logic import equal, greater, where
@@ -308,9 +307,9 @@ def index_put(x: Any, values: Any, *, indices: Any, accumulate: bool = False) ->
     return replace_at(x, given, index)
 
 
-declare(
-    NUMPY,
-    take_along_axis=signature("take_along_dim", "x|arr, index|indices, axis", axis=-1),
-    **{"ndarray.compress": signature("compress", "x, mask|condition, axis, -out")},
-    scatter_add=signature("torch_scatter_add", _SOURCE),
-)
+declare(f"""
+    numpy:
+        take_along_axis = take_along_dim(x|arr, index|indices, axis=-1)
+        ndarray.compress = compress(x, mask|condition, axis, -out)
+        scatter_add = torch_scatter_add({_SOURCE})
+""")

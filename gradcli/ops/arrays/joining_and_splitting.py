@@ -12,8 +12,7 @@ from gradcli.errors import ArgumentError, PlaceError, ShapeError
 from gradcli.ops import cutting
 from gradcli.ops.arrays.reshaping import at_least_1d, atleast_2d, atleast_3d
 from gradcli.ops.arrays.shapes import ALL, StaticArray, getitem, part_of, parts_of, reshape
-from gradcli.ops.calling.prefixes import NUMPY, TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.looping import listed
 from gradcli.ops.registry import function, structural
 from gradcli.ops.room import nodes_for
@@ -94,14 +93,6 @@ def column_stack(*arrays: Any) -> Any:
 def append(x: Any, y: Any, *, axis: int | None = None) -> Any:
     """x and y joined along an axis, or all their entries."""
     return joined(x, y, axis=axis)
-
-
-declare(
-    NUMPY,
-    **dict.fromkeys(("concatenate", "cat", "concat"), signature("joined", "*arrays|tensors, axis, -out, -dtype, -casting", axis=0)),
-    stack=signature("stack", "*arrays|tensors, axis, -out, -dtype, -casting"),
-    row_stack=signature("vstack", _STACKED),
-)
 
 
 # -- Arrays taken apart: parts along an axis, as tuples --------------------------------------------
@@ -222,5 +213,12 @@ def narrow(x: Any, *, axis: int, start: int, length: int) -> Any:
     return part_of(x, place, first, first + length)
 
 
-declare(NUMPY, array_split=signature("tensor_split", _SECTIONS))
-declare(TORCH, split=signature("torch_split", "x|tensor, sizes|split_size_or_sections|split_size, axis"))
+declare(f"""
+    numpy:
+        concatenate cat concat = joined(*arrays|tensors, axis=0, -out, -dtype, -casting)
+        stack(*arrays|tensors, axis, -out, -dtype, -casting)
+        row_stack = vstack({_STACKED})
+        array_split = tensor_split({_SECTIONS})
+    torch:
+        split = torch_split(x|tensor, sizes|split_size_or_sections|split_size, axis)
+""")

@@ -9,8 +9,7 @@ from gradcli.ops.arrays.addressing import take_along
 from gradcli.ops.arrays.gathering_and_scattering import replace_at
 from gradcli.ops.arrays.reshaping import common_shape, inverse, matrices_last, on_diagonal, one_number, permuted
 from gradcli.ops.arrays.shapes import ALL, broadcast_to, reshape
-from gradcli.ops.calling.prefixes import NUMPY, TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.bounds import maximum
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.reductions.cumulative import cumsum
@@ -82,5 +81,10 @@ def diagonal_scatter(x: Any, source: Any, *, offset: int = 0, axis1: int = 0, ax
     return permuted(replace_at(moved, source, on_diagonal(moved.shape, offset)), inverse(order))
 
 
-declare(NUMPY, select=signature("numpy_select", "conditions|condlist, choices|choicelist, default"))
-declare(TORCH, where=signature("torch_where", "condition, x|input|self, y|other"), select=signature("select", "x, axis, index"))
+declare("""
+    numpy:
+        select = numpy_select(conditions|condlist, choices|choicelist, default)
+    torch:
+        where = torch_where(condition, x|input|self, y|other)
+        select(x, axis, index)
+""")

@@ -12,8 +12,7 @@ from gradcli.errors import ArgumentError, ShapeError, UnreadArgumentError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.reshaping import at_least_1d, atleast_2d, inverse, permuted
 from gradcli.ops.arrays.shapes import ALL, StaticArray, broadcast_to, getitem, part_of, reshape, scatter_add, stack
-from gradcli.ops.calling.prefixes import NUMPY, TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.facts import Function
 from gradcli.ops.linalg.products import matmul
@@ -138,19 +137,6 @@ def tensor_unfold(x: Any, *, axis: int, length: int, step: int) -> Any:
         return rows_of(rows, np.arange(length), 0)
     windows = rows_of(rows, starts[:, None] + np.arange(length), place)
     return permuted(windows, (*(a for a in range(ndim + 1) if a != place + 1), place + 1))
-
-
-declare(
-    NUMPY,
-    repeat=signature("repeat_interleave", "x|a, repeats, axis, output_size"),
-    meshgrid=signature("meshgrid", "***arrays, -copy, sparse, indexing"),
-)
-declare(
-    TORCH,
-    repeat=signature("torch_repeat", "x, repeats|sizes+"),
-    meshgrid=signature("meshgrid", "**arrays|tensors, indexing", indexing="ij"),
-    **{"Tensor.unfold": signature("tensor_unfold", "x, axis|dimension, length|size, step")},
-)
 
 
 # -- Arrays made longer at their ends --------------------------------------------------------------
@@ -323,8 +309,17 @@ def torch_pad(x: Any, *, pad: Any, mode: str = "constant", value: float | None =
     return enlarged(x, tuple((max(0, before), max(0, after)) for before, after in widths), 0.0 if value is None else value)
 
 
-declare(NUMPY, constant_pad_nd=signature("torch_pad", "x, pad, value", mode="constant"))
-declare(TORCH, pad=signature("torch_pad", "x, pad, mode, value"))
+declare("""
+    numpy:
+        repeat = repeat_interleave(x|a, repeats, axis, output_size)
+        meshgrid(***arrays, -copy, sparse, indexing)
+        constant_pad_nd = torch_pad(x, pad, value; mode='constant')
+    torch:
+        repeat = torch_repeat(x, repeats|sizes+)
+        meshgrid(**arrays|tensors, indexing='ij')
+        Tensor.unfold = tensor_unfold(x, axis|dimension, length|size, step)
+        pad = torch_pad(x, pad, mode, value)
+""")
 
 
 @function(numpy="**arrays|tensors", examples=("block_diag(x, y)",))

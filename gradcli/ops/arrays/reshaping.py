@@ -9,13 +9,12 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, AxisError, ShapeError
 from gradcli.ops import cutting
-from gradcli.ops.arrays.shapes import ALL, StaticArray, broadcast_to, flip, getitem, reshape, scatter_add, sum_to, swapaxes, transpose
-from gradcli.ops.calling.prefixes import NUMPY, TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.arrays.shapes import ALL, StaticArray, broadcast_to, flip, getitem, reshape, scatter_add, swapaxes, transpose
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.facts import Function
 from gradcli.ops.registry import function
-from gradcli.ops.spec import REQUIRED, Op
+from gradcli.ops.spec import Op
 from gradcli.ops.writing import Shape, axes_of, one_axis, shape_by_example
 
 # -- Axes removed, added, joined and taken apart ---------------------------------------------------
@@ -218,27 +217,6 @@ def matrix_transpose(x: Any) -> Any:
     return swapaxes(x, axis1=-1, axis2=-2)
 
 
-declare(
-    NUMPY,
-    reshape=signature("numpy_reshape", "x, shape|newshape+, order, -copy"),
-    ravel=signature("numpy_ravel", "x, order"),
-    broadcast_to=signature("broadcast_to", "x|array, shape|size+, -subok"),
-    broadcast_arrays=signature("broadcast_tensors", "***arrays, -subok"),
-    sum_to_size=signature(sum_to.name, "x, shape|size+", shape=REQUIRED),
-    **dict.fromkeys(("clone", "copy", "resolve_conj", "resolve_neg"), signature("clone", "x, -memory_format")),
-    permute_dims=signature("transpose", "x, axes+"),
-)
-declare(
-    TORCH,
-    squeeze=signature("torch_squeeze", "x, axis+"),
-    reshape=signature("reshape", "x, shape|size+", shape=REQUIRED),
-    ravel=signature(ravel.name, "x"),
-    **dict.fromkeys(("swapaxes", "transpose"), signature("swapdims", _SWAPPED)),
-    permute=signature("transpose", "x, axes+", axes=REQUIRED),
-    broadcast_to=signature("expand", "x, shape|size+"),
-)
-
-
 # -- Entries in other places of the same array: rolled, turned, in triangles and on diagonals ------
 
 
@@ -405,16 +383,26 @@ def fill(x: Any, value: Any) -> Any:
 
 
 _LAST = {"axis1": -2, "axis2": -1}
-declare(
-    NUMPY,
-    roll=signature("roll", "x, shift|shifts, axis|dims"),
-    flip=signature("flip", "x|m, axis"),
-    tril=signature("tril", "x|m, k|diagonal"),
-    triu=signature("triu", "x|m, k|diagonal"),
-    **{"linalg.diagonal": signature("diagonal", _DIAGONAL, **_LAST)},
-)
-declare(
-    TORCH,
-    flip=signature("torch_flip", "x, axis|dims+"),
-    **{"linalg.diagonal": signature("diagonal", "x|A, *, offset, axis1|dim1, axis2|dim2", **_LAST)},
-)
+declare(f"""
+    numpy:
+        reshape = numpy_reshape(x, shape|newshape+, order, -copy)
+        ravel = numpy_ravel(x, order)
+        broadcast_to(x|array, shape|size+, -subok)
+        broadcast_arrays = broadcast_tensors(***arrays, -subok)
+        sum_to_size(x, shape|size+!)
+        clone copy resolve_conj resolve_neg = clone(x, -memory_format)
+        permute_dims = transpose(x, axes+)
+        roll(x, shift|shifts, axis|dims)
+        flip(x|m, axis)
+        tril triu(x|m, k|diagonal)
+        linalg.diagonal = diagonal({_DIAGONAL}; axis1=-2, axis2=-1)
+    torch:
+        squeeze = torch_squeeze(x, axis+)
+        reshape(x, shape|size+!)
+        ravel(x)
+        swapaxes transpose = swapdims({_SWAPPED})
+        permute = transpose(x, axes+!)
+        broadcast_to = expand(x, shape|size+)
+        flip = torch_flip(x, axis|dims+)
+        linalg.diagonal = diagonal(x|A, *, offset, axis1|dim1=-2, axis2|dim2=-1)
+""")

@@ -13,8 +13,7 @@ from gradcli.ops.arrays.joining_and_splitting import concatenate, place_along
 from gradcli.ops.arrays.reshaping import at_least_1d
 from gradcli.ops.arrays.shapes import broadcast_to, flip, getitem, part_of, reshape
 from gradcli.ops.arrays.striding import as_strided
-from gradcli.ops.calling.prefixes import TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import abs_, remainder, rint
 from gradcli.ops.elementwise.bounds import clip
 from gradcli.ops.elementwise.logic import equal, greater, greater_equal, isnan, less, logical_and, where
@@ -225,11 +224,11 @@ def cumulative_trapezoid(y: Any, x: Any = None, dx: Any = None, *, axis: int = -
     return cumsum(areas, axis=place % len(areas.shape))
 
 
-declare(
-    TORCH,
-    gradient=signature("torch_gradient", "f|input|x, *, spacing, axis, edge_order"),
-    trapz=signature(trapezoid.name, _AREA),
-)
+declare(f"""
+    torch:
+        gradient = torch_gradient(f|input|x, *, spacing, axis, edge_order)
+        trapz = trapezoid({_AREA})
+""")
 
 
 @function(examples=("unwrap([0.5, 6.5, 12.7])",))

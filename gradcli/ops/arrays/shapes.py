@@ -12,13 +12,12 @@ import numpy as np
 from gradcli.errors import ShapeError
 from gradcli.ops import axes, cutting, pytorch
 from gradcli.ops.axes import numpy_index
-from gradcli.ops.calling.prefixes import TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.constants import number_inside, same_shape
 from gradcli.ops.looping import listed, order_text, runs_backwards, subscript_text, summed_text
 from gradcli.ops.registry import function, structural
 from gradcli.ops.room import room_for
-from gradcli.ops.spec import REQUIRED, Op
+from gradcli.ops.spec import Op
 from gradcli.ops.text import LARGEST_ARRAY, POWER, Form, Unprintable, indexed, indexed_in_latex
 from gradcli.ops.writing import Shape, axes_of, shape_by_example, witness
 
@@ -339,7 +338,7 @@ def parts_of(x: Any, axis: int, sizes: Sequence[int]) -> tuple[Any, ...]:
     return tuple(part_of(x, axis, start, stop) for start, stop in pairwise(accumulate(sizes, initial=0)))
 
 
-declare(
-    TORCH,
-    view=signature("reshape", "x, shape|size+", shape=REQUIRED),
-)
+declare("""
+    torch:
+        view = reshape(x, shape|size+!)
+""")

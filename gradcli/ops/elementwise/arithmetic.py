@@ -10,8 +10,7 @@ import numpy as np
 
 from gradcli.errors import ArgumentError
 from gradcli.ops import pytorch
-from gradcli.ops.calling.prefixes import MATH, NUMPY, TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.carrying import product, quotient, remaining, steady
 from gradcli.ops.elementwise import extended
 from gradcli.ops.elementwise.logic import equal, isnan, where
@@ -279,14 +278,15 @@ def ieee_remainder(x: Any, y: Any) -> Any:
     return x - y * rint(x / y)
 
 
-declare(NUMPY, round=signature("round_decimals", "x, decimals, -out"), around=signature("round_decimals", "x, decimals, -out"))
-declare(
-    TORCH,
-    round=signature("round_decimals", "x, *, decimals"),
-    **{"special.round": signature("round_decimals", "x, *, decimals")},
-    add=signature("torch_add", "x, y|other, *, alpha"),
-    sub=signature("torch_sub", "x, y|other, *, alpha"),
-    subtract=signature("torch_sub", "x, y|other, *, alpha"),
-    **{name: signature("torch_div", "x, y|other, *, rounding_mode") for name in ("div", "divide", "true_divide")},
-)
-declare(MATH, remainder=signature("ieee_remainder", "x, y"), fabs=signature("abs", "x"))
+declare("""
+    numpy:
+        round around = round_decimals(x, decimals, -out)
+    torch:
+        round special.round = round_decimals(x, *, decimals)
+        add = torch_add(x, y|other, *, alpha)
+        sub subtract = torch_sub(x, y|other, *, alpha)
+        div divide true_divide = torch_div(x, y|other, *, rounding_mode)
+    math:
+        remainder = ieee_remainder(x, y)
+        fabs = abs(x)
+""")

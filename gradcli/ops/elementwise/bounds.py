@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.calling.prefixes import NUMPY, TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise import extended
 from gradcli.ops.elementwise.logic import equal, greater, greater_equal, isnan, less, less_equal, logical_and, logical_or, where
 from gradcli.ops.elementwise.pieces import Pieces
@@ -140,5 +139,10 @@ def fmin(x: Any, y: Any) -> Any:
     return where(logical_or(less_equal(x, y), isnan(y)), x, y)
 
 
-declare(NUMPY, clip=signature("clip", "x, low|a_min|min, high|a_max|max, -out"), clamp=signature("clip", "x, low|min, high|max"))
-declare(TORCH, clamp=signature("clip", "x, low|min, high|max"), clip=signature("clip", "x, low|min, high|max"))
+declare("""
+    numpy:
+        clip(x, low|a_min|min, high|a_max|max, -out)
+        clamp = clip(x, low|min, high|max)
+    torch:
+        clip clamp = clip(x, low|min, high|max)
+""")

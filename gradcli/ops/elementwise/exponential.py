@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.ops import pytorch
-from gradcli.ops.calling.prefixes import MATH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.carrying import grown, logarithm, power, root
 from gradcli.ops.constants import LN2, LN10
 from gradcli.ops.elementwise import extended
@@ -220,4 +219,8 @@ def math_log(x: Any, base: Any = None) -> Any:
     return log(x) if base is None else log(x) / log(base)
 
 
-declare(MATH, log=signature("math_log", "x, base"), pow=signature("pow", "x, y"))
+declare("""
+    math:
+        log = math_log(x, base)
+        pow(x, y)
+""")

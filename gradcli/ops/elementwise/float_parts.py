@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.calling.prefixes import NUMPY
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.carrying import exponent, sign, steady
 from gradcli.ops.constants import PI
 from gradcli.ops.elementwise import extended
@@ -137,4 +136,7 @@ def ldexp(x: Any, other: Any) -> Any:
     return x * exp2(other)
 
 
-declare(NUMPY, heaviside=signature("heaviside", "x|x1, values|x2"))
+declare("""
+    numpy:
+        heaviside(x|x1, values|x2)
+""")

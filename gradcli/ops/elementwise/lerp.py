@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradcli.ops.calling.prefixes import TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.registry import function
 
 
@@ -31,4 +30,7 @@ def addcdiv(x: Any, tensor1: Any, tensor2: Any, value: Any = None) -> Any:
     return x + _scaled(tensor1 / tensor2, value)
 
 
-declare(TORCH, **{f.name: signature(f.name, "x, tensor1, tensor2, *, value") for f in (addcmul, addcdiv)})
+declare("""
+    torch:
+        addcmul addcdiv(x, tensor1, tensor2, *, value)
+""")

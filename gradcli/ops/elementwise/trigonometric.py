@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.calling.prefixes import NUMPY
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.carrying import turning
 from gradcli.ops.constants import DEGREE, RADIAN
 from gradcli.ops.elementwise.arithmetic import abs_
@@ -159,7 +158,10 @@ def rad2deg(x: Any) -> Any:
     return x * RADIAN
 
 
-declare(NUMPY, **{name: signature("atan2", "y|x1|input, x|x2|other") for name in ("atan2", "arctan2")})
+declare("""
+    numpy:
+        atan2 arctan2 = atan2(y|x1|input, x|x2|other)
+""")
 
 
 # -- Hyperbolic functions, the reciprocal ones and their inverses ----------------------------------

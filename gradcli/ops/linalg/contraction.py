@@ -12,8 +12,7 @@ import numpy as np
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.reshaping import diagonal
 from gradcli.ops.arrays.shapes import reshape, transpose
-from gradcli.ops.calling.prefixes import TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.linalg.products import matmul, outer, trace
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import function
@@ -199,4 +198,7 @@ def inner(x: Any, y: Any) -> Any:
     return tensordot(x, y, axes=(-1, -1)) if x.shape and y.shape else x * y
 
 
-declare(TORCH, tensordot=signature("torch_tensordot", "x|a|input, y|b|other, axes|dims"))
+declare("""
+    torch:
+        tensordot = torch_tensordot(x|a|input, y|b|other, axes|dims)
+""")

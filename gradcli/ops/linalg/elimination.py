@@ -8,8 +8,7 @@ import numpy as np
 
 from gradcli.errors import EvaluationError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
-from gradcli.ops.calling.prefixes import TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.logic import where
 from gradcli.ops.extended import Whole
 from gradcli.ops.linalg.equations_and_factors import solve_triangular
@@ -211,14 +210,13 @@ def lu_solve(x: Any, pivots: Any, y: Any, *, left: bool = True, adjoint: bool = 
 
 _A = "x|A|input"
 _LU = "x|LU|LU_data, pivots|LU_pivots"
-declare(
-    TORCH,
-    **{"linalg.lu": signature("torch_linalg_lu", f"{_A}, *, pivot")},
-    **{"linalg.lu_solve": signature("lu_solve", f"{_LU}, y|B, *, left, adjoint")},
-    lu=signature("torch_lu", f"{_A}, pivot, get_infos"),
-    lu_factor=signature("lu_factor", f"{_A}, *, pivot"),
-    lu_factor_ex=signature("lu_factor_ex", f"{_A}, *, pivot, check_errors"),
-    lu_unpack=signature("lu_unpack", f"{_LU}, unpack_data, unpack_pivots"),
-    lu_solve=signature("lu_solve", f"y|b|input, {_LU}"),
-    **{"Tensor.lu": signature("torch_lu", f"{_A}, pivot, get_infos"), "Tensor.lu_solve": signature("lu_solve", f"y|b|input, {_LU}")},
-)
+declare(f"""
+    torch:
+        linalg.lu = torch_linalg_lu({_A}, *, pivot)
+        linalg.lu_solve = lu_solve({_LU}, y|B, *, left, adjoint)
+        lu Tensor.lu = torch_lu({_A}, pivot, get_infos)
+        lu_factor({_A}, *, pivot)
+        lu_factor_ex({_A}, *, pivot, check_errors)
+        lu_unpack({_LU}, unpack_data, unpack_pivots)
+        lu_solve Tensor.lu_solve = lu_solve(y|b|input, {_LU})
+""")

@@ -11,8 +11,7 @@ import numpy as np
 from gradcli.errors import ArgumentError, EvaluationError, LinAlgError, ShapeError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.shapes import broadcast_to, reshape, transpose
-from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.extended import Linear, Whole
 from gradcli.ops.linalg import perturbation
 from gradcli.ops.linalg.matrices import (
@@ -192,15 +191,7 @@ def cholesky_inverse(x: Any, *, upper: bool = False) -> Any:
     return cholesky_solve(with_unit_diagonal(zeros((n, n), x)), x, upper=upper)
 
 
-declare(
-    TORCH,
-    solve_triangular=signature("torch_solve_triangular", "x|A, y|B, *, upper, left, unitriangular"),
-    triangular_solve=signature("triangular_solve", "y|b|input|self, x|A, upper, transpose, unitriangular"),
-    cholesky_solve=signature("cholesky_solve", "y|B|input, x|L|input2, upper"),
-)
 _SCIPY = "x|a|A, y|b|B, trans, lower, unit_diagonal|unitriangular, -overwrite_b, -check_finite, upper"
-declare(NUMPY, solve_triangular=signature("scipy_solve_triangular", _SCIPY))
-declare(SCIPY, solve_triangular=signature("scipy_solve_triangular", _SCIPY))
 
 
 def _solve_shape(x: Shape, y: Shape) -> Shape:
@@ -267,17 +258,6 @@ def tensorsolve(x: Any, y: Any, *, axes: Any = None) -> Any:
 
 
 _A, _B = "x|A|input", "y|B|other"
-declare(
-    TORCH,
-    solve=signature("torch_solve", f"{_A}, {_B}, *, left"),
-    solve_ex=signature("solve_ex", f"{_A}, {_B}, *, left, check_errors"),
-    tensorsolve=signature("tensorsolve", f"{_A}, {_B}, axes"),
-)
-declare(NUMPY, solve=signature("solve", "x, y|b"))
-declare(
-    SCIPY,
-    solve=signature("scipy_solve", "x, y|b, -lower, -overwrite_a, -overwrite_b, -check_finite, -assume_a, transpose|transposed"),
-)
 
 
 # -- Cholesky and QR: triangular and orthogonal factors over the last two axes ---------------------
@@ -423,17 +403,26 @@ def scipy_cholesky(x: Any, *, lower: bool = False) -> Any:
 
 
 _MATRIX = "x|A|input"
-declare(
-    TORCH,
-    cholesky=signature("cholesky", f"{_MATRIX}, upper"),
-    **{"linalg.cholesky": signature("cholesky", f"{_MATRIX}, *, upper")},
-    cholesky_ex=signature("cholesky_ex", f"{_MATRIX}, *, upper, check_errors"),
-    qr=signature("old_qr", f"{_MATRIX}, some"),
-    **{"linalg.qr": signature("torch_qr", f"{_MATRIX}, mode"), "Tensor.qr": signature("old_qr", f"{_MATRIX}, some")},
-)
-declare(NUMPY, qr=signature("numpy_qr", "x, mode"))
-declare(
-    SCIPY,
-    cholesky=signature("scipy_cholesky", "x, lower, -overwrite_a, -check_finite"),
-    qr=signature("numpy_qr", "x, -overwrite_a, -lwork, mode, -pivoting, -check_finite", mode="full"),
-)
+declare(f"""
+    torch:
+        solve_triangular = torch_solve_triangular(x|A, y|B, *, upper, left, unitriangular)
+        triangular_solve(y|b|input|self, x|A, upper, transpose, unitriangular)
+        cholesky_solve(y|B|input, x|L|input2, upper)
+        solve = torch_solve({_A}, {_B}, *, left)
+        solve_ex({_A}, {_B}, *, left, check_errors)
+        tensorsolve({_A}, {_B}, axes)
+        cholesky({_MATRIX}, upper)
+        linalg.cholesky = cholesky({_MATRIX}, *, upper)
+        cholesky_ex({_MATRIX}, *, upper, check_errors)
+        qr Tensor.qr = old_qr({_MATRIX}, some)
+        linalg.qr = torch_qr({_MATRIX}, mode)
+    numpy:
+        solve_triangular = scipy_solve_triangular({_SCIPY})
+        solve(x, y|b)
+        qr = numpy_qr(x, mode)
+    scipy:
+        solve_triangular = scipy_solve_triangular({_SCIPY})
+        solve = scipy_solve(x, y|b, -lower, -overwrite_a, -overwrite_b, -check_finite, -assume_a, transpose|transposed)
+        cholesky = scipy_cholesky(x, lower, -overwrite_a, -check_finite)
+        qr = numpy_qr(x, -overwrite_a, -lwork, mode='full', -pivoting, -check_finite)
+""")

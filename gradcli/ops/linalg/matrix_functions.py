@@ -13,8 +13,7 @@ import numpy as np
 from gradcli.errors import ArgumentError, LinAlgError, ShapeError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.shapes import broadcast_to, reshape, stack
-from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import abs_, sign
 from gradcli.ops.elementwise.exponential import log
 from gradcli.ops.elementwise.logic import less, where
@@ -222,19 +221,6 @@ def named_slogdet(x: Any) -> Any:
 
 
 _A = "x|A|input"
-declare(
-    TORCH,
-    det=signature("det", _A), logdet=signature("logdet", _A),
-    **{name: signature("inv", _A) for name in ("inv", "linalg.inv", "inverse")},
-    **{name: signature("named_slogdet", _A) for name in ("slogdet", "linalg.slogdet")},
-    **{"linalg.inv_ex": signature("inv_ex", f"{_A}, *, check_errors")},
-)
-declare(NUMPY, slogdet=signature("named_slogdet", "x"))
-declare(
-    SCIPY,
-    inv=signature("inv", "x, -overwrite_a, -check_finite, -assume_a, -lower"),
-    det=signature("det", "x, -overwrite_a, -check_finite"),
-)
 
 
 _TERMS = 20  # of the series, which are all that long doubles have of a matrix whose norm is at most 1
@@ -382,12 +368,21 @@ def ormqr(x: Any, tau: Any, y: Any, *, left: bool = True, transpose: bool = Fals
     return transposed(_reflected(x, tau, transposed(y), transpose))
 
 
-declare(
-    TORCH,
-    matrix_power=signature("matrix_power", f"{_A}, power|n"),
-    **{name: signature("matrix_exp", _A) for name in ("matrix_exp", "linalg.matrix_exp")},
-    chain_matmul=signature("multi_dot", "**arrays|matrices"),
-    **{"linalg.vander": signature("torch_vander", "x, *, count|N")},
-    **{name: signature("householder_product", f"{_A}, tau|input2") for name in ("householder_product", "orgqr")},
-)
-declare(SCIPY, expm=signature("matrix_exp", "x|A"))
+declare(f"""
+    torch:
+        det logdet({_A})
+        inv linalg.inv inverse = inv({_A})
+        slogdet linalg.slogdet = named_slogdet({_A})
+        linalg.inv_ex = inv_ex({_A}, *, check_errors)
+        matrix_power({_A}, power|n)
+        matrix_exp linalg.matrix_exp = matrix_exp({_A})
+        chain_matmul = multi_dot(**arrays|matrices)
+        linalg.vander = torch_vander(x, *, count|N)
+        householder_product orgqr = householder_product({_A}, tau|input2)
+    numpy:
+        slogdet = named_slogdet(x)
+    scipy:
+        inv(x, -overwrite_a, -check_finite, -assume_a, -lower)
+        det(x, -overwrite_a, -check_finite)
+        expm = matrix_exp(x|A)
+""")

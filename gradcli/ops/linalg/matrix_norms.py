@@ -8,8 +8,7 @@ from typing import Any
 from gradcli.errors import ArgumentError, MistypedArgumentError, ShapeError
 from gradcli.ops.arrays.reshaping import movedim
 from gradcli.ops.arrays.shapes import reshape
-from gradcli.ops.calling.prefixes import NUMPY, TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import abs_
 from gradcli.ops.elementwise.logic import isnan, logical_and, logical_not, where
 from gradcli.ops.linalg.matrices import column_range
@@ -18,7 +17,6 @@ from gradcli.ops.linalg.spectra import EQUAL_SIZES, svdvals
 from gradcli.ops.reductions.carried import reduced
 from gradcli.ops.reductions.sums import max_, min_, norm, sum_
 from gradcli.ops.registry import function
-from gradcli.ops.spec import REQUIRED
 from gradcli.ops.writing import axes_of
 
 _LAST = (-2, -1)
@@ -105,15 +103,14 @@ def cond(x: Any, *, ord: Any = None) -> Any:
 
 
 _AXES = "axis, keepdims, -out, -dtype"
-declare(
-    TORCH,
-    **{"linalg.norm": signature("numpy_norm", f"x|A|input, ord, {_AXES}"), "Tensor.norm": signature("torch_norm", f"x, ord|p, {_AXES}")},
-    norm=signature("torch_norm", f"x, ord|p, {_AXES}"),
-    vector_norm=signature("vector_norm", f"x, ord, {_AXES}"),
-    matrix_norm=signature("matrix_norm", f"x|A|input, ord, {_AXES}"),
-    nuclear_norm=signature("matrix_norm", "x, axis, keepdims", ord="nuc"),
-    frobenius_norm=signature("vector_norm", "x, axis, keepdims", axis=REQUIRED),
-)
-declare(
-    NUMPY, vector_norm=signature("vector_norm", "x, ord, axis, keepdims"), matrix_norm=signature("matrix_norm", "x, ord, axis, keepdims")
-)
+declare(f"""
+    torch:
+        linalg.norm = numpy_norm(x|A|input, ord, {_AXES})
+        Tensor.norm norm = torch_norm(x, ord|p, {_AXES})
+        vector_norm(x, ord, {_AXES})
+        matrix_norm(x|A|input, ord, {_AXES})
+        nuclear_norm = matrix_norm(x, axis, keepdims; ord='nuc')
+        frobenius_norm = vector_norm(x, axis!, keepdims)
+    numpy:
+        vector_norm matrix_norm(x, ord, axis, keepdims)
+""")

@@ -13,8 +13,7 @@ from gradcli.ops import axes, pytorch
 from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.reshaping import diagonal, movedim
 from gradcli.ops.arrays.shapes import getitem, reshape, stack
-from gradcli.ops.calling.prefixes import NUMPY, TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.carrying import multilinear
 from gradcli.ops.extended import Whole
 from gradcli.ops.facts import Function
@@ -223,20 +222,6 @@ def vecmat(x: Any, y: Any) -> Any:
 
 
 _TWO = "x|x1|input|self|vec1|mat1, y|x2|other|tensor|vec2|mat2|vec"
-declare(
-    TORCH,
-    **{name: signature(f"torch_{name}", _TWO) for name in ("mm", "mv", "bmm", "dot", "vdot")},
-    ger=signature("outer", _TWO),
-    outer=signature("outer", _TWO),
-    trace=signature("trace", "x"),
-)
-declare(
-    NUMPY,
-    **{name: signature(name, "x|x1|a|input, y|x2|b|other, -out") for name in ("dot", "vdot", "kron", "matmul", "outer")},
-    trace=signature("trace", "x, offset, axis1, axis2, -dtype, -out"),
-    **{"linalg.trace": signature("trace", "x, offset, -dtype", axis1=-2, axis2=-1)},
-    chain_matmul=signature("chain_matmul", "***matrices"),
-)
 
 
 # -- PyTorch's fused forms: beta times an array plus alpha times a product. With beta = 0 the array
@@ -275,7 +260,7 @@ for _name, _product, _ranks, _operands, _doc in (
         _name, f"input {_operands}", _fused(_name, _product, *_ranks), static={"beta": 1, "alpha": 1}, scalars="beta alpha",
         doc=f"beta*input + alpha times {_doc}; with beta=0 the input is not read.",
     )  # fmt: skip
-    declare(TORCH, **{_name: signature(_name, f"input, {_operands.replace(' ', ', ')}, *, beta, alpha")})
+    declare(f"torch:\n{_name}(input, {_operands.replace(' ', ', ')}, *, beta, alpha)")
 
 
 # -- The vector product of three-dimensional space -------------------------------------------------
@@ -345,7 +330,20 @@ def torch_cross(x: Any, y: Any, *, axis: int | None = None) -> Any:
     return cross(x, y, axis=place)
 
 
-declare(
-    TORCH,
-    **{"cross": signature("torch_cross", "x, y|other, axis"), "linalg.cross": signature("torch_cross", "x, y|other, *, axis", axis=-1)},
-)
+declare(f"""
+    torch:
+        mm = torch_mm({_TWO})
+        mv = torch_mv({_TWO})
+        bmm = torch_bmm({_TWO})
+        dot = torch_dot({_TWO})
+        vdot = torch_vdot({_TWO})
+        outer ger = outer({_TWO})
+        trace(x)
+        cross = torch_cross(x, y|other, axis)
+        linalg.cross = torch_cross(x, y|other, *, axis=-1)
+    numpy:
+        dot vdot kron matmul outer(x|x1|a|input, y|x2|b|other, -out)
+        trace(x, offset, axis1, axis2, -dtype, -out)
+        linalg.trace = trace(x, offset, -dtype; axis1=-2, axis2=-1)
+        chain_matmul(***matrices)
+""")

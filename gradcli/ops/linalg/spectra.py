@@ -8,8 +8,7 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, EvaluationError, LinAlgError
 from gradcli.ops.arrays.shapes import reshape
-from gradcli.ops.calling.prefixes import NUMPY, SCIPY, TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.logic import greater, where
 from gradcli.ops.extended import Whole
 from gradcli.ops.facts import Function, Kink
@@ -202,27 +201,6 @@ def old_svd(x: Any, *, some: bool = True, compute_uv: bool = True) -> tuple[Any,
 
 
 _MATRIX = "x|A|input"
-_OLD = signature("old_svd", f"{_MATRIX}, some, compute_uv")
-declare(
-    TORCH,
-    eigh=signature("named_eigh", f"{_MATRIX}, UPLO"),
-    eigvalsh=signature("eigvalsh", f"{_MATRIX}, UPLO"),
-    svdvals=signature("svdvals", f"{_MATRIX}, -driver"),
-    svd=_OLD,
-    **{"linalg.svd": signature("named_svd", f"{_MATRIX}, full_matrices, -driver"), "Tensor.svd": _OLD},
-)
-declare(
-    NUMPY,
-    eigh=signature("named_eigh", "x, UPLO"),
-    svd=signature("named_svd", "x, full_matrices, compute_uv, -hermitian"),
-)
-declare(
-    SCIPY,
-    svd=signature("named_svd", "x, full_matrices, compute_uv, -overwrite_a, -check_finite, -lapack_driver"),
-    svdvals=signature("svdvals", "x, -overwrite_a, -check_finite"),
-    eigh=signature("scipy_eigh", "x, -b, lower, eigvals_only, -overwrite_a"),
-    eigvalsh=signature("scipy_eigh", "x, -b, lower, -overwrite_a", eigvals_only=True),
-)
 
 
 # -- The pseudoinverse of matrices of any rank, and least squares ----------------------------------
@@ -330,15 +308,25 @@ def lstsq(x: Any, y: Any, *, rcond: float | None = None) -> tuple[Any, Any, Any,
 
 
 _A, _B = "x|A|input", "y|B|b"
-declare(
-    TORCH,
-    **{"linalg.pinv": signature("pinv", f"{_A}, rtol|rcond, atol, hermitian")},
-    pinverse=signature("pinv", f"{_A}, rtol|rcond", rtol=1e-15),
-    lstsq=signature("torch_lstsq", f"{_A}, {_B}, rcond, *, driver"),
-)
-declare(NUMPY, pinv=signature("numpy_pinv", "x, rcond, hermitian, rtol"))
-declare(
-    SCIPY,
-    pinv=signature("pinv", "x, atol, rtol, -return_rank, -check_finite"),
-    pinvh=signature("pinv", "x, atol, rtol, -use_lower|lower, -return_rank, -check_finite", hermitian=True),
-)
+declare(f"""
+    numpy:
+        eigh = named_eigh(x, UPLO)
+        svd = named_svd(x, full_matrices, compute_uv, -hermitian)
+        pinv = numpy_pinv(x, rcond, hermitian, rtol)
+    scipy:
+        svd = named_svd(x, full_matrices, compute_uv, -overwrite_a, -check_finite, -lapack_driver)
+        svdvals(x, -overwrite_a, -check_finite)
+        eigh = scipy_eigh(x, -b, lower, eigvals_only, -overwrite_a)
+        eigvalsh = scipy_eigh(x, -b, lower, -overwrite_a; eigvals_only=True)
+        pinv(x, atol, rtol, -return_rank, -check_finite)
+        pinvh = pinv(x, atol, rtol, -use_lower|lower, -return_rank, -check_finite; hermitian=True)
+    torch:
+        eigh = named_eigh({_MATRIX}, UPLO)
+        eigvalsh({_MATRIX}, UPLO)
+        svdvals({_MATRIX}, -driver)
+        svd Tensor.svd = old_svd({_MATRIX}, some, compute_uv)
+        linalg.svd = named_svd({_MATRIX}, full_matrices, -driver)
+        linalg.pinv = pinv({_A}, rtol|rcond, atol, hermitian)
+        pinverse = pinv({_A}, rtol|rcond=1e-15)
+        lstsq = torch_lstsq({_A}, {_B}, rcond, *, driver)
+""")

@@ -8,8 +8,7 @@ import numpy as np
 
 from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.shapes import part_of, reshape
-from gradcli.ops.calling.prefixes import TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.constants import SQRT_2_BY_PI
 from gradcli.ops.elementwise import extended
 from gradcli.ops.elementwise.arithmetic import abs_
@@ -22,7 +21,6 @@ from gradcli.ops.extended import LONG_DOUBLE, Entrywise
 from gradcli.ops.facts import SAME, Choice, Kink, noted
 from gradcli.ops.nn.softmax_and_attention import log_softmax, softmax
 from gradcli.ops.registry import composition, elementwise, function, is_number
-from gradcli.ops.spec import REQUIRED
 from gradcli.ops.special.error_functions import ndtr
 from gradcli.ops.special.gamma import sigmoid, softplus
 from gradcli.ops.text import number_in_c
@@ -305,11 +303,17 @@ def rrelu(x: Any, *, lower: float = 1 / 8, upper: float = 1 / 3, training: bool 
     return leaky_relu(x, negative_slope=(lower + upper) / 2)
 
 
-declare(
-    TORCH,
-    **{f.name: signature(f.name, ", ".join((*f.operands, *f.static, "-inplace")))
-       for f in (relu, relu6, hardtanh, hardsigmoid, hardswish, leaky_relu, elu, celu, selu, silu, mish, threshold, dropout, rrelu)},
-    **{name: signature(f"torch_{name}", "x, axis, -_stacklevel, -dtype") for name in ("softmax", "log_softmax")},
-    **{f"{part}.{name}": signature(f"torch_{name}", "x, axis, -dtype", axis=REQUIRED)
-       for part in ("torch", "special", "Tensor") for name in ("softmax", "log_softmax")},
-)  # fmt: skip
+declare("""
+    torch:
+        relu relu6 hardsigmoid hardswish selu silu mish(x, -inplace)
+        hardtanh(x, min_val, max_val, -inplace)
+        leaky_relu(x, negative_slope, -inplace)
+        elu celu(x, alpha, -inplace)
+        threshold(x, threshold, value, -inplace)
+        dropout(x, p, training, -inplace)
+        rrelu(x, lower, upper, training, -inplace)
+        softmax = torch_softmax(x, axis, -_stacklevel, -dtype)
+        log_softmax = torch_log_softmax(x, axis, -_stacklevel, -dtype)
+        torch.softmax special.softmax Tensor.softmax = torch_softmax(x, axis!, -dtype)
+        torch.log_softmax special.log_softmax Tensor.log_softmax = torch_log_softmax(x, axis!, -dtype)
+""")

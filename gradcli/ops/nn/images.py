@@ -17,8 +17,7 @@ from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.addressing import add_along, take_along
 from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, reshape, swapaxes, transpose
 from gradcli.ops.arrays.windows import Table, adaptive, add_up, each, extent, inner, nested, outer, read, small_image, strided
-from gradcli.ops.calling.prefixes import TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import abs_, floor, rint
 from gradcli.ops.elementwise.logic import equal, greater_equal, less_equal, logical_and, where
 from gradcli.ops.facts import noted
@@ -247,13 +246,11 @@ def _pooling(n: int) -> None:
         return where(nothing, 0.0, where(nothing, 1.0, powers) ** (1.0 / norm_type))
 
     placed = "input, kernel_size, stride, padding, dilation, ceil_mode"
-    declare(
-        TORCH,
-        **{
-            f"{largest}_with_indices": signature(largest, placed, return_indices=True),
-            f"adaptive_{largest}_with_indices": signature(f"adaptive_{largest}", "input, output_size", return_indices=True),
-        },
-    )
+    declare(f"""
+        torch:
+            {largest}_with_indices = {largest}({placed}; return_indices=True)
+            adaptive_{largest}_with_indices = adaptive_{largest}(input, output_size; return_indices=True)
+    """)
 
 
 # -- Images in other sizes ---------------------------------------------------------------------------
@@ -333,7 +330,6 @@ def _sizes(x: Any, size: Any, scale_factor: Any, recompute: bool) -> tuple[tuple
     return lengths, (None,) * n if recompute else factors
 
 
-
 @function(examples=("F.interpolate([[x]], 5, mode='linear')",))
 def interpolate(
     input: Any,
@@ -400,12 +396,12 @@ def channel_shuffle(input: Any, *, groups: int) -> Any:
     return reshape(transpose(split, axes=(0, 2, 1, *range(3, len(split.shape)))), shape=input.shape)
 
 
-declare(
-    TORCH,
-    upsample=signature("interpolate", "input, size, scale_factor, mode, align_corners"),
-    upsample_nearest=signature("interpolate", "input, size, scale_factor"),
-    upsample_bilinear=signature("interpolate", "input, size, scale_factor", mode="bilinear", align_corners=True),
-)
+declare("""
+    torch:
+        upsample = interpolate(input, size, scale_factor, mode, align_corners)
+        upsample_nearest = interpolate(input, size, scale_factor)
+        upsample_bilinear = interpolate(input, size, scale_factor; mode='bilinear', align_corners=True)
+""")
 
 
 # -- Images read at places that are themselves results: grid_sample, its grids, and entries put

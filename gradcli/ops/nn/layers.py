@@ -11,8 +11,7 @@ from gradcli.errors import ArgumentError, ShapeError
 from gradcli.ops.arrays.addressing import take_along
 from gradcli.ops.arrays.reshaping import expand_dims
 from gradcli.ops.arrays.shapes import broadcast_to, reshape, swapaxes, transpose
-from gradcli.ops.calling.prefixes import TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import square
 from gradcli.ops.elementwise.exponential import rsqrt
 from gradcli.ops.elementwise.logic import where
@@ -22,7 +21,6 @@ from gradcli.ops.nn.losses import class_labels
 from gradcli.ops.reductions.sums import mean
 from gradcli.ops.registry import function, is_number, structural
 from gradcli.ops.room import room_for
-from gradcli.ops.spec import REQUIRED
 from gradcli.ops.structure import detach
 from gradcli.ops.writing import witness
 
@@ -186,9 +184,7 @@ def local_response_norm(x: Any, *, size: int, alpha: float = 1e-4, beta: float =
     return x / (total * (alpha / size) + k) ** beta
 
 
-declare(
-    TORCH,
-    batch_norm=signature(
-        "batch_norm", "x, running_mean, running_var, weight, bias, training, momentum, eps", running_mean=REQUIRED, running_var=REQUIRED
-    ),
-)
+declare("""
+    torch:
+        batch_norm(x, running_mean!, running_var!, weight, bias, training, momentum, eps)
+""")

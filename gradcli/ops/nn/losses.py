@@ -13,8 +13,7 @@ from gradcli.ops.arrays.addressing import take_along
 from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.reshaping import expand_dims
 from gradcli.ops.arrays.shapes import broadcast_to, getitem, part_of, reshape, stack
-from gradcli.ops.calling.prefixes import SCIPY, TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import abs_, square
 from gradcli.ops.elementwise.bounds import clip, maximum, minimum
 from gradcli.ops.elementwise.exponential import exp, log, log1p, sqrt, xlogy
@@ -69,7 +68,7 @@ def loss(torch: str, **record: Any) -> Callable[[Function], Any]:
             doc=" ".join((body.__doc__ or "").split()), static={**static, "reduction": "mean", "size_average": None, "reduce": None},
             **record,
         )
-        declare(TORCH, **{made.name: signature(made.name, torch)})
+        declare(f"torch:\n{made.name}({torch})")
         return made
 
     return define
@@ -138,7 +137,10 @@ def scipy_kl_div(x: Any, y: Any) -> Any:
     return where(logical_or(less(x, 0), less(y, 0)), math.inf, where(none, y, inside))
 
 
-declare(SCIPY, kl_div=signature("scipy_kl_div", "x, y, -out"))
+declare("""
+    scipy:
+        kl_div = scipy_kl_div(x, y, -out)
+""")
 
 
 @loss("input, target, var, full, eps, reduction, size_average, reduce")

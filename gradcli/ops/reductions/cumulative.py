@@ -11,8 +11,7 @@ from gradcli.errors import ShapeError
 from gradcli.ops import cutting
 from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.shapes import flip, part_of, reshape, transpose
-from gradcli.ops.calling.prefixes import NUMPY, TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import chain
 from gradcli.ops.elementwise.exponential import exp, log
 from gradcli.ops.elementwise.logic import equal, greater_equal, isnan, where
@@ -233,7 +232,12 @@ def cumulative_prod(x: Any, *, axis: int | None = None, include_initial: bool = 
     return _begun(cumprod, x, 1.0, axis, include_initial)
 
 
-declare(NUMPY, **{name: signature(name, "x, axis, -dtype, -out") for name in ("cumsum", "cumprod", "nancumsum", "nancumprod")},
-        **{name: signature(name, "x, axis, -dtype, -out, include_initial") for name in ("cumulative_sum", "cumulative_prod")},
-        logcumsumexp=signature("logcumsumexp", "x, axis"))  # fmt: skip
-declare(TORCH, cumsum=signature("torch_cumsum", "x, axis, -dtype"), cumprod=signature("torch_cumprod", "x, axis, -dtype"))
+declare("""
+    numpy:
+        cumsum cumprod nancumsum nancumprod(x, axis, -dtype, -out)
+        cumulative_sum cumulative_prod(x, axis, -dtype, -out, include_initial)
+        logcumsumexp(x, axis)
+    torch:
+        cumsum = torch_cumsum(x, axis, -dtype)
+        cumprod = torch_cumprod(x, axis, -dtype)
+""")

@@ -14,8 +14,7 @@ import numpy as np
 from gradcli.errors import ArgumentError, EvaluationError, MistypedArgumentError
 from gradcli.ops.arrays.addressing import take_along
 from gradcli.ops.arrays.shapes import part_of, reshape, transpose
-from gradcli.ops.calling.prefixes import NUMPY, TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.carrying import entries
 from gradcli.ops.elementwise.arithmetic import ceil, floor, rint
 from gradcli.ops.elementwise.bounds import maximum, minimum
@@ -232,17 +231,6 @@ def aminmax(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
     return min_(x, axis=axis, keepdims=keepdims), max_(x, axis=axis, keepdims=keepdims)
 
 
-declare(NUMPY, **{name: signature(name, "x, axis?, -kind, -fields|order, -stable") for name in ("argsort", "sort")})
-declare(
-    TORCH,
-    sort=signature("torch_sort", "x, axis, descending, *, stable"),
-    argsort=signature("argsort", "x, axis, descending, *, -stable"),
-    aminmax=signature("aminmax", "x, *, axis, keepdims"),
-    max=signature("torch_max", "x, axis@y, keepdims, *, y"),
-    min=signature("torch_min", "x, axis@y, keepdims, *, y"),
-)
-
-
 # -- Medians and quantiles: entries of a certain rank, and what lies between two of them -----------
 
 
@@ -374,14 +362,18 @@ def nanmedian(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 _METHOD = "x, q, axis, -out, -overwrite_input, interpolation|method, keepdims, -weights"
-declare(
-    NUMPY,
-    **{name: signature(name, _METHOD) for name in ("quantile", "nanquantile", "percentile", "nanpercentile")},
-    **{name: signature(name, "x, axis, -out, -overwrite_input, keepdims") for name in ("median", "nanmedian")},
-)
-declare(
-    TORCH,
-    median=signature("torch_median", "x, axis, keepdims"),
-    nanmedian=signature("torch_nanmedian", "x, axis, keepdims"),
-    **{name: signature(name, "x, q, axis, keepdims, *, interpolation") for name in ("quantile", "nanquantile")},
-)
+declare(f"""
+    numpy:
+        argsort sort(x, axis?, -kind, -fields|order, -stable)
+        quantile nanquantile percentile nanpercentile({_METHOD})
+        median nanmedian(x, axis, -out, -overwrite_input, keepdims)
+    torch:
+        sort = torch_sort(x, axis, descending, *, stable)
+        argsort(x, axis, descending, *, -stable)
+        aminmax(x, *, axis, keepdims)
+        max = torch_max(x, axis@y, keepdims, *, y)
+        min = torch_min(x, axis@y, keepdims, *, y)
+        median = torch_median(x, axis, keepdims)
+        nanmedian = torch_nanmedian(x, axis, keepdims)
+        quantile nanquantile(x, q, axis, keepdims, *, interpolation)
+""")

@@ -10,8 +10,7 @@ import numpy as np
 from gradcli.errors import ShapeError
 from gradcli.ops.arrays.joining_and_splitting import concatenate
 from gradcli.ops.arrays.shapes import StaticArray, broadcast_to, getitem, reshape, transpose
-from gradcli.ops.calling.prefixes import TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.exponential import sqrt
 from gradcli.ops.elementwise.logic import less_equal, where
 from gradcli.ops.linalg.products import matmul
@@ -129,4 +128,7 @@ def nanstd(x: Any, where: Any = None, mean: Any = None, *, axis: Any = None, kee
     return variation("nanstd", True, x, where, mean, axis, keepdims, ddof, True)
 
 
-declare(TORCH, cov=signature("torch_cov", "x, *, correction, fweights, aweights"))
+declare("""
+    torch:
+        cov = torch_cov(x, *, correction, fweights, aweights)
+""")

@@ -11,8 +11,7 @@ import numpy as np
 from gradcli.errors import ArgumentError, EvaluationError, ShapeError, TypeMismatchError
 from gradcli.ops import axes, pytorch
 from gradcli.ops.arrays.shapes import broadcast_to, reshape
-from gradcli.ops.calling.prefixes import TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.carrying import entries
 from gradcli.ops.constants import difference
 from gradcli.ops.elementwise.arithmetic import abs_, add, mul, sign, square
@@ -357,8 +356,9 @@ def nanmean(x: Any, where: Any = None, *, axis: Any = None, keepdims: bool = Fal
 
 
 _SPREAD = "x, axis@unbiased, unbiased, keepdims, *, correction"
-declare(
-    TORCH,
-    **{name: signature(f"torch_{name}", _SPREAD) for name in ("var", "std")},
-    **{name: signature(name, _SPREAD) for name in ("var_mean", "std_mean")},
-)
+declare(f"""
+    torch:
+        var = torch_var({_SPREAD})
+        std = torch_std({_SPREAD})
+        var_mean std_mean({_SPREAD})
+""")

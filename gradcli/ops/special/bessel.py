@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError
-from gradcli.ops.calling.prefixes import NUMPY
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.elementwise.arithmetic import abs_, sign
 from gradcli.ops.elementwise.logic import equal, where
 from gradcli.ops.facts import Kink
@@ -158,6 +157,10 @@ i1e = elementwise(
     between=(-1.5451371173815606, 1.5451371173815606),
 )
 
-for _op in (jv, yv, iv, kv):
-    for _name in (_op.name, *_op.aliases, *({"jv": ["jn"], "yv": ["yn"], "kv": ["kn"]}.get(_op.name, ()))):
-        declare(NUMPY, **{_name: signature(_op.name, "v, x|z")})
+declare("""
+    numpy:
+        jv jn besselj = jv(v, x|z)
+        yv yn bessely = yv(v, x|z)
+        iv besseli = iv(v, x|z)
+        kv kn besselk = kv(v, x|z)
+""")

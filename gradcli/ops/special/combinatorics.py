@@ -10,14 +10,13 @@ import numpy as np
 
 from gradcli.errors import ArgumentError
 from gradcli.ops.arrays.reshaping import expand_dims
-from gradcli.ops.calling.prefixes import NUMPY, TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.constants import LN_PI
 from gradcli.ops.facts import Function
 from gradcli.ops.reductions.sums import sum_
 from gradcli.ops.registry import elementwise, function
 from gradcli.ops.room import room_for
-from gradcli.ops.spec import REQUIRED, Op
+from gradcli.ops.spec import Op
 from gradcli.ops.special.gamma import digamma, gamma, lgamma, polygamma
 
 # -- Functions that sympy does not have, as classes of it: their derivatives, and what computes
@@ -344,5 +343,10 @@ def zeta(x: Any, q: Any = None) -> Any:
     return hurwitz_zeta(x, 1.0 if q is None else q)
 
 
-declare(NUMPY, comb=signature("binomial", "n|N, k, -exact, -repetition"), multigammaln=signature("mvlgamma", "x|a, p|d"))
-declare(TORCH, zeta=signature("zeta", "x, q|other", q=REQUIRED))
+declare("""
+    numpy:
+        comb = binomial(n|N, k, -exact, -repetition)
+        multigammaln = mvlgamma(x|a, p|d)
+    torch:
+        zeta(x, q|other!)
+""")

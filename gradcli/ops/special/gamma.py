@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.ops.calling.prefixes import NUMPY, TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.carrying import joined_rounds
 from gradcli.ops.constants import LN2
 from gradcli.ops.elementwise import extended
 from gradcli.ops.facts import Kink
 from gradcli.ops.registry import composition, elementwise, function
-from gradcli.ops.spec import REQUIRED, Op
+from gradcli.ops.spec import Op
 from gradcli.ops.text import number_in_c
 from gradcli.ops.writing import OfSciPy, witness
 
@@ -250,5 +249,9 @@ softplus: Op = elementwise(
     moderate=True,
 )
 
-declare(NUMPY, polygamma=signature("polygamma", "n@x, x"))
-declare(TORCH, polygamma=signature("polygamma", "n@x, x", n=REQUIRED))
+declare("""
+    numpy:
+        polygamma(n@x, x)
+    torch:
+        polygamma(n@x!, x)
+""")

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.errors import ArgumentError
-from gradcli.ops.calling.prefixes import NUMPY, TORCH
-from gradcli.ops.calling.signatures import declare, signature
+from gradcli.ops.calling.signatures import declare
 from gradcli.ops.carrying import logarithm, steady
 from gradcli.ops.constants import PI
 from gradcli.ops.elementwise import extended
@@ -331,13 +330,7 @@ for _name, (_first, _step, _torch, _who) in _POLYNOMIALS.items():
         _name, "x", _recurrence(_name, _first, _step), static={"n": REQUIRED}, aliases=(_torch,),
         doc=f"The polynomial of {_who}, of degree n. In SciPy's spelling the degree comes first: {_name}(2, x).",
     )  # fmt: skip
-    declare(NUMPY, **{_name: signature(_name, "n, x")})
-    declare(TORCH, **{_torch: signature(_name, "x|input, n, -out"), _name: signature(_name, "n, x")})
-    declare(NUMPY, **{_torch: signature(_name, "x|input, n, -out")})
-declare(
-    NUMPY, lambertw=signature("lambertw", "x|z, k, -tol"), exprel=signature("exprel", "x"), dawsn=signature("dawsn", "x"),
-    ellipk=signature("ellipk", "m"), ellipe=signature("ellipe", "m"),
-)  # fmt: skip
+    declare(f"numpy torch:\n{_name}(n, x)\n{_torch} = {_name}(x|input, n, -out)")
 
 
 # -- Integrals that have names: of exponentials, sines and logarithms; and sin(x)/x, which is one's
@@ -521,4 +514,10 @@ def shichi(x: Any) -> Any:
     return (shi(x), chi(x))
 
 
-declare(NUMPY, expn=signature("expn", "n, x"))
+declare("""
+    numpy:
+        lambertw(x|z, k, -tol)
+        exprel dawsn(x)
+        ellipk ellipe(m)
+        expn(n, x)
+""")
